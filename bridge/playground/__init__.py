@@ -1,4 +1,4 @@
-"""A Slack workspace and a project service that are not there: the bridge reaches them over HTTP only.
+"""An emulated Slack workspace and a sample project service, which the bridge reaches over HTTP only.
 
-Nothing here imports what the bridge is made of. An emulator that shares code with what it tests proves nothing.
+Nothing here imports the rest of `bridge`: an emulator that shares code with what it tests proves nothing.
 """

@@ -1,4 +1,4 @@
-"""What the page shows of the parts behind it, and the switches that only whoever started them can turn."""
+"""The states of the parts behind the page, and the switches that stop Redis and kill the bridge."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ CATCH_UP: Final = "catch_up"
 
 
 class OwnRedis(Protocol):
-    """A Redis that may be stopped and started here; what is in it stays."""
+    """A Redis that can be stopped and started; its data stays."""
 
     @property
     def url(self) -> str:
-        """Where it is, always the same."""
+        """Its address, which never changes."""
 
     @property
     def is_stopped(self) -> bool:
-        """Whether it is not meant to be there."""
+        """Whether it was stopped on purpose."""
 
     @property
     def trouble(self) -> str:
-        """Why it is not there although it is meant to be."""
+        """Why it isn't running, if it should be."""
 
     async def keep(self) -> None:
-        """Start it again whenever it has ended by itself, until cancelled."""
+        """Restart it whenever it ends by itself, until cancelled."""
 
     async def start(self) -> None:
-        """Be reachable."""
+        """Start it."""
 
     async def stop(self) -> None:
-        """Be away."""
+        """Stop it."""
 
 
 class Backstage:
-    """The parts: *project* and *redis* are None where they are real; Slack is real with *is_slack_real*.
+    """The parts behind the page. *project* and *redis* are None where the real ones are used.
 
-    In *folder* the bridge's manifest is kept, so that the next page has it at once.
+    The bridge's manifest is stored in *folder*, so that the next start has it at once.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Backstage:
         self._install: Callable[[Json], None] = lambda _: None
 
     def parts(self) -> list[PartStatus]:
-        """How each part is now; of those that are real, the bridge knows."""
+        """The state of each part; for real ones, as the bridge reports it."""
         return [self._slack(), self._service(), self._store(), self._bridge_itself()]
 
     def _slack(self) -> PartStatus:
@@ -109,7 +109,7 @@ class Backstage:
         return [Switch(REDIS_STOPPED, "Redis", "Redis stopped", explains, is_on=self._redis.is_stopped)]
 
     async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - the page's Protocol
-        """Turn a switch. Raises LookupError where there is none of this name."""
+        """Turn a switch. Raises LookupError for an unknown name."""
         match name:
             case "redis_stopped" if self._redis is not None:
                 await (self._redis.stop() if is_on else self._redis.start())
@@ -121,21 +121,21 @@ class Backstage:
                 raise LookupError(name)
 
     def commands(self) -> list[OfferedCommand]:
-        """The slash commands of the bridge's own manifest; none until it has been read."""
+        """The slash commands in the bridge's manifest; none until it has been read."""
         return [
             OfferedCommand(one["command"], one.get("usage_hint", ""), one.get("description", ""))
             for one in self._features("slash_commands")
         ]
 
     def shortcuts(self) -> list[OfferedShortcut]:
-        """The shortcuts of the manifest."""
+        """The shortcuts in the manifest."""
         return [
             OfferedShortcut(one["callback_id"], one["name"], one.get("description", ""), one["type"])
             for one in self._features("shortcuts")
         ]
 
     def prompts(self) -> list[tuple[str, str]]:
-        """The prompts that the manifest suggests in a direct message: title and message."""
+        """The manifest's suggested prompts, as titles and messages."""
         view: Json = self._manifest.get("features", {}).get("agent_view", {})
         return [(one["title"], one["message"]) for one in view.get("suggested_prompts", [])]
 
@@ -144,7 +144,7 @@ class Backstage:
         return found
 
     async def know_manifest(self, install: Callable[[Json], None]) -> None:
-        """Have Slack *install* the bridge's manifest: the one from the time before, if it is still good."""
+        """Have Slack *install* the bridge's manifest: the stored one, if it is readable."""
         self._install = install
         try:
             self._installed(json.loads(self._file.read_text(encoding="utf-8")))
@@ -156,14 +156,14 @@ class Backstage:
         self._manifest = manifest
 
     async def read_manifest(self) -> None:
-        """Ask the bridge for its manifest, which may be another one than the last time."""
+        """Ask the bridge for its manifest, which may have changed since the last start."""
         printed = await self._bridge.asked("manifest", "--socket")
         if printed:
             self._installed(json.loads(printed))
             self._file.write_text(printed, encoding="utf-8")
 
     async def trace(self, permalink: str) -> list[Json]:
-        """Return what the bridge recorded about one message, with times as the page's script expects them."""
+        """The steps that the bridge recorded for one message, with times in Unix seconds."""
         printed = await self._bridge.asked("trace", permalink, "--json")
         steps: list[Json] = json.loads(printed).get("steps", []) if printed else []
         return [{**step, "at": datetime.fromisoformat(step["at"]).timestamp()} for step in steps]

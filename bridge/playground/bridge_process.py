@@ -1,6 +1,6 @@
-"""The real bridge as a child process: begun again whenever it ends, asked how it is, and killed on demand.
+"""The real bridge as a child process: restarted whenever it ends, probed for readiness, and killed on demand.
 
-It is told everything by its environment, exactly as against the real Slack.
+Its environment is its only configuration, as with the real Slack.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ import aiohttp
 
 log = logging.getLogger(__name__)
 
-_LOOK_EVERY: Final = 0.5  # seconds between two questions how it is
-_PAUSES: Final = (0.0, 0.5, 2.0, 5.0)  # seconds before it is begun again, the more often it ended without being ready
-_FAREWELL: Final = 8.0  # seconds beyond what it may take to finish what is in flight
-_LONGEST_QUESTION: Final = 20.0  # seconds for a command that only reads
+_LOOK_EVERY: Final = 0.5  # seconds between two probes
+_PAUSES: Final = (0.0, 0.5, 2.0, 5.0)  # seconds before a restart, longer each time it wasn't ready
+_FAREWELL: Final = 8.0  # seconds after the drain before it is killed
+_LONGEST_QUESTION: Final = 20.0  # seconds for a command
 
 
 class BridgeProcess:
     """``bridge serve`` with the settings *environ*, listening at *url*.
 
-    *drain* is how many seconds it may take to finish its running work. Everything it prints is appended to *log_file*.
+    It has *drain* seconds to finish running work when it is stopped. Its output is appended to *log_file*.
     """
 
     def __init__(self, environ: Mapping[str, str], *, url: str, drain: float, log_file: Path) -> None:
         self.environ = dict(environ)
         self.url = url
         self.is_ready = False
-        self.reach: dict[str, Any] = {}  # what /readyz says
+        self.reach: dict[str, Any] = {}  # the body of /readyz
         self._drain = drain
         self._log_file = log_file
         self._process: Process | None = None
@@ -44,12 +44,12 @@ class BridgeProcess:
 
     @property
     def pid(self) -> int | None:
-        """The number of its process; None while there is none."""
+        """Its process ID; None while it isn't running."""
         process = self._process
         return process.pid if process is not None and process.returncode is None else None
 
     async def run(self) -> int:
-        """Have one running until cancelled, which ends it in peace; returns the code of one that could not begin."""
+        """Keep one running until cancelled, then stop it. Returns the exit code of one that never got ready."""
         while True:
             code = await self._run_once()
             if code > 0 and not self._was_ever_ready:
@@ -65,7 +65,7 @@ class BridgeProcess:
                 stdin=PIPE,  # see bridge/playground/child.py
                 stdout=log_file,
                 stderr=log_file,
-                start_new_session=True,  # Ctrl-C in a terminal is for us, who then end it
+                start_new_session=True,  # Ctrl-C in a terminal reaches this process, which then stops it
             )
         try:
             return await process.wait()
@@ -75,7 +75,7 @@ class BridgeProcess:
             self.is_ready, self.reach = False, {}
 
     async def _end(self, process: Process) -> None:
-        """End it in peace, with force where that takes too long."""
+        """Stop it gracefully, or by force if that takes too long."""
         if process.returncode is not None:
             return
         process.terminate()
@@ -87,12 +87,12 @@ class BridgeProcess:
             await process.wait()
 
     def kill(self) -> None:
-        """End it as ``kill -9`` does, without a word of warning."""
+        """Kill it with SIGKILL."""
         if self.pid is not None and self._process is not None:
             self._process.send_signal(signal.SIGKILL)
 
     async def watch(self) -> None:
-        """Ask it over and over how it is, for `is_ready` and `reach`."""
+        """Probe it forever, for `is_ready` and `reach`."""
         timeout = aiohttp.ClientTimeout(total=2 * _LOOK_EVERY)
         async with aiohttp.ClientSession(timeout=timeout) as http:
             while True:
@@ -109,8 +109,8 @@ class BridgeProcess:
             self.is_ready, self.reach = False, {}
 
     async def asked(self, *words: str) -> str:
-        """Run ``bridge`` with *words*, in the same environment; gives what it prints, nothing where it fails."""
-        async with self._one_question:  # each is a process of its own, and a page may ask for many
+        """Run ``bridge`` with *words* in the same environment. Returns its output, or nothing if it fails."""
+        async with self._one_question:  # each is a process, and a page may ask for many
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "bridge", *words), env=self.environ, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
             )

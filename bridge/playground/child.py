@@ -1,11 +1,11 @@
-"""Runs ``bridge …`` in this very process, and ends it when its parent is gone.
+"""Runs ``bridge …`` in this process, and ends with its parent.
 
 ::
 
     python -m bridge.playground.child serve
 
-The parent holds the other end of standard input and never writes. If it is killed it can tell nobody; but the kernel
-closes its end, and that is read here. So no bridge goes on working without the Slack that it was started for.
+The parent holds the other end of standard input and never writes. When it dies, even by SIGKILL, the kernel closes
+that end, so no bridge outlives the Slack it was started for.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import threading
 import time
 from typing import Final
 
-LONGEST_FAREWELL: Final = 60.0  # seconds; a bridge may be killed at any moment, so there is no harm in doing it
+LONGEST_FAREWELL: Final = 60.0  # seconds; a bridge may be killed at any moment
 
 
 def _end_with_the_parent(standard_input: int) -> None:
@@ -30,8 +30,8 @@ def _end_with_the_parent(standard_input: int) -> None:
 
 
 def main() -> None:
-    """Be the bridge, with the words of the command line."""
-    # A daemon thread: whether the parent is there must not keep the bridge from ending by itself.
+    """Run the bridge with this command line."""
+    # A daemon thread, so that it can't keep the bridge from ending by itself.
     threading.Thread(target=_end_with_the_parent, args=(sys.stdin.fileno(),), daemon=True).start()
     runpy.run_module("bridge", run_name="__main__", alter_sys=True)
 

@@ -1,4 +1,4 @@
-"""The page where Slack is real: no workspace to show, only how the parts are."""
+"""The page for a real Slack: there is no workspace to show, only the state of the parts."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _PAGE: Final = """<!doctype html>
 <meta http-equiv="refresh" content="2">
 <title>The bridge's playground</title>
 <h1>The bridge's playground</h1>
-<p>Slack is real here because SLACK_… is set: talk to the bridge there. Without it, this page is a Slack workspace.</p>
+<p>The bridge is connected to your Slack workspace: talk to it there. Unset SLACK_… to get a workspace here.</p>
 <table border="1" cellpadding="6">
-<tr><th scope="col">Part</th><th scope="col">is</th><th scope="col">State</th><th scope="col"></th></tr>
+<tr><th scope="col">Part</th><th scope="col">Kind</th><th scope="col">State</th><th scope="col"></th></tr>
 {rows}
 </table>
 """
 
 
 class PlainPage:
-    """One page at *port* with the parts of *machinery*."""
+    """A page at *port* with the parts of *machinery*."""
 
     def __init__(self, machinery: Machinery, *, port: int) -> None:
         self._machinery = machinery

@@ -1,7 +1,7 @@
-"""The whole playground: stand-ins for what is not there, and the real bridge between them.
+"""The whole playground: the real bridge between stand-ins for whatever isn't configured.
 
-Two processes: this one is Slack, the page and the project service; the bridge is the other, started over and over. They
-meet over HTTP, WebSockets and Redis only, as in real life.
+There are two processes: this one is Slack, the page and the project service, the other is the bridge. They meet over
+HTTP, WebSockets and Redis only, as in production.
 """
 
 from __future__ import annotations
@@ -22,17 +22,15 @@ from bridge.playground.page.routes import Page
 from bridge.playground.plain import PlainPage
 from bridge.playground.sample_project import SampleProject
 
-NAMESPACE: Final = "playground"  # not the one of a bridge on the real Slack, which may share the Redis
-_RETRY_DELAYS: Final = (0.5, 2.5, 30.0)  # seconds and until it listens: whoever kills the bridge here is watching
+NAMESPACE: Final = "playground"  # a bridge on the real Slack may share the Redis
+_RETRY_DELAYS: Final = (0.5, 2.5, 30.0)  # seconds: whoever kills the bridge here is watching
 
 
 @dataclass(frozen=True)
 class SceneOptions:
-    """What to open: the page at *port*, its data in *folder*, a bridge with the settings *environ* at *bridge_url*.
+    """The page at *port* with its data in *folder*, and a bridge with the settings *environ* at *bridge_url*.
 
-    The bridge logs to *log_file*.
-
-    Of *redis*, None means that it is real and that *environ* says where.
+    The bridge logs to *log_file*. *redis* is None where a real one is named in *environ*.
     """
 
     port: int
@@ -49,7 +47,7 @@ class SceneOptions:
 
 @dataclass(frozen=True)
 class Scene:
-    """What is open: *url* is the page's address."""
+    """A running playground; *url* is the page's address."""
 
     url: str
     bridge: BridgeProcess
@@ -57,7 +55,7 @@ class Scene:
     redis: OwnRedis | None
 
     async def run(self, until: asyncio.Event) -> int:
-        """Have the bridge at work *until* then; gives the code of one that could not even begin."""
+        """Run the bridge *until* the event. Returns the exit code of a bridge that never got ready, else 0."""
         async with asyncio.TaskGroup() as group:
             bridge = group.create_task(self.bridge.run())
             beside = [
@@ -75,7 +73,7 @@ class Scene:
 
 @asynccontextmanager
 async def opened(options: SceneOptions) -> AsyncIterator[Scene]:
-    """Open the stand-ins that *options* ask for, the page first."""
+    """Start the stand-ins that *options* ask for, the page first."""
     bridge = BridgeProcess(options.environ, url=options.bridge_url, drain=options.drain, log_file=options.log_file)
     project = None if options.is_project_real else SampleProject(api_key=secrets.token_hex(16), kept_in=options.folder)
     backstage = Backstage(
@@ -99,14 +97,14 @@ async def opened(options: SceneOptions) -> AsyncIterator[Scene]:
 
 
 def require_free(port: int) -> None:
-    """Look whether the page can be there, before anything is begun that would have to be ended. Raises OSError."""
+    """Check that the page's port is free, before anything is started. Raises OSError."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server itself does
         probe.bind(("127.0.0.1", port))
 
 
 def _slack(options: SceneOptions, bridge: BridgeProcess) -> EmulatedSlack:
-    """Make the workspace and let bridge and Slack know one another."""
+    """Create the workspace, and give Slack and the bridge each other's secrets."""
     bot_token, secret, app_token = (f"{kind}{secrets.token_hex(16)}" for kind in ("xoxb-", "", "xapp-"))
     bridge.environ["SLACK_BOT_TOKEN"] = bot_token
     if options.uses_socket:

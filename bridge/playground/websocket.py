@@ -1,4 +1,4 @@
-"""The WebSocket protocol of the local server. It needs the package ``websockets``, which the rest does without."""
+"""The local server's WebSocket protocol, in a module of its own since it needs the package ``websockets``."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 
 class MutableWebSocket(WebSocketsSansIOProtocol):
-    """A WebSocket that can fall silent and stay open, as one does whose other end has hung."""
+    """A WebSocket that can go silent but stay open, as if its other end hung."""
 
     is_muted = False
 
     def mute(self) -> None:
-        """Answer no ping, send none, and hear nothing that the client says; that it leaves is still noticed."""
+        """Neither send nor answer pings, and ignore the client; its disconnect is still noticed."""
         self.is_muted = True
         self.stop_keepalive()
 
     def data_received(self, data: bytes) -> None:
-        """Take what the client sends, unless nothing shall be heard any more."""
+        """Process the client's data, unless muted."""
         if not self.is_muted:
             super().data_received(data)

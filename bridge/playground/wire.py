@@ -1,4 +1,4 @@
-"""An ASGI application on a real loopback socket, in the event loop that is running already."""
+"""An ASGI application on a real loopback socket, in the running event loop."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _PONG_SECONDS = 30.0
 
 @runtime_checkable
 class Mutable(Protocol):
-    """A connection that can fall silent."""
+    """A connection that can go silent."""
 
     def mute(self) -> None:
-        """Neither say nor hear anything from now on, and stay open."""
+        """Send and receive nothing from now on, but stay open."""
 
 
 class LocalServer:
-    """Serves *app* on *port* (0: any free one); after `stop` the same port can be opened again with `start`.
+    """Serves *app* on *port* (0: any free one); after `stop`, `start` opens the same port again.
 
-    Without *sockets*, a protocol class for them, there are no WebSockets; these are pinged every *ping_seconds*.
+    WebSockets need *sockets*, their protocol class, and are pinged every *ping_seconds*.
     """
 
     def __init__(
@@ -50,11 +50,11 @@ class LocalServer:
 
     @property
     def url(self) -> str:
-        """The address without a trailing slash; known once the server has been started."""
+        """The address, without a trailing slash; known once the server has started."""
         return f"http://{self._host}:{self._port}"
 
     async def start(self) -> None:
-        """Open the socket and answer requests."""
+        """Open the socket and serve requests."""
         config = uvicorn.Config(
             _Silenced(self._app),
             log_config=None,
@@ -69,12 +69,12 @@ class LocalServer:
         config.load()
         server = uvicorn.Server(config)
         server.lifespan = config.lifespan_class(config)
-        # Not `serve()`: it would install signal handlers, which are the embedding program's business.
+        # Not `serve()`, which installs signal handlers: those belong to the program.
         await server.startup(sockets=[self._listen()])
         self._server = server
 
     async def stop(self) -> None:
-        """Break every connection, as a killed server does, end what is under way, and close the socket."""
+        """Break every connection, as a killed server does, cancel running requests, and close the socket."""
         server, self._server = self._server, None
         if server is None:
             return
@@ -85,11 +85,11 @@ class LocalServer:
                 connection.transport.abort()
         for task in list(server.server_state.tasks):
             task.cancel()
-        # Not `shutdown()`, which takes leave of everybody and waits for a tenth of a second in any case.
+        # Not `shutdown()`, which says goodbye to each client and always waits 0.1 s.
         await _ended(server.server_state)
 
     def _listen(self) -> socket.socket:
-        # With the protocol named: asyncio sets TCP_NODELAY only then, without which small answers take 40 ms.
+        # Name the protocol: only then does asyncio set TCP_NODELAY, without which small responses take 40 ms.
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((self._host, self._port))
@@ -106,13 +106,13 @@ class LocalServer:
         await self.stop()
 
     def cut(self, scope: Scope) -> None:
-        """Break the connection that the request of *scope* came by, without a byte of answer."""
+        """Break the connection of the request in *scope*, without a response."""
         for connection in self._connections(scope):
             if connection.transport is not None:
                 connection.transport.abort()
 
     def mute(self, scope: Scope) -> None:
-        """Let the WebSocket of *scope* fall silent."""
+        """Mute the WebSocket of *scope*."""
         for connection in self._connections(scope):
             if isinstance(connection, Mutable):
                 connection.mute()
@@ -123,7 +123,7 @@ class LocalServer:
 
 
 async def _ended(state: ServerState) -> None:
-    """Wait until all connections are gone and all requests done with, which takes no time unless one resists."""
+    """Wait until all connections and requests have ended."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_DRAIN_SECONDS):
             while state.connections or state.tasks:  # noqa: ASYNC110 - they are plain sets of uvicorn's
@@ -131,35 +131,35 @@ async def _ended(state: ServerState) -> None:
 
 
 class _Silenced:
-    """An application whose requests end without a word when the server is stopped in the midst of them."""
+    """An application whose requests end silently when the server stops."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, unless the server, whose task this is, ends it: the connection is broken by then."""
+        """Respond, unless the server cancels this task: its connection is already broken then."""
         with contextlib.suppress(asyncio.CancelledError):
             await self._app(scope, receive, send)
 
 
 @dataclass(frozen=True)
 class DropBefore:
-    """A fault: the connection breaks, and nothing is carried out."""
+    """A fault: the connection breaks before the request is carried out."""
 
 
 @dataclass(frozen=True)
 class DropAfter:
-    """A fault: what was asked is carried out, and the connection breaks before the answer."""
+    """A fault: the request is carried out, and the connection breaks before the response."""
 
 
 class Cut:
-    """An ASGI response that is none: the connection breaks."""
+    """An ASGI response that breaks the connection."""
 
     def __init__(self, server: LocalServer) -> None:
         self._server = server
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's signature
-        """Break the connection, and return once the server has noticed."""
+        """Break the connection, and wait until the server notices."""
         self._server.cut(scope)
         await until_disconnected(receive)
 
@@ -168,24 +168,24 @@ class Silence:
     """An ASGI response that never comes: the connection stays open until the client gives up."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's signature
-        """Wait for the client to go away."""
+        """Wait for the client to disconnect."""
         await until_disconnected(receive)
 
 
 async def until_disconnected(receive: Receive) -> None:
-    """Wait until the client's connection is gone."""
+    """Wait until the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
 class Background:
-    """Work that goes on beside the caller, ended with its owner. What it raises is raised by `close`."""
+    """Background tasks that end with their owner; `close` raises their first failure."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Begin *work*; the task is kept until it is done or `close` ends it."""
+        """Start *work* as a task, which `close` cancels."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
@@ -196,12 +196,12 @@ class Background:
             self._tasks.discard(task)
 
     async def idle(self) -> None:
-        """Wait until nothing is under way, including what was begun meanwhile."""
+        """Wait until all tasks are done, including those started meanwhile."""
         while running := [task for task in self._tasks if not task.done()]:
             await asyncio.wait(running)
 
     async def close(self) -> None:
-        """End what is still under way, and raise the first failure."""
+        """Cancel what still runs, and raise the first failure."""
         tasks, self._tasks = self._tasks, set()
         for task in tasks:
             task.cancel()

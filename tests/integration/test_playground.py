@@ -288,7 +288,7 @@ async def test_what_is_configured_is_real_and_without_a_workspace_the_page_says_
         _, aside = await pasted(line, Path("/"), REDIS_URL=redis_with_password)
         code = await playground.end()
 
-    assert "Slack is real here" in page
+    assert "connected to your Slack workspace" in page
     assert page.count("<td>real</td>") == 4
     assert "stand-in" not in playground.text
     assert "where REDIS_URL is set as here" in playground.text

@@ -1,4 +1,4 @@
-"""An emulated Slack workspace: `EmulatedSlack`, the faults that it can show, and its sample people and channels."""
+"""An emulated Slack workspace: `EmulatedSlack`, its faults, and its sample people and channels."""
 
 from bridge.playground.emulator import sample
 from bridge.playground.emulator.changes import Change

@@ -1,12 +1,12 @@
-"""Run the emulated Slack by itself.
+"""Runs the emulated Slack by itself.
 
 ::
 
     python -m bridge.playground.emulator --port 8090 --events-url http://127.0.0.1:3000/slack/events
 
-Then ``SLACK_API_URL=http://127.0.0.1:8090/api/`` with the token and the signing secret that are printed. With
-``--app-token xapp-…`` Socket Mode is on, and everything goes over the sockets that the app opens. People are
-moved by lines on its standard input, with the ids of `bridge.playground.emulator.sample`::
+Set ``SLACK_API_URL=http://127.0.0.1:8090/api/`` and the token and signing secret that it prints. With
+``--app-token xapp-…`` it uses Socket Mode. Each line on its standard input is something a person does, with the IDs in
+`bridge.playground.emulator.sample`::
 
     say U0ALICE C0GENERAL <@U0BRIDGE> hello
     reply U0ALICE C0GENERAL 1763700000.000100 and again
@@ -42,7 +42,7 @@ def _outcome(delivery: AppDelivery) -> str:
 
 
 async def obey(slack: EmulatedSlack, line: str) -> str:
-    """Do what one line says; gives what is to be printed."""
+    """Carry out one line, and return what to print."""
     match line.split(maxsplit=3):
         case ["say", user, channel, text]:
             return await slack.people.say(user, channel, text)
@@ -59,7 +59,7 @@ async def obey(slack: EmulatedSlack, line: str) -> str:
             shown = [*slack.workspace.messages.of(channel), *slack.workspace.messages.private]
             return "\n".join(f"{one.ts} {one.thread_ts} {one.user} {one.text}" for one in shown)
         case _:
-            return "say, reply, command, click or show"
+            return "Unknown command. Use say, reply, command, click or show, such as: say U0ALICE C0GENERAL hello"
 
 
 def _read_lines(loop: asyncio.AbstractEventLoop, lines: asyncio.Queue[str]) -> None:
@@ -87,25 +87,29 @@ async def _run(asked: argparse.Namespace) -> None:
         _say(_greeting(asked, slack.api_url))
         lines: asyncio.Queue[str] = asyncio.Queue()
         loop = asyncio.get_running_loop()
-        # A daemon thread: one that waits for a line must not keep the process from ending.
+        # A daemon thread, so that waiting for a line doesn't keep the process alive.
         threading.Thread(target=_read_lines, args=(loop, lines), daemon=True).start()
         while True:
             line = await lines.get()
             try:
                 _say(await obey(slack, line.strip()))
             except (LookupError, ValueError) as exc:
-                _say(f"not possible: {exc}")
+                _say(f"Error: {exc}")
 
 
 def main() -> None:
     """Read the command line and serve until interrupted."""
-    parser = argparse.ArgumentParser(prog="python -m bridge.playground.emulator", description="An emulated Slack.")
+    parser = argparse.ArgumentParser(
+        prog="python -m bridge.playground.emulator", description="Run an emulated Slack workspace."
+    )
     parser.add_argument("--port", type=int, default=8090)
     parser.add_argument("--events-url", default="http://127.0.0.1:3000/slack/events")
     parser.add_argument("--bot-token", default=os.environ.get("SLACK_BOT_TOKEN", _TOKEN))
     parser.add_argument("--signing-secret", default=os.environ.get("SLACK_SIGNING_SECRET", _SECRET))
-    parser.add_argument("--kept-in", type=Path, help="a folder, for a workspace that outlives the process")
-    parser.add_argument("--app-token", default=os.environ.get("SLACK_APP_TOKEN", ""), help="switches Socket Mode on")
+    parser.add_argument(
+        "--kept-in", type=Path, help="Store the workspace in this folder, so that it survives a restart."
+    )
+    parser.add_argument("--app-token", default=os.environ.get("SLACK_APP_TOKEN", ""), help="Use Socket Mode.")
     asked = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_run(asked))

@@ -1,6 +1,6 @@
-"""Look-alikes of Slack's pages for a new app: the address with a manifest in it, and the page with the credentials.
+"""Look-alikes of Slack's pages for a new app: the link with a manifest, and the page with the credentials.
 
-Since July 2026 creating and installing are one step. https://docs.slack.dev/app-manifests/configuring-apps-with-app-manifests
+Since July 2026, creating and installing are one step. https://docs.slack.dev/app-manifests/configuring-apps-with-app-manifests
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ button{{font:inherit;padding:.5rem 1rem}}code{{user-select:all}}li{{margin:.3rem
 
 @dataclass(frozen=True, slots=True)
 class AppPages:
-    """The pages: *install* installs a manifest, and *credentials* are shown then, by their names on the page."""
+    """The pages: *install* installs a manifest; then *credentials* are shown by name."""
 
     install: Callable[[Json], None]
     credentials: Mapping[str, str]
 
     def routes(self) -> list[BaseRoute]:
-        """What is to be served beside the Web API."""
+        """The routes to serve beside the Web API."""
         return [Route("/apps", self._review, methods=["GET"]), Route("/apps", self._create, methods=["POST"])]
 
     async def _review(self, request: Request) -> HTMLResponse:
-        """Show what the manifest in the address asks for."""
+        """Show the permissions that the manifest asks for."""
         text = request.query_params.get("manifest_json", "")
         try:
             manifest = json.loads(text)
@@ -53,11 +53,11 @@ class AppPages:
         )
 
     async def _create(self, request: Request) -> HTMLResponse:
-        """Install it, and show the credentials."""
+        """Install the manifest, and show the credentials."""
         text = parse_qs((await request.body()).decode(errors="replace")).get("manifest", [""])[0]
         try:
             self.install(json.loads(text))
-        except ValueError as exc:  # no JSON, or InvalidManifest
+        except ValueError as exc:  # not JSON, or InvalidManifest
             return _page("Create New App", f"<p>This manifest is invalid: {escape(str(exc))}</p>", 400)
         rows = "".join(
             f"<li>{escape(name)}: <code>{escape(value)}</code></li>"

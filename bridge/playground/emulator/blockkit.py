@@ -53,7 +53,7 @@ def _element(required: dict[str, Rule] | None = None, /, **optional: Rule) -> Ru
 
 
 def _selects(kind: str, **single: Rule) -> dict[str, Rule]:
-    """The single and the multiple form of a menu; *single* are the fields that differ by *kind*."""
+    """A menu's single and multiple forms; *single* are the fields that differ by *kind*."""
     more: dict[str, Rule] = {"placeholder": plain(150), **single}
     many = {name.replace("initial_option", "initial_options"): rule for name, rule in more.items()}
     return {
@@ -135,7 +135,7 @@ def _block(required: dict[str, Rule] | None = None, /, **optional: Rule) -> Rule
 
 
 def _in_context(value: Any, pointer: str) -> Any:
-    """An image or a text: what stands in a context block."""
+    """An image or text, for a context block."""
     is_image = isinstance(value, dict) and value.get("type") == "image"
     return (ELEMENTS["image"] if is_image else words(3000))(value, pointer)
 
@@ -150,7 +150,7 @@ _CELL: Final = by_type(
 
 
 def _data_rows(value: Any, pointer: str) -> Iterator[str]:
-    """A head without rich text, and rows that are as wide as it."""
+    """A header without rich text, and rows of its width."""
     rows = [row for row in value if isinstance(row, list)] if isinstance(value, list) else []
     for place, cell in enumerate(rows[0] if rows else []):
         if isinstance(cell, dict) and cell.get("type") == "rich_text":
@@ -161,7 +161,7 @@ def _data_rows(value: Any, pointer: str) -> Iterator[str]:
 
 
 def _series_fit(value: Any, pointer: str) -> Iterator[str]:
-    """Each series has a point for each category, under its name."""
+    """Each series has a point for each category, by name."""
     if not isinstance(value, dict) or not isinstance(value.get("axis_config"), dict):
         return
     categories = value["axis_config"].get("categories")
@@ -252,7 +252,7 @@ BLOCKS: Final[dict[str, Rule]] = {
     "file": _block({"external_id": string(255), "source": one_of("remote")}),
 }
 
-_ONLY_IN_VIEWS: Final = {"alert"}  # as third parties have it; Slack's own page does not say
+_ONLY_IN_VIEWS: Final = {"alert"}  # according to third parties; Slack's page doesn't say
 _NOT_IN_VIEWS: Final = {"markdown", "table", "data_table", "data_visualization", "plan", "task_card", "file", "card"}
 IN_MESSAGES: Final = by_type({kind: rule for kind, rule in BLOCKS.items() if kind not in _ONLY_IN_VIEWS})
 IN_VIEWS: Final = by_type({kind: rule for kind, rule in BLOCKS.items() if kind not in _NOT_IN_VIEWS})

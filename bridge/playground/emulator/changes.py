@@ -1,4 +1,4 @@
-"""Everything that a workspace holds lies on shelves, and whatever changes there is told: at once, in one place."""
+"""The workspace's collections, which announce every change at once."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Change:
-    """Something is new, different, or (*is_gone*) no more.
+    """Something was added, changed or (*is_gone*) removed.
 
     *kind* is ``message`` (also for its reactions), ``private_message``, ``view``, ``home`` (*id* is the user's),
     ``session`` (status, title and suggested prompts of a thread, or of a whole direct message where *ts* is empty),
-    ``channel`` (its members, topic, pins, what is read), ``person``, ``group``, ``file``, ``scheduled`` (a message
-    that is due later) or ``execution`` (a step of a workflow).
+    ``channel`` (its members, topic, pins, read markers), ``person``, ``group``, ``file``, ``scheduled`` (a message
+    to post later) or ``execution`` (a step of a workflow).
     """
 
     kind: str
@@ -32,9 +32,9 @@ Subscriber = Callable[[Change], None]
 
 
 class Shelf(Mapping[str, T]):
-    """All things of one *kind*, in the order in which they came; *where* gives the channel and ts of one.
+    """All things of one *kind* in order of insertion; *where* returns the channel and ts of one.
 
-    Things may be altered in place, but nobody hears of it, and nothing is kept, until they are `put` back.
+    A thing may be changed in place, but that is neither announced nor stored until it is `put` again.
     """
 
     def __init__(
@@ -61,14 +61,14 @@ class Shelf(Mapping[str, T]):
         return len(self._things)
 
     def put(self, key: str, thing: T) -> T:
-        """Lay something there, or back after it was altered."""
+        """Add a thing, or announce that it changed."""
         self._things[key] = thing
         self._storage.write(self._kind, key, thing)
         self._tell(Change(self._kind, key, *self._where(thing)))
         return thing
 
     def drop(self, key: str) -> None:
-        """Take something away, if it is there."""
+        """Remove a thing, if it is there."""
         thing = self._things.pop(key, None)
         if thing is not None:
             self._storage.write(self._kind, key, None)

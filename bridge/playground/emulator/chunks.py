@@ -1,4 +1,4 @@
-"""What the chunks of a streamed message look like, put together; pure.
+"""Puts the chunks of a streamed message together; pure.
 
 https://docs.slack.dev/reference/methods/chat.appendStream
 """
@@ -9,13 +9,13 @@ from bridge.playground.emulator.entities import Json
 
 
 def shown(chunks: list[Json], mode: str) -> tuple[str, list[Json]]:
-    """The text and the blocks of a message that these *chunks* were sent to, in the task display *mode*."""
+    """The text and blocks of a message made of these *chunks*, in the task display *mode*."""
     text = "".join(chunk["text"] for chunk in chunks if chunk["type"] == "markdown_text")
     return text, _planned(chunks) if mode == "plan" else _in_order(chunks)
 
 
 def _in_order(chunks: list[Json]) -> list[Json]:
-    """Text and tasks as they came; a task that is told of again changes where it stands."""
+    """Text and tasks in order; a repeated task is updated in place."""
     blocks: list[Json] = []
     for chunk in chunks:
         match chunk["type"]:

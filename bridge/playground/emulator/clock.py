@@ -1,4 +1,4 @@
-"""The emulator's own time: it passes by itself, and can be moved on, so that nobody has to wait for an outage's end."""
+"""The emulator's own clock, which can be moved forward, so that no test waits for an outage to end."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Callable
 
 
 class SlackClock:
-    """Unix seconds of *source*, and as many more as it was moved on by."""
+    """Unix seconds of *source*, plus an offset."""
 
     def __init__(self, source: Callable[[], float]) -> None:
         self._source = source
         self._ahead = 0.0
 
     def __call__(self) -> float:
-        """What time it is."""
+        """The current time."""
         return self._source() + self._ahead
 
     def move(self, seconds: float) -> None:
-        """Let *seconds* have passed. Raises ValueError for negative ones: what is to be older is said with ``at``."""
+        """Move forward by *seconds*. Raises ValueError for negative ones: use ``at`` for older messages."""
         if seconds < 0:
             raise ValueError(f"{seconds} s: time does not run backwards")
         self._ahead += seconds

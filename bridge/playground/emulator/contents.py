@@ -1,7 +1,7 @@
-"""What messages hold beside their text, in the shapes that were recorded; pure.
+"""What messages contain besides text, in recorded shapes; pure.
 
 The fields of attachments: https://docs.slack.dev/legacy/legacy-messaging/legacy-secondary-message-attachments. Those
-that only Slack itself writes are as slackapi/java-slack-sdk reads them (``Attachment.java``, ``File.java``).
+that only Slack writes are as in slackapi/java-slack-sdk (``Attachment.java``, ``File.java``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CUE_WORDS: Final = 8
 
 
 def forwarded(message: Message, author: Member, channel: Channel, link: str) -> Json:
-    """A message that somebody forwards: an attachment with ``is_share``, which a mere link's preview has not."""
+    """A forwarded message: an attachment with ``is_share``, unlike a link's preview."""
     shown: Json = {
         "ts": message.ts,
         **_author(message, author),
@@ -47,7 +47,7 @@ def forwarded(message: Message, author: Member, channel: Channel, link: str) -> 
 
 
 def _author(message: Message, author: Member) -> Json:
-    if message.username:  # an incoming webhook writes as nobody
+    if message.username:  # an incoming webhook has no user
         return {"author_name": message.username, "author_subname": message.username, "bot_id": message.bot_id}
     link = f"https://{sample.TEAM_DOMAIN}.slack.com/team/{author.id}"
     name = author.real_name
@@ -55,7 +55,7 @@ def _author(message: Message, author: Member) -> Json:
 
 
 def previewed(message: Message, author: Member, channel: Channel, link: str) -> Json:
-    """What Slack shows below a link to a message: the same, but nobody shared it."""
+    """The preview of a link to a message: the same, but not shared."""
     return {name: value for name, value in forwarded(message, author, channel, link).items() if name != "is_share"}
 
 
@@ -82,12 +82,12 @@ def _cell(value: str | float) -> Json:
 
 
 def pasted(block: Json) -> Json:
-    """A table that was pasted: it hangs on the message, and nothing else says what is in it (vercel/chat#803)."""
+    """A pasted table: an attachment whose content appears nowhere else (vercel/chat#803)."""
     return {"id": 1, "blocks": [block], "fallback": NO_PREVIEW}
 
 
 def page_preview(url: str, title: str, text: str, service: str) -> Json:
-    """What Slack shows of a page below a link: https://docs.slack.dev/messaging/unfurling-links-in-messages."""
+    """The preview of a web page: https://docs.slack.dev/messaging/unfurling-links-in-messages."""
     return {
         "id": 1,
         "from_url": url,
@@ -101,13 +101,13 @@ def page_preview(url: str, title: str, text: str, service: str) -> Json:
 
 
 def stub(file: File) -> Json:
-    """What there is of another company's file: https://docs.slack.dev/apis/slack-connect says to ask ``files.info``."""
+    """A stub of another company's file: https://docs.slack.dev/apis/slack-connect says to call ``files.info``."""
     unknown: Json = {"created": 0, "timestamp": 0, "user": ""}
     return {"id": file.id, "mode": "file_access", "file_access": "check_file_info", **unknown}
 
 
 def subtitles(words: str, milliseconds: int) -> str:
-    """The WebVTT of a clip, with the byte order mark, the blank and the dash that Slack's have (recorded in 2026)."""
+    """A clip's WebVTT, with the byte order mark, blank and dash of Slack's own (recorded in 2026)."""
     spoken = words.split()
     cues = [spoken[at : at + _CUE_WORDS] for at in range(0, len(spoken), _CUE_WORDS)]
     times = [_time(milliseconds * at // max(1, len(cues))) for at in range(len(cues) + 1)]

@@ -1,4 +1,4 @@
-"""What of Slack's Web API is emulated, and what is known to be missing in it. A test holds the list true."""
+"""What is emulated of Slack's Web API, and what is known to be missing. A test keeps the list true."""
 
 from __future__ import annotations
 

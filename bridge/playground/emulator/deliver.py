@@ -1,6 +1,6 @@
 """Deliveries to the app, and the retries of events: https://docs.slack.dev/apis/events-api#retries.
 
-How one gets there is the business of `over_http` and `over_sockets`.
+`over_http` and `over_sockets` carry them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ RETRY_DELAYS: Final = (0.0, 60.0, 300.0)  # before the first, second and third r
 
 @dataclass
 class AppDelivery:
-    """One request to the app and what came of it.
+    """One request to the app, and its result.
 
-    *error* is the reason where it was not taken, else empty: over HTTP Slack's word for it (``http_timeout``,
-    ``connection_failed``, ``http_error``, …), over a socket ``timeout``, or ``connection_failed`` where none was open
-    or it ended first. *status* is None while there is no answer, and 200 for an ack by a socket; *body* is then the
-    ack's payload. *socket* is the number of the connection that it went by, 0 where it was none.
+    *error* is empty once it is acknowledged: over HTTP it is Slack's word (``http_timeout``, ``connection_failed``,
+    ``http_error``, …), over a socket ``timeout``, or ``connection_failed`` if none was open or it closed first.
+    *status* is None until there is a response, and 200 for an ack by a socket, whose payload is then *body*.
+    *socket* is the number of the connection, 0 for HTTP.
     """
 
     kind: str  # event, command, interaction, verification
@@ -40,37 +40,37 @@ class AppDelivery:
     body: str = ""
     ms: float = 0.0
     error: str = ""
-    is_final: bool = False  # the app asked not to be sent it again
+    is_final: bool = False  # the app asked for no retries
     socket: int = 0
-    repeats: AppDelivery | None = field(default=None, repr=False)  # the try before this one
+    repeats: AppDelivery | None = field(default=None, repr=False)  # the previous try
 
     @property
     def is_acked(self) -> bool:
-        """Whether the app took it."""
+        """Whether the app acknowledged it."""
         return self.status is not None and not self.error
 
     @property
     def json(self) -> Any:
-        """The answer's body, read as JSON; None where it is empty."""
+        """The response's body as JSON; None if it is empty."""
         return json.loads(self.body) if self.body.strip() else None
 
 
 class Way(Protocol):
-    """How deliveries reach the app."""
+    """A way for deliveries to reach the app."""
 
     async def opened(self) -> None:
-        """Wait until there is anything to send by."""
+        """Wait until there is a connection to send by."""
 
     async def reached(self) -> None:
-        """Wait until the app is there."""
+        """Wait until the app listens."""
 
     async def carry(self, delivery: AppDelivery) -> None:
-        """Send it, and write down what came of it."""
+        """Send it, and record the result."""
 
 
 @dataclass
 class Waiting:
-    """An event that the app has not taken: *tries* have ended, the last with *error*."""
+    """An unacknowledged event: *tries* have failed, the last with *error*."""
 
     envelope: Json
     tries: int = 0
@@ -78,11 +78,10 @@ class Waiting:
 
 
 class Deliverer:
-    """Sends to the app, by its sockets where *use_sockets* is set. *deliveries* keeps what was sent.
+    """Sends to the app, by its sockets if *use_sockets* is set. *deliveries* records everything.
 
-    Events that the app has not taken are in *storage*, so that they can be sent after a restart. With *holds_retries*
-    no retry is spent on an address where nobody listens: it is held until the app is there. Where *nobody_listens* for
-    longer than Slack tries, nothing is sent: each event is given up at once.
+    Unacknowledged events are in *storage*, to be sent after a restart. With *holds_retries*, a retry waits until the
+    app listens. While *nobody_listens*, each event is dropped at once, as if Slack had exhausted its retries.
     """
 
     def __init__(
@@ -113,9 +112,9 @@ class Deliverer:
         return self._sockets if self.use_sockets else self._http
 
     def event(self, envelope: Json, *, after: float = 0.0) -> asyncio.Event:
-        """Send an event, in *after* seconds, until it is taken or all retries are used up.
+        """Send an event after *after* seconds, with retries until it is acknowledged.
 
-        It is kept before this returns; what is returned is set by the first try.
+        It is stored before this returns. The returned event is set by the first try.
         """
         tried = asyncio.Event()
         waiting = self._waiting.put(envelope["event_id"], Waiting(envelope))
@@ -123,20 +122,20 @@ class Deliverer:
         return tried
 
     def drop_waiting(self) -> None:
-        """Give up every event that the app has not taken."""
+        """Drop every unacknowledged event."""
         self._outages += 1
         for event_id in list(self._waiting):
             self._waiting.drop(event_id)
 
     def resume(self) -> None:
-        """Send what was waiting when the last process ended, in its order, as soon as the app is there."""
+        """Send the previous process's events, in order, as soon as the app listens."""
         if self._waiting:
             self._background.start(self._once_reached(list(self._waiting.values())))
 
     async def _once_reached(self, left: Sequence[Waiting]) -> None:
         await self._way.reached()
         for waiting in left:
-            # Nobody knows what came of a try that was under way: Slack calls that a timeout.
+            # The result of an interrupted try is unknown: Slack calls that a timeout.
             before = self._delivery(waiting, max(waiting.tries - 1, 0), None)
             before.error = waiting.error or "http_timeout"
             tried = asyncio.Event()
@@ -151,10 +150,10 @@ class Deliverer:
             await asyncio.sleep(after)
             await self._try(waiting, before, tried, outages)
         finally:
-            tried.set()  # whoever waits must not wait for what has been given up
+            tried.set()  # don't keep callers waiting for a dropped event
 
     async def _try(self, waiting: Waiting, before: AppDelivery | None, tried: asyncio.Event, outages: int) -> None:
-        """Send it, until it is taken or given up; *before* is the last try that there was."""
+        """Send it until it is acknowledged or dropped; *before* is the previous try."""
         retry = before.retry + 1 if before else 0
         while outages == self._outages or self.nobody_listens:
             delivery = self._delivery(waiting, retry, before)
@@ -169,12 +168,12 @@ class Deliverer:
             await asyncio.sleep(self._retry_delays[retry - 1])
             if self._holds_retries:
                 await self._way.reached()
-            await self._way.opened()  # what happens while no socket is open comes as a retry later
+            await self._way.opened()  # without an open socket, an event comes later, as a retry
 
     def _note(self, waiting: Waiting, delivery: AppDelivery, *, is_over: bool) -> None:
         event_id = waiting.envelope["event_id"]
         if self._waiting.get(event_id) is not waiting:
-            return  # the same event was sent once more meanwhile
+            return  # the same event was resent meanwhile
         if is_over:
             self._waiting.drop(event_id)
             return
@@ -187,15 +186,15 @@ class Deliverer:
         return AppDelivery("event", name, waiting.envelope, self._clock(), retry, repeats=before)
 
     async def command(self, form: Json) -> AppDelivery:
-        """Send a slash command; it is never sent again."""
+        """Send a slash command; there are no retries."""
         return await self._send(AppDelivery("command", form["command"], form, self._clock()), self._way)
 
     async def interaction(self, payload: Json) -> AppDelivery:
-        """Send a click, a form or a menu's question; none is ever sent again."""
+        """Send a click, a form or a menu's query; there are no retries."""
         return await self._send(AppDelivery("interaction", payload["type"], payload, self._clock()), self._way)
 
     async def verification(self, payload: Json) -> AppDelivery:
-        """Send the question that is asked when the URL is set."""
+        """Send the challenge for a new request URL."""
         return await self._send(AppDelivery("verification", payload["type"], payload, self._clock()), self._http)
 
     async def _send(self, delivery: AppDelivery, way: Way) -> AppDelivery:

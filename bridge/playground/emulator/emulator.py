@@ -1,4 +1,4 @@
-"""`EmulatedSlack`: a whole workspace on a real socket, and what people do in it."""
+"""`EmulatedSlack`: a whole workspace on a real socket, and its people's actions."""
 
 from __future__ import annotations
 
@@ -40,27 +40,28 @@ PING_SECONDS: Final = 5.0
 
 
 def random_id(prefix: str) -> str:
-    """An id of the shape that Slack's have, which no other process makes."""
+    """A unique ID in Slack's format."""
     return prefix + secrets.token_hex(8).upper()
 
 
 class EmulatedSlack:
-    """A Slack workspace that is reached over HTTP and WebSockets only.
+    """A Slack workspace, reached over HTTP and WebSockets only.
 
-    *events_url* is where the app listens; it may be set later. *clock* gives Unix seconds and decides about message
-    times, expiry and rate limits, and can be moved on by `clock`; *retry_delays* are the seconds before each retry of
-    an event (with *holds_retries* also until somebody listens, which Slack does not wait for), and *ack_seconds* how
-    long the app has to answer. With a *config_token* its manifest can be validated, with an *app_token* it can open
-    sockets, which are pinged every *ping_seconds*; once `use_sockets` is set everything goes by them, and *events_url*
-    is not needed. With *kept_in*, a folder, the workspace outlives its process, killed or not: what is there is found
-    again, and events that the app had not taken are sent as retries as soon as it is there.
+    - *events_url* is the app's request URL, which can be set later.
+    - *clock* returns Unix seconds for message times, expiry and rate limits; `clock` can move it forward.
+    - *retry_delays* are the seconds before each retry of an event. With *holds_retries* a retry also waits until the
+      app listens, which Slack doesn't. *ack_seconds* is the time the app has to respond.
+    - With a *config_token* manifests can be validated; with an *app_token* the app can open sockets, pinged every
+      *ping_seconds*. Once `use_sockets` is set, everything goes over them, without *events_url*.
+    - With a folder *kept_in* the workspace survives its process, even a killed one, and unacknowledged events are sent
+      as retries as soon as the app listens.
 
-    Until `install` is called the app has every scope, hears of all but removed reactions, and has any command.
+    Until `install` is called, the app has every scope, every event but removed reactions, and any command.
 
-    What people say and do is in *people*, what they do with commands, buttons and forms in *ui*; *socket_mode* troubles
-    the app's sockets. What may be changed at any time: `use_sockets`, what *events* says of twins and echoes, `faults`,
-    `rates`, `scopes`, `page_limit`, `unsubscribed` (names of events that the app did not ask for), `nobody_listens`,
-    `limits_history`, `transcribes_in` (seconds until the transcript of a voice clip is there, where it takes a while).
+    *people* say and do things, *ui* is for commands, buttons and forms, and *socket_mode* disturbs the app's sockets.
+    These can change at any time: `use_sockets`, the twins and echoes of *events*, `faults`, `rates`, `scopes`,
+    `page_limit`, `unsubscribed` (names of events), `nobody_listens`, `limits_history`, and `transcribes_in`
+    (seconds until a voice clip's delayed transcript is ready).
     """
 
     def __init__(
@@ -121,7 +122,7 @@ class EmulatedSlack:
         self._sockets = sockets
 
     async def __aenter__(self) -> Self:
-        await self._server.start()  # first: where the port is taken nothing else is open
+        await self._server.start()  # first, in case the port is in use
         await self._http.open()
         self._deliverer.resume()
         self._schedule.open()
@@ -138,22 +139,22 @@ class EmulatedSlack:
             self._storage.close()
 
     def install(self, manifest: Json, *, declined: Collection[str] = ()) -> None:
-        """Install the app as *manifest* says, without the optional scopes that are *declined*. Raises InvalidManifest.
+        """Install *manifest*, without the *declined* optional scopes. Raises InvalidManifest.
 
-        From then on its token has these scopes, it hears of these events, and people can type these commands.
+        From then on the app has its scopes, events and commands.
         """
         self._installation.install(manifest, declined)
 
     def serve_also(self, *routes: BaseRoute) -> None:
-        """Answer these too, at the same address, beside Slack's own."""
+        """Serve these routes too."""
         self._app.router.routes.extend(routes)
 
     async def stop(self) -> None:
-        """Be unreachable: the socket is closed, connections break. What is in the workspace stays."""
+        """Become unreachable: connections break, the workspace stays."""
         await self._server.stop()
 
     async def start(self) -> None:
-        """Be reachable again, at the same address."""
+        """Become reachable again, at the same address."""
         await self._server.start()
 
     @property
@@ -163,12 +164,12 @@ class EmulatedSlack:
 
     @property
     def api_url(self) -> str:
-        """What ``SLACK_API_URL`` is set to."""
+        """The value for ``SLACK_API_URL``."""
         return f"{self._server.url}/api/"
 
     @property
     def events_url(self) -> str:
-        """Where the app listens."""
+        """The app's request URL."""
         return self._http.url
 
     @events_url.setter
@@ -176,7 +177,7 @@ class EmulatedSlack:
         self._http.url = url
 
     def later(self, seconds: float, happening: Callable[[], Awaitable[None]]) -> None:
-        """Let something happen in *seconds*, unless it ends before."""
+        """Do something in *seconds*, unless the emulator ends before."""
 
         async def wait() -> None:
             await asyncio.sleep(seconds)
@@ -185,15 +186,15 @@ class EmulatedSlack:
         self._background.start(wait())
 
     async def settled(self, timeout: float = 10.0) -> None:  # noqa: ASYNC109 - a test's own deadline
-        """Wait until every event was taken or given up."""
+        """Wait until every event is acknowledged or dropped."""
         async with asyncio.timeout(timeout):
             await self._background.idle()
 
-    # What can be set while it runs
+    # Settings that can change at any time
 
     @property
     def use_sockets(self) -> bool:
-        """Whether the app's Socket Mode is on: everything goes over its sockets then, nothing to its URL."""
+        """Whether the app uses Socket Mode: everything goes over its sockets, nothing to its URL."""
         return self._deliverer.use_sockets
 
     @use_sockets.setter
@@ -202,10 +203,10 @@ class EmulatedSlack:
 
     @property
     def nobody_listens(self) -> bool:
-        """Whether the app can't be reached for so long that Slack gives up: what happens meanwhile it never hears of.
+        """Whether the app is unreachable for so long that Slack exhausts its retries.
 
-        Events are dropped, those too that wait for a retry; commands and clicks fail; no socket is open, nor can one be
-        opened. The Web API goes on, and so do people. Slack tries an event for some six minutes, and never again:
+        Events are dropped, including those waiting for a retry; commands and clicks fail; sockets are closed and can't
+        be opened. The Web API still works. Slack retries an event for about six minutes:
         https://docs.slack.dev/apis/events-api#retries.
         """
         return self._deliverer.nobody_listens
@@ -219,22 +220,22 @@ class EmulatedSlack:
 
     @property
     def unsubscribed(self) -> set[str]:
-        """Names of events (``message.im``) that the app is not subscribed to."""
+        """Names of events, such as ``message.im``, that the app isn't subscribed to."""
         return self._installation.unsubscribed
 
     @property
     def faults(self) -> Faults:
-        """What goes wrong on purpose."""
+        """The planned faults."""
         return self._api.faults
 
     @property
     def rates(self) -> Rates:
-        """Rate limits; off until ``rates.is_on`` is set."""
+        """Rate limits, off until ``rates.is_on`` is set."""
         return self._api.rates
 
     @property
     def limits_history(self) -> bool:
-        """Whether history is read at one call a minute and 15 messages a call, as by apps sold outside the Marketplace.
+        """Whether history is limited to one call a minute and 15 messages, as for apps sold outside the Marketplace.
 
         https://docs.slack.dev/reference/methods/conversations.history
         """
@@ -246,7 +247,7 @@ class EmulatedSlack:
 
     @property
     def scopes(self) -> set[str]:
-        """What the app's token may do; take away what it shall miss."""
+        """The scopes of the app's token."""
         return self._api.scopes
 
     @property
@@ -258,7 +259,7 @@ class EmulatedSlack:
     def page_limit(self, most: int) -> None:
         self._api.page_limit = most
 
-    # What can be seen of it
+    # What tests can see
 
     @property
     def sockets(self) -> list[Connection]:
@@ -267,27 +268,27 @@ class EmulatedSlack:
 
     @property
     def calls(self) -> list[ApiCall]:
-        """Every call that the app made."""
+        """Every call by the app."""
         return self._api.calls
 
     @property
     def unknown_methods(self) -> Counter[str]:
-        """Methods that were called and are not emulated."""
+        """Called methods that aren't emulated."""
         return self._api.unknown_methods
 
     @property
     def deliveries(self) -> list[AppDelivery]:
-        """Every request that was sent to the app."""
+        """Every request to the app."""
         return self._deliverer.deliveries
 
     @property
     def responses(self) -> list[Response]:
-        """What came by response URLs, and in the bodies of answers to commands."""
+        """Responses by response URLs, and in the bodies of responses to commands."""
         return self._api.answers
 
     @property
     def files(self) -> list[File]:
-        """Every file whose upload was begun."""
+        """Every file whose upload was started."""
         return list(self.workspace.files.values())
 
     def calls_of(self, method: str) -> list[ApiCall]:
@@ -295,25 +296,25 @@ class EmulatedSlack:
         return [call for call in self.calls if call.method == method]
 
     def messages(self, channel: str, thread_ts: str | None = None) -> list[Message]:
-        """What the channel shows, or a thread with its root; oldest first."""
+        """The messages of a channel, or of a thread with its root, oldest first."""
         if thread_ts is None:
             return self.workspace.messages.top_level(channel)
         return self.workspace.messages.thread(channel, thread_ts)
 
     def ephemerals(self, user: str) -> list[Message]:
-        """What only *user* sees."""
+        """The messages that only *user* sees."""
         return [one for one in self.workspace.messages.private if one.to == user]
 
     def views(self, user: str) -> list[View]:
-        """The modals that are open for *user*, the one on top last."""
+        """The open modals of *user*, the top one last."""
         return self.workspace.stack(user)
 
     def home(self, user: str) -> View | None:
-        """What *user* sees on the app's Home tab."""
+        """The app's Home tab for *user*."""
         return self.workspace.homes.get(user)
 
     def prompts(self, user: str) -> list[Json]:
-        """The prompts that are suggested to *user* in the direct message with the app."""
+        """The suggested prompts for *user* in the direct message with the app."""
         return self.workspace.session(self.workspace.direct_message(user).id, "").prompts
 
     def permalink(self, channel: str, ts: str) -> str:
@@ -324,10 +325,10 @@ class EmulatedSlack:
         return self.workspace.messages.permalink(message)
 
     def status(self, channel: str, thread_ts: str) -> str:
-        """What the agent shows in the thread now."""
+        """The agent's current status in a thread."""
         return self.workspace.status(channel, thread_ts)
 
     def statuses(self, channel: str, thread_ts: str) -> list[StatusChange]:
-        """Every change of what the agent showed in the thread."""
+        """Every status of the agent in a thread."""
         where = (channel, thread_ts)
         return [one for one in self.workspace.status_history if (one.channel, one.thread_ts) == where]

@@ -1,9 +1,8 @@
-"""What Slack makes of a text: ``&``, ``<`` and ``>`` that mean themselves are escaped.
+"""Slack's escaping: literal ``&``, ``<`` and ``>`` become entities.
 
 https://docs.slack.dev/messaging/formatting-message-text#escaping
 
-What is typed behind a slash command is sent with channels, people and links as ids only where the command's
-``should_escape`` is set: https://docs.slack.dev/interactivity/implementing-slash-commands
+Channels, people and links after a slash command are sent as IDs only if the command's ``should_escape`` is set: https://docs.slack.dev/interactivity/implementing-slash-commands
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 _KEPT = re.compile(
-    r"&(?:amp|lt|gt);"  # escaped already
+    r"&(?:amp|lt|gt);"  # already escaped
     r"|<(?:@[UW]\w+|#C\w+|!(?:here|channel|everyone|subteam\^\w+|date\^[^<>]*))(?:\|[^<>]*)?>"
     r"|<(?:https?|mailto|tel|slack):[^<>\s|]*(?:\|[^<>]*)?>"
 )
@@ -24,23 +23,23 @@ _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
 def escaped(text: str) -> str:
-    """The *text* as Slack keeps it; what is escaped already stays as it is."""
+    """The *text* as Slack stores it; what is already escaped stays."""
     parts: list[str] = []
     end = 0
     for kept in _KEPT.finditer(text):
         parts += [_plain(text[end : kept.start()]), kept[0]]
         end = kept.end()
-    # A ">" at the beginning of a line is a quotation: Slack keeps it escaped too, and shows it all the same.
+    # A ">" that starts a line is a quotation: Slack stores it escaped too, and still shows the quotation.
     return "".join([*parts, _plain(text[end:])])
 
 
 def entities(typed: str) -> str:
-    """What a person *typed*, where nothing in it but the three characters is escaped."""
+    """*typed* text with just the three characters escaped."""
     return _plain(typed)
 
 
 def with_ids(typed: str, *, channels: Mapping[str, str], people: Mapping[str, str]) -> str:
-    """What a person *typed*, with what stands for these *channels* and *people* by their names."""
+    """*typed* text with the names of *channels* and *people* replaced by IDs."""
 
     def written(word: re.Match[str]) -> str:
         if word["url"]:

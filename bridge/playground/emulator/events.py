@@ -1,4 +1,4 @@
-"""Which events something causes, and how they are sent. https://docs.slack.dev/reference/events."""
+"""Which events a change causes, and how they are sent. https://docs.slack.dev/reference/events."""
 
 from __future__ import annotations
 
@@ -19,18 +19,17 @@ from bridge.playground.emulator.web_api.method import (
 )
 from bridge.playground.emulator.workspace import Workspace
 
-Tried = list[asyncio.Event]  # each is set once the first try of one event has ended
+Tried = list[asyncio.Event]  # each is set when the first try of its event has ended
 
 _IN_DIRECT_MESSAGES: Final = {"message.ims": "message.im", "message.mpims": "message.mpim"}
 
 
 class Events:
-    """The app hears of what happens where its bot is.
+    """Sends the app the events of the channels that its bot is in.
 
-    *twins* are the events that a mention causes, in their order, *twin_gap* the seconds between them, and
-    *mentions_in_mpims* whether it causes them in direct messages of several people too, where reports differ;
-    *echoes_own* is whether the app hears of what it did itself. What it did not ask for, or lacks the scope for, it
-    does not hear of.
+    *twins* are the events of a mention in order, with *twin_gap* seconds between them; *mentions_in_mpims* is whether
+    group messages have both, where reports differ. *echoes_own* is whether the app gets events for its own actions.
+    It gets only what it is subscribed to and has the scope for.
     """
 
     def __init__(self, workspace: Workspace, deliverer: Deliverer, installation: Installation) -> None:
@@ -43,7 +42,7 @@ class Events:
         self._deliverer = deliverer
 
     def posted(self, message: Message) -> Tried:
-        """A new message: what a mention causes comes as twins."""
+        """A new message; a mention causes twin events."""
         author = self._workspace.people[message.user]
         channel = self._workspace.channels[message.channel]
         if not self._hears(channel.id):
@@ -56,15 +55,15 @@ class Events:
         return tried
 
     def invited(self, message: Message) -> Tried:
-        """The mention for which the app was invited: it comes now, without its twin."""
+        """The mention that the app was invited for, without its twin."""
         author = self._workspace.people[message.user]
         channel = self._workspace.channels[message.channel]
         return self._wanted(payloads.mention_event(message, channel, author), channel.id)
 
     def changed(self, happening: MessageEdited | MessageDeleted) -> Tried:
-        """A message that is different, or gone. An edit that adds or keeps a mention is one more: the same twins.
+        """A changed or deleted message. An edit with a mention sends the twins again.
 
-        The mention has the old ts, and says ``edited``, however old the message is: slackapi/bolt-js#960,
+        The mention has the old ts and ``edited``, however old the message is: slackapi/bolt-js#960,
         slack-go/slack#1256.
         """
         message = happening.message
@@ -85,7 +84,7 @@ class Events:
         return tried
 
     def _is_mention(self, message: Message) -> bool:
-        """Whether a person mentions the bot where that causes twins."""
+        """Whether a message mentions the bot in a channel where that causes twins."""
         channel, author = self._workspace.channels[message.channel], self._workspace.people[message.user]
         if channel.is_im or author.is_bot or (channel.is_mpim and not self.mentions_in_mpims):
             return False
@@ -93,7 +92,7 @@ class Events:
         return f"<@{bot}>" in message.text or any(names(block, bot) for block in message.blocks)
 
     def reacted(self, happening: ReactionChanged) -> Tried:
-        """A reaction that was added to a message, or removed from it."""
+        """A reaction was added or removed."""
         if not self._hears(happening.message.channel):
             return []
         message, user, name = happening.message, happening.user, happening.name
@@ -102,7 +101,7 @@ class Events:
         return self._wanted(event, happening.message.channel)
 
     def own(self, happening: Happening) -> None:
-        """What the app did itself: Slack tells it that too."""
+        """Events for the app's own actions, which Slack sends too."""
         if not self.echoes_own:
             return
         match happening:
@@ -114,7 +113,7 @@ class Events:
                 self.changed(happening)
 
     def send(self, event: Json, channel: str = "", *, event_id: str = "", after: float = 0.0) -> asyncio.Event:
-        """Send any event; with an *event_id* that was there before, one that Slack sends once more."""
+        """Send any event; a known *event_id* makes it a duplicate."""
         made = payloads.envelope(
             event,
             event_id=event_id or self._workspace.new_id("Ev"),
@@ -124,7 +123,7 @@ class Events:
         return self._deliverer.event(made, after=after)
 
     def done(self, event: Json, channel: str = "") -> Tried:
-        """Send what somebody did, if the app is to hear of it."""
+        """Send an event, if the app should get it."""
         return self._wanted(event, channel)
 
     def _wanted(self, event: Json, channel: str, after: float = 0.0) -> Tried:

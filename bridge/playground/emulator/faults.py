@@ -1,4 +1,4 @@
-"""Trouble on demand: what a Web API method, a response URL, an upload or a download does instead."""
+"""Faults on demand, of Web API methods, response URLs, uploads and downloads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Error:
 
 @dataclass(frozen=True)
 class Http:
-    """This HTTP status with this body and these headers, of whatever stands there; the call is not carried out."""
+    """This HTTP status with this body and these headers, instead; the call is not carried out."""
 
     status: int
     body: str | bytes = "<html>Server Error</html>"
@@ -49,9 +49,9 @@ class Redirect:
 
 @dataclass(frozen=True)
 class Hang:
-    """There is no answer before *until* is set. The call is carried out then, or, where it *is_done*, at once.
+    """No response before *until* is set. The call is carried out then or, if *is_done*, at once.
 
-    One whose caller has gone by then is not carried out any more.
+    If the caller has gone by then, it isn't carried out.
     """
 
     is_done: bool = False
@@ -75,7 +75,7 @@ class _Planned:
 
 
 class Faults:
-    """What is going to go wrong, in the order in which it was planned."""
+    """The planned faults, in order."""
 
     def __init__(self) -> None:
         self._planned: list[_Planned] = []
@@ -89,20 +89,20 @@ class Faults:
         channel: str | None = None,
         when: Callable[[Json], bool] | None = None,
     ) -> None:
-        """Let *fault* happen to the next *times* calls (None: to all) of *method*, in *channel* if one is named.
+        """Plan *fault* for the next *times* calls (None: all) of *method*, in *channel* if given.
 
-        With *when*, to those alone whose arguments are so.
+        With *when*, only for calls whose arguments match.
 
         *method* is a Web API method, ``response_url``, ``upload``, ``download``, or ``*`` for anything.
         """
         self._planned.append(_Planned(method, fault, times, channel, when))
 
     def clear(self, method: str | None = None) -> None:
-        """Let all go well again, or what was planned for *method* alone."""
+        """Clear all plans, or only those for *method*."""
         self._planned = [one for one in self._planned if method not in {None, one.method}]
 
     def take(self, method: str, channel: str, args: Json) -> Fault | None:
-        """The fault that happens to this call; it is used up by one."""
+        """The fault for this call; each use counts."""
         for planned in self._planned:
             if planned.fits(method, channel, args):
                 if planned.times is not None:

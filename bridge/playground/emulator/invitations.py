@@ -1,7 +1,7 @@
-"""Slackbot's offer to invite an app that was mentioned in a channel that it is not in.
+"""Slackbot's offer to invite an app that was mentioned in a channel it isn't in.
 
-The app hears nothing of such a mention until it is invited: https://docs.slack.dev/reference/events/app_mention. The
-words and the two buttons are recorded in https://github.com/slackapi/bolt-python/issues/229.
+The app gets no event for the mention until it is invited: https://docs.slack.dev/reference/events/app_mention. The
+text and the two buttons are recorded in https://github.com/slackapi/bolt-python/issues/229.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ DO_NOTHING: Final = "do_nothing"
 
 
 def absent_apps(message: Message, channel: Channel, people: Iterable[Member]) -> list[str]:
-    """The apps that *message* mentions and that are not in its *channel*."""
+    """The apps that *message* mentions but that aren't in its *channel*."""
     if channel.is_im:
         return []
     bots = [one.id for one in people if one.is_bot and not one.deleted]
@@ -25,7 +25,7 @@ def absent_apps(message: Message, channel: Channel, people: Iterable[Member]) ->
 
 
 def offer(message: Message, channel: Channel, apps: list[str], ts: str) -> Message:
-    """What only the author of *message* sees, where the message stands."""
+    """The offer, visible to the author of *message* only."""
     mentioned = " and ".join(f"<@{app}>" for app in apps)
     text = f"You mentioned {mentioned}, but they're not in this {'private ' if channel.is_private else ''}channel."
     value = " ".join([message.ts, *apps])

@@ -1,7 +1,7 @@
-"""A workspace that outlives its process: each change is written to a file of SQLite's before anybody is answered.
+"""A stored workspace: each change is written to SQLite before it is answered.
 
-The file is in WAL mode with ``synchronous=NORMAL``: what was written stays when the process is killed; only a machine
-that loses its power may lose the last moments, which is well for a playground.
+WAL mode with ``synchronous=NORMAL`` survives a killed process; only a power failure may lose the last moments, which is
+fine for a playground.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 FILE: Final = "slack.sqlite3"
-_FORM: Final = 1  # of what is in the file
-_BYTES: Final = "$bytes"  # how the content of files stands in JSON: {"$bytes": "base64"}
+_FORM: Final = 1  # the file's format
+_BYTES: Final = "$bytes"  # how file contents are stored in JSON: {"$bytes": "base64"}
 _TABLE: Final = """
 CREATE TABLE IF NOT EXISTS things (
   place INTEGER PRIMARY KEY, kind TEXT NOT NULL, id TEXT NOT NULL, content TEXT NOT NULL, UNIQUE (kind, id)
@@ -31,27 +31,27 @@ _WRITE: Final = (
 
 
 class Storage(Protocol):
-    """Where things are kept."""
+    """Stores the workspace."""
 
     @property
     def is_new(self) -> bool:
-        """Whether there is nothing from an earlier time."""
+        """Whether nothing is stored yet."""
 
     def read(self, kind: str) -> list[tuple[str, dict[str, Any]]]:
-        """Every id of a kind with its fields, in the order in which they came."""
+        """Every ID of a kind with its fields, in order of insertion."""
 
     def write(self, kind: str, key: str, thing: Any) -> None:
-        """Keep *thing*, a dataclass, as it is now; None: no longer."""
+        """Store *thing*, a dataclass; None removes it."""
 
     def together(self) -> AbstractContextManager[None]:
-        """Write all that is written meanwhile, or nothing of it."""
+        """Store all changes made meanwhile, or none."""
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
 
 
 class NoStorage:
-    """Keeps nothing: the workspace ends with its process."""
+    """Stores nothing."""
 
     is_new = True
 
@@ -60,20 +60,20 @@ class NoStorage:
         return []
 
     def write(self, kind: str, key: str, thing: Any) -> None:
-        """Forget it."""
+        """Do nothing."""
 
     def together(self) -> AbstractContextManager[None]:
-        """Change nothing."""
+        """Do nothing."""
         return contextlib.nullcontext()
 
     def close(self) -> None:
-        """Change nothing."""
+        """Do nothing."""
 
 
 class SqliteStorage:
-    """Keeps everything in a file in *folder*, which is made where there is none.
+    """Stores everything in a file in *folder*, which it creates if needed.
 
-    A file that another version wrote in another form is put aside, beside the new one.
+    A file in another format is renamed and kept beside the new one.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -83,12 +83,12 @@ class SqliteStorage:
         self.is_new = self._db.execute("SELECT 1 FROM things LIMIT 1").fetchone() is None
 
     def read(self, kind: str) -> list[tuple[str, dict[str, Any]]]:
-        """Every id of a kind with its fields, in the order in which they came."""
+        """Every ID of a kind with its fields, in order of insertion."""
         rows = self._db.execute("SELECT id, content FROM things WHERE kind = ? ORDER BY place", (kind,))
         return [(key, json.loads(content, object_hook=_with_bytes)) for key, content in rows]
 
     def write(self, kind: str, key: str, thing: Any) -> None:
-        """Keep *thing* as it is now; None: no longer."""
+        """Store *thing*; None removes it."""
         if thing is None:
             self._db.execute("DELETE FROM things WHERE kind = ? AND id = ?", (kind, key))
             return
@@ -96,7 +96,7 @@ class SqliteStorage:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Write all that is written meanwhile, or nothing of it; one within another is a part of it."""
+        """Store all changes made meanwhile, or none; nested calls join the outer one."""
         if self._depth == 0:
             self._db.execute("BEGIN IMMEDIATE")
         self._depth += 1
@@ -105,11 +105,11 @@ class SqliteStorage:
         finally:
             self._depth -= 1
             if self._depth == 0:
-                # Also after an exception: what has changed in memory has changed, and the file shall say the same.
+                # Also after an exception: the file must match the changed memory.
                 self._db.execute("COMMIT")
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._db.close()
 
 

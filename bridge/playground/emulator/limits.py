@@ -1,6 +1,6 @@
-"""Whether Slack would take a message or a view: sizes, Block Kit, and the sums over a whole payload.
+"""Slack's limits on messages and views: sizes, Block Kit, and totals of a payload.
 
-The numbers that Slack documents are in `blockkit`; those that were only observed are here, by name.
+Documented numbers are in `blockkit`; observed ones are here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TEXT_OF_AN_UPDATE: Final = 4_000
 BLOCKS_IN_A_MESSAGE: Final = 50
 BLOCKS_IN_A_VIEW: Final = 100
 MARKDOWN_IN_A_MESSAGE: Final = 12_000
-TEXT_IN_ALL_BLOCKS: Final = 13_200  # not documented: https://github.com/slackapi/bolt-js/issues/2509
+TEXT_IN_ALL_BLOCKS: Final = 13_200  # undocumented: https://github.com/slackapi/bolt-js/issues/2509
 CHARTS_IN_A_MESSAGE: Final = 2
 CELLS_IN_A_MESSAGE: Final = 10_000  # characters; https://docs.slack.dev/reference/block-kit/blocks/data-table-block
 METADATA: Final = 16_000
@@ -53,7 +53,7 @@ _VIEW: Final[Rule] = shape(
 
 
 def check_blocks(blocks: Any) -> None:
-    """Raise `Refusal` unless a message may have these *blocks*."""
+    """Raise `Refusal` unless *blocks* are valid in a message."""
     problems = list(_problems(blocks, blockkit.IN_MESSAGES, BLOCKS_IN_A_MESSAGE, least=0))
     if problems:
         raise Refusal("invalid_blocks", messages=problems)
@@ -69,7 +69,7 @@ def check_blocks(blocks: Any) -> None:
 
 
 def check_view(view: Any) -> None:
-    """Raise `Refusal` unless *view* may be opened or published."""
+    """Raise `Refusal` unless *view* is valid."""
     problems = list(_VIEW(view, "/view"))
     if not problems:
         problems = [*_problems(view["blocks"], blockkit.IN_VIEWS, BLOCKS_IN_A_VIEW, least=0), *_modal(view)]
@@ -80,7 +80,7 @@ def check_view(view: Any) -> None:
 
 
 def check_metadata(metadata: Any) -> None:
-    """Raise `Refusal` unless a message may carry this *metadata*."""
+    """Raise `Refusal` unless *metadata* is valid."""
     if not isinstance(metadata, dict) or not isinstance(metadata.get("event_type"), str):
         raise Refusal("invalid_metadata_format")
     if not isinstance(metadata.get("event_payload"), dict):
@@ -103,7 +103,7 @@ def _modal(view: Json) -> Iterator[str]:
 
 
 def _length(value: Any) -> int:
-    """How many characters of text there are in *value*, however deep."""
+    """The number of characters of text in *value*, at any depth."""
     if isinstance(value, list):
         return sum(_length(one) for one in value)
     if isinstance(value, dict):

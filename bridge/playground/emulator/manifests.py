@@ -1,10 +1,10 @@
-"""What Slack asks of an app's manifest before it makes an app of it, and what the app is then.
+"""Validates an app's manifest like Slack, and derives the installed app from it.
 
-The fields and their limits are those of Slack's own schema; beside them come the rules that no schema has.
+Fields and limits are those of Slack's schema, plus the rules that no schema expresses.
 https://docs.slack.dev/reference/app-manifest · https://docs.slack.dev/reference/methods/apps.manifest.validate
 
 An optional scope must be listed in ``bot`` too (https://docs.slack.dev/authentication/installing-with-oauth), and an
-event is subscribed only with its scope. The words of a problem are Slack's where its documentation shows them.
+event needs its scope. Errors are in Slack's words where its documentation shows them.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ EVENTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 
 
 class InvalidManifest(ValueError):
-    """Slack makes no app of this: *errors* say why."""
+    """The manifest is invalid: *errors* say why."""
 
     def __init__(self, errors: list[Json]) -> None:
         super().__init__("; ".join(f"{one['message']} ({one['pointer']})" for one in errors))
@@ -82,10 +82,10 @@ class InvalidManifest(ValueError):
 
 @dataclass
 class Installation:
-    """The app as it is installed: its *scopes*, the events it hears nothing of, and its commands.
+    """The installed app: its *scopes*, events and commands.
 
-    *commands* says which of them are sent channels, people and links as ids; without a manifest it is None: then
-    there is any command, and none is.
+    *commands* maps each to whether it gets channels, people and links as IDs. Without a manifest it is None: any
+    command exists, without IDs.
     """
 
     scopes: set[str]
@@ -94,7 +94,7 @@ class Installation:
     commands: dict[str, bool] | None = None
 
     def install(self, manifest: Json, declined: Collection[str] = ()) -> None:
-        """Be what *manifest* says, without the optional scopes that are *declined*. Raises InvalidManifest."""
+        """Install *manifest*, without the *declined* optional scopes. Raises InvalidManifest."""
         if errors := list(problems(manifest)):
             raise InvalidManifest(errors)
         scopes = _dig(manifest, "oauth_config", "scopes")
@@ -109,7 +109,7 @@ class Installation:
         self.commands = {one["command"]: bool(one.get("should_escape")) for one in commands}
 
     def exported(self) -> Json:
-        """The manifest as Slack tells it, with what it adds where nothing was said."""
+        """The manifest as Slack exports it, with defaults."""
         shown = copy.deepcopy(self.manifest)
         settings, features = shown.setdefault("settings", {}), shown.setdefault("features", {})
         for name in ("org_deploy_enabled", "socket_mode_enabled", "token_rotation_enabled"):
@@ -121,16 +121,16 @@ class Installation:
         return shown
 
     def hears(self, event: str) -> bool:
-        """Whether the app is sent events of this name: it asked for them, and has the scope that they need."""
+        """Whether the app is subscribed to the event and has its scope."""
         needed = EVENTS.get(event, ())
         return event not in self.unsubscribed and (not needed or not self.scopes.isdisjoint(needed))
 
 
 def problems(manifest: Any) -> Iterator[Json]:
-    """Say what is wrong with a manifest, as ``errors`` of the answer has it."""
+    """The errors in a manifest, as in the response's ``errors``."""
     found = [_as_error(line) for line in _MANIFEST(manifest, "")]
     yield from found
-    if not found:  # what follows reads the manifest
+    if not found:  # the rest reads the manifest
         for rule in (_scopes, _events, _commands, _addresses):
             yield from rule(manifest)
 
@@ -167,7 +167,7 @@ def _commands(manifest: Json) -> Iterator[Json]:
 
 
 def _addresses(manifest: Json) -> Iterator[Json]:
-    """Without Socket Mode Slack has to know where to send what it sends."""
+    """Without Socket Mode, Slack needs the request URLs."""
     settings = _dig(manifest, "settings")
     if settings.get("socket_mode_enabled"):
         return

@@ -1,4 +1,4 @@
-"""What was said in the workspace: messages, threads, reactions, and what only one person sees."""
+"""The workspace's messages: threads, reactions, and messages for one person only."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from bridge.playground.emulator.entities import Json, Member, Message
 from bridge.playground.emulator.keeping import Storage
 from bridge.playground.emulator.richtext import from_mrkdwn, rich_text
 
-_STREAM_LASTS: Final = 300.0  # seconds; seen by many, documented by nobody
+_STREAM_LASTS: Final = 300.0  # seconds; often observed, but undocumented
 
 
 class MessageLog:
-    """All messages, those too that one person alone sees. *people* are those who write them."""
+    """All messages, including those for one person. *people* are the authors."""
 
     def __init__(
         self,
@@ -42,12 +42,12 @@ class MessageLog:
             self._index(message)
 
     def new_ts(self) -> str:
-        """A message's time and identity: microseconds, never twice."""
+        """A new ts: microseconds, never repeated."""
         self._last_ts = max(self._last_ts + 1, int(self._clock() * 1_000_000))
         return _as_ts(self._last_ts)
 
     def ts_at(self, seconds: float) -> str:
-        """An identity of a message that is as old as that: the first one that no message has."""
+        """The first unused ts at that time."""
         wanted = int(seconds * 1_000_000)
         if wanted > int(self._clock() * 1_000_000):
             raise ValueError(f"{seconds}: that is yet to come")
@@ -58,29 +58,29 @@ class MessageLog:
     # Reading
 
     def find(self, channel: str, ts: str) -> Message | None:
-        """The message with this identity, if it is there."""
+        """The message with this ts, if any."""
         return self._by_channel[channel].get(ts)
 
     def of(self, channel: str) -> list[Message]:
-        """All of a channel, threads included, oldest first."""
+        """All messages of a channel, including threads, oldest first."""
         return [self._by_channel[channel][ts] for ts in self._in_order[channel]]
 
     def top_level(self, channel: str) -> list[Message]:
-        """What the channel itself shows: roots, and replies that were broadcast; oldest first."""
+        """The channel's roots and broadcast replies, oldest first."""
         return [one for one in self.of(channel) if not one.is_reply or one.is_broadcast]
 
     def thread(self, channel: str, root: str) -> list[Message]:
-        """A thread, its root first where it still exists."""
+        """A thread, its root first if it still exists."""
         found = [self.find(channel, ts) for ts in [root, *self._replies.get((channel, root), [])]]
         return [one for one in found if one is not None]
 
     def has_thread(self, channel: str, root: str) -> bool:
-        """Whether there is a message that replies can hang on."""
+        """Whether there is a message to reply to."""
         message = self.find(channel, root)
         return message is not None and not message.is_reply
 
     def reply_summary(self, message: Message) -> Json:
-        """What a root says of its thread."""
+        """A root's summary of its thread."""
         replies = self.thread(message.channel, message.ts)[1:]
         if not replies:
             return {}
@@ -95,22 +95,22 @@ class MessageLog:
         }
 
     def permalink(self, message: Message) -> str:
-        """The address of a message, as "Copy link" gives it."""
+        """The link of a message, as "Copy link" copies it."""
         address = f"https://{sample.TEAM_DOMAIN}.slack.com/archives/{message.channel}/p{message.ts.replace('.', '')}"
         return f"{address}?thread_ts={message.thread_ts}&cid={message.channel}" if message.is_reply else address
 
     # Writing
 
     def identified(self, blocks: list[Json]) -> list[Json]:
-        """The *blocks* with an id for each, as Slack gives one where the app does not."""
+        """The *blocks*, with generated IDs where the app gave none."""
         return [block if block.get("block_id") else {**block, "block_id": self._new_id("b")} for block in blocks]
 
     def post(
         self, user: str, channel: str, text: str, *, thread_ts: str = "", at: float | None = None, **more: Any
     ) -> Message:
-        """Put a message there, with the rich text that Slack makes of it unless blocks are given.
+        """Add a message, with Slack's rich text unless blocks are given.
 
-        With *at*, Unix seconds that have passed, it was written then.
+        With *at*, Unix seconds in the past, it was written then.
         """
         person = self._people[user]
         root = self.find(channel, thread_ts) if thread_ts else None
@@ -138,14 +138,14 @@ class MessageLog:
         message.generated = from_mrkdwn(message.text, block_id=self._new_id("b")) if is_bare else []
 
     def insert(self, message: Message, root: Message | None) -> None:
-        """Put a message there that has its time already; *root* is what it replies to."""
+        """Add a message that has a ts; *root* is what it replies to."""
         with self._storage.together():
             if message.is_broadcast and root is not None:
                 message.root = root.as_json()
             self._index(message)
             self._put(message)
             if message.is_reply and root is not None and not root.thread_ts:
-                root.thread_ts = root.ts  # from now on the root shows that it has a thread
+                root.thread_ts = root.ts  # the root now has a thread
                 self._put(root)
 
     def _index(self, message: Message) -> None:
@@ -160,7 +160,7 @@ class MessageLog:
         shelf.put(_key(message), message)
 
     def edit(self, message: Message, user: str, changes: Json, *, is_said: bool = True) -> Json:
-        """Change a message, which then says "edited" where *is_said*; returns what it was before, as Slack shows it."""
+        """Change a message, marked as edited if *is_said*. Returns its previous JSON."""
         before = message.as_json()
         for name, value in changes.items():
             setattr(message, name, value)
@@ -171,7 +171,7 @@ class MessageLog:
         return before
 
     def delete(self, message: Message) -> None:
-        """Take a message away; a root with replies stays as the stone that its thread hangs on."""
+        """Remove a message; a root with replies stays as a tombstone."""
         if message.to:
             self._private.drop(_key(message))
         elif self._replies.get((message.channel, message.ts)):
@@ -187,18 +187,18 @@ class MessageLog:
             self._public.drop(_key(message))
 
     def is_streaming(self, message: Message) -> bool:
-        """Whether it may still grow: Slack ends that by itself after some five minutes."""
+        """Whether it is still streaming: Slack ends that after about five minutes."""
         return message.streaming_since > 0 and self._clock() - message.streaming_since < _STREAM_LASTS
 
     def stop_streams(self, channel: str, thread_ts: str) -> list[str]:
-        """Let what grows in a thread stop, for a person wants it; gives the messages' ts."""
+        """Stop the streams in a thread, as a person does. Returns the messages' ts."""
         growing = [one for one in self.thread(channel, thread_ts) if self.is_streaming(one)]
         for message in growing:
             self.edit(message, message.user, {"is_stopped": True, "streaming_since": 0.0}, is_said=False)
         return [message.ts for message in growing]
 
     def react(self, message: Message, user: str, name: str) -> bool:
-        """Put *user*'s reaction on a message; False if it is there already."""
+        """Add *user*'s reaction; False if it is already there."""
         users = message.reactions.setdefault(name, [])
         if user in users:
             return False
@@ -207,7 +207,7 @@ class MessageLog:
         return True
 
     def unreact(self, message: Message, user: str, name: str) -> bool:
-        """Take *user*'s reaction off a message; False if there is none."""
+        """Remove *user*'s reaction; False if there is none."""
         users = message.reactions.get(name, [])
         if user not in users:
             return False
@@ -217,7 +217,7 @@ class MessageLog:
         self._put(message)
         return True
 
-    # What one person alone sees
+    # Messages for one person only
 
     @property
     def private(self) -> list[Message]:
@@ -225,16 +225,16 @@ class MessageLog:
         return list(self._private.values())
 
     def show_privately(self, message: Message) -> Message:
-        """Show *message* to the one person that it is for."""
+        """Add *message* for one person."""
         self._put(message)
         return message
 
     def find_private(self, channel: str, ts: str) -> Message | None:
-        """The private message with this identity."""
+        """The private message with this ts."""
         return self._private.get(f"{channel}/{ts}")
 
     def visible(self, user: str, channel: str, ts: str) -> Message:
-        """The message with this identity, if *user* sees it. Raises LookupError."""
+        """The message with this ts, if *user* sees it. Raises LookupError."""
         message = self.find(channel, ts) or self.find_private(channel, ts)
         if message is None or message.to not in {"", user}:
             raise LookupError(ts)

@@ -29,7 +29,7 @@ def sign(secret: str, timestamp: int, body: bytes) -> str:
 
 
 def _request(delivery: AppDelivery) -> tuple[bytes, Mapping[str, str]]:
-    """The body and its headers, of which Slack has three forms."""
+    """The body and headers, in one of Slack's three forms."""
     match delivery.kind:
         case "command":
             return urllib.parse.urlencode(delivery.payload).encode(), _FORM
@@ -46,7 +46,7 @@ def _retry(delivery: AppDelivery) -> dict[str, str]:
 
 
 class OverHttp:
-    """Sends to *url* (it may be set later), each request signed freshly."""
+    """Sends to *url*, which can be set later; each request is signed."""
 
     def __init__(self, *, url: str, signing_secret: str, ack_seconds: float) -> None:
         self.url = url
@@ -55,19 +55,19 @@ class OverHttp:
         self._session: aiohttp.ClientSession | None = None
 
     async def open(self) -> None:
-        """Be ready to send."""
+        """Open the client."""
         self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the client."""
         if self._session is not None:
             await self._session.close()
 
     async def opened(self) -> None:
-        """Whether somebody listens shows when it is tried."""
+        """Return at once: a request shows whether the app listens."""
 
     async def reached(self) -> None:
-        """Wait until somebody listens at the address."""
+        """Wait until the app listens."""
         while not await self._is_anybody_there():  # noqa: ASYNC110 - it is another process: only asking tells
             await asyncio.sleep(_LOOKS_EVERY)
 
@@ -83,7 +83,7 @@ class OverHttp:
         return True
 
     async def carry(self, delivery: AppDelivery) -> None:
-        """Send one request and write down the answer, or why there is none."""
+        """Send one request, and record the response or the error."""
         try:
             await self._exchange(delivery)
         except TimeoutError:
@@ -111,7 +111,7 @@ class OverHttp:
                 delivery.is_final = answer.headers.get("X-Slack-No-Retry") == "1"
 
     def _signature(self, body: bytes) -> dict[str, str]:
-        # The wall clock, not the emulator's: the app compares it with its own.
+        # Real time, not the emulator's: the app compares it with its own.
         timestamp = int(time.time())
         return {
             "X-Slack-Request-Timestamp": str(timestamp),

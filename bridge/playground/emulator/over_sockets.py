@@ -1,7 +1,7 @@
 """Envelopes to one of the app's sockets: https://docs.slack.dev/apis/events-api/using-socket-mode.
 
-What Slack's documentation does not say, and is a belief here: that only the connection which an envelope went by can
-ack it, and that a connection which was told to leave still gets its share until it is closed.
+Two assumptions aren't documented: only the connection that an envelope went over can ack it, and a connection that was
+told to disconnect still gets envelopes until it is closed.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from bridge.playground.emulator.entities import Json
 from bridge.playground.emulator.sockets import Gone, SocketConnections
 
 _TYPES: Final = {"event": "events_api", "command": "slash_commands", "interaction": "interactive"}
-_ANSWERED: Final = frozenset({"view_submission", "block_suggestion"})  # interactions whose ack may say something
+_ANSWERED: Final = frozenset({"view_submission", "block_suggestion"})  # interactions whose ack may have a payload
 _ACKED: Final = 200
 
 
 class OverSockets:
-    """Sends each delivery to one connection, in turn, and waits *ack_seconds* for its ack."""
+    """Sends each delivery to one connection in turn, and waits *ack_seconds* for its ack."""
 
     def __init__(self, sockets: SocketConnections, *, ack_seconds: float, new_id: Callable[[str], str]) -> None:
         self._sockets = sockets
@@ -37,7 +37,7 @@ class OverSockets:
         await self._sockets.opened()
 
     async def carry(self, delivery: AppDelivery) -> None:
-        """Send one envelope and write down its ack, or why there is none."""
+        """Send one envelope, and record its ack or the error."""
         connection = self._sockets.take_turn(delivery.repeats.socket if delivery.repeats else 0)
         if connection is None:
             delivery.error = "connection_failed"
@@ -57,7 +57,7 @@ class OverSockets:
 
 
 def envelope_of(delivery: AppDelivery, envelope_id: str) -> Json:
-    """What is sent; only events say which try this is."""
+    """The envelope; only events have a retry count."""
     is_answered = delivery.kind == "command" or delivery.name in _ANSWERED
     envelope: Json = {
         "envelope_id": envelope_id,
@@ -67,5 +67,5 @@ def envelope_of(delivery: AppDelivery, envelope_id: str) -> Json:
     }
     if delivery.kind != "event":
         return envelope
-    # "timeout" is the only reason that has been seen, also for what happened while no connection was open.
+    # "timeout" is the only reason ever seen, even for events while no connection was open.
     return envelope | {"retry_attempt": delivery.retry, "retry_reason": "timeout" if delivery.retry else ""}

@@ -1,4 +1,4 @@
-"""What Slack sends to an app, built from the workspace; pure. https://docs.slack.dev/reference/events."""
+"""Builds Slack's payloads from the workspace; pure. https://docs.slack.dev/reference/events."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def message_event(message: Message, channel: Channel, author: Member | None) -> 
 
 
 def mention_event(message: Message, channel: Channel, author: Member) -> Json:
-    """The ``app_mention`` event of a message; it has neither a ``channel_type`` nor a subtype."""
+    """The ``app_mention`` event of a message, without ``channel_type`` and subtype."""
     event = message.as_json() | {"type": "app_mention", "channel": channel.id, "event_ts": message.ts}
     event.pop("subtype", None)
     return event | {"user_profile": author.event_profile()} | _origin(message, channel, author)
 
 
 def _origin(message: Message, channel: Channel, author: Member | None) -> Json:
-    """In a channel shared with another company or workspace events say where the author is from."""
+    """In shared channels, events say where the author is from."""
     if not (channel.is_ext_shared or channel.is_org_shared) or author is None:
         return {}
     return {"user_team": author.team, "source_team": message.team, "user_profile": author.event_profile()}
@@ -64,7 +64,7 @@ def changed_event(message: Message, before: Json, channel: Channel, ts: str) -> 
 
 
 def deleted_event(message: Message, before: Json, channel: Channel, ts: str) -> Json:
-    """What deleting sends. A root with replies is not gone: it has changed into a tombstone."""
+    """The event of a deletion. A root with replies has changed into a tombstone."""
     if message.subtype == "tombstone":
         return changed_event(message, before, channel, ts)
     return _hidden("message_deleted", channel, ts) | {"deleted_ts": message.ts, "previous_message": before}
@@ -84,7 +84,7 @@ def _hidden(subtype: str, channel: Channel, ts: str) -> Json:
 
 def command_form(person: Member, channel: Channel, command: str, text: str, **tickets: str) -> dict[str, str]:
     """A slash command's form: https://docs.slack.dev/interactivity/implementing-slash-commands."""
-    names = {"im": "directmessage", "group": "privategroup"}  # a group direct message has its own: mpdm-…
+    names = {"im": "directmessage", "group": "privategroup"}  # a group message has its own: mpdm-…
     return {
         "token": VERIFICATION_TOKEN,
         "team_id": person.team,
@@ -114,7 +114,7 @@ def _interaction(kind: str, person: Member) -> Json:
 
 
 def on_message(message: Message, channel: Channel) -> Json:
-    """Where a click was, if it was in a message."""
+    """The place of a click in a message."""
     container = {
         "type": "message",
         "message_ts": message.ts,
@@ -125,11 +125,11 @@ def on_message(message: Message, channel: Channel) -> Json:
         container["thread_ts"] = message.thread_ts
     names = {"im": "directmessage", "group": "privategroup"}
     where: Json = {"container": container, "channel": {"id": channel.id, "name": names.get(channel.kind, channel.name)}}
-    return where if message.to else where | {"message": message.as_json()}  # Slack does not repeat private messages
+    return where if message.to else where | {"message": message.as_json()}  # Slack doesn't include private messages
 
 
 def on_view(view: View) -> Json:
-    """Where a click was, if it was in a modal or on Home."""
+    """The place of a click in a modal or on Home."""
     return {"container": {"type": "view", "view_id": view.id}, "view": view.as_json()}
 
 
@@ -151,7 +151,7 @@ def shortcut(person: Member, callback_id: str, now: str, *, trigger_id: str) -> 
 
 
 def message_action(person: Member, where: Json, callback_id: str, now: str, **tickets: str) -> Json:
-    """A shortcut on a message, which is *where*: Slack puts the message itself and its ts at the top."""
+    """A shortcut on a message, *where*: the message and its ts are at the top level."""
     ts = where["container"]["message_ts"]
     message = {name: value for name, value in where.items() if name != "container"}
     more = {"callback_id": callback_id, "action_ts": now, "message_ts": ts}
@@ -159,29 +159,29 @@ def message_action(person: Member, where: Json, callback_id: str, now: str, **ti
 
 
 def block_suggestion(person: Member, where: Json, element: Json, block_id: str, typed: str) -> Json:
-    """What is asked while somebody types into a menu: https://docs.slack.dev/reference/interaction-payloads/block_suggestion-payload."""
+    """A menu's query while typing: https://docs.slack.dev/reference/interaction-payloads/block_suggestion-payload."""
     asked = {"action_id": element["action_id"], "block_id": block_id, "value": typed}
     return {**_interaction("block_suggestion", person), **where, **asked}
 
 
 def view_submission(person: Member, view: View, trigger_id: str) -> Json:
-    """A modal that is sent in."""
+    """A submitted modal."""
     extra = {"trigger_id": trigger_id, "view": view.as_json(), "response_urls": []}
     return {**_interaction("view_submission", person), **extra}
 
 
 def view_closed(person: Member, view: View, *, is_cleared: bool) -> Json:
-    """A modal that is closed."""
+    """A closed modal."""
     return {**_interaction("view_closed", person), "view": view.as_json(), "is_cleared": is_cleared}
 
 
 def url_verification(challenge: str) -> Json:
-    """What Slack asks when a request URL is set."""
+    """The challenge for a new request URL."""
     return {"token": VERIFICATION_TOKEN, "challenge": challenge, "type": "url_verification"}
 
 
 def reaction_event(message: Message, user: str, name: str, now: str, *, is_added: bool) -> Json:
-    """Somebody reacted, or took it back: https://docs.slack.dev/reference/events/reaction_added."""
+    """A reaction was added or removed: https://docs.slack.dev/reference/events/reaction_added."""
     return {
         "type": "reaction_added" if is_added else "reaction_removed",
         "user": user,
@@ -193,15 +193,15 @@ def reaction_event(message: Message, user: str, name: str, now: str, *, is_added
 
 
 def home_opened(user: str, channel: str, tab: str, now: str, more: Json) -> Json:
-    """Somebody looks at the app: https://docs.slack.dev/reference/events/app_home_opened.
+    """Someone opened the app: https://docs.slack.dev/reference/events/app_home_opened.
 
-    *more* are the ``view`` of a Home that was published, and the ``context``: what they look at beside it.
+    *more* has the ``view`` of a published Home, and the ``context`` they look at.
     """
     return {"type": "app_home_opened", "user": user, "channel": channel, "tab": tab, "event_ts": now, **more}
 
 
 def function_executed(execution: Execution, token: str, now: str) -> Json:
-    """A step of a workflow is to be carried out: https://docs.slack.dev/reference/events/function_executed."""
+    """A workflow step to execute: https://docs.slack.dev/reference/events/function_executed."""
     function = {"id": f"Fn{execution.callback_id}", "callback_id": execution.callback_id, "type": "app"}
     return {
         "type": "function_executed",
@@ -215,12 +215,12 @@ def function_executed(execution: Execution, token: str, now: str) -> Json:
 
 
 def context_changed(user: str, channel: str, context: Json, now: str) -> Json:
-    """Somebody looks at something else: https://docs.slack.dev/reference/events/app_context_changed."""
+    """Someone looks at something else: https://docs.slack.dev/reference/events/app_context_changed."""
     return {"type": "app_context_changed", "user": user, "channel": channel, "context": context, "event_ts": now}
 
 
 def file_changed(file: str, now: str) -> Json:
-    """A file is different: https://docs.slack.dev/reference/events/file_change."""
+    """A file changed: https://docs.slack.dev/reference/events/file_change."""
     return {"type": "file_change", "file_id": file, "file": {"id": file}, "event_ts": now}
 
 
@@ -230,7 +230,7 @@ def tokens_revoked(bot: str, event_ts: str) -> Json:
 
 
 def session_stopped(channel: str, user: str, thread_ts: str, now: str, streaming: Sequence[str] = ()) -> Json:
-    """Somebody pressed Stop: https://docs.slack.dev/reference/events/agent_session_stopped."""
+    """Someone pressed Stop: https://docs.slack.dev/reference/events/agent_session_stopped."""
     return {
         "type": "agent_session_stopped",
         "channel": channel,

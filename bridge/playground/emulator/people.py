@@ -1,4 +1,4 @@
-"""What people say and do in the workspace, apart from commands, buttons and forms."""
+"""People's actions in the workspace, except commands, buttons and forms."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from bridge.playground.emulator.workspace import Workspace
 from bridge.playground.wire import LocalServer
 
 _MS_FOR_A_WORD: Final = 400
-_SOUND: Final = b"\x00\x00\x00\x18ftypM4A \x00\x00\x02\x00isomiso2"  # how an MPEG-4 file begins; nobody listens to it
+_SOUND: Final = b"\x00\x00\x00\x18ftypM4A \x00\x00\x02\x00isomiso2"  # the start of an MPEG-4 file
 
 
 class People:
-    """What people say and do. It is kept, with the events that it causes, before it is answered."""
+    """People's actions. Each is stored with its events before the method returns."""
 
     def __init__(
         self, workspace: Workspace, deliverer: Deliverer, api: ApiServer, *, events: Events, server: LocalServer
@@ -47,11 +47,10 @@ class People:
         at: float | None = None,
         wait: bool = True,
     ) -> str:
-        """Let *user* write *text*, with Slack's escapes as the event has them; gives the message's ts.
+        """Post *text*, escaped as in events, as *user*. Returns its ts.
 
-        *files* are as `attach` gives them. *blocks* stand in the place of the rich text that Slack makes of *text*,
-        which may be empty then; *attachments* hang below it. With *at*, Unix seconds, it was written then: its ts lies
-        in the past. With *wait* the first try of each delivery has ended by then, one way or the other.
+        *files* are from `attach`. *blocks* replace Slack's rich text of *text*, which may then be empty. With *at*,
+        Unix seconds, the ts is in the past. With *wait*, the first try of each delivery has ended.
         """
         self._require_member(user, channel)
         if thread_ts:
@@ -79,7 +78,7 @@ class People:
         return message.ts
 
     def _as_seen(self, user: str, channel: str, file: Json) -> Json:
-        """Another company's file is not described in a message: it has to be asked for."""
+        """A message has only a stub of another company's file."""
         is_foreign = (
             self._workspace.people[user].team != sample.TEAM and self._workspace.channels[channel].is_ext_shared
         )
@@ -101,7 +100,7 @@ class People:
         at: float | None = None,
         wait: bool = True,
     ) -> str:
-        """Let *user* forward a message that they see into the channel *to*, with a *comment* or none; gives the ts."""
+        """Forward a message as *user* to the channel *to*, with an optional *comment*. Returns the ts."""
         self._require_member(user, channel)
         attachment = self._quoted(channel, ts, contents.forwarded)
         return await self.say(user, to, comment, thread_ts=thread_ts, attachments=[attachment], at=at, wait=wait)
@@ -122,9 +121,9 @@ class People:
         in_blocks: bool = False,
         wait: bool = True,
     ) -> str:
-        """Let *user* paste a table, below *text*; gives the ts.
+        """Paste a table below *text* as *user*. Returns the ts.
 
-        It is in an attachment, or, as was seen as well, among the message's own blocks (*in_blocks*).
+        It is in an attachment or, as also observed, among the message's own blocks (*in_blocks*).
         """
         if not in_blocks:
             shown = [self.table(rows)]
@@ -134,13 +133,13 @@ class People:
         return await self.say(user, channel, text, thread_ts=thread_ts, blocks=[*written, table], wait=wait)
 
     def table(self, rows: Sequence[Sequence[str | float]]) -> Json:
-        """What hangs on a message that a table is pasted into."""
+        """The attachment of a pasted table."""
         return contents.pasted(contents.table(rows, block_id=self._workspace.new_id("b")))
 
     async def preview_link(self, channel: str, ts: str, url: str, title: str = "", text: str = "") -> None:
-        """Let Slack show what a link in a message leads to, a moment after it was posted.
+        """Unfurl a link in a message, a moment after it was posted.
 
-        A link to a message is shown as that message; it is no forwarded one.
+        A link to a message shows that message, but doesn't forward it.
         """
         message = self._existing(channel, ts)
         linked = next((one for one in self._all_messages() if self._workspace.messages.permalink(one) == url), None)
@@ -169,15 +168,15 @@ class People:
         is_transcribed: bool = True,
         wait: bool = True,
     ) -> str:
-        """Let *user* speak *words* into a voice clip; gives the ts.
+        """Post a voice clip of *words* as *user*. Returns the ts.
 
-        Slack's transcript is there at once, or is ``processing`` until `transcribe` is called.
+        Its transcript is ready at once, or ``processing`` until `transcribe` is called.
         """
         shown = [self.clip(user, words, is_transcribed=is_transcribed)]
         return await self.say(user, channel, text, thread_ts=thread_ts, files=shown, wait=wait)
 
     def clip(self, user: str, words: str, *, is_transcribed: bool = True) -> Json:
-        """Let *user* speak into a voice clip, which is for a message as files from `attach` are."""
+        """Record a voice clip as *user*, for a message like the files of `attach`."""
         clip = self._file(user, "audio_message.m4a", _SOUND)
         clip.subtype, clip.transcript, clip.title = "slack_audio", words, "Audio clip"
         clip.duration_ms = max(1, len(words.split())) * _MS_FOR_A_WORD
@@ -185,7 +184,7 @@ class People:
         return self._workspace.add_file(clip).as_json()
 
     async def transcribe(self, file_id: str, *, fails: bool = False) -> None:
-        """Let the transcript of a voice clip be ready, or let there be none."""
+        """Finish the transcript of a voice clip, or let it fail."""
         clip = self._workspace.files[file_id]
         with self._workspace.together():
             clip.transcription = "failed" if fails else "complete"
@@ -206,9 +205,9 @@ class People:
         at: float | None = None,
         wait: bool = True,
     ) -> str:
-        """Let another *app* post, as its bot user or, named *webhook*, by an incoming webhook; gives the ts.
+        """Post as another *app*, by its bot user or by an incoming webhook named *webhook*. Returns the ts.
 
-        By a webhook it writes as nobody (subtype ``bot_message``); a bot user need not be in the channel then.
+        A webhook's message has no user (subtype ``bot_message``), and its bot needn't be in the channel.
         """
         if not webhook:
             self._require_member(app, channel)
@@ -230,11 +229,11 @@ class People:
         return message.ts
 
     def start_group(self, *users: str) -> str:
-        """Let people begin a direct message of several, the bot among them if it is named; gives the channel."""
+        """Start a group message. Returns the channel."""
         return self._workspace.group_message(users).id
 
     async def look_at(self, user: str, channel: str = "", ts: str = "") -> None:
-        """Let *user* look at a channel, or at a message in it, beside the app; with nothing, at nothing in particular.
+        """Set what *user* looks at beside the app: a channel, a message in it, or nothing.
 
         Direct messages to the app say so, and ``app_home_opened``: https://docs.slack.dev/reference/events/app_context_changed.
         """
@@ -256,7 +255,7 @@ class People:
             self._workspace.messages.show_privately(invitations.offer(message, channel, apps, self._workspace.new_ts()))
 
     async def answer_slackbot(self, user: str, channel: str, ts: str, action_id: str, *, wait: bool = True) -> None:
-        """Let *user* press a button under Slackbot's offer to invite an app; *wait* as in `say`."""
+        """Press a button of Slackbot's offer to invite an app, as *user*; *wait* as in `say`."""
         offer = self._workspace.messages.visible(user, channel, ts)
         button, _ = widgets.find(offer.blocks, action_id)
         mention, *apps = button["value"].split()
@@ -279,9 +278,9 @@ class People:
         return tried
 
     async def slack_says(self, channel: str, text: str, *, user: str = sample.SLACKBOT, thread_ts: str = "") -> str:
-        """Let Slackbot (a reminder), or Slack itself (``archived the channel``), write; gives the message's ts.
+        """Post as Slackbot (a reminder) or as Slack itself (``archived the channel``). Returns the ts.
 
-        Neither is a member of anything. What they write has no subtype and no ``bot_id``: a person's would look alike.
+        Neither is a member of a channel. Their messages look like a person's: no subtype, no ``bot_id``.
         """
         with self._workspace.together():
             message = self._workspace.messages.post(user, channel, text, thread_ts=thread_ts)
@@ -297,9 +296,9 @@ class People:
                 self._workspace.add_file(file)
 
     def attach(self, user: str, files: Mapping[str, bytes], *, alt_txt: str = "") -> list[Json]:
-        """Let *user* choose files, by name, for a message, and say what they show (*alt_txt*).
+        """Upload files, by name, for a message, described by *alt_txt*.
 
-        Names decide what each is: ``notes.txt`` is a snippet, ``order.eml`` a mail.
+        Names decide their type: ``notes.txt`` is a snippet, ``order.eml`` an email.
         """
         made = [self._file(user, name, content) for name, content in files.items()]
         for file in made:
@@ -313,7 +312,7 @@ class People:
         return File(made, name, len(content), user, created=created, site=site, content=content, team=team)
 
     async def edit(self, channel: str, ts: str, text: str) -> None:
-        """Let the author change a message."""
+        """Edit a message as its author."""
         message = self._existing(channel, ts)
         blocks = rich_text(text, block_id=self._workspace.new_id("b"))
         with self._workspace.together():
@@ -322,7 +321,7 @@ class People:
         await _heard(tried)
 
     async def delete(self, channel: str, ts: str) -> None:
-        """Let the author delete a message."""
+        """Delete a message as its author."""
         message = self._existing(channel, ts)
         before = message.as_json()
         with self._workspace.together():
@@ -331,7 +330,7 @@ class People:
         await _heard(tried)
 
     async def react(self, user: str, channel: str, ts: str, name: str) -> bool:
-        """Let *user* add a reaction, or take it back where it is there; gives whether it is there now."""
+        """Toggle a reaction as *user*. Returns whether it is there now."""
         self._require_member(user, channel)
         message = self._existing(channel, ts)
         with self._workspace.together():
@@ -343,33 +342,33 @@ class People:
         return is_added
 
     def read(self, user: str, channel: str) -> None:
-        """Let *user* have seen all that the channel shows."""
+        """Mark the channel as read by *user*."""
         shown = self._workspace.messages.top_level(channel)
         self._workspace.mark_read(user, self._workspace.channels[channel], shown[-1].ts if shown else "")
 
     async def press_stop(self, user: str, channel: str, thread_ts: str) -> None:
-        """Let *user* stop the agent in a thread."""
+        """Press Stop in a thread as *user*."""
         streaming = self._workspace.messages.stop_streams(channel, thread_ts)
         event = payloads.session_stopped(channel, user, thread_ts, self._workspace.new_ts(), streaming)
         await _heard(self._events.done(event, channel))
 
     async def revoke_token(self, error: str = "token_revoked") -> None:
-        """Let somebody revoke the bot's token: every call with it is refused with *error*, and the app hears of it."""
+        """Revoke the bot's token: each call fails with *error*, and the app gets an event."""
         self._api.token_error = error
         event = payloads.tokens_revoked(self._workspace.bot.id, self._workspace.new_ts())
         if event["type"] not in self._events.installation.unsubscribed:
             await self.send_event(event)
 
     def give_token(self, token: str = "") -> None:
-        """Let the app be installed anew: its bot's token is *token* from now on, or the same one works again."""
+        """Reinstall the app: *token* is the bot's token from now on, else the old one works again."""
         self._api.bot_token, self._api.token_error = token or self._api.bot_token, ""
 
     async def open_home(self, user: str) -> None:
-        """Let *user* look at the app's Home tab."""
+        """Open the app's Home tab as *user*."""
         await self._open_tab(user, "home")
 
     async def open_messages(self, user: str) -> None:
-        """Let *user* look at the app's Messages tab, which is the direct message with its bot."""
+        """Open the app's Messages tab, its direct message, as *user*."""
         await self._open_tab(user, "messages")
 
     async def _open_tab(self, user: str, tab: str) -> None:
@@ -381,7 +380,7 @@ class People:
         await _heard(self._events.done(event))
 
     async def join(self, user: str, channel: str) -> None:
-        """Let *user*, who may be the bot, join a channel."""
+        """Join a channel as *user*, who may be the bot."""
         with self._workspace.together():
             self._workspace.enter(user, self._workspace.channels[channel])
             text = f"<@{user}> has joined the channel"
@@ -389,11 +388,11 @@ class People:
         await _heard(tried)
 
     async def leave(self, user: str, channel: str) -> None:
-        """Let *user*, who may be the bot, leave a channel."""
+        """Leave a channel as *user*, who may be the bot."""
         self._workspace.leave(user, self._workspace.channels[channel])
 
     async def run_step(self, callback_id: str, inputs: Json) -> Execution:
-        """Let a workflow come to a step of the app's; what comes of it is in the `Execution`."""
+        """Run a workflow step of the app. Its result is in the `Execution`."""
         execution = Execution(self._workspace.new_id("Fx"), callback_id, inputs)
         with self._workspace.together():
             self._workspace.execute(execution)
@@ -403,17 +402,17 @@ class People:
         return execution
 
     def deactivate(self, user: str) -> None:
-        """Let *user* be a member of the workspace no more."""
+        """Deactivate *user*."""
         person = self._workspace.people[user]
         person.deleted = True
         self._workspace.add_person(person)
 
     async def send_event(self, event: Json, channel: str = "", *, event_id: str = "") -> None:
-        """Deliver any event; with an *event_id* that was there before, one that Slack sends once more."""
+        """Send any event; a known *event_id* makes it a duplicate."""
         await _heard([self._events.send(event, channel, event_id=event_id)])
 
     async def verify_url(self) -> AppDelivery:
-        """Ask what Slack asks when the request URL is set."""
+        """Send the challenge for a new request URL."""
         return await self._deliverer.verification(payloads.url_verification(secrets.token_hex(8)))
 
     def _existing(self, channel: str, ts: str) -> Message:

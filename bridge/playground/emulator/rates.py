@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 _MINUTE: Final = 60.0
-_BURST: Final = 3  # "short bursts are tolerated"; how short is not documented
+_BURST: Final = 3  # "short bursts are tolerated"; how short is undocumented
 _UNLIMITED: Final = 10_000
 LIMITED_HISTORY: Final = frozenset({"conversations.history", "conversations.replies"})
 
@@ -43,10 +43,10 @@ PER_MINUTE: Final = {method: most for most, methods in _TIERS.items() for method
 
 
 class Rates:
-    """Counts calls. With *is_on* False it counts nothing and refuses nothing.
+    """Counts calls; unless *is_on*, it does nothing.
 
-    Where *limits_history* is set, `LIMITED_HISTORY` may be called once a minute, whether *is_on* or not: so it is for
-    apps that are sold outside the Marketplace. https://docs.slack.dev/apis/web-api/rate-limits
+    With *limits_history*, `LIMITED_HISTORY` is limited to one call a minute, *is_on* or not, as for apps sold outside
+    the Marketplace. https://docs.slack.dev/apis/web-api/rate-limits
     """
 
     def __init__(self, *, clock: Callable[[], float]) -> None:
@@ -56,7 +56,7 @@ class Rates:
         self._recent: dict[str, deque[float]] = defaultdict(deque)
 
     def retry_after(self, method: str, channel: str) -> int | None:
-        """Count one call; the seconds to wait where it is one too many."""
+        """Count a call. Returns the seconds to wait if it exceeds the limit."""
         if self.limits_history and method in LIMITED_HISTORY:
             return self._count(method, 1, _MINUTE)
         if not self.is_on:

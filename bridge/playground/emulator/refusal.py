@@ -1,4 +1,4 @@
-"""How a Web API method says no."""
+"""The error of a Web API method."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bridge.playground.emulator.entities import Json
 
 
 class Refusal(Exception):
-    """``ok: false``: *error* is Slack's word for why, *messages* its explanations."""
+    """``ok: false`` with *error* and explanatory *messages*."""
 
     def __init__(self, error: str, *, messages: Sequence[str] = (), **more: Any) -> None:
         super().__init__(error)
@@ -18,7 +18,7 @@ class Refusal(Exception):
         self.more = more
 
     def as_json(self) -> Json:
-        """The answer's body."""
+        """The response's body."""
         answer: Json = {"ok": False, "error": self.error, **self.more}
         if self.messages:
             answer["response_metadata"] = {"messages": self.messages}

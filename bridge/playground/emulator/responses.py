@@ -1,4 +1,4 @@
-"""What comes by a response URL, or as the body of the answer to a command: where it is shown.
+"""Responses by response URL, or in the body of the response to a command.
 
 https://docs.slack.dev/interactivity/handling-user-interaction#message_responses
 """
@@ -19,7 +19,7 @@ from bridge.playground.emulator.workspace import Workspace
 
 @dataclass(frozen=True)
 class Response:
-    """One answer, as it was sent: *by* is ``response_url`` or ``body``."""
+    """One response, sent *by* ``response_url`` or ``body``."""
 
     by: str
     user: str
@@ -29,7 +29,7 @@ class Response:
 
 
 def show(workspace: Workspace, ticket: ResponseTicket, content: Json) -> list[Happening]:
-    """Show, replace or delete what *content* says; gives what happened to messages that everybody sees."""
+    """Carry out *content*. Returns what happened to public messages."""
     original = _original(workspace, ticket)
     if content.get("delete_original"):
         return _delete(workspace, original)
@@ -47,7 +47,7 @@ def show(workspace: Workspace, ticket: ResponseTicket, content: Json) -> list[Ha
         team=workspace.bot.team,
         bot_id=workspace.bot.bot_id,
         app_id=workspace.bot.app_id,
-        thread_ts=thread_ts,  # without it the answer stands in the channel, wherever the click was
+        thread_ts=thread_ts,  # without it the response is in the channel, even after a click in a thread
         to=ticket.user,
         **shown,
     )

@@ -1,4 +1,4 @@
-"""The ``rich_text`` block that Slack itself makes of what a person types, and of a bot's text without blocks."""
+"""The ``rich_text`` block that Slack makes of a person's text, and of a bot's text without blocks."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _TOKEN = re.compile(r"<(?P<mark>[@#!]?)(?P<body>[^<>|]+)(?:\|(?P<label>[^<>]*))?
 
 
 def rich_text(text: str, *, block_id: str) -> list[Json]:
-    """The blocks of a message whose ``text`` is *text*."""
+    """The blocks of a person's message with this *text*."""
     section = {"type": "rich_text_section", "elements": _elements(text)}
     return [{"type": "rich_text", "block_id": block_id, "elements": [section]}]
 
 
 def from_mrkdwn(text: str, *, block_id: str) -> list[Json]:
-    """The blocks of a bot's message that has only this *text*: its styles, quotations and code are read."""
-    parts = _FENCE.split(text)  # what was fenced stands at every second place
+    """The blocks of a bot's message with only *text*: its styles, quotations and code are parsed."""
+    parts = _FENCE.split(text)  # every second part is fenced code
     elements: list[Json] = []
     for at, part in enumerate(parts):
         if at % 2:
@@ -35,7 +35,7 @@ def from_mrkdwn(text: str, *, block_id: str) -> list[Json]:
 
 
 def _paragraphs(text: str) -> list[Json]:
-    """Sections and quotations, as the lines alternate."""
+    """Alternating sections and quotations."""
     found: list[Json] = []
     for is_quoted, lines in groupby(text.split("\n"), lambda line: line.startswith(_QUOTE)):
         said = "\n".join(line.removeprefix(_QUOTE).lstrip() if is_quoted else line for line in lines)
@@ -99,7 +99,7 @@ def _special(mark: str, body: str, label: str | None) -> Json:
 
 
 def names(value: object, user: str) -> bool:
-    """Whether *user* is mentioned in rich text, however deep."""
+    """Whether rich text mentions *user*, at any depth."""
     if isinstance(value, list):
         return any(names(one, user) for one in value)
     if not isinstance(value, dict):

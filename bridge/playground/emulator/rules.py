@@ -1,6 +1,6 @@
-"""What a JSON value must be like, put together from small rules; each problem is said in Slack's way.
+"""Composable rules for JSON values; errors are in Slack's words.
 
-A rule takes a value and the JSON pointer at which it stands, and yields one line for each thing that is wrong.
+A rule takes a value and its JSON pointer, and yields a line for each error.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ def problem(words: str, pointer: str) -> str:
 
 
 def located(line: str) -> tuple[str, str]:
-    """The words of a `problem`, and its pointer."""
+    """The text of a `problem`, and its pointer."""
     found = _LINE.fullmatch(line)
     return (found[1], found[2]) if found else (line, "")
 
 
 def anything(_value: Any, _pointer: str) -> Iterator[str]:
-    """Whatever it is, it is not looked at."""
+    """Any value."""
     yield from ()
 
 
@@ -62,7 +62,7 @@ def number(least: float, most: float) -> Rule:
 
 
 def one_of(*allowed: str) -> Rule:
-    """One of these words."""
+    """One of these strings."""
 
     def rule(value: Any, pointer: str) -> Iterator[str]:
         if value not in allowed:
@@ -72,7 +72,7 @@ def one_of(*allowed: str) -> Rule:
 
 
 def items(rule: Rule, *, most: int, least: int = 1) -> Rule:
-    """A list of *least* to *most* things that each keep *rule*."""
+    """A list of *least* to *most* items that follow *rule*."""
 
     def checked(value: Any, pointer: str) -> Iterator[str]:
         if not isinstance(value, list):
@@ -109,7 +109,7 @@ def shape(required: Mapping[str, Rule], optional: Mapping[str, Rule] | None = No
 
 
 def by_type(shapes: Mapping[str, Rule]) -> Rule:
-    """An object whose ``type`` says which of *shapes* it must keep."""
+    """An object that follows the rule for its ``type``."""
 
     def rule(value: Any, pointer: str) -> Iterator[str]:
         if not isinstance(value, dict) or not isinstance(value.get("type"), str):
@@ -143,7 +143,7 @@ def at_least_one(*names: str) -> Rule:
 
 
 def no_twins(field: str) -> Rule:
-    """A list of objects no two of which have the same *field*."""
+    """A list of objects whose *field* is unique."""
 
     def rule(value: Any, pointer: str) -> Iterator[str]:
         seen: set[str] = set()

@@ -1,4 +1,4 @@
-"""The people, channels and groups that the playground begins with; ids have the shape that real ones have."""
+"""The sample people, channels and groups; IDs have the real format."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bridge.playground.emulator.entities import Channel, Group, Member
 
 TEAM: Final = "T0HOME"
 OTHER_TEAM: Final = "T0PARTNER"
-SISTER_TEAM: Final = "T0SISTER"  # another workspace of the same organisation
+SISTER_TEAM: Final = "T0SISTER"  # another workspace of the same organization
 ENTERPRISE: Final = "E0GRID"
 TEAM_DOMAIN: Final = "playground"
 APP: Final = "A0BRIDGE"
@@ -21,20 +21,20 @@ CAROL: Final = "U0CAROL"
 GUEST: Final = "U0GUEST"  # a guest in several channels
 VISITOR: Final = "U0VISITOR"  # a guest in a single channel
 STRANGER: Final = "U0STRANGER"  # from the other company
-GRID: Final = "W0GRID"  # from the other workspace of the organisation
+GRID: Final = "W0GRID"  # from the organization's other workspace
 GONE: Final = "U0GONE"  # deactivated
 OTHER_BOT: Final = "U0OTHERBOT"
-SLACKBOT: Final = "USLACKBOT"  # Slack's own two, which no workspace is without
+SLACKBOT: Final = "USLACKBOT"  # Slack's own users, in every workspace
 SLACK: Final = "USLACK"
 
 GENERAL: Final = "C0GENERAL"
 RANDOM: Final = "C0RANDOM"
-NOBOT: Final = "C0NOBOT"  # public, the bot is not in it
-PRIVATE: Final = "C0PRIVATE"  # private, the bot is in it
-HIDDEN: Final = "C0HIDDEN"  # private, the bot is not in it
+NOBOT: Final = "C0NOBOT"  # public, without the bot
+PRIVATE: Final = "C0PRIVATE"  # private, with the bot
+HIDDEN: Final = "C0HIDDEN"  # private, without the bot
 SHARED: Final = "C0SHARED"  # shared with the other company
-ORG: Final = "C0ORG"  # shared with the other workspace of the organisation
-DM_ALICE: Final = "D0ALICE"  # each between one person and the bot
+ORG: Final = "C0ORG"  # shared with the organization's other workspace
+DM_ALICE: Final = "D0ALICE"  # with the bot
 DM_BOB: Final = "D0BOB"
 DM_CAROL: Final = "D0CAROL"
 
@@ -42,7 +42,7 @@ RUNNERS: Final = "S0RUNNERS"
 
 
 def slacks_own() -> list[Member]:
-    """The two that Slack itself speaks as: it calls neither a bot (``is_bot`` is false), nor have they a ``bot_id``."""
+    """Slackbot and Slack: Slack doesn't mark them as bots (``is_bot`` is false), and they have no ``bot_id``."""
     return [
         Member(SLACKBOT, "slackbot", "Slackbot", TEAM, is_slacks=True),
         Member(SLACK, "slack", "Slack", TEAM, is_slacks=True),
@@ -50,7 +50,7 @@ def slacks_own() -> list[Member]:
 
 
 def people() -> list[Member]:
-    """Everybody there is beside `slacks_own`."""
+    """Everyone except `slacks_own`."""
     return [
         Member(ALICE, "alice", "Alice Adler", TEAM),
         Member(BOB, "bob", "Bob Brandt", TEAM),

@@ -1,4 +1,4 @@
-"""Posts the messages that were scheduled, when they are due: https://docs.slack.dev/reference/methods/chat.scheduleMessage."""
+"""Posts scheduled messages: https://docs.slack.dev/reference/methods/chat.scheduleMessage."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bridge.playground.wire import Background
 
 
 class ScheduledPosts:
-    """Waits for each scheduled message. Those that came due while nobody was there are posted at once."""
+    """Waits for each scheduled message; overdue ones are posted at once."""
 
     def __init__(self, workspace: Workspace, events: Events) -> None:
         self._workspace = workspace
@@ -20,13 +20,13 @@ class ScheduledPosts:
         self._waiting = Background()
 
     def open(self) -> None:
-        """Wait for what is scheduled, and for what will be."""
+        """Wait for scheduled messages, present and future."""
         for scheduled in self._workspace.scheduled.values():
             self._waiting.start(self._post_in_time(scheduled))
         self._workspace.subscribe(self._notice)
 
     async def close(self) -> None:
-        """Wait no more."""
+        """Stop waiting."""
         await self._waiting.close()
 
     def _notice(self, change: Change) -> None:
@@ -37,7 +37,7 @@ class ScheduledPosts:
         await asyncio.sleep(max(0.0, scheduled.post_at - self._workspace.clock()))
         workspace = self._workspace
         if scheduled.id not in workspace.scheduled:
-            return  # it was deleted
+            return  # deleted
         with workspace.together():
             workspace.scheduled.drop(scheduled.id)
             bot, thread_ts = workspace.bot.id, scheduled.thread_ts

@@ -1,4 +1,4 @@
-"""The HTTP side of the emulated Slack: the Web API, the response URLs, and where files are uploaded to."""
+"""The HTTP side of the emulated Slack: Web API, response URLs, uploads and downloads."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _CHARSETS: Final = {"utf-8", "iso-8859-1"}
 
 @dataclass
 class ApiCall:
-    """One call of the Web API, of a response URL (*method* ``response_url``), an ``upload`` or a ``download``.
+    """One call of a Web API method, a ``response_url``, an ``upload`` or a ``download``.
 
-    *answer* is None as long as there is none, and where the connection was broken instead. *has_token*: a token came in
-    its headers, which belongs into calls of the Web API and of downloads alone.
+    *answer* is None until there is one, and if the connection was broken instead. *has_token* is whether a token was in
+    the headers, where only the Web API and downloads expect it.
     """
 
     method: str
@@ -59,16 +59,16 @@ class ApiCall:
 
     @property
     def is_ok(self) -> bool:
-        """Whether it was carried out and the caller was told."""
+        """Whether it was carried out and answered."""
         return isinstance(self.answer, dict) and bool(self.answer.get("ok"))
 
 
 @dataclass
 class ApiServer:
-    """What callers reach. The owner may change *scopes*, *page_limit* and *faults* at any time.
+    """The server's endpoints. *scopes*, *page_limit* and *faults* can change at any time.
 
-    Each token is good for methods of its own: the bot's, the app's (``xapp-``), and the one with which apps are
-    configured (``xoxe.xoxp-``); see https://docs.slack.dev/authentication/tokens.
+    Each token works for its own methods: the bot's, the app's (``xapp-``), and the one for configuring apps
+    (``xoxe.xoxp-``); see https://docs.slack.dev/authentication/tokens.
     """
 
     workspace: Workspace
@@ -84,13 +84,13 @@ class ApiServer:
     answers: list[responses.Response] = field(default_factory=list)
     app_token: str = ""
     config_token: str = ""
-    token_error: str = ""  # what is said of the bot's token where it is not accepted
+    token_error: str = ""  # the error for the bot's token, if it is refused
 
     def __post_init__(self) -> None:
         self._server: LocalServer | None = None
 
     def app(self, *more: BaseRoute) -> Starlette:
-        """The ASGI application, with *more* routes beside its own."""
+        """The ASGI application, with *more* routes."""
         return Starlette(
             routes=[
                 Route("/api/{method}", self._web_api, methods=["GET", "POST"]),
@@ -104,12 +104,12 @@ class ApiServer:
         )
 
     def open_at(self, server: LocalServer) -> None:
-        """Know the server, for the addresses that are given out and to break connections."""
+        """Set the server, for its address and to break connections."""
         self._server = server
 
     @property
     def scopes(self) -> set[str]:
-        """What the bot's token may do."""
+        """The bot token's scopes."""
         return self.installation.scopes
 
     @property
@@ -133,7 +133,7 @@ class ApiServer:
         return answer
 
     async def _with_faults(self, call: ApiCall, carry_out: Callable[[], Response], request: Request) -> ASGIApp:
-        """Carry a call out, unless it was planned that something goes wrong."""
+        """Carry out a call, or its planned fault."""
         self.calls.append(call)
         call.has_token = "authorization" in request.headers
         begun = time.perf_counter()
@@ -188,7 +188,7 @@ class ApiServer:
         return min(self.page_limit, _LIMITED_PAGE) if is_limited else self.page_limit
 
     def _permitted(self, asked: ApiCall, token: str) -> Registered:
-        """The method, if this token may call it."""
+        """The method, if the token may call it."""
         method = web_api.METHODS.get(asked.method)
         if method is None:
             self.unknown_methods[asked.method] += 1
@@ -237,7 +237,7 @@ class ApiServer:
         return JSONResponse({"ok": True})
 
     def note(self, by: str, user: str, channel: str, content: Json) -> None:
-        """Remember an answer to a command or click."""
+        """Record a response to a command or click."""
         self.answers.append(responses.Response(by, user, channel, content, self.workspace.clock()))
 
     async def _upload(self, request: Request) -> ASGIApp:
@@ -269,7 +269,7 @@ class ApiServer:
     async def _fetched(self, request: Request, read: Callable[[File], tuple[bytes | None, str]]) -> ASGIApp:
         """https://docs.slack.dev/reference/objects/file-object: url_private needs the token and files:read.
 
-        Whoever lacks them is not refused but gets the page where people sign in, as recorded.
+        Without them the response is Slack's sign-in page, as recorded.
         """
         file = self.workspace.files.get(request.path_params["file"])
         may_read = _token(request, {}) == self.bot_token and "files:read" in self.scopes
@@ -287,7 +287,7 @@ class ApiServer:
 
 
 def _instead(fault: Fault | None) -> Response | None:
-    """The answer that *fault* puts in the place of the real one, if it does."""
+    """The response of *fault*, if it replaces the real one."""
     match fault:
         case RateLimited(retry_after):
             body = {"ok": False, "error": "ratelimited"}
@@ -308,16 +308,16 @@ def _read(answer: Response) -> Any:
 
 
 def _token(request: Request, args: Json) -> str:
-    """The token, from the header or, in a form, from its field, which is no argument."""
+    """The token, from the header or a form's field."""
     in_args = args.pop("token", None)
     kind, _, token = request.headers.get("authorization", "").partition(" ")
     return token.strip() if kind.lower() == "bearer" else str(in_args or "")
 
 
 async def _arguments(request: Request, *, takes_json: bool = True) -> Json:
-    """Arguments of the query and of a form or JSON body together. Raises Refusal.
+    """The arguments in the query and in a form or JSON body. Raises Refusal.
 
-    A method that takes no JSON is called as if there were nothing in it, and a token counts only in a form.
+    A method that takes no JSON ignores a JSON body; a token in a body counts only in a form.
     https://docs.slack.dev/apis/web-api#post-bodies
     """
     args: Json = dict(request.query_params)
@@ -335,7 +335,7 @@ async def _arguments(request: Request, *, takes_json: bool = True) -> Json:
         case "application/x-www-form-urlencoded":
             return args | dict(urllib.parse.parse_qsl(body.decode(errors="replace"), keep_blank_values=True))
         case "multipart/form-data" | "text/plain":
-            return args  # Slack knows them; nothing in them is read here
+            return args  # Slack accepts them; they aren't parsed here
         case "":
             raise Refusal("missing_post_type")
         case _:

@@ -1,4 +1,4 @@
-"""What an agent shows in a thread: https://docs.slack.dev/reference/methods/assistant.threads.setStatus."""
+"""An agent's status in a thread: https://docs.slack.dev/reference/methods/assistant.threads.setStatus."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bridge.playground.emulator.entities import Json
 
 @dataclass(frozen=True)
 class StatusChange:
-    """One call that set an agent's status in a thread, or Slack's own clearing (*by* says which)."""
+    """A status of an agent in a thread, set *by* a call or cleared by Slack."""
 
     at: float
     channel: str
@@ -20,7 +20,7 @@ class StatusChange:
 
 @dataclass
 class AgentSession:
-    """What ``agents.sessions.*`` and ``assistant.threads.*`` keep of one thread."""
+    """A thread's state of ``agents.sessions.*`` and ``assistant.threads.*``."""
 
     channel: str
     thread_ts: str

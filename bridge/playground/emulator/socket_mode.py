@@ -1,4 +1,4 @@
-"""What can be seen of the app's sockets, and what can be done to them."""
+"""The app's sockets, and their faults."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _OPEN: Final = "apps.connections.open"
 
 
 class SocketMode:
-    """What can be done to the app's sockets."""
+    """Shows and disturbs the app's sockets."""
 
     def __init__(self, sockets: SocketConnections, faults: Faults) -> None:
         self._sockets = sockets
@@ -25,10 +25,10 @@ class SocketMode:
     async def disconnect(
         self, reason: str = "refresh_requested", *, closes_after: float = 10.0, connection: Connection | None = None
     ) -> None:
-        """Tell the app to connect anew: on every connection, or on the one that is named.
+        """Tell the app to reconnect, on every connection or on the given one.
 
         *reason* is ``warning``, ``refresh_requested`` or ``link_disabled``. The connections are closed after
-        *closes_after* seconds, with 0 before this returns; the silent ones neither hear of it nor are they closed.
+        *closes_after* seconds, with 0 before this returns; muted ones aren't affected.
         """
         for one in [connection] if connection else self.connections:
             await one.warn(reason)
@@ -38,20 +38,20 @@ class SocketMode:
                 await self._sockets.drop(one)
 
     def mute(self) -> None:
-        """Let the connections that are open now fall silent: no envelope, ping or pong any more, and no end either.
+        """Mute the open connections: no envelope, ping or pong, but they stay open.
 
-        They still get their turn, in vain. Those that are opened later are as always.
+        They still get their share of envelopes, in vain. New connections work.
         """
         for one in self.connections:
             one.mute()
 
     def cut(self) -> None:
-        """Break every connection without a word."""
+        """Break every connection without a close frame."""
         for one in self.connections:
             one.cut()
 
     def refuse(self, error: str) -> None:
-        """Let no new connection be opened, for Slack's reason *error*; with an empty one all is well again."""
+        """Refuse new connections with Slack's *error*; an empty one allows them again."""
         self._faults.clear(_OPEN)
         if error:
             self._faults.on(_OPEN, Error(error), times=None)

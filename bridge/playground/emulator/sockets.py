@@ -16,7 +16,7 @@ from bridge.playground.emulator.tickets import Tickets
 from bridge.playground.wire import Background, LocalServer
 
 MOST_CONNECTIONS: Final = 10
-_LASTS_SECONDS: Final = 18_060  # what Slack announces; it refreshes a connection every few hours
+_LASTS_SECONDS: Final = 18_060  # as Slack announces; it refreshes connections every few hours
 _HOST: Final = "applink-1"
 
 
@@ -25,7 +25,7 @@ class Gone(Exception):
 
 
 class Connection:
-    """One open WebSocket: *sent* is every message that went out on it, *acked* every ack that came back, in order."""
+    """One open WebSocket, with every message *sent* and every ack received, in order."""
 
     def __init__(self, number: int, websocket: WebSocket, server: LocalServer) -> None:
         self.number = number
@@ -46,11 +46,11 @@ class Connection:
         self.sent.append(message)
         try:
             await self._websocket.send_text(json.dumps(message))
-        except (WebSocketDisconnect, WebSocketDisconnected) as exc:  # the second where it is known already
+        except (WebSocketDisconnect, WebSocketDisconnected) as exc:  # the second if already known
             raise Gone from exc
 
     async def ask(self, envelope: Json) -> Json | None:
-        """Send an envelope and wait for its ack, on this connection; gives the ack's payload. Raises Gone."""
+        """Send an envelope and wait for its ack on this connection. Returns the ack's payload. Raises Gone."""
         answer: asyncio.Future[Json | None] = asyncio.get_running_loop().create_future()
         self._asked[envelope["envelope_id"]] = answer
         try:
@@ -60,7 +60,7 @@ class Connection:
             del self._asked[envelope["envelope_id"]]
 
     async def listen(self) -> None:
-        """Take acks until the connection has ended."""
+        """Receive acks until the connection ends."""
         try:
             while (heard := await self._websocket.receive())["type"] == "websocket.receive":
                 self._hear(heard.get("text") or "")
@@ -86,29 +86,29 @@ class Connection:
                 answer.set_exception(Gone())
 
     async def warn(self, reason: str) -> None:
-        """Tell the app that this connection is going to end."""
+        """Tell the app that this connection will be closed."""
         with contextlib.suppress(Gone):
             await self.send({"type": "disconnect", "reason": reason, "debug_info": {"host": _HOST}})
 
     async def close(self) -> None:
-        """End the connection in due form."""
+        """Close the connection."""
         if self.is_open and not self.is_muted:
             self._lost()
             with contextlib.suppress(WebSocketDisconnect, WebSocketDisconnected):
                 await self._websocket.close()
 
     def mute(self) -> None:
-        """Fall silent: no message, no ping, no pong any more, and nothing is heard; the connection stays open."""
+        """Mute the connection: nothing is sent, nothing is read, and it stays open."""
         self.is_muted = True
         self._server.mute(self._websocket.scope)
 
     def cut(self) -> None:
-        """Break the connection without a word."""
+        """Break the connection without a close frame."""
         self._server.cut(self._websocket.scope)
 
 
 class SocketConnections:
-    """All open connections, none where *are_refused*. *open* has the one that was used longest ago first."""
+    """All open connections, the least recently used first; new ones fail while *are_refused*."""
 
     def __init__(self, tickets: Tickets) -> None:
         self.open: list[Connection] = []
@@ -120,19 +120,19 @@ class SocketConnections:
         self._closing = Background()
 
     def route(self) -> WebSocketRoute:
-        """Where the addresses that ``apps.connections.open`` gives lead to."""
+        """The endpoint for the URLs from ``apps.connections.open``."""
         return WebSocketRoute("/link/", self._join)
 
     def open_at(self, server: LocalServer) -> None:
-        """Know the server that the connections belong to."""
+        """Set the connections' server."""
         self._server = server
 
     async def close(self) -> None:
-        """Let go of what is still to be closed; the server ends the connections."""
+        """Cancel pending closes; the server ends the connections."""
         await self._closing.close()
 
     def take_turn(self, avoid: int) -> Connection | None:
-        """The connection whose turn it is, another than number *avoid* where there is one."""
+        """The next connection, if possible not number *avoid*."""
         if not self.open:
             return None
         turn = next((one for one in self.open if one.number != avoid), self.open[0])
@@ -156,7 +156,7 @@ class SocketConnections:
         self._closing.start(wait_and_close())
 
     async def drop(self, connection: Connection) -> None:
-        """Close a connection; nothing is sent by it from now on."""
+        """Close a connection, and don't use it any longer."""
         if connection in self.open and not connection.is_muted:
             self.open.remove(connection)
         await connection.close()

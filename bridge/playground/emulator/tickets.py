@@ -1,4 +1,4 @@
-"""What Slack hands out: trigger ids (once, within 3 s), response URLs (5 times, 30 min), WebSockets (once).
+"""Slack's tickets: trigger IDs (once, within 3 s), response URLs (5 uses, 30 min), WebSockets (once).
 
 https://docs.slack.dev/interactivity/handling-user-interaction
 """
@@ -24,7 +24,7 @@ _WINDOW: Final = ContextVar("window", default="")
 
 @contextmanager
 def in_window(window: str) -> Iterator[None]:
-    """Let what is done meanwhile be done in one of a person's *window*s: Slack opens its modals there only."""
+    """Attribute actions to one of a person's *window*s: Slack opens modals there only."""
     token = _WINDOW.set(window)
     try:
         yield
@@ -34,7 +34,7 @@ def in_window(window: str) -> Iterator[None]:
 
 @dataclass
 class Trigger:
-    """What *user* did, in *window* where that is known, and in the modal *view* if it was there."""
+    """An action of *user*, in a *window* if known, and in the modal *view* if any."""
 
     user: str
     made: float
@@ -45,7 +45,7 @@ class Trigger:
 
 @dataclass
 class ResponseTicket:
-    """Where the answers to one command or click go. *ts* is the message with the button, if there is one."""
+    """Where the responses to a command or click go. *ts* is the message with the button, if any."""
 
     user: str
     channel: str
@@ -55,7 +55,7 @@ class ResponseTicket:
 
 
 class TicketError(Exception):
-    """The ticket is not valid; *error* is Slack's word."""
+    """The ticket is invalid; *error* is Slack's word."""
 
     def __init__(self, error: str) -> None:
         super().__init__(error)
@@ -63,7 +63,7 @@ class TicketError(Exception):
 
 
 class Tickets:
-    """All tickets that were handed out. Response URLs are in *storage*: they are good after a restart too."""
+    """All tickets. Response URLs are in *storage*, so they work after a restart."""
 
     def __init__(
         self, *, clock: Callable[[], float], new_id: Callable[[str], str], storage: Storage | None = None
@@ -80,13 +80,13 @@ class Tickets:
         return self._clock() - ticket.made > RESPONSE_SECONDS
 
     def trigger(self, user: str, view: str = "") -> str:
-        """A new trigger id for what *user* did, in the modal *view* if it was there."""
+        """A new trigger ID for an action of *user*, in the modal *view* if any."""
         made = self._new_id("")
         self._triggers[made] = Trigger(user, self._clock(), view, _WINDOW.get())
         return made
 
     def exchange(self, trigger_id: str) -> Trigger:
-        """Use a trigger id: gives what it was made for."""
+        """Use a trigger ID, and return its action."""
         trigger = self._triggers.get(trigger_id)
         if trigger is None:
             raise TicketError("invalid_trigger_id")
@@ -98,17 +98,17 @@ class Tickets:
         return trigger
 
     def response(self, user: str, channel: str, *, ts: str = "") -> str:
-        """A new id for a response URL."""
+        """A new response URL's ID."""
         made = self._new_id("")
         self._responses.put(made, ResponseTicket(user, channel, self._clock(), ts))
         return made
 
     def peek(self, made: str) -> ResponseTicket:
-        """What a response URL stands for, without using it. Raises KeyError."""
+        """The place of a response URL, without using it. Raises KeyError."""
         return self._responses[made]
 
     def use_response(self, made: str) -> ResponseTicket:
-        """Count one use of a response URL, unless it is used up or too old."""
+        """Use a response URL once, unless it is used up or expired."""
         ticket = self._responses.get(made)
         if ticket is None or self._is_old(ticket):
             raise TicketError("expired_url")
@@ -125,7 +125,7 @@ class Tickets:
         return made
 
     def use_socket(self, made: str) -> bool:
-        """Use the ticket of a WebSocket; False where there is none, or it was used before."""
+        """Use a WebSocket's ticket; False if it is unknown or already used."""
         is_valid = made in self._sockets
         self._sockets.discard(made)
         return is_valid

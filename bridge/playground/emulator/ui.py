@@ -1,4 +1,4 @@
-"""What people do with commands, buttons, menus and forms, and what Slack does with the app's answers."""
+"""People's commands, clicks and forms, and how Slack handles the app's responses."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from bridge.playground.wire import LocalServer
 
 
 class NotInThreads(ValueError):
-    """Slack takes no app's command in a thread: https://docs.slack.dev/interactivity/implementing-slash-commands."""
+    """Slash commands don't work in threads: https://docs.slack.dev/interactivity/implementing-slash-commands."""
 
     def __init__(self, command: str) -> None:
         super().__init__(f"{command} is not supported in threads. Sorry!")
 
 
 class NoSuchCommand(LookupError):
-    """The app that is installed has no command of this name."""
+    """The installed app has no such command."""
 
 
 class UserInterface:
-    """The interactive side of a workspace. Each method gives the `AppDelivery`, with the app's answer and its time."""
+    """The interactive side of a workspace. Each method returns the `AppDelivery` with the app's response."""
 
     def __init__(
         self, workspace: Workspace, deliverer: Deliverer, api: ApiServer, *, tickets: Tickets, server: LocalServer
@@ -40,10 +40,10 @@ class UserInterface:
     async def command(
         self, user: str, channel: str, command: str, text: str = "", *, in_thread: bool = False
     ) -> AppDelivery:
-        """Let *user* type a slash command; it needs no membership of the bot. Raises NotInThreads and NoSuchCommand.
+        """Type a slash command as *user*; the bot needn't be in the channel. Raises NotInThreads and NoSuchCommand.
 
-        Channels, people and links in *text* are sent as the manifest says: as ids, or as they were typed.
-        What the app answers at once is shown to the user alone, and so is Slackbot's line where it does not answer.
+        Channels, people and links in *text* are sent as IDs or as typed, according to the manifest. The app's immediate
+        response, or Slackbot's line if there is none, is shown to the user only.
         """
         if in_thread:
             raise NotInThreads(command)
@@ -68,7 +68,7 @@ class UserInterface:
         return delivery
 
     def _with_ids(self, user: str, typed: str) -> str:
-        """What *user* typed, with ids for the channels that they see, and for people and groups; links in brackets."""
+        """The typed text with IDs for visible channels, people and groups, and links in brackets."""
         workspace = self._workspace
         channels = {
             one.name: f"<#{one.id}|{'' if one.is_private else one.name}>"
@@ -86,13 +86,13 @@ class UserInterface:
         self._workspace.messages.show_privately(Message(channel, ts, sample.SLACKBOT, text, sample.TEAM, to=user))
 
     async def shortcut(self, user: str, callback_id: str) -> AppDelivery:
-        """Let *user* use one of the app's global shortcuts."""
+        """Use a global shortcut as *user*."""
         person, trigger = self._workspace.people[user], self._tickets.trigger(user)
         payload = payloads.shortcut(person, callback_id, self._workspace.new_ts(), trigger_id=trigger)
         return await self._deliverer.interaction(payload)
 
     async def message_shortcut(self, user: str, channel: str, ts: str, callback_id: str) -> AppDelivery:
-        """Let *user* use one of the app's shortcuts on a message."""
+        """Use a message shortcut as *user*."""
         message = self._workspace.messages.visible(user, channel, ts)
         payload = payloads.message_action(
             self._workspace.people[user],
@@ -105,7 +105,7 @@ class UserInterface:
         return await self._deliverer.interaction(payload)
 
     async def click(self, user: str, channel: str, ts: str, action_id: str, *, block_id: str = "") -> AppDelivery:
-        """Let *user* press a button of a message; a question that it asks first is answered with yes."""
+        """Press a button in a message as *user*; a confirmation is accepted."""
         element, block_id = widgets.find(
             self._workspace.messages.visible(user, channel, ts).all_blocks, action_id, block_id
         )
@@ -114,21 +114,21 @@ class UserInterface:
     async def select(
         self, user: str, channel: str, ts: str, action_id: str, value: Any, *, block_id: str = ""
     ) -> AppDelivery:
-        """Let *user* choose from a menu of a message: an option's value, or a whole option that was suggested."""
+        """Choose from a menu in a message as *user*: an option's value, or a suggested option."""
         element, block_id = widgets.find(
             self._workspace.messages.visible(user, channel, ts).all_blocks, action_id, block_id
         )
         return await self._act(user, channel, ts, widgets.chosen(element, block_id, value, self._workspace.new_ts()))
 
     async def click_in_view(self, user: str, view_id: str, action_id: str, *, block_id: str = "") -> AppDelivery:
-        """Let *user* press a button of a modal or of Home."""
+        """Press a button in a modal or on Home as *user*."""
         element, block_id = widgets.find(self._view(view_id).blocks, action_id, block_id)
         return await self._act_in_view(user, view_id, widgets.pressed(element, block_id, self._workspace.new_ts()))
 
     async def select_in_view(
         self, user: str, view_id: str, action_id: str, value: Any, *, block_id: str = ""
     ) -> AppDelivery:
-        """Let *user* choose from a menu of a modal or of Home that tells the app at once."""
+        """Choose from a menu with an action in a modal or on Home, as *user*."""
         view = self._view(view_id)
         element, block_id = widgets.find(view.blocks, action_id, block_id)
         view.values.setdefault(block_id, {})[action_id] = widgets.entered(element, value)
@@ -148,7 +148,7 @@ class UserInterface:
         view_id: str = "",
         block_id: str = "",
     ) -> list[Json]:
-        """Let *user* type into a menu whose options the app knows, in a message or a modal; gives the options."""
+        """Type into a menu with external options as *user*. Returns the options."""
         if view_id:
             blocks, where = self._view(view_id).blocks, payloads.on_view(self._view(view_id))
         else:
@@ -161,7 +161,7 @@ class UserInterface:
         return [*answer.get("options", []), *(option for group in groups for option in group["options"])]
 
     async def submit(self, view_id: str, values: Mapping[str, Any], user: str) -> AppDelivery:
-        """Let *user* fill in a modal (*values* by action_id or block_id) and send it in."""
+        """Fill in a modal (*values* by action_id or block_id) and submit it as *user*."""
         view = self._view(view_id)
         self._workspace.change_view(view, values=widgets.state_of(view.blocks, values), errors={})
         payload = payloads.view_submission(self._workspace.people[user], view, self._tickets.trigger(user, view_id))
@@ -171,7 +171,7 @@ class UserInterface:
         return delivery
 
     async def close(self, view_id: str, user: str) -> AppDelivery | None:
-        """Let *user* close a modal; the app hears of it only if it asked to."""
+        """Close a modal as *user*; the app gets an event only if it asked for it."""
         view = self._view(view_id)
         self._workspace.close_views([view])
         if not view.content.get("notify_on_close"):
@@ -201,7 +201,7 @@ class UserInterface:
         return await self._deliverer.interaction(payload)
 
     def _after_submission(self, view: View, answer: Json | None) -> None:
-        """https://docs.slack.dev/surfaces/modals#updating_response: close, or what the app says instead."""
+        """https://docs.slack.dev/surfaces/modals#updating_response: close it, or do what the app's response says."""
         action = (answer or {}).get("response_action")
         if action is None:
             self._workspace.close_views([view])
@@ -221,7 +221,7 @@ class UserInterface:
         self._workspace.open_view(self._workspace.make_view(view.user, content, under=view))
 
     def _show_body(self, user: str, channel: str, ticket: str, delivery: AppDelivery) -> None:
-        """The body of the answer to a command is shown like something that came by the response URL."""
+        """Show the body of the response to a command like one by response URL."""
         is_json = delivery.body.lstrip().startswith("{")
         content: Json = delivery.json if is_json else {"text": delivery.body}
         responses.show(self._workspace, self._tickets.peek(ticket), content)

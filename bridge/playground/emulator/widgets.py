@@ -1,4 +1,4 @@
-"""What a person's hands do with interactive blocks: find one, press it, choose, type; pure."""
+"""Interactive blocks: find an element, press, choose, type; pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def find(blocks: list[Json], action_id: str, block_id: str = "") -> tuple[Json, 
 
 
 def action_ids(blocks: list[Json]) -> list[str]:
-    """All that can be pressed or chosen, in the order in which it is shown."""
+    """All interactive elements, in order."""
     return [element["action_id"] for element, _ in _elements(blocks) if "action_id" in element]
 
 
@@ -49,13 +49,13 @@ def pressed(element: Json, block_id: str, at: str) -> Json:
 
 
 def chosen(element: Json, block_id: str, value: Any, at: str) -> Json:
-    """The action of choosing *value* (an option's value, or the option itself where it came from outside)."""
+    """The action of choosing *value* (an option's value, or the external option itself)."""
     action = {"type": element["type"], "action_id": element["action_id"], "block_id": block_id, "action_ts": at}
     return action | entered(element, value) | {"type": element["type"]}
 
 
 def entered(element: Json, value: Any) -> Json:
-    """An input's part of a state: its type, and *value* in the field where that type has it."""
+    """An input's part of a state: its type, and *value* in that type's field."""
     kind: str = element["type"]
     if kind.startswith("multi_") or kind == "checkboxes":
         return {"type": kind, **_several(element, kind, list(value or []))}
@@ -74,7 +74,7 @@ def _several(element: Json, kind: str, values: list[Any]) -> Json:
 
 
 def _option(element: Json, value: Any) -> Json:
-    """The option that has *value*. Raises LookupError: a person cannot choose what is not offered."""
+    """The option with *value*. Raises LookupError if it isn't offered."""
     if isinstance(value, dict):
         return value
     groups = [group["options"] for group in element.get("option_groups", [])]
@@ -86,9 +86,9 @@ def _option(element: Json, value: Any) -> Json:
 
 
 def state_of(blocks: list[Json], values: Mapping[str, Any]) -> dict[str, dict[str, Json]]:
-    """The state of a modal after *values* (by action_id or block_id) were entered; the rest is as it was opened.
+    """The state of a modal with *values* (by action_id or block_id) entered; the rest is initial.
 
-    Raises ValueError where something is left empty that must be filled in: Slack would not let it be sent.
+    Raises ValueError if a required input is empty, since Slack wouldn't submit it.
     """
     state: dict[str, dict[str, Json]] = {}
     left = set(values)
@@ -108,7 +108,7 @@ def state_of(blocks: list[Json], values: Mapping[str, Any]) -> dict[str, dict[st
 
 
 def _initial(element: Json) -> Any:
-    """What the app put into an input, as something that can be entered."""
+    """An input's initial value."""
     if "initial_options" in element:
         return [option["value"] for option in element["initial_options"]]
     return next((value for name, value in element.items() if name.startswith("initial_")), None)

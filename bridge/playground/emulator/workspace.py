@@ -1,4 +1,4 @@
-"""What exists in the emulated workspace, as plain state. Rules about who may ask for what are in `web_api`."""
+"""The emulated workspace as plain state. The rules for callers are in `web_api`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _STATUS_LASTS = 120.0  # seconds; https://docs.slack.dev/reference/methods/assis
 
 
 class Workspace:
-    """People, channels, messages, views and files; those of `sample` where *storage* has none.
+    """People, channels, messages, views and files, from *storage* or else `sample`.
 
-    *clock* gives Unix seconds, *new_id* an id with a prefix. Whatever changes goes through a `Shelf`: there it is kept,
-    and subscribers are told.
+    *clock* returns Unix seconds, *new_id* an ID with a prefix. Every change goes through a `Shelf`, which stores and
+    announces it.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Workspace:
             with self.together():
                 self._settle()
         for person in sample.slacks_own():
-            if person.id not in self.people:  # a workspace that was kept before they were known
+            if person.id not in self.people:  # stored by an older version
                 self.add_person(person)
 
     def _settle(self) -> None:
@@ -58,18 +58,18 @@ class Workspace:
             self.groups.put(group.id, group)
 
     def new_ts(self) -> str:
-        """A time that is an identity too, of a message or an event: microseconds, never twice."""
+        """A new ts for a message or event: microseconds, never repeated."""
         return self.messages.new_ts()
 
     # Changes
 
     def subscribe(self, callback: Subscriber) -> Callable[[], None]:
-        """Tell *callback* of every change, at once, until what is returned is called."""
+        """Call *callback* on every change, until the returned function is called."""
         self._subscribers.append(callback)
         return lambda: self._subscribers.remove(callback)
 
     def together(self) -> AbstractContextManager[None]:
-        """Keep all that changes meanwhile, or, if the process is killed in between, nothing of it."""
+        """Store all changes made meanwhile, or none if the process is killed."""
         return self._storage.together()
 
     def _tell(self, change: Change) -> None:
@@ -84,21 +84,21 @@ class Workspace:
         return self.people[sample.BRIDGE]
 
     def add_person(self, person: Member) -> None:
-        """Let there be one more person, or let one be different."""
+        """Add or change a person."""
         self.people.put(person.id, person)
 
     def add_channel(self, channel: Channel) -> None:
-        """Let there be one more channel."""
+        """Add a channel."""
         self.channels.put(channel.id, channel)
 
     def change_channel(self, channel: Channel, **changes: Any) -> None:
-        """Give a channel another name, topic, purpose; archive it, or bring it back."""
+        """Change a channel's name, topic or purpose; archive or unarchive it."""
         for name, value in changes.items():
             setattr(channel, name, value)
         self.channels.put(channel.id, channel)
 
     def direct_message(self, user: str, other: str = sample.BRIDGE) -> Channel:
-        """The direct message between *user* and *other*, who is the bot; opened where there was none."""
+        """The direct message of *user* and *other*, by default the bot; opened if needed."""
         for channel in self.channels.values():
             if channel.is_im and {user, other} == set(channel.members):
                 return channel
@@ -107,7 +107,7 @@ class Workspace:
         return channel
 
     def group_message(self, users: Iterable[str]) -> Channel:
-        """The direct message of these people, one of whom may be the bot; opened where there was none."""
+        """The group message of these people, who may include the bot; opened if needed."""
         members = list(dict.fromkeys(users))
         for channel in self.channels.values():
             if channel.is_mpim and set(members) == set(channel.members):
@@ -118,7 +118,7 @@ class Workspace:
         return channel
 
     def enter(self, user: str, channel: Channel) -> bool:
-        """Let *user* be a member from now on; False if that was so before."""
+        """Add *user* to a channel; False if already a member."""
         if user in channel.members:
             return False
         channel.members.append(user)
@@ -126,7 +126,7 @@ class Workspace:
         return True
 
     def leave(self, user: str, channel: Channel) -> bool:
-        """Let *user* be a member no more; False if there was no such member."""
+        """Remove *user* from a channel; False if not a member."""
         if user not in channel.members:
             return False
         channel.members.remove(user)
@@ -134,19 +134,19 @@ class Workspace:
         return True
 
     def mark_read(self, user: str, channel: Channel, ts: str) -> None:
-        """Remember how far *user* has read."""
+        """Set *user*'s read marker."""
         channel.read_to[user] = ts
         self.channels.put(channel.id, channel)
 
     def is_unread(self, user: str, channel: Channel) -> bool:
-        """Whether somebody else wrote something there that *user* has not seen."""
+        """Whether *user* has unread messages of others there."""
         read_to = channel.read_to.get(user, "")
         return any(one.ts > read_to and one.user != user for one in reversed(self.messages.top_level(channel.id)))
 
     # Agents
 
     def session(self, channel: str, thread_ts: str) -> AgentSession:
-        """What is kept of one thread's agent; of a whole direct message where *thread_ts* is empty."""
+        """The agent session of a thread, or of a whole direct message if *thread_ts* is empty."""
         return self.sessions.get(f"{channel}/{thread_ts}") or AgentSession(channel, thread_ts)
 
     def change_session(self, channel: str, thread_ts: str, **changes: Any) -> AgentSession:
@@ -157,7 +157,7 @@ class Workspace:
         return self.sessions.put(f"{channel}/{thread_ts}", session)
 
     def set_status(self, channel: str, thread_ts: str, status: str, by: str, loading: Iterable[str] = ()) -> None:
-        """Show *status* in the thread (empty: nothing any more), and remember that it was."""
+        """Set the *status* of a thread (empty clears it), and record it."""
         now = self.clock()
         self.change_session(channel, thread_ts, status=status, set_at=now, loading_messages=list(loading))
         self.status_history.append(StatusChange(now, channel, thread_ts, status, by))
@@ -169,25 +169,25 @@ class Workspace:
         self.status_history.append(StatusChange(self.clock(), channel, thread_ts, shown, "agents.sessions.setStatus"))
 
     def clear_status(self, channel: str, thread_ts: str) -> None:
-        """What Slack does by itself when the app posts in the thread."""
+        """Clear the status, as Slack does when the app posts in the thread."""
         if self.session(channel, thread_ts).status:
             self.set_status(channel, thread_ts, "", "slack")
 
     def status(self, channel: str, thread_ts: str) -> str:
-        """What is shown in the thread now: ``processing``, or the words of a status. Both last for two minutes."""
+        """The thread's current status: ``processing``, or a text. Both expire after two minutes."""
         session, now = self.session(channel, thread_ts), self.clock()
         if session.lifecycle == "processing" and now - session.moved_at <= _STATUS_LASTS:
             return session.lifecycle
         return session.status if now - session.set_at <= _STATUS_LASTS else ""
 
-    # Files, messages that are due later, steps
+    # Files, scheduled messages, steps
 
     def add_file(self, file: File) -> File:
-        """Let there be a file, or let one be different."""
+        """Add or change a file."""
         return self.files.put(file.id, file)
 
     def change_file(self, file: File) -> None:
-        """Let a file be different; the messages that show it say so, without being edited."""
+        """Change a file, also in the messages that show it, which aren't edited."""
         self.files.put(file.id, file)
         for channel, ts in file.shared_in:
             message = self.messages.find(channel, ts)
@@ -201,7 +201,7 @@ class Workspace:
         return file.as_json() if is_it else shown
 
     def delete_file(self, file: File) -> None:
-        """Take a file away; the messages that showed it say so."""
+        """Delete a file, also in the messages that show it."""
         self.files.drop(file.id)
         for channel, ts in file.shared_in:
             message = self.messages.find(channel, ts)
@@ -211,23 +211,23 @@ class Workspace:
                 self.messages.edit(message, message.user, {"files": files}, is_said=False)
 
     def schedule(self, scheduled: Scheduled) -> None:
-        """Let a message be posted later."""
+        """Schedule a message."""
         self.scheduled.put(scheduled.id, scheduled)
 
     def execute(self, execution: Execution) -> None:
-        """Let there be a step that the app carries out, or let one be different."""
+        """Add or change a workflow step."""
         self.executions.put(execution.id, execution)
 
     # Views
 
     def stack(self, user: str, window: str = "") -> list[View]:
-        """The modals that are open for *user*, the one on top last; with a *window*, those that are open there."""
+        """The open modals of *user*, the top one last; with a *window*, only those in it."""
         return [
             view for view in self.views.values() if view.user == user and (not window or view.window in {"", window})
         ]
 
     def open_view(self, view: View) -> View:
-        """Show a modal, or show one that has changed."""
+        """Open or update a modal."""
         return self.views.put(view.id, view)
 
     def close_views(self, views: Iterable[View]) -> None:
@@ -236,11 +236,11 @@ class Workspace:
             self.views.drop(view.id)
 
     def show_home(self, view: View) -> View:
-        """Show a person's Home tab."""
+        """Publish a person's Home tab."""
         return self.homes.put(view.user, view)
 
     def change_view(self, view: View, **changes: Any) -> None:
-        """Let a modal or Home have other values, errors or content (and then another hash)."""
+        """Change the values, errors or content (and then the hash) of a modal or Home."""
         for name, value in changes.items():
             setattr(view, name, value)
         if "content" in changes:
@@ -256,7 +256,7 @@ class Workspace:
         return self.views.get(view_id) or next(homes, None)
 
     def make_view(self, user: str, content: Json, *, under: View | None = None, window: str = "") -> View:
-        """A view with an id of its own; *under* is the modal that it is pushed on."""
+        """A new view; *under* is the modal that it is pushed on."""
         made = self.new_id("V")
         return View(
             id=made,

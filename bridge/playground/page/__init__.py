@@ -1,1 +1,1 @@
-"""The page in the browser: a chat workspace on the emulated Slack, with what goes over each wire beside it."""
+"""The page in the browser: the emulated Slack as a chat workspace, with a trace of every request."""

@@ -1,4 +1,4 @@
-"""What a person does on the page, done in the emulated workspace: ``POST /page/do/ACTION``."""
+"""A person's actions on the page, carried out in the emulated workspace: ``POST /page/do/ACTION``."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _MOST_WORDS: Final = 3000  # https://docs.slack.dev/reference/block-kit/blocks/s
 
 @dataclass(frozen=True)
 class Hand:
-    """Whoever acts, and on what."""
+    """The person who acts, and what they act on."""
 
     slack: EmulatedSlack
     sight: Sight
@@ -70,11 +70,11 @@ class Hand:
 
     @property
     def me(self) -> str:
-        """Who acts."""
+        """The person's ID."""
         return self.sight.me.id
 
     def own(self, done: MessageBody) -> Message:
-        """The message that is meant, which must be one's own."""
+        """The message that *done* names, if it is the person's own. Raises Sorry."""
         message = self.sight.message(done.channel, done.ts)
         if message.user != self.me:
             raise Sorry("You can only change your own messages.")
@@ -95,7 +95,7 @@ def _action(name: str, body: type[B]) -> Callable[[Callable[[Hand, B], Awaitable
 
 
 async def act(name: str, sent: Any, hand: Hand) -> Json:
-    """Carry out an action; what cannot be done is said in a sentence."""
+    """Carry out an action. An error comes as a sentence for the reader."""
     body, do = _ACTIONS.get(name, (None, None))
     if body is None or do is None:
         return {"ok": False, "error": f"The playground has no action {name!r}. Reload the page and try again."}
@@ -128,7 +128,7 @@ async def _say(hand: Hand, said: SayBody) -> Json:
         broadcast=said.broadcast,
         files=[*_files(hand, said.files[:MOST_FILES]), *_clip(hand, said.clip)],
         attachments=table,
-        wait=False,  # the bridge may be away: that is for its retries, not for whoever writes
+        wait=False,  # the bridge may be down: Slack's retries deal with that
     )
     return {"ts": ts}
 
@@ -159,7 +159,7 @@ def _clip(hand: Hand, clip: Clip | None) -> list[Json]:
 
 
 def _cells(rows: Sequence[Sequence[str]]) -> list[list[str | float]]:
-    """The cells of a table that was pasted, as wide as its widest row; numbers below the head are numbers."""
+    """The cells of a pasted table, padded to its widest row, with numbers parsed below the header."""
     width = max(len(row) for row in rows)
     if len(rows) > _MOST_ROWS or width > _MOST_COLUMNS:
         raise Sorry(f"A table can have up to {_MOST_ROWS} rows and {_MOST_COLUMNS} columns.")
@@ -171,7 +171,7 @@ def _cell(typed: str, *, is_text: bool = False) -> str | float:
     with contextlib.suppress(ValueError):
         if not is_text and math.isfinite(number := float(typed)):
             return number
-    return typed or " "  # Slack takes no empty cell
+    return typed or " "  # Slack rejects empty cells
 
 
 @_action("forward", ForwardBody)
@@ -197,7 +197,7 @@ async def _start_group(hand: Hand, asked: GroupBody) -> Json:
 
 @_action("app_posts", AlertBody)
 async def _app_posts(hand: Hand, asked: AlertBody) -> Json:
-    """Let another app post here, with nothing in its text, as alerts often have it."""
+    """Post as another app, with an empty ``text``, like many alerts."""
     channel = hand.sight.channel(asked.channel)
     if not (asked.title.strip() and asked.text.strip()):
         raise Sorry("An alert needs a title and text.")
@@ -242,7 +242,7 @@ async def _react(hand: Hand, reacted: ReactBody) -> None:
 @_action("read", ChannelBody)
 async def _read(hand: Hand, read: ChannelBody) -> None:
     channel = hand.sight.channel(read.channel)
-    if hand.sight.workspace.is_unread(hand.me, channel):  # otherwise reading would be news, to be read by everybody
+    if hand.sight.workspace.is_unread(hand.me, channel):  # otherwise each read would refresh every window
         hand.slack.people.read(hand.me, channel.id)
 
 

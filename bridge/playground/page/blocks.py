@@ -1,4 +1,4 @@
-"""Blocks with HTML beside every text in them, for the page's scripts to lay out."""
+"""Adds HTML to every text in blocks, for the page's scripts."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from bridge.playground.page.rich_text import rich_text_html
 
 Json = dict[str, Any]
 
-_DEEPEST: Final = 20  # what Slack takes is not half as deep; what is deeper is left out
+_DEEPEST: Final = 20  # Slack allows less than half of that; anything deeper is dropped
 
 
 def shown_blocks(blocks: list[Json], names: Names) -> list[Json]:
-    """The *blocks* as the app sent them, each text with its ``html``."""
+    """The app's *blocks*, each text with its ``html``."""
     return [_shown(block, names, 0) for block in blocks]
 
 
 def plain_html(text: str, *, has_emoji: bool = True) -> str:
-    """Make HTML of text that is not marked up."""
+    """Plain text as HTML."""
     return clean(with_emoji(text).replace("\n", "<br>")) if has_emoji else clean(_bare(text))
 
 
@@ -35,14 +35,14 @@ def _shown(value: Any, names: Names, depth: int) -> Any:
         return [_shown(one, names, depth + 1) for one in value] if depth < _DEEPEST else []
     if not isinstance(value, dict):
         return value
-    # What the app itself calls "html" is no HTML of ours, and would be taken for it.
+    # The app's own "html" fields are dropped: the page would trust them.
     inside = {name: _shown(one, names, depth + 1) for name, one in value.items() if name != "html"}
     html = _html(value, names)
     return inside if html is None else inside | {"html": html}
 
 
 def _html(value: Json, names: Names) -> str | None:
-    """The HTML of *value* itself, if it is a text."""
+    """The HTML of *value*, if it is a text."""
     kind, text = value.get("type"), value.get("text")
     if kind == "rich_text":
         return rich_text_html(value, names)

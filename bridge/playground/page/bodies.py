@@ -1,4 +1,4 @@
-"""What the page sends with each action, `POST /page/do/ACTION`; anything else is refused."""
+"""The body of each action, `POST /page/do/ACTION`; anything else is refused."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pydantic import BaseModel, ConfigDict
 
 
 class ActionBody(BaseModel):
-    """What the page sends with an action."""
+    """The body of an action."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
 
 class AttachedFile(ActionBody):
-    """A file: a text is in *content*, anything else in *base64*. Of an image *alt_txt* says what it shows."""
+    """A file: text in *content*, anything else in *base64*; *alt_txt* describes an image."""
 
     name: str
     content: str = ""
@@ -23,24 +23,24 @@ class AttachedFile(ActionBody):
 
 
 class Clip(ActionBody):
-    """A voice clip: what is spoken, and when Slack's transcript of it is there."""
+    """A voice clip: its words, and when Slack's transcript is ready."""
 
     words: str
     transcript: Literal["ready", "later", "never"] = "ready"
 
 
 class EmptyBody(ActionBody):
-    """An action that needs no more words."""
+    """An action without arguments."""
 
 
 class ChannelBody(ActionBody):
-    """Something that is done in a channel."""
+    """An action in a channel."""
 
     channel: str
 
 
 class SayBody(ChannelBody):
-    """A message, as it was typed."""
+    """A message, as typed."""
 
     text: str
     thread_ts: str | None = None
@@ -51,26 +51,26 @@ class SayBody(ChannelBody):
 
 
 class MessageBody(ChannelBody):
-    """Something that is done to a message."""
+    """An action on a message."""
 
     ts: str
 
 
 class ForwardBody(MessageBody):
-    """A message, and the channel that it is forwarded to."""
+    """A message to forward, and its destination."""
 
     to: str
     comment: str = ""
 
 
 class GroupBody(ActionBody):
-    """The others of a direct message of several people."""
+    """The other members of a group message."""
 
     users: list[str]
 
 
 class AlertBody(ChannelBody):
-    """What another app posts: as its bot user or by an incoming webhook, in an attachment or in blocks."""
+    """Another app's post: by its bot user or an incoming webhook, in an attachment or in blocks."""
 
     title: str
     text: str
@@ -79,19 +79,19 @@ class AlertBody(ChannelBody):
 
 
 class EditBody(MessageBody):
-    """The new text of a message."""
+    """A message's new text."""
 
     text: str
 
 
 class ReactBody(MessageBody):
-    """A reaction, to be put there or taken back."""
+    """A reaction to add or remove."""
 
     name: str
 
 
 class CommandBody(ChannelBody):
-    """A slash command; it is *in_thread* where it was typed in a thread's composer."""
+    """A slash command, *in_thread* if typed in a thread's composer."""
 
     command: str
     text: str = ""
@@ -99,14 +99,14 @@ class CommandBody(ChannelBody):
 
 
 class ElementBody(ActionBody):
-    """What is pressed or chosen from."""
+    """A button or menu."""
 
     block_id: str = ""
     action_id: str
 
 
 class ClickBody(ElementBody, MessageBody):
-    """A button of a message."""
+    """A button in a message."""
 
 
 class SelectBody(ClickBody):
@@ -116,19 +116,19 @@ class SelectBody(ClickBody):
 
 
 class ClickInViewBody(ElementBody):
-    """A button of a modal or of Home."""
+    """A button in a modal or on Home."""
 
     view_id: str
 
 
 class SelectInViewBody(ClickInViewBody):
-    """A choice in a modal or in Home."""
+    """A choice in a modal or on Home."""
 
     value: Any
 
 
 class SuggestBody(ElementBody):
-    """What is being typed into a menu whose options the app knows."""
+    """Text typed into a menu with external options."""
 
     typed: str
     channel: str = ""
@@ -137,14 +137,14 @@ class SuggestBody(ElementBody):
 
 
 class ViewBody(ActionBody):
-    """A modal with what was entered."""
+    """A modal with its values."""
 
     view_id: str
     values: dict[str, dict[str, Any]] = {}
 
 
 class ShortcutBody(ActionBody):
-    """A shortcut; one for messages says which."""
+    """A shortcut; a message shortcut names its message."""
 
     callback_id: str
     channel: str = ""
@@ -152,13 +152,13 @@ class ShortcutBody(ActionBody):
 
 
 class ThreadBody(ChannelBody):
-    """Something that is done in a thread."""
+    """An action in a thread."""
 
     thread_ts: str
 
 
 class SwitchBody(ActionBody):
-    """A switch, and what it shall be."""
+    """A switch and its new state."""
 
     name: str
     is_on: bool = True

@@ -1,4 +1,4 @@
-"""What was chosen or typed, as the emulated Slack takes it from a person's hands."""
+"""Converts the page's values into the ones that the emulated Slack expects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _REMEMBERED: Final = 5000
 
 
 class LeftEmpty(Exception):
-    """Inputs that must be filled in and are not: *blocks* are their ids."""
+    """Required inputs are empty: *blocks* are their IDs."""
 
     def __init__(self, blocks: list[str]) -> None:
         super().__init__()
@@ -23,24 +23,24 @@ class LeftEmpty(Exception):
 
 
 class Choices:
-    """Remembers the options that the app suggested: the page sends the value of one, and the app gets it whole."""
+    """Remembers suggested options: the page sends an option's value, and the app gets the whole option."""
 
     def __init__(self) -> None:
         self._offered: OrderedDict[tuple[str, str], Json] = OrderedDict()
 
     def offered(self, action_id: str, options: list[Json]) -> None:
-        """Remember what was suggested in a menu."""
+        """Remember a menu's suggested options."""
         for option in options:
             self._offered[action_id, str(option.get("value"))] = option
         while len(self._offered) > _REMEMBERED:
             self._offered.popitem(last=False)
 
     def chosen(self, blocks: list[Json], block_id: str, action_id: str, value: Any) -> Any:
-        """What is handed to Slack for *value* in one element. Raises LookupError."""
+        """The value that Slack expects for *value* in an element. Raises LookupError."""
         return self.entered(widgets.find(blocks, action_id, block_id)[0], value)
 
     def entered(self, element: Json, value: Any) -> Any:
-        """The same, of an element that has been found."""
+        """The same for a known element."""
         kind = str(element.get("type"))
         if "external_select" in kind:
             if isinstance(value, list):
@@ -61,7 +61,7 @@ class Choices:
 
 
 def filled_in(blocks: list[Json], values: Mapping[str, Mapping[str, Any]], choices: Choices) -> dict[str, Any]:
-    """A modal's inputs by the ids of their blocks, from what the page sends. Raises LeftEmpty."""
+    """A modal's inputs by block ID, from the page's values. Raises LeftEmpty."""
     entered: dict[str, Any] = {}
     empty = []
     for block in blocks:

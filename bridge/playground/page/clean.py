@@ -1,7 +1,6 @@
-"""What may stand in HTML that is put into the page: nothing that acts, loads or leads anywhere but to a web address.
+"""The sanitizer for all HTML on the page: nothing may run, load, or link anywhere but to a web address.
 
-Every text that somebody else wrote passes `clean` last, whatever made HTML of it. The renderers escape what they are
-given; this is the second lock, and the only one that has to be right.
+Every text passes `clean` last, whatever rendered it. The renderers escape too, but only this lock has to be right.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from typing import Final
 
 import nh3
 
-MOST_INDENT: Final = 8  # how deep Slack lets lists be
+MOST_INDENT: Final = 8  # Slack's deepest list
 _ALIGNED: Final = {"to-left", "to-center", "to-right"}
 _INDENTED: Final = {f"indent-{depth}" for depth in range(1, MOST_INDENT + 1)}
 _TAGS: Final = {
@@ -35,7 +34,7 @@ _TAGS: Final = {
     *("pre", "s", "span", "strong", "table", "tbody", "td", "th", "thead", "time", "tr", "u", "ul"),
 }
 
-_cleaner: Final = nh3.Cleaner(  # a constant: it keeps no state
+_cleaner: Final = nh3.Cleaner(  # stateless
     tags=_TAGS,
     clean_content_tags={"script", "style"},
     attributes={
@@ -61,5 +60,5 @@ _cleaner: Final = nh3.Cleaner(  # a constant: it keeps no state
 
 
 def clean(html: str) -> str:
-    """Leave only what is harmless."""
+    """Remove everything that isn't harmless."""
     return _cleaner.clean(html)

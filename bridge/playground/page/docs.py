@@ -1,4 +1,4 @@
-"""The documentation inside the playground: the same Markdown files that `make docs` makes a site of, and a search."""
+"""The documentation inside the playground, from the Markdown files behind `make docs`, with a search."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bridge.playground.page.guard import POLICY, Guarded
 
 _PACKAGE: Final = Path(__file__).parents[2]
 FOLDERS: Final = (_PACKAGE / "docs", _PACKAGE.parent / "docs")
-"""Where the pages are: in an installed package, and in a checkout."""
+"""The pages' folders: in an installed package, and in a checkout."""
 
 _PARTS: Final = ("", "tutorials", "how-to", "reference", "explanation", "contributing")
 _POLICY: Final = POLICY.replace("form-action 'none'", "form-action 'self'")  # the search
@@ -48,14 +48,14 @@ class DocsPage:
 
 
 def routes(host: str = "") -> list[BaseRoute]:
-    """What the server answers below ``/docs``; *host* is a further name of it."""
+    """The routes below ``/docs``; *host* is another host name to accept."""
     own = Router([Route("/", _index), Route("/{path:path}", _page)])
     return [Mount("/docs", Guarded(own, host))]
 
 
 @cache
 def pages() -> Mapping[str, DocsPage]:
-    """Read every page, in the order of the menu; none where the documentation isn't installed."""
+    """Every page, in menu order; none if the documentation isn't installed."""
     folder = next((one for one in FOLDERS if (one / "index.md").is_file()), None)
     if folder is None:
         return {}
@@ -68,7 +68,7 @@ def pages() -> Mapping[str, DocsPage]:
 
 
 def found(asked: str) -> list[DocsPage]:
-    """Find the pages that have every word, those first that have them in their headings."""
+    """The pages with every word, those with the words in a heading first."""
     words = re.findall(r"\w+", asked.casefold())
 
     def weight(page: DocsPage) -> tuple[bool, int, int]:
@@ -125,7 +125,7 @@ def _parser() -> MarkdownIt:
 
 
 def _heading(self: RendererHTML, tokens: list[Token], at: int, options: OptionsDict, _: Any) -> str:
-    """Give a heading the anchor that links use: its words in small letters, with dashes."""
+    """Give a heading its anchor: lower-case words joined by dashes."""
     words = re.sub(r"[^\w\s-]", "", tokens[at + 1].content.casefold())
     tokens[at].attrSet("id", re.sub(r"[\s-]+", "-", words).strip("-"))
     return self.renderToken(tokens, at, options, {})
@@ -144,7 +144,7 @@ def _image(self: RendererHTML, tokens: list[Token], at: int, options: OptionsDic
 
 
 def _address(of: str, href: str) -> str:
-    """Make the address of a file that the page *of* links to."""
+    """The address of a link on the page *of*."""
     to, _, anchor = href.partition("#")
     steps: list[str] = []
     for step in (PurePosixPath(of).parent / to).parts:

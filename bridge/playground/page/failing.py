@@ -1,4 +1,4 @@
-"""What a person reads where something could not be done."""
+"""Errors as sentences for the reader."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _LATE: Final = frozenset({"http_timeout", "timeout"})
 
 
 class Sorry(Exception):
-    """Something cannot be done; its text is the sentence that says why."""
+    """An action failed; its text says why."""
 
 
 def explained(problem: Exception) -> str:
-    """Say in a sentence what is the matter."""
+    """The sentence for a *problem*."""
     match problem:
         case Sorry():
             return str(problem)
@@ -31,11 +31,11 @@ def explained(problem: Exception) -> str:
 
 
 def taken(delivery: AppDelivery) -> None:
-    """Raise Sorry unless the app took what was sent."""
+    """Raise Sorry unless the app acknowledged the delivery."""
     if not delivery.is_acked:
         raise Sorry(f"The bridge didn't accept this ({_word(delivery)}). Try again.")
 
 
 def _word(delivery: AppDelivery) -> str:
-    """Slack's two words for what came to nothing."""
+    """Slack's own word for the failure."""
     return "operation_timeout" if delivery.error in _LATE else "dispatch_failed"

@@ -1,4 +1,4 @@
-"""The switches that the page can turn by itself: troubles of the emulated Slack and of the sample project service."""
+"""Faults of the emulated Slack and of the sample project service, as switches."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from bridge.playground.sample_project.answers import Planned
 
 _SLACK: Final = "Slack"
 _SERVICE: Final = "Project service"
-_AGAIN: Final = 5  # events that are sent once more
+_AGAIN: Final = 5  # events to resend
 
 
 @dataclass(frozen=True)
 class _Trouble:
-    """A switch, and what is planned while it is on."""
+    """A switch, and the fault while it is on."""
 
     switch: Switch
     method: str
@@ -84,21 +84,21 @@ _DEAD_SOCKET: Final = Switch(
 
 
 class SlackFaults:
-    """Troubles of Slack. The first that is on is the one that happens."""
+    """Slack's faults; the first one that is on wins."""
 
     def __init__(self, slack: EmulatedSlack) -> None:
         self._slack = slack
         self._on: set[str] = set()
 
     def faults(self) -> list[Switch]:
-        """Every switch, as it is now."""
+        """Every switch with its state."""
         lasting = [replace(trouble.switch, is_on=trouble.switch.name in self._on) for trouble in _LASTING]
         sockets = [_DEAD_SOCKET] if self._slack.use_sockets else []
         unheard = replace(_NOBODY_LISTENS, is_on=self._slack.nobody_listens)
         return [unheard, *lasting, replace(_REAL_LIMITS, is_on=self._slack.rates.is_on), _REPEATED, *sockets]
 
     async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - the Protocol's
-        """Turn a switch. Raises LookupError where there is none of this name."""
+        """Turn a switch. Raises LookupError for an unknown name."""
         if name not in {switch.name for switch in self.faults()}:
             raise LookupError(name)
         if name == _REAL_LIMITS.name:
@@ -114,7 +114,7 @@ class SlackFaults:
             self._plan()
 
     def _plan(self) -> None:
-        """Plan anew: one plan cannot be taken back alone where two are for the same calls."""
+        """Plan all faults anew: of two for the same calls, one can't be cleared alone."""
         for trouble in _LASTING:
             self._slack.faults.clear(trouble.method)
         for trouble in _LASTING:
@@ -157,19 +157,19 @@ _DOWN: Final = Switch(
 
 
 class ProjectFaults:
-    """Troubles of the sample project. The first that is on is the one that happens."""
+    """The project service's faults; the first one that is on wins."""
 
     def __init__(self, project: SampleProject) -> None:
         self._project = project
         self._on: set[str] = set()
 
     def faults(self) -> list[Switch]:
-        """Every switch, as it is now."""
+        """Every switch with its state."""
         planned = [replace(switch, is_on=switch.name in self._on) for switch, _, _ in _PLANNED]
         return [*planned, replace(_DOWN, is_on=not self._project.is_up)]
 
     async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - the Protocol's
-        """Turn a switch. Raises LookupError where there is none of this name."""
+        """Turn a switch. Raises LookupError for an unknown name."""
         if name not in {switch.name for switch in self.faults()}:
             raise LookupError(name)
         if name == _DOWN.name:
@@ -191,11 +191,11 @@ class Switchboards:
         self._boards = boards
 
     def faults(self) -> list[Switch]:
-        """The switches of all, in the order of the boards."""
+        """All switches, in the order of the boards."""
         return [switch for board in self._boards for switch in board.faults()]
 
     async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - the Protocol's
-        """Turn a switch of whichever board has it. Raises LookupError."""
+        """Turn a switch on the board that has it. Raises LookupError."""
         for board in self._boards:
             if name in {switch.name for switch in board.faults()}:
                 return await board.set_fault(name, is_on)

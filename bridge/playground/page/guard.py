@@ -1,7 +1,7 @@
-"""The page's door: only pages of this very server may read and do, and what it serves may load nothing from elsewhere.
+"""Protects the page from other web pages, and lets it load nothing from other servers.
 
-The server listens on the loopback interface, but every web page that somebody has open can send requests there. Such
-a request names another Origin, or, where a name of the attacker leads to 127.0.0.1, another Host.
+The server listens on the loopback interface, but any web page in the same browser can send requests there. Those have
+another Origin or, with DNS rebinding, another Host.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Guarded:
-    """An ASGI application behind the door. *host* is one more name that it may be called by."""
+    """A protected ASGI application; *host* is another host name to accept."""
 
     def __init__(self, app: ASGIApp, host: str = "") -> None:
         self._app = app
         self._hosts = _LOOPBACK | {host} - {""}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request in, or say why not."""
+        """Pass the request on, or refuse it with a reason."""
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -50,7 +50,7 @@ class Guarded:
         await app(scope, receive, send_with_headers)
 
     def _problem(self, method: str, headers: Headers) -> str:
-        """Why a request is not let in; empty where it is."""
+        """Why the request is refused; empty if it isn't."""
         host = headers.get("host", "")
         if _hostname(host) not in self._hosts:
             return "Unknown host. Open the playground at the address it printed."

@@ -1,4 +1,4 @@
-"""What tells the windows in the browser to look again: a count of changes, and a stream of events for each browser."""
+"""Tells browser windows to refresh: a count of changes, and a stream of server-sent events for each browser."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Final
 from bridge.playground.emulator.changes import Change
 from bridge.playground.emulator.workspace import Workspace
 
-TOGETHER: Final = 0.05  # seconds: changes that come closer are told as one
+TOGETHER: Final = 0.05  # seconds within which changes are announced once
 _SHOWN_NOWHERE: Final = frozenset(
     {"waiting", "scheduled", "pin", "ticket"}
 )  # Slack stores it, the page doesn't show it
-LOOKS: Final = 1.0  # seconds between two looks at what tells nobody when it changes
-STILL_HERE: Final = 15  # such looks without a change, and the stream says that it lives
+LOOKS: Final = 1.0  # seconds between polls of what doesn't announce its changes
+STILL_HERE: Final = 15  # polls without a change before the stream sends a keep-alive
 
 
 class Live:
-    """Counts what changes. *elsewhere* gives what else the page shows, to be compared with how it was before."""
+    """Counts changes. *elsewhere* returns what else the page shows, to compare with the last poll."""
 
     def __init__(self, workspace: Workspace, elsewhere: Callable[[], Hashable], *, looks: float = LOOKS) -> None:
         self.version = 0
@@ -32,7 +32,7 @@ class Live:
         self.version += 1
 
     async def events(self) -> AsyncIterator[str]:
-        """Server-sent events for all windows of a browser, whoever uses them; the first at once."""
+        """Server-sent events for all windows of a browser; the first at once."""
         heard = asyncio.Event()
         leave = self._workspace.subscribe(lambda change: None if change.kind in _SHOWN_NOWHERE else heard.set())
         try:
@@ -53,7 +53,7 @@ class Live:
             leave()
 
     async def _heard_within_a_look(self, heard: asyncio.Event) -> bool:
-        """Wait for a change, and a moment longer for those that come with it."""
+        """Wait for a change, and briefly for those that come with it."""
         try:
             async with asyncio.timeout(self._looks):
                 await heard.wait()

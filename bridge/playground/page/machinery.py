@@ -1,6 +1,6 @@
-"""What the page shows and sets of the parts behind it; whoever starts those parts implements it.
+"""The parts behind the page, as the page sees them.
 
-The page never starts or ends a process itself: it asks a `Machinery` how the parts are, and turns its switches.
+The page never starts or ends a process itself: it asks a `Machinery` for states, and turns its switches.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 Trace = Callable[[str], Awaitable[list[dict[str, Any]]]]
-"""Gives what the bridge itself recorded of the message at a permalink: its steps, none where it knows nothing.
+"""Returns the steps that the bridge recorded for the message at a permalink.
 
 A step has ``at`` (Unix seconds), ``what``, ``detail`` and ``process``, as `bridge trace PERMALINK --json` prints them.
 """
@@ -18,20 +18,20 @@ A step has ``at`` (Unix seconds), ``what``, ``detail`` and ``process``, as `brid
 
 @dataclass(frozen=True)
 class PartStatus:
-    """One part of the whole: ``Slack``, ``Project service``, ``Redis`` or ``Bridge``."""
+    """One part: ``Slack``, ``Project service``, ``Redis`` or ``Bridge``."""
 
     name: str
     is_stand_in: bool
     is_up: bool
-    detail: str = ""  # one line: its address, its process, why it is down
+    detail: str = ""  # one line: its process, or why it is down
 
 
 @dataclass(frozen=True)
 class Switch:
-    """One thing that can be made to go wrong. An action happens once and is never on."""
+    """A fault that can be switched on; an action happens once and is never on."""
 
     name: str
-    group: str  # the name of the part that it befalls
+    group: str  # the part it affects
     title: str
     explains: str
     is_on: bool = False
@@ -41,7 +41,7 @@ class Switch:
 
 @dataclass(frozen=True)
 class OfferedCommand:
-    """A slash command, as Slack offers it while somebody types; *usage* is the app's own hint."""
+    """A slash command to complete; *usage* is the app's hint."""
 
     command: str
     usage: str = ""
@@ -59,26 +59,26 @@ class OfferedShortcut:
 
 
 class Switchboard(Protocol):
-    """Some switches."""
+    """A set of switches."""
 
     def faults(self) -> list[Switch]:
-        """Every switch, as it is now."""
+        """Every switch with its state."""
 
-    async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - a switch is told what it shall be
-        """Turn a switch; for an action *is_on* means nothing. Raises LookupError where there is none of this name."""
+    async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - a switch has two states
+        """Turn a switch; *is_on* is ignored for an action. Raises LookupError for an unknown name."""
 
 
 class Machinery(Switchboard, Protocol):
-    """The parts behind the page. The switches are those that the page cannot turn itself: Redis and the bridge."""
+    """The parts behind the page. Its switches are those of Redis and the bridge."""
 
     def parts(self) -> list[PartStatus]:
-        """How each part is now. Asked often: it must not do I/O."""
+        """The state of each part. Called often, so it must not do I/O."""
 
     def commands(self) -> list[OfferedCommand]:
-        """The app's slash commands, in the order in which they are offered."""
+        """The app's slash commands, in order."""
 
     def shortcuts(self) -> list[OfferedShortcut]:
         """The app's shortcuts."""
 
     def prompts(self) -> list[tuple[str, str]]:
-        """What the app's manifest suggests to say in a direct message: title and message of each."""
+        """The manifest's suggested prompts, as titles and messages."""

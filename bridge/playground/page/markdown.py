@@ -1,6 +1,6 @@
 """Markdown as Slack's markdown block shows it: CommonMark with tables, strikethrough and task lists, and no HTML.
 
-https://docs.slack.dev/reference/block-kit/blocks/markdown-block. A picture is shown as a link to it, as Slack does.
+https://docs.slack.dev/reference/block-kit/blocks/markdown-block. Images are shown as links, as in Slack.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _BOX: Final = re.compile(r"\[([ xX])\] ")
 _ALIGN: Final = re.compile(r"text-align:(left|center|right)")
 
 
-@lru_cache(maxsize=1024)  # a long answer takes 15 ms, and is shown again with every change in its channel
+@lru_cache(maxsize=1024)  # a long answer takes 15 ms, and is rendered with every refresh
 def markdown_html(text: str, names: Names) -> str:
-    """Make HTML of Markdown."""
+    """Markdown as HTML."""
     return clean(_parser().render(text, {"names": names}))
 
 
 @cache
 def _parser() -> MarkdownIt:
-    """The parser, which keeps nothing of what it reads; made when it is first needed."""
+    """The parser, which is stateless."""
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "breaks": True}).enable(
         ["table", "strikethrough"]
     )
@@ -49,7 +49,7 @@ def _parser() -> MarkdownIt:
 
 
 def _slack_token(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - the signature of an inline rule
-    """Take a mention, or a link with a label, in Slack's own form."""
+    """Parse a mention or a labelled link in Slack's own form."""
     found = _MENTION.match(state.src, state.pos)
     if found is None:
         return False
@@ -60,7 +60,7 @@ def _slack_token(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - th
 
 
 def _task_lists(state: StateCore) -> None:
-    """Let ``[ ]`` and ``[x]`` at the beginning of a list's item be boxes."""
+    """Turn ``[ ]`` and ``[x]`` at the start of a list item into boxes."""
     for before, after, inline in zip(state.tokens, state.tokens[1:], state.tokens[2:], strict=False):
         if (before.type, after.type, inline.type) != ("list_item_open", "paragraph_open", "inline"):
             continue
@@ -89,7 +89,7 @@ def _image(renderer: RendererHTML, tokens: Tokens, index: int, options: OptionsD
 
 
 def _cell(renderer: RendererHTML, tokens: Tokens, index: int, options: OptionsDict, env: Any) -> str:
-    """A cell says with a class where its text stands: the page allows no style in HTML."""
+    """Align a cell with a class: the page's policy allows no inline styles."""
     cell = tokens[index]
     if aligned := _ALIGN.search(str(cell.attrs.pop("style", ""))):
         cell.attrSet("class", f"to-{aligned[1]}")

@@ -1,4 +1,4 @@
-"""Messages, modals and Home as the page's scripts get them."""
+"""Messages, modals and Home as JSON for the page's scripts."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from bridge.playground.page.names import Names
 from bridge.playground.page.sight import Sight
 from bridge.playground.page.typed import as_typed
 
-THINKING: Final = "is thinking…"  # what Slack itself says while a session is processing
+THINKING: Final = "is thinking…"  # Slack's own words while a session is processing
 _COLOUR: Final = re.compile(r"#?([0-9A-Fa-f]{6})")
 _COLOURS: Final = {"good": "#2eb67d", "warning": "#ecb22e", "danger": "#e01e5a"}
 
 
 def shown_message(message: Message, sight: Sight, names: Names) -> Json:
-    """One message as *sight* has it."""
+    """A message as the person sees it."""
     is_app = bool(message.bot_id)
     return {
         "ts": message.ts,
@@ -32,7 +32,7 @@ def shown_message(message: Message, sight: Sight, names: Names) -> Json:
         "is_mine": message.user == sight.me.id,
         "text": as_typed(message.text, names),
         "html": mrkdwn_html(message.text, names),
-        # What a person wrote is shown from its text: Slack's rich text of it says the same.
+        # A person's message is shown from its text: Slack's rich text says the same.
         "blocks": shown_blocks(_beside_text(message, is_app=is_app), names),
         "attachments": [_attachment(one, names, sight) for one in message.attachments if isinstance(one, dict)],
         "files": [_file(one, sight) for one in message.files],
@@ -53,7 +53,7 @@ def _beside_text(message: Message, *, is_app: bool) -> list[Json]:
 
 
 def _thread(message: Message, sight: Sight) -> Json:
-    """What a root says of its thread; nothing on a reply."""
+    """A root's summary of its thread; empty on a reply."""
     if message.is_reply or message.to:
         return {"reply_count": 0, "last_reply_ts": "", "repliers": [], "status": None}
     summary = sight.workspace.messages.reply_summary(message)
@@ -66,7 +66,7 @@ def _thread(message: Message, sight: Sight) -> Json:
 
 
 def _status(message: Message, sight: Sight) -> Json | None:
-    """What the agent shows. Slack has a button to stop it only with sessions, not with the older kind of status."""
+    """The agent's status. Slack has a Stop button for sessions only, not for the older kind of status."""
     status = sight.workspace.status(message.channel, message.ts)
     if not status:
         return None
@@ -141,12 +141,12 @@ def _text(text: Any) -> Json | None:
 
 
 def shown_option(option: Json) -> Json:
-    """An option that the app suggested."""
+    """A suggested option."""
     return {"value": option.get("value"), "text": _text(option.get("text"))}
 
 
 def entered_value(state: Json) -> Any:
-    """What stands in an input, from its part of a view's state: a string, several, or None."""
+    """An input's value, from its part of a view's state: a string, several, or None."""
     if isinstance(state.get("selected_option"), dict):
         return state["selected_option"].get("value")
     if "selected_options" in state:

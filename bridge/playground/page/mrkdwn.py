@@ -1,6 +1,6 @@
 """Slack's own markup as HTML: https://docs.slack.dev/messaging/formatting-message-text.
 
-Lists are not among it: a line that begins with a dash is shown as it is, as Slack does.
+It has no lists: a line that starts with a dash is shown as it is, as in Slack.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _INNER: Final = r"(?:`[^`\n]+`|<[^<>\n]+>|[^{}\n`<])+"
 
 
 def _between(mark: str, name: str) -> str:
-    """Text between two marks that touch it, and that touch no letter outside."""
+    """Text between two marks that touch it but no letter outside."""
     return rf"(?<![\w{mark}]){mark}(?P<{name}>(?=\S){_INNER.replace('{}', mark)}(?<=\S)){mark}(?![\w{mark}])"
 
 
@@ -43,7 +43,7 @@ _STYLES: Final = ("strong", "em", "del")
 
 
 def mrkdwn_html(text: str, names: Names, *, is_verbatim: bool = False) -> str:
-    """Make HTML of mrkdwn. A *verbatim* text has no links but those that are marked as such."""
+    """Slack's markup as HTML. In a *verbatim* text only marked links are links."""
     return clean("".join(_parts(text, _Reader(names, is_verbatim=is_verbatim))))
 
 
@@ -53,7 +53,7 @@ def plain_text(mrkdwn: str) -> str:
 
 
 def _parts(text: str, reader: _Reader) -> Iterator[str]:
-    """Fenced code, and the lines between."""
+    """Fenced code and the lines between."""
     at = 0
     for fence in _FENCE.finditer(text):
         yield _lines(text[at : fence.start()].removesuffix("\n"), reader)
@@ -64,7 +64,7 @@ def _parts(text: str, reader: _Reader) -> Iterator[str]:
 
 
 def _lines(text: str, reader: _Reader) -> str:
-    """Lines, those of a quote together; after ``>>>`` all that follows is one."""
+    """Lines, with those of a quote together; after ``>>>`` the rest is one quote."""
     before, all_the_rest, rest = _split_at_long_quote(text)
     shown = ""
     for is_quote, group in groupby(before.split("\n") if before else [], lambda line: bool(_QUOTE.match(line))):
@@ -83,14 +83,14 @@ def _split_at_long_quote(text: str) -> tuple[str, bool, str]:
 
 
 class _Reader:
-    """Reads what stands within a line."""
+    """Renders the text of a line."""
 
     def __init__(self, names: Names, *, is_verbatim: bool) -> None:
         self._names = names
         self._is_verbatim = is_verbatim
 
     def inline(self, text: str) -> str:
-        """Marks, links, mentions and emoji. A mark does not stand within its like, so this ends."""
+        """Marks, links, mentions and emoji. A mark can't contain itself, so this terminates."""
         shown, at = [], 0
         for found in _INLINE.finditer(text):
             shown += [_escaped(text[at : found.start()]), self._one(found)]
@@ -98,7 +98,7 @@ class _Reader:
         return "".join([*shown, _escaped(text[at:])])
 
     def code(self, text: str) -> str:
-        """Code: nothing in it is marked, and what is in angle brackets is shown by its words."""
+        """Code: no marks, and tokens in angle brackets are shown as text."""
         shown, at = [], 0
         for found in _TOKEN.finditer(text):
             shown += [_escaped(text[at : found.start()]), self._words(found[1])]
@@ -118,7 +118,7 @@ class _Reader:
         return f"<{style}>{self.inline(found[style])}</{style}>"
 
     def token(self, inside: str) -> str:
-        """What stood between angle brackets."""
+        """The HTML of a token in angle brackets."""
         target, _, label = inside.partition("|")
         if target.startswith("@"):
             return self._names.person(target[1:], plain_text(label))

@@ -1,4 +1,4 @@
-"""Who and what is mentioned: ids as the names that one person sees, and as HTML."""
+"""Mentions: IDs as the names that one person sees, and as HTML."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ _DATE_WORD: Final = re.compile(r"\{(\w+)\}")
 _LATEST: Final = 253_402_300_000  # the year 9999
 
 
-@dataclass(frozen=True, eq=False)  # compared by identity, which makes it a key of caches
+@dataclass(frozen=True, eq=False)  # compared by identity, as a cache key
 class Names:
-    """What *me* knows by name: *people*, *channels* and *groups* by their ids. Dates are shown in *zone*."""
+    """The names that *me* sees, by ID. Dates are shown in *zone*."""
 
     me: str
     people: Mapping[str, str]
     channels: Mapping[str, str]
     groups: Mapping[str, str]
-    zone: tzinfo | None = None  # none: the machine's own
+    zone: tzinfo | None = None  # None: the machine's
 
     def is_like(self, other: Names) -> bool:
-        """Whether everything has the same name."""
+        """Whether all names are the same."""
         return astuple(self) == astuple(other)
 
     def person(self, user: str, label: str = "") -> str:
-        """Mention somebody."""
+        """Mention a person."""
         mine = " me" if user == self.me else ""
         name = self.people.get(user) or label or user
         return f'<span class="mention{mine}" data-user="{escape(user)}">@{escape(name)}</span>'
 
     def channel(self, channel: str) -> str:
-        """Mention a channel; one that *me* may not see has no name, as in Slack."""
+        """Mention a channel; one that *me* can't see has no name, as in Slack."""
         name = self.channels.get(channel)
         if name is None:
             return '<span class="mention">#private channel</span>'
@@ -47,7 +47,7 @@ class Names:
         return f'<span class="mention">@{escape(name)}</span>'
 
     def broadcast(self, reach: str) -> str:
-        """Call everybody."""
+        """Mention everyone."""
         if reach not in _BROADCASTS:
             return escape(f"<!{reach}>")
         return f'<span class="mention broadcast">@{reach}</span>'
@@ -63,7 +63,7 @@ class Names:
 
 
 def _worded(moment: datetime, word: str) -> str:
-    """One part of a date's wording; what nobody knows stays as it is."""
+    """One token of a date's format; an unknown one stays as it is."""
     day = moment.day
     words = {
         "date_num": moment.strftime("%Y-%m-%d"),

@@ -1,6 +1,6 @@
 """``rich_text`` blocks as HTML: https://docs.slack.dev/reference/block-kit/blocks/rich-text-block.
 
-The emulated Slack does not look into them, so nothing in them is sure to be of the documented shape.
+The emulated Slack doesn't validate them, so nothing in them is sure to have the documented shape.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _STYLES: Final = (("code", "code"), ("bold", "strong"), ("italic", "em"), ("stri
 
 
 def rich_text_html(block: Json, names: Names) -> str:
-    """Make HTML of a block, or of a table's cell, with ``elements``."""
+    """The HTML of a block, or of a table cell, with ``elements``."""
     return clean("".join(_part(part, names) for part in _elements(block)))
 
 
@@ -62,7 +62,7 @@ def _styled(element: Json, shown: str) -> str:
 
 
 def _element(element: Json, names: Names, *, in_code: bool) -> str:
-    """One piece of a line."""
+    """One element of a line."""
 
     def word(name: str) -> str:
         return str(element.get(name) or "")

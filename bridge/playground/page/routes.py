@@ -1,4 +1,4 @@
-"""The page's addresses, beside those of the emulated Slack on the same server."""
+"""The page's routes, on the emulated Slack's server."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FILE_POLICY: Final = "default-src 'none'; sandbox"
 
 
 class Page:
-    """The page of *slack*. *project* is the sample project, where it is ours; *host* a further name of the server."""
+    """The page of *slack*. *project* is the sample project, if it is used; *host* is another host name to accept."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Page:
         self._live = Live(slack.workspace, self._elsewhere)
 
     def routes(self) -> list[BaseRoute]:
-        """What the server answers for the page."""
+        """The routes of the page."""
         own = Router(
             [
                 Route("/stream", self._stream),
@@ -74,7 +74,7 @@ class Page:
         ]
 
     def _elsewhere(self) -> Hashable:
-        """What the page shows beside the workspace, and what of the workspace changes by itself."""
+        """What the page shows besides the workspace, and what changes in the workspace by itself."""
         workspace = self._slack.workspace
         shown = [one for one in workspace.sessions.values() if one.status or one.lifecycle == "processing"]
         return (
@@ -86,7 +86,7 @@ class Page:
         )
 
     def _sight(self, request: Request) -> Sight:
-        """Whose window this is; without a word, the first person's. Raises NotSeen."""
+        """The person of this window, by default the first. Raises NotSeen."""
         workspace = self._slack.workspace
         wanted = request.query_params.get("as", "")
         for person in workspace.people.values():
@@ -95,7 +95,7 @@ class Page:
         raise NotSeen(wanted)
 
     def _names_for(self, sight: Sight) -> Names:
-        """The same object as long as the names are the same: what was made with it is remembered."""
+        """The same object while the names are the same, so that caches keyed by it hit."""
         made = sight.names()
         known = self._names.get(sight.me.id)
         if known is None or not known.is_like(made):
@@ -134,7 +134,7 @@ class Page:
         return JSONResponse({"steps": await steps_of(message, sight, self._slack, self._project, self._traces)})
 
     async def _file(self, request: Request) -> Response:
-        """A file as plain text to be kept, whatever it is: nothing in it is shown as a page."""
+        """Any file as a plain-text download, so that none is rendered as a page."""
         file = self._slack.workspace.files.get(request.path_params["file"])
         try:
             sight = self._sight(request)
@@ -163,7 +163,7 @@ def _is_somebody(person: Member) -> bool:
 
 
 def _may_see(sight: Sight, file: File) -> bool:
-    """Whether a message that *sight* has shows the file."""
+    """Whether the person sees a message with the file."""
     shown = (one for channel in sight.channels() for one in sight.workspace.messages.of(channel.id))
     return file.user == sight.me.id or any(file.id == part.get("id") for one in shown for part in one.all_files)
 

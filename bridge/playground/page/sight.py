@@ -1,4 +1,4 @@
-"""What one person may see: the page shows nothing else, and lets nobody act on anything else."""
+"""What one person can see. The page shows nothing else, and nobody can act on anything else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bridge.playground.page.names import Names
 
 
 class NotSeen(LookupError):
-    """There is no such thing, or this person may not see it: the answer is the same."""
+    """It doesn't exist, or the person can't see it: the response is the same."""
 
 
 @dataclass(frozen=True)
@@ -22,19 +22,19 @@ class Sight:
     me: Member
 
     def channels(self) -> list[Channel]:
-        """Where *me* is: channels in the order of their making, then direct messages."""
+        """The person's channels in order of creation, then direct messages."""
         mine = [one for one in self.workspace.channels.values() if self.me.id in one.members]
         return sorted(mine, key=lambda one: one.is_im or one.is_mpim)
 
     def channel(self, channel_id: str) -> Channel:
-        """One of them. Raises NotSeen."""
+        """One of their channels. Raises NotSeen."""
         found = self.workspace.channels.get(channel_id)
         if found is None or self.me.id not in found.members:
             raise NotSeen(channel_id)
         return found
 
     def message(self, channel_id: str, ts: str) -> Message:
-        """A message there, perhaps one that is for *me* only. Raises NotSeen."""
+        """A message in a channel, which may be for *me* only. Raises NotSeen."""
         self.channel(channel_id)
         found = self.workspace.messages.find(channel_id, ts) or self.workspace.messages.find_private(channel_id, ts)
         if found is None or found.to not in {"", self.me.id}:
@@ -42,19 +42,19 @@ class Sight:
         return found
 
     def view(self, view_id: str) -> View:
-        """A modal that is open for *me*, or the Home tab. Raises NotSeen."""
+        """The person's open modal or Home tab. Raises NotSeen."""
         found = self.workspace.find_view(view_id)
         if found is None or found.user != self.me.id:
             raise NotSeen(view_id)
         return found
 
     def top_level(self, channel_id: str) -> list[Message]:
-        """What the channel itself shows to *me*, oldest first."""
+        """The channel's top-level messages, oldest first."""
         private = [one for one in self._private(channel_id) if not one.is_reply]
         return sorted([*self.workspace.messages.top_level(channel_id), *private], key=lambda one: one.ts)
 
     def thread(self, channel_id: str, root: str) -> list[Message]:
-        """A thread as *me* sees it, its root first."""
+        """A thread, its root first."""
         private = [one for one in self._private(channel_id) if one.is_reply and one.thread_ts == root]
         return sorted([*self.workspace.messages.thread(channel_id, root), *private], key=lambda one: one.ts)
 
@@ -62,11 +62,11 @@ class Sight:
         return [one for one in self.workspace.messages.private if one.channel == channel_id and one.to == self.me.id]
 
     def direct_message(self) -> Channel:
-        """The one with the app, opened where there is none yet."""
+        """The direct message with the app, opened if needed."""
         return self.workspace.direct_message(self.me.id)
 
     def names(self) -> Names:
-        """What mentions are shown as: private channels that *me* is not in have no name."""
+        """Names for mentions; private channels without *me* have none."""
         workspace = self.workspace
         people = {one.id: one.name for one in workspace.people.values()} | {SLACKBOT: "Slackbot", SLACK: "Slack"}
         channels = {

@@ -1,4 +1,4 @@
-"""All that one window shows, as one JSON."""
+"""Everything that one window shows, as JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_MESSAGES: Final = 200
 
 @dataclass(frozen=True)
 class Asked:
-    """What a *window* shows: *channel* and *thread* may be empty; *before* is a ts, for what came earlier."""
+    """What a *window* asks for; *before* is a ts, for older messages."""
 
     channel: str = ""
     thread: str = ""
@@ -30,7 +30,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Around:
-    """What is the same for everybody: how the parts are, and what is known to be missing."""
+    """What every window shows: the parts, the faults, and gaps in the emulation."""
 
     version: int
     machinery: Machinery
@@ -39,7 +39,7 @@ class Around:
 
 
 def state(sight: Sight, names: Names, asked: Asked, around: Around) -> Json:
-    """Put together what *sight* shows. Raises NotSeen."""
+    """The state of a window. Raises NotSeen."""
     direct = sight.direct_message()
     channels = sight.channels()
     channel = sight.channel(asked.channel) if asked.channel else channels[0]
@@ -68,7 +68,7 @@ def _is_listed(person: Member) -> bool:
 
 
 def shown_person(person: Member) -> Json:
-    """A person, and whose they are."""
+    """A person, and whether they are a guest or a stranger."""
     is_guest = person.is_restricted or person.is_ultra_restricted
     return {
         "id": person.id,
@@ -116,7 +116,7 @@ def _messages(sight: Sight, names: Names, channel: Channel, asked: Asked) -> dic
 
 
 def _thread(sight: Sight, names: Names, channel: Channel, ts: str) -> Json | None:
-    """The thread that is open; none where its root is gone."""
+    """The open thread; None if its root is gone."""
     messages = sight.thread(channel.id, ts) if ts else []
     return {"ts": ts, "messages": _shown(messages, sight, names)} if messages else None
 
@@ -126,7 +126,7 @@ def _shown(messages: list[Message], sight: Sight, names: Names) -> list[Json]:
 
 
 def _of_the_app(sight: Sight, names: Names, machinery: Machinery, *, is_shown: bool) -> Json:
-    """The Home tab and the suggested prompts, in the direct message with the app."""
+    """The Home tab and suggested prompts, in the direct message with the app."""
     if not is_shown:
         return {"home": None, "prompts": None}
     home = sight.workspace.homes.get(sight.me.id)
@@ -134,7 +134,7 @@ def _of_the_app(sight: Sight, names: Names, machinery: Machinery, *, is_shown: b
 
 
 def _prompts(sight: Sight, machinery: Machinery) -> Json | None:
-    """Those that the app has set for this person, else those of its manifest, as Slack has it."""
+    """The prompts that the app set for this person, else its manifest's, as in Slack."""
     session = sight.workspace.session(sight.direct_message().id, "")
     own = [{"title": title, "message": message} for title, message in machinery.prompts()]
     prompts = session.prompts or own

@@ -1,13 +1,12 @@
-"""Which requests belong to one message. Nothing on the wires says so, hence these rules.
+"""Finds the requests that belong to one message. They don't say so themselves, hence these rules.
 
-- The story of a message begins with what a person did: wrote it, or, where the app wrote it, what came before: the
-  last message of a person in that thread, or the last command or click in that channel.
-- It ends with the last step that the bridge recorded, or, where it recorded none, with the next thing that a person
-  wrote in the thread.
-- Of the Web API, the calls in that thread belong to it, and those about the message's files; and the answers by
-  response URLs to that person.
-- Of the project service, the chats that say the same as the message, between "sent" and "answered" where the bridge
-  recorded these; of a command or click, every call before what it led to was shown.
+- The story of a message starts when a person writes it. For the app's message that is the last message of a person in
+  the thread, or the last command or click in the channel.
+- It ends with the last step that the bridge recorded, else with the person's next message in the thread.
+- Its Web API calls are those in the thread, those about the message's files, and responses to that person by response
+  URL.
+- Its project service calls are the chats with the message's words, between "sent" and "answered" if the bridge recorded
+  those; for a command or click, every call until its result was shown.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from bridge.playground.emulator.entities import Json, Message
 from bridge.playground.page.sight import Sight
 from bridge.playground.sample_project import ProjectCall
 
-_CLOCKS: Final = 0.25  # seconds by which two processes may see the same moment differently
-_AFTERWARDS: Final = 2.0  # for what is still to be done after the last step: to take a status away, to update a card
-_LED_TO: Final = 900.0  # a run takes no longer
+_CLOCKS: Final = 0.25  # seconds of clock skew between two processes
+_AFTERWARDS: Final = 2.0  # seconds for what follows the last step: clearing a status, updating a card
+_LED_TO: Final = 900.0  # seconds; no run takes longer
 _MARKS: Final = re.compile(r"<[^<>]*>|&\w+;|\W")
 
 
 @dataclass(frozen=True)
 class Story:
-    """What happened from *start* until *end* in the thread at *root*, because *user* did something.
+    """What happened from *start* until *end* in the thread at *root* because of *user*.
 
-    That was *message*, or *cause* where it was a command or a click, which led to *message*.
+    They wrote *message*; or a command or click, *cause*, led to it.
     """
 
     message: Message
@@ -43,17 +42,17 @@ class Story:
     cause: AppDelivery | None = None
 
     def has(self, at: float) -> bool:
-        """Whether a moment belongs to it."""
+        """Whether a moment is within the story."""
         return self.start - _CLOCKS <= at <= self.end
 
     def until(self, steps: Sequence[Json]) -> Story:
-        """The same, as long as the bridge's own *steps* say."""
+        """The same story, ending with the bridge's last step."""
         last = max((float(step["at"]) for step in steps), default=self.end)
         return replace(self, end=last + _AFTERWARDS)
 
 
 def story_of(slack: EmulatedSlack, sight: Sight, message: Message) -> Story:
-    """The story of *message*, as far as *sight* has it."""
+    """The story of *message*, as far as the person sees it."""
     if message.is_reply:
         said = [one for one in sight.thread(message.channel, message.thread_ts) if not one.bot_id and not one.to]
         before = [one for one in said if one.ts <= message.ts]
@@ -81,18 +80,18 @@ def _of_the_app(slack: EmulatedSlack, message: Message) -> Story:
 
 
 def _who_did(delivery: AppDelivery, channel: str) -> str:
-    """Whoever typed the command or clicked in that channel; empty where it was something else, or elsewhere."""
+    """The user of a command or click in that channel, else empty."""
     payload = delivery.payload
     if delivery.kind == "command":
         return str(payload["user_id"]) if payload["channel_id"] == channel else ""
     if delivery.kind == "interaction" and delivery.name != "block_suggestion":
-        where = payload.get("channel", {}).get("id", channel)  # a form is sent from no channel
+        where = payload.get("channel", {}).get("id", channel)  # a form has no channel
         return str(payload["user"]["id"]) if where == channel else ""
     return ""
 
 
 def deliveries_of(slack: EmulatedSlack, story: Story) -> Iterator[AppDelivery]:
-    """What Slack sent to the bridge: the message's events with their retries, and clicks in the thread."""
+    """Deliveries to the bridge: the message's events with their retries, and clicks in the thread."""
     for delivery in slack.deliveries:
         if delivery is story.cause or (delivery.kind == "event" and _is_about(delivery.payload["event"], story)):
             yield delivery
@@ -114,7 +113,7 @@ def _is_about(event: Json, story: Story) -> bool:
 
 
 def api_calls_of(slack: EmulatedSlack, sight: Sight, story: Story) -> Iterator[ApiCall]:
-    """What the bridge asked of Slack in that thread."""
+    """The bridge's Web API calls in the thread."""
     files = {str(one.get("id")) for one in story.message.all_files}
     thread = {story.root, *(one.ts for one in sight.thread(story.message.channel, story.root))}
     answers = [one.content for one in slack.responses if _answers(one, story)]
@@ -145,7 +144,7 @@ def _made(call: ApiCall) -> Any:
 
 
 def service_calls_of(calls: Sequence[ProjectCall], story: Story, steps: Sequence[Json]) -> list[ProjectCall]:
-    """What the bridge asked of the project service because of it."""
+    """The bridge's calls of the project service for the story."""
     if story.cause is not None:
         shown = float((story.message.edited or {}).get("ts") or story.message.ts)
         return [call for call in calls if story.start - _CLOCKS <= call.at <= shown + _CLOCKS]
@@ -159,7 +158,7 @@ def service_calls_of(calls: Sequence[ProjectCall], story: Story, steps: Sequence
 
 
 def _says_the_same(call: ProjectCall, message: Message) -> bool:
-    """Whether a chat carries the words of *message*, apart from names, marks and what stands before them."""
+    """Whether a chat has the words of *message*, ignoring names, markup and prefixes."""
     sent = call.body.get("message") if isinstance(call.body, dict) else None
     words = _MARKS.sub("", message.text).casefold()
     heard = re.sub(r"\W+", "", str(sent or "")).casefold()

@@ -1,4 +1,4 @@
-"""What people type into a composer, as Slack writes it down, and back again for editing."""
+"""Converts typed text to Slack's form, and back for editing."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _BROADCASTS: Final = frozenset({"here", "channel", "everyone"})
 
 
 def as_slack_writes(typed: str, names: Names) -> str:
-    """Escape what was *typed*, and put ids in the place of the names that are known; in code nothing is a name."""
+    """Escape *typed* text and replace known names with IDs, except in code."""
     parts = _CODE.split(escaped(typed))
-    # What was split at, the code, stands at every second place.
+    # Every second part is code.
     return "".join(part if at % 2 else _with_ids(part, names) for at, part in enumerate(parts))
 
 
 def as_typed(text: str, names: Names) -> str:
-    """Make of a message's *text* what its author typed."""
+    """A message's *text* as its author typed it."""
 
     def back(token: re.Match[str]) -> str:
         target, label = token["target"], token["label"]
@@ -44,7 +44,7 @@ def as_typed(text: str, names: Names) -> str:
 
 
 def escaped(text: str) -> str:
-    """Write the three characters that mean something to Slack as entities."""
+    """Escape Slack's three control characters."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

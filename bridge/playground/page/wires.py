@@ -1,4 +1,4 @@
-"""What went over each wire because of one message, in order: the page's drawer."""
+"""The trace of one message: every request and every step of the bridge, in order."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ TO_SERVICE: Final = "bridge → service"
 QUEUE: Final = "queue"
 _REFUSED: Final = 400
 _BAD_ENDS: Final = frozenset({"dead"})
-_FRESH: Final = 2.0  # seconds: an open drawer asks with each change, and each trace costs a process
+_FRESH: Final = 2.0  # seconds: an open drawer asks with each refresh, and each trace is a process
 _REMEMBERED: Final = 200
 
 
 class Traces:
-    """The bridge's own records, asked for one at a time and not too often. *clock* is monotonic."""
+    """The bridge's own records, fetched one at a time and cached briefly. *clock* is monotonic."""
 
     def __init__(self, trace: Trace, clock: Callable[[], float]) -> None:
         self._trace = trace
@@ -36,7 +36,7 @@ class Traces:
         self._known: OrderedDict[str, tuple[float, list[Json]]] = OrderedDict()
 
     async def of(self, permalink: str) -> list[Json]:
-        """The steps of the message at *permalink*."""
+        """The steps for the message at *permalink*."""
         async with self._asking:
             asked_at, steps = self._known.get(permalink, (float("-inf"), []))
             if self._clock() - asked_at < _FRESH:
@@ -51,7 +51,7 @@ class Traces:
 async def steps_of(
     message: Message, sight: Sight, slack: EmulatedSlack, project: SampleProject | None, traces: Traces
 ) -> list[Json]:
-    """Every step of the story of *message*, the first thing first."""
+    """Every step in the story of *message*, in order."""
     story = story_of(slack, sight, message)
     recorded = await traces.of(sight.workspace.messages.permalink(story.message))
     story = story.until(recorded)
@@ -89,7 +89,7 @@ def _delivered(one: AppDelivery) -> Json:
 
 
 def _recorded(step: Json, before: Json | None) -> Json:
-    """A step of the bridge's own; it says in which process it was where that is another than before."""
+    """A step of the bridge; it names the process if it differs from the one *before*."""
     process = step.get("process")
     is_other = process and (before is None or before.get("process") != process)
     words = [str(step.get("detail") or ""), f"process {process}" if is_other else ""]

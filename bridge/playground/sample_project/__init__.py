@@ -1,4 +1,4 @@
-"""A project service with believable content, to try the bridge on and to test any client of the service with."""
+"""A project service with believable content, for trying the bridge and testing any client."""
 
 from bridge.playground.sample_project.answers import Hang, PlannedAnswer, Proper
 from bridge.playground.sample_project.conversation import scripted

@@ -1,13 +1,13 @@
-"""Run the sample project service by itself, as a stand-in for the real one.
+"""Runs the sample project service by itself, in place of a real one.
 
 ::
 
     python -m bridge.playground.sample_project --port 8081 --api-key KEY
 
-Then ``PROJECT_BASE_URL=http://127.0.0.1:8081`` and ``PROJECT_API_KEY=KEY`` for whoever shall use it. It has twelve
+Then ``PROJECT_BASE_URL=http://127.0.0.1:8081`` and ``PROJECT_API_KEY=KEY`` for its client. It has twelve
 workflows (9 is slow, 10 fails, 11 has a huge output, 12 is inactive) and five agents: 1 remembers names and numbers,
 2 answers in rich Markdown, 3 is slow, 4 uses tools, 5 fails on request (``fail``, ``fail 503``). Sessions and
-statistics live as long as the process, or in a folder: ``--keep FOLDER``.
+statistics end with the process unless they are stored: ``--keep FOLDER``.
 """
 
 from __future__ import annotations
@@ -31,11 +31,16 @@ async def _run(port: int, api_key: str, kept_in: Path | None) -> None:
 def main() -> None:
     """Read the command line and serve until interrupted."""
     parser = argparse.ArgumentParser(
-        prog="python -m bridge.playground.sample_project", description="A sample project service."
+        prog="python -m bridge.playground.sample_project", description="Run a sample project service."
     )
     parser.add_argument("--port", type=int, default=8081)
     parser.add_argument("--api-key", default="sample-key")
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where sessions and statistics outlive a restart")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        metavar="FOLDER",
+        help="Store sessions and statistics here, so that they survive a restart.",
+    )
     asked = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_run(asked.port, asked.api_key, asked.keep))

@@ -1,4 +1,4 @@
-"""What a request to the sample project may be answered with instead of the proper answer."""
+"""Planned responses of the sample project, in place of the proper ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bridge.playground.wire import DropAfter, DropBefore
 
 @dataclass(frozen=True)
 class PlannedAnswer:
-    """This answer, after *delay* seconds: *json*, or the bytes of *body* where they are given."""
+    """This response, after *delay* seconds: *json*, or the bytes of *body* if given."""
 
     status: int = 200
     json: Any = None
@@ -22,14 +22,14 @@ class PlannedAnswer:
 
 @dataclass(frozen=True)
 class Proper:
-    """The proper answer, after *delay* seconds."""
+    """The proper response, after *delay* seconds."""
 
     delay: float = 0.0
 
 
 @dataclass(frozen=True)
 class Hang:
-    """No answer, and the connection stays open; nothing is carried out."""
+    """No response; the connection stays open and nothing is carried out."""
 
 
 Planned = PlannedAnswer | Proper | Hang | DropBefore | DropAfter
@@ -44,7 +44,7 @@ class _Plan:
 
 
 class Plans:
-    """The answers that were planned, in order."""
+    """The planned responses, in order."""
 
     def __init__(self) -> None:
         self._plans: list[_Plan] = []
@@ -54,11 +54,11 @@ class Plans:
         self._plans.append(_Plan(method, path, answer, times))
 
     def clear(self) -> None:
-        """Answer properly again."""
+        """Forget all plans."""
         self._plans.clear()
 
     def take(self, method: str, path: str) -> Planned:
-        """The answer for this request; it is used up by one."""
+        """The response for a request; each use counts."""
         for plan in self._plans:
             if plan.times != 0 and plan.method == method and plan.path in {path, "*"}:
                 if plan.times is not None:

@@ -1,4 +1,4 @@
-"""How the sample's agents talk: no model behind them, but each keeps to what was said in its session."""
+"""The sample agents' replies: no model, but each remembers its session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FORGET: Final = re.compile(r"\bforget\b", re.IGNORECASE)
 
 @dataclass
 class Talk:
-    """One session: what was said (by the user only), and what the agent has kept of it."""
+    """One session: the user's messages, and what the agent remembers."""
 
     id: int
     agent: int
@@ -32,7 +32,7 @@ class Talk:
 
 @dataclass(frozen=True)
 class AgentReply:
-    """What an agent answers; *status* other than 200 is a failure with *message* as its words."""
+    """An agent's reply; with a *status* other than 200, *message* is the error."""
 
     message: str
     tools_used: list[Any] | None = None
@@ -40,12 +40,12 @@ class AgentReply:
 
 
 def remember(talk: Talk, message: str) -> AgentReply:
-    """Keep names, numbers and facts, and give them back when asked."""
+    """Remember names, numbers and facts, and answer questions about them."""
     return AgentReply(_recalled(talk, message) or _learned(talk, message) or _small_talk(talk, message))
 
 
 def _recalled(talk: Talk, message: str) -> str:
-    """The answer to a question about what was said before, if it is one."""
+    """The answer to a question about earlier messages, else empty."""
     if _ASKS_ABILITIES.search(message):
         return (
             "I remember what you tell me in this conversation. Try *my name is Ada*, *remember 40 and 2* or "
@@ -64,7 +64,7 @@ def _recalled(talk: Talk, message: str) -> str:
 
 
 def _learned(talk: Talk, message: str) -> str:
-    """Keep what there is to keep; gives what is said to that."""
+    """Remember what the message says; the reply to it, or empty."""
     if _FORGET.search(message):
         talk.name, talk.numbers, talk.facts = "", [], {}
         return "Forgotten. What's your name?"
@@ -102,7 +102,7 @@ def _everything(talk: Talk) -> str:
 
 
 def think(talk: Talk, message: str) -> AgentReply:
-    """Answer as one who took time, with an eye on what was said before."""
+    """Answer slowly, with a reference to the first message."""
     if len(talk.said) == 1:
         return AgentReply(f"I've thought about “{message}” for a while. Ask me more: I remember what we discussed.")
     return AgentReply(
@@ -112,14 +112,14 @@ def think(talk: Talk, message: str) -> AgentReply:
 
 
 def grumble(_talk: Talk, message: str) -> AgentReply:
-    """Fail when asked to: ``fail``, or ``fail 503`` for a certain status."""
+    """Fail on request: ``fail``, or ``fail 503`` for a status."""
     if asked := re.search(r"\bfail(?:\s+([45]\d\d))?\b", message, re.IGNORECASE):
         return AgentReply("The agent failed, as requested.", status=int(asked[1] or 500))
     return AgentReply("Ask me to *fail* or *fail 503*, and I will. Otherwise, leave me alone.")
 
 
 def scripted(text: str) -> Callable[[Talk, str], AgentReply]:
-    """An agent that always says *text*; ``{message}`` and ``{count}`` in it stand for what was said, and how often."""
+    """An agent that always says *text*, with ``{message}`` and ``{count}`` filled in."""
 
     def reply(talk: Talk, message: str) -> AgentReply:
         return AgentReply(text.replace("{message}", message).replace("{count}", str(len(talk.said))))

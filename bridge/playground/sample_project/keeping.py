@@ -1,4 +1,4 @@
-"""What outlives the sample project's process: one file of JSON, replaced as a whole before a change is answered."""
+"""The sample project's stored state: a JSON file, replaced atomically before each change is answered."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any, Final
 
 _FILE: Final = "project.json"
-_FORM: Final = 1  # of what is in the file
+_FORM: Final = 1  # the file's format
 
 
 class ProjectFile:
-    """The state in *folder*; without a folder it ends with the process."""
+    """The state in *folder*; without one, nothing is stored."""
 
     def __init__(self, folder: Path | None) -> None:
         self._file = None if folder is None else folder / _FILE
 
     def read(self) -> dict[str, Any] | None:
-        """What was kept last; None where there is nothing, or nothing that can be read."""
+        """The stored state; None if there is none, or it is unreadable."""
         if self._file is None:
             return None
         try:
@@ -29,7 +29,7 @@ class ProjectFile:
         return found if is_ours else None
 
     def write(self, state: Callable[[], dict[str, Any]]) -> None:
-        """Keep what *state* gives in place of what was there: all of it or, if the process is killed now, nothing."""
+        """Replace the stored state with *state*, atomically."""
         if self._file is None:
             return
         self._file.parent.mkdir(parents=True, exist_ok=True)

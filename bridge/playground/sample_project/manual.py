@@ -1,4 +1,4 @@
-"""The agent that looks things up: in the shop's manual, among its orders, and on the clock."""
+"""The agent that looks things up: the manual, orders and the time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TIME: Final = re.compile(r"\b(?:time|when|now|today)\b", re.IGNORECASE)
 
 
 def look_up(talk: Talk, message: str) -> AgentReply:
-    """Answer from the pages that fit, with the tools that were used."""
+    """Answer from the matching pages, with the tools used."""
     tools: list[Any] = ["search_docs"]
     found = [f"**{name}**: {text}" for pattern, name, text in _PAGES if re.search(pattern, message, re.IGNORECASE)]
     if order := _ORDER.search(message):

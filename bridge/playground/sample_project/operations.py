@@ -1,4 +1,4 @@
-"""The eight operations, on a project whose sessions and counts may outlive the process."""
+"""The eight operations of the project service."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FIRST_SESSION: Final = 5001
 
 
 class Refused(Exception):
-    """An operation that is answered with an error *status* and *message*."""
+    """An operation fails with an HTTP *status* and *message*."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -31,9 +31,9 @@ class Refused(Exception):
 
 
 class Operations:
-    """Workflows, agents and the sessions with them, kept in a folder where *kept_in* names one.
+    """Workflows, agents and sessions, stored in the folder *kept_in* if given.
 
-    In the operations *asked* is an id as the path has it, and *body* what was sent.
+    In each operation *asked* is the ID in the path, and *body* the request's.
     """
 
     def __init__(self, clock: Callable[[], float], kept_in: Path | None = None) -> None:
@@ -48,14 +48,14 @@ class Operations:
         self._recall()
 
     def _recall(self) -> None:
-        """Be as it was when the process ended."""
+        """Restore the stored state."""
         state = self._file.read()
         if state is not None:
             self._runs, self._changed, self._used = state["runs"], state["changed"], Counter(state["used"])
             self.talks = {talk["id"]: Talk(**talk) for talk in state["talks"]}
 
     def _note(self, tag: str) -> None:
-        """Count one more use, and keep how everything is now."""
+        """Count a use of *tag*, and store the state."""
         self._used[tag] += 1
         self._changed = self._clock()
         self._file.write(self._state)
@@ -73,7 +73,7 @@ class Operations:
         return self._workflow(asked).detailed()
 
     async def run_workflow(self, asked: str, body: Any) -> Json:
-        """Run a workflow and give its result."""
+        """Run a workflow and return its result."""
         workflow = self._workflow(asked)
         if not isinstance(body, dict) or "input" not in body:
             raise Refused(400, "input is required")
@@ -94,7 +94,7 @@ class Operations:
         return self._agent(asked).detailed()
 
     async def send_message(self, asked: str, body: Any) -> Json:
-        """Let an agent answer, in the session that is named or in a new one."""
+        """Send a message to an agent, in its session or a new one."""
         agent = self._agent(asked)
         if not isinstance(body, dict) or not isinstance(body.get("message"), str) or not body["message"]:
             raise Refused(400, "message is required")
@@ -121,7 +121,7 @@ class Operations:
         }
 
     def get_stats(self) -> Json:
-        """Give the statistics, which move as the project is used."""
+        """The statistics, which change as the project is used."""
         kinds = Counter(workflow.trigger_type for workflow in self.workflows)
         tags = Counter(sample.TAGS_SO_FAR) + self._used
         return {
@@ -149,7 +149,7 @@ class Operations:
         raise Refused(404, "Agent not found")
 
     def _talk(self, agent: SampleAgent, session: Any) -> Talk:
-        """The session that is meant; a new one where none is named."""
+        """The named session, or a new one."""
         if session is None:
             talk = Talk(_FIRST_SESSION + len(self.talks), agent.id)
             self.talks[talk.id] = talk

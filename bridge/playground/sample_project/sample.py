@@ -1,4 +1,4 @@
-"""A believable project: workflows of every trigger type, and agents that each behave in their own way."""
+"""A believable project: workflows of every trigger type, and agents that behave differently."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from bridge.playground.sample_project.conversation import AgentReply, Talk
 
 Json = dict[str, Any]
 Run = Callable[[Any], tuple[str, Any]]
-"""What a workflow makes of its input: a status and an output."""
+"""Turns a workflow's input into a status and an output."""
 
 
 @dataclass
 class SampleWorkflow:
-    """A workflow: *nodes* are ``(type, name)`` in order, *run* makes the output, *seconds* is how long that takes."""
+    """A workflow: *nodes* are ``(type, name)`` in order; *run* produces the output after *seconds*."""
 
     id: int
     name: str
@@ -26,7 +26,7 @@ class SampleWorkflow:
     run: Run
     is_active: bool = True
     seconds: float = 0.0
-    tag: str = "other"  # what a run is counted under
+    tag: str = "other"  # the tag that counts its runs
 
     def listed(self) -> Json:
         """The list item."""
@@ -46,7 +46,7 @@ class SampleWorkflow:
         return self.listed() | {"nodes": nodes, "edges": edges}
 
     def node_results(self, status: str, output: Any) -> Json:
-        """What each node did; the last one has the output."""
+        """Each node's result; the last one has the output."""
         results: Json = {
             f"n{at}": {"status": "completed", "type": kind, "name": name} for at, (kind, name) in enumerate(self.nodes)
         }
@@ -67,10 +67,10 @@ class SampleAgent:
     welcome_message: str | None = None
     tools: list[Json] = field(default_factory=list)
     seconds: float = 0.0
-    tag: str = "conversations"  # what a message is counted under
+    tag: str = "conversations"  # the tag that counts its messages
 
     def listed(self) -> Json:
-        """The list item; what there is none of is left out."""
+        """The list item, without empty fields."""
         optional = {
             "description": self.description,
             "temperature": self.temperature,
@@ -89,7 +89,7 @@ def _echo(given: Any) -> tuple[str, Any]:
 
 
 def _text(template: str, nothing: str) -> Run:
-    """Fill *template* with the input, in words; *nothing* stands for an empty one."""
+    """Fill *template* with the input as text, or *nothing* if it is empty."""
     return lambda given: ("completed", template.format(_in_words(given) or nothing))
 
 
@@ -130,7 +130,7 @@ def _digest(given: Any) -> tuple[str, Any]:
 
 
 def workflows() -> list[SampleWorkflow]:
-    """The dozen."""
+    """The twelve workflows."""
     start, end = ("start", "Start"), ("end", "End")
     write, check = ("agent", "Write"), ("condition", "Is it complete?")
     shape = ("transform", "Shape")
@@ -215,11 +215,11 @@ def workflows() -> list[SampleWorkflow]:
 
 
 TAGS_SO_FAR = {"orders": 412, "reports": 367, "customers": 301, "texts": 158, "tests": 42, "conversations": 0}
-"""How often each was used before anybody looked; together the runs so far."""
+"""Uses of each tag before the first visit; they add up to the runs so far."""
 
 
 def agents() -> list[SampleAgent]:
-    """Those who talk."""
+    """The five agents."""
     search: Json = {"id": 1, "name": "search_docs", "description": "Searches the manual."}
     clock: Json = {"id": 2, "name": "current_time", "description": "Tells the time."}
     orders: Json = {"id": 3, "name": "order_status", "description": "Knows where an order is."}

@@ -27,7 +27,7 @@ _PREFIX: Final = "/api/sdk"
 
 @dataclass
 class ProjectCall:
-    """One request: *body* is its JSON (None where there is none), *status* None as long as it is not answered."""
+    """One request: *body* is its JSON, if any; *status* is None until it is answered."""
 
     method: str
     path: str
@@ -39,15 +39,15 @@ class ProjectCall:
 
 
 Operation = Callable[[Operations, str, Any], Any]
-"""An operation, given the id in the path and the body; what it gives may have to be awaited."""
+"""An operation on an ID and a body; its result may be awaitable."""
 
 
 class SampleProject:
     """The project service, in this process.
 
-    In *operations* workflows and agents may be replaced or added to, and its talks are the sessions. `on` plans answers
-    that are not the proper ones; `stop` and `start` take it down and bring it back at the same address, with its
-    sessions. With a folder *kept_in* these also outlive the process, and so do the statistics.
+    Workflows and agents in *operations* may be replaced or added to. `on` plans other responses than the proper ones;
+    `stop` and `start` take it down and bring it back at the same address. With a folder *kept_in*, sessions and
+    statistics survive the process.
     """
 
     def __init__(
@@ -63,16 +63,16 @@ class SampleProject:
 
     @property
     def base_url(self) -> str:
-        """What ``PROJECT_BASE_URL`` is set to."""
+        """The value for ``PROJECT_BASE_URL``."""
         return self._server.url
 
     async def start(self) -> None:
-        """Be reachable."""
+        """Start serving."""
         await self._server.start()
         self.is_up = True
 
     async def stop(self) -> None:
-        """Be unreachable: connections break and no new ones are taken."""
+        """Stop serving: connections break, and new ones are refused."""
         self.is_up = False
         await self._server.stop()
 
@@ -84,15 +84,15 @@ class SampleProject:
         await self.stop()
 
     def on(self, method: str, path: str, answer: Planned, *, times: int | None = 1) -> None:
-        """Plan *answer* for the next *times* requests (None: for all) of *path* (``*``: any)."""
+        """Plan *answer* for the next *times* requests (None: all) to *path* (``*``: any)."""
         self._plans.add(method, path, answer, times)
 
     def clear(self) -> None:
-        """Forget what was planned."""
+        """Forget all planned responses."""
         self._plans.clear()
 
     def calls_to(self, path: str) -> list[ProjectCall]:
-        """The requests of one path."""
+        """The requests to one path."""
         return [call for call in self.calls if call.path == path]
 
     def _app(self) -> Starlette:

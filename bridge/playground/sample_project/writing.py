@@ -1,4 +1,4 @@
-"""The agent that writes: rich Markdown, in the form that is asked for."""
+"""The agent that writes rich Markdown."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _PARAGRAPH: Final = (
     "{number}. The shop sells tea and everything that goes with it. It is in a side street, has four employees and "
     "one cat, and ships parcels every day but Sunday. None of this is real, but it reads as if it were.\n\n"
 )
-_LONG: Final = 90  # paragraphs: more than fits into eight messages
+_LONG: Final = 90  # paragraphs: more than eight messages hold
 
 
 def write(talk: Talk, message: str) -> AgentReply:
-    """Show what Markdown can do: all of it, or the one form that the message names in a single word."""
+    """Show what Markdown can do: everything, or the one form that the message names."""
     for pattern, answer in _FORMS:
         if re.fullmatch(rf"\W*(?:an?\s+|some\s+)?{pattern}\W*(?:please)?\W*", message, re.IGNORECASE):
             return AgentReply(answer)

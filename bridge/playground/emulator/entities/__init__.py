@@ -1,4 +1,4 @@
-"""What there is in a workspace, and how Slack's JSON shows each thing."""
+"""The things in a workspace, with Slack's JSON for each."""
 
 from bridge.playground.emulator.entities.channels import Channel
 from bridge.playground.emulator.entities.files import File

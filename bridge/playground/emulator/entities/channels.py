@@ -1,4 +1,4 @@
-"""Where people talk, and how Slack shows it."""
+"""Channels, and their JSON."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ class Channel:
     members: list[str]
     is_private: bool = False
     is_im: bool = False
-    is_mpim: bool = False  # a direct message of several people, which is private too
+    is_mpim: bool = False  # a group message, which is private too
     is_ext_shared: bool = False
-    is_org_shared: bool = False  # with other workspaces of the organisation (Grid)
+    is_org_shared: bool = False  # with other workspaces of the organization (Grid)
     is_archived: bool = False
     shared_team_ids: list[str] = field(default_factory=list)
     topic: str = ""
     purpose: str = ""
     created: int = 1_700_000_000
-    pins: list[Json] = field(default_factory=list)  # ts, created and created_by of each, the newest first
-    read_to: dict[str, str] = field(default_factory=dict)  # user -> ts of the last message that they have seen
+    pins: list[Json] = field(default_factory=list)  # ts, created and created_by of each, newest first
+    read_to: dict[str, str] = field(default_factory=dict)  # user -> ts of the last message read
 
     @property
     def kind(self) -> str:

@@ -1,4 +1,4 @@
-"""What was uploaded, and how Slack shows it."""
+"""Files, and their JSON."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Final
 from bridge.playground.emulator.entities.json import Json
 
 _PREVIEW_LINES: Final = 5
-_PREVIEW_WORDS: Final = 250  # characters of a transcript; how many is not documented
-_SNIPPET_BYTES: Final = 1_000_000  # https://slack.com/help/articles/204145658: a longer one is a file like others
+_PREVIEW_WORDS: Final = 250  # characters of a transcript; undocumented
+_SNIPPET_BYTES: Final = 1_000_000  # https://slack.com/help/articles/204145658: a longer one is an ordinary file
 _PRETTY: Final = {
     "txt": "Plain Text",
     "md": "Markdown (raw)",
@@ -34,8 +34,8 @@ _PNG: Final = b"\x89PNG\r\n\x1a\n"
 class File:
     """An uploaded file; *content* is None until its bytes have arrived.
 
-    A clip has a *subtype*, a length in *duration_ms*, and a *transcript*; *transcription* says how far that is
-    (``none``, ``processing``, ``complete``, ``failed``).
+    A clip has a *subtype*, a length in *duration_ms*, and a *transcript*; *transcription* is its state (``none``,
+    ``processing``, ``complete``, ``failed``).
     """
 
     id: str
@@ -44,7 +44,7 @@ class File:
     user: str
     title: str = ""
     created: int = 1_700_000_000
-    site: str = ""  # where it can be fetched from
+    site: str = ""  # the host that serves it
     content: bytes | None = None
     shared_in: list[tuple[str, str]] = field(default_factory=list)  # (channel, ts of the message that shows it)
     team: str = ""
@@ -56,7 +56,7 @@ class File:
 
     @property
     def ending(self) -> str:
-        """What follows the last dot of its name."""
+        """The name's extension."""
         return self.name.rpartition(".")[2].lower() if "." in self.name else "txt"
 
     @property
@@ -108,7 +108,7 @@ class File:
         return shown | (self._as_mail() if self.kind == "email" else self._as_image())
 
     def shares(self, kinds: dict[str, str]) -> Json:
-        """Where it is shown, as `files.info` tells it; *kinds* are the ``channel_type`` of those channels."""
+        """Its shares, as in `files.info`; *kinds* are the channels' ``channel_type``."""
         where: Json = {"channels": [], "groups": [], "ims": [], "shares": {}}
         for channel, ts in self.shared_in:
             kind = kinds.get(channel, "channel").replace("mpim", "group")
@@ -118,7 +118,7 @@ class File:
         return where
 
     def text(self) -> Json:
-        """The text that `files.info` adds beside a snippet: https://docs.slack.dev/reference/methods/files.info."""
+        """The text that `files.info` adds for a snippet: https://docs.slack.dev/reference/methods/files.info."""
         if not self.is_snippet:
             return {}
         return {"content": (self.content or b"").decode(errors="replace"), "is_truncated": False}
@@ -138,7 +138,7 @@ class File:
         }
 
     def _as_clip(self) -> Json:
-        """A clip as it was recorded: its transcript is there a while after it."""
+        """A clip's fields, as recorded: the transcript follows later."""
         transcription: Json = {"status": self.transcription or "none"}
         shown: Json = {"subtype": self.subtype, "media_display_type": "audio", "duration_ms": self.duration_ms}
         shown["aac"] = f"{self.site}/files-tmb/{self.id}/{urllib.parse.quote(self.name)}"
@@ -149,7 +149,7 @@ class File:
         return shown | {"transcription": transcription}
 
     def _as_mail(self) -> Json:
-        """A mail, whose text stands in the file object itself: https://docs.slack.dev/reference/objects/file-object."""
+        """An email, whose text is in the file object: https://docs.slack.dev/reference/objects/file-object."""
         mail = email.message_from_bytes(self.content or b"", policy=email.policy.default)
         body = mail.get_body(("plain",))
         text = str(body.get_content()) if body is not None else ""
@@ -170,7 +170,7 @@ class File:
         }
 
     def _as_image(self) -> Json:
-        """Of a PNG its size, which stands in its first bytes; of each what somebody says that it shows."""
+        """An image's fields: a PNG's size from its header, and the alt text."""
         described = {"alt_txt": self.alt_txt} if self.alt_txt else {}
         if not (self.content or b"").startswith(_PNG):
             return described

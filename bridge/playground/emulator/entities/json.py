@@ -1,4 +1,4 @@
-"""What Slack speaks."""
+"""Slack's JSON."""
 
 from __future__ import annotations
 

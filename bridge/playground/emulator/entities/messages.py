@@ -1,4 +1,4 @@
-"""What was said, and how Slack shows it."""
+"""Messages, and their JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bridge.playground.emulator.entities.json import Json
 
 @dataclass
 class Message:
-    """A message in a channel, or, with *to*, one that only that person sees."""
+    """A message in a channel; with *to*, only that person sees it."""
 
     channel: str
     ts: str
@@ -26,29 +26,29 @@ class Message:
     bot_id: str = ""
     app_id: str = ""
     bot_profile: Json | None = None
-    generated: list[Json] = field(default_factory=list)  # the blocks that Slack makes of a bot's text without any
+    generated: list[Json] = field(default_factory=list)  # Slack's blocks for a bot's text without any
     client_msg_id: str = ""
-    inviter: str = ""  # who had them join: https://docs.slack.dev/reference/events/message/channel_join
+    inviter: str = ""  # who invited them: https://docs.slack.dev/reference/events/message/channel_join
     files: list[Json] = field(default_factory=list)
     reactions: dict[str, list[str]] = field(default_factory=dict)
-    root: Json | None = None  # a broadcast reply carries the message that it answers
+    root: Json | None = None  # of a broadcast reply
     to: str = ""
-    unfurls: bool = True  # whether links in it may be unfolded
-    streamed: list[Json] = field(default_factory=list)  # the chunks that it was put together from
+    unfurls: bool = True  # whether links may unfurl
+    streamed: list[Json] = field(default_factory=list)  # its chunks
     task_display_mode: str = "timeline"
-    streaming_since: float = 0.0  # 0: it does not grow
-    is_stopped: bool = False  # by a person, while it grew
-    username: str = ""  # what an incoming webhook calls itself: it writes as nobody
-    app_context: Json | None = None  # what the author looked at, in a direct message with the app
+    streaming_since: float = 0.0  # 0: not streaming
+    is_stopped: bool = False  # by a person, while streaming
+    username: str = ""  # an incoming webhook's name; it has no user
+    app_context: Json | None = None  # what the author looked at, in the app's direct message
 
     @property
     def is_reply(self) -> bool:
-        """Whether it is in a thread that another message began."""
+        """Whether it is a reply in a thread."""
         return self.thread_ts not in {"", self.ts}
 
     @property
     def is_broadcast(self) -> bool:
-        """Whether this reply is shown in the channel too."""
+        """Whether this reply is also in the channel."""
         return self.subtype == "thread_broadcast"
 
     @property
@@ -58,12 +58,12 @@ class Message:
 
     @property
     def all_files(self) -> list[Json]:
-        """Its files, and those of the messages that are forwarded in it."""
+        """Its files, and those of forwarded messages in it."""
         forwarded = [one.get("files") for one in self.attachments if one.get("is_share")]
         return [*self.files, *(file for files in forwarded if files for file in files)]
 
     def as_json(self, *, with_metadata: bool = True) -> Json:
-        """The message as events and the Web API show it; fields without a value are left out, as Slack does."""
+        """The message as in events and the Web API, without empty fields."""
         optional: Json = {
             "subtype": self.subtype,
             "client_msg_id": self.client_msg_id,

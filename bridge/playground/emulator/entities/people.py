@@ -1,4 +1,4 @@
-"""Who there is, and how Slack shows them."""
+"""People, and their JSON."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ def _image(size: int) -> str:
 
 @dataclass
 class Member:
-    """A member of the workspace, a guest, somebody from another company (*team* differs), or a bot."""
+    """A member, a guest, someone from another company (*team* differs), or a bot."""
 
     id: str
     name: str
     real_name: str
     team: str
     is_bot: bool = False
-    is_restricted: bool = False  # a guest in several channels
-    is_ultra_restricted: bool = False  # a guest in a single channel
-    is_stranger: bool = False  # from another company, met in a shared channel
+    is_restricted: bool = False  # a multi-channel guest
+    is_ultra_restricted: bool = False  # a single-channel guest
+    is_stranger: bool = False  # from another company
     deleted: bool = False
-    enterprise: str = ""  # the organisation (Grid) of somebody who is known in several workspaces
+    enterprise: str = ""  # the organization (Grid) of someone in several workspaces
     bot_id: str = ""
     app_id: str = ""
     is_slacks: bool = False  # Slackbot, or Slack itself
@@ -37,7 +37,7 @@ class Member:
 
     @property
     def email(self) -> str:
-        """Where a person gets mail; a bot gets none."""
+        """The email address; bots have none."""
         return "" if self.is_bot or self.is_slacks else f"{self.name}@playground.example"
 
     def event_profile(self) -> Json:
@@ -55,7 +55,7 @@ class Member:
         }
 
     def bot_profile(self) -> Json | None:
-        """What a bot's messages carry of it."""
+        """The bot profile in its messages."""
         if not self.bot_id:
             return None
         return {
@@ -70,7 +70,7 @@ class Member:
         }
 
     def profile(self, *, with_email: bool = False) -> Json:
-        """The profile of the user object, which has an address only for who may read addresses."""
+        """The profile in the user object, with the email address if the caller may read it."""
         first, _, last = self.real_name.partition(" ")
         shown: Json = {
             "title": "",
@@ -114,7 +114,7 @@ class Member:
             "is_app_user": False,
             "updated": _UPDATED,
         }
-        if self.deleted:  # little is left of who has gone
+        if self.deleted:  # little is left of a deactivated user
             return shown
         shown |= {
             "color": "4bbe2e",

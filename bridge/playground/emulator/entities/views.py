@@ -1,4 +1,4 @@
-"""Modals and Home tabs, and how Slack shows them."""
+"""Modals and Home tabs, and their JSON."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from bridge.playground.emulator.entities.json import Json
 
 @dataclass
 class View:
-    """A modal that is open for *user*, or that person's Home tab."""
+    """An open modal of *user*, or their Home tab."""
 
     id: str
     user: str
-    content: Json  # what the app sent: type, title, blocks, callback_id, …
+    content: Json  # the app's: type, title, blocks, callback_id, …
     hash: str
     root_id: str
     team: str
@@ -22,11 +22,11 @@ class View:
     previous_id: str | None = None
     values: dict[str, dict[str, Json]] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
-    window: str = ""  # which of the person's windows shows it; empty: each
+    window: str = ""  # the person's window that shows it; empty: all
 
     @property
     def blocks(self) -> list[Json]:
-        """What it shows."""
+        """Its blocks."""
         found: list[Json] = self.content.get("blocks", [])
         return found
 

@@ -1,4 +1,4 @@
-"""What is to be done or was done for the workspace: messages that are due later, steps of workflows."""
+"""Scheduled messages and workflow steps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bridge.playground.emulator.entities.json import Json
 
 @dataclass
 class Scheduled:
-    """A message that is to be posted at *post_at* (Unix seconds); *content* are its text, blocks and so on."""
+    """A message to post at *post_at* (Unix seconds), with its *content*."""
 
     id: str
     channel: str
@@ -27,7 +27,7 @@ class Scheduled:
 
 @dataclass
 class Execution:
-    """One step of a workflow that the app carries out: https://docs.slack.dev/workflows/workflow-steps."""
+    """A workflow step that the app executes: https://docs.slack.dev/workflows/workflow-steps."""
 
     id: str
     callback_id: str

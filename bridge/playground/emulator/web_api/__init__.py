@@ -1,4 +1,4 @@
-"""Slack's Web API, one module for each family of methods; `METHODS` is all of them."""
+"""Slack's Web API, a module for each family of methods; `METHODS` has all of them."""
 
 from __future__ import annotations
 

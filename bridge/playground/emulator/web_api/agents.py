@@ -1,4 +1,4 @@
-"""``assistant.threads.*`` and ``agents.sessions.*``: what an agent shows of itself in a thread.
+"""``assistant.threads.*`` and ``agents.sessions.*``: an agent's status in a thread.
 
 https://docs.slack.dev/reference/methods/agents.sessions.setStatus
 """
@@ -21,7 +21,7 @@ _LOADING_MESSAGES: Final = 10
 
 @family.method("assistant.threads.setStatus", "chat:write", "assistant:write")
 def set_thread_status(call: MethodCall) -> Json:
-    """Show what the agent is doing, until it posts or two minutes have gone; empty: nothing any more."""
+    """Set the agent's status until it posts or two minutes pass; empty clears it."""
     channel, thread_ts = _thread(call)
     if "status" not in call.args:
         raise Refusal("invalid_arguments", messages=["[ERROR] missing required field: status"])
@@ -42,7 +42,7 @@ def set_title(call: MethodCall) -> Json:
 
 @family.method("assistant.threads.setSuggestedPrompts", "assistant:write", "chat:write")
 def set_suggested_prompts(call: MethodCall) -> Json:
-    """Offer prompts in a direct message. With ``thread_ts`` nothing is shown and nothing is said, as with Slack."""
+    """Suggest prompts in a direct message. With ``thread_ts`` nothing is shown and there is no error, as in Slack."""
     channel = call.channel("channel_id")
     prompts = call.json("prompts") or []
     if not 1 <= len(prompts) <= _PROMPTS:
@@ -54,7 +54,7 @@ def set_suggested_prompts(call: MethodCall) -> Json:
 
 @family.method("agents.sessions.setStatus", "chat:write")
 def set_session_status(call: MethodCall) -> Json:
-    """Move the thread's session, or begin it with a title, which is not looked at later."""
+    """Change the session's state, or start one with a title, which is ignored later."""
     status = call.need("status")
     if status not in _LIFECYCLES:
         raise Refusal("invalid_status")
@@ -95,14 +95,14 @@ def _check_title(title: str) -> None:
 
 
 def _session_thread(call: MethodCall) -> tuple[Channel, str]:
-    """The thread of a session, which has to be named everywhere but in channels made for a session."""
+    """The thread of a session, required except in channels made for a session."""
     if not call.text("thread_ts"):
         raise Refusal("thread_ts_required")
     return _thread(call, error="not_authorized")
 
 
 def _thread(call: MethodCall, error: str = "not_in_channel") -> tuple[Channel, str]:
-    """The thread that is meant; *error* is what a channel without the bot is answered with."""
+    """The thread; *error* is the one for a channel without the bot."""
     channel = call.channel("channel_id", member=False)
     if call.workspace.bot.id not in channel.members:
         raise Refusal(error)

@@ -13,14 +13,14 @@ family = Family()
 
 @family.method("apps.connections.open", "connections:write", caller="app")
 def open_connection(call: MethodCall) -> Json:
-    """Give an address for one WebSocket: https://docs.slack.dev/reference/methods/apps.connections.open."""
+    """Return a WebSocket URL: https://docs.slack.dev/reference/methods/apps.connections.open."""
     base = call.base_url.replace("http", "ws", 1)
     return {"ok": True, "url": f"{base}/link/?ticket={call.tickets.socket()}&app_id={sample.APP}"}
 
 
 @family.method("apps.manifest.export", "app_configurations:read", caller="owner")
 def export_manifest(call: MethodCall) -> Json:
-    """Tell what the app is made of: https://docs.slack.dev/reference/methods/apps.manifest.export."""
+    """Export the app's manifest: https://docs.slack.dev/reference/methods/apps.manifest.export."""
     if call.need("app_id") != sample.APP:
         raise Refusal("invalid_app_id")
     return {"ok": True, "manifest": call.manifest()}
@@ -28,7 +28,7 @@ def export_manifest(call: MethodCall) -> Json:
 
 @family.method("apps.manifest.validate", caller="owner")
 def validate_manifest(call: MethodCall) -> Json:
-    """Say whether an app could be made of a manifest: https://docs.slack.dev/reference/methods/apps.manifest.validate."""
+    """Validate a manifest: https://docs.slack.dev/reference/methods/apps.manifest.validate."""
     manifest = call.json("manifest", error="invalid_manifest")
     if manifest is None:
         raise Refusal("invalid_arguments", messages=["[ERROR] missing required field: manifest"])

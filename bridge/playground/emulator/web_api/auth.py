@@ -12,7 +12,7 @@ family = Family()
 
 @family.method("auth.test")
 def auth_test(call: MethodCall) -> Json:
-    """Say who the token belongs to: https://docs.slack.dev/reference/methods/auth.test."""
+    """Identify the token: https://docs.slack.dev/reference/methods/auth.test."""
     bot = call.workspace.bot
     return {
         "ok": True,
@@ -28,7 +28,7 @@ def auth_test(call: MethodCall) -> Json:
 
 @family.method("api.test", needs_token=False)
 def api_test(call: MethodCall) -> Json:
-    """Answer what was asked: https://docs.slack.dev/reference/methods/api.test."""
+    """Echo the arguments: https://docs.slack.dev/reference/methods/api.test."""
     if call.text("error"):
         raise Refusal(call.text("error"), args=call.args)
     return {"ok": True, "args": call.args}

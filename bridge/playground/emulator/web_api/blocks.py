@@ -31,7 +31,7 @@ _CHECKS: Final[dict[str, Callable[[Any], None]]] = {
 
 @family.method("blocks.validate")
 def validate(call: MethodCall) -> Json:
-    """Say whether blocks, a message or a view would be taken, and if not, what is wrong at which place."""
+    """Validate blocks, a message or a view, with the place of each error."""
     asked = {name: call.json(name, error=f"invalid_{name}") for name in _CHECKS}
     given = [name for name, value in asked.items() if value is not None]
     if len(given) != 1:
@@ -46,7 +46,7 @@ def validate(call: MethodCall) -> Json:
 
 
 def _error(line: str, name: str) -> Json:
-    """What is wrong; its place is seen from what was given, so that there is no ``/blocks`` before a block's number."""
+    """The errors; their places are relative to the argument, without ``/blocks`` before a block's number."""
     message, pointer = located(line)
     return {
         "code": "failed_constraint",

@@ -1,4 +1,4 @@
-"""The ``conversations.*`` that change something: https://docs.slack.dev/reference/methods?family=conversations."""
+"""The ``conversations.*`` methods that change something: https://docs.slack.dev/reference/methods?family=conversations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAME = re.compile(r"[\w-]{1,80}")
 
 @family.method("conversations.create", *_MANAGE)
 def create(call: MethodCall) -> Json:
-    """Make a channel with the bot as its only member."""
+    """Create a channel with the bot as its only member."""
     name = _name(call)
     bot = call.workspace.bot.id
     created = int(call.workspace.clock())
@@ -31,7 +31,7 @@ def create(call: MethodCall) -> Json:
 
 @family.method("conversations.join", "channels:join")
 def join(call: MethodCall) -> Json:
-    """Let the bot be in a public channel."""
+    """Join a public channel."""
     channel = _channel(call, member=False)
     if call.workspace.enter(call.workspace.bot.id, channel):
         _say(call, channel, call.workspace.bot.id, "has joined the channel", "channel_join")
@@ -41,7 +41,7 @@ def join(call: MethodCall) -> Json:
 
 @family.method("conversations.leave", *_MANAGE)
 def leave(call: MethodCall) -> Json:
-    """Let the bot be there no more."""
+    """Leave a channel."""
     channel = _channel(call, member=False)
     if channel.name == "general":
         raise Refusal("cant_leave_general")
@@ -51,7 +51,7 @@ def leave(call: MethodCall) -> Json:
 
 @family.method("conversations.invite", *_MANAGE)
 def invite(call: MethodCall) -> Json:
-    """Bring people in."""
+    """Invite people."""
     channel = _channel(call)
     users = [one for one in call.text("users").split(",") if one]
     if not users:
@@ -78,7 +78,7 @@ def _check_guest(call: MethodCall, channel: Channel, user: str) -> None:
 
 @family.method("conversations.kick", *_MANAGE)
 def kick(call: MethodCall) -> Json:
-    """Put somebody out."""
+    """Remove a person."""
     channel = _channel(call)
     person = call.person()
     if person.id == call.workspace.bot.id:
@@ -92,7 +92,7 @@ def kick(call: MethodCall) -> Json:
 
 @family.method("conversations.rename", *_MANAGE)
 def rename(call: MethodCall) -> Json:
-    """Give a channel another name."""
+    """Rename a channel."""
     channel = _channel(call)
     call.workspace.change_channel(channel, name=_name(call))
     return _shown(call, channel)
@@ -100,7 +100,7 @@ def rename(call: MethodCall) -> Json:
 
 @family.method("conversations.setTopic", *_MANAGE)
 def set_topic(call: MethodCall) -> Json:
-    """Say what the channel talks about now."""
+    """Set the topic."""
     channel = _channel(call)
     topic = call.text("topic")
     if len(topic) > _TOPIC:
@@ -112,7 +112,7 @@ def set_topic(call: MethodCall) -> Json:
 
 @family.method("conversations.setPurpose", *_MANAGE)
 def set_purpose(call: MethodCall) -> Json:
-    """Say what the channel is for."""
+    """Set the purpose."""
     channel = _channel(call)
     purpose = call.text("purpose")
     if len(purpose) > _TOPIC:
@@ -124,7 +124,7 @@ def set_purpose(call: MethodCall) -> Json:
 
 @family.method("conversations.archive", *_MANAGE)
 def archive(call: MethodCall) -> Json:
-    """Close a channel; what was said stays."""
+    """Archive a channel."""
     channel = call.channel()
     if channel.is_im:
         raise Refusal("method_not_supported_for_channel_type")
@@ -138,7 +138,7 @@ def archive(call: MethodCall) -> Json:
 
 @family.method("conversations.unarchive", *_MANAGE)
 def unarchive(call: MethodCall) -> Json:
-    """Open it again."""
+    """Unarchive a channel."""
     channel = call.channel(member=False)
     if not channel.is_archived:
         raise Refusal("not_archived")
@@ -148,7 +148,7 @@ def unarchive(call: MethodCall) -> Json:
 
 @family.method("conversations.mark", *_MANAGE)
 def mark(call: MethodCall) -> Json:
-    """Say how far the bot has read."""
+    """Set the bot's read marker."""
     channel = call.channel()
     call.workspace.mark_read(call.workspace.bot.id, channel, call.need("ts"))
     return {"ok": True}
@@ -156,7 +156,7 @@ def mark(call: MethodCall) -> Json:
 
 @family.method("conversations.close", "im:write", "mpim:write")
 def close(call: MethodCall) -> Json:
-    """Take a direct message out of the list; it is there again with the next message."""
+    """Close a direct message, until the next message."""
     channel = call.channel()
     if not channel.is_im:
         raise Refusal("method_not_supported_for_channel_type")
@@ -164,7 +164,7 @@ def close(call: MethodCall) -> Json:
 
 
 def _channel(call: MethodCall, *, member: bool = True) -> Channel:
-    """The channel that is named, which can be changed: no direct message, and not archived."""
+    """The named channel, unless it is a direct message or archived."""
     channel = call.channel(member=member)
     if channel.is_im:
         raise Refusal("method_not_supported_for_channel_type")

@@ -15,7 +15,7 @@ family = Family()
 
 @family.method("chat.postMessage", "chat:write")
 def post_message(call: MethodCall) -> Json:
-    """Post a message, in a thread where ``thread_ts`` says so."""
+    """Post a message, or a reply with ``thread_ts``."""
     channel = target(call)
     content, warnings = content_of(call)
     thread_ts = thread(call, channel)
@@ -43,7 +43,7 @@ def update(call: MethodCall) -> Json:
         raise Refusal("msg_too_long")
     content, _ = content_of(call)
     if "blocks" not in call.args and "markdown_text" not in call.args and call.text("text"):
-        content["blocks"] = []  # text alone takes the blocks away
+        content["blocks"] = []  # text alone removes the blocks
     if "metadata" not in call.args:
         content.pop("metadata")
     before = call.workspace.messages.edit(message, call.workspace.bot.id, content)
@@ -78,7 +78,7 @@ def post_ephemeral(call: MethodCall) -> Json:
 
 @family.method("chat.getPermalink")
 def get_permalink(call: MethodCall) -> Json:
-    """Give a message's address."""
+    """Return a message's link."""
     channel = call.channel(member=False)
     message = call.message(channel, "message_ts")
     return {"ok": True, "channel": channel.id, "permalink": call.workspace.messages.permalink(message)}
@@ -86,7 +86,7 @@ def get_permalink(call: MethodCall) -> Json:
 
 @family.method("chat.meMessage", "chat:write")
 def me_message(call: MethodCall) -> Json:
-    """Post a line about the bot itself."""
+    """Post a ``/me`` message."""
     channel = target(call)
     message = call.workspace.messages.post(call.workspace.bot.id, channel.id, call.need("text"), subtype="me_message")
     call.happened.append(MessagePosted(message))
@@ -95,7 +95,7 @@ def me_message(call: MethodCall) -> Json:
 
 @family.method("chat.unfurl", "links:write")
 def unfurl(call: MethodCall) -> Json:
-    """Say what the links of a message show, as attachments below it."""
+    """Unfurl a message's links, as attachments below it."""
     unfurls = call.json("unfurls")
     if not isinstance(unfurls, dict) or not unfurls:
         raise Refusal("missing_unfurls")

@@ -1,4 +1,4 @@
-"""What calls that write messages have in common: where to, in which thread, and the content with its limits."""
+"""Arguments shared by methods that write messages: channel, thread, and content with its limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CUT: Final = "message_truncated"
 
 
 def target(call: MethodCall) -> Channel:
-    """The channel to post to, by id or name; a user's id means the direct message with that person."""
+    """The channel to post to, by ID or name; a user ID means the direct message."""
     asked = call.text("channel")
     if asked in call.workspace.people:
         channel = call.workspace.direct_message(asked)
@@ -28,7 +28,7 @@ def target(call: MethodCall) -> Channel:
 
 
 def thread(call: MethodCall, channel: Channel) -> str:
-    """The thread to post in; empty: the channel itself."""
+    """The thread to post in; empty for the channel."""
     thread_ts = call.text("thread_ts")
     if thread_ts and not call.workspace.messages.has_thread(channel.id, thread_ts):
         raise Refusal("thread_not_found")
@@ -36,7 +36,7 @@ def thread(call: MethodCall, channel: Channel) -> str:
 
 
 def own(call: MethodCall, channel: Channel, error: str) -> Message:
-    """The message that is named, which must be the bot's own; *error* says that it is not."""
+    """The named message, which must be the bot's own, else *error*."""
     message = call.message(channel)
     if message.user != call.workspace.bot.id:
         raise Refusal(error)
@@ -44,7 +44,7 @@ def own(call: MethodCall, channel: Channel, error: str) -> Message:
 
 
 def content_of(call: MethodCall) -> tuple[dict[str, Any], list[str]]:
-    """Text, blocks, attachments and metadata, checked; and the warnings that go with the answer."""
+    """The validated text, blocks, attachments and metadata, and the response's warnings."""
     text, markdown = call.text("text"), call.text("markdown_text")
     blocks = call.json("blocks", error="invalid_blocks_format") or []
     attachments = call.json("attachments", error="invalid_attachments") or []

@@ -25,7 +25,7 @@ _HISTORY = ("channels:history", "groups:history", "im:history", "mpim:history")
 
 @family.method("conversations.info", *READ)
 def info(call: MethodCall) -> Json:
-    """Describe a channel; the bot need not be in a public one."""
+    """Describe a channel; the bot needn't be in a public one."""
     channel = call.channel(member=False)
     shown = channel.as_json(call.workspace.bot.id)
     if not call.flag("include_num_members"):
@@ -35,13 +35,13 @@ def info(call: MethodCall) -> Json:
 
 @family.method("conversations.list", *READ)
 def list_channels(call: MethodCall) -> Json:
-    """List the channels that the bot can see."""
+    """List the channels that are visible to the bot."""
     page, following = call.page([one.as_json(call.workspace.bot.id) for one in visible(call)])
     return paged("channels", page, following)
 
 
 def visible(call: MethodCall, *, everything: bool = False) -> list[Channel]:
-    """The channels that the bot can see, of the ``types`` that are asked for or *everything*."""
+    """The channels visible to the bot, of the given ``types``, by default *everything*."""
     kinds = set(_KINDS if everything else call.text("types", "public_channel").replace(" ", "").split(","))
     if not kinds <= _KINDS:
         raise Refusal("invalid_types")
@@ -65,7 +65,7 @@ def _is_visible(call: MethodCall, channel: Channel, kinds: set[str]) -> bool:
 
 @family.method("conversations.members", *READ)
 def members(call: MethodCall) -> Json:
-    """List who is in a channel."""
+    """List a channel's members."""
     page, following = call.page(call.channel(member=False).members)
     return paged("members", page, following)
 
@@ -92,7 +92,7 @@ def open_conversation(call: MethodCall) -> Json:
 
 @family.method("conversations.history", *_HISTORY)
 def history(call: MethodCall) -> Json:
-    """List what a channel shows, newest first."""
+    """List a channel's messages, newest first."""
     channel = _readable(call)
     is_in_window = _window(call)
     found = [one for one in reversed(call.workspace.messages.top_level(channel.id)) if is_in_window(one)]
@@ -113,7 +113,7 @@ def replies(call: MethodCall) -> Json:
 
 
 def _readable(call: MethodCall) -> Channel:
-    """Find the channel, which takes the scope of its own kind: as seen in zaratanDotWorld/choreWheel#173."""
+    """The channel, which needs the scope of its kind: as seen in zaratanDotWorld/choreWheel#173."""
     kind = call.channel(member=False).kind
     needed = f"{kind}:history" if kind in {"im", "mpim"} else f"{kind}s:history"
     if needed not in call.scopes:

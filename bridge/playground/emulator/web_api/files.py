@@ -11,7 +11,7 @@ family = Family()
 
 @family.method("files.getUploadURLExternal", "files:write")
 def get_upload_url(call: MethodCall) -> Json:
-    """Announce a file; its bytes are then sent to the address that is answered."""
+    """Start an upload. The response has the URL for the file's bytes."""
     length = call.number("length", 0)
     if length < 1:
         raise Refusal("invalid_arguments", messages=["[ERROR] missing required field: length"])
@@ -24,7 +24,7 @@ def get_upload_url(call: MethodCall) -> Json:
 
 @family.method("files.completeUploadExternal", "files:write")
 def complete_upload(call: MethodCall) -> Json:
-    """Finish uploads and, where a channel is named, show them there in one message."""
+    """Finish uploads and, with a channel, share them there in one message."""
     files = [_uploaded(call, one) for one in call.json("files") or []]
     if not files:
         raise Refusal("invalid_arguments", messages=["[ERROR] missing required field: files"])
@@ -45,7 +45,7 @@ def info(call: MethodCall) -> Json:
 
 
 def _is_visible(call: MethodCall, file: File) -> bool:
-    """Whether the bot sees it: its own, and what was shown in a public channel or where it is."""
+    """Whether it is visible to the bot: its own, or shared in a public channel or one of its channels."""
     bot, channels = call.workspace.bot.id, call.workspace.channels
     where = [channels[channel] for channel, _ in file.shared_in]
     return file.user == bot or any(not (one.is_private or one.is_im) or bot in one.members for one in where)
@@ -60,7 +60,7 @@ def _uploaded(call: MethodCall, asked: Json) -> File:
 
 
 def _share(call: MethodCall, files: list[File]) -> None:
-    """Post the message that shows *files*. The real Slack does it a moment later, so its ts is not answered."""
+    """Share *files* in a message. Slack does it a moment later, so its ts isn't in the response."""
     channel = call.channel("channel_id")
     thread_ts = call.text("thread_ts")
     if thread_ts and not call.workspace.messages.has_thread(channel.id, thread_ts):
@@ -82,7 +82,7 @@ def _share(call: MethodCall, files: list[File]) -> None:
 
 @family.method("files.list", "files:read")
 def list_files(call: MethodCall) -> Json:
-    """List the files that were shown somewhere, the newest first."""
+    """List shared files, newest first."""
     channel = call.channel().id if call.text("channel") else ""
     found = [one for one in reversed([*call.workspace.files.values()]) if _is_wanted(one, channel, call.text("user"))]
     count, page = call.number("count", 100), call.number("page", 1)
@@ -98,7 +98,7 @@ def _is_wanted(file: File, channel: str, user: str) -> bool:
 
 @family.method("files.delete", "files:write")
 def delete(call: MethodCall) -> Json:
-    """Take one of the bot's own files away."""
+    """Delete one of the bot's own files."""
     file = call.workspace.files.get(call.text("file"))
     if file is None:
         raise Refusal("file_not_found")

@@ -1,4 +1,4 @@
-"""``functions.*``: what came of a workflow's step: https://docs.slack.dev/reference/methods/functions.completeSuccess."""
+"""``functions.*``: results of workflow steps: https://docs.slack.dev/reference/methods/functions.completeSuccess."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ family = Family()
 
 @family.method("functions.completeSuccess")
 def complete_success(call: MethodCall) -> Json:
-    """Say that the step is done, with what it gives."""
+    """Complete the step, with its outputs."""
     outputs = call.json("outputs")
     if not isinstance(outputs, dict):
         raise Refusal("parameter_validation_failed", messages=["[ERROR] missing required field: outputs"])
@@ -23,7 +23,7 @@ def complete_success(call: MethodCall) -> Json:
 
 @family.method("functions.completeError")
 def complete_error(call: MethodCall) -> Json:
-    """Say that the step has failed, and why."""
+    """Fail the step, with an error."""
     error = call.need("error")
     execution = _running(call)
     execution.status, execution.error = "failed", error

@@ -1,4 +1,4 @@
-"""What every Web API method has in common: its arguments, its refusals, and how it is registered."""
+"""What all Web API methods share: arguments, errors and registration."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from bridge.playground.emulator.workspace import Workspace
 
 @dataclass(frozen=True)
 class MessagePosted:
-    """A message has appeared."""
+    """A message was added."""
 
     message: Message
 
 
 @dataclass(frozen=True)
 class MessageEdited:
-    """A message has changed; *before* is how it was shown."""
+    """A message was changed; *before* is its previous JSON."""
 
     message: Message
     before: Json
@@ -31,7 +31,7 @@ class MessageEdited:
 
 @dataclass(frozen=True)
 class MessageDeleted:
-    """A message has gone; *before* is how it was shown. A root with replies remains as a tombstone."""
+    """A message was deleted; *before* is its previous JSON. A root with replies remains as a tombstone."""
 
     message: Message
     before: Json
@@ -39,7 +39,7 @@ class MessageDeleted:
 
 @dataclass(frozen=True)
 class ReactionChanged:
-    """A reaction was added to a message, or removed from it."""
+    """A reaction was added or removed."""
 
     message: Message
     user: str
@@ -54,7 +54,7 @@ Happening = MessagePosted | MessageEdited | MessageDeleted | ReactionChanged
 class MethodCall:
     """One call of a method, with the state that it reads and changes.
 
-    *happened* collects what the call brought about, for the events that Slack sends because of it.
+    *happened* collects its changes, for Slack's events.
     """
 
     method: str
@@ -74,14 +74,14 @@ class MethodCall:
         return default if value is None else str(value)
 
     def need(self, name: str) -> str:
-        """A string that must be there."""
+        """A required string."""
         value = self.text(name)
         if not value:
             raise Refusal("invalid_arguments", messages=[f"[ERROR] missing required field: {name}"])
         return value
 
     def flag(self, name: str, *, default: bool = False) -> bool:
-        """A boolean, however it is spelled in a form."""
+        """A boolean, in any spelling of a form."""
         value = self.args.get(name)
         return default if value is None else value not in (False, 0, "0", "false", "False", "")
 
@@ -93,7 +93,7 @@ class MethodCall:
             raise Refusal("invalid_arguments", messages=[f"[ERROR] must be an integer: {name}"]) from None
 
     def json(self, name: str, *, error: str = "invalid_arguments") -> Any:
-        """A structure, sent as it is in JSON or as text in a form; None where there is none."""
+        """A structure, as JSON or as text in a form; None if absent."""
         value = self.args.get(name)
         if not isinstance(value, str):
             return value
@@ -105,16 +105,16 @@ class MethodCall:
             raise Refusal(error, messages=[f"[ERROR] not valid JSON: {name}"]) from None
 
     def person(self, name: str = "user") -> Member:
-        """The person that an argument names."""
+        """The person named by an argument."""
         found = self.workspace.people.get(self.text(name))
         if found is None:
             raise Refusal("user_not_found")
         return found
 
     def channel(self, name: str = "channel", *, member: bool = True) -> Channel:
-        """The channel that an argument names, by its id; the bot must be in it where *member* says so.
+        """The channel named by an argument; with *member*, the bot must be in it.
 
-        A private channel that the bot is not in does not exist for it.
+        A private channel without the bot doesn't exist for it.
         """
         found = self.workspace.channels.get(self.need(name))
         if found is None:
@@ -127,14 +127,14 @@ class MethodCall:
         return found
 
     def message(self, channel: Channel, name: str = "ts") -> Message:
-        """The message that an argument names."""
+        """The message named by an argument."""
         found = self.workspace.messages.find(channel.id, self.need(name))
         if found is None:
             raise Refusal("message_not_found")
         return found
 
     def page(self, things: Sequence[Any], *, default: int = 100) -> tuple[list[Any], str]:
-        """The part of *things* that ``cursor`` and ``limit`` ask for, and the cursor of the next part."""
+        """The page of *things* at ``cursor``, and the next cursor."""
         limit = self.number("limit", default) or default
         if limit < 1:
             raise Refusal("invalid_limit")
@@ -159,10 +159,9 @@ Caller = Literal["bot", "app", "owner"]
 
 @dataclass(frozen=True)
 class Registered:
-    """A method: what it does, and which scope it needs (any of *scopes*; none where that is empty).
+    """A method, and the *scopes* of which it needs one, if any.
 
-    Most are called by the bot, a few by the ``app`` itself or its ``owner``, each with a token of their own, and one
-    with or without any.
+    Most are called by the bot, a few by the ``app`` or its ``owner`` with their own tokens, one with or without any.
     """
 
     run: Method
@@ -172,7 +171,7 @@ class Registered:
 
 
 class Family:
-    """The methods of one family, registered by their names."""
+    """A family of methods, by name."""
 
     def __init__(self) -> None:
         self.methods: dict[str, Registered] = {}
@@ -192,5 +191,5 @@ class Family:
 
 
 def paged(name: str, things: Sequence[Any], following: str) -> Json:
-    """The answer of a list method."""
+    """The response of a list method."""
     return {"ok": True, name: list(things), "response_metadata": {"next_cursor": following}}

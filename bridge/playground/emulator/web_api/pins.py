@@ -23,7 +23,7 @@ def add(call: MethodCall) -> Json:
 
 @family.method("pins.remove", "pins:write")
 def remove(call: MethodCall) -> Json:
-    """Take a pin away."""
+    """Unpin a message."""
     channel = call.channel()
     ts = call.need("timestamp")
     rest = [pin for pin in channel.pins if pin["ts"] != ts]
@@ -35,7 +35,7 @@ def remove(call: MethodCall) -> Json:
 
 @family.method("pins.list", "pins:read")
 def list_pins(call: MethodCall) -> Json:
-    """List what is pinned to a channel, the newest first."""
+    """List a channel's pins, newest first."""
     channel = call.channel()
     found = [(pin, call.workspace.messages.find(channel.id, pin["ts"])) for pin in channel.pins]
     items = [

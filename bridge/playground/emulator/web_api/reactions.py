@@ -16,7 +16,7 @@ _NAME = re.compile(r"[a-z0-9_+'-]+(::skin-tone-[2-6])?")
 
 @family.method("reactions.add", "reactions:write")
 def add(call: MethodCall) -> Json:
-    """Put the bot's reaction on a message."""
+    """Add the bot's reaction."""
     name, message = _asked(call)
     if not call.workspace.messages.react(message, call.workspace.bot.id, name):
         raise Refusal("already_reacted")
@@ -26,7 +26,7 @@ def add(call: MethodCall) -> Json:
 
 @family.method("reactions.remove", "reactions:write")
 def remove(call: MethodCall) -> Json:
-    """Take the bot's reaction off a message."""
+    """Remove the bot's reaction."""
     name, message = _asked(call)
     if not call.workspace.messages.unreact(message, call.workspace.bot.id, name):
         raise Refusal("no_reaction")
@@ -36,7 +36,7 @@ def remove(call: MethodCall) -> Json:
 
 @family.method("reactions.get", "reactions:read")
 def get(call: MethodCall) -> Json:
-    """Show a message with its reactions."""
+    """Return a message with its reactions."""
     channel = call.channel()
     message = call.message(channel, "timestamp")
     return {"ok": True, "type": "message", "channel": channel.id, "message": message.as_json()}
@@ -51,7 +51,7 @@ def _asked(call: MethodCall) -> tuple[str, Message]:
 
 @family.method("reactions.list", "reactions:read")
 def list_reactions(call: MethodCall) -> Json:
-    """List the messages that a person, or the bot, has reacted to, the newest first."""
+    """List the messages that a person or the bot has reacted to, newest first."""
     user = call.person().id if call.text("user") else call.workspace.bot.id
     mine = [one for one in visible(call, everything=True) if call.workspace.bot.id in one.members]
     found = [message for channel in mine for message in call.workspace.messages.of(channel.id)]

@@ -1,4 +1,4 @@
-"""Messages that are due later: https://docs.slack.dev/reference/methods/chat.scheduleMessage."""
+"""Scheduled messages: https://docs.slack.dev/reference/methods/chat.scheduleMessage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TOO_LATE_TO_DELETE: Final = 60
 
 @family.method("chat.scheduleMessage", "chat:write")
 def schedule_message(call: MethodCall) -> Json:
-    """Post a message later, in at most 120 days."""
+    """Schedule a message, at most 120 days ahead."""
     channel = target(call)
     content, _ = content_of(call)
     thread_ts = thread(call, channel)
@@ -36,7 +36,7 @@ def schedule_message(call: MethodCall) -> Json:
 
 @family.method("chat.deleteScheduledMessage", "chat:write")
 def delete_scheduled_message(call: MethodCall) -> Json:
-    """Do not post it after all; in the last minute it is too late for that."""
+    """Delete a scheduled message; in its last minute it is too late."""
     channel = call.channel()
     scheduled = call.workspace.scheduled.get(call.need("scheduled_message_id"))
     if scheduled is None or scheduled.channel != channel.id:
@@ -49,7 +49,7 @@ def delete_scheduled_message(call: MethodCall) -> Json:
 
 @family.method("chat.scheduledMessages.list")
 def list_scheduled_messages(call: MethodCall) -> Json:
-    """List what is due later, the soonest first."""
+    """List scheduled messages, soonest first."""
     channel = call.channel().id if call.text("channel") else ""
     due = sorted(call.workspace.scheduled.values(), key=lambda one: one.post_at)
     page, following = call.page([one.as_json() for one in due if channel in {"", one.channel}])

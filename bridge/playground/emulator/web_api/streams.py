@@ -1,4 +1,4 @@
-"""Messages that grow while they are read: https://docs.slack.dev/reference/methods/chat.startStream."""
+"""Streamed messages: https://docs.slack.dev/reference/methods/chat.startStream."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LIFECYCLES: Final = {"active", "processing", "suspended", "closed"}
 
 @family.method("chat.startStream", "chat:write")
 def start_stream(call: MethodCall) -> Json:
-    """Begin a message in a thread; in a channel the reader must be named."""
+    """Start a stream in a thread; in a channel the recipient must be named."""
     channel = call.channel()
     thread_ts = call.need("thread_ts")
     if not call.workspace.messages.has_thread(channel.id, thread_ts):
@@ -49,7 +49,7 @@ def start_stream(call: MethodCall) -> Json:
 
 @family.method("chat.appendStream", "chat:write")
 def append_stream(call: MethodCall) -> Json:
-    """Let it grow."""
+    """Append to a stream."""
     message = _streaming(call)
     chunks = _chunks(call)
     if not chunks:
@@ -60,7 +60,7 @@ def append_stream(call: MethodCall) -> Json:
 
 @family.method("chat.stopStream", "chat:write")
 def stop_stream(call: MethodCall) -> Json:
-    """Let it be finished, with blocks below it."""
+    """Finish a stream, with blocks below it."""
     message = _streaming(call)
     blocks = call.json("blocks", error="invalid_blocks_format") or []
     limits.check_blocks(blocks)
@@ -79,7 +79,7 @@ def stop_stream(call: MethodCall) -> Json:
 
 
 def _streaming(call: MethodCall) -> Message:
-    """The message that is named, if it may still grow."""
+    """The named message, if it is still streaming."""
     message = own(call, call.channel(), "message_not_owned_by_app")
     if message.is_stopped:
         raise Refusal("stopped_by_user")
@@ -89,7 +89,7 @@ def _streaming(call: MethodCall) -> Message:
 
 
 def _chunks(call: MethodCall) -> list[Json]:
-    """What is to be added, checked."""
+    """The validated chunks to append."""
     text, chunks = call.text("markdown_text"), call.json("chunks", error="invalid_chunks") or []
     if text and chunks:
         raise Refusal("invalid_arguments", messages=["[ERROR] markdown_text and chunks exclude one another"])

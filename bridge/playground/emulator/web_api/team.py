@@ -33,5 +33,5 @@ def bot_info(call: MethodCall) -> Json:
 
 @family.method("emoji.list", "emoji:read")
 def emoji_list(_: MethodCall) -> Json:
-    """List the workspace's own emoji, of which there are none: https://docs.slack.dev/reference/methods/emoji.list."""
+    """List the workspace's own emoji, none here: https://docs.slack.dev/reference/methods/emoji.list."""
     return {"ok": True, "emoji": {}, "cache_ts": "1700000000.000000"}

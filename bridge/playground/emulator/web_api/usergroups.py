@@ -11,7 +11,7 @@ family = Family()
 
 @family.method("usergroups.list", "usergroups:read")
 def list_groups(call: MethodCall) -> Json:
-    """List the user groups, with their people where that is asked."""
+    """List the user groups, with their members on request."""
     groups = call.workspace.groups.values()
     with_users = call.flag("include_users")
     shown = [one.as_json() | ({"users": one.members} if with_users else {}) for one in groups]
@@ -20,7 +20,7 @@ def list_groups(call: MethodCall) -> Json:
 
 @family.method("usergroups.users.list", "usergroups:read")
 def list_members(call: MethodCall) -> Json:
-    """List who is in a user group."""
+    """List a user group's members."""
     group = call.workspace.groups.get(call.need("usergroup"))
     if group is None:
         raise Refusal("no_such_subteam")

@@ -22,13 +22,13 @@ def info(call: MethodCall) -> Json:
 
 
 def _shown(call: MethodCall, person: Member) -> Json:
-    """A person, with their address where that may be read, and their locale where it is asked for."""
+    """A person, with the email address if readable, and the locale on request."""
     return person.as_json(with_email=_EMAIL in call.scopes, with_locale=call.flag("include_locale"))
 
 
 @family.method("users.list", "users:read")
 def list_people(call: MethodCall) -> Json:
-    """List the people of the workspace, and Slackbot; those from other companies are not among them."""
+    """List the workspace's people and Slackbot, without other companies' people."""
     home = call.workspace.bot.team
     people = [one for one in call.workspace.people.values() if one.team == home and one.id != sample.SLACK]
     shown = [_shown(call, one) for one in people]
@@ -38,7 +38,7 @@ def list_people(call: MethodCall) -> Json:
 
 @family.method("users.lookupByEmail", _EMAIL)
 def lookup_by_email(call: MethodCall) -> Json:
-    """Find a person by their address."""
+    """Find a person by email address."""
     asked = call.need("email")
     people = (one for one in call.workspace.people.values() if one.email == asked and not one.deleted)
     found = next(people, None)
@@ -49,7 +49,7 @@ def lookup_by_email(call: MethodCall) -> Json:
 
 @family.method("users.conversations", *READ)
 def conversations(call: MethodCall) -> Json:
-    """List the channels that a person is in, or the bot; of the private ones those that the bot is in too."""
+    """List the channels of a person or the bot; private ones only if the bot is in them."""
     person = call.person() if call.text("user") else call.workspace.bot
     found = [one for one in visible(call) if person.id in one.members]
     page, following = call.page([_briefly(one.as_json(call.workspace.bot.id)) for one in found])
@@ -57,7 +57,7 @@ def conversations(call: MethodCall) -> Json:
 
 
 def _briefly(channel: Json) -> Json:
-    """Without what is left out for speed's sake: https://docs.slack.dev/reference/methods/users.conversations."""
+    """Without the fields that Slack omits for speed: https://docs.slack.dev/reference/methods/users.conversations."""
     return {name: value for name, value in channel.items() if name not in {"num_members", "is_member"}}
 
 
@@ -70,5 +70,5 @@ def profile(call: MethodCall) -> Json:
 
 @family.method("users.getPresence", "users:read")
 def presence(call: MethodCall) -> Json:
-    """Say whether somebody is there: everybody always is who has not left for good."""
+    """Return a person's presence: everyone who isn't deactivated is active."""
     return {"ok": True, "presence": "away" if call.person().deleted else "active"}

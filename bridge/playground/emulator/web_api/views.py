@@ -13,16 +13,16 @@ family = Family()
 
 @family.method("views.open")
 def open_view(call: MethodCall) -> Json:
-    """Open a modal for the person whose trigger this is."""
+    """Open a modal for the trigger's person."""
     content = _content(call, "modal")
     trigger = _exchange(call)
-    call.workspace.close_views(call.workspace.stack(trigger.user, trigger.window))  # it takes the place of the old ones
+    call.workspace.close_views(call.workspace.stack(trigger.user, trigger.window))  # it replaces the old ones
     return _opened(call, call.workspace.make_view(trigger.user, content, window=trigger.window))
 
 
 @family.method("views.push")
 def push(call: MethodCall) -> Json:
-    """Lay a modal on the one that was clicked in."""
+    """Push a modal onto the one that was clicked in."""
     content = _content(call, "modal")
     trigger = _exchange(call)
     stack = call.workspace.stack(trigger.user, trigger.window)
@@ -35,7 +35,7 @@ def push(call: MethodCall) -> Json:
 
 @family.method("views.update")
 def update(call: MethodCall) -> Json:
-    """Change a modal that is open."""
+    """Update an open modal."""
     content = _content(call, "modal")
     view = _named(call)
     if call.text("hash") and call.text("hash") != view.hash:
@@ -46,7 +46,7 @@ def update(call: MethodCall) -> Json:
 
 @family.method("views.publish")
 def publish(call: MethodCall) -> Json:
-    """Show a person's Home tab."""
+    """Publish a person's Home tab."""
     content = _content(call, "home")
     user = call.person("user_id").id
     shown = call.workspace.homes.get(user)

@@ -1,4 +1,4 @@
-// What those hear who do not see the page, and where the keyboard's focus goes.
+// Announcements for screen readers, and keyboard focus.
 
 import { author, page } from "./state.js";
 
@@ -9,7 +9,7 @@ export function announce(sentence) {
   document.getElementById("announcer").textContent = sentence;
 }
 
-/** Read new messages out: those of others, of the conversation on show and its thread. */
+/** Announce others' new messages in the open conversation and thread. */
 export function announceNews() {
   const world = page.world;
   if (!world?.channel) return;
@@ -23,12 +23,12 @@ export function announceNews() {
   lastHeard = isSame && lastHeard > newest ? lastHeard : newest;
 }
 
-/** Put the focus somewhere once the page has been drawn. */
+/** Move the focus after the next drawing. */
 export function focusOn(selector) {
   setTimeout(() => document.querySelector(selector)?.focus());
 }
 
-/** Move among siblings by arrow keys. */
+/** Move the focus among siblings with the arrow keys. */
 export function arrows(event, selector, { back = "ArrowUp", on = "ArrowDown" } = {}) {
   if (event.key !== back && event.key !== on) return false;
   const all = [...event.currentTarget.querySelectorAll(selector)];
@@ -39,7 +39,7 @@ export function arrows(event, selector, { back = "ArrowUp", on = "ArrowDown" } =
   return true;
 }
 
-/** A list of messages is one tab stop: arrows go from one to the next, and only the one with the focus has its tools. */
+/** Roving tab index: a list of messages is one tab stop, and only the focused message's buttons can be tabbed to. */
 export function rove(list) {
   let current = null;
   const use = (message) => {

@@ -1,11 +1,11 @@
-// What people do to the page itself: go somewhere, open and close its parts.
+// Navigation: open and close parts of the page.
 
 import { focusOn } from "./a11y.js";
 import { act, fetchWires, refresh } from "./api.js";
 import { change, channelById, isTalk, isWithBot, keepAddress, page } from "./state.js";
 import { listen } from "./stream.js";
 
-/** Show a conversation. */
+/** Open a conversation. */
 export function goTo(channel, { tab = "messages" } = {}) {
   const isOther = channel !== page.channel;
   change({ channel, tab, isSidebarOpen: false, menu: "", editing: "", ...(isOther ? { thread: "" } : {}) });
@@ -29,7 +29,7 @@ export function closeThread() {
   focusOn(`[data-testid=message][data-ts="${ts}"]`);
 }
 
-/** Be somebody else in this window. */
+/** Switch to another person in this window. */
 export function become(as) {
   page.older.clear();
   page.kept.clear();
@@ -53,7 +53,7 @@ export function toggleDrawer(tab = "faults") {
 
 const THEME = "playground-theme";
 
-/** Light, dark, or as the machine has it. */
+/** Light, dark, or the system's theme. */
 export function useTheme(theme) {
   if (theme) document.documentElement.dataset.theme = theme;
   else delete document.documentElement.dataset.theme;
@@ -74,7 +74,7 @@ const systemTheme = () => (matchMedia("(prefers-color-scheme: dark)").matches ? 
 
 export const rememberedTheme = () => storage()?.getItem(THEME);
 
-/** Some browsers are told to keep nothing. */
+/** Some browsers block storage. */
 function storage() {
   try {
     return localStorage;

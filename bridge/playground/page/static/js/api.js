@@ -1,4 +1,4 @@
-// Everything that is asked of the playground's server, and nothing of anybody else.
+// All requests to the playground's server; the page makes no others.
 
 import { change, keepAddress, page } from "./state.js";
 
@@ -7,7 +7,7 @@ const AGAIN_AFTER = 1000; // milliseconds
 let isAsking = false;
 let isStale = false;
 
-/** Do something as the person of this window. Gives the server's answer; what went wrong is said on the page. */
+/** Perform an action as the person of this window. Returns the response; errors are shown on the page. */
 export async function act(action, body = {}, { isQuiet = false } = {}) {
   const answer = await post(`/page/do/${action}?${new URLSearchParams({ as: page.as, window: page.window })}`, body);
   if (!answer.ok && !isQuiet) change({ notice: answer.error });
@@ -30,7 +30,7 @@ async function post(url, body) {
   }
 }
 
-/** Fetch the state; one request at a time, and once more where something changed meanwhile. */
+/** Fetch the state: one request at a time, and another if something changed meanwhile. */
 export async function refresh() {
   isStale = true;
   if (isAsking) return;
@@ -70,7 +70,7 @@ function take(world) {
   keepAddress();
 }
 
-/** The server sends the newest messages only: those that were pushed out by newer ones stay on the page. */
+/** The server sends only the newest messages: keep those that newer ones pushed out. */
 function keepOlder(world) {
   const before = page.world;
   if (!world.has_older || before?.channel?.id !== world.channel?.id || before.me.id !== world.me.id) return;
@@ -115,7 +115,7 @@ async function get(path, query) {
   }
 }
 
-/** A person or channel in an old address may be gone: begin again with what there is. */
+/** A person or channel in an old address may be gone: fall back to the default. */
 async function refused(response) {
   if (response.status === 404 && (page.channel || page.thread)) {
     change({ channel: "", thread: "" });

@@ -1,8 +1,8 @@
-// What is offered while somebody types: commands and how they go on, people, channels, emoji. Pure.
+// Completions while typing: commands and their arguments, people, channels, emoji. Pure.
 
 const MOST = 8;
 
-/** What fits at the caret: {from, items: [{insert, label, hint}], isExact, heading}, or null. */
+/** Completions at the caret: {from, items: [{insert, label, hint}], isExact, heading}, or null. */
 export function completionsFor(text, caret, world, emoji, { inThread = false } = {}) {
   const before = text.slice(0, caret);
   if (/^\/\S*$/.test(before)) return inThread ? noCommands() : commands(before, world);
@@ -27,7 +27,7 @@ function commands(typed, world) {
   };
 }
 
-/** The ways in which a command goes on, as its usage hint says: "list [words] | show <workflow> | help". */
+/** A command's arguments, from its usage hint: "list [words] | show <workflow> | help". */
 function usages(typed, world) {
   const [, name, rest] = /^(\/\S+)\s+(.*)$/s.exec(typed);
   const command = world.commands.find((one) => one.command === name);
@@ -37,12 +37,12 @@ function usages(typed, world) {
   return {
     from: typed.length - rest.length,
     heading: `${name} ${fitting.length === 1 ? fitting[0] : ""}`,
-    isExact: true, // Enter runs what is written; Tab or the arrows choose
+    isExact: true, // Enter runs the text as it is; Tab or the arrows choose
     items: fitting.filter((way) => literal(way) && !rest.startsWith(literal(way))).map((way) => ({ insert: `${literal(way)} `, label: way, hint: "" })),
   };
 }
 
-/** Whether what is typed may become, or is, a call of this way. */
+/** Whether the typed text is, or can become, this usage. */
 function fits(way, rest) {
   const words = literal(way);
   return words.startsWith(rest.trim()) || (words !== "" && rest.startsWith(words));
@@ -58,6 +58,6 @@ function people(word, world) {
 const channels = (word, world) =>
   world.channels.filter((one) => one.kind !== "im" && one.kind !== "mpim" && one.name.startsWith(word)).map((one) => ({ insert: `#${one.name} `, label: `#${one.name}`, hint: "" }));
 
-/** From the second letter on: ":)" and "10:30" are no search. */
+/** From the second letter: ":)" and "10:30" aren't searches. */
 const symbols = (word, world, emoji) =>
   word.length < 2 ? [] : emoji.filter(([name]) => name.includes(word)).map(([name, sign]) => ({ insert: `${sign} `, label: `${sign}  ${name}`, hint: "" }));

@@ -1,4 +1,4 @@
-// Where people write: Enter sends, Shift and Enter begin a line, "/" and "@" offer what fits.
+// The composer: Enter sends, Shift+Enter starts a line, "/" and "@" offer completions.
 
 import { act } from "./api.js";
 import { completionsFor } from "./completion.js";
@@ -45,9 +45,9 @@ function textarea(it, label, hint, testid) {
 
 const listId = (it) => `${it.key} offer`.replaceAll(" ", "-");
 
-const fitted = new WeakMap(); // textarea → the text and the width that its height is for
+const fitted = new WeakMap(); // textarea → the text and width that its height fits
 
-/** As tall as what is written, whoever wrote it: the person, a completion, or nobody any more once it was sent. */
+/** Fit the height to the text, however it changed. */
 function fit(element) {
   const now = `${element.clientWidth} ${element.value}`;
   if (fitted.get(element) === now) return;
@@ -71,7 +71,7 @@ function close(it) {
 }
 
 function onKey(it, event) {
-  if (event.isComposing) return; // an input method is still at work
+  if (event.isComposing) return; // an input method is composing
   const { draft } = it;
   const count = draft.offer?.items.length ?? 0;
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -117,11 +117,11 @@ async function send(it) {
   change({ notice: "" });
   const answer = await deliver({ text, contents, broadcast, channel: channel.id, threadTs });
   if (answer.ok || draft.text) return;
-  Object.assign(draft, { text, ...contents, broadcast }); // what could not be sent is not lost
+  Object.assign(draft, { text, ...contents, broadcast }); // restore what wasn't sent
   change();
 }
 
-/** A line that begins with "/" and a letter is a command; "/ " and "//" are only words. */
+/** Text that starts with "/" and a letter is a command; "/ " and "//" are plain text. */
 export function deliver({ text, contents = nothing(), broadcast = false, channel, threadTs = "" }) {
   const [, command, rest] = /^(\/[\p{L}\p{N}_-]+)(?:\s+(.*))?$/su.exec(text.trim()) ?? [];
   if (command && !hasContents(contents)) return act("command", { channel, command, text: rest ?? "", in_thread: !!threadTs });

@@ -1,4 +1,4 @@
-// What hangs on a message that is being written: files, a table, a voice clip.
+// Attachments of a draft: files, a table, a voice clip.
 
 import { h } from "./dom.js";
 import { fill, inputField } from "./fill.js";
@@ -17,7 +17,7 @@ const TRANSCRIPTS = [
 export const nothing = () => ({ files: [], table: null, clip: null });
 export const hasContents = ({ files, table, clip }) => files.length > 0 || !!table || !!clip;
 
-/** As the server takes them: nothing is said of what is not there. */
+/** Attachments as the server expects them, without empty fields. */
 export function sent({ files, table, clip }) {
   return {
     ...(files.length ? { files: files.map(({ name, base64, alt }) => ({ name, base64, ...(alt ? { alt_txt: alt } : {}) })) } : {}),
@@ -101,7 +101,7 @@ function rowsOf(text) {
   return lines.map((line) => line.split(text.includes("\t") ? "\t" : ",").map((cell) => cell.trim()));
 }
 
-/** Cells that are copied from a spreadsheet come with tabs between them: they are attached as Slack does it. */
+/** Attach cells pasted from a spreadsheet (tab-separated) as a table, like Slack. */
 export function takeTable(draft, event) {
   const text = event.clipboardData?.getData("text/plain") ?? "";
   const html = event.clipboardData?.getData("text/html") ?? "";

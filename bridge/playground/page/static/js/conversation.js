@@ -1,4 +1,4 @@
-// The middle: a channel or a direct message, with what to try where nothing was said yet.
+// The middle: a channel or a direct message, with suggestions while it is empty.
 
 import { goTo, openThread, toggleDrawer } from "./actions.js";
 import { composer, deliver } from "./composer.js";
@@ -58,10 +58,10 @@ function talk(known) {
   ];
 }
 
-const ROOM = 900; // pixels of a window in which the hint fits beside the channels
-const PANEL = 330; // and for each panel beside the conversation
+const ROOM = 900; // pixels: the window width that the hint needs beside the channels
+const PANEL = 330; // and beside each panel
 
-/** Where there is room, how to begin stands where one writes. */
+/** A hint in the composer, where there is room for it. */
 function hint(known) {
   if (innerWidth < ROOM + PANEL * (Boolean(page.thread) + Boolean(page.drawer))) return "";
   return shownChannel()?.bot_is_in && !isWithBot(known) ? `. Type / for commands, or @${bot()?.name} to ask an agent.` : ". Type / for commands.";
@@ -78,7 +78,7 @@ function list(known) {
   });
 }
 
-/** The top of every conversation; where it is empty, what to try first. */
+/** The top of a conversation, with suggestions while it is empty. */
 function welcome(known, isEmpty) {
   const name = placeName(known);
   const about = isWithBot(known) ? "Send a message, and one of the project's agents answers." : `This is the very beginning of ${name}.`;
@@ -119,13 +119,13 @@ function attempt(known, text, explains) {
   );
 }
 
-/** Send a message and open its thread, where the answer will be; a command has none. */
+/** Send a message and open its thread, where the answer appears; a command has none. */
 async function sayAndFollow(text, { id }) {
   const { ts } = await deliver({ text, channel: id });
   if (ts && page.channel === id) openThread(ts);
 }
 
-/** What the app suggests to say, in its direct message. */
+/** The app's suggested prompts, in its direct message. */
 function prompts(known, all) {
   const { prompts: offered } = page.world;
   if (!offered?.prompts.length || !isWithBot(known) || all.some((one) => one.is_mine)) return null;

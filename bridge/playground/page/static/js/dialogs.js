@@ -1,10 +1,10 @@
-// Questions that wait for an answer, each in a real dialog: the rest of the page waits too.
+// Confirmations, as modal dialogs.
 
 import { words } from "./blocks/text.js";
 import { h } from "./dom.js";
 import { change, page } from "./state.js";
 
-/** Ask what a Block Kit `confirm` object asks. Gives whether the person agreed. */
+/** Ask a Block Kit `confirm` question. Resolves to whether the person agreed. */
 export function ask(question) {
   return new Promise((resolve) => {
     const answer = (isYes) => {
@@ -15,7 +15,7 @@ export function ask(question) {
   });
 }
 
-/** A question in our own words. */
+/** A question of the page's own. */
 export const inWords = (title, text, confirm, style) => ({
   title: { text: title },
   text: { text },
@@ -45,15 +45,15 @@ export function question() {
   );
 }
 
-/** Where the app wants it, else the first field that is empty, else what says yes. */
+/** The field that gets the focus: the one the app names, else the first, as in Slack; without fields, the main button. */
 function firstToFill(dialog) {
   const fields = [...dialog.querySelectorAll(".modal-body :is(input, textarea, select)")];
-  return fields.find((one) => one.autofocus) ?? fields.find((one) => !one.value) ?? fields[0] ?? dialog.querySelector("footer .is-primary");
+  return fields.find((one) => one.autofocus) ?? fields[0] ?? dialog.querySelector("footer .is-primary");
 }
 
-const focusedBefore = new WeakMap(); // dialog → what had the focus when it opened
+const focusedBefore = new WeakMap(); // dialog → the element that had the focus before
 
-/** What makes a <dialog> modal, closes it by Escape, and gives the focus back to where it was. */
+/** Props of a modal <dialog>: Escape closes it, and the focus returns to where it was. */
 export function modal(close) {
   return {
     mounted: (element) => {
@@ -66,10 +66,10 @@ export function modal(close) {
       if (before?.isConnected) before.focus();
     },
     oncancel: (event) => {
-      if (event.target !== event.currentTarget) return; // that of a file input bubbles
+      if (event.target !== event.currentTarget) return; // a file input's cancel bubbles
       event.preventDefault();
       close();
     },
-    onclose: close, // browsers close it all the same where Escape is pressed twice
+    onclose: close, // browsers close it anyway when Escape is pressed twice
   };
 }

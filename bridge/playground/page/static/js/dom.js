@@ -1,20 +1,20 @@
-// A page drawn again and again from its state: what stays the same stays the same element, so that focus, selection,
-// scroll position and half-typed text survive each drawing.
+// A tiny virtual DOM: the page is drawn from its state, and elements are reused, so that focus, selection, scroll
+// position and half-typed text survive.
 
-const drawn = new WeakMap(); // element → the description that it was last drawn from
+const drawn = new WeakMap(); // element → the description it was last drawn from
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Describe an element. `key` tells siblings apart; `html` takes the place of children and comes sanitised. */
+/** Describe an element. `key` identifies it among siblings; `html`, which must be sanitized, replaces children. */
 export function h(tag, props, ...children) {
   return { tag, props: props ?? {}, children: flat(children), space: null };
 }
 
-/** Describe a piece of a drawing. */
+/** Describe an SVG element. */
 export function svg(tag, props, ...children) {
   return { ...h(tag, props, ...children), space: SVG };
 }
 
-/** Make a container's children what `described` says. */
+/** Make a container's children match `described`. */
 export function draw(container, ...described) {
   arrange(container, flat(described));
 }
@@ -37,7 +37,7 @@ function arrange(parent, children) {
   });
 }
 
-/** Find for each child the node that shows it already; one with a key only by its key. */
+/** Find the existing node for each child; one with a key only by its key. */
 function match(parent, children) {
   const keyed = new Map();
   const loose = new Map();
@@ -52,7 +52,7 @@ function match(parent, children) {
   });
 }
 
-/** Each node once, also where two siblings share a key by mistake. */
+/** Use each node once, even if two siblings share a key by mistake. */
 function take(nodes, name) {
   const node = nodes.get(name);
   nodes.delete(name);
@@ -78,13 +78,13 @@ function redraw(element, described) {
   drawn.set(element, described);
   if (was?.props.html !== undefined && described.props.html === undefined) element.textContent = "";
   if (described.props.html === undefined) arrange(element, described.children);
-  // After the children, so that a <select> knows its options when it is told its value.
+  // After the children: a <select> needs its options before its value.
   for (const name of Object.keys(was?.props ?? {})) if (!(name in described.props)) set(element, name, undefined);
   for (const [name, value] of Object.entries(described.props)) {
     if (!was || was.props[name] !== value) set(element, name, value, was?.props[name]);
   }
   if (!was) described.props.mounted?.(element);
-  if (described.props.drawn) queueMicrotask(() => described.props.drawn(element)); // once the whole page is drawn
+  if (described.props.drawn) queueMicrotask(() => described.props.drawn(element)); // after the whole page
 }
 
 const NOT_ATTRIBUTES = new Set(["key", "mounted", "drawn", "removed"]);
@@ -101,10 +101,10 @@ function set(element, name, value, before) {
   else element.setAttribute(name, value === true ? "" : value);
 }
 
-/** A handler whose value is dropped: `false` would cancel the event, and nobody could type below an `onkeydown`. */
+/** Drop a handler's return value: `false` would cancel the event, so that nobody could type below an `onkeydown`. */
 const handler = (handle) => (event) => void handle(event);
 
-/** What a person has entered stays until what is described changes. */
+/** Keep what a person entered until the description changes. */
 function setProperty(element, name, value, before) {
   if (name === "value" && value === undefined && before === undefined) return;
   element[name] = value ?? (name === "value" ? "" : false);

@@ -1,4 +1,4 @@
-// The drawer: what went over each wire for one message, and the faults that can be switched on.
+// The drawer: the trace of a message, and the faults.
 
 import { h } from "./dom.js";
 import { fetchWires } from "./api.js";
@@ -32,7 +32,7 @@ function openTab(name) {
   if (name === "wires") fetchWires();
 }
 
-/** Without a choice, the newest message of what is on show. */
+/** By default, the newest message on show. */
 function newest() {
   const last = (shownThread()?.messages ?? page.world.messages).at(-1);
   return last ? { channel: last.channel, ts: last.ts } : null;

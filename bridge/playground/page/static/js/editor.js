@@ -1,4 +1,4 @@
-// Editing a message where it stands: Enter saves, Escape leaves it as it was.
+// Editing a message in place: Enter saves, Escape cancels.
 
 import { focusOn } from "./a11y.js";
 import { act } from "./api.js";

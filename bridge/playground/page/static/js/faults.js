@@ -1,4 +1,4 @@
-// The parts behind the page, and what can be made to go wrong with them.
+// The parts behind the page, and their faults.
 
 import { act } from "./api.js";
 import { h } from "./dom.js";
@@ -22,7 +22,7 @@ export function partsInDetail() {
   );
 }
 
-/** Methods that the app called and that the emulated Slack does not have. */
+/** Web API methods that the app called but the emulated Slack lacks. */
 export function gapsFound() {
   const { gaps } = page.world;
   if (!gaps.length) return null;

@@ -1,4 +1,4 @@
-// Files of a message: a name, a size, and a look into those that are text.
+// A message's files: name, size, and a preview of text.
 
 import { h } from "./dom.js";
 import { size } from "./format.js";

@@ -1,11 +1,11 @@
-// Forms of the page's own: a few fields in a dialog, which give what was filled in.
+// The page's own forms: a few fields in a dialog.
 
 import { modal } from "./dialogs.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { change, page } from "./state.js";
 
-/** Ask for some fields. Gives their values by name, or null where the person thought better of it. */
+/** Ask for some fields. Resolves to their values by name, or null if the person cancels. */
 export function fill({ title, confirm, fields, about = null }) {
   return new Promise((resolve) => {
     const values = Object.fromEntries(fields.map((field) => [field.name, field.value]));
@@ -17,7 +17,7 @@ export function fill({ title, confirm, fields, about = null }) {
   });
 }
 
-/** A field: with `options` a choice, with `many` several of them; with `rows` a text of several lines. */
+/** A field: with `options` a menu, with `many` too, checkboxes; with `rows` a text area. */
 export const inputField = (name, label, more = {}) => ({ name, label, value: more.many ? [] : "", hint: "", ...more });
 
 export function filling() {
@@ -74,7 +74,7 @@ function control({ values }, field, id) {
   return h(field.rows ? "textarea" : "input", { ...props, rows: field.rows, value: field.value });
 }
 
-/** Enter is for lines in a text; with Ctrl or ⌘ it sends. */
+/** Ctrl or ⌘ with Enter submits, also in a text area. */
 function sendByKey(event) {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.closest("form").requestSubmit();
 }

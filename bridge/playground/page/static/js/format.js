@@ -1,6 +1,6 @@
-// How moments, sizes and people are written.
+// Formats of times, sizes and names.
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }); // as the server writes times
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }); // as in the server's dates
 const DAY = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
 const WHOLE = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium", hourCycle: "h23" });
 const HUES = 10;
@@ -32,13 +32,13 @@ export function size(bytes) {
   return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-/** One or two letters in place of a picture. */
+/** One or two letters instead of a picture. */
 export function initials(name) {
   const words = name.split(/[\s._-]+/).filter(Boolean);
   return (words.length > 1 ? words[0][0] + words.at(-1)[0] : name.slice(0, 1)).toUpperCase();
 }
 
-/** The same colour for the same person, always. */
+/** A stable color for a person. */
 export function hue(id) {
   let sum = 0;
   for (const character of id) sum = (sum * 31 + character.codePointAt(0)) % 9973;

@@ -1,4 +1,4 @@
-// The page's own icons, drawn on a grid of 20 by 20.
+// The page's own icons, on a 20 × 20 grid.
 
 import { svg } from "./dom.js";
 

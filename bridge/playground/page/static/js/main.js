@@ -1,4 +1,4 @@
-// The page: what it is made of, and what draws it again.
+// The page's layout, and what redraws it.
 
 import { announceNews } from "./a11y.js";
 import { rememberedTheme, useTheme } from "./actions.js";
@@ -39,7 +39,7 @@ function titleOf() {
   return `${channel ? `${isTalk(channel) ? "" : "#"}${channel.name} · ` : ""}Playground`;
 }
 
-/** After each news of the server: read it out, tell it what has been seen, forget what is gone. */
+/** After each response: announce new messages, mark them as read, forget closed views. */
 let seen = null;
 
 function followWorld() {

@@ -1,4 +1,4 @@
-// Menus that open beside a button. In the browser's top layer, so that nothing cuts them off, not even a dialog.
+// Menus beside a button, in the browser's top layer so that nothing clips them.
 
 import { arrows } from "./a11y.js";
 import { h } from "./dom.js";
@@ -17,7 +17,7 @@ export function menuButton(key, { label, shows, items, look = "bare", short = nu
   );
 }
 
-/** A button with a little panel of anything. */
+/** A button with a panel of any content. */
 export function panelButton(key, { label, shows, content, look = "bare", short = null, tabindex = null }) {
   const isOpen = page.menu === key;
   return h(
@@ -67,7 +67,7 @@ function menuItem({ label, run, isDanger, hint }) {
   );
 }
 
-/** Under the button, or above it where there is no room; never beyond the window's edges. */
+/** Below the button, or above it if there's no room, within the window. */
 function place(element) {
   element.showPopover();
   const button = element.previousElementSibling.getBoundingClientRect();
@@ -92,7 +92,7 @@ function onKey(event) {
 
 export const closeMenu = () => change({ menu: "" });
 
-/** A click anywhere else, or scrolling, closes the menu. */
+/** Close the menu on a click elsewhere, or on scrolling. */
 export function closeMenusOutside() {
   document.addEventListener("pointerdown", (event) => page.menu && !event.target.closest(".has-menu") && closeMenu());
   document.addEventListener("scroll", (event) => page.menu && !event.target.closest?.(".menu") && closeMenu(), true);

@@ -1,4 +1,4 @@
-// One message: who, when, what, and what can be done with it.
+// A message: author, time, content and actions.
 
 import { goTo, openThread, showWires } from "./actions.js";
 import { act } from "./api.js";
@@ -16,7 +16,7 @@ import { forward } from "./others.js";
 import { picker, reactions } from "./reactions.js";
 import { author, change, page, person } from "./state.js";
 
-/** `isNext`: the same person goes on, so that name and picture need not be shown again. */
+/** `isNext`: follows a message of the same author, so name and picture aren't repeated. */
 export function message(one, { inThread = false, isNext = false, isLast = false } = {}) {
   const look = ["message", isNext && "is-next", one.is_private && "is-private", one.ts === page.traced?.ts && page.drawer === "wires" && "is-traced"];
   const props = {
@@ -107,7 +107,7 @@ function replies(one, inThread) {
   );
 }
 
-/** What the app is doing; beside its root, where its thread is not open. */
+/** The app's status, on the root unless its thread is open. */
 function status(one, inThread) {
   return !inThread && page.thread !== one.ts && statusLine(one);
 }
@@ -124,7 +124,7 @@ export function statusLine(root) {
   );
 }
 
-/** The buttons are no tab stops until their message has the focus, see a11y.js. */
+/** The buttons become tab stops when their message has the focus, see a11y.js. */
 function toolbar(one, inThread) {
   const hasThread = !inThread && !one.is_private && !(one.thread_ts && one.thread_ts !== one.ts);
   const button = (name, label, short, onclick, testid = null) =>
@@ -135,14 +135,14 @@ function toolbar(one, inThread) {
     !one.is_private && picker(one, "beside", -1),
     hasThread && button("reply", "Reply in thread", "Reply", () => openThread(one.ts), one.reply_count ? null : "open-thread"),
     button("wires", "Show trace", "Trace", () => showWires(one.channel, one.ts)),
-    menuButton(`more ${one.ts}`, { label: "More actions", short: "More", shows: icon("more"), items: () => choices(one), tabindex: -1 }),
+    menuButton(`more ${one.ts}`, { label: "More actions", short: "More", shows: icon("more"), items: () => choices(one, inThread), tabindex: -1 }),
   );
 }
 
-function choices(one) {
+function choices(one, inThread) {
   const apps = page.world.shortcuts.filter((each) => each.type === "message" && !one.is_private);
   const isMine = one.is_mine && !one.is_private;
-  const root = one.thread_ts && one.thread_ts !== one.ts ? one.thread_ts : "";
+  const root = !inThread && one.thread_ts !== one.ts ? one.thread_ts : "";
   return [
     isMine && { label: "Edit message", run: () => change({ editing: one.ts }) },
     isMine && { label: "Delete message…", isDanger: true, run: () => remove(one) },
@@ -159,7 +159,7 @@ async function remove(one) {
   if (await ask(question)) await act("delete", { channel: one.channel, ts: one.ts });
 }
 
-/** Letters as shortcuts while the message itself has the focus. */
+/** Keyboard shortcuts while the message itself has the focus. */
 function onKey(event, one, inThread) {
   if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "t" && !inThread) openThread(one.thread_ts || one.ts);
@@ -169,7 +169,7 @@ function onKey(event, one, inThread) {
   event.preventDefault();
 }
 
-/** Mentions of channels in texts lead there. */
+/** Clicks on channel mentions open the channel. */
 export function followMentions(event) {
   const channel = event.target.closest?.("[data-channel]")?.dataset.channel;
   if (!channel || !page.world.channels.some((one) => one.id === channel)) return;

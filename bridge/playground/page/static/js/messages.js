@@ -1,4 +1,4 @@
-// A list of messages: days between them, earlier ones on demand, and the end kept in sight.
+// A list of messages: day dividers, earlier messages on demand, and sticking to the end.
 
 import { rove } from "./a11y.js";
 import { fetchOlder } from "./api.js";
@@ -8,10 +8,10 @@ import { icon } from "./icons.js";
 import { message } from "./message.js";
 import { change, page, remembered } from "./state.js";
 
-const TOGETHER = 5 * 60_000; // milliseconds within which one person's messages stand together
-const NEAR = 40; // pixels from the end that still count as the end
+const TOGETHER = 5 * 60_000; // milliseconds within which an author's messages are grouped
+const NEAR = 40; // pixels from the end that count as the end
 
-/** Whoever says something wants to see it: the list goes to its end. */
+/** Scroll a list to its end, to show a sent message. */
 export function showEnd(key) {
   remembered(`scroll ${key}`).isAtEnd = true;
 }
@@ -19,7 +19,7 @@ export function showEnd(key) {
 export const listKey = (channel) => `list ${page.as} ${channel}`;
 export const threadKey = (ts) => `thread ${ts}`;
 
-/** Everything that is known of a channel, the oldest first. */
+/** All loaded messages of a channel, oldest first. */
 export function allMessages(world) {
   const older = page.older.get(world.channel.id)?.messages ?? [];
   const first = world.messages[0]?.ts;
@@ -30,7 +30,7 @@ export function hasOlder(world) {
   return world.has_older && !page.older.get(world.channel.id)?.isWhole;
 }
 
-/** A scrolling list. `before` and `after` stand within it, above and below the messages. */
+/** A scrolling list, with `before` and `after` around the messages. */
 export function messageList(all, { key, label, inThread = false, before = null, after = null }) {
   const place = remembered(`scroll ${key}`, { isAtEnd: true });
   return h(
@@ -67,7 +67,7 @@ function goesOn(last, one) {
   return isSame && !last.reply_count && momentOf(one.ts) - momentOf(last.ts) < TOGETHER;
 }
 
-/** Stay at the end as messages come and grow; stay where somebody is reading otherwise. */
+/** Stick to the end as messages come and grow, unless the person has scrolled up. */
 function keepEnd(element, place) {
   let size = "";
   const sizeNow = () => `${element.scrollHeight} ${element.clientHeight}`;
@@ -80,7 +80,7 @@ function keepEnd(element, place) {
   observer.observe(element.firstElementChild);
   stick();
   element.addEventListener("scroll", () => {
-    if (place.isAtEnd && size !== sizeNow()) return stick(); // the browser moved it as something came or went, nobody else
+    if (place.isAtEnd && size !== sizeNow()) return stick(); // a change of size moved it, not the person
     const isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR;
     if (isAtEnd === place.isAtEnd) return;
     place.isAtEnd = isAtEnd;
@@ -93,7 +93,7 @@ function toEnd(event) {
   element.scrollTo({ top: element.scrollHeight, behavior: "smooth" });
 }
 
-/** Earlier messages go above; what was in sight stays in sight. */
+/** Load earlier messages above, without moving what is in view. */
 export function olderButton(world) {
   if (!hasOlder(world)) return null;
   const load = async (event) => {

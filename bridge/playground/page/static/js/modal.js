@@ -1,4 +1,4 @@
-// The modal on top of those that the app has opened.
+// The app's topmost modal.
 
 import { focusOn } from "./a11y.js";
 import { act } from "./api.js";
@@ -66,7 +66,7 @@ function showFirstProblem() {
 
 let shownErrors = "";
 
-/** Where the app complains about a field, the focus goes there. */
+/** Focus a field that the app reports an error for. */
 export function followErrors() {
   const errors = JSON.stringify(page.world.views.at(-1)?.errors ?? {});
   if (errors !== shownErrors && errors !== "{}") showFirstProblem();
@@ -77,7 +77,7 @@ function close(view) {
   act("close", { view_id: view.id });
 }
 
-/** What was entered into views that are gone is forgotten, and so are this page's complaints once the app has its own. */
+/** Forget the values entered into views that are gone. */
 export function forgetClosedViews() {
   const open = new Set([...page.world.views.map((view) => view.id), page.world.home?.id]);
   for (const key of [...page.kept.keys()]) {

@@ -1,4 +1,4 @@
-// What others do here: messages that are forwarded, people who are brought together, apps that post alerts.
+// Forwarded messages, group messages, and alerts of other apps.
 
 import { goTo } from "./actions.js";
 import { act } from "./api.js";
@@ -6,7 +6,7 @@ import { h } from "./dom.js";
 import { fill, inputField } from "./fill.js";
 import { author, bot, page, person } from "./state.js";
 
-/** What a channel or a direct message is called where one is chosen. */
+/** A channel's or direct message's name in menus. */
 export function placeName(channel) {
   if (channel.kind === "im") return person(channel.with)?.real_name ?? channel.name;
   return channel.kind === "mpim" ? channel.name : `#${channel.name}`;

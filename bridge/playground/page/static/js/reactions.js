@@ -1,4 +1,4 @@
-// Emoji below a message, and the little board to choose one from.
+// Reactions below a message, and the emoji picker.
 
 import { act } from "./api.js";
 import { h } from "./dom.js";

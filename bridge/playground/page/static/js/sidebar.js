@@ -1,4 +1,4 @@
-// The left side: the workspace, its channels, people and the app.
+// The sidebar: channels, people and the app.
 
 import { goTo, isDark, toggleTheme } from "./actions.js";
 import { h } from "./dom.js";
@@ -73,7 +73,7 @@ function sign(channel) {
   return h("span", { class: `avatar tiny ${other?.is_bot ? "is-app" : hue(channel.with)}`, "aria-hidden": "true" }, initials(name));
 }
 
-/** On a phone, what lies beside the open sidebar closes it. */
+/** On a phone, a tap beside the open sidebar closes it. */
 export function sidebarVeil() {
   return page.isSidebarOpen && h("div", { key: "veil", class: "veil", onclick: () => change({ isSidebarOpen: false }) });
 }

@@ -1,7 +1,7 @@
-// The server says that something has changed; the page then fetches what it shows.
+// The server announces changes; the page then fetches its state.
 //
-// A browser opens six connections to one server, and a stream holds one of them. So all windows of a browser share one
-// stream: the window that holds a lock listens, and passes the news on. When it closes or is hidden, the next one listens.
+// A browser opens six connections to a server, and a stream holds one of them. So all windows of a browser share one
+// stream: the window that holds a lock listens, and tells the others. When it closes or is hidden, another one takes over.
 
 import { fetchWires, refresh } from "./api.js";
 import { change, page } from "./state.js";
@@ -9,9 +9,9 @@ import { change, page } from "./state.js";
 const SHARED = "playground-stream";
 const AGAIN_AFTER = 1000; // milliseconds
 const windows = new BroadcastChannel(SHARED);
-let turn = null; // this window's turn to listen, or its wait for one
+let turn = null; // aborts this window's listening, or its wait for the lock
 
-/** Listen, or wait until no other window does. A hidden window needs no news. */
+/** Listen, or wait until no other window does. Hidden windows don't. */
 export function listen() {
   if (turn || document.hidden) return;
   turn = new AbortController();
@@ -26,7 +26,7 @@ function stopListening() {
   turn = null;
 }
 
-/** Hold the stream until *signal* says that it is over. */
+/** Hold the stream until `signal` aborts. */
 function listening(signal) {
   const source = new EventSource("/page/stream");
   source.addEventListener("changed", () => tell("changed"));
@@ -54,7 +54,7 @@ function take(news) {
   if (page.drawer === "wires") fetchWires();
 }
 
-/** An EventSource tries again by itself, but not after an answer that is no stream. */
+/** An EventSource reconnects by itself, but not after a response that isn't a stream. */
 function again() {
   stopListening();
   setTimeout(listen, AGAIN_AFTER);
@@ -64,7 +64,7 @@ export function followVisibility() {
   windows.addEventListener("message", (event) => take(event.data));
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) return stopListening();
-    take("changed"); // whatever it missed
+    take("changed"); // catch up
     listen();
   });
   window.addEventListener("pagehide", stopListening);

@@ -1,4 +1,4 @@
-// The side panel with a thread.
+// The thread panel.
 
 import { closeThread } from "./actions.js";
 import { composer } from "./composer.js";

@@ -1,4 +1,4 @@
-// The top: who you are in this window, which parts are stand-ins and how they are.
+// The top bar: the parts and their states, and who you are.
 
 import { become, toggleDrawer } from "./actions.js";
 import { act } from "./api.js";
@@ -76,7 +76,7 @@ function whoYouAre() {
   );
 }
 
-/** The address of what is on show, as the next person. */
+/** The address of this conversation as someone else. */
 export function asSomebodyElse() {
   const other = page.world.people.find((one) => !one.is_bot && !one.deleted && one.id !== page.as);
   return addressOf({ as: other?.id, channel: isTalk(page.world.channel) ? "" : page.channel });
@@ -86,7 +86,7 @@ const KINDS = { home: "", guest: " (guest)", stranger: " (another company)" };
 
 const listenAgain = () => act("fault", { name: "nobody_listens", is_on: false });
 
-/** What is wrong just now, above everything. */
+/** Banners for current problems. */
 export function troubles() {
   return [
     !page.isConnected &&

@@ -1,4 +1,4 @@
-// Rows of what can be pressed and chosen, in messages and views, each told to the app at once.
+// Buttons and menus in messages and views, whose use is sent to the app at once.
 
 import { h } from "../dom.js";
 import { icon } from "../icons.js";
@@ -21,7 +21,7 @@ export function element(block, one, surface) {
   return h("span", { key, class: "unknown" }, `(${one.type})`);
 }
 
-/** What the person would rather not choose after all, or the app did not take, is not chosen. */
+/** Revert a choice that the person cancels or the app rejects. */
 async function chooseOrNot(block, one, surface, value, before) {
   if (await choose(surface, block, one, value)) return;
   enter(surface, block, one, before);
@@ -67,7 +67,7 @@ export function contextActions(block, surface) {
   return h("div", { class: "actions context-actions" }, shown);
 }
 
-/** Two thumbs; the one that was pressed stays marked. */
+/** Two thumbs; the pressed one stays marked. */
 function feedback(block, one, surface) {
   const widget = remembered(elementKey(surface, block, one));
   const thumb = (side, name) =>

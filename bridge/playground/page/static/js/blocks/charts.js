@@ -1,4 +1,4 @@
-// Charts, drawn as SVG with their numbers; who does not see them has the same as a table.
+// Charts as SVG, with a table of the same numbers for screen readers.
 
 import { h, svg } from "../dom.js";
 import { plot } from "./plots.js";
@@ -36,9 +36,9 @@ function pie(segments, title) {
   return svg("svg", { class: "pie", viewBox: "-84 -84 168 168", role: "img", "aria-label": `Pie chart: ${title}` }, slices);
 }
 
-/** A wedge between two shares of the whole, from the top clockwise. */
+/** A wedge between two fractions of the circle, clockwise from the top. */
 function wedge(from, to) {
-  const end = Math.min(to, from + 0.99999); // an arc that ends where it begins is drawn as nothing
+  const end = Math.min(to, from + 0.99999); // a full arc would be drawn as nothing
   const [x1, y1, x2, y2] = [...point(from), ...point(end)];
   return `M0 0L${x1} ${y1}A${RADIUS} ${RADIUS} 0 ${end - from > 0.5 ? 1 : 0} 1 ${x2} ${y2}Z`;
 }

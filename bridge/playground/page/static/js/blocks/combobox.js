@@ -1,4 +1,4 @@
-// A menu to type into: for people, channels, several choices, and choices that only the app knows.
+// A searchable menu: for people, channels, multiple choices and external options.
 // https://www.w3.org/WAI/ARIA/apg/patterns/combobox/
 
 import { h } from "../dom.js";
@@ -6,7 +6,7 @@ import { icon } from "../icons.js";
 import { change, page, remembered } from "../state.js";
 import { suggestions } from "./surface.js";
 
-const PAUSE = 120; // milliseconds without a keystroke before the app is asked
+const PAUSE = 120; // milliseconds without a keystroke before a search
 
 export function combobox(block, element, surface, { value, entered, attributes, key }) {
   const widget = remembered(`${key} combobox`, { typed: null, isOpen: false, options: [], active: -1, labels: {} });
@@ -24,7 +24,7 @@ export function combobox(block, element, surface, { value, entered, attributes, 
   );
 }
 
-/** What to call the values that were chosen before this page knew the choices. */
+/** Labels of values that were chosen before this page loaded the options. */
 function learnLabels(widget, element) {
   const known = [element.initial_option, ...(element.initial_options ?? []), ...(element.options ?? [])];
   for (const option of known) if (option) widget.labels[option.value] = option.text.text;
@@ -76,7 +76,7 @@ function type(it, typed) {
   look(it, typed, PAUSE);
 }
 
-/** Find what fits; where several searches run, the last one counts. */
+/** Find matching options; of several searches, the last one counts. */
 async function look(it, typed, pause = 0) {
   const { widget, element, block, surface } = it;
   const search = (widget.search = Symbol(typed));
@@ -163,7 +163,7 @@ function list(it) {
   );
 }
 
-/** Under the field, or above it where there is more room. */
+/** Below the field, or above it if there's more room. */
 function place(element) {
   element.showPopover();
   const box = element.parentElement.getBoundingClientRect();

@@ -1,4 +1,4 @@
-// What is chosen or typed: menus, boxes to tick, dates, times and texts.
+// Inputs: menus, checkboxes, dates, times and text.
 
 import { h } from "../dom.js";
 import { combobox } from "./combobox.js";
@@ -22,7 +22,7 @@ const CONTROLS = {
 
 export const isControl = (element) => element.type in CONTROLS || element.type.endsWith("_select");
 
-/** A control. `onChosen` hears of each choice, and what was chosen before; `wanted` are attributes that its label and errors need. */
+/** A control. `onChosen` gets each choice and the previous one; `wanted` are attributes for its label and errors. */
 export function control(block, element, surface, onChosen, wanted = {}) {
   const value = valueOf(surface, block, element);
   const key = elementKey(surface, block, element);
@@ -68,7 +68,7 @@ function ticks(type, element, value, entered, { attributes, key }) {
   );
 }
 
-/** A line of text. It keeps each letter, and tells of it once it is whole. */
+/** A single-line input: stores every change, and reports it when done. */
 function input(type, element, value, entered, { attributes, silently }) {
   return h("input", {
     ...attributes,
@@ -102,7 +102,7 @@ function number(element, value, entered, more) {
   return input("number", element, value, entered, { ...more, attributes: { ...more.attributes, ...limits } });
 }
 
-/** Slack counts seconds; the browser writes the moment on the person's own clock. */
+/** Slack uses Unix seconds, the browser local time. */
 function moment(element, value, entered, more) {
   const shown = value ? onClock(new Date(Number(value) * 1000)) : "";
   const seconds = (text) => (text ? String(Math.floor(new Date(text).getTime() / 1000)) : null);

@@ -1,4 +1,4 @@
-// An input block: its label, the control, a hint, and under it what is wrong.
+// An input block: label, control, error and hint.
 
 import { act } from "../api.js";
 import { h } from "../dom.js";
@@ -25,7 +25,7 @@ export function field(block, surface) {
   );
 }
 
-/** Those that this page found, or those that the app answered with. */
+/** The page's own errors, or the app's. */
 export const problems = (surface) => remembered(`${surface.key} problems`).own ?? surface.view?.errors ?? {};
 
 function dispatch(block, surface, value) {

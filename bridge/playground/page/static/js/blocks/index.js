@@ -54,9 +54,9 @@ function section(block, surface) {
   );
 }
 
-const LONG = 700; // characters; about where the real one folds a section
+const LONG = 700; // characters; about where Slack folds a section
 
-/** A long section is folded behind "See more", unless the app says otherwise. */
+/** Fold a long section behind "See more", unless the app expands it. */
 function long(block) {
   if (block.expand || block.text.text.length <= LONG) return prose(block.text);
   return h("details", { class: "long" }, h("summary", {}, h("span", { class: "more-or-less" })), prose(block.text));
@@ -73,7 +73,7 @@ function context(block) {
   );
 }
 
-/** Only the page's own pictures are fetched: one from elsewhere is named, with its link. */
+/** Only the page's own images are loaded; others are shown as links. */
 function picture(image, look) {
   const url = image.image_url ?? image.slack_file?.url ?? "";
   if (url.startsWith("data:image/") || url.startsWith("/")) return h("img", { class: look, src: url, alt: image.alt_text });
@@ -91,7 +91,7 @@ function video(block) {
   return h("p", {}, h("a", { href: safe(url), target: "_blank", rel: "noopener noreferrer" }, words(block.title)), " (video)");
 }
 
-/** What cannot be drawn is shown for what it is. */
+/** Show an unknown block as JSON. */
 function unknown(block) {
   return h(
     "details",

@@ -26,7 +26,7 @@ export function plot({ type, series, axis_config: axes }, title) {
   );
 }
 
-/** Round numbers for the lines behind, and the place of each value between them. */
+/** Round numbers for the grid, and the position of each value. */
 function scaleFor(low, high) {
   const step = niceStep((high - low || 1) / 4);
   const first = Math.floor(low / step) * step;
@@ -73,7 +73,7 @@ function bars(series, categories, { at }) {
 
 const tip = (one, name, value) => svg("title", {}, `${one.name}, ${name}: ${value.toLocaleString()}`);
 
-/** The points of a series, without the categories for which it has none. */
+/** The points of a series, skipping categories without a value. */
 const points = (one, categories, { at }) =>
   categories.map((name, index) => [middle(index, categories.length), valueOf(one, name), name])
     .filter(([, value]) => value !== undefined).map(([x, value, name]) => ({ x, y: at(value), value, name }));

@@ -1,4 +1,4 @@
-// Where blocks stand: in a message, or in a modal or Home. What is pressed or chosen there is told to the app.
+// Where blocks are: in a message, a modal or Home. Interactions are sent to the app.
 
 import { act } from "../api.js";
 import { ask } from "../dialogs.js";
@@ -20,7 +20,7 @@ export const inView = (view) => ({
 
 export const elementKey = (surface, block, element) => `${surface.key} ${block.block_id} ${element.action_id}`;
 
-/** Tell the app once, and show meanwhile that it has been told. Gives whether it was. */
+/** Send an interaction once, marked busy meanwhile. Resolves to whether it was sent. */
 async function tell(surface, block, element, verb, more) {
   const widget = remembered(elementKey(surface, block, element));
   if (widget.isBusy || (element.confirm && !(await ask(element.confirm)))) return false;
@@ -39,7 +39,7 @@ export const choose = (surface, block, element, value) => tell(surface, block, e
 
 export const isBusy = (surface, block, element) => Boolean(remembered(elementKey(surface, block, element)).isBusy);
 
-/** What the app suggests for what was typed so far. */
+/** The app's options for the typed text. */
 export async function suggestions(surface, block, element, typed) {
   const what = { ...surface.place, block_id: block.block_id, action_id: element.action_id, typed };
   const answer = await act("suggest", what, { isQuiet: true });

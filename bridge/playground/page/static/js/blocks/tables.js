@@ -1,9 +1,9 @@
-// Tables of cells: the plain one, and the one that can be sorted and turned page by page.
+// Tables: the plain one, and the one with sorting and pages.
 
 import { h } from "../dom.js";
 import { change, remembered } from "../state.js";
 
-const PAGE = 5; // rows, where the app does not say
+const PAGE = 5; // rows, by default
 
 export function table(block) {
   const [head, ...rows] = block.rows;
@@ -34,7 +34,7 @@ export function dataTable(block, surface) {
   );
 }
 
-/** Wide tables scroll by themselves, also by keyboard. */
+/** A wide table scrolls on its own, also by keyboard. */
 const frame = (label, ...children) =>
   h("div", { class: "table-frame", tabindex: 0, role: "region", "aria-label": label }, h("table", {}, children));
 

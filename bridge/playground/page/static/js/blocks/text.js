@@ -1,8 +1,8 @@
-// Texts. What people or the app wrote comes from the server as sanitised HTML, in `html` and nowhere else.
+// Texts. The server sends those of people and the app as sanitized HTML, in `html` only.
 
 import { h } from "../dom.js";
 
-/** A text object, inside a line. */
+/** A text object, inline. */
 export function words(text) {
   if (!text) return null;
   return text.html === undefined ? text.text : h("span", { class: "words", html: text.html });

@@ -1,10 +1,10 @@
-// What a person has entered or chosen: by block and action, as long as the message or view is there.
+// Entered values, by block and action, for the life of the message or view.
 
 import { remembered } from "../state.js";
 
 const form = (surface) => remembered(`${surface.key} form`, { values: {} }).values;
 
-/** Now: as entered in this window, else as the server has it, else as the app began it. */
+/** The current value: entered in this window, else the server's, else the initial one. */
 export function valueOf(surface, block, element) {
   const entered = form(surface)[block.block_id]?.[element.action_id];
   if (entered !== undefined) return entered;
@@ -23,7 +23,7 @@ function initial(element) {
   return typeof value === "object" ? value : String(value);
 }
 
-/** Every input of a view with its value, for sending it in. */
+/** Every input of a view with its value, for submission. */
 export function inputsOf(surface) {
   return surface.view.blocks.filter((block) => block.type === "input").map((block) => ({ block, value: valueOf(surface, block, block.element) }));
 }
@@ -36,7 +36,7 @@ export function valuesOf(surface) {
 
 export const isEmpty = (value) => value === null || value === undefined || value === "" || (Array.isArray(value) && !value.length);
 
-/** What Slack itself would say before the app is asked: a sentence for each block. */
+/** The errors that Slack itself would show, by block. */
 export function complaints(surface) {
   const found = {};
   for (const { block, value } of inputsOf(surface)) {
