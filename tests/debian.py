@@ -1,6 +1,6 @@
 """A minimal Debian in a folder, made by debootstrap, for `tests/fresh.py` and `tests/image.py`. Needs root."""
 
-# ruff: noqa: S603 - every command here is our own
+# ruff: noqa: S603, S607 - every command here is our own
 from __future__ import annotations
 
 import os
@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 HERE = Path(__file__).parents[1]
+ISOLATED = ("unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc")
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 _READ_BY = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "NODE_EXTRA_CA_CERTS")
 _NETWORK = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "PIP_INDEX_URL")
@@ -17,7 +18,7 @@ _NETWORK = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY"
 def install(root: Path, release: str, packages: str, log: Path) -> None:
     """Install *release* into *root*, with *packages* (comma-separated). Raises `subprocess.CalledProcessError`.
 
-    The packages come from the variable ``MIRROR``, else from where this machine gets its own.
+    Packages come from ``MIRROR``, by default this machine's own mirror.
     """
     root.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as writing:
@@ -25,14 +26,19 @@ def install(root: Path, release: str, packages: str, log: Path) -> None:
         subprocess.run(debootstrap, check=True, stdout=writing, stderr=writing)
 
 
+def mount(kind: str, options: str, where: Path) -> None:
+    """Mount a file system of a *kind*. Raises `subprocess.CalledProcessError`."""
+    subprocess.run(("mount", "-t", kind, "-o", options, kind, str(where)), check=True)
+
+
 def network() -> dict[str, str]:
-    """Give the variables by which this machine reaches the network."""
+    """The variables for this machine's network access."""
     told = {name: os.environ[name] for name in _NETWORK if name in os.environ}
     return {**told, **dict.fromkeys(_READ_BY, CERTIFICATES)} if Path(CERTIFICATES).exists() else told
 
 
 def output_of(*command: str) -> list[str]:
-    """Run *command*, whatever comes of it, and give the lines that it prints."""
+    """The output lines of *command*, even if it fails."""
     return subprocess.run(command, check=False, capture_output=True, text=True).stdout.splitlines()
 
 
@@ -45,5 +51,5 @@ def _mirror() -> list[str]:
 
 
 def apt_proxies() -> list[str]:
-    """Give the lines of apt's configuration by which this machine reaches its mirror."""
+    """The proxy lines of this machine's apt configuration."""
     return [line for line in output_of("apt-config", "dump") if re.match("(?i)Acquire::https?::Proxy ", line)]

@@ -1,12 +1,12 @@
-"""Runs both commands of the README on a really fresh machine: ``make fresh``.
+"""Runs both commands of the README on a fresh machine: ``make fresh``.
 
-That is a minimal Debian with python3, python3-venv, make and git, built below build/fresh from the commit that is
-checked out. Takes some ten minutes, the network, root and debootstrap.
+The machine is a minimal Debian with python3, python3-venv, make and git, built below build/fresh, with the commit that
+is checked out. It takes ten minutes, network access, root and debootstrap.
 
 - ``DEBIAN=trixie`` or ``bookworm``: which one
-- ``MIRROR=http://…``: where its packages come from; this machine's own mirror unless told
+- ``MIRROR=http://…``: where its packages come from; by default this machine's mirror
 
-Everything is mounted and started in namespaces of their own: nothing stays mounted or running, however this ends.
+Everything runs in its own namespaces, so nothing stays mounted or running, however this ends.
 """
 
 # ruff: noqa: S310, S603, S606, S607 - every command and address here is our own
@@ -35,18 +35,17 @@ MOUNTS = (
     ("dev/pts", "devpts", "newinstance,ptmxmode=0666"),
     ("dev/shm", "tmpfs", "mode=1777"),
 )
-ISOLATED = ("unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc")
-REAPS = ("sh", "-c", '"$@"; exit $?', "sh")  # a shell as the first process buries those whose parents died
+REAPS = ("sh", "-c", '"$@"; exit $?', "sh")  # a shell as the first process reaps orphans
 
 
 def main() -> int:
-    """Build it and run both commands; gives the exit code."""
+    """Build it and run both commands. Returns the exit code."""
     if "--isolated" not in sys.argv:
         if os.geteuid() != 0:
             return _refused("it needs root, since debootstrap and chroot do: sudo make fresh")
         if missing := [tool for tool in ("debootstrap", "unshare") if not shutil.which(tool)]:
             return _refused(f"it needs {' and '.join(missing)}: apt install debootstrap util-linux")
-        os.execvp(ISOLATED[0], [*ISOLATED, *REAPS, sys.executable, __file__, "--isolated"])
+        os.execvp(debian.ISOLATED[0], [*debian.ISOLATED, *REAPS, sys.executable, __file__, "--isolated"])
     try:
         _build()
         _run()
@@ -71,12 +70,12 @@ def _build() -> None:
             shutil.copyfile(name, there)
     for where, kind, options in MOUNTS:
         (ROOT / where).mkdir(exist_ok=True)
-        subprocess.run(("mount", "-t", kind, "-o", options, kind, str(ROOT / where)), check=True)
+        debian.mount(kind, options, ROOT / where)
     subprocess.run(("git", "clone", "--quiet", str(debian.HERE), f"{ROOT}{INSIDE}"), check=True)
 
 
 def _run() -> None:
-    """Have the page opened by ``make run`` until it answers, then press Ctrl-C."""
+    """Start ``make run``, wait until the page responds, then press Ctrl-C."""
     _say("make run")
     began = time.monotonic()
     with (FOLDER / f"{DEBIAN}.run.log").open("w+") as log:

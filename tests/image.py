@@ -1,12 +1,11 @@
 """Builds the Dockerfile's image and tries it: ``make image``.
 
-buildah does it without a daemon and, on a base that debootstrap makes, without any registry of images. The image then
-runs as docker-compose.yml has it, as far as that goes without an engine: its own user, a file system that is read-only
-but for /tmp, no capability and no new privilege. It talks with the emulated Slack, the sample project and a Redis.
-Needs root.
+buildah needs no daemon and, on a base made by debootstrap, no image registry. The image then runs like in
+docker-compose.yml, as far as possible without an engine: with its own user, a read-only file system except /tmp, no
+capabilities and no new privileges, between the emulated Slack, the sample project and a Redis. Needs root.
 
 - ``BASE=python:3.13.9-slim-trixie``: another base, from a registry
-- ``MIRROR=http://…``: where Debian's packages come from; this machine's own mirror unless told
+- ``MIRROR=http://…``: where Debian's packages come from; by default this machine's mirror
 """
 
 # ruff: noqa: S603, S607 - every command and address here is our own
@@ -35,19 +34,18 @@ STORAGE = ("--storage-driver", "vfs", "--root", str(FOLDER / "storage"), "--runr
 OURS = "localhost/debian-python"
 IMAGE = "localhost/bridge"
 UID = "10001"
-ISOLATED = ("unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc")
 SECONDS = 60
 
 
 def main() -> int:
-    """Build it and try it; gives the exit code."""
+    """Build it and try it. Returns the exit code."""
     if missing := [tool for tool in ("buildah", "debootstrap", "unshare", "setpriv") if not shutil.which(tool)]:
         _say(f"Skipped: this machine has no {' and no '.join(missing)}. On Debian: apt install buildah debootstrap")
         return 0
     if os.geteuid() != 0:
         return _failed("it needs root, since debootstrap and chroot do: sudo make image")
     if "--isolated" not in sys.argv:
-        os.execvp(ISOLATED[0], [*ISOLATED, sys.executable, __file__, "--isolated"])  # noqa: S606 - as above
+        os.execvp(debian.ISOLATED[0], [*debian.ISOLATED, sys.executable, __file__, "--isolated"])  # noqa: S606 - as above
     LOG.unlink(missing_ok=True)
     try:
         base = os.environ.get("BASE") or _base()
@@ -64,7 +62,7 @@ def main() -> int:
 
 
 def _base() -> str:
-    """Make a base of Debian's own Python, unless there is one from before."""
+    """Build a base of Debian's own Python, unless it exists."""
     if (
         subprocess.run(
             ("buildah", *STORAGE, "inspect", "--type", "image", OURS), check=False, capture_output=True
@@ -84,17 +82,17 @@ def _base() -> str:
 
 
 def _build(base: str) -> None:
-    """Build the Dockerfile; packages come from where this machine's pip gets its own."""
+    """Build the Dockerfile, with packages from this machine's pip sources."""
     mounted = [f"--volume={name}:{name}:ro" for name in ("/etc/pip.conf", debian.CERTIFICATES) if Path(name).exists()]
     arguments = [f"--build-arg={name}={value}" for name, value in {**debian.network(), "BASE": base}.items()]
     _buildah("bud", "--isolation", "chroot", *mounted, *arguments, "--tag", IMAGE, str(debian.HERE))
 
 
 def _read_only_root() -> Path:
-    """Mount the image as Compose does: read-only, with a /tmp in memory and a /proc."""
+    """Mount the image like Compose: read-only, with /tmp in memory and /proc."""
     root = Path(_buildah("mount", _buildah("from", "--pull-never", IMAGE)))
     for kind, options, name in (("proc", "ro", "proc"), ("tmpfs", "mode=1777", "tmp"), ("tmpfs", "mode=0755", "dev")):
-        subprocess.run(("mount", "-t", kind, "-o", options, kind, str(root / name)), check=True)
+        debian.mount(kind, options, root / name)
     for name in ("dev/null", "dev/urandom", "etc/resolv.conf", "etc/hosts"):
         (root / name).touch()
         subprocess.run(("mount", "--bind", f"/{name}", str(root / name)), check=True)
@@ -104,16 +102,16 @@ def _read_only_root() -> Path:
 
 
 def _inside(root: Path, *command: str, **environ: str) -> list[str]:
-    """Give the command line that runs *command* in the image, with the rights that Compose leaves it."""
+    """The command line that runs *command* in the image with the rights that Compose gives it."""
     image_path = next(line for line in _config("Env") if line.startswith("PATH="))
     told = [image_path, "PYTHONUNBUFFERED=1", *(f"{name}={value}" for name, value in environ.items())]
     rights = ("setpriv", "--reuid", UID, "--regid", UID, "--clear-groups", "--bounding-set=-all", "--no-new-privs")
-    # Rights are dropped inside: it takes one to enter.
+    # Rights are dropped inside, since entering needs one.
     return ["unshare", f"--root={root}", "env", "-i", *told, *rights, "--inh-caps=-all", *command]
 
 
 def _try(root: Path) -> Iterator[str]:
-    """Run the image's command between stand-ins; gives what was found. Raises AssertionError and TimeoutError."""
+    """Run the image's command between stand-ins. Yields the results; raises AssertionError and TimeoutError."""
     slack, project, redis, port = (str(free_port()) for _ in range(4))
     users = [line.split(":") for line in (root / "etc/passwd").read_text().splitlines()]
     assert _config("User") == [next(name for name, _, uid, *_ in users if uid == UID)], "the image runs as another user"
@@ -148,7 +146,7 @@ def _try(root: Path) -> Iterator[str]:
         yield "a mention is answered"
         bridge.send_signal(signal.SIGTERM)
         assert bridge.wait(SECONDS) == 0, f"it ended with {bridge.returncode}"
-        yield "it ended in peace"
+        yield "it ends gracefully"
 
 
 @contextmanager
@@ -176,7 +174,7 @@ def _tell(people: subprocess.Popen[bytes], line: str) -> None:
 
 
 def _has_answered(people: subprocess.Popen[bytes]) -> bool:
-    """Whether the emulated channel has a message of the bridge, which is to be seen the next time at the latest."""
+    """Whether the log shows a message of the bridge in the channel, now or at the next call."""
     _tell(people, "show C0GENERAL")
     return re.search(r"^[\d.]+ [\d.]+ U0BRIDGE \S", LOG.read_text(), re.MULTILINE) is not None
 
@@ -191,19 +189,19 @@ def _until(holds: object, what: str) -> None:
 
 
 def _status(process: subprocess.Popen[bytes], name: str) -> str:
-    """Read a line of /proc/PID/status of the process."""
+    """A line of the process's /proc/PID/status."""
     found = re.search(rf"^{name}:\t(\S+)", Path(f"/proc/{process.pid}/status").read_text(), re.MULTILINE)
     return found[1] if found else ""
 
 
 def _config(name: str) -> list[str]:
-    """Read what the image's configuration says under *name*."""
+    """The image's configuration under *name*."""
     template = "{{range .OCIv1.Config." + name + "}}{{.}}\n{{end}}" if name != "User" else "{{.OCIv1.Config.User}}"
     return _buildah("inspect", "--type", "image", "--format", template, IMAGE).split("\n")
 
 
 def _buildah(*words: str) -> str:
-    """Run buildah and give what it prints last; its log is in build/image. Raises `subprocess.CalledProcessError`."""
+    """Run buildah and return its output; its log is in build/image. Raises `subprocess.CalledProcessError`."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     with (FOLDER / "buildah.log").open("ab") as log:
         done = subprocess.run(("buildah", *STORAGE, *words), check=True, stdout=subprocess.PIPE, stderr=log, text=True)

@@ -9,9 +9,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.async_api import BrowserContext
+from playwright.async_api import BrowserContext, expect
 
 from bridge.playground.emulator.sample import ALICE, BOB
+from support.apng import Film
 from support.browser import a_browser
 from support.playground import Playground
 from support.window import Window, a_window
@@ -20,11 +21,12 @@ LARGE = (1360, 850)
 SMALL = (1100, 820)
 WIDE = (1280, 720)
 TALL = (1100, 960)
+FILM = (1040, 580)
 
 
 @dataclass(frozen=True)
 class Scene:
-    """What somebody does in a channel; how it looks at the end is the picture *name*, where it has one."""
+    """A person's actions in a channel; the picture *name* shows the result."""
 
     user: str
     channel: str
@@ -34,13 +36,14 @@ class Scene:
 
 
 async def take(folder: Path) -> None:
-    """Play the scenes in a playground of their own, one after another, and keep how they look."""
+    """Play the scenes one after another in a new playground, and take their pictures."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="br-") as kept:
         playground = await (await Playground(Path(kept)).start()).ready(ALICE)
         try:
             async with a_browser() as browser:
                 context = await browser.new_context()
+                (folder / "kill-9.png").write_bytes(await filmed(context, playground.url))
                 for scene in SCENES:
                     await _played(scene, context, playground.url, folder)
         finally:
@@ -55,22 +58,50 @@ async def _played(scene: Scene, context: BrowserContext, url: str, folder: Path)
         await window.page.mouse.move(0, 0)
 
 
+async def filmed(context: BrowserContext, url: str) -> bytes:
+    """Kill the bridge in the middle of a conversation, as an animated PNG."""
+    film = Film()
+    async with a_window(context, url, user=ALICE, channel="general", size=FILM) as alice:
+        await alice.ask("@bridge Memory: my name is Ada")
+        await alice.sees(alice.in_thread("Nice to meet you, Ada."))
+        await alice.page.mouse.move(0, 0)
+        await film.shoot(alice.page, 2)
+        composer = alice.page.get_by_test_id("thread-composer")
+        await composer.press_sequentially("what is my name?")
+        await film.shoot(alice.page, 1)
+        await alice.page.get_by_role("button", name="Trace and faults").first.click()
+        kill = alice.page.get_by_role("button", name="kill -9 the bridge")
+        await kill.hover()
+        await film.shoot(alice.page, 2)
+        await kill.click()
+        await alice.page.get_by_test_id("drawer").get_by_role("button", name="Close").click()
+        await expect(alice.page.locator(".part.is-down")).to_be_visible()
+        await composer.press("Enter")
+        await alice.sees(alice.in_thread("what is my name?"))
+        await film.shoot(alice.page, 2)
+        await alice.sees(alice.in_thread("Your name is Ada."))
+        await expect(alice.page.locator(".part.is-down")).to_have_count(0)
+        await film.shoot(alice.page, 4)
+    blank = await context.new_page()
+    return await film.developed(blank)
+
+
 async def runs_a_workflow(bob: Window) -> None:
-    """Everybody sees its card."""
+    """Run a workflow, for its card."""
     await bob.write("/workflows run Daily digest friday")
     await bob.sees(bob.message("green tea is running low"))
 
 
 async def talks_with_an_agent(alice: Window) -> None:
-    """Ask in a thread, and go on there."""
+    """Ask in a thread, and reply there."""
     await alice.ask("@bridge Support: where is order 1042, and what does shipping cost?")
     await alice.sees(alice.in_thread("search_docs"))
     await alice.reply("and if a cup arrives broken?")
-    await alice.sees(alice.in_thread("Whatever arrives broken is replaced"))
+    await alice.sees(alice.in_thread("Items that arrive broken are replaced"))
 
 
 async def looks_at_home(alice: Window) -> None:
-    """Run something, so that Home has something to tell."""
+    """Run a workflow, so that Home shows activity."""
     await alice.write('/workflows run "Greet a customer" Grace')
     await alice.sees(alice.message("good to see you!"))
     await alice.turn_to("Home")
@@ -79,18 +110,18 @@ async def looks_at_home(alice: Window) -> None:
 
 
 async def stops_an_agent(bob: Window) -> None:
-    """Stop an agent that is at work, and ask another thing: its Stop is there again."""
+    """Stop a working agent and ask something else, which has a Stop again."""
     await bob.write("@bridge Thinker: which tea for which hour of the day?")
     root = bob.message("which tea")
     await bob.stop(root)
     await root.get_by_role("button", name="1 reply").click()
     await bob.sees(bob.in_thread("Stopped."))
     await bob.reply("only the morning, please")
-    await bob.sees(bob.page.get_by_test_id("thread-panel").get_by_role("button", name="Stop"))
+    await bob.sees(bob.page.get_by_test_id("thread-panel").get_by_role("button", name="Stop", exact=True))
 
 
 async def has_a_report_posted(alice: Window) -> None:
-    """Keep a report, and have it posted at once."""
+    """Schedule a report, and post it at once."""
     await alice.write("/stats report weekdays 08:30 Europe/Berlin")
     await alice.private_line.get_by_role("button", name="Post now").click()
     report = alice.message("Mention me in this thread")
@@ -124,7 +155,7 @@ SCENES = (
     Scene(ALICE, "private", has_a_report_posted, "report", TALL),
     Scene(ALICE, "org-wide", shares_a_table, "contents", WIDE),
     Scene(BOB, "random", stops_an_agent, "stop", WIDE),
-    Scene(BOB, "shared", asks_about_a_message, "form"),  # stays open, so it is the last
+    Scene(BOB, "shared", asks_about_a_message, "form"),  # last, since its form stays open
 )
 
 
