@@ -166,7 +166,7 @@ async def test_a_port_that_is_taken_is_refused_in_one_line(folder: Path) -> None
         ({"SLACK_BOT_TOKEN": "xoxb-1"}, (), "SLACK_SIGNING_SECRET is missing"),
         ({"SLACK_SIGNING_SECRET": "a" * 32}, (), "SLACK_BOT_TOKEN is missing"),
         ({"REDIS_URL": "http://x"}, (), "REDIS_URL "),
-        ({"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_SIGNING_SECRET": "a" * 32}, ("--socket",), "--socket is for the page's"),
+        ({"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_SIGNING_SECRET": "a" * 32}, ("--socket",), "--socket is for the"),
     ],
 )
 async def test_what_is_configured_by_half_or_wrongly_is_refused(
@@ -310,5 +310,5 @@ async def test_a_real_slack_that_refuses_the_token_ends_the_playground(folder: P
         )
 
     assert code == 1
-    assert "check SLACK_BOT_TOKEN" in said
+    assert "copy SLACK_BOT_TOKEN again" in said
     assert "xoxb-another" not in said
