@@ -288,6 +288,17 @@ async def test_a_token_that_slack_refuses_lets_the_message_wait(harness: Harness
     assert harness.service.asked == []
 
 
+async def test_a_strangers_file_is_not_fetched(harness: Harness) -> None:
+    text = there_is(harness, b"red", file(size=5000))
+
+    received = await harness.receives(message(f"<@{BOT}> look", is_mention=True, user_team="T2", parts=[text]))
+    await harness.work()
+
+    assert (received.decision, received.reason) == ("refused", "stranger")
+    assert fetched(harness) == []
+    assert harness.service.asked == []
+
+
 async def test_a_file_of_another_company_is_looked_up(harness: Harness) -> None:
     there_is(harness, b"red\n" * 6, file(id=STUB["id"]))
 
