@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.faults import Error
@@ -27,23 +25,13 @@ from bridge.playground.emulator.sample import (
     VISITOR,
 )
 from support.forks import run
-from support.real_redis import RealRedis
 from support.waiting import wait_until
-from support.world import World, a_shared_world, words_of
+from support.world import World, shared_world, words_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
-    async with a_shared_world(redis_server.url, BRIDGE_CONTEXT="off") as world:
-        yield world
-
-
-@pytest.fixture
-def world(opened: World) -> World:
-    opened.look_from_here()
-    return opened
+opened, world = shared_world(BRIDGE_CONTEXT="off")
 
 
 def runs(world: World) -> list[object]:

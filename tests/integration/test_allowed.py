@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
-import pytest_asyncio
 
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, DM_ALICE, GENERAL, RANDOM, RUNNERS
 from support.real_redis import RealRedis
 from support.waiting import wait_until
-from support.world import World, a_shared_world
+from support.world import World, a_shared_world, shared_world
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
-    environ = {
-        "BRIDGE_ALLOWED_CHANNELS": GENERAL,
-        "BRIDGE_ALLOWED_USERS": f"{ALICE}, {BOB}",
-        "BRIDGE_RUNNERS": f"{RUNNERS},U0NOBODY",
-        "BRIDGE_DEFAULT_AGENT": "memory",
-    }
-    async with a_shared_world(redis_server.url, **environ) as world:
-        yield world
-
-
-@pytest.fixture
-def world(opened: World) -> World:
-    opened.look_from_here()
-    return opened
+opened, world = shared_world(
+    BRIDGE_ALLOWED_CHANNELS=GENERAL,
+    BRIDGE_ALLOWED_USERS=f"{ALICE}, {BOB}",
+    BRIDGE_RUNNERS=f"{RUNNERS},U0NOBODY",
+    BRIDGE_DEFAULT_AGENT="memory",
+)
 
 
 def runs(world: World) -> list[object]:

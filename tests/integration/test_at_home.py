@@ -4,33 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, GENERAL, RANDOM
 from bridge.playground.sample_project.answers import Proper
 from support.forks import run
-from support.real_redis import RealRedis
 from support.waiting import wait_until
-from support.world import World, a_shared_world, words_of
+from support.world import World, shared_world, words_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 CHAT = "/api/sdk/agents/1/chat"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
-    async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="1") as world:
-        yield world
-
-
-@pytest.fixture
-def world(opened: World) -> World:
-    opened.look_from_here()
-    return opened
+opened, world = shared_world(BRIDGE_DEFAULT_AGENT="1")
 
 
 async def test_called_into_a_thread_the_agent_knows_what_was_said_and_then_who_speaks(world: World) -> None:

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from bridge.playground.emulator.entities import Message, View
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, DM_ALICE, DM_BOB, GENERAL, STRANGER
-from support.real_redis import RealRedis
 from support.waiting import wait_until
-from support.world import World, a_shared_world, words_of
+from support.world import World, shared_world, words_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
-    async with a_shared_world(redis_server.url) as world:
-        yield world
-
-
-@pytest.fixture
-def world(opened: World) -> World:
-    opened.look_from_here()
-    return opened
+opened, world = shared_world()
 
 
 async def home_of(world: World, user: str) -> View:

@@ -11,11 +11,9 @@ from collections.abc import AsyncIterator, Mapping
 
 import httpx
 import pytest
-import pytest_asyncio
 
 from bridge.playground.emulator.sample import ALICE, GENERAL
-from support.real_redis import RealRedis
-from support.world import SIGNING_SECRET, World, a_shared_world
+from support.world import SIGNING_SECRET, World, shared_world
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -23,16 +21,7 @@ EVENT = json.dumps({"type": "event_callback", "event": {"type": "message"}, "eve
 LARGEST = 4 * 1024 * 1024
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
-    async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="1") as world:
-        yield world
-
-
-@pytest.fixture
-def world(opened: World) -> World:
-    opened.look_from_here()
-    return opened
+opened, world = shared_world(BRIDGE_DEFAULT_AGENT="1")
 
 
 def signed(body: bytes, *, age: float = 0, secret: str = SIGNING_SECRET) -> dict[str, str]:

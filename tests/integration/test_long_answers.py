@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
 from functools import partial
 
 import pytest
-import pytest_asyncio
 
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, GENERAL
@@ -17,23 +15,14 @@ from bridge.playground.sample_project.answers import PlannedAnswer
 from support.real_redis import RealRedis
 from support.shown import active
 from support.waiting import wait_until
-from support.world import World, a_shared_world
+from support.world import World, a_shared_world, shared_world
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 CHAT = "/api/sdk/agents/1/chat"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
-    async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="1") as world:
-        yield world
-
-
-@pytest.fixture
-def world(opened: World) -> World:
-    opened.look_from_here()
-    return opened
+opened, world = shared_world(BRIDGE_DEFAULT_AGENT="1")
 
 
 def a_long_answer(length: int) -> str:

@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from functools import partial
 
 import pytest
-import pytest_asyncio
 
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.sample import ALICE, BOB, CAROL, DM_ALICE, GENERAL
 from support.real_redis import RealRedis
 from support.waiting import wait_until
-from support.world import World, a_shared_world, words_of
+from support.world import World, a_shared_world, shared_world, words_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
-    async with a_shared_world(redis_server.url) as world:
-        yield world
-
-
-@pytest.fixture
-def world(opened: World) -> World:
-    opened.look_from_here()
-    return opened
+opened, world = shared_world()
 
 
 async def a_menu(world: World, channel: str, root: str, number: int = 0) -> Message:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from bridge.playground.emulator.sample import (
     ALICE,
@@ -20,24 +18,13 @@ from bridge.playground.emulator.sample import (
     RUNNERS,
     TEAM,
 )
-from support.real_redis import RealRedis
 from support.waiting import wait_until
-from support.world import World, a_shared_world, words_of
+from support.world import World, shared_world, words_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
-    async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="1") as world:
-        yield world
-
-
-@pytest.fixture
-def world(opened: World) -> World:
-    opened.look_from_here()
-    opened.slack.page_limit = 1000
-    return opened
+opened, world = shared_world(BRIDGE_DEFAULT_AGENT="1")
 
 
 async def a_talk(world: World, channel: str, replies: int) -> str:

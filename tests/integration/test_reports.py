@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 import pytest
-import pytest_asyncio
 
 from bridge.cli.manifest import app_manifest
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.sample import ALICE, BRIDGE, CAROL, DM_ALICE, GENERAL, NOBOT, PRIVATE, RANDOM
-from support.real_redis import RealRedis
 from support.waiting import wait_until
-from support.world import World, a_shared_world, words_of
+from support.world import World, shared_world, words_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
-    async with a_shared_world(redis_server.url) as world:
-        await world.start_bridge()
-        yield world
-
-
-@pytest.fixture
-def world(opened: World) -> World:
-    opened.look_from_here()
-    return opened
+opened, world = shared_world(World.start_bridge)
 
 
 def reports(world: World, channel: str) -> list[Message]:

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
-import pytest_asyncio
 
 from bridge.playground.emulator.sample import ALICE, BOB, GENERAL, NOBOT, RUNNERS
 from bridge.playground.sample_project.answers import Hang, Proper
 from support.lives import end_leases
 from support.real_redis import RealRedis
 from support.waiting import wait_until
-from support.world import World, a_shared_world, words_of
+from support.world import World, a_shared_world, shared_world, words_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
-    async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="1") as world:
-        yield world
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def world(opened: World) -> World:
-    await wait_until(opened.is_at_rest, "what the test before began is done")
-    opened.look_from_here()
-    return opened
+opened, world = shared_world(is_at_rest=True, BRIDGE_DEFAULT_AGENT="1")
 
 
 def cards(world: World, channel: str = GENERAL) -> list[str]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BRIDGE, DM_ALICE, GENERAL
@@ -14,10 +12,9 @@ from bridge.playground.emulator.server import ApiCall
 from bridge.playground.sample_project.answers import PlannedAnswer, Proper
 from bridge.playground.sample_project.conversation import scripted
 from bridge.playground.sample_project.sample import SampleAgent, SampleWorkflow
-from support.real_redis import RealRedis
 from support.shown import active
 from support.waiting import wait_until
-from support.world import World, a_shared_world, words_of
+from support.world import World, shared_world, words_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -35,22 +32,16 @@ def _run(_given: Any) -> tuple[str, Any]:
     return EVIL, EVIL
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
-    async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="1") as world:
-        world.project.operations.agents.append(
-            SampleAgent(66, EVIL, EVIL, EVIL, scripted(EVIL), welcome_message=EVIL, tools=[{"id": 1, "name": EVIL}])
-        )
-        nodes = [(EVIL, EVIL), ("end", EVIL)]
-        world.project.operations.workflows.append(SampleWorkflow(66, EVIL, EVIL, EVIL, nodes, _run))
-        world.project.operations.workflows.append(SampleWorkflow(67, EVIL, EVIL, EVIL, nodes, _run, is_active=False))
-        yield world
+async def begun(world: World) -> None:
+    world.project.operations.agents.append(
+        SampleAgent(66, EVIL, EVIL, EVIL, scripted(EVIL), welcome_message=EVIL, tools=[{"id": 1, "name": EVIL}])
+    )
+    nodes = [(EVIL, EVIL), ("end", EVIL)]
+    world.project.operations.workflows.append(SampleWorkflow(66, EVIL, EVIL, EVIL, nodes, _run))
+    world.project.operations.workflows.append(SampleWorkflow(67, EVIL, EVIL, EVIL, nodes, _run, is_active=False))
 
 
-@pytest.fixture
-def world(opened: World) -> World:
-    opened.look_from_here()
-    return opened
+opened, world = shared_world(begun, BRIDGE_DEFAULT_AGENT="1")
 
 
 def nothing_is_active(world: World, *methods: str) -> None:

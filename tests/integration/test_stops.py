@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
-import pytest_asyncio
 
 from bridge.playground.emulator.faults import Slow
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, DM_BOB, GENERAL
 from bridge.playground.sample_project.answers import Proper
 from bridge.playground.sample_project.conversation import scripted
 from bridge.playground.sample_project.sample import SampleAgent
-from support.real_redis import RealRedis
 from support.waiting import wait_until
-from support.world import World, a_shared_world, words_of
+from support.world import World, shared_world, words_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
-    async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="Memory") as world:
-        world.project.operations.agents = [
-            SampleAgent(1, "Memory", None, "m", scripted("re: {message}"), welcome_message="Hello, I am Memory."),
-            SampleAgent(2, "Sloth", None, "m", scripted("re: {message}"), seconds=30),
-        ]
-        yield world
+async def begun(world: World) -> None:
+    world.project.operations.agents = [
+        SampleAgent(1, "Memory", None, "m", scripted("re: {message}"), welcome_message="Hello, I am Memory."),
+        SampleAgent(2, "Sloth", None, "m", scripted("re: {message}"), seconds=30),
+    ]
 
 
-@pytest.fixture
-def world(opened: World) -> World:
-    opened.look_from_here()
-    return opened
+opened, world = shared_world(begun, BRIDGE_DEFAULT_AGENT="Memory")
 
 
 async def begin_slowly(world: World, channel: str, words: str) -> str:

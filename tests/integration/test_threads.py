@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
-import pytest_asyncio
 
 from bridge.playground.emulator.faults import DropAfter, Error
 from bridge.playground.emulator.sample import (
@@ -24,24 +21,14 @@ from bridge.playground.emulator.sample import (
 from bridge.playground.sample_project.answers import Proper
 from support.real_redis import RealRedis
 from support.waiting import wait_until
-from support.world import World, a_shared_world, words_of
+from support.world import World, a_shared_world, shared_world, words_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 CHAT = "/api/sdk/agents/1/chat"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
-    async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="1") as world:
-        yield world
-
-
-@pytest.fixture
-def world(opened: World) -> World:
-    opened.look_from_here()
-    opened.slack.events.twins = ("app_mention", "message")
-    return opened
+opened, world = shared_world(BRIDGE_DEFAULT_AGENT="1")
 
 
 async def a_conversation(world: World, channel: str = GENERAL) -> str:

@@ -5,37 +5,24 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL
 from support.forks import run
-from support.real_redis import RealRedis
 from support.waiting import wait_until
-from support.world import World, a_shared_world, words_of
+from support.world import World, shared_world, words_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 NOWHERE = "http://127.0.0.1:9/slack/events"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
-    async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="1") as world:
-        yield world
-
-
-@pytest.fixture
-def world(opened: World) -> World:
-    opened.look_from_here()
-    opened.slack.events.twins = ("app_mention", "message")
-    return opened
+opened, world = shared_world(BRIDGE_DEFAULT_AGENT="1")
 
 
 async def bridge_says(world: World, folder: Path, *words: str, **environ: str) -> tuple[int, str, str]:

@@ -10,13 +10,14 @@ import signal
 import ssl
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Self
 
 import httpx
+import pytest_asyncio
 from redis.asyncio import Redis
 
 from bridge.playground.emulator.emulator import EmulatedSlack
@@ -28,6 +29,7 @@ from support import forks
 from support.forks import Fork
 from support.lifetimes import keys_without_lifetime
 from support.ports import free_port
+from support.real_redis import RealRedis
 from support.secrecy import API_KEY, APP_TOKEN, BOT_TOKEN, CONFIG_TOKEN, SIGNING_SECRET, secrets_in
 from support.waiting import wait_until
 
@@ -176,6 +178,8 @@ class World:
     def look_from_here(self) -> None:
         """Begin a test in a world where others were before: all goes well again, and what was is not looked at."""
         self.slack.faults.clear()
+        self.slack.page_limit = 1000
+        self.slack.events.twins = ("app_mention", "message")
         self.project.clear()
         self.asked_before = len(self.project.calls)
         self.called_before = len(self.slack.calls)
@@ -347,6 +351,31 @@ async def a_shared_world(redis_url: str, **environ: str) -> AsyncIterator[World]
         await world.start_bridge(**environ)
         yield world
         await check_lifetimes(world)
+
+
+def shared_world(
+    begin: Callable[[World], Awaitable[object]] | None = None, *, is_at_rest: bool = False, **environ: str
+) -> tuple[Any, Any]:
+    """Give the two fixtures of a file whose tests share a world. They belong to the names ``opened, world``.
+
+    *begin* makes it what they need. With *is_at_rest* each test waits until all is done that earlier ones began.
+    """
+
+    @pytest_asyncio.fixture(scope="module", loop_scope="module")
+    async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
+        async with a_shared_world(redis_server.url, **environ) as world:
+            if begin is not None:
+                await begin(world)
+            yield world
+
+    @pytest_asyncio.fixture(loop_scope="module")
+    async def world(opened: World) -> World:
+        if is_at_rest:
+            await wait_until(opened.is_at_rest, "what the test before began is done")
+        opened.look_from_here()
+        return opened
+
+    return opened, world
 
 
 async def check_lifetimes(world: World) -> None:
