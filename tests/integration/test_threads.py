@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.playground.emulator.faults import DropAfter, Error
 from bridge.playground.emulator.sample import (
     ALICE,
-    BOB,
     BRIDGE,
-    CAROL,
     DM_ALICE,
     GENERAL,
     OTHER_BOT,
@@ -21,7 +18,7 @@ from bridge.playground.emulator.sample import (
 from bridge.playground.sample_project.answers import Proper
 from support.real_redis import RealRedis
 from support.waiting import wait_until
-from support.world import World, a_shared_world, shared_world, words_of
+from support.world import World, a_shared_world, shared_world
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -91,38 +88,6 @@ async def test_replies_during_the_first_turn_wait_and_are_answered_in_its_sessio
     assert len({body.get("sessionId") for body in world.bodies()[1:]}) == 1
 
 
-@pytest.mark.parametrize(
-    ("typed", "agent", "sent"),
-    [
-        ("Writer: hello there", 2, "hello there"),
-        ("writer : hello there", 2, "hello there"),
-        ('"Writer": hello there', 2, "hello there"),
-        ("4: hello there", 4, "hello there"),
-        ("Writer hello there", 1, "Writer hello there"),
-        ("note: hello there", 1, "note: hello there"),
-        ("12:30 suits me", 1, "12:30 suits me"),
-        ("Writer:\nhello\nthere", 2, "hello\nthere"),
-    ],
-)
-async def test_the_agent_named_first_answers(world: World, typed: str, agent: int, sent: str) -> None:
-    root = await world.mention(ALICE, GENERAL, typed)
-    await world.answered(GENERAL, root)
-
-    assert world.chats() == [sent]
-    assert world.project.calls[-1].path == f"/api/sdk/agents/{agent}/chat"
-
-
-async def test_a_name_before_a_colon_is_ordinary_text_in_a_bound_thread(world: World) -> None:
-    root = await a_conversation(world)
-
-    await world.replied(ALICE, GENERAL, root, "Writer: hello")
-    await world.slack.people.say(ALICE, GENERAL, f"<@{BRIDGE}> Writer: hello", thread_ts=root)
-    await world.answered(GENERAL, root, 3)
-
-    assert world.chats() == ["Writer: hello", "Writer: hello"]
-    assert {call.path for call in world.project.calls[world.asked_before :]} == {CHAT}
-
-
 async def test_a_direct_message_begins_a_thread_and_its_replies_go_on(world: World) -> None:
     root = await world.slack.people.say(ALICE, DM_ALICE, "my name is Alice")
     await world.answered(DM_ALICE, root)
@@ -133,27 +98,6 @@ async def test_a_direct_message_begins_a_thread_and_its_replies_go_on(world: Wor
     assert "Alice" in said[1]
     assert "haven't told" in apart[0], "another root is another conversation"
     assert all(message.thread_ts == root for message in world.answers(DM_ALICE, root))
-
-
-async def test_what_is_for_somebody_else_is_left_alone(world: World) -> None:
-    root = await a_conversation(world)
-
-    await world.slack.people.say(ALICE, GENERAL, f"<@{BOB}> can you look at this?", thread_ts=root)
-    await world.slack.people.say(ALICE, GENERAL, f"  <@{CAROL}|carol> and you?", thread_ts=root)
-    await world.slack.people.say(ALICE, GENERAL, "a root that mentions nobody")
-
-    assert await asked_next(world, root) == ["the last one"]
-
-
-async def test_a_mention_of_the_bot_later_in_the_text_is_for_the_bot(world: World) -> None:
-    root = await a_conversation(world)
-
-    await world.slack.people.say(ALICE, GENERAL, f"<@{BOB}> says that <@{BRIDGE}> knows", thread_ts=root)
-    await world.answered(GENERAL, root, 2)
-    other = await world.slack.people.say(ALICE, RANDOM, f"good morning <@{BRIDGE}>, how are you?")
-    await world.answered(RANDOM, other)
-
-    assert world.chats() == ["@Bob Brandt says that knows", "good morning, how are you?"]
 
 
 async def test_other_bots_joins_and_edits_of_answered_messages_are_never_sent(world: World) -> None:
@@ -244,32 +188,6 @@ async def test_a_file_without_words_gets_a_private_line(world: World) -> None:
     assert await asked_next(world, root) == ["the last one"]
 
 
-async def test_a_mention_without_text_shows_help_and_the_next_one_begins(world: World) -> None:
-    root = await world.mention(ALICE, GENERAL, "")
-    said = await world.whispered(ALICE)
-    await world.slack.people.say(ALICE, GENERAL, "hello there", thread_ts=root)
-    await world.answered(GENERAL, root)
-
-    assert "!help" in said
-    assert world.chats() == ["hello there"]
-
-
-async def test_the_agent_gets_names_links_and_signs_as_people_see_them(world: World) -> None:
-    root = await a_conversation(world)
-    typed = (
-        f"<@{BRIDGE}> ask <@{BOB}> in <#{RANDOM}|random> about <https://example.com/a?b=1&amp;c=2|the list> and "
-        "<https://example.com>, is 1 &lt; 2 &amp;&amp; 3 &gt; 2? &amp;lt; stays"
-    )
-
-    await world.replied(ALICE, GENERAL, root, typed)
-
-    sent = (
-        "ask @Bob Brandt in #random about [the list](https://example.com/a?b=1&c=2) and "
-        "https://example.com, is 1 < 2 && 3 > 2? &lt; stays"
-    )
-    assert world.chats() == [sent]
-
-
 async def test_each_thread_has_a_session_of_its_own(world: World) -> None:
     roots = [(GENERAL, await a_conversation(world)), (GENERAL, await a_conversation(world))]
     roots.append((RANDOM, await a_conversation(world, RANDOM)))
@@ -316,50 +234,3 @@ async def test_a_slow_agent_is_shown_to_be_working_until_it_has_answered(redis_s
 
         assert world.slack.statuses(GENERAL, root)[0].status == "processing"
         await wait_until(lambda: world.slack.status(GENERAL, root) == "", "nothing is shown any more")
-
-
-@pytest.mark.parametrize("error", ["rate_limited", "team_added_to_org", "service_unavailable"])
-async def test_an_error_that_passes_is_waited_out(world: World, error: str) -> None:
-    root = await a_conversation(world)
-    world.slack.faults.on("chat.postMessage", Error(error))
-
-    await world.replied(ALICE, GENERAL, root, "and again")
-
-    assert world.chats() == ["and again"]
-    assert len(world.called("chat.postMessage")) == 2
-    assert len(world.answers(GENERAL, root)) == 2
-
-
-async def test_an_answer_whose_metadata_slack_refuses_is_posted_once_without(world: World) -> None:
-    root = await a_conversation(world)
-    world.slack.faults.on("chat.postMessage", Error("metadata_must_be_sent_from_app"))
-    world.slack.faults.on("chat.postMessage", DropAfter())
-
-    await world.replied(ALICE, GENERAL, root, "and again")
-
-    assert await asked_next(world, root) == ["and again", "the last one"]
-    answers = world.answers(GENERAL, root)[1:]
-    assert [bool(answer.metadata) for answer in answers] == [False, True], "that it is there was found without it"
-
-
-@pytest.mark.parametrize(
-    ("error", "why"),
-    [
-        ("restricted_action_read_only_channel", "read-only"),
-        ("restricted_action_of_tomorrow", "not allowed to post"),
-        ("not_in_channel", "not in the channel"),
-        ("no_such_word_yet", "(no_such_word_yet)"),
-    ],
-)
-async def test_who_asked_hears_of_a_refusal_for_good(world: World, error: str, why: str) -> None:
-    before = len(world.slack.messages(DM_ALICE))
-    world.slack.faults.on("chat.postMessage", Error(error), channel=GENERAL)
-
-    await world.mention(ALICE, GENERAL, "hello there")
-    await wait_until(lambda: len(world.slack.messages(DM_ALICE)) > before, "Alice is told")
-
-    said = words_of(world.slack.messages(DM_ALICE)[-1])
-    assert why in said
-    assert "your admin" in said
-    assert GENERAL in str(world.slack.messages(DM_ALICE)[-1].blocks)
-    assert world.chats() == ["hello there"]

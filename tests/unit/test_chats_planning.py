@@ -47,6 +47,7 @@ def asked(agent: int, message: str, session: int | None = None) -> list[dict[str
         ("Nobody: hello", None),
         ("Support hello", None),
         ("see this: Support: hello", None),
+        ("12:30 suits me", None),
         ("", None),
     ],
 )
@@ -126,14 +127,15 @@ async def test_naming_an_agent_and_saying_nothing_shows_help(harness: Harness) -
     assert harness.service.asked == []
 
 
-async def test_a_name_and_a_colon_are_ordinary_text_in_a_bound_thread(harness: Harness) -> None:
+@pytest.mark.parametrize("mention", ["", f"<@{BOT}> "])
+async def test_a_name_and_a_colon_are_ordinary_text_in_a_bound_thread(harness: Harness, mention: str) -> None:
     harness.service.agents = [SUPPORT, SALES]
     await harness.store.conversation(agent=7)
     process = harness.store.process()
     await process.journal.done(await process.take())
     await harness.store.sessions.rebind(THREAD, expected=None, session=42)
 
-    await harness.answer(message("Sales: hello", ts(1)))
+    await harness.answer(message(f"{mention}Sales: hello", ts(1)))
 
     assert harness.service.asked == asked(7, "Sales: hello", 42)
 
@@ -165,8 +167,11 @@ async def test_a_turn_taken_over_before_its_request_asks_the_same_agent(harness:
     [
         (f"<@{BOT}> hello", "hello"),
         ("ask <@U0BOB> in <#C0RANDOM>", "ask @Bob Brandt in #random"),
-        ("see <https://a.test|this> &amp; that", "see [this](https://a.test) & that"),
-        ("1 &lt; 2 &gt; 0", "1 < 2 > 0"),
+        (f"<@U0BOB> says that <@{BOT}> knows", "@Bob Brandt says that knows"),
+        (f"good morning <@{BOT}>, how are you?", "good morning, how are you?"),
+        ("see <https://a.test/b?c=1&amp;d=2|this> &amp; that", "see [this](https://a.test/b?c=1&d=2) & that"),
+        ("see <https://a.test>", "see https://a.test"),
+        ("1 &lt; 2 &gt; 0, &amp;lt; stays", "1 < 2 > 0, &lt; stays"),
     ],
 )
 async def test_the_agent_reads_names_and_links_instead_of_slacks_escapes(

@@ -320,13 +320,19 @@ async def test_an_answer_without_its_refused_buttons_keeps_markdown(slack: Emula
     assert kinds(slack) == [["markdown", "context_actions"], ["markdown"], ["markdown"]]
 
 
-async def test_refused_metadata_moves_into_a_block_and_is_found(slack: EmulatedSlack, say: Say) -> None:
-    slack.faults.on(POST, Error("metadata_too_large"))
+@pytest.mark.parametrize("error", ["metadata_too_large", "metadata_must_be_sent_from_app"])
+@pytest.mark.parametrize("is_answer_lost", [False, True])
+async def test_refused_metadata_moves_into_a_block_and_is_found(
+    slack: EmulatedSlack, say: Say, error: str, *, is_answer_lost: bool
+) -> None:
+    slack.faults.on(POST, Error(error))
+    if is_answer_lost:
+        slack.faults.on(POST, DropAfter())
 
     ts = await post(say, answer("Hello"))
 
-    (message,) = posted(slack)
-    assert "metadata" not in message
+    (message,) = there(slack)
+    assert not message.metadata
     assert await say.find(HERE, TURN, SINCE) == {"0": ts}
 
 

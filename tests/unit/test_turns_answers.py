@@ -201,6 +201,10 @@ async def test_a_mention_without_words_gets_a_private_line(harness: Harness, fai
 
     assert (harness.service.asked, harness.seen.messages) == ([], [])
     assert len(harness.seen.whispers) == 1
+    assert "!help" in str(harness.seen.whispers[0].blocks)
+    await harness.store.queue(message("hello there", ts(1)))
+    await harness.work()
+    assert harness.service.messages == ["hello there"]
 
 
 async def test_a_record_that_cannot_be_read_is_buried_and_the_lane_goes_on(harness: Harness, redis: Redis) -> None:

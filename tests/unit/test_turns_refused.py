@@ -10,7 +10,7 @@ from bridge.playground.emulator.sample import DM_ALICE
 from bridge.queue.inbox import Queued
 from bridge.slack.parts import Place
 from support.harness import POST, READ, WHISPER, Harness
-from support.store import message, ts
+from support.store import CHANNEL, message, ts
 
 REFUSALS = (
     "channel_not_found",
@@ -20,6 +20,12 @@ REFUSALS = (
     "thread_not_found",
     "missing_scope",
 )
+WHY = {
+    "restricted_action_read_only_channel": "read-only",
+    "restricted_action_of_tomorrow": "not allowed to post",
+    "not_in_channel": "not in the channel",
+    "no_such_word_yet": "(no_such_word_yet)",
+}
 
 
 @pytest.mark.parametrize("error", REFUSALS)
@@ -50,7 +56,7 @@ async def test_a_doubt_that_cannot_be_posted_is_a_dead_letter(harness: Harness) 
     assert harness.seen.words == []
 
 
-@pytest.mark.parametrize("error", REFUSALS)
+@pytest.mark.parametrize("error", sorted({*REFUSALS, *WHY}))
 async def test_the_answer_is_kept_as_a_dead_letter_and_the_next_one_is_posted(harness: Harness, error: str) -> None:
     harness.slack.faults.on(POST, Error(error))
     turn = await harness.store.queue(message("first"), agent=7)
@@ -66,6 +72,9 @@ async def test_the_answer_is_kept_as_a_dead_letter_and_the_next_one_is_posted(ha
     assert "re: first" in str(await harness.store.field(turn, "outcome")), "what was to be said is kept"
     (notice,) = [said for said in harness.seen.messages if said.place == Place(DM_ALICE)]
     assert "couldn't post my answer" in notice.words
+    assert WHY.get(error, "") in notice.words
+    assert "your admin" in notice.words
+    assert CHANNEL in str(notice.blocks)
     assert [words for words in harness.seen.words if words != notice.words] == ["re: second"]
     assert await harness.store.entries() == 0, "nobody waits"
     assert b"bridge_dead_letters_total 1.0" in harness.metrics.exposition()
