@@ -9,9 +9,8 @@ import pytest
 
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.sample import ALICE, BOB, CAROL, DM_ALICE, GENERAL
-from support.real_redis import RealRedis
 from support.waiting import wait_until
-from support.world import World, a_shared_world, shared_world, words_of
+from support.world import World, shared_world
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -88,52 +87,3 @@ async def test_what_waits_behind_the_menu_can_be_edited_and_withdrawn(world: Wor
     await world.answered(GENERAL, root, 4)
 
     assert world.chats() == ["first", "reply zero", "reply 2"]
-
-
-async def test_withdrawing_the_message_that_the_menu_is_about_leaves_the_others_to_be_answered(world: World) -> None:
-    root = await world.mention(ALICE, GENERAL, "never mind")
-    menu = await a_menu(world, GENERAL, root)
-    await world.slack.people.say(ALICE, GENERAL, "but I mind", thread_ts=root)
-
-    await world.slack.people.delete(GENERAL, root)
-    await a_menu(world, GENERAL, root, number=1)
-    await world.slack.ui.select(BOB, GENERAL, menu.ts, "agent:choose", "1")
-    await wait_until(lambda: any("but I mind" in words for words in world.said(GENERAL, root)), "the other is answered")
-
-    assert world.chats() == ["but I mind"]
-
-
-async def test_naming_an_agent_needs_no_menu(world: World) -> None:
-    root = await world.mention(ALICE, GENERAL, "support: hello there")
-    said = await world.answered(GENERAL, root)
-
-    assert paths(world) == {"/api/sdk/agents/4/chat"}
-    assert "Ask me about shipping" in said[0]
-
-
-async def test_a_channels_default_needs_no_menu_there_and_one_elsewhere(world: World) -> None:
-    await world.slack.ui.command(ALICE, GENERAL, "/agents", "default Support")
-    await world.whispered(ALICE)
-
-    here = await world.mention(ALICE, GENERAL, "hello there")
-    said = await world.answered(GENERAL, here)
-    elsewhere = await world.slack.people.say(ALICE, DM_ALICE, "hello there")
-    menu = await a_menu(world, DM_ALICE, elsewhere)
-    await world.slack.ui.command(ALICE, GENERAL, "/agents", "default none")
-    await world.whispered(ALICE, 2)
-    await world.slack.ui.select(ALICE, DM_ALICE, menu.ts, "agent:choose", "1")
-    await world.answered(DM_ALICE, elsewhere, 2)
-
-    assert "Ask me about shipping" in said[0]
-    assert "Which agent" in words_of(menu) or "Memory" in words_of(menu)
-
-
-async def test_the_only_agent_there_is_needs_no_menu(redis_server: RealRedis) -> None:
-    async with a_shared_world(redis_server.url) as world:
-        world.project.operations.agents = [agent for agent in world.project.operations.agents if agent.name == "Writer"]
-
-        root = await world.mention(ALICE, GENERAL, "hello there")
-        said = await world.answered(GENERAL, root)
-
-        assert paths(world) == {"/api/sdk/agents/2/chat"}
-        assert "what matters" in said[0]

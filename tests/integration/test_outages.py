@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from bridge.playground.emulator.faults import RateLimited
 from bridge.playground.emulator.sample import ALICE, BOB, GENERAL, RANDOM
-from bridge.playground.sample_project.answers import PlannedAnswer
 from support.busy_disk import busy_disk
 from support.real_redis import ON_DISK, RealRedis
 from support.waiting import wait_until
-from support.world import World, a_world, words_of
+from support.world import World, a_world
 
 CHAT = "/api/sdk/agents/1/chat"
 
@@ -43,61 +41,6 @@ async def test_while_the_service_is_down_messages_are_kept_and_answered_when_it_
         "and now?",
     ]
     assert sum("down" in words for words in world.said(GENERAL, root)) == 1, "told once"
-
-
-async def test_a_busy_service_is_asked_again(world: World) -> None:
-    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    world.project.on("POST", CHAT, PlannedAnswer(429, {"error": "slow down"}, headers={"Retry-After": "1"}), times=2)
-
-    root = await world.mention(ALICE, GENERAL, "hello there")
-    said = await world.answered(GENERAL, root)
-
-    assert len(said) == 1
-    assert world.chats() == ["hello there"] * 3
-
-
-async def test_a_server_error_is_a_failure_of_that_turn_and_offers_the_button(world: World) -> None:
-    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    world.project.on("POST", CHAT, PlannedAnswer(500, {"error": "boom <!channel>"}))
-
-    root = await world.mention(ALICE, GENERAL, "hello there")
-    await world.answered(GENERAL, root)
-    notice = world.answers(GENERAL, root)[0]
-    await world.slack.ui.click(ALICE, GENERAL, notice.ts, "turn:again")
-    await world.answered(GENERAL, root, 2)
-
-    assert world.chats() == ["hello there", "hello there"]
-
-
-async def test_a_session_that_is_gone_is_replaced_and_said_so(world: World) -> None:
-    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    root = await world.mention(ALICE, GENERAL, "hello there")
-    await world.answered(GENERAL, root)
-    world.project.on("POST", CHAT, PlannedAnswer(404, {"error": "no such session"}))
-
-    await world.slack.people.say(ALICE, GENERAL, "do you remember?", thread_ts=root)
-    said = await world.answered(GENERAL, root, 2)
-    await world.slack.people.say(ALICE, GENERAL, "and now?", thread_ts=root)
-    await world.answered(GENERAL, root, 3)
-
-    bodies = [call.body for call in world.project.calls if call.path == CHAT]
-    assert "sessionId" in bodies[1]
-    assert "sessionId" not in bodies[2]
-    assert isinstance(bodies[3]["sessionId"], int)
-    assert "no longer has the earlier conversation" in said[1]
-
-
-async def test_slack_asking_for_patience_delays_one_channel_only(world: World) -> None:
-    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    world.slack.faults.on("chat.postMessage", RateLimited(retry_after=3), channel=GENERAL)
-
-    slow = await world.mention(ALICE, GENERAL, "hello there")
-    quick = await world.mention(ALICE, RANDOM, "hello here")
-    await world.answered(RANDOM, quick, timeout=2.5)
-    assert world.answers(GENERAL, slow) == []
-    await world.answered(GENERAL, slow)
-
-    assert len(world.answers(GENERAL, slow)) == 1
 
 
 @pytest.fixture
@@ -159,21 +102,3 @@ async def test_redis_wiped_the_session_is_found_in_the_thread(private_redis: Cal
         said = await world.answered(GENERAL, root, 2, timeout=30)
 
         assert "Alice" in said[1]
-
-
-async def test_the_words_leave_redis_once_they_are_answered(world: World) -> None:
-    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-
-    root = await world.mention(ALICE, GENERAL, "a very remarkable sentence")
-    await world.answered(GENERAL, root)
-
-    async def is_gone() -> bool:
-        for key in await world.keys():
-            kind = await world.redis.type(key)
-            dump = await {"hash": world.redis.hgetall, "string": world.redis.get}.get(kind, world.redis.type)(key)
-            if "remarkable" in str(dump):
-                return False
-        return True
-
-    await wait_until(is_gone, "no key holds the words")
-    assert words_of(world.answers(GENERAL, root)[0])

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.playground.emulator.sample import ALICE, BOB, GENERAL, NOBOT, RUNNERS
-from bridge.playground.sample_project.answers import Hang, Proper
-from support.lives import end_leases
-from support.real_redis import RealRedis
+from bridge.playground.emulator.sample import ALICE, BOB, GENERAL
+from bridge.playground.sample_project.answers import Proper
 from support.waiting import wait_until
-from support.world import World, a_shared_world, shared_world, words_of
+from support.world import World, shared_world, words_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -106,55 +104,3 @@ async def test_long_input_of_an_exclamation_mark_that_is_nearly_json_is_kept_for
     await wait_until(world.runs, "it runs as text")
 
     assert world.runs() == [typed]
-
-
-async def test_an_inactive_workflow_asks_before_it_runs(world: World) -> None:
-    await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 12 hello")
-    await wait_until(lambda: world.whispers(ALICE), "the question is there")
-    assert world.runs() == []
-    question = world.whispers(ALICE)[-1]
-    await world.slack.ui.click(ALICE, GENERAL, question.ts, "run:confirm")
-    await world.slack.ui.click(ALICE, GENERAL, question.ts, "run:confirm")
-    await wait_until(lambda: any("completed" in card for card in cards(world)), "the card shows the result")
-    await wait_until(
-        lambda: "You chose to run it anyway" in words_of(world.whispers(ALICE)[-1]), "the question is gone"
-    )
-
-    assert world.runs() == ["hello"], "one question, one run"
-
-
-async def test_only_runners_run_and_the_refusal_is_private(redis_server: RealRedis) -> None:
-    async with a_shared_world(redis_server.url, BRIDGE_RUNNERS=RUNNERS) as world:
-        await world.slack.ui.command(BOB, GENERAL, "/workflows", "run 1 hello")
-        await wait_until(lambda: world.whispers(BOB), "Bob is refused")
-        await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 hello")
-        await wait_until(lambda: cards(world), "Alice's run has a card")
-
-        assert world.runs() == ["hello"]
-        card = world.posted(GENERAL)[0]
-        await world.slack.ui.click(BOB, GENERAL, card.ts, "run:again")
-        await wait_until(lambda: len(world.whispers(BOB)) == 2, "Bob's click is refused, too")
-        assert world.runs() == ["hello"]
-
-
-async def test_where_the_bot_is_not_the_result_comes_by_response_url(world: World) -> None:
-    await world.slack.ui.command(ALICE, NOBOT, "/workflows", "run 1 hello")
-    await wait_until(lambda: any("completed" in card for card in cards(world, NOBOT)), "a card is there")
-
-    assert world.runs() == ["hello"]
-
-
-async def test_a_run_is_started_once_although_the_bridge_is_killed(redis_server: RealRedis) -> None:
-    async with a_shared_world(redis_server.url) as world:
-        (bridge,) = world.bridges
-        world.project.on("POST", "/api/sdk/workflows/1/run", Hang())
-        await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 hello")
-        await wait_until(lambda: any("running" in card for card in cards(world)), "the card shows that it runs")
-
-        await bridge.kill()
-        await end_leases(world)
-        await world.start_bridge()
-        await wait_until(lambda: any("unknown" in card for card in cards(world)), "the card says so")
-
-        assert world.runs() == ["hello"]
-        assert len(cards(world)) == 1

@@ -272,8 +272,12 @@ async def test_a_message_that_finds_its_thread_full_is_refused_in_private(harnes
     assert await receive(harness, "one too many", ts(50)) == Received("full", "thread_full")
 
     assert len(await harness.store.box(LANE)) == 50
-    assert await notices(harness) == ["thread_full"]
     assert await receive(harness, "one too many", ts(50)) == Received("duplicate")  # it is told once
+    await harness.work()
+    (told,) = harness.seen.whispers
+    assert "50 messages are already waiting" in told.text
+    assert (told.user, told.message.thread_ts) == (USER, ROOT)
+    assert len(harness.service.messages) == 50
 
 
 @pytest.mark.parametrize(

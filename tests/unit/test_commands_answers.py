@@ -263,14 +263,18 @@ async def test_the_list_of_workflows_has_a_menu_that_opens_the_form_for_who_may_
 
 
 async def test_an_inactive_workflow_runs_once_it_is_confirmed(harness: Harness) -> None:
-    asked = shown(await typed(harness, '/workflows run "Old one" {"x": 1}'))
-
+    await harness.types('/workflows run "Old one" {"x": 1}')
+    await harness.work()
+    (asked,) = harness.seen.whispers
     assert "inactive" in asked.text
-    assert asked.audience is Audience.PRIVATE
     assert harness.service.started == []
-    await harness.answer(button_of(harness, asked))
+
+    for _ in range(2):
+        await harness.presses("run:confirm")
+    await harness.work()
+
     assert harness.service.started == [(3, {"x": 1})]
-    assert harness.slack.responses[-1].content["replace_original"]
+    assert "You chose to run it anyway" in str([one.blocks for one in harness.seen.whispers])
 
 
 async def test_a_confirmation_whose_input_was_too_long_asks_for_it_and_not_again_for_confirmation(
