@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.playground.emulator.sample import ALICE, BOB, DM_ALICE, GENERAL, NOBOT, RANDOM
+from bridge.playground.emulator.sample import ALICE, BOB, DM_ALICE, GENERAL, NOBOT
 from bridge.playground.sample_project.answers import Hang
 from support.waiting import wait_until
 from support.world import World, shared_world, words_of
@@ -52,12 +52,6 @@ async def test_share_shows_the_answer_to_the_channel(world: World) -> None:
     assert world.whispers(ALICE) == []
 
 
-async def test_what_is_mistyped_is_answered_with_the_nearest(world: World) -> None:
-    assert "/workflows list" in await private_answer(world, ALICE, GENERAL, "/workflows", "lits")
-    assert "Echo" in await private_answer(world, ALICE, GENERAL, "/workflows", "show Ecko")
-    assert "/workflows show" in await private_answer(world, ALICE, GENERAL, "/workflows", "show")
-
-
 async def test_a_command_begins_a_thread_and_its_agent_answers_there(world: World) -> None:
     await world.slack.ui.command(ALICE, GENERAL, "/agents", "chat Memory my name is Alice")
     await wait_until(lambda: world.posted(GENERAL), "the root is there")
@@ -76,14 +70,6 @@ async def test_where_the_bot_is_not_a_command_begins_no_thread_and_says_so(world
     assert "Invite me" in told
     assert world.chats() == []
     assert world.posted(NOBOT) == []
-
-
-async def test_a_channels_default_agent_answers_its_mentions(world: World) -> None:
-    await private_answer(world, ALICE, RANDOM, "/agents", "default Writer")
-    root = await world.mention(ALICE, RANDOM, "hello writer")
-    await world.answered(RANDOM, root)
-
-    assert world.project.calls[-1].path == "/api/sdk/agents/2/chat"
 
 
 async def test_exclamation_marks_are_commands_in_threads_and_direct_messages(world: World) -> None:
@@ -149,11 +135,3 @@ async def test_a_slip_is_sent_as_text_once_if_its_person_says_so(world: World) -
     shown = [words_of(message) for message in world.whispers(BOB)]
     assert any("Statistics" in words for words in shown), shown
     assert world.chats() == ["!nwe"]
-
-
-@pytest.mark.parametrize("words", ["!important: read this", "! hello", "!!", "!unknown thing"])
-async def test_other_words_after_an_exclamation_mark_are_ordinary_text(world: World, words: str) -> None:
-    direct = await world.slack.people.say(ALICE, DM_ALICE, words)
-    await world.answered(DM_ALICE, direct)
-
-    assert world.chats() == [words]

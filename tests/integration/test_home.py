@@ -7,7 +7,7 @@ import json
 import pytest
 
 from bridge.playground.emulator.entities import Message, View
-from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, DM_ALICE, DM_BOB, GENERAL, STRANGER
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, DM_ALICE, GENERAL
 from support.waiting import wait_until
 from support.world import World, shared_world, words_of
 
@@ -97,39 +97,3 @@ async def test_a_question_about_a_message_is_answered_in_its_thread(world: World
     assert "The build is red since noon." in asked
     await world.replied(BOB, GENERAL, root, "And now?")
     assert world.chats()[-1].endswith("And now?")
-
-
-async def test_a_question_about_a_message_can_be_asked_in_private(world: World) -> None:
-    await home_of(world, BOB)
-    ts = await world.slack.people.say(CAROL, GENERAL, "We ship on Friday.")
-
-    await world.slack.ui.message_shortcut(BOB, GENERAL, ts, "ask_about")
-    form = await modal_of(world, BOB, "ask")
-    agents = await world.slack.ui.suggestions(BOB, "agent", "memory", view_id=form.id)
-    await world.slack.ui.submit(form.id, {"agent": agents[0], "message": "Is that wise?", "where": "direct"}, BOB)
-    root = await a_root(world, DM_BOB, "Is that wise?")
-    await world.answered(DM_BOB, root.ts, 2)
-
-    assert world.answers(GENERAL, ts) == []
-    assert "> We ship on Friday." in world.chats()[0]
-
-
-async def test_a_global_shortcut_runs_a_workflow_where_its_person_wants(world: World) -> None:
-    await world.slack.ui.shortcut(CAROL, "run")
-    form = await modal_of(world, CAROL, "run")
-    flows = await world.slack.ui.suggestions(CAROL, "workflow", "echo", view_id=form.id)
-    await world.slack.ui.submit(form.id, {"workflow": flows[0], "input": "from a shortcut", "channel": GENERAL}, CAROL)
-
-    card = await a_root(world, GENERAL, "completed")
-    assert "Carol Conti" in words_of(card)
-
-
-async def test_a_stranger_sees_nothing_of_the_project(world: World) -> None:
-    home = await home_of(world, STRANGER)
-    await world.slack.ui.shortcut(STRANGER, "ask")
-    page = await modal_of(world, STRANGER, "page")
-
-    assert len(home.blocks) == 1
-    assert "run:form" not in shown(home)
-    assert len(page.blocks) == 1
-    assert world.whispers(STRANGER) == []

@@ -9,13 +9,11 @@ from functools import partial
 
 import pytest
 
-from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, GENERAL
 from bridge.playground.sample_project.answers import PlannedAnswer
-from support.real_redis import RealRedis
 from support.shown import active
 from support.waiting import wait_until
-from support.world import World, a_shared_world, shared_world
+from support.world import World, shared_world
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -74,19 +72,6 @@ async def test_thirty_thousand_characters_become_messages_that_slack_takes(world
     assert [problem for call in calls for problem in active(call)] == []
 
 
-async def test_more_than_eight_messages_become_the_beginning_and_a_file_with_the_whole(world: World) -> None:
-    answer = a_long_answer(120_000)
-
-    root = await asked(world, answer)
-    await wait_until(lambda: len(world.answers(GENERAL, root)) == 2, "the file is there")
-
-    beginning = lines(markdown_of(world, root))
-    assert beginning == lines(answer)[: len(beginning)]
-    assert len(beginning) > 100
-    assert (world.slack.files[-1].content or b"").decode() == answer
-    assert world.answers(GENERAL, root)[1].files
-
-
 async def test_a_long_answer_of_short_lines_holds_nobody_up(world: World) -> None:
     answer = "1\n" * 200_000
     waited: list[float] = []
@@ -105,31 +90,6 @@ async def test_a_long_answer_of_short_lines_holds_nobody_up(world: World) -> Non
     await wait_until(lambda: len(world.answers(GENERAL, root)) == 2, "the file is there")
     assert (world.slack.files[-1].content or b"").decode() == answer
     assert max(waited) < 8  # it took twenty and more, time after time
-
-
-async def test_without_the_permission_for_files_it_is_messages_after_all(redis_server: RealRedis) -> None:
-    async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="1") as world:
-        world.slack.scopes.discard("files:write")
-        await world.bridges[0].end()
-        await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-        answer = a_long_answer(100_000)
-
-        root = await asked(world, answer)
-
-        assert lines(markdown_of(world, root)) == lines(answer)
-        assert len(world.answers(GENERAL, root)) > 8
-        assert world.slack.files == []
-
-
-async def test_an_answer_whose_blocks_slack_refuses_is_there_as_text(world: World) -> None:
-    answer = a_long_answer(14_000)
-    world.slack.faults.on("chat.postMessage", Error("invalid_blocks"))
-
-    root = await asked(world, answer)
-
-    as_text = [message.text for message in world.answers(GENERAL, root) if not message.blocks]
-    assert len(as_text) >= 3
-    assert lines("".join(as_text)) + lines(markdown_of(world, root)) == lines(answer)
 
 
 async def test_an_output_that_is_too_long_goes_along_as_a_file(world: World) -> None:

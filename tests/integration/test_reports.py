@@ -10,7 +10,7 @@ import pytest
 
 from bridge.cli.manifest import app_manifest
 from bridge.playground.emulator.entities import Message
-from bridge.playground.emulator.sample import ALICE, BRIDGE, CAROL, DM_ALICE, GENERAL, NOBOT, PRIVATE, RANDOM
+from bridge.playground.emulator.sample import ALICE, BRIDGE, DM_ALICE, GENERAL, PRIVATE, RANDOM
 from support.waiting import wait_until
 from support.world import World, shared_world, words_of
 
@@ -83,12 +83,6 @@ async def test_a_report_for_an_archived_channel_pauses_and_tells_its_owner(world
     world.slack.workspace.change_channel(channel, is_archived=False)
 
 
-async def test_a_channel_without_the_bot_is_refused_at_once(world: World) -> None:
-    await world.slack.ui.command(ALICE, NOBOT, "/stats", "report daily 09:00")
-
-    assert "I'm not a member" in await world.whispered(ALICE)
-
-
 async def test_a_channel_is_found_by_each_of_its_names(world: World) -> None:
     """With ids, as the manifest asks for, and without, as an older one has it; in messages with and without."""
     said = "report weekdays 08:30 Europe/Berlin {}"
@@ -106,13 +100,6 @@ async def test_a_channel_is_found_by_each_of_its_names(world: World) -> None:
         await becomes_due(world, report)
     await wait_until(lambda: len(reports(world, RANDOM)) == 4, "all reports for #random are posted")
     await wait_until(lambda: len(reports(world, PRIVATE)) == 2, "all reports for #private are posted")
-
-
-async def test_an_unknown_channel_name_says_how_to_pick_one(world: World) -> None:
-    for user, name in ((ALICE, "#nowhere"), (CAROL, "#private")):  # Carol isn't in there, and learns nothing of it
-        await world.slack.ui.command(user, GENERAL, "/stats", f"report daily 09:00 {name}")
-
-        assert f"I can't find “{name}”" in await world.whispered(user)
 
 
 async def test_a_form_keeps_a_report_without_words(world: World) -> None:

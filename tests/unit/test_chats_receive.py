@@ -180,26 +180,33 @@ async def test_a_command_starts_no_conversation(harness: Harness, text: str, *, 
     assert (await harness.store.sessions.thread(THREAD) is not None) is binds
 
 
+STRANGERS = "Only members of the bridge's own workspace"
+
+
 @pytest.mark.parametrize(
-    ("rules", "changes", "reason"),
+    ("rules", "changes", "reason", "told"),
     [
-        ({}, {"user_team": "T2"}, "stranger"),
-        ({}, {"user_team": "T2", "is_shared": True}, "stranger"),
-        ({}, {"is_shared": True, "user": STRANGER}, "stranger"),
-        ({"BRIDGE_ALLOWED_USERS": BOB}, {}, "user"),
-        ({"BRIDGE_ALLOWED_CHANNELS": RANDOM}, {}, "channel"),
+        ({}, {"user_team": "T2"}, "stranger", STRANGERS),
+        ({}, {"user_team": "T2", "is_shared": True}, "stranger", STRANGERS),
+        ({}, {"is_shared": True, "user": STRANGER}, "stranger", STRANGERS),
+        ({"BRIDGE_ALLOWED_USERS": BOB}, {}, "user", "have access to the bridge"),
+        ({"BRIDGE_ALLOWED_CHANNELS": RANDOM}, {}, "channel", "enabled in this channel"),
     ],
 )
 async def test_a_refused_person_is_told_in_private_and_their_words_deleted(
-    harness: Harness, rules: dict[str, str], changes: dict[str, Any], reason: str
+    harness: Harness, rules: dict[str, str], changes: dict[str, Any], reason: str, told: str
 ) -> None:
     harness.configure(**rules)
+    harness.slack.workspace.channels[CHANNEL].members.append(STRANGER)
 
     received = await receive(harness, f"<@{BOT}> my secret words", **changes)
+    assert not await harness.store.holds_words("my secret words")
+    await harness.work()
 
     assert received == Received("refused", reason)
-    assert await notices(harness) == [reason]
-    assert not await harness.store.holds_words("my secret words")
+    (said,) = harness.seen.whispers
+    assert (said.user, told in said.text) == (changes.get("user", USER), True)
+    assert harness.seen.messages == []
     assert await harness.store.sessions.thread(THREAD) is None
 
 
