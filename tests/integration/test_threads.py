@@ -175,7 +175,7 @@ async def test_files_with_words_and_replies_that_are_broadcast_are_ordinary_mess
     assert await asked_next(world, root) == [named, "everybody may read this", "the last one"]
 
 
-async def test_a_file_without_words_gets_a_private_line(world: World) -> None:
+async def test_a_file_without_words_goes_along_by_its_name_with_a_private_line(world: World) -> None:
     root = await a_conversation(world)
     file = {"id": "F0FILE", "name": "list.csv", "mimetype": "text/csv"}
 
@@ -185,7 +185,7 @@ async def test_a_file_without_words_gets_a_private_line(world: World) -> None:
     assert "list.csv" in said
     assert "It can read text" in said
     assert world.whispers(ALICE)[0].thread_ts == root
-    assert await asked_next(world, root) == ["the last one"]
+    assert await asked_next(world, root) == ["[file “list.csv”]", "the last one"]
 
 
 async def test_each_thread_has_a_session_of_its_own(world: World) -> None:
