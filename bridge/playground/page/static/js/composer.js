@@ -18,7 +18,7 @@ export function composer({ channel, threadTs = "", label, hint = "", testid, sen
     it.draft.offer && offerList(it),
     chosen(it.draft),
     textarea(it, label, hint, testid),
-    h("div", { class: "composer-tools", key: "tools" }, tools(it), h("span", { class: "grow" }), sendButton(it, sendTestid)),
+    h("div", { class: "composer-tools", key: "tools" }, tools(it), sendButton(it, sendTestid)),
   );
 }
 
