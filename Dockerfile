@@ -1,5 +1,5 @@
-# The bridge as an image: `docker build .`, `docker compose build`, or `make image`, which also tries it out.
-# Two stages: neither pip's leftovers nor the source tree are in what runs.
+# The bridge's image: `docker build .`, `docker compose build`, or `make image`, which also tries it.
+# Two stages, so that the image has neither pip's leftovers nor the source tree.
 ARG BASE=python:3.13.9-slim-trixie
 
 FROM ${BASE} AS build

@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage unit fresh image soak bench browser screenshot check docs reference format lock env-example clean
+.PHONY: help run test coverage unit fresh image soak bench figures browser screenshot check docs reference format lock env-example clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -48,6 +48,10 @@ soak: $(STAMP) ## Let people talk for ten minutes while everything fails now and
 # ONLY="acks turns" measures some, QUICK=1 gives each a second, FULL=1 keeps a million threads. See tests/bench.
 bench: $(STAMP) ## Measure the bridge beside two baselines, in five minutes (QUICK=1: one)
 	@PYTHONPATH=.:tests $(BIN)/python -m bench $(ONLY)
+
+# FROM="build/bench.json …" first takes the figures of these runs.
+figures: $(STAMP) ## Write the documentation's table and chart of what the benchmark measured
+	@PYTHONPATH=.:tests $(BIN)/python -m bench.chart $(FROM)
 
 browser: $(STAMP) ## Install Chromium for the end-to-end tests, unless there is one
 	@PYTHONPATH=tests $(BIN)/python -m support.browser

@@ -91,7 +91,7 @@ class Settings(BaseSettings):
     namespace: Annotated[str, matching("[A-Za-z0-9_.-]{1,64}", "letters, digits, - _ or ., such as bridge")] = _setting(
         "BRIDGE_NAMESPACE", "bridge"
     )
-    """The prefix of every key in Redis. Bridges that share a Redis need different ones."""
+    """The prefix of every key in Redis. Different bridges that share a Redis need different ones."""
     host: Annotated[str, matching(r"[^\s/]+", "one such as 127.0.0.1")] = _setting("BRIDGE_HOST", "0.0.0.0")  # noqa: S104 - it is a server
     """The address to listen on."""
     port: Annotated[int, whole(0, 65535, 3000)] = _setting("BRIDGE_PORT", "3000")
@@ -137,7 +137,7 @@ class Settings(BaseSettings):
     allowed_channels: Annotated[frozenset[str], ids("CGD", "channel IDs such as C0ABCDEFGHI")] = _setting(
         "BRIDGE_ALLOWED_CHANNELS", "", example="C0123456789,C0ABCDEFGHI"
     )
-    """The channels the bridge answers in, separated by commas. Empty: all."""
+    """The channels and direct messages (D…) the bridge answers in, separated by commas. Empty: all."""
     allowed_users: Annotated[frozenset[str], ids("UW", "member IDs such as U0ABCDEFGHI")] = _setting(
         "BRIDGE_ALLOWED_USERS", "", example="U0123456789,U0ABCDEFGHI"
     )

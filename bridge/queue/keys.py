@@ -87,58 +87,58 @@ class Keys:
     # fmt: off
     owner = Key[[]]("owner", "hash", "for ever: whose it is", "team, bot, workspace, since, alive, wiped", stays=True)
     ready = Key[[]]("ready", "stream", "for ever: the queue", "one entry for each lane that has work", stays=True)
-    box = Key[Lane]("box:<lane>", "list", "while not empty", "the lane's turns; the head is in work", stays=True)
+    box = Key[Lane]("box:<lane>", "list", "while not empty", "the lane's turns; the first is running", stays=True)
     turn = Key[str]("turn:<turn>", "hash", "7 days after DONE", "see `bridge.queue.records`", stays=True)
-    parked = Key[[]]("parked", "hash", "for ever: never expires", "lane → turn that waits for a choice", stays=True)
-    held = Key[[]]("held", "hash", "while some wait", "lane → ts of the stop behind which messages wait", stays=True)
-    stops = Key[[]]("stops", "channel", "not kept", "the turns that are stopped; changes of channels' settings")
+    parked = Key[[]]("parked", "hash", "until someone chooses", "lane → turn waiting for a choice", stays=True)
+    held = Key[[]]("held", "hash", "while some are waiting", "lane → ts of the stop before those messages", stays=True)
+    stops = Key[[]]("stops", "channel", "not stored", "stopped turns; changes to channel settings")
     seen_event = Key[str]("seen:e:<event>", "string", SEEN, "the turn that an event became")
     seen_message = Key[MessageKey]("seen:m:<message>", "string", "8 days, or 15 minutes without a turn",
-                                   "the turn that a message became or, before it is one: its earlier texts are void")
-    refusing = Key[[]]("refusing", "zset", SENT_AGAIN, "stretches of time in which messages were refused")
+                                   "the turn a message became; before that, a mark that its earlier texts are void")
+    refusing = Key[[]]("refusing", "zset", SENT_AGAIN, "periods in which messages were refused")
     kept = Key[ThreadKey]("kept:<thread>", "string", "10 minutes", "ts of replies that came before their refused root")
-    refused = Key[str]("refused:<turn>", "string", REFUSED, "a put that must not happen any more, if it comes late")
-    shown = Key[MessageKey]("shown:<message>", "string", TRACE, "the turn that a message of ours shows")
+    refused = Key[str]("refused:<turn>", "string", REFUSED, "a put that must no longer happen if it comes late")
+    shown = Key[MessageKey]("shown:<message>", "string", TRACE, "the turn that one of the bot's messages shows")
     passed = Key[str, str, int]("passed:<team>:<channel>:<day>", "list", TRACE,
-                                f"messages that became no turn, and why: the last {PASSED_IN_A_DAY}")
-    thread = Key[ThreadKey]("thread:<thread>", "hash", "session days", "agent, session, speaker, how far heard, muted")
-    active = Key[[]]("active", "zset", "session days each", "threads with a conversation, by their newest message")
-    catch_up = Key[[]]("catch_up", "hash", MARKED, "an outage, and how far what was said then is found")
-    unread = Key[[]]("unread", "zset", MARKED, "what has still to be read for that, the latest first")
-    catching_up = Key[[]]("catching_up", "string", CATCHING_UP, "the process that reads it")
-    behind = Key[ThreadKey]("behind:<thread>", "string", BEHIND, "a thread that has still to be read")
-    late = Key[ThreadKey]("late:<thread>", "string", TRACE, "the turn whose answer says that it comes late")
-    offer = Key[ThreadKey]("offer:<thread>", "string", TRACE, "the turn that offers to send what is too old")
-    offered = Key[ThreadKey]("offered:<thread>", "list", TRACE, "the turns of messages that were found too old")
-    bound = Key[str, int]("bound:<team>:<session>", "hash", "session days", "thread → agent:whose direct message it is")
+                                f"messages that didn't become turns, and why: the last {PASSED_IN_A_DAY}")
+    thread = Key[ThreadKey]("thread:<thread>", "hash", "session days", "agent, session, speaker, last heard, muted")
+    active = Key[[]]("active", "zset", "session days each", "threads with a conversation, by newest message")
+    catch_up = Key[[]]("catch_up", "hash", MARKED, "an outage, and how far catching up has come")
+    unread = Key[[]]("unread", "zset", MARKED, "what is left to read, latest first")
+    catching_up = Key[[]]("catching_up", "string", CATCHING_UP, "the process that catches up")
+    behind = Key[ThreadKey]("behind:<thread>", "string", BEHIND, "a thread that is left to read")
+    late = Key[ThreadKey]("late:<thread>", "string", TRACE, "the turn whose answer says that it's late")
+    offer = Key[ThreadKey]("offer:<thread>", "string", TRACE, "the turn that offers to send messages that are too old")
+    offered = Key[ThreadKey]("offered:<thread>", "list", TRACE, "turns of messages that were too old when found")
+    bound = Key[str, int]("bound:<team>:<session>", "hash", "session days", "thread → agent, direct message owner")
     greeted = Key[PersonKey]("greeted:<person>", "string", "1 year, or 1 hour",
-                             "a person who was greeted, or the turn that is at it")
+                             "a person who was greeted, or the turn that greets them")
     told = Key[ThreadKey]("told:<thread>", "string", "25 hours, or until an answer",
-                          "a thread told that the service is down, or the turn that is at it")
-    looked = Key[ThreadKey]("looked:<thread>", "string", SEEN, "a thread that was searched for a lost session")
+                          "a thread that was told the service is down, or the turn that tells it")
+    looked = Key[ThreadKey]("looked:<thread>", "string", SEEN, "a thread that was searched for its lost session")
     channels = Key[[]]("defaults", "hash", "for ever: a setting", "team:channel → see `features.channels`", stays=True)
-    thread_pace = Key[ThreadKey]("pace:t:<thread>", "string", "1 minute", "turns that a thread began since the first")
-    person_pace = Key[PersonKey]("pace:u:<person>", "string", "1 minute", "turns that a person began, or an app here")
-    run_pace = Key[PersonKey]("pace:r:<person>", "string", "1 hour", "runs that a person started, where limited")
-    recent_runs = Key[PersonKey]("recent:r:<person>", "list", SHOWN_LATELY, "the 10 runs that they started last")
-    recent_threads = Key[PersonKey]("recent:t:<person>", "zset", SHOWN_LATELY, "the 10 where they were answered last")
-    home = Key[PersonKey]("home:<person>", "string", SHOWN_LATELY, "where they are in Home, and their direct message")
-    input = Key[PersonKey, int]("input:<person>:<workflow>", "string", REMEMBERED, "input that they want remembered")
+    thread_pace = Key[ThreadKey]("pace:t:<thread>", "string", "1 minute", "turns a thread started since the first")
+    person_pace = Key[PersonKey]("pace:u:<person>", "string", "1 minute", "turns a person or an app started")
+    run_pace = Key[PersonKey]("pace:r:<person>", "string", "1 hour", "runs a person started, if limited")
+    recent_runs = Key[PersonKey]("recent:r:<person>", "list", SHOWN_LATELY, "their 10 latest runs")
+    recent_threads = Key[PersonKey]("recent:t:<person>", "zset", SHOWN_LATELY, "their 10 latest conversations")
+    home = Key[PersonKey]("home:<person>", "string", SHOWN_LATELY, "their place in Home, and their direct message")
+    input = Key[PersonKey, int]("input:<person>:<workflow>", "string", REMEMBERED, "input they asked to remember")
     typed = Key[PersonKey, str]("typed:<person>:<turn>", "string", TYPED,
-                                "input that is nearly JSON, until a button says what to do")
+                                "input that is almost JSON, until a button decides")
     results = Key[str]("results:<turn>", "string", RESULTS, "node results of a run, shown on demand")
     snapshots = Key[[]]("snapshots", "hash", "400 days each", "hour → statistics, see `features.shared.snapshots`")
     claimed = Key[str, int]("claimed:<job>:<number>", "string", "4 minutes, or its period when done",
-                            "the process that does a periodic job (`Feature.every`) for the numbered period")
+                            "the process that does a periodic job (`Feature.every`) in a numbered period")
     audit = Key[[]]("audit", "stream", "BRIDGE_AUDIT_DAYS each", "who did what, see `bridge.queue.audit`")
     report = Key[str]("report:<report>", "hash", "until deleted", "see `bridge.features.reports.schedule`", stays=True)
-    reports = Key[[]]("reports", "zset", "for ever: a setting", "all of them, by when they were made", stays=True)
-    due = Key[[]]("due", "zset", "for ever: a setting", "those that are not paused, by when they are due", stays=True)
+    reports = Key[[]]("reports", "zset", "for ever: a setting", "all reports, by creation time", stays=True)
+    due = Key[[]]("due", "zset", "for ever: a setting", "active reports, by due time", stays=True)
     words = Key[ThreadKey]("words:<thread>", "string", "session days at most",
-                           "the words of a report, for the first question below it")
+                           "a report's text, for the first question in its thread")
     votes = Key[str]("votes:<turn>", "hash", VOTES, "votes on an answer by person, its agent and session")
-    voted = Key[[]]("voted", "zset", "90 days each", "answers that were voted on, by time")
-    dead = Key[[]]("dead", "zset", "30 days each", "turns that could not be finished, by time", stays=True)
+    voted = Key[[]]("voted", "zset", "90 days each", "answers with votes, by time")
+    dead = Key[[]]("dead", "zset", "30 days each", "turns that couldn't be finished, by time", stays=True)
     # fmt: on
 
     def __init__(self, namespace: str) -> None:
@@ -162,6 +162,8 @@ def _in_words(lives: timedelta | str) -> str:
     if isinstance(lives, str):
         return lives
     hours = lives / timedelta(hours=1)
+    if hours * 60 < 1:
+        return f"{hours * 3600:g} seconds"
     return f"{hours * 60:g} minutes" if hours < 1 else f"{hours / 24:g} days" if hours % 24 == 0 else f"{hours:g} hours"
 
 

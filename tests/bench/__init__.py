@@ -1,7 +1,7 @@
 """The benchmark: the bridge beside two baselines, in one run, on one machine.
 
 ``make bench`` measures everything in five minutes, ``make bench QUICK=1`` takes a glance in one, ``make bench
-ONLY="acks turns"`` the named scenarios (`bench.scenarios`), and ``FULL=1`` adds a million kept threads.
+ONLY="acks turns"`` the named scenarios (`bench.scenarios`), and ``FULL=1`` adds a million stored threads.
 
 How it is measured
 ------------------

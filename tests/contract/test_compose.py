@@ -59,7 +59,7 @@ def test_only_the_bridge_is_published_and_only_to_this_machine() -> None:
     assert [COMPOSE["networks"][name] for name in SERVICES["redis"]["networks"]] == [{"internal": True}]
 
 
-def test_nobody_is_root_and_every_image_has_a_whole_version() -> None:
+def test_no_service_runs_as_root_and_every_image_has_an_exact_version() -> None:
     bases = re.findall(r"^ARG BASE=(\S+)", DOCKERFILE, re.MULTILINE)
 
     assert SERVICES["redis"]["user"] == "redis"
@@ -70,11 +70,12 @@ def test_nobody_is_root_and_every_image_has_a_whole_version() -> None:
         assert re.search(r":\d+\.\d+\.\d+-", image), image
 
 
-def test_the_image_is_made_of_what_is_there_and_of_pinned_packages() -> None:
+def test_the_image_copies_existing_files_and_installs_pinned_packages() -> None:
     copied = [words.split()[:-1] for words in re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.MULTILINE)]
     ignored_but = re.findall(r"^!(\S+)", (CODE / ".dockerignore").read_text(encoding="utf-8"), re.MULTILINE)
 
     assert SERVICES["bridge"]["build"] == "."
+    assert SERVICES["bridge"]["image"] == f"bridge:{bridge.__version__}"
     assert sorted(name for names in copied for name in names) == sorted(ignored_but)
     assert [name for names in copied for name in names if not (CODE / name).exists()] == []
     assert {"pyproject.toml", "constraints.txt", "bridge"} <= {name for names in copied for name in names}

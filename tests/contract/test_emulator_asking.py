@@ -89,7 +89,7 @@ async def test_only_the_configuration_token_exports_a_manifest(client: AsyncWebC
     assert (await refusal(client.apps_manifest_export(app_id=sample.APP)))["error"] == "not_allowed_token_type"
 
 
-async def test_the_manifest_of_another_app_is_not_exported(slack: EmulatedSlack) -> None:
+async def test_another_apps_manifest_isnt_exported(slack: EmulatedSlack) -> None:
     client = AsyncWebClient("xoxe.xoxp-1", base_url=slack.api_url)
 
     assert (await refusal(client.apps_manifest_export(app_id="A1")))["error"] == "invalid_app_id"

@@ -24,7 +24,7 @@ def changes(slack: EmulatedSlack) -> list[Change]:
     return changes
 
 
-async def test_a_message_is_told_of_when_it_is_new_edited_reacted_to_and_deleted(
+async def test_a_new_edited_reacted_to_or_deleted_message_sends_an_event(
     slack: EmulatedSlack, changes: list[Change]
 ) -> None:
     ts = await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
@@ -46,7 +46,7 @@ async def test_a_reply_changes_its_root_too(slack: EmulatedSlack, changes: list[
     assert [change.ts for change in changes] == [reply, root]
 
 
-async def test_what_the_app_does_is_told_of(
+async def test_the_apps_own_actions_send_events(
     slack: EmulatedSlack, client: AsyncWebClient, changes: list[Change]
 ) -> None:
     root = await slack.people.say(sample.ALICE, sample.DM_ALICE, "root")
@@ -78,7 +78,7 @@ async def test_coming_and_reading_are_changes_of_the_channel(slack: EmulatedSlac
     assert not slack.workspace.is_unread(sample.ALICE, slack.workspace.channels[sample.NOBOT])
 
 
-async def test_who_has_left_is_told_nothing_more(slack: EmulatedSlack) -> None:
+async def test_a_listener_that_left_hears_nothing(slack: EmulatedSlack) -> None:
     told: list[Change] = []
     leave = slack.workspace.subscribe(told.append)
 

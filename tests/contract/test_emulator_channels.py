@@ -32,7 +32,7 @@ async def test_an_app_that_joins_hears_of_itself_and_then_of_everything(
     assert again["warning"] == "already_in_channel"
 
 
-async def test_a_new_channel_has_who_was_invited_and_is_found_by_its_name(
+async def test_a_new_channel_has_its_invited_members_and_is_found_by_name(
     slack: EmulatedSlack, client: AsyncWebClient
 ) -> None:
     channel = (await client.conversations_create(name="runs", is_private=True))["channel"]["id"]
@@ -51,7 +51,7 @@ async def test_a_new_channel_has_who_was_invited_and_is_found_by_its_name(
     assert [one["id"] for one in mine] == [channel]
 
 
-async def test_what_is_pinned_is_listed_with_its_message(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+async def test_a_pin_is_listed_with_its_message(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     first, second = [await slack.people.say(sample.ALICE, sample.GENERAL, text) for text in ("first", "second")]
     await client.pins_add(channel=sample.GENERAL, timestamp=first)
     await client.pins_add(channel=sample.GENERAL, timestamp=second)
@@ -72,7 +72,7 @@ async def test_a_file_that_is_deleted_leaves_a_gap_in_its_message(slack: Emulate
     assert (await client.files_list())["files"] == []
 
 
-async def test_nobody_but_its_owner_deletes_a_file(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+async def test_only_its_owner_can_delete_a_file(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     (file,) = slack.people.attach(sample.ALICE, {"a.txt": b"abc"})
 
     assert (await refusal(client.files_delete(file=file["id"])))["error"] == "cant_delete_file"

@@ -78,7 +78,7 @@ async def test_a_mention_in_a_forwarded_message_is_none(slack: EmulatedSlack, ap
     assert [event["type"] for event in app.events[before:]] == ["message"]
 
 
-async def test_only_who_sees_a_message_can_forward_it(slack: EmulatedSlack) -> None:
+async def test_only_people_who_see_a_message_can_forward_it(slack: EmulatedSlack) -> None:
     ts = await slack.people.say(sample.CAROL, sample.HIDDEN, "secret")
 
     with pytest.raises(ValueError, match="not in"):
@@ -140,7 +140,7 @@ async def test_another_apps_bot_user_posts_as_itself(slack: EmulatedSlack, app: 
     assert (event["text"], event["attachments"][0]["id"]) == ("", 1)
 
 
-async def test_an_incoming_webhook_writes_as_nobody(slack: EmulatedSlack, app: App) -> None:
+async def test_an_incoming_webhook_post_has_no_user(slack: EmulatedSlack, app: App) -> None:
     await slack.people.app_posts(sample.RANDOM, "Disk is full", webhook="Monitoring")
 
     (event,) = app.events
@@ -192,7 +192,7 @@ async def test_a_long_text_is_no_snippet(slack: EmulatedSlack) -> None:
     assert (file["mode"], file["mimetype"], "preview" in file) == ("hosted", "text/csv", False)
 
 
-async def test_a_mail_says_who_wrote_what(slack: EmulatedSlack) -> None:
+async def test_an_email_has_its_sender_and_text(slack: EmulatedSlack) -> None:
     (file,) = slack.people.attach(sample.ALICE, {"invoice.eml": MAIL})
 
     assert (file["mode"], file["filetype"], file["subject"]) == ("email", "email", "Invoice 7")
@@ -216,7 +216,7 @@ async def test_the_bots_token_fetches_what_a_person_uploaded(slack: EmulatedSlac
 
 
 @pytest.mark.parametrize("is_missing", ["token", "scope"])
-async def test_who_may_not_fetch_a_file_gets_a_page_to_sign_in(slack: EmulatedSlack, is_missing: str) -> None:
+async def test_a_file_without_access_gives_a_sign_in_page(slack: EmulatedSlack, is_missing: str) -> None:
     (file,) = slack.people.attach(sample.ALICE, {"a.txt": b"words"})
     if is_missing == "scope":
         slack.scopes.remove("files:read")
@@ -258,7 +258,7 @@ async def test_another_companys_file_has_to_be_asked_for(
     assert (described["content"], described["is_truncated"]) == ("words", False)
 
 
-async def test_a_file_of_a_place_without_the_bot_is_not_found(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+async def test_a_file_in_a_channel_without_the_bot_isnt_found(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     files = slack.people.attach(sample.CAROL, {"plan.txt": b"words"})
     await slack.people.say(sample.CAROL, sample.HIDDEN, "", files=files)
 
@@ -440,7 +440,7 @@ async def test_a_message_in_a_channel_says_nothing_of_it(slack: EmulatedSlack, a
     assert "app_context" not in app.events[-1]
 
 
-async def test_who_looks_at_nothing_has_an_empty_context(slack: EmulatedSlack, app: App) -> None:
+async def test_a_person_who_looks_at_nothing_has_an_empty_context(slack: EmulatedSlack, app: App) -> None:
     await slack.people.look_at(sample.ALICE)
 
     assert app.events[-1]["context"] == {}

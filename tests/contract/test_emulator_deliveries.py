@@ -87,7 +87,7 @@ async def test_the_envelope_has_all_that_slacks_has(slack: EmulatedSlack, app: A
     assert received.payload["is_ext_shared_channel"] is False
 
 
-async def test_what_is_typed_becomes_rich_text(slack: EmulatedSlack, app: App) -> None:
+async def test_typed_text_becomes_rich_text(slack: EmulatedSlack, app: App) -> None:
     await slack.people.say(sample.ALICE, sample.GENERAL, HELLO)
 
     assert app.events[0]["text"] == HELLO
@@ -116,7 +116,7 @@ async def test_a_direct_message_has_no_twin(slack: EmulatedSlack, app: App) -> N
     assert (event["type"], event["channel_type"]) == ("message", "im")
 
 
-async def test_a_reply_names_its_thread_and_who_began_it(slack: EmulatedSlack, app: App) -> None:
+async def test_a_reply_names_its_thread_and_its_author(slack: EmulatedSlack, app: App) -> None:
     root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")
     await slack.people.say(sample.BOB, sample.GENERAL, "reply", thread_ts=root)
     await slack.people.say(sample.BOB, sample.GENERAL, "loud", thread_ts=root, broadcast=True)
@@ -126,7 +126,7 @@ async def test_a_reply_names_its_thread_and_who_began_it(slack: EmulatedSlack, a
     assert (loud["subtype"], loud["root"]["ts"]) == ("thread_broadcast", root)
 
 
-async def test_where_the_bot_is_not_it_hears_nothing(slack: EmulatedSlack, app: App) -> None:
+async def test_a_bot_outside_a_channel_hears_nothing_of_it(slack: EmulatedSlack, app: App) -> None:
     await slack.people.say(sample.ALICE, sample.NOBOT, HELLO)
 
     assert app.received == []
@@ -168,17 +168,17 @@ async def test_in_a_shared_channel_events_say_where_people_are_from(slack: Emula
     assert app.events[2]["user_team"] == sample.TEAM
 
 
-async def test_nobody_answers_in_a_thread_that_is_not_there(slack: EmulatedSlack) -> None:
+async def test_a_reply_to_a_missing_thread_is_refused(slack: EmulatedSlack) -> None:
     with pytest.raises(LookupError):
         await slack.people.say(sample.ALICE, sample.GENERAL, "hello", thread_ts="1.000001")
 
 
-async def test_nobody_writes_where_they_are_not(slack: EmulatedSlack) -> None:
+async def test_a_message_from_a_nonmember_is_refused(slack: EmulatedSlack) -> None:
     with pytest.raises(ValueError, match=sample.STRANGER):
         await slack.people.say(sample.STRANGER, sample.GENERAL, "hello")
 
 
-async def test_an_edit_and_a_deletion_are_told_with_what_was_there_before(slack: EmulatedSlack, app: App) -> None:
+async def test_an_edit_and_a_deletion_carry_the_previous_message(slack: EmulatedSlack, app: App) -> None:
     ts = await slack.people.say(sample.ALICE, sample.GENERAL, "old")
     await slack.people.edit(sample.GENERAL, ts, "new")
     await slack.people.delete(sample.GENERAL, ts)
@@ -204,7 +204,7 @@ async def test_a_deleted_root_with_replies_remains_as_a_tombstone(slack: Emulate
     assert len(slack.messages(sample.GENERAL, root)) == 2
 
 
-async def test_what_is_not_taken_is_sent_three_times_more_with_the_reason(slack: EmulatedSlack, app: App) -> None:
+async def test_a_refused_event_is_retried_three_times_with_the_reason(slack: EmulatedSlack, app: App) -> None:
     app.answers = [*failing(4)]
 
     await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
@@ -217,7 +217,7 @@ async def test_what_is_not_taken_is_sent_three_times_more_with_the_reason(slack:
     assert [one.status for one in slack.deliveries] == [503] * 4
 
 
-async def test_retries_end_when_one_is_taken(slack: EmulatedSlack, app: App) -> None:
+async def test_retries_end_when_one_is_accepted(slack: EmulatedSlack, app: App) -> None:
     app.answers = [*failing(2)]
 
     await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
@@ -308,7 +308,7 @@ async def test_joining_home_and_stop_have_their_events(slack: EmulatedSlack, app
     assert (stopped["type"], stopped["thread_ts"]) == ("agent_session_stopped", "1.000001")
 
 
-async def test_retries_that_are_held_are_not_spent_while_nobody_listens(app: App) -> None:
+async def test_held_retries_arent_used_up_while_the_app_is_away(app: App) -> None:
     async with EmulatedSlack(
         signing_secret=SECRET, bot_token=TOKEN, events_url=app.url, retry_delays=(0.0,), holds_retries=True
     ) as slack:

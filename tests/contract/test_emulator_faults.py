@@ -47,7 +47,7 @@ async def test_a_broken_connection_hides_whether_the_message_arrived(
 
 
 @pytest.mark.parametrize("is_done", [True, False])
-async def test_a_call_that_hangs_is_carried_out_at_once_or_for_a_caller_who_waits(
+async def test_a_hanging_call_takes_effect_at_once_or_once_awaited(
     slack: EmulatedSlack, client: AsyncWebClient, *, is_done: bool
 ) -> None:
     faults = [Hang(is_done), Hang(is_done)]

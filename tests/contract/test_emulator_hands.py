@@ -97,7 +97,7 @@ async def test_a_command_gets_ids_only_where_its_manifest_asks_for_them(slack: E
 
 
 @pytest.mark.parametrize("body", [PlainTextResponse("done"), JSONResponse({"text": "done"})])
-async def test_the_body_of_an_answer_is_shown_to_the_one_who_typed(
+async def test_a_commands_response_body_is_shown_to_its_author(
     slack: EmulatedSlack, app: App, body: PlainTextResponse | JSONResponse
 ) -> None:
     app.answers = [body]
@@ -139,7 +139,7 @@ async def test_a_response_url_is_good_for_half_an_hour(slack: EmulatedSlack, app
     assert "expired_url" in (await webhook.send(text="late")).body
 
 
-async def test_an_answer_to_all_is_a_message_also_where_the_bot_is_not(slack: EmulatedSlack, app: App) -> None:
+async def test_an_in_channel_response_is_posted_without_the_bot_too(slack: EmulatedSlack, app: App) -> None:
     await slack.ui.command(sample.ALICE, sample.NOBOT, "/stats")
 
     await AsyncWebhookClient(app.received[0].payload["response_url"]).send(text="all", response_type="in_channel")
@@ -290,7 +290,7 @@ async def test_the_app_can_refuse_a_form_change_it_or_lay_another_on_it(
     assert slack.views(sample.ALICE) == []
 
 
-async def test_a_form_is_updated_only_by_who_knows_its_last_state(
+async def test_a_form_is_updated_only_with_its_latest_hash(
     slack: EmulatedSlack, app: App, client: AsyncWebClient
 ) -> None:
     opened = (await client.views_open(trigger_id=await trigger(slack, app), view=FORM))["view"]
@@ -302,7 +302,7 @@ async def test_a_form_is_updated_only_by_who_knows_its_last_state(
     assert slack.views(sample.ALICE)[0].content["callback_id"] == "new"
 
 
-async def test_a_closed_form_is_told_where_the_app_asked_for_it(
+async def test_a_closed_form_is_reported_if_the_app_asked_for_it(
     slack: EmulatedSlack, app: App, client: AsyncWebClient
 ) -> None:
     await client.views_open(trigger_id=await trigger(slack, app), view=FORM)

@@ -80,9 +80,7 @@ async def test_a_response_url_is_good_after_a_restart(opened: Callable[[], Emula
         assert len(slack.ephemerals(sample.ALICE)) == 5
 
 
-async def test_what_the_app_did_not_take_is_sent_again_with_the_reason(
-    opened: Callable[[], EmulatedSlack], app: App
-) -> None:
+async def test_an_unaccepted_event_is_retried_with_the_reason(opened: Callable[[], EmulatedSlack], app: App) -> None:
     app.answers = [PlainTextResponse("no", status_code=503), PlainTextResponse("no", status_code=503)]
     async with opened() as slack:
         await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
@@ -96,9 +94,7 @@ async def test_what_the_app_did_not_take_is_sent_again_with_the_reason(
     assert len({one.payload["event_id"] for one in app.received}) == 1
 
 
-async def test_what_was_said_while_the_app_was_away_comes_in_its_order(
-    opened: Callable[[], EmulatedSlack], app: App
-) -> None:
+async def test_messages_from_an_absence_arrive_in_order(opened: Callable[[], EmulatedSlack], app: App) -> None:
     texts = [f"number {number}" for number in range(10)]
     await app.server.stop()
     async with opened() as slack:

@@ -155,7 +155,7 @@ REFUSED: dict[str, tuple[list[Any], str, str]] = {
 
 
 @pytest.mark.parametrize("blocks", TAKEN.values(), ids=TAKEN.keys())
-def test_blocks_within_the_limits_are_taken(blocks: list[Block]) -> None:
+def test_blocks_within_the_limits_are_accepted(blocks: list[Block]) -> None:
     limits.check_blocks(blocks)
 
 
@@ -199,7 +199,7 @@ INPUT = {"type": "input", "label": plain("l"), "element": {"type": "plain_text_i
         {"type": "home", "blocks": [section("x")] * 100},
     ],
 )
-def test_views_within_the_limits_are_taken(view: Block) -> None:
+def test_views_within_the_limits_are_accepted(view: Block) -> None:
     limits.check_view(view)
 
 

@@ -17,7 +17,7 @@ async def slack() -> AsyncIterator[EmulatedSlack]:
         yield slack
 
 
-async def test_a_message_with_metadata_is_kept_as_it_was_sent(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+async def test_a_messages_metadata_is_stored_as_sent(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     metadata = {"event_type": "bridge_turn", "event_payload": {"session": 7}}
 
     answer = await client.chat_postMessage(

@@ -71,9 +71,7 @@ async def test_slack_says_hello_and_how_many_connections_there_are(slack: Emulat
         assert len(slack.sockets) == 2
 
 
-async def test_an_event_comes_in_an_envelope_and_its_ack_says_that_it_was_taken(
-    slack: EmulatedSlack, app: SocketApp
-) -> None:
+async def test_an_event_arrives_in_an_envelope_and_is_acknowledged(slack: EmulatedSlack, app: SocketApp) -> None:
     ts = await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
 
     (envelope,) = app.envelopes
@@ -94,9 +92,7 @@ async def test_each_envelope_goes_to_one_of_two_connections_in_turn(slack: Emula
         assert [len(envelopes(one)) for one in slack.sockets] == [2, 2]
 
 
-async def test_what_the_ack_of_a_command_carries_is_shown_to_the_one_who_typed(
-    slack: EmulatedSlack, app: SocketApp
-) -> None:
+async def test_a_commands_ack_payload_is_shown_to_its_author(slack: EmulatedSlack, app: SocketApp) -> None:
     app.answer = lambda _: {"text": "done"}
 
     delivery = await slack.ui.command(sample.ALICE, sample.NOBOT, "/workflows", "run 3 & more")
@@ -138,7 +134,7 @@ async def test_an_ack_can_give_the_options_of_a_menu_and_says_nothing_to_a_click
     assert (click.is_acked, click.body) == (True, "")
 
 
-async def test_an_event_that_is_not_acked_comes_again_by_another_connection(slack: EmulatedSlack) -> None:
+async def test_an_unacknowledged_event_is_retried_on_another_connection(slack: EmulatedSlack) -> None:
     async with connected(slack, 2) as (first, second):
         first.is_deaf = True
 
@@ -152,7 +148,7 @@ async def test_an_event_that_is_not_acked_comes_again_by_another_connection(slac
         assert taken.envelope_id != lost.envelope_id
 
 
-async def test_an_event_that_nobody_acks_is_given_up_after_three_retries(slack: EmulatedSlack, app: SocketApp) -> None:
+async def test_an_unacknowledged_event_is_dropped_after_three_retries(slack: EmulatedSlack, app: SocketApp) -> None:
     app.is_deaf = True
 
     await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
@@ -161,7 +157,7 @@ async def test_an_event_that_nobody_acks_is_given_up_after_three_retries(slack: 
     assert [one.retry_attempt for one in app.envelopes] == [0, 1, 2, 3]
 
 
-async def test_a_command_that_is_not_acked_fails_and_never_comes_again(slack: EmulatedSlack, app: SocketApp) -> None:
+async def test_an_unacknowledged_command_fails_and_isnt_retried(slack: EmulatedSlack, app: SocketApp) -> None:
     app.is_deaf = True
 
     delivery = await slack.ui.command(sample.ALICE, sample.GENERAL, "/stats")
@@ -171,7 +167,7 @@ async def test_a_command_that_is_not_acked_fails_and_never_comes_again(slack: Em
     assert 450 <= delivery.ms < 2000
 
 
-async def test_without_a_connection_a_command_fails_and_an_event_is_kept_until_there_is_one(
+async def test_without_a_connection_commands_fail_and_events_wait(
     slack: EmulatedSlack,
 ) -> None:
     command = await slack.ui.command(sample.ALICE, sample.GENERAL, "/stats")
@@ -188,7 +184,7 @@ async def test_without_a_connection_a_command_fails_and_an_event_is_kept_until_t
 
 @pytest.mark.parametrize("closes_after", [0.0, 10.0])
 @pytest.mark.parametrize("reason", ["warning", "refresh_requested"])
-async def test_a_client_that_is_told_to_connects_anew_and_hears_all_that_follows(
+async def test_a_client_asked_to_reconnect_hears_everything_after(
     slack: EmulatedSlack, app: SocketApp, reason: str, closes_after: float
 ) -> None:
     (old,) = slack.sockets
@@ -215,7 +211,7 @@ async def test_one_of_two_connections_can_be_refreshed(slack: EmulatedSlack) -> 
         assert [one["type"] for one in second.sent] == ["hello"]
 
 
-async def test_what_was_under_way_when_the_connection_broke_comes_again(slack: EmulatedSlack, app: SocketApp) -> None:
+async def test_an_event_in_flight_on_a_broken_connection_is_retried(slack: EmulatedSlack, app: SocketApp) -> None:
     app.is_deaf = True
     await slack.people.say(sample.ALICE, sample.GENERAL, "hello", wait=False)
     await wait_until(lambda: app.envelopes, "the first try has arrived")

@@ -107,7 +107,7 @@ async def test_a_muted_connection_stays_open_and_says_nothing_at_all(
     assert await ended(socket)
 
 
-async def test_what_a_muted_connection_swallows_comes_by_a_later_one(
+async def test_an_event_lost_on_a_muted_connection_arrives_on_a_later_one(
     slack: EmulatedSlack, http: aiohttp.ClientSession
 ) -> None:
     silent = await a_socket(slack, http)
@@ -124,9 +124,7 @@ async def test_what_a_muted_connection_swallows_comes_by_a_later_one(
         assert await ended(silent)
 
 
-async def test_it_is_noticed_that_the_app_leaves_a_muted_connection(
-    slack: EmulatedSlack, http: aiohttp.ClientSession
-) -> None:
+async def test_an_app_leaving_a_muted_connection_is_noticed(slack: EmulatedSlack, http: aiohttp.ClientSession) -> None:
     socket = await a_socket(slack, http)
     slack.socket_mode.mute()
     leaving = asyncio.create_task(socket.close())  # it says goodbye and waits long for the answer

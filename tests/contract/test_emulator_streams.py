@@ -97,7 +97,7 @@ async def test_a_stream_ends_by_itself_after_five_minutes_and_cannot_be_replaced
     assert (await client.chat_update(channel=HERE, ts=ts, text="whole"))["ok"]
 
 
-async def test_a_person_who_stops_the_agent_stops_its_stream(
+async def test_stopping_the_agent_stops_its_stream(
     slack: EmulatedSlack, client: AsyncWebClient, app: App, root: str
 ) -> None:
     ts = (await client.chat_startStream(channel=HERE, thread_ts=root, markdown_text="begun", **TO_ALICE))["ts"]
@@ -150,7 +150,7 @@ async def test_a_message_is_posted_when_it_is_due_unless_it_was_deleted(
     assert (await client.chat_scheduledMessages_list())["scheduled_messages"] == []
 
 
-async def test_what_came_due_while_nobody_was_there_is_posted_afterwards(tmp_path: Path, clock: Clock) -> None:
+async def test_a_scheduled_message_due_while_away_is_posted_afterwards(tmp_path: Path, clock: Clock) -> None:
     def kept() -> EmulatedSlack:
         return EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, clock=clock, retry_delays=(), kept_in=tmp_path)
 

@@ -68,15 +68,13 @@ async def test_opening_each_tab_of_the_app_has_its_event(
     assert (home["tab"], home["view"]["type"]) == ("home", "home")
 
 
-async def test_who_never_wrote_to_the_app_has_a_direct_message_once_it_is_opened(
-    slack: EmulatedSlack, app: App
-) -> None:
+async def test_opening_a_direct_message_creates_it(slack: EmulatedSlack, app: App) -> None:
     await slack.people.open_messages(sample.GUEST)
 
     assert app.events[0]["channel"] == slack.workspace.direct_message(sample.GUEST).id
 
 
-async def test_a_reaction_is_told_only_to_an_app_that_asked_for_it(slack: EmulatedSlack, app: App) -> None:
+async def test_a_reaction_is_sent_only_to_a_subscribed_app(slack: EmulatedSlack, app: App) -> None:
     slack.unsubscribed.add("reaction_added")
     ts = await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
     await slack.people.react(sample.BOB, sample.GENERAL, ts, "tada")
@@ -92,7 +90,7 @@ async def test_a_reaction_is_told_only_to_an_app_that_asked_for_it(slack: Emulat
     assert slack.messages(sample.GENERAL)[0].reactions == {"eyes": [sample.BOB]}
 
 
-async def test_a_file_that_somebody_attaches_can_be_fetched_by_the_app_alone(slack: EmulatedSlack, app: App) -> None:
+async def test_only_the_app_can_fetch_an_attached_file(slack: EmulatedSlack, app: App) -> None:
     await slack.people.say(
         sample.ALICE, sample.GENERAL, "", files=slack.people.attach(sample.ALICE, {"a b.txt": b"content"})
     )
@@ -155,7 +153,7 @@ async def test_there_are_no_commands_in_threads(slack: EmulatedSlack, app: App) 
 @pytest.mark.parametrize(
     ("answer", "word"), [(PlainTextResponse("", status_code=500), "dispatch_failed"), (Silence(), "operation_timeout")]
 )
-async def test_who_typed_a_command_that_fails_is_told_by_slackbot(
+async def test_a_failed_command_gets_a_slackbot_reply(
     slack: EmulatedSlack, app: App, answer: PlainTextResponse | Silence, word: str
 ) -> None:
     app.answers = [answer]
@@ -192,7 +190,7 @@ async def test_of_two_buttons_with_one_name_the_block_says_which(
     assert app.received[-1].payload["actions"][0]["value"] == "second"
 
 
-async def test_who_is_deactivated_writes_no_more(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+async def test_a_deactivated_person_cant_write(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     slack.people.deactivate(sample.BOB)
 
     with pytest.raises(ValueError, match="deactivated"):
@@ -201,7 +199,7 @@ async def test_who_is_deactivated_writes_no_more(slack: EmulatedSlack, client: A
     assert (await client.users_info(user=sample.GONE))["user"]["deleted"]
 
 
-async def test_somebody_from_another_workspace_of_the_organisation_is_no_stranger(
+async def test_a_member_of_the_same_organization_is_no_stranger(
     slack: EmulatedSlack, app: App, client: AsyncWebClient
 ) -> None:
     await slack.people.say(sample.GRID, sample.ORG, "hello from the other side")

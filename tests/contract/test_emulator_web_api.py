@@ -16,20 +16,18 @@ async def slack(clock: Clock) -> AsyncIterator[EmulatedSlack]:
         yield slack
 
 
-def test_the_coverage_list_is_exactly_what_is_registered() -> None:
+def test_the_coverage_list_matches_the_registered_methods() -> None:
     assert set(coverage.COVERED) == set(web_api.METHODS)
 
 
-async def test_who_the_token_belongs_to_and_what_it_may_do_is_answered(
-    slack: EmulatedSlack, client: AsyncWebClient
-) -> None:
+async def test_auth_test_names_the_tokens_owner_and_scopes(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     answer = await client.auth_test()
 
     assert (answer["team_id"], answer["user_id"], answer["bot_id"]) == (sample.TEAM, sample.BRIDGE, sample.BRIDGE_BOT)
     assert set(answer.headers["x-oauth-scopes"].split(",")) == slack.scopes
 
 
-async def test_a_wrong_token_and_a_missing_one_are_told_apart(slack: EmulatedSlack) -> None:
+async def test_a_wrong_and_a_missing_token_have_different_errors(slack: EmulatedSlack) -> None:
     wrong = AsyncWebClient("xoxb-wrong", base_url=slack.api_url)
 
     assert (await refusal(wrong.auth_test()))["error"] == "invalid_auth"
@@ -37,7 +35,7 @@ async def test_a_wrong_token_and_a_missing_one_are_told_apart(slack: EmulatedSla
         assert await answer.json() == {"ok": False, "error": "not_authed"}
 
 
-async def test_a_scope_that_was_taken_away_is_named(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+async def test_a_removed_scope_is_named(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     slack.scopes.discard("users:read")
 
     answer = await refusal(client.users_info(user=sample.ALICE))
@@ -79,7 +77,7 @@ SHOWN_OF_PEOPLE = {
 }  # fmt: skip
 
 
-async def test_a_person_has_every_field_and_an_address_for_who_may_read_addresses(
+async def test_a_person_has_every_field_and_an_email_with_its_scope(
     slack: EmulatedSlack, client: AsyncWebClient
 ) -> None:
     slack.scopes.add("users:read.email")
@@ -164,7 +162,7 @@ async def test_channels_are_listed_by_kind(client: AsyncWebClient) -> None:
     assert [one["id"] for one in private] == [sample.PRIVATE]
 
 
-async def test_a_reaction_is_put_on_once_and_taken_off_once(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+async def test_a_reaction_is_added_once_and_removed_once(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     ts = await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
     await client.reactions_add(channel=sample.GENERAL, timestamp=ts, name="eyes")
 

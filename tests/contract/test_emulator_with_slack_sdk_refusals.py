@@ -171,11 +171,11 @@ async def test_tables_and_charts_that_do_not_fit_are_refused_with_the_reason(
     assert any(words in line for line in refused.value.response["response_metadata"]["messages"])
 
 
-async def test_tables_and_charts_that_fit_are_taken(client: AsyncWebClient) -> None:
+async def test_tables_and_charts_within_the_limits_are_accepted(client: AsyncWebClient) -> None:
     await client.chat_postMessage(channel=HERE, text="x", blocks=[table([CELL], [RICH]), chart(["a", "b"])])
 
 
-async def test_a_text_is_kept_with_what_means_itself_escaped(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+async def test_a_stored_text_has_its_special_characters_escaped(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     said = "a < b & c > d &lt; <@U0ALICE> <https://example.com/?a=1&b|a link> <!date^1^{date}|t> <script>"
 
     answer = await client.chat_postMessage(channel=HERE, text=said)
@@ -186,7 +186,7 @@ async def test_a_text_is_kept_with_what_means_itself_escaped(slack: EmulatedSlac
     assert slack.messages(HERE)[0].text == answer["message"]["text"]
 
 
-async def test_a_sum_of_texts_that_is_too_long_is_told_from_one_text(client: AsyncWebClient) -> None:
+async def test_texts_too_long_together_have_an_error_of_their_own(client: AsyncWebClient) -> None:
     markdown = [{"type": "markdown", "text": "x" * 7000}] * 2
 
     said = await answered(client, "chat.postMessage", {"channel": HERE, "text": "x", "blocks": markdown})

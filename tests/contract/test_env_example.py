@@ -17,7 +17,7 @@ def test_the_file_is_what_the_settings_make() -> None:
     assert FILE.read_text(encoding="utf-8") == env_example(), "make env-example writes it anew"
 
 
-def test_a_copy_of_it_lacks_only_what_nobody_can_know_in_advance() -> None:
+def test_a_copy_lacks_only_unpredictable_values() -> None:
     environ = environment({}, FILE)
 
     with pytest.raises(ConfigurationError) as caught:

@@ -85,7 +85,7 @@ def test_the_manifest_lists_the_commands_with_their_prefix() -> None:
     assert "run [workflow] [input]" in listed[0]["usage_hint"]
 
 
-def test_a_command_that_takes_input_is_not_escaped() -> None:
+def test_a_command_with_input_isnt_escaped() -> None:
     listed = made()["features"]["slash_commands"]
 
     assert {command["command"]: command["should_escape"] for command in listed} == {

@@ -99,7 +99,7 @@ async def test_a_message_is_forwarded_with_its_files(alice: Window, bob: Window,
 
 
 @pytest.mark.parametrize("where", [{"to": sample.HIDDEN}, {"channel": sample.HIDDEN}])
-async def test_nobody_forwards_from_or_to_where_they_are_not(alice: Window, where: dict[str, Any]) -> None:
+async def test_forwarding_needs_membership_on_both_sides(alice: Window, where: dict[str, Any]) -> None:
     said = await alice.does("say", channel=sample.GENERAL, text="plan")
 
     tried = await alice.tries("forward", **{"channel": sample.GENERAL, "ts": said["ts"], "to": sample.RANDOM, **where})
@@ -156,9 +156,7 @@ async def test_an_alert_without_words_is_refused(alice: Window) -> None:
     assert tried["error"] == "An alert needs a title and text."
 
 
-async def test_what_is_written_while_nobody_listens_is_never_sent(
-    alice: Window, slack: EmulatedSlack, app: App
-) -> None:
+async def test_a_message_while_nobody_listens_is_never_sent(alice: Window, slack: EmulatedSlack, app: App) -> None:
     await alice.does("fault", name="nobody_listens", is_on=True)
     await alice.does("say", channel=sample.GENERAL, text="@bridge hello")
     await slack.settled()

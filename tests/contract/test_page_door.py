@@ -60,7 +60,7 @@ async def test_the_page_itself_may(http: httpx.AsyncClient, slack: EmulatedSlack
         assert answer.json() == {"ok": True}
 
 
-async def test_a_body_that_is_nothing_is_answered_with_a_sentence(http: httpx.AsyncClient) -> None:
+async def test_an_empty_body_is_answered_with_a_sentence(http: httpx.AsyncClient) -> None:
     headers = {"Content-Type": "application/json"}
 
     for body in (b"{", b"", b"[]", b"7", b'"x"', b"\xff"):

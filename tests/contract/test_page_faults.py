@@ -30,7 +30,7 @@ async def test_each_switch_is_turned_on_and_off_again(alice: Window) -> None:
     assert not (await alice.tries("fault", name="no_such_fault", is_on=True))["ok"]
 
 
-async def test_slack_refuses_and_loses_what_it_is_told_to(
+async def test_slack_refuses_and_loses_calls_as_configured(
     alice: Window, http: httpx.AsyncClient, slack: EmulatedSlack
 ) -> None:
     async def post() -> httpx.Response:

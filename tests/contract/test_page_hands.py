@@ -31,9 +31,7 @@ FORM: Json = {
 OPTION = {"text": {"type": "plain_text", "text": "Echo <1>"}, "value": "1"}
 
 
-async def test_a_command_reaches_the_app_and_its_answer_is_shown_to_whoever_typed_it(
-    alice: Window, bob: Window, app: App
-) -> None:
+async def test_a_command_reaches_the_app_and_its_author_sees_the_answer(alice: Window, bob: Window, app: App) -> None:
     app.answers.append(JSONResponse({"text": "*three*"}))
 
     await alice.does("command", channel=sample.GENERAL, command="/workflows", text="show <3> & @bob", in_thread=False)
@@ -52,7 +50,7 @@ async def test_a_command_that_is_none_or_stands_in_a_thread_is_refused_as_slack_
     assert app.received == []
 
 
-async def test_a_command_that_the_app_does_not_take_is_answered_by_slackbot(alice: Window, app: App) -> None:
+async def test_a_command_the_app_refuses_gets_a_slackbot_reply(alice: Window, app: App) -> None:
     app.answers.append(PlainTextResponse("no", status_code=500))
 
     await alice.does("command", channel=sample.GENERAL, command="/workflows", text="")
@@ -115,9 +113,7 @@ async def test_a_form_is_filled_in_with_what_the_app_suggests_and_sent(
     assert (await alice.sees())["views"] == []
 
 
-async def test_what_the_app_says_is_wrong_with_a_form_stands_beside_what_was_entered(
-    alice: Window, app: App, slack: EmulatedSlack
-) -> None:
+async def test_a_forms_errors_stand_beside_its_inputs(alice: Window, app: App, slack: EmulatedSlack) -> None:
     view = slack.workspace.open_view(slack.workspace.make_view(sample.ALICE, FORM))
     app.answers += [
         JSONResponse({"options": [OPTION]}),
@@ -134,7 +130,7 @@ async def test_what_the_app_says_is_wrong_with_a_form_stands_beside_what_was_ent
     assert (await alice.sees())["views"] == []
 
 
-async def test_nobody_fills_in_or_closes_the_form_of_another(bob: Window, slack: EmulatedSlack) -> None:
+async def test_only_its_owner_can_submit_or_close_a_form(bob: Window, slack: EmulatedSlack) -> None:
     view = slack.workspace.open_view(slack.workspace.make_view(sample.ALICE, FORM))
 
     for action in ("submit", "close"):

@@ -9,7 +9,7 @@ from support.page import Json, Window, calls
 from support.slack_app import App
 
 
-async def test_what_is_said_is_escaped_as_slack_does_and_reaches_the_app(
+async def test_a_message_is_escaped_as_slack_does_and_reaches_the_app(
     alice: Window, app: App, slack: EmulatedSlack
 ) -> None:
     done = await alice.does("say", channel=sample.GENERAL, text="@bridge is 1 < 2 *really*?")
@@ -70,9 +70,7 @@ async def test_the_newest_two_hundred_are_shown_and_older_ones_on_request(alice:
     assert (seen["has_older"], older["has_older"]) == (True, False)
 
 
-async def test_ones_own_messages_can_be_edited_and_deleted_and_nobody_elses(
-    alice: Window, bob: Window, app: App
-) -> None:
+async def test_only_your_own_messages_can_be_edited_and_deleted(alice: Window, bob: Window, app: App) -> None:
     first = (await alice.does("say", channel=sample.GENERAL, text="teh"))["ts"]
     reply = (await bob.does("say", channel=sample.GENERAL, text="reply", thread_ts=first))["ts"]
 
@@ -90,7 +88,7 @@ async def test_ones_own_messages_can_be_edited_and_deleted_and_nobody_elses(
     await bob.does("delete", channel=sample.GENERAL, ts=reply)
 
 
-async def test_a_reaction_is_put_there_and_taken_back(alice: Window, bob: Window) -> None:
+async def test_a_reaction_is_added_and_removed(alice: Window, bob: Window) -> None:
     ts = (await alice.does("say", channel=sample.GENERAL, text="x"))["ts"]
     for window in (alice, bob, bob):
         await window.does("react", channel=sample.GENERAL, ts=ts, name="tada")
@@ -100,7 +98,7 @@ async def test_a_reaction_is_put_there_and_taken_back(alice: Window, bob: Window
     assert message["reactions"] == [{"name": "tada", "emoji": "🎉", "users": ["alice"], "count": 1, "mine": False}]
 
 
-async def test_a_file_is_read_by_those_who_see_its_message_and_by_nobody_else(
+async def test_only_people_who_see_its_message_can_read_a_file(
     alice: Window, bob: Window, http: httpx.AsyncClient
 ) -> None:
     page = "<script>alert(1)</script>"
@@ -116,7 +114,7 @@ async def test_a_file_is_read_by_those_who_see_its_message_and_by_nobody_else(
     assert (await http.get(strange)).status_code == 404
 
 
-async def test_what_others_wrote_is_unread_until_it_is_read(alice: Window, bob: Window) -> None:
+async def test_other_peoples_messages_are_unread_until_read(alice: Window, bob: Window) -> None:
     async def is_unread(window: Window) -> bool:
         return bool((await window.sees(sample.RANDOM))["channel"]["unread"])
 
@@ -130,7 +128,7 @@ async def test_what_others_wrote_is_unread_until_it_is_read(alice: Window, bob: 
     assert (await alice.sees())["version"] == before, "reading once more is no news"
 
 
-async def test_what_cannot_be_said_is_explained_in_a_sentence(alice: Window) -> None:
+async def test_an_unsendable_message_is_explained_in_a_sentence(alice: Window) -> None:
     malformed = "The page sent an invalid request. Reload it and try again."
     bodies: dict[str, Json] = {
         "The message is empty. Type something first.": {"text": "  "},
@@ -145,5 +143,5 @@ async def test_what_cannot_be_said_is_explained_in_a_sentence(alice: Window) -> 
         assert said == {"ok": False, "error": error.strip()}
 
 
-async def test_an_action_that_does_not_exist_is_said_to_be_none(alice: Window) -> None:
+async def test_an_unknown_action_is_reported_as_unknown(alice: Window) -> None:
     assert not (await alice.tries("fly"))["ok"]

@@ -42,7 +42,7 @@ async def test_a_person_sees_the_channels_that_they_are_in_and_the_bots_direct_m
     assert [one["name"] for one in stranger["channels"]] == ["shared", "bridge"]
 
 
-async def test_where_one_is_not_there_is_nothing_to_see_and_nothing_to_do(alice: Window, slack: EmulatedSlack) -> None:
+async def test_a_channel_is_invisible_to_nonmembers(alice: Window, slack: EmulatedSlack) -> None:
     for channel in (sample.HIDDEN, sample.DM_BOB, "C0NOWHERE"):
         answer = await alice.http.get("/page/state", params={"as": sample.ALICE, "channel": channel})
 
@@ -52,7 +52,7 @@ async def test_where_one_is_not_there_is_nothing_to_see_and_nothing_to_do(alice:
     assert slack.deliveries == []
 
 
-async def test_nobody_can_be_a_bot_or_somebody_who_is_gone(slack: EmulatedSlack, http: httpx.AsyncClient) -> None:
+async def test_a_window_cant_be_a_bots_or_a_deactivated_persons(slack: EmulatedSlack, http: httpx.AsyncClient) -> None:
     slack.workspace.add_person(Member("U0GONE", "gone", "Gone Long", sample.TEAM, deleted=True))
 
     for who in (sample.BRIDGE, "U0NOBODY", "U0GONE"):
@@ -61,7 +61,7 @@ async def test_nobody_can_be_a_bot_or_somebody_who_is_gone(slack: EmulatedSlack,
         assert not (await Window(http, who).tries("say", channel=sample.GENERAL, text="x"))["ok"]
 
 
-async def test_what_is_for_one_person_only_is_shown_to_nobody_else(
+async def test_a_private_message_is_shown_to_one_person_only(
     alice: Window, bob: Window, http: httpx.AsyncClient
 ) -> None:
     await calls(http, "chat.postEphemeral", channel=sample.GENERAL, user=sample.ALICE, text="psst")
@@ -74,7 +74,7 @@ async def test_what_is_for_one_person_only_is_shown_to_nobody_else(
     assert (await http.get("/page/wires", params=there)).status_code == 404
 
 
-async def test_a_name_of_a_channel_is_told_only_to_those_who_may_know_it(alice: Window, slack: EmulatedSlack) -> None:
+async def test_a_private_channels_name_is_shown_to_members_only(alice: Window, slack: EmulatedSlack) -> None:
     await slack.people.say(sample.ALICE, sample.GENERAL, f"<#{sample.HIDDEN}> <#{sample.PRIVATE}>")
 
     (html,) = await alice.shows(sample.GENERAL)

@@ -68,9 +68,7 @@ async def test_without_the_bridges_records_the_chat_is_found_by_its_words(
     assert [(one["what"], one["outcome"]) for one in services] == [("POST /api/sdk/agents/99/chat", "HTTP 404")]
 
 
-async def test_an_event_that_was_not_taken_shows_each_try_and_why(
-    alice: Window, app: App, slack: EmulatedSlack
-) -> None:
+async def test_a_refused_event_shows_each_try_and_the_reason(alice: Window, app: App, slack: EmulatedSlack) -> None:
     app.answers.append(PlainTextResponse("busy", status_code=503))
 
     ts = (await alice.does("say", channel=sample.DM_ALICE, text="hello"))["ts"]

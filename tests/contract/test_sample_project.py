@@ -88,7 +88,7 @@ async def test_a_run_without_input_is_refused(http: httpx.AsyncClient) -> None:
 
 
 @pytest.mark.parametrize("path", ["/api/sdk/workflows/99", "/api/sdk/agents/99", "/api/sdk/agents/one"])
-async def test_what_is_not_there_is_not_found(http: httpx.AsyncClient, path: str) -> None:
+async def test_a_missing_object_isnt_found(http: httpx.AsyncClient, path: str) -> None:
     assert (await http.get(path)).status_code == 404
 
 
@@ -136,7 +136,7 @@ async def test_support_looks_up_orders_and_pages(http: httpx.AsyncClient) -> Non
     assert answer["toolsUsed"] == ["search_docs", "order_status"]
 
 
-async def test_an_unknown_session_is_not_found_and_another_agents_is_unknown(http: httpx.AsyncClient) -> None:
+async def test_an_unknown_session_or_another_agents_isnt_found(http: httpx.AsyncClient) -> None:
     session = (await chat(http, 1, "hello"))["sessionId"]
 
     for agent, asked in ((1, session + 1), (2, session)):
@@ -182,7 +182,7 @@ async def test_each_use_is_counted_under_its_tag(http: httpx.AsyncClient) -> Non
     assert after["conversations"] == 1
 
 
-async def test_what_was_said_and_run_outlives_the_process(tmp_path: Path) -> None:
+async def test_sessions_and_runs_outlive_the_process(tmp_path: Path) -> None:
     headers = {"Authorization": "Bearer a-key"}
     seen = []
     for _ in range(2):
@@ -202,7 +202,7 @@ async def test_what_was_said_and_run_outlives_the_process(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"form": 99}'])
-async def test_a_file_that_cannot_be_read_is_begun_anew(tmp_path: Path, content: str) -> None:
+async def test_an_unreadable_file_is_replaced(tmp_path: Path, content: str) -> None:
     (tmp_path / "project.json").write_text(content)
 
     async with SampleProject(api_key="a-key", kept_in=tmp_path) as project:

@@ -5,7 +5,6 @@ A page begins with what a person wrote; what stands below the marker is made ane
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Final
 
 import typer
 
+from bridge import errors
 from bridge.cli import program
 from bridge.features.feature import Command
 from bridge.features.registry import features
@@ -21,6 +21,7 @@ from bridge.queue.keys import markdown
 from bridge.settings import Settings
 from bridge.slack.blockkit.failures import sentence
 from bridge.slack.scopes import SCOPES
+from support.causes import SECTIONS, cause_of
 from support.failures import EXAMPLES
 
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "reference"
@@ -102,12 +103,16 @@ def redis_keys() -> str:
 
 
 def messages() -> str:
-    """Every sentence about a failure, with what it means."""
-    rows: dict[str, str] = {}
+    """Every sentence about a failure, with its cause, by where it comes from."""
+    sections: dict[str, dict[str, str]] = {title: {} for title in SECTIONS}
     for error in EXAMPLES:
-        about = " ".join(str(type(error).__doc__).split("\n\n")[0].split())
-        rows.setdefault(sentence(error), re.sub(r"\*(\w+)\*", r"\1", about))
-    return _table(("You read", "It means"), list(rows.items()))
+        if isinstance(error, errors.BadSchedule) and not error.typed:
+            continue  # the same, for a part that is missing
+        title, cause = cause_of(error)
+        sections[title].setdefault(sentence(error).replace("<", "&lt;"), cause)
+    return "\n\n".join(
+        f"## {title}\n\n{_table(('You read', 'Why'), list(rows.items()))}" for title, rows in sections.items()
+    )
 
 
 PAGES: Final[dict[str, Callable[[], str]]] = {

@@ -1,4 +1,4 @@
-"""Whether it stays as it is: with many kept threads, and with two processes on one Redis."""
+"""Whether it stays as it is: with many stored threads, and with two processes on one Redis."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ async def growth(stage: Stage) -> list[Figure]:
         kept = 0
         for wanted in _sizes(stage.length):
             each, kept = await _grow(stage.redis, _key(at_many.threads[0]), kept, wanted), wanted
-            figures.append(at_most(f"Redis memory for a kept thread, of {wanted:,}", each, _BYTES, "bytes"))
+            figures.append(at_most(f"Redis memory per stored thread, of {wanted:,}", each, _BYTES, "bytes"))
             if wanted != _FEW:
                 ratio = await _compared(at_many, at_few, stage.length)
-                name = f"turns/s with {wanted:,} kept threads ÷ with {_FEW:,}"
+                name = f"turns/s with {wanted:,} stored threads ÷ with {_FEW:,}"
                 ratios.append(at_least(name, ratio, _FLAT, TIMES))
         stage.check(at_few.said + at_many.said)
     return figures + ratios

@@ -1,0 +1,79 @@
+"""Why people read each sentence about a failure, and what to do: for docs/reference/messages.md."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bridge import errors
+from bridge.errors import BridgeError
+
+TYPED, PERSON, SERVICE, SLACK, BRIDGE = (
+    "Something typed can't be understood",
+    "Permissions and limits",
+    "The project service",
+    "Slack",
+    "The bridge and Redis",
+)
+SECTIONS: Final = (TYPED, PERSON, SERVICE, SLACK, BRIDGE)
+_CAUSES: Final[dict[type[BridgeError], tuple[str, str]]] = {
+    errors.CommandError: (TYPED, "A command can't be carried out as typed."),
+    errors.UnknownCommand: (TYPED, "There is no such command. Similar ones are suggested, or its help is shown."),
+    errors.UnknownOption: (TYPED, "The command has no such option."),
+    errors.BadUsage: (TYPED, "Words are missing, or there are too many."),
+    errors.NoSuch: (TYPED, "Nothing has this ID or name."),
+    errors.SeveralFit: (TYPED, "Several names begin like this."),
+    errors.BadSchedule: (TYPED, "A part of a schedule can't be understood, or can't be done."),
+    errors.BadInput: (TYPED, "The input begins with `{` or `[` but isn't JSON. *Fix it* opens the form."),
+    errors.ProjectError: (SERVICE, "A request to the service failed."),
+    errors.CannotConnect: (SERVICE, "No connection was made, so nothing was sent. Check `PROJECT_BASE_URL`."),
+    errors.CircuitOpen: (SERVICE, "Five requests in a row failed, so the bridge waits before it asks again."),
+    errors.TimedOut: (SERVICE, "No answer came within `BRIDGE_CHAT_TIMEOUT` or `BRIDGE_RUN_TIMEOUT`."),
+    errors.ConnectionLost: (SERVICE, "The connection broke after the request was sent."),
+    errors.NotUnderstood: (SERVICE, "The response isn't in the documented format. `bridge check` says more."),
+    errors.ServiceRefused: (SERVICE, "The service answered with an error; its own message is quoted."),
+    errors.NotSignedIn: (SERVICE, "The service answered 401 or 403: check `PROJECT_API_KEY`."),
+    errors.NotFound: (SERVICE, "The service answered 404 or 410: it was deleted."),
+    errors.Busy: (SERVICE, "The service answered 429, or 503 with a time to wait. Nothing was done."),
+    errors.Outage: (SERVICE, "The service answered 502, 503 or 504."),
+    errors.SlackError: (SLACK, "A call to Slack failed."),
+    errors.SlackRefused: (SLACK, "Slack answered with this error; its documentation of the method explains it."),
+    errors.SlackUnreachable: (SLACK, "Slack can't be reached, or answered 429."),
+    errors.SlackTokenRefused: (SLACK, "The bot token was revoked, or the app was removed."),
+    errors.SlackAmbiguous: (SLACK, "The call was sent, and no answer came."),
+    errors.SlackGone: (
+        SLACK,
+        "There was no socket for two minutes. The process exits; its supervisor starts it again.",
+    ),
+    BridgeError: (BRIDGE, "Something unexpected failed. Look in the bridge's log."),
+    errors.ConfigurationError: (BRIDGE, "A setting is missing or malformed. Run `bridge check`."),
+    errors.StoreError: (BRIDGE, "Redis can't be reached, is full, or was wiped. `bridge check` says which."),
+    errors.NamespaceTaken: (BRIDGE, "`BRIDGE_NAMESPACE` belongs to another bot."),
+    errors.LaneLost: (BRIDGE, "Another process took over this thread."),
+    errors.RecordNotUnderstood: (BRIDGE, "A newer release stored this. Upgrade this process too."),
+}
+_NOT_ALLOWED: Final = {
+    "stranger": "This person belongs to another workspace.",
+    "channel": "`BRIDGE_ALLOWED_CHANNELS` doesn't list this channel.",
+    "user": "`BRIDGE_ALLOWED_USERS` doesn't list this person.",
+    "default": "Only people who may run workflows can change channel settings.",
+    "runner": "`BRIDGE_RUNNERS` doesn't list this person; without it, guests can't run workflows.",
+    "not_yours": "The button is for someone else.",
+    "unknown": "Slack didn't answer a question about this person or a user group.",
+}
+_TOO_OFTEN: Final = {
+    "thread": "`BRIDGE_THREAD_TURNS_PER_MINUTE` is used up.",
+    "person": "`BRIDGE_USER_TURNS_PER_MINUTE` is used up.",
+    "runs": "`BRIDGE_USER_RUNS_PER_HOUR` is used up.",
+}
+
+
+def cause_of(error: BridgeError) -> tuple[str, str]:
+    """Give its section and its cause."""
+    match error:
+        case errors.SlackRefused() if error.needed:
+            return SLACK, "The app lacks this permission. Paste `bridge manifest` again and reinstall the app."
+        case errors.NotAllowed():
+            return PERSON, _NOT_ALLOWED.get(error.reason, "A permission is missing.")
+        case errors.TooOften():
+            return PERSON, _TOO_OFTEN.get(error.what, _TOO_OFTEN["person"])
+    return next(_CAUSES[base] for base in type(error).__mro__ if base in _CAUSES)
