@@ -1,4 +1,4 @@
-"""The project service: a client for its eight operations, and what they answer. Usable without Slack."""
+"""The project service: a client for its eight operations, and their data. Usable without Slack."""
 
 from bridge.project.catalog import Catalog
 from bridge.project.client import ProjectClient

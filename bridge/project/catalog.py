@@ -1,4 +1,4 @@
-"""`Catalog`: what the service has, cached for a few seconds: for commands that look up names, and for Home."""
+"""`Catalog`: the service's lists, cached for a few seconds, for commands and Home."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ CACHED_FOR = timedelta(seconds=5)
 
 
 class Catalog:
-    """What the service says of itself, at most 5 s old.
+    """What the service has, at most 5 s old.
 
-    Those who ask at the same time share one request, and its failure. A failure is not cached.
+    Concurrent callers share one request, and its failure. Failures aren't cached.
     """
 
     def __init__(self, client: ProjectClient, *, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -31,15 +31,13 @@ class Catalog:
 
 
 class _Cached(Generic[T]):
-    """The last result of *fetch*, which is called by whoever asks first; the others wait for that call."""
+    """The last result of *fetch*, which the first caller runs while the others wait."""
 
     def __init__(self, fetch: Callable[[], Awaitable[T]], monotonic: Callable[[], float]) -> None:
         self._fetch = fetch
         self._monotonic = monotonic
         self._fetching = asyncio.Lock()
-        self._ended = (
-            0  # fetches that came to an end; one that was cancelled did not, and the next in line makes another
-        )
+        self._ended = 0  # completed fetches; after a cancelled one, the next in line fetches again
         self._outcome: T | ProjectError
         self._fresh_until = float("-inf")
 

@@ -71,13 +71,13 @@ _KEEP_ALIVE = 4.0
 which is just being closed is lost without anybody knowing whether it arrived."""
 
 _NO_HTTP = 0  # the status of an answer that has none
-_ERROR_BODY_PATIENCE = 2.0  # seconds; the status has said what matters
+_ERROR_BODY_PATIENCE = 2.0  # seconds; the status is what matters
 _SHORTLY = timedelta(seconds=1)  # when to come back while a probe is under way
 _LAST_PORT = 65_535
 
 _FOREIGN = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, aiohttp.ClientError, TimeoutError, OSError)
 
-# Of a list in which everything is wrong, the first thing is enough to know.
+# One problem of a wrong list is enough to know.
 _WORKFLOWS = TypeAdapter(Annotated[list[models.Workflow], FailFast()])
 _WORKFLOW = TypeAdapter(models.WorkflowDetail)
 _RUN = TypeAdapter(models.RunResult)
@@ -89,12 +89,12 @@ _STATS = TypeAdapter(models.Stats)
 
 
 class ProjectClient:
-    """The project service at *base_url*, asked with *api_key*; use it with ``async with``.
+    """The project service at *base_url*, with *api_key*; use it with ``async with``.
 
-    Reads are repeated on what may pass; `run_workflow` and `send_message` only where they surely did not
-    arrive. While the service is down, operations raise `CircuitOpen` at once, and one probe at a time finds
-    out whether it is back. *observe* is called once for each finished operation with its name, its outcome
-    (``ok`` or the error's name) and seconds. *transport*, *sleep* and *monotonic* are for tests.
+    Reads are retried after temporary failures; `run_workflow` and `send_message` only if they certainly didn't arrive.
+    While the service is down, operations raise `CircuitOpen` at once, and one probe at a time finds out whether it's
+    back. *observe* is called once per finished operation with its name, its outcome (``ok`` or the error's name) and
+    seconds. *transport*, *sleep* and *monotonic* are for tests.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class ProjectClient:
         session_id: int | None = None,
         messages: Sequence[Any] | None = None,
     ) -> models.ChatAnswer:
-        """Say *message* to an agent: in a new session, or in the one that an earlier answer named."""
+        """Send *message* to an agent, in a new session or the one an earlier answer named."""
         body: dict[str, Any] = {"message": message}
         if session_id is not None:
             body["sessionId"] = operator.index(session_id)
@@ -199,13 +199,13 @@ class ProjectClient:
 
     @property
     def is_up(self) -> bool:
-        """Whether the service counts as there; False after five attempts in a row that found none."""
+        """Whether the service counts as available; False after five failed attempts in a row."""
         return not self._breaker.is_open
 
     async def wait_until_up(self) -> None:
-        """Return when the service counts as there; until then, see that it is probed every few seconds.
+        """Return when the service counts as available; until then, probe it every few seconds.
 
-        However many wait, one of them probes. When that one is cancelled, the next goes on.
+        One of the waiting callers probes. If it's cancelled, the next one continues.
         """
         while self._breaker.is_open:
             async with self._probing:
@@ -214,7 +214,7 @@ class ProjectClient:
                     await self._probe_if_due()
 
     async def _probe_if_due(self) -> None:
-        """Ask once for the project, whose answer costs little and changes nothing; the breaker learns the outcome."""
+        """Read the project, which is cheap and changes nothing; the breaker learns the outcome."""
         if self._breaker.claim_probe():
             began, outcome = self._monotonic(), "ok"
             try:
@@ -235,7 +235,7 @@ class ProjectClient:
         body: dict[str, Any] | None = None,
         timeout: timedelta | None = None,  # noqa: ASYNC109 - of each try, not of the whole
     ) -> T:
-        """Carry out an operation, a read where it has no *body*, in as many tries as it allows. *name*: see models."""
+        """Do an operation, a read if it has no *body*, with as many attempts as it allows."""
         # httpx's json= would not write half an emoji. Raises ValueError or TypeError for what JSON does not have.
         content = None if body is None else json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
         began, tries, slow = self._monotonic(), 0, 0
@@ -282,11 +282,11 @@ class ProjectClient:
         content: bytes | None,
         timeout: timedelta,  # noqa: ASYNC109 - see `_call`
     ) -> tuple[httpx.Response, bytes]:
-        """Send once, read the whole answer, and let the breaker know how that went."""
+        """Send once, read the whole answer, and report the outcome to the breaker."""
         seconds = timeout.total_seconds()
         try:
             async with (
-                asyncio.timeout(self._connect + seconds),  # for an answer that comes drop by drop
+                asyncio.timeout(self._connect + seconds),  # for an answer that arrives bit by bit
                 self._http.stream(
                     "GET" if content is None else "POST",
                     path,
@@ -314,7 +314,7 @@ class ProjectClient:
 
 
 async def _read_body(response: httpx.Response, operation: str) -> bytes:
-    """Read the whole body; of an error as much as comes soon, since its status has said what matters."""
+    """Read the whole body, or as much of an error's as comes soon: its status is what matters."""
     body = bytearray()
     try:
         async with asyncio.timeout(None if response.is_success else _ERROR_BODY_PATIENCE):
@@ -333,7 +333,7 @@ async def _read_body(response: httpx.Response, operation: str) -> bytes:
 
 
 def _translated(error: Exception, operation: str, timeout: timedelta) -> ProjectError:
-    """Tell what a foreign exception means for the call: above all, whether anything was sent."""
+    """Say what a foreign exception means for the call, above all whether anything was sent."""
     cause = error.__cause__ if isinstance(error.__cause__, aiohttp.ClientError) else error
     name = type(cause).__name__
     match cause:
@@ -348,7 +348,7 @@ def _translated(error: Exception, operation: str, timeout: timedelta) -> Project
             return CannotConnect(operation, name)
         case aiohttp.ClientResponseError():
             return NotUnderstood(operation, _NO_HTTP, "not HTTP")
-        # These only from another transport than ours, which means by them what httpx documents.
+        # Only other transports raise these, with httpx's documented meaning.
         case httpx.ConnectError() | httpx.ConnectTimeout() | httpx.PoolTimeout() | httpx.UnsupportedProtocol():
             return CannotConnect(operation, name)
         case TimeoutError() | httpx.TimeoutException():
@@ -360,7 +360,7 @@ def _translated(error: Exception, operation: str, timeout: timedelta) -> Project
 def wait_before_retry(
     error: ProjectError, *, is_read: bool, tries: int, slow: int, elapsed: timedelta, jitter: float
 ) -> timedelta | None:
-    """Tell how long to wait before the next try, or None where there is none.
+    """Return how long to wait before the next attempt, or None for no more.
 
     *tries* is how many were made, *slow* how many of them timed out; *jitter* is from 0 to 1.
     """
@@ -382,12 +382,12 @@ def wait_before_retry(
 
 
 def _outcome(error: ProjectError) -> str:
-    """Name an error for metrics and logs: ``NotSignedIn`` is ``not_signed_in``."""
+    """Name an error for metrics and logs: ``NotSignedIn`` becomes ``not_signed_in``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(error).__name__).lower()
 
 
 def _check_configuration(base_url: str, api_key: str) -> None:
-    """Raise `ConfigurationError`, never with a value."""
+    """Raise `ConfigurationError`, without values."""
     problems = []
     try:
         url = httpx.URL(base_url)
@@ -411,7 +411,7 @@ def _check_configuration(base_url: str, api_key: str) -> None:
 
 
 class Breaker:
-    """Counts attempts; every attempt of every operation in this process is reported to it.
+    """Counts attempts of all operations in this process.
 
     *is_open* says whether the service counts as down.
     """
@@ -424,22 +424,22 @@ class Breaker:
 
     @property
     def retry_in(self) -> timedelta:
-        """How long until the service may be probed; zero where that is now."""
+        """Return how long until the service may be probed."""
         return max(timedelta(0), PROBE_EVERY - timedelta(seconds=self._monotonic() - self._asked_at))
 
     def claim_probe(self) -> bool:
-        """Whether the caller is to probe now; the next one is due five seconds later."""
+        """Whether the caller should probe now; the next probe is due five seconds later."""
         if not self.is_open or self.retry_in:
             return False
         self._asked_at = self._monotonic()
         return True
 
     def record(self, error: ProjectError | None) -> None:
-        """Note how an attempt ended: with *error*, or well."""
+        """Note an attempt that succeeded, or failed with *error*."""
         match error:
             case CannotConnect() | Outage():
                 self._row += 1
-                # Not for every failure: calls that were under way when it opened, and end one by one, must not
+                # Not for every failure: calls running when it opened end one by one, and mustn't
                 # put off the probe again and again.
                 if self._row == OPENS_AFTER:
                     self.is_open, self._asked_at = True, self._monotonic()

@@ -1,12 +1,11 @@
 # ruff: noqa: N815 - the fields carry the wire's own names, some of which are in camel case
-"""What the project service answers, with the wire's own field names, and how its JSON is read.
+"""The project service's data, with its own field names, and how its JSON is read.
 
-What the interface documents is required and checked; what it leaves open (nodes, edges, tools, nodeResults,
-output, the elements of toolsUsed) is passed through as JSON. An optional field that is absent or null is None.
-Unknown fields are kept: as attributes, and all together in ``model_extra``.
+Documented fields are required and checked; what is left open (nodes, edges, tools, nodeResults, output, the elements of
+toolsUsed) is passed through as JSON. Optional fields that are absent or null are None. Unknown fields are kept as
+attributes, and in ``model_extra``.
 
-The interface documents no error at all, so that statuses are taken as HTTP defines them, and the service's own
-words are looked for where services usually put them.
+Errors aren't documented at all, so statuses mean what HTTP says, and messages are looked for in the usual places.
 """
 
 from __future__ import annotations
@@ -36,18 +35,18 @@ from bridge.errors import Busy, NotFound, NotSignedIn, NotUnderstood, Outage, Se
 T = TypeVar("T")
 
 LONGEST_RETRY_AFTER = timedelta(hours=1)  # whoever says more may have meant it, but is asked again by then
-LONGEST_SAID = 300  # characters: what fits into a sentence in Slack
+LONGEST_SAID = 300  # characters
 _ENOUGH_TO_FIND_A_MESSAGE = 64 * 1024
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _whole_number(value: object) -> object:
-    """Read JSON's ``3.0`` as the 3 that it is; what else may stand there is pydantic's strict mode to say."""
+    """Read JSON's ``3.0`` as 3; pydantic's strict mode checks the rest."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _moment(value: object) -> datetime:
-    """Read an ISO 8601 timestamp; one without an offset is in UTC, as the interface says of all of them."""
+    """Read an ISO 8601 timestamp; without an offset it's in UTC, as documented."""
     if isinstance(value, datetime):  # built in Python, not read from the wire
         return value
     if not isinstance(value, str):
@@ -60,7 +59,7 @@ def _moment(value: object) -> datetime:
 
 
 def _if_it_fits(value: object, check: ValidatorFunctionWrapHandler) -> Any:
-    """Take a field that the interface promises nowhere for what it seems to be, or leave it out."""
+    """Use an undocumented field if it has the expected type, or leave it out."""
     try:
         return check(value)
     except ValidationError:
@@ -77,7 +76,7 @@ class _Model(BaseModel):
 
 
 class Workflow(_Model):
-    """A workflow as the list shows it."""
+    """A workflow in the list."""
 
     id: WholeNumber
     name: str
@@ -88,9 +87,9 @@ class Workflow(_Model):
 
 
 class WorkflowDetail(_Model):
-    """A workflow with its *nodes* and *edges*, whose inner shape is the service's own.
+    """A workflow with its *nodes* and *edges*, whose shape is the service's own.
 
-    The interface documents only those two; the rest is what the list item has, where the service sends it.
+    Only those two are documented; the rest is what the list has, if the service sends it.
     """
 
     id: Undocumented[WholeNumber] = None
@@ -104,7 +103,7 @@ class WorkflowDetail(_Model):
 
 
 class RunResult(_Model):
-    """What became of a workflow run; *output* and *nodeResults* are any JSON."""
+    """The result of a workflow run; *output* and *nodeResults* are any JSON."""
 
     runId: WholeNumber
     status: str
@@ -113,7 +112,7 @@ class RunResult(_Model):
 
 
 class Agent(_Model):
-    """An agent as the list shows it."""
+    """An agent in the list."""
 
     id: WholeNumber
     name: str
@@ -124,9 +123,9 @@ class Agent(_Model):
 
 
 class AgentDetail(_Model):
-    """An agent with its connected *tools*, whose shape is the service's own.
+    """An agent with its *tools*, whose shape is the service's own.
 
-    The interface does not list the other fields; they are what the list item has, where the service sends it.
+    The other fields are undocumented; they're those of the list, if the service sends them.
     """
 
     id: Undocumented[WholeNumber] = None
@@ -200,12 +199,12 @@ _JSON_NAMES = {
 def read_answer(
     operation: str, status: int, content_type: str, body: bytes, shape: TypeAdapter[T], *, name: str = ""
 ) -> T:
-    """Read a successful answer's *body*; *name* is the whole's, in errors.
+    """Read a successful answer's *body*; *name* is used in errors.
 
-    Raises `NotUnderstood`, which says what is wrong in which field and never the content:
-    ``workflows[3].is_active: not a boolean but a string``.
+    Raises `NotUnderstood`, which says what is wrong in which field without its content: ``workflows[3].is_active: not a
+    boolean but a string``.
     """
-    # Nothing is chained: the parser's and pydantic's messages quote the answer.
+    # Not chained: the parser's and pydantic's messages quote the answer.
     try:
         return shape.validate_python(read_json(body))
     except ValidationError as exc:
@@ -232,7 +231,7 @@ def read_answer(
 def refusal(
     operation: str, status: int, headers: Mapping[str, str], body: bytes, *, secret: str, now: datetime | None = None
 ) -> ServiceRefused:
-    """Make the error for an answer that is no success; *secret* is blotted out of what the service said.
+    """Make the error for an unsuccessful answer; *secret* is removed from the service's message.
 
     *now* is for tests.
     """
@@ -263,14 +262,14 @@ def refusal(
 
 
 def _retry_after(headers: Mapping[str, str], now: datetime) -> timedelta | None:
-    """Read Retry-After, given as seconds or as a date; None where it is absent or makes no sense."""
+    """Read Retry-After, in seconds or as a date; None if it's absent or makes no sense."""
     text = headers.get("retry-after", "").strip()
     if re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,9})?", text):
         return timedelta(seconds=min(float(text), LONGEST_RETRY_AFTER.total_seconds()))
     moment = _http_date(text)
     if moment is None:
         return None
-    # The service's clock may be off; its own Date header tells what time it thinks it is.
+    # The service's clock may be off; its Date header has the time it thinks it is.
     wanted = moment - (_http_date(headers.get("date", "")) or now)
     return max(timedelta(0), min(wanted, LONGEST_RETRY_AFTER))
 
@@ -284,7 +283,7 @@ def _http_date(text: str) -> datetime | None:
 
 
 def _words_in(value: Any, depth: int = 3) -> str:
-    """Look for a message: a string, or under the usual names, or in a list of such (FastAPI's ``detail``)."""
+    """Find a message: a string, or under the usual names, or in a list of such (FastAPI's ``detail``)."""
     if isinstance(value, str):
         return value
     if depth and isinstance(value, dict):
@@ -296,10 +295,10 @@ def _words_in(value: Any, depth: int = 3) -> str:
 
 
 def read_json(body: bytes) -> Any:
-    """Read JSON as the standard has it. Raises ValueError for all else, NaN and bottomless nesting too."""
+    """Read standard JSON. Raises ValueError for everything else, NaN and excessive nesting included."""
     try:
         value = json.loads(body, parse_constant=_refuse_constant)
-        # Half an emoji is legal in JSON and in nothing that it passes through later: UTF-8, Redis, Slack.
+        # Lone surrogates are legal in JSON, but not in UTF-8, Redis or Slack.
         if b"\\ud" in body.lower():
             value = json.loads(_SURROGATE.sub("�", json.dumps(value, ensure_ascii=False)))
     except RecursionError as exc:
@@ -312,6 +311,6 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def media_type(content_type: str) -> str:
-    """Read a Content-Type header; ``""`` where it is absent or makes no sense."""
+    """Read a Content-Type header; ``""`` if it's absent or makes no sense."""
     kind = content_type.partition(";")[0].strip().lower()
     return kind if re.fullmatch(r"[\w.+-]{1,40}/[\w.+-]{1,40}", kind) else ""

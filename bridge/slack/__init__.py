@@ -1,4 +1,4 @@
-"""The edge to Slack.
+"""Everything about Slack.
 
-In: `guard` over HTTP and `sockets` in Socket Mode. Out: `post`, the only way, over `api`. `blockkit` is pure layout.
+In: `guard` over HTTP, and `sockets` in Socket Mode. Out: only `post`, which uses `api`. `blockkit` is pure layout.
 """

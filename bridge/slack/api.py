@@ -1,13 +1,12 @@
-"""Slack's Web API: one HTTP session for the life of the process, and the one place where its failures are translated.
+"""Slack's Web API: one HTTP session per process, and the one place that translates its failures.
 
-The calls go over aiohttp itself, not through `AsyncWebClient.api_call`, which follows redirects with the token,
-puts whole answers into its exceptions and its debug log, and breaks with AttributeError on an answer that is JSON
-but no object; it also costs 50 µs more for each. Bolt gets an `AsyncWebClient` on the same session
-(`SlackWeb.client`).
+Calls use aiohttp directly, not `AsyncWebClient.api_call`, which follows redirects with the token, puts whole answers
+into exceptions and the debug log, breaks on JSON that isn't an object, and costs 50 µs more. Bolt gets an
+`AsyncWebClient` on the same session (`SlackWeb.client`).
 
-What a failure says about the call: see `bridge.errors`. Only where no connection was made (aiohttp's
-`ClientConnectorError`, `ConnectionTimeoutError`) and on a 429 is it certain that Slack did not take it. A connection
-that breaks, a 5xx, a time-out, an answer that is not Slack's: nobody knows.
+For what a failure says about the call, see `bridge.errors`. Slack certainly didn't accept a call only if no connection
+was made (aiohttp's `ClientConnectorError`, `ConnectionTimeoutError`), or on a 429. After a broken connection, a 5xx, a
+time-out, or an answer that isn't Slack's, that's unknown.
 """
 
 from __future__ import annotations
@@ -51,9 +50,9 @@ _OPEN_SOCKET = "apps.connections.open"
 _SOCKET_MESSAGE = 4 * 1024 * 1024  # bytes; Slack's payloads are far smaller
 _DEFAULT_RETRY_AFTER = timedelta(seconds=1)
 _LONGEST_RETRY_AFTER = timedelta(hours=1)
-_LEAST_TO_BEGIN = 1.0  # seconds; a call that has less left is not begun
-RESERVE = 2.0  # what a call gets at least, after it has waited for its channel
-_CLOCKS_AGREE = timedelta(seconds=30)  # an answer takes up to ten, and its date has whole seconds
+_LEAST_TO_BEGIN = 1.0  # seconds; with less left, a call isn't started
+RESERVE = 2.0  # at least, for a call after waiting for its channel
+_CLOCKS_AGREE = timedelta(seconds=30)  # an answer takes up to ten, and its date is in whole seconds
 
 Json = dict[str, Any]
 Sleep = Callable[[float], Awaitable[None]]
@@ -63,7 +62,7 @@ Send = Callable[..., Awaitable[Json]]
 """`SlackWeb.call` or `SlackWeb.read`."""
 
 INTERVAL = 1.0  # seconds between two messages in a slowed-down channel
-QUIET = 5.0  # seconds; a channel that nobody wrote to for so long is free again
+QUIET = 5.0  # seconds; an idle channel is free again after that
 
 REFUSALS: Final = frozenset({"account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"})
 """What Slack says of a token that it does not accept: https://docs.slack.dev/reference/methods/auth.test#errors."""
@@ -71,9 +70,9 @@ REFUSALS: Final = frozenset({"account_inactive", "invalid_auth", "not_authed", "
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who the bridge is in Slack, as ``auth.test`` says.
+    """Who the bridge is in Slack, according to ``auth.test``.
 
-    *enterprise* and *app_id* may be ``""``; *scopes* are those that the token was granted.
+    *enterprise* and *app_id* may be ``""``; *scopes* are the token's.
     """
 
     team: str
@@ -87,11 +86,11 @@ class Identity:
 
     @property
     def home(self) -> frozenset[str]:
-        """The ids that mean "here": the workspace's, and its organisation's where it has one."""
+        """Return the IDs that mean "here": the workspace's, and its organization's if any."""
         return frozenset({self.team, self.enterprise} - {""})
 
     def wrote(self, message: Mapping[str, Any]) -> bool:
-        """Whether *message*, as Slack's history has it, is ours: anybody may put our metadata into theirs."""
+        """Whether *message*, from Slack's history, is ours: others could copy our metadata."""
         if self.bot_id and message.get("bot_id"):
             return bool(message["bot_id"] == self.bot_id)
         return bool(self.bot_user and message.get("user") == self.bot_user)
@@ -99,7 +98,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """What ``auth.test`` says for people: names, and Slack's own time (None where an answer has none)."""
+    """What ``auth.test`` says about the bot, with Slack's own time (None if it's missing)."""
 
     identity: Identity
     team_name: str
@@ -108,7 +107,7 @@ class Hello:
 
 
 class Answer(dict[str, Any]):
-    """What Slack answered, with the *headers* that it came with."""
+    """Slack's answer, with its *headers*."""
 
     def __init__(self, answer: Json | None = None, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(answer or {})
@@ -116,10 +115,10 @@ class Answer(dict[str, Any]):
 
 
 class BotToken:
-    """The bot token's *value*, and whether Slack accepts it, as far as its answers have shown.
+    """The bot token's *value*, and whether Slack accepts it, judging by its answers.
 
-    *refused_because* is Slack's word for why it does not, ``""`` while it does. From a refusal on no call is made with
-    it, until `bridge.listeners.token_watch` finds that it works again or has another one.
+    *refused_because* is Slack's error, or ``""``. After a refusal no call uses it until `bridge.listeners.token_watch`
+    finds that it works again or has another one.
     """
 
     def __init__(self, value: str) -> None:
@@ -130,7 +129,7 @@ class BotToken:
         self._accepted.set()
 
     def refuse(self, value: str, because: str) -> None:
-        """Note that Slack does not accept *value*, unless it was replaced meanwhile; the log says so once."""
+        """Note that Slack rejects *value*, unless it was replaced meanwhile; logged once."""
         if value != self.value or self.refused_because:
             return
         log.error(
@@ -142,7 +141,7 @@ class BotToken:
         self._refused.set()
 
     def accept(self, value: str) -> None:
-        """Go on with *value*, which works."""
+        """Use *value*, which works."""
         self.value, self.refused_because, self.is_accepted = value, "", True
         self._refused.clear()
         self._accepted.set()
@@ -152,7 +151,7 @@ class BotToken:
         await self._accepted.wait()
 
     async def until_refused(self) -> None:
-        """Wait until it does not."""
+        """Wait until it no longer works."""
         await self._refused.wait()
 
 
@@ -174,9 +173,9 @@ class SlackWeb:
         )
 
     def now(self) -> datetime:
-        """Tell the time by Slack's clock: this machine's, put right where Slack's last answer says that it is wrong.
+        """Return the time by Slack's clock: this machine's, corrected by Slack's last answer.
 
-        What Slack calls a moment (the ``ts`` of a message, the ``oldest`` of a search) is to be compared with this one.
+        Times from Slack (a message's ``ts``, a search's ``oldest``) must be compared with this one.
         """
         return self._clock() - self._clock_ahead
 
@@ -191,10 +190,9 @@ class SlackWeb:
         verb: str = "POST",
         **request: Any,
     ) -> Answer:
-        """Make a call, once, with *arguments* as JSON (None ones are left out), and judge its answer.
+        """Make a call, once, with *arguments* as JSON (without None), and judge its answer.
 
-        It carries *token*, or else the bot's; no token where a *url* says that it goes elsewhere than to the API.
-        Raises `SlackError`.
+        It carries *token* or the bot's, but none if *url* isn't the API's. Raises `SlackError`.
         """
         if arguments is not None:
             request["json"] = {name: value for name, value in arguments.items() if value is not None}
@@ -229,20 +227,20 @@ class SlackWeb:
         return answer
 
     async def read(self, method: str, arguments: Mapping[str, str], *, seconds: float = CALL_SECONDS) -> Json:
-        """Make a call that reads; those do not take JSON. Raises `SlackError`."""
+        """Make a call that reads; those don't accept JSON. Raises `SlackError`."""
         return await self.call(method, seconds=seconds, verb="GET", params=arguments)
 
     def use(self, token: str) -> None:
-        """Use another bot token, or the same one again, which Slack accepts."""
+        """Use a bot token that Slack accepts."""
         self.client.token = token
         self.token.accept(token)
 
     async def auth_test(self, token: str = "") -> Identity:
-        """Ask whose *token* is, or the one in use. Raises `SlackError`."""
+        """Ask who *token*, or the current one, belongs to. Raises `SlackError`."""
         return (await self.hello(token)).identity
 
     async def hello(self, token: str = "") -> Hello:
-        """Ask who we are, by name too, and what time it is. Raises `SlackError`."""
+        """Ask who we are, with names, and what time it is. Raises `SlackError`."""
         answer = await self.call("auth.test", {}, token=token or self.token.value)
         granted = answer.headers.get("x-oauth-scopes", "")
         identity = Identity(
@@ -263,7 +261,7 @@ class SlackWeb:
         await self.call(RESPONSE_URL, body, seconds=seconds, url=response_url)
 
     async def upload(self, upload_url: str, content: bytes, *, seconds: float = CALL_SECONDS) -> None:
-        """Send a file's bytes to where ``files.getUploadURLExternal`` said. Raises `SlackError`."""
+        """Send a file's bytes to the address from ``files.getUploadURLExternal``. Raises `SlackError`."""
         await self.call(UPLOAD_URL, seconds=seconds, url=upload_url, data=content)
 
     async def download(
@@ -271,11 +269,11 @@ class SlackWeb:
     ) -> tuple[bytes, Mapping[str, str]]:
         """Get the first *most* bytes of a file, and its headers. Raises `SlackError`.
 
-        The token goes along: `bridge.slack.files` says where to.
+        It carries the token: `bridge.slack.files` checks the address.
         """
         if self.token.refused_because:
             raise SlackTokenRefused(DOWNLOAD, self.token.refused_because)
-        # What is not compressed can't become larger than what is read of it.
+        # Uncompressed data can't become larger than what is read.
         headers = {"Authorization": f"Bearer {self.token.value}", "Accept-Encoding": "identity"}
         timeout = aiohttp.ClientTimeout(total=seconds, connect=min(_CONNECT_SECONDS, seconds))
         content = bytearray()
@@ -308,7 +306,7 @@ class SlackWeb:
             raise SlackUnreachable(_OPEN_SOCKET, type(exc).__name__) from exc
 
     async def socket_url(self, app_token: str) -> str:
-        """Ask where a WebSocket can be opened. Raises `SlackError`."""
+        """Ask for a WebSocket's address. Raises `SlackError`."""
         return str((await self.call(_OPEN_SOCKET, token=app_token)).get("url"))
 
 
@@ -316,8 +314,8 @@ class SlackWeb:
 async def opened(
     base_url: str, token: str, metrics: Metrics, *, proxy: str | None = None, clock: Clock = _UTC_NOW
 ) -> AsyncIterator[SlackWeb]:
-    """Open the session and close it again; *proxy* as `proxy_for` finds it, *clock* is this machine's."""
-    # The number of calls at once is bounded by the turns in flight; keep-alive is below the minute after which
+    """Open the session, and close it at the end; *proxy* is from `proxy_for`, *clock* is this machine's."""
+    # Running turns bound the number of calls; keep-alive is below the minute after which
     # Slack's own front closes, so that a request rarely meets a connection that is being closed.
     connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=30)
     async with aiohttp.ClientSession(
@@ -327,9 +325,9 @@ async def opened(
 
 
 def proxy_for(base_url: str) -> str | None:
-    """Find the proxy that the environment names for *base_url* (``HTTPS_PROXY``, ``NO_PROXY``, …).
+    """Find the environment's proxy for *base_url* (``HTTPS_PROXY``, ``NO_PROXY``, …).
 
-    aiohttp's own look-up would read ``.netrc`` with every call.
+    aiohttp's own lookup would read ``.netrc`` for every call.
     """
     target = urlsplit(base_url)
     if not target.hostname or proxy_bypass(target.hostname):
@@ -338,13 +336,13 @@ def proxy_for(base_url: str) -> str | None:
 
 
 class _Redirected(aiohttp.ClientResponseError):
-    """Something that is not Slack's Web API sent us elsewhere."""
+    """Something other than Slack's Web API redirected us."""
 
 
 async def _refuse_redirect(
     request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
 ) -> aiohttp.ClientResponse:
-    """Keep every call on this session, Bolt's too, from following a redirect with the token or a body."""
+    """Keep every call, Bolt's too, from following a redirect with the token or a body."""
     response = await handler(request)
     if response.status in {301, 302, 303, 307, 308}:
         response.close()
@@ -361,7 +359,7 @@ def _translated(method: str, exc: aiohttp.ClientError | OSError) -> SlackError:
             | aiohttp.ConnectionTimeoutError()
             | aiohttp.InvalidURL()
             | aiohttp.ClientHttpProxyError()
-        ):  # none of these got as far as Slack
+        ):  # none of these reached Slack
             return SlackUnreachable(method, type(exc).__name__)
     return SlackAmbiguous(method, type(exc).__name__)
 
@@ -382,7 +380,7 @@ _MAY_HAVE_HAPPENED = ("internal_error", "fatal_error", "service_unavailable", "r
 
 
 def _judge(method: str, status: int, headers: Mapping[str, str], body: bytes, *, is_api: bool) -> Answer:
-    """Tell what an answer means: the API's is JSON, any other a status and a word.
+    """Interpret an answer: the API's is JSON, others are a status and a word.
 
     https://docs.slack.dev/apis/web-api/#responses
     """
@@ -404,7 +402,7 @@ def _judge(method: str, status: int, headers: Mapping[str, str], body: bytes, *,
             return Answer(answer, headers)
         case {"ok": False, "error": "ratelimited" | "rate_limited" | "message_limit_exceeded" as word}:
             raise SlackUnreachable(method, word, _retry_after(headers))
-        case {"ok": False, "error": "team_added_to_org" | "org_login_required" as word}:  # while it is being moved
+        case {"ok": False, "error": "team_added_to_org" | "org_login_required" as word}:  # while it's being migrated
             raise SlackUnreachable(method, word)
         case {"ok": False, "error": str() as word}:
             if word in _MAY_HAVE_HAPPENED:
@@ -414,7 +412,7 @@ def _judge(method: str, status: int, headers: Mapping[str, str], body: bytes, *,
 
 
 def problems_in(answer: Json) -> list[str]:
-    """Read what Slack says is wrong with blocks or a manifest, each with its place.
+    """Read the problems Slack found in blocks or a manifest, each with its place.
 
     https://docs.slack.dev/reference/methods/blocks.validate#validation-errors
     """
@@ -427,7 +425,7 @@ def problems_in(answer: Json) -> list[str]:
 
 
 def _word_in(body: bytes) -> str:
-    """Find Slack's word for what is wrong (``expired_url``); anything else that was said is not for us."""
+    """Find Slack's word for the error (``expired_url``); anything else isn't for us."""
     text = body[:2000].decode(errors="replace").strip()
     said = re.fullmatch(r'[a-z_]{2,60}|\{.*"error"\s*:\s*"([a-z_]{2,60})".*\}', text, re.DOTALL)
     return (said[1] or said[0]) if said else ""
@@ -441,7 +439,7 @@ def _retry_after(headers: Mapping[str, str]) -> timedelta:
 
 
 def _moment(date: str) -> datetime | None:
-    """Read a Date header; None where it is not one."""
+    """Read a Date header; None if it isn't one."""
     try:
         moment = parsedate_to_datetime(date)
     except (ValueError, OverflowError):
@@ -451,31 +449,31 @@ def _moment(date: str) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """The moment until which a caller can wait."""
+    """How long a caller can wait."""
 
     at: float
     monotonic: Monotonic = time.monotonic
 
     def left(self) -> float:
-        """Seconds until then; negative afterwards."""
+        """Return the seconds left; negative afterwards."""
         return self.at - self.monotonic()
 
 
 @dataclass(slots=True)
 class _SlowChannel:
-    """One that Slack has slowed down: when its next message may go, and who waits for that, in order."""
+    """A channel that Slack rate-limits: when its next message may be sent, and the queue for that."""
 
     next_at: float
     waiting: list[int] = field(default_factory=list)
 
 
 class Pace:
-    """How fast messages go out: at once, until Slack says otherwise for one channel.
+    """How fast messages are sent: at once, until Slack rate-limits a channel.
 
-    Slack allows about one message a second in each channel, and short bursts above that. Whoever slows down before
-    being told wastes the bursts; whoever goes on after a 429 gets more of them. So: after a 429 that channel waits for
-    Retry-After, then goes on at one a second in the order of asking, until nobody has waited for a while. Other
-    channels and other methods never notice. https://docs.slack.dev/apis/web-api/rate-limits
+    Slack allows about one message per second and channel, and short bursts. Slowing down early wastes the bursts;
+    continuing after a 429 causes more of them. So after a 429, that channel waits for Retry-After and continues at one
+    per second, in order, until nobody has waited for a while. Other channels and methods aren't affected.
+    https://docs.slack.dev/apis/web-api/rate-limits
     """
 
     def __init__(self, *, monotonic: Monotonic = time.monotonic, sleep: Sleep = asyncio.sleep) -> None:
@@ -487,10 +485,10 @@ class Pace:
     async def call(
         self, send: Send, method: str, arguments: Mapping[str, Any], deadline: Deadline, channel: str = ""
     ) -> Json:
-        """Call *send* (`SlackWeb.call` or `read`) as soon as it may be, and again after each 429 that leaves time.
+        """Call *send* (`SlackWeb.call` or `read`) as soon as possible, and again after each 429 while there's time.
 
-        It gets the time that is left then. Raises what *send* raises, and `SlackUnreachable`, with its
-        ``retry_after``, where it could not be finished before the *deadline*.
+        It gets the time that's left. Raises what *send* raises, and `SlackUnreachable` with ``retry_after`` if it
+        couldn't be finished before the *deadline*.
         """
         key = (method, channel)
         self._tickets = ticket = self._tickets + 1
@@ -526,6 +524,6 @@ class Pace:
                     return
                 if wait > deadline.left() - RESERVE:
                     raise SlackUnreachable(key[0], "ratelimited", timedelta(seconds=wait))
-                await self._sleep(max(wait, 0.01))  # never 0: somebody ahead may be due, and not yet awake
+                await self._sleep(max(wait, 0.01))  # never 0: one ahead may be due, but not awake yet
         finally:
             slow.waiting.remove(ticket)

@@ -1,12 +1,11 @@
-"""What is in a message: the text that its person wrote, and the parts beside it. One pure function, `read`.
+"""The contents of a message: its person's text, and the parts besides. One pure function, `read`.
 
-What people write comes as ``text``, and again as blocks of rich text. All else is somewhere else: a forwarded message
-in ``attachments`` (``is_share``, ``message_blocks``), a pasted table in a ``table`` block there or at the top, files in
-``files``, and what apps post in ``attachments`` or in blocks of all kinds, beside a ``text`` that only stands in for
-them. A link's preview (``is_msg_unfurl`` or ``from_url`` alone) is Slack's or another app's, not the person's: the link
-itself is in the text.
+What people write arrives as ``text``, and again as rich text. The rest is elsewhere: forwarded messages in
+``attachments`` (``is_share``, ``message_blocks``), pasted tables in a ``table`` block there or at the top, files in
+``files``, and apps' posts in ``attachments`` or blocks of all kinds, with a ``text`` that is only a fallback. Link
+previews (``is_msg_unfurl`` or only ``from_url``) aren't the person's: the link itself is in the text.
 
-Anything may come here; it costs as much as it has to, and never more than for `_MOST_LOOKS` pieces of JSON.
+Any JSON may arrive here; the cost is bounded by `_MOST_LOOKS` values.
 
 https://docs.slack.dev/reference/block-kit/blocks · https://docs.slack.dev/reference/objects/file-object
 https://docs.slack.dev/legacy/legacy-messaging/legacy-secondary-message-attachments
@@ -33,7 +32,7 @@ _DEEPEST: Final = 24
 _MOST_COLUMNS: Final = 50
 _SHORT: Final = 300  # characters of a name
 _ADDRESS: Final = 2000
-_LOST: Final = 20  # characters by which blocks say more than a text that stands for all of them
+_LOST: Final = 20  # characters by which blocks are longer than a complete text
 
 _ID: Final = re.compile(r"[A-Z][A-Z0-9]{1,30}")
 _BARE: Final = re.compile(r"&(?!(?:amp|lt|gt);)")
@@ -64,30 +63,30 @@ _TEXT_ENDINGS: Final = re.compile(
 
 
 class Contents(NamedTuple):
-    """What is in a message: its own *text*, with Slack's escapes, and the *parts* beside it."""
+    """A message's own *text*, with Slack's escapes, and the *parts* besides."""
 
     text: str
     parts: tuple[MessagePart, ...] = ()
 
 
 def read(message: Json) -> Contents:
-    """Read a message, of an event as much as of a history. Never raises, whatever comes.
+    """Read a message from an event or a history. Never raises.
 
-    The text of a message that an app posted is what it shows, where its ``text`` only stands in for that.
+    An app's ``text`` is replaced by what the message shows, if it's only a fallback.
     """
     written, blocks = text(message, "text"), items(message.get("blocks"))
     is_plain = all(isinstance(block, dict) and text(block, "type") in _RICH for block in blocks)
     is_app = bool(message.get("bot_id") or message.get("app_id"))
     is_own = is_plain and not is_app and written.strip() != "" and not _is_preview(written, blocks)
     if is_own and not message.get("attachments") and not message.get("files"):
-        return Contents(written)  # as nearly all messages are
+        return Contents(written)  # like nearly all messages
     return _Reading().read(message, written, blocks, is_app=is_app, is_plain=is_plain)
 
 
 def escape(words: str) -> str:
-    """Write words with Slack's escapes, those that have them already as they are.
+    """Escape text for Slack, unless it's already escaped.
 
-    Slack sends some of its plain texts escaped and others not, and does not document which: slackapi/bolt-python#513.
+    Slack sends some plain texts escaped and others not, and doesn't document which: slackapi/bolt-python#513.
     """
     if "&" in words:
         words = _BARE.sub("&amp;", words)
@@ -95,12 +94,12 @@ def escape(words: str) -> str:
 
 
 def read_file(file: Json) -> MessageFile:
-    """Read what Slack says of a file: https://docs.slack.dev/reference/objects/file-object."""
+    """Read a file object: https://docs.slack.dev/reference/objects/file-object."""
     return _Reading().file(file)
 
 
 def summary(parts: Sequence[MessagePart]) -> str:
-    """Say how many of which kind and size, for the trace; never what is in them."""
+    """Count the parts by kind and size, for the trace, without contents."""
     return ", ".join(map(_described, parts))
 
 
@@ -121,7 +120,7 @@ def _described(part: MessagePart) -> str:
 
 
 def _is_preview(written: str, blocks: Sequence[Any]) -> bool:
-    """Whether ``text`` is only the beginning of what the blocks say, which Slack was seen to do in direct messages."""
+    """Whether ``text`` is only the beginning of the blocks' text, which Slack sometimes sends in direct messages."""
     if len(written) < 100:  # noqa: PLR2004 - shorter ones are whole, and most texts are short
         return False
     said, waiting, looks = 0, list(blocks), 0
@@ -133,7 +132,7 @@ def _is_preview(written: str, blocks: Sequence[Any]) -> bool:
 
 
 class _Reading:
-    """One message being read: how much more may be looked at, and kept."""
+    """One message being read, with what may still be looked at and stored."""
 
     def __init__(self) -> None:
         self._looks = _MOST_LOOKS
@@ -172,7 +171,7 @@ class _Reading:
         return Contents(written, tuple(parts))
 
     def _attachment(self, attachment: Json) -> list[MessagePart]:
-        """Read what was forwarded, pasted, or posted by an app; nothing of a link's preview."""
+        """Read what was forwarded, pasted, or posted by an app, but no link previews."""
         if attachment.get("is_share") is True or attachment.get("message_blocks"):
             return [self._quotation(attachment)]
         if _is_link_preview(attachment):
@@ -182,7 +181,7 @@ class _Reading:
         return [*alert, *self._tables_since(), *self._some_files(attachment)]
 
     def _quotation(self, attachment: Json) -> Quotation:
-        """Read a forwarded message. Slack documents none of it; see the payloads recorded in the tests."""
+        """Read a forwarded message. Slack doesn't document them; see the payloads recorded in the tests."""
         said: list[str] = []
         files = self._some_files(attachment)
         for inner in map(mapping, items(attachment.get("message_blocks"))[:_MOST_ATTACHMENTS]):
@@ -204,9 +203,9 @@ class _Reading:
         )
 
     def _alert(self, attachment: Json) -> str:
-        """Read what an app attached: https://docs.slack.dev/legacy/legacy-messaging/legacy-secondary-message-attachments.
+        """Read an app's attachment: https://docs.slack.dev/legacy/legacy-messaging/legacy-secondary-message-attachments.
 
-        Where there is nothing else, what it shows where attachments can't be: its fallback.
+        If it has nothing else, its fallback text.
         """
         before = len(self._tables)
         title, link = text(attachment, "title"), _address(text(attachment, "title_link"))
@@ -229,7 +228,7 @@ class _Reading:
         return words
 
     def _blocks(self, blocks: Sequence[Any], depth: int = 0) -> str:
-        """Give the words of blocks of all kinds; tables are kept apart."""
+        """Return the text of blocks of all kinds; tables are collected separately."""
         said = []
         for block in map(mapping, blocks[:_MOST_LOOKS]):
             if text(block, "type") in _TABLES:
@@ -241,7 +240,7 @@ class _Reading:
         return "\n".join(one for one in said if one.strip())
 
     def _worded(self, block: Any, depth: int) -> str:
-        """Give the words of one block, or of anything in it."""
+        """Return the text of a block, or of anything in it."""
         self._looks -= 1
         if depth > _DEEPEST or self._looks < 0:
             self._is_cut = self._is_cut or bool(block)
@@ -274,7 +273,7 @@ class _Reading:
         return "\n".join(filter(None, said))
 
     def _buttons(self, actions: Any) -> str:
-        """Give the links that buttons lead to; one that does something is nothing to read."""
+        """Return the links of buttons; other buttons have nothing to read."""
         links = []
         for button in map(mapping, items(actions)[:_MOST_ATTACHMENTS]):
             label = text(mapping(button.get("text")), "text") or text(button, "text")
@@ -321,7 +320,7 @@ class _Reading:
         return "".join(said)
 
     def _table(self, block: Json) -> None:
-        """Keep a table: https://docs.slack.dev/reference/block-kit/blocks/table-block."""
+        """Collect a table: https://docs.slack.dev/reference/block-kit/blocks/table-block."""
         rows = []
         for row in items(block.get("rows")):
             if self._looks < 0 or self._room <= 0:
@@ -346,7 +345,7 @@ class _Reading:
         return self._take(escape(said)) if said else self._worded(cell, _DEEPEST)
 
     def _some_files(self, where: Json) -> list[MessageFile]:
-        """Read the files that are listed there; those beyond the limit are counted."""
+        """Read the listed files; those beyond the limit are counted."""
         found = [one for one in items(where.get("files")) if isinstance(one, dict)]
         kept = found[: max(0, _MOST_FILES - self._files)]
         self._files += len(kept)
@@ -354,7 +353,7 @@ class _Reading:
         return list(map(self.file, kept))
 
     def file(self, file: Json) -> MessageFile:
-        """Read what Slack says of a file."""
+        """Read a file object."""
         kind, size = _kind_of(file), _whole(file.get("size"), 10**12)
         url = text(file, "url_private_download") or text(file, "url_private")
         words, is_whole, is_pending = "", False, False
@@ -402,32 +401,32 @@ class _Reading:
         return "".join(f"{name}: {' '.join(said.split())}\n" for name, said in head.items() if said.strip()) + "\n"
 
     def _take(self, words: str) -> str:
-        """Keep as much of *words* as there is room for."""
+        """Store as much of *words* as there's room for."""
         if len(words) > self._room:
             words, self._is_cut = words[: self._room], True
         self._room -= len(words)
         return words
 
     def _was_cut(self) -> bool:
-        """Whether anything was cut since this was asked before."""
+        """Whether anything was cut since the last call."""
         was_cut, self._is_cut = self._is_cut, False
         return was_cut
 
     def _tables_since(self) -> list[Table]:
-        """Give the tables that were found since this was asked before."""
+        """Return the tables found since the last call."""
         found, self._tables = self._tables, []
         return found
 
 
 def _is_link_preview(attachment: Json) -> bool:
-    """Whether an attachment shows where a link leads: https://docs.slack.dev/messaging/unfurling-links-in-messages."""
+    """Whether an attachment is a link preview: https://docs.slack.dev/messaging/unfurling-links-in-messages."""
     if attachment.get("is_share") is True or attachment.get("message_blocks"):
         return False
     return any(attachment.get(name) for name in ("from_url", "original_url", "is_msg_unfurl", "is_app_unfurl"))
 
 
 def _kind_of(file: Json) -> FileKind:
-    """Tell what a file is to be read as, by what Slack says of it, else by the ending of its name."""
+    """Decide how to read a file, by Slack's description or the ending of its name."""
     mode, filetype = text(file, "mode"), text(file, "filetype").casefold()
     mimetype = text(file, "mimetype").casefold().partition(";")[0].strip()
     is_described = bool(mimetype or filetype or text(file, "name"))
@@ -462,13 +461,13 @@ def _kind_of(file: Json) -> FileKind:
 
 
 def _name_of(file: Json) -> str:
-    """Give a file's name, below its title where that says something else."""
+    """Return a file's name, below its title if that's different."""
     name, title = text(file, "name")[:_SHORT], text(file, "title")[:_SHORT]
     return f"{title} ({name})" if title and name and not name.casefold().startswith(title.casefold()) else name or title
 
 
 def _format_of(file: Json) -> str:
-    """Give the format of a document, by its ``filetype`` or the ending of its name; ``""`` for any other file."""
+    """Return a document's format, by its ``filetype`` or the ending of its name; ``""`` for other files."""
     ending = PurePath(text(file, "name")).suffix[1:].casefold()
     named = (text(file, "filetype").casefold(), "" if text(file, "mimetype").startswith("text/") else ending)
     return next((one for one in named if one in FORMATS), "")
@@ -499,19 +498,19 @@ def _element(element: Json, *, is_code: bool) -> str:
     marks = [mark for name, mark in (("bold", "**"), ("italic", "_"), ("strike", "~~")) if style.get(name) is True]
     if style.get("code") is True:
         marks.append("`")
-    core = said.strip()  # a mark beside a blank is none in Markdown
+    core = said.strip()  # Markdown has no marks next to blanks
     at = said.index(core)
     return f"{said[:at]}{''.join(marks)}{core}{''.join(reversed(marks))}{said[at + len(core) :]}"
 
 
 def _link(url: str, label: str) -> str:
-    """Write a link as Slack does; nothing in its label ends it."""
+    """Write a link as Slack does; its label can't end it."""
     words = escape(" ".join(label.split())).replace("|", "/")
     return f"<{url}|{words}>" if words and words != url else f"<{url}>"
 
 
 def _address(url: str) -> str:
-    """Give an address as it can stand in Slack's brackets; one that is none, or endless, is left out."""
+    """Make an address fit for Slack's brackets; invalid and endless ones are left out."""
     if not url or len(url) > _ADDRESS or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s]", url):
         return ""
     return re.sub(r"\s", "%20", url).replace("<", "%3C").replace(">", "%3E").replace("|", "%7C")
@@ -523,5 +522,5 @@ def _id(where: Json, name: str) -> str:
 
 
 def _whole(value: object, most: int) -> int:
-    """Give a whole number up to *most*, 0 for anything else."""
+    """Return a whole number up to *most*, 0 for anything else."""
     return min(value, most) if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

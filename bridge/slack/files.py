@@ -1,8 +1,8 @@
-"""The contents of files in Slack: fetched with the bot's token, from Slack and from nowhere else.
+"""The contents of files in Slack, fetched with the bot's token from Slack only.
 
-An address comes in a message, and whoever gets the token can read the workspace. So a file is fetched only where Slack
-keeps files, by https, and a redirect is refused. Without the permission files:read Slack answers with status 200 and a
-page to sign in (vercel/eve#1317). https://docs.slack.dev/messaging/working-with-files
+An address comes from a message, and the token can read the workspace. So a file is fetched only from Slack's file
+servers, over https, and redirects are refused. Without the scope files:read, Slack answers with status 200 and a
+sign-in page (vercel/eve#1317). https://docs.slack.dev/messaging/working-with-files
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _MARKED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """What is in a file, as far as it was fetched; *declared* is the Content-Type that it came with."""
+    """A file's bytes, as far as they were fetched; *declared* is its Content-Type."""
 
     content: bytes = field(repr=False)
     is_cut: bool = False
     declared: str = ""
 
     def text(self) -> str:
-        """Decode it: by its own mark, as UTF-8, by the charset that it was declared with, else byte by byte."""
+        """Decode it by its byte order mark, as UTF-8, by its declared charset, or byte by byte."""
         for mark, charset in _MARKED:
             if self.content.startswith(mark):
                 return self.content.decode(charset, errors="replace")
@@ -64,7 +64,7 @@ class FileContent:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Reads files that the bot *identity* sees; *api_url* is where Slack's Web API is."""
+    """Reads files that the bot *identity* sees; *api_url* is the address of Slack's Web API."""
 
     web: SlackWeb
     identity: Identity
@@ -76,7 +76,7 @@ class Files:
         return not self.identity.scopes or FILES_READ in self.identity.scopes
 
     async def describe(self, file: str) -> MessageFile:
-        """Ask what a file is: https://docs.slack.dev/reference/methods/files.info. Raises `SlackError`."""
+        """Look a file up: https://docs.slack.dev/reference/methods/files.info. Raises `SlackError`."""
         if not self.may_read:
             raise SlackRefused("files.info", SIGN_IN)
         answer = await self.web.read("files.info", {"file": file}, seconds=_INFO_SECONDS)
@@ -92,13 +92,13 @@ class Files:
         content, headers = await self.web.download(address, most + 1, seconds=_FETCH_SECONDS)
         declared = text(dict(headers), "Content-Type")
         is_page = _HTML.match(content) is not None
-        is_whole = len(content) <= most and len(content) == file.size  # a page in a file's place has another size
+        is_whole = len(content) <= most and len(content) == file.size  # a sign-in page has another size
         if is_page and not is_whole and "attachment" not in text(dict(headers), "Content-Disposition"):
             raise SlackRefused("file", SIGN_IN)
         return FileContent(content[:most], len(content) > most, declared)
 
     def _address(self, url: str) -> URL | None:
-        """Give the address, if it is one of Slack's."""
+        """Return the address if it's one of Slack's."""
         try:
             address, api = URL(url), URL(self.api_url)
             port = address.port

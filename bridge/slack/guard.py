@@ -1,8 +1,8 @@
-"""The guard in front of everything that comes over HTTP: only what Slack signed, whole and well-formed, gets in.
+"""The guard in front of HTTP: only requests signed by Slack, complete and well-formed, get in.
 
-Bolt by itself reads and parses a body before it checks the signature: anybody could make it answer 500, hold megabytes
-in memory, or log a body. Here the order is size, signature of the raw bytes, shape. What is turned away is counted, not
-logged, since anybody can send it. A failure further in is answered with 503, which Slack retries, never with 500.
+Bolt reads and parses a body before checking its signature: anyone could make it answer 500, hold megabytes in memory,
+or log a body. Here the order is size, signature of the raw bytes, shape. Rejected requests are counted, not logged,
+since anyone can send them. Failures behind the guard are answered with 503, which Slack retries.
 
 https://docs.slack.dev/authentication/verifying-requests-from-slack
 """
@@ -27,13 +27,13 @@ log = logging.getLogger(__name__)
 
 LARGEST_BODY = 4 * 1024 * 1024  # an edit of a 40,000-character message in Chinese, old and new text, has 0.9 MB
 OLDEST_SIGNATURE = 300  # seconds; Slack's own advice against replays
-BODY_SECONDS = 10.0  # Slack gives up after 3 s: whoever needs longer for the body is not Slack
+BODY_SECONDS = 10.0  # Slack gives up after 3 s, so a slower body isn't Slack's
 
 _SIGNATURE, _TIMESTAMP = b"x-slack-signature", b"x-slack-request-timestamp"
 
 
 class _TurnedAway(Exception):
-    """The request goes no further, for *reason*; it is answered with *status*, if there is anybody to answer."""
+    """The request is rejected for *reason*, and answered with *status* if anyone is there to answer."""
 
     def __init__(self, status: HTTPStatus | None, reason: str) -> None:
         super().__init__(reason)
@@ -42,12 +42,12 @@ class _TurnedAway(Exception):
 
 
 async def starting(_request: AsyncBoltRequest) -> BoltResponse:
-    """Have Slack retry until Slack's Web API and Redis have been reached."""
+    """Make Slack retry until its Web API and Redis have been reached."""
     return BoltResponse(status=HTTPStatus.SERVICE_UNAVAILABLE, body="starting")
 
 
 class Guard:
-    """An ASGI application; *dispatch* answers what is signed with *signing_secret*, young, small and well-formed."""
+    """An ASGI application; *dispatch* answers recent, small, valid requests signed with *signing_secret*."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Guard:
     async def _admit(self, scope: Scope, receive: Receive) -> tuple[str, AsyncBoltRequest | str]:
         """Check a request and read it (`read_body`).
 
-        Bytes are compared with bytes, so that no header, however odd, can raise.
+        Bytes are compared with bytes, so that no header can raise.
         """
         if scope["method"] != "POST":
             raise _TurnedAway(HTTPStatus.METHOD_NOT_ALLOWED, "method")

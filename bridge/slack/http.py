@@ -1,8 +1,8 @@
 """The HTTP server: Slack's requests, and three pages for operators.
 
-It is uvicorn with the bounds that uvicorn does not have. Left alone, it keeps every header line that anybody sends,
-waits for ever for a request to be completed, and resets a connection whose request was answered before it was read, so
-that the client never sees the answer.
+It's uvicorn with limits that uvicorn lacks. By itself, it stores every header line it gets, waits forever for a request
+to be completed, and resets a connection whose request was answered before it was read, so that the client never sees
+the answer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from bridge.metrics import CONTENT_TYPE, Metrics
 EVENTS_PATH = "/slack/events"
 
 LARGEST_HEAD = 64 * 1024  # request line and headers; Slack's are about 1 KiB
-LINGER_SECONDS = 2.0  # how long the rest of a request is thrown away after its answer
+LINGER_SECONDS = 2.0  # how long the rest of a request is discarded after its answer
 LINGER_BYTES = 32 * 1024 * 1024
 
 _BACKLOG = 2048
@@ -38,7 +38,7 @@ _LAST_ANSWERS_SECONDS = 5  # Slack does not wait longer than 3 s for an answer
 
 
 class Reach(StrEnum):
-    """Whether something outside can be reached."""
+    """Whether something outside is reachable."""
 
     NOT_YET = "not yet"  # never since the start
     UP = "up"
@@ -47,10 +47,10 @@ class Reach(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """What the bridge can reach, whether it *accepts* requests yet, and whether it is on its way out.
+    """What the bridge can reach, whether it *accepts* requests yet, and whether it's shutting down.
 
-    *slack_trouble* is Slack's word for why it doesn't accept the bot's token, where it doesn't; *redis_trouble* says
-    why an embedded Redis is not there, where it isn't. *redis_notice* is what operators should know of Redis besides.
+    *slack_trouble* is Slack's error for the bot's token, if any; *redis_trouble* says why an embedded Redis isn't
+    running. *redis_notice* is anything else operators should know about Redis.
     """
 
     slack: Reach
@@ -66,9 +66,8 @@ class Readiness:
     def is_ready(self) -> bool:
         """Whether requests should come here.
 
-        Redis or the service being lost later does not count: another replica would fare no better, and here people
-        get an answer. Nor does a token that Slack has revoked: what comes in is kept. A silent socket does: nothing
-        comes in by it.
+        Losing Redis or the service later doesn't count: another replica would be no better off, and here people get an
+        answer. Nor does a revoked token: what arrives is queued. A silent socket does, because nothing arrives.
         """
         return self.accepts and not self.draining and self.slack is Reach.UP and self.redis is not Reach.NOT_YET
 
@@ -82,15 +81,15 @@ class Address:
 
     @property
     def url(self) -> str:
-        """The address as a URL for this machine."""
+        """Return the URL on this machine."""
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104 - compared, not bound
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
 
 def build(guard: ASGIApp | None, readiness: Callable[[], Readiness], metrics: Metrics) -> ASGIApp:
-    """Build the application: *guard* at ``/slack/events``, beside it ``/healthz``, ``/readyz`` and ``/metrics``.
+    """Build the application: *guard* at ``/slack/events``, and ``/healthz``, ``/readyz`` and ``/metrics``.
 
-    Without *guard*, in Socket Mode, there is nothing at ``/slack/events``.
+    Without *guard*, in Socket Mode, there is no ``/slack/events``.
     """
 
     async def health(_: Request) -> Response:
@@ -130,10 +129,10 @@ def build(guard: ASGIApp | None, readiness: Callable[[], Readiness], metrics: Me
 
 @contextlib.asynccontextmanager
 async def serving(app: ASGIApp, host: str, port: int, group: asyncio.TaskGroup) -> AsyncIterator[Address]:
-    """Serve *app* from a task of *group* while the block runs; port 0 takes a free one.
+    """Serve *app* from a task of *group* while the block runs; port 0 picks a free one.
 
-    On leaving, requests that have begun are answered before the server is gone. Signals are the caller's business.
-    Raises `ConfigurationError` where the address cannot be had.
+    On leaving, running requests are answered first. Signals are left to the caller. Raises `ConfigurationError` if it
+    can't listen.
     """
     listener = await _listen(host, port)
     config = uvicorn.Config(
@@ -157,22 +156,22 @@ async def serving(app: ASGIApp, host: str, port: int, group: asyncio.TaskGroup) 
     finally:
         server.should_exit = True
         await asyncio.wait([task])
-        listener.close()  # also where the task was cancelled before it could
+        listener.close()  # also if the task was cancelled before it could
 
 
 def settle_memory() -> None:
-    """Tell the garbage collector, once everything is built, that what is there now stays.
+    """Tell the garbage collector, once everything is built, that the objects existing now will stay.
 
-    A full collection walks every object of the process, the imported libraries first of all, in the middle of some
-    request: it was the tail of the ack latency (p99 15-27 ms, without it 5.8 ms). Frozen objects are not walked,
-    and with these thresholds the cheap young collections are rare and full ones rarer.
+    A full collection walks every object, including the imported libraries, during some request: that was the tail of
+    the ack latency (p99 15-27 ms, now 5.8 ms). Frozen objects are skipped, and with these thresholds collections are
+    rare.
     """
     gc.freeze()
     gc.set_threshold(50_000, 50, 100)
 
 
 class BoundedHttp(HttpToolsProtocol):
-    """One connection, with a bound on the size and the time of a request's head, and on what follows an answer."""
+    """One connection, with limits on the size and time of a request's head, and on what follows an answer."""
 
     head_seconds = 10.0
     _head_bytes = 0
@@ -182,17 +181,17 @@ class BoundedHttp(HttpToolsProtocol):
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
-        """Expect a request's head, soon."""
+        """Expect a request's head soon."""
         super().connection_made(transport)
         self._close_in(self.head_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the timer, which would keep the connection's objects alive."""
+        """Drop the timer, which would keep the connection's objects alive."""
         self._close_in(None)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Count what is not yet, or no longer, part of a request that is being read."""
+        """Count what isn't part of a request being read."""
         if self._is_in_head:
             self._head_bytes += len(data)
         elif self._is_lingering:
@@ -205,7 +204,7 @@ class BoundedHttp(HttpToolsProtocol):
             self.transport.close()
 
     def on_headers_complete(self) -> None:
-        """Hand the request on; its body is the application's to bound."""
+        """Hand the request on; the application limits its body."""
         self._is_in_head = False
         self._head_bytes = 0
         if self._timer is not None:
@@ -221,7 +220,7 @@ class BoundedHttp(HttpToolsProtocol):
             self._close_in(None)
 
     def on_response_complete(self) -> None:
-        """Throw the rest of an unread request away for a while: closing at once would reset the answer too."""
+        """Discard the rest of an unread request for a while: closing at once would reset the answer, too."""
         super().on_response_complete()
         if self.cycle.more_body and not self.transport.is_closing():
             self._is_lingering = True
@@ -242,7 +241,7 @@ class _Server(uvicorn.Server):
 
 
 async def _listen(host: str, port: int) -> socket.socket:
-    """Open the socket ourselves: uvicorn would end the whole process where that fails."""
+    """Open the socket ourselves: uvicorn would exit the process if that fails."""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

@@ -1,13 +1,13 @@
-"""What is shown beside messages: that an agent is working, that a message is queued, a title, prompts to begin with.
+"""Indicators next to messages: an agent is working, a message is queued, a title, suggested prompts.
 
-All of it is best effort, never an error, never long in the way.
+All best effort: they never fail anything and never delay it much.
 
-Newer workspaces have ``agents.sessions.setStatus``, older ones ``assistant.threads.setStatus``, some neither. What
-was refused for good is not tried again for an hour. The newer one allows 50 calls a minute in a workspace; so that
-what was set can always be cleared, at most 20 are set in a minute, and clearing is not limited. One that is set anew,
-because Slack clears it after two minutes, counts as one more. As many titles are given; a thread beyond that has none.
+Newer workspaces have ``agents.sessions.setStatus``, older ones ``assistant.threads.setStatus``, some neither. What was
+refused for good isn't retried for an hour. The newer one allows 50 calls per minute and workspace; so that each status
+can be cleared, at most 20 are set per minute, and clearing isn't limited. Slack clears a status after two minutes, and
+setting it again counts, too. Titles have the same limit; threads beyond it have none.
 
-Prompts are sent without a ``thread_ts``: in an app with an agent view, one with it fails in silence.
+Prompts are sent without a ``thread_ts``: with one, they fail silently in an app with an agent view.
 
 https://docs.slack.dev/reference/methods/agents.sessions.setStatus
 https://docs.slack.dev/reference/methods/assistant.threads.setStatus
@@ -41,9 +41,9 @@ from bridge.slack.post import Recipient, Say
 
 log = logging.getLogger(__name__)
 
-QUICK = timedelta(seconds=0.5)  # a quick answer shows nothing of its work: it costs one call of Slack
+QUICK = timedelta(seconds=0.5)  # a quick answer shows no status, which would cost a call
 RENEW = timedelta(seconds=90)  # Slack clears a status by itself after some two minutes
-PATIENCE = timedelta(seconds=1)  # before a queued message is shown to be one
+PATIENCE = timedelta(seconds=1)  # before a queued message is marked
 SETS_A_MINUTE = 20
 SHOWN_A_MINUTE = 20
 REACTION = "hourglass_flowing_sand"
@@ -77,7 +77,7 @@ _NO_REACTIONS = frozenset({"missing_scope", "no_permission", "not_allowed_token_
 
 
 class Indicators:
-    """Shows what the bot does, with whichever methods this workspace has, where the bot *identity* may."""
+    """Shows indicators with the methods this workspace has and the scopes of the bot *identity*."""
 
     def __init__(self, web: SlackWeb, identity: Identity, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._web = web
@@ -87,10 +87,10 @@ class Indicators:
         self._set = _PerMinute(SETS_A_MINUTE, monotonic)
         self._titles = _PerMinute(SETS_A_MINUTE, monotonic)
         self._left_out: OrderedDict[Place, None] = OrderedDict()
-        self._shown: set[Place] = set()  # each is cleared by whoever showed it
+        self._shown: set[Place] = set()  # each is cleared by the one that showed it
 
     async def show_working(self, place: Place, status: str) -> None:
-        """Show *status* in a thread, or show it still, unless too many were shown within a minute."""
+        """Show *status* in a thread, or keep showing it, unless too many were set within a minute."""
         if not place.thread_ts:
             return
         if self._set.is_used_up():
@@ -105,7 +105,7 @@ class Indicators:
         await self._set_status(place, agents="processing", assistant=status)
 
     async def clear_working(self, place: Place) -> None:
-        """Clear the sign in a thread; also where another process, dead by now, has set it."""
+        """Clear a thread's status, even one set by a process that died."""
         self._shown.discard(place)
         if not place.thread_ts or place in self._left_out:
             self._left_out.pop(place, None)
@@ -113,23 +113,23 @@ class Indicators:
         await self._set_status(place, agents="active", assistant="")
 
     async def set_title(self, place: Place, title: str) -> None:
-        """Name the conversation of a thread, unless too many were named within a minute."""
+        """Set the title of a thread's conversation, unless too many were set within a minute."""
         if title and place.thread_ts and not self._titles.is_used_up() and not self._is_refused(_RENAME):
             self._titles.add()
             body = {"channel_id": place.channel, "thread_ts": place.thread_ts, "title": title}
             await self._call(_RENAME, body)
 
     async def suggest_prompts(self, channel: str, prompts: list[dict[str, str]]) -> None:
-        """Offer prompts in a direct message."""
+        """Suggest prompts in a direct message."""
         if prompts and not self._is_refused(_PROMPTS):
             await self._call(_PROMPTS, {"channel_id": channel, "prompts": prompts})
 
     async def add_queued_reaction(self, channel: str, ts: str) -> bool:
-        """Show at a message that it waits; False where the bot may not, so that something else is to be done."""
+        """Mark a message as queued; False if the bot may not, so that the caller can use something else."""
         return self._may_react and await self._react("reactions.add", channel, ts)
 
     async def remove_queued_reaction(self, channel: str, ts: str) -> None:
-        """Take that away, whoever has shown it; where there is none, nothing happens."""
+        """Remove that mark, whoever set it; if there is none, nothing happens."""
         if self._may_react:
             await self._react("reactions.remove", channel, ts)
 
@@ -147,14 +147,14 @@ class Indicators:
 
     async def _set_status(self, place: Place, *, agents: str, assistant: str) -> None:
         where = {"channel_id": place.channel, "thread_ts": place.thread_ts}
-        # Slack shows these in turn; the second is as true as the first.
+        # Slack shows these in turn.
         rotating = {"loading_messages": [assistant, "is still waiting for the answer…"]} if assistant else {}
         for method, more in ((_AGENTS, {"status": agents}), (_ASSISTANT, {"status": assistant, **rotating})):
             if not self._is_refused(method) and await self._call(method, {**where, **more}):
                 return
 
     async def _call(self, method: str, body: Json) -> bool:
-        """Make the call; False where this workspace does not have the method."""
+        """Make the call; False if this workspace doesn't have the method."""
         try:
             await self._web.call(method, body, seconds=_SECONDS)
         except SlackRefused as exc:
@@ -173,8 +173,8 @@ async def after_a_while(
 ) -> AsyncIterator[Sequence[object]]:
     """Call *show* once the block has taken longer than `QUICK`; yields what is empty until then.
 
-    It is called *again* and again after that, where so is said. On the way out a *show* that has begun is waited for,
-    so that nothing is shown after the end.
+    With *again*, it's repeated. On leaving, a *show* that has begun is waited for, so that nothing is shown after the
+    end.
     """
     begun: list[asyncio.Future[None]] = []
     loop = asyncio.get_running_loop()
@@ -186,7 +186,7 @@ async def after_a_while(
         if again is not None:
             timer = loop.call_later(again.total_seconds(), begin)
 
-    timer = loop.call_later(QUICK.total_seconds(), begin)  # and no task: most blocks are over before that
+    timer = loop.call_later(QUICK.total_seconds(), begin)  # without a task: most blocks are over before that
     try:
         yield begun
     finally:
@@ -199,7 +199,7 @@ async def after_a_while(
 async def working(
     indicators: Indicators, place: Place, agent_name: str, *, renew: timedelta = RENEW
 ) -> AsyncIterator[None]:
-    """Show in the thread that an agent works, for as long as the block runs; the sign is always taken away."""
+    """Show in the thread that an agent is working while the block runs; the status is always cleared."""
 
     async def show() -> None:
         # Slack does not say whether it looks for mentions in a status.
@@ -216,13 +216,13 @@ async def working(
 
 
 class QueuedReactionClaims:
-    """Notes in the turns which queued messages show that they are. Both methods may raise `StoreUnavailable`."""
+    """Records in the turns which queued messages are marked. Methods may raise `StoreUnavailable`."""
 
     def __init__(self, scripts: Scripts) -> None:
         self._scripts = scripts
 
     async def claim(self, turn: TurnId) -> bool:
-        """Whether the reaction is to be shown: *turn* still waits behind another, and nobody has shown it before."""
+        """Whether to show the reaction: *turn* is still waiting, and nobody has shown it before."""
         return str(await self._scripts.run("queued_reaction", turn)) == "ok"
 
     async def is_over(self, turn: TurnId) -> bool:
@@ -233,15 +233,14 @@ class QueuedReactionClaims:
 
 
 class QueuedReactions:
-    """Shows at messages that wait that they do; *in_line* writes the line for those where the bot may not react.
+    """Marks messages that are waiting; *in_line* posts a line instead if the bot may not react.
 
-    A message that still waits after *patience* gets the reaction, from the process that took it in: nothing waits for
-    that, neither Slack's answer nor the turn. That it has one is noted in the turn before it is shown, so that whoever
-    answers removes it. It may be answered while the reaction is on its way; whoever shows it looks once more, and
-    whoever answers removes it last of all: so one of the two comes after the other.
+    A message that still waits after *patience* gets the reaction from the process that accepted it, in the background.
+    The turn records this first, so that whoever answers removes it. If the answer comes while the reaction is being
+    added, the process that adds it checks once more, and the one that answers removes it last, so one of them is always
+    after the other.
 
-    Slack allows some 50 reactions a minute in a workspace. So that each can be removed again, a process shows at most
-    20; where more wait, people see that as it is.
+    Slack allows about 50 reactions per minute and workspace. So that each can be removed, a process adds at most 20.
     """
 
     def __init__(
@@ -266,13 +265,13 @@ class QueuedReactions:
         self._shown = _PerMinute(SHOWN_A_MINUTE, monotonic)
 
     def waits_behind(self, message: InboundMessage, turn: TurnId, ahead: int) -> None:
-        """Note that *message*, whose *turn* this is, waits behind *ahead* others; returns at once."""
+        """Note that *message*, with this *turn*, waits for *ahead* others; returns at once."""
         if not self._waiting.full():
             self._waiting.put_nowait((self._monotonic() + self._patience, message, turn, ahead))
 
     @asynccontextmanager
     async def at_work(self) -> AsyncIterator[None]:
-        """Show the reactions while the block runs."""
+        """Add the reactions while the block runs."""
         async with asyncio.TaskGroup() as group:
             task = group.create_task(self._show_them())
             try:

@@ -1,6 +1,6 @@
-"""The bot's permissions in Slack: which there are, and what each is for. The manifest and the check read this table.
+"""The bot's scopes in Slack, and what each is for. The manifest and the check read this table.
 
-Without an optional one something is missing and the rest works; whoever installs the app may decline it then.
+Without an optional one, something is missing and the rest works; it can be declined when the app is installed.
 https://docs.slack.dev/reference/scopes · https://docs.slack.dev/authentication/installing-with-oauth
 """
 
@@ -13,7 +13,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One permission; *purpose* goes on after "it is needed to"."""
+    """One scope; *purpose* continues "it's needed to"."""
 
     name: str
     purpose: str
@@ -53,12 +53,12 @@ USER_GROUPS: Final = "usergroups:read"
 
 
 def required_by(runners: Collection[str]) -> tuple[str, ...]:
-    """List the optional permissions without which *runners*, as BRIDGE_RUNNERS has them, can't be told from others."""
+    """List the optional scopes that *runners*, the value of BRIDGE_RUNNERS, require."""
     return (USER_GROUPS,) if any(runner.startswith("S") for runner in runners) else ()
 
 
 def missing(granted: Collection[str], required: Collection[str] = ()) -> tuple[list[Scope], list[Scope]]:
-    """List what is not *granted*: what is needed, *required* by the settings among it, and what is optional."""
+    """List the scopes not *granted*: the needed ones, with those *required* by the settings, and the optional ones."""
     absent = [scope for scope in SCOPES if scope.name not in granted]
     needed = [scope for scope in absent if not scope.is_optional or scope.name in required]
     return needed, [scope for scope in absent if scope not in needed]

@@ -1,10 +1,10 @@
-"""Socket Mode: the same listeners over Slack's WebSocket, for a bridge that Slack cannot reach.
+"""Socket Mode: the same listeners over Slack's WebSocket, for a bridge that Slack can't reach.
 
 https://docs.slack.dev/apis/events-api/using-socket-mode
 
-slack_sdk's own client closes the old socket before it opens the next, and has been seen silent for hours with every
-light green. Here a new connection is open before the old one goes, an envelope is acknowledged only when what it
-carries is kept (Slack repeats an event that is not), and a socket on which nothing at all is heard, not even a ping,
+slack_sdk's own client closes the old socket before it opens the next, and has been seen silent for hours while
+reporting that all is well. Here a new connection is open before the old one closes, an envelope is acknowledged only
+once its content is stored (Slack resends events that aren't), and a socket without any sign of life, not even a ping,
 counts as dead after `SILENCE`.
 """
 
@@ -32,7 +32,7 @@ GIVE_UP = timedelta(minutes=2)
 PING_EVERY = timedelta(seconds=10)
 _HELLO_WITHIN = timedelta(seconds=10)
 _OLD_ONE_STAYS = timedelta(seconds=15)  # Slack closes it about 10 s after it said so
-_LASTS = timedelta(seconds=10)  # whoever closes sooner, again and again, is not asked for the next one without a pause
+_LASTS = timedelta(seconds=10)  # sooner: a pause before the next
 _ACK_WITHIN = timedelta(seconds=3)
 _PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 
@@ -40,9 +40,9 @@ Open = Callable[[], Awaitable[aiohttp.ClientWebSocketResponse]]
 
 
 class Sockets:
-    """Keeps one socket open (two while one takes over from the other), and hands on what comes in.
+    """Keeps one socket open (two while one replaces the other), and hands on what arrives.
 
-    *open_socket* opens a new one, *dispatch* answers what comes in.
+    *open_socket* opens a new one, *dispatch* answers what arrives.
     """
 
     def __init__(
@@ -68,11 +68,11 @@ class Sockets:
 
     @property
     def is_up(self) -> bool:
-        """Whether a socket is open on which something was heard lately."""
+        """Whether an open socket has recently received anything."""
         return any(connection.silent_for() < self._silence for connection in self._connections)
 
     async def acknowledgement(self, envelope: Json) -> Json | None:
-        """Take in what an *envelope* carries; None where it was not kept, and Slack shall send it again."""
+        """Store an *envelope*'s content; None if that failed, so that Slack sends it again."""
         began = self._monotonic()
         ack: Json = {"envelope_id": envelope.get("envelope_id")}
         try:
@@ -89,9 +89,9 @@ class Sockets:
         return ack
 
     async def run(self, closing: asyncio.Event) -> None:
-        """Keep a socket open until *closing*, then finish what has come in.
+        """Keep a socket open until *closing*, then finish what has arrived.
 
-        Raises `SlackRefused` where the token is not accepted, `SlackGone` where no socket could be had for long.
+        Raises `SlackRefused` if the token is rejected, `SlackGone` if no socket could be opened for long.
         """
         async with asyncio.TaskGroup() as group:
             keeper = group.create_task(self._keep_one_open(group))
@@ -155,7 +155,7 @@ class Sockets:
             log.info("socket closed", extra={"sockets": len(self._connections)})
 
     async def _watch(self, connection: _Connection) -> None:
-        """Ping, and give the connection up when nothing comes back, or when its successor has taken over."""
+        """Ping, and drop the connection if nothing comes back, or once its successor has taken over."""
         leaving_since: float | None = None
         while connection.silent_for() < self._silence:
             await asyncio.sleep(min(self._ping_every, self._silence / 4))
@@ -187,11 +187,11 @@ class _Connection:
         self._in_work: set[asyncio.Task[None]] = set()
 
     def silent_for(self) -> float:
-        """Seconds since anything was heard."""
+        """Return the seconds since anything was received."""
         return self._monotonic() - self._heard_at
 
     async def hello(self) -> None:
-        """Wait for Slack's first message. Raises `SlackError` where the socket closes instead."""
+        """Wait for Slack's first message. Raises `SlackError` if the socket closes instead."""
         while True:
             message = await self._next()
             if message is None:
@@ -200,7 +200,7 @@ class _Connection:
                 return
 
     async def receive(self) -> None:
-        """Hand on every envelope, each in a task of its own, until the socket closes; then wait for those tasks."""
+        """Hand on every envelope, each in its own task, until the socket closes; then wait for those tasks."""
         try:
             async with asyncio.TaskGroup() as group:
                 while (message := await self._next()) is not None:
@@ -220,7 +220,9 @@ class _Connection:
     async def _take(self, envelope: Json) -> None:
         ack = await self._acknowledgement(envelope)
         if ack is not None:
-            with suppress(aiohttp.ClientError, ConnectionError):  # closed meanwhile: it is repeated, and known by then
+            with suppress(
+                aiohttp.ClientError, ConnectionError
+            ):  # closed meanwhile: Slack sends it again, and it's known by then
                 await self._socket.send_str(json.dumps(ack))
 
     async def ping(self) -> None:
@@ -229,7 +231,7 @@ class _Connection:
             await self._socket.ping()
 
     async def close(self) -> None:
-        """Close it once what has come in is acknowledged, without waiting long for either side."""
+        """Close it once what has arrived is acknowledged, without waiting long for either side."""
         if self._in_work:
             await asyncio.wait(self._in_work, timeout=_ACK_WITHIN.total_seconds())
         with suppress(aiohttp.ClientError, ConnectionError, TimeoutError):
@@ -237,7 +239,7 @@ class _Connection:
                 await self._socket.close()
 
     async def _next(self) -> Json | None:
-        """The next message of Slack; None at the end. Pings are answered here, because they are signs of life."""
+        """Return Slack's next message; None at the end. Pings are answered here, as signs of life."""
         while True:
             frame = await self._socket.receive()
             if frame.type in {aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSING, aiohttp.WSMsgType.CLOSED}:
