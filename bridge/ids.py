@@ -1,6 +1,6 @@
-"""Identifiers: each made and parsed here, side by side, and opaque everywhere else.
+"""Identifiers: each made and parsed here, and opaque everywhere else.
 
-They are stored in Redis and in Slack's message metadata, so that changing a format is a migration.
+They're stored in Redis and in Slack's message metadata, so changing a format is a migration.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ Lane = NewType("Lane", str)
 
 
 def new_turn_id() -> TurnId:
-    """Make an id that no other process makes: 96 random bits."""
+    """Make an ID that no other process makes: 96 random bits."""
     return TurnId(secrets.token_urlsafe(12))
 
 
 def aside(turn: TurnId, what: str) -> TurnId:
-    """Name what a turn shows besides its answer, so that nobody who looks for the answer finds that instead."""
+    """Name what a turn shows besides its answer, so that it isn't mistaken for the answer."""
     return TurnId(f"{turn}.{what}")
 
 
@@ -39,17 +39,17 @@ class ThreadKey(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> ThreadKey:
-        """Read what ``str`` made. Raises ValueError for anything else."""
+        """Read what ``str`` wrote. Raises ValueError for anything else."""
         team, channel, root = text.split(":")
         return cls(team, channel, root)
 
     def is_older_than(self, moment: datetime | None) -> bool:
-        """Whether the thread was begun before *moment*; False where there is none."""
+        """Whether the thread was started before *moment*; False if that is None."""
         return moment is not None and datetime.fromtimestamp(float(self.root), UTC) < moment
 
 
 class MessageKey(NamedTuple):
-    """A Slack message: *team*, *channel* and ``ts``. A mention's two events carry the same one."""
+    """A Slack message: *team*, *channel* and ``ts``, shared by a mention's two events."""
 
     team: str
     channel: str
@@ -72,10 +72,10 @@ class PersonKey(NamedTuple):
 
 
 def thread_lane(thread: ThreadKey) -> Lane:
-    """The lane of a thread: its messages go to the agent one after the other."""
+    """Return the lane of a thread: its messages go to the agent one after another."""
     return Lane(f"t:{thread}")
 
 
 def own_lane(turn: TurnId) -> Lane:
-    """A lane with one turn in it, which waits for nobody: a command, a click, a workflow run."""
+    """Return a lane for one turn, which waits for nothing: a command, a click, a workflow run."""
     return Lane(f"o:{turn}")

@@ -1,7 +1,7 @@
-"""What comes in from Slack, parsed once at the door: a closed set of kinds.
+"""Everything that comes in from Slack, parsed on arrival: a closed set of kinds.
 
-These values are what the inbox keeps until they are dealt with, so each has a JSON form. From 1.0.0 on, a field that
-is added needs a default, because what an earlier release queued must be readable.
+The inbox stores these values until they're handled, so each has a JSON form. From 1.0.0 on, a new field needs a
+default, so that what an earlier version queued stays readable.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ describes it only when asked, as all of another company's."""
 
 
 class _Part(BaseModel):
-    """A part of a message: words that people see there, with Slack's escapes, and references, never bytes.
+    """A part of a message: the text people see there, with Slack's escapes, and references, never bytes.
 
-    One that *is_cut* was larger than what is kept of one message.
+    If it *is_cut*, it was larger than what is stored of a message.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -39,7 +39,7 @@ class _Part(BaseModel):
 
 
 class Table(_Part):
-    """A table, row by row; the first row is its head."""
+    """A table, row by row; the first row is its header."""
 
     part: Literal["table"] = "table"
     rows: tuple[tuple[str, ...], ...]
@@ -48,10 +48,9 @@ class Table(_Part):
 class MessageFile(_Part):
     """A file, as Slack describes it.
 
-    *format* is a document's (``pdf``), *type* what Slack calls any file's (``PDF``), *size* in bytes. *url* is where
-    its content is, of a clip where its transcript is. *words* came with the description (all of a short snippet, a
-    mail, a clip's transcript); they are all that there are if it *is_whole*. Of a clip that *is_pending* there will be
-    a transcript.
+    *format* is a document's (``pdf``), *type* Slack's word for any file's (``PDF``), *size* in bytes. *url* has its
+    content or, for a clip, its transcript. *words* came with the description (a short snippet, a mail, a clip's
+    transcript); if it *is_whole*, that's all of it. A clip that *is_pending* will get a transcript.
     """
 
     part: Literal["file"] = "file"
@@ -69,7 +68,7 @@ class MessageFile(_Part):
 
 
 class Quotation(_Part):
-    """A message that was forwarded: who wrote it where, as far as Slack says, and what is in it."""
+    """A forwarded message: who wrote it where, as far as Slack says, and its content."""
 
     part: Literal["quotation"] = "quotation"
     author: str = ""
@@ -83,14 +82,14 @@ class Quotation(_Part):
 
 
 class Alert(_Part):
-    """What an app shows beside a text, or in place of it."""
+    """What an app shows beside a text, or instead of it."""
 
     part: Literal["alert"] = "alert"
     text: str
 
 
 class LeftOut(_Part):
-    """There were *count* more parts than are kept of one message."""
+    """There were *count* more parts than are stored of a message."""
 
     part: Literal["left_out"] = "left_out"
     count: int
@@ -104,20 +103,20 @@ class _Inbound(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     team: str
-    channel: str  # "" where there is none: a form opened from Home
+    channel: str  # "" if there is none: a form opened from Home
     user: str
-    user_team: str = ""  # the workspace or organisation that the person belongs to, where Slack says it
+    user_team: str = ""  # the person's workspace or organization, if Slack says it
     is_shared: bool = False  # the channel is shared with another workspace (Slack Connect)
 
 
 class InboundMessage(_Inbound):
-    """A message that a person wrote.
+    """A message.
 
-    *text* is what its person wrote, with Slack's escapes: only there are commands, mentions and an agent's name looked
-    for. *parts* are whatever else is in it. *thread_ts* is ``""`` for a message that is not in a thread. *is_mention*:
-    it mentions the bot; *is_direct*: it is in the direct message with the bot; *is_typed*: it was written in one of
-    Slack's own clients, which only people use. One that an app posted has that *app*'s id (``A…``, or where Slack tells
-    only that, its bot's, ``B…``) and its *app_name*; nobody can be told anything about it in private.
+    *text* is the person's own, with Slack's escapes: commands, mentions and an agent's name are looked for only there.
+    *parts* are everything else. *thread_ts* is ``""`` outside of a thread. *is_mention*: it mentions the bot;
+    *is_direct*: it's in the direct message with the bot; *is_typed*: it was written in one of Slack's own clients,
+    which only people use. An app's post has that *app*'s ID (``A…``, or only its bot's, ``B…``) and its *app_name*;
+    there's nobody to notify in private.
     """
 
     kind: Literal["message"] = "message"
@@ -129,33 +128,33 @@ class InboundMessage(_Inbound):
     is_mention: bool = False
     is_direct: bool = False
     is_typed: bool = True
-    edited_ts: str = ""  # when it got this text, where that is not its first
-    looks_at: str = ""  # the channel that its person has open beside the direct message with the bot
-    calls_in: bool = False  # a form put it into a thread that others have begun
-    is_text: bool = False  # no command, however it begins: its person said so
+    edited_ts: str = ""  # when it got this text, unless it's the first
+    looks_at: str = ""  # the channel its person has open beside the bot's direct message
+    calls_in: bool = False  # a form put it into someone else's thread
+    is_text: bool = False  # not a command, whatever it starts with: its person said so
     parts: tuple[MessagePart, ...] = ()
     app: str = ""
     app_name: str = ""
-    was_found: bool = False  # in Slack's history, after an outage
+    was_found: bool = False  # in Slack's history after an outage
 
     @property
     def key(self) -> MessageKey:
-        """The identity that a mention's two events share."""
+        """The identity shared by a mention's two events."""
         return MessageKey(self.team, self.channel, self.ts)
 
     @property
     def thread(self) -> ThreadKey:
-        """The thread that this message is in, or starts."""
+        """The thread this message is in, or starts."""
         return ThreadKey(self.team, self.channel, self.thread_ts or self.ts)
 
     @property
     def is_root(self) -> bool:
-        """Whether it stands at the top level of its channel."""
+        """Whether it's at the top level of its channel."""
         return self.thread_ts in {"", self.ts}
 
 
 class TriggeredRun(_Inbound):
-    """A *workflow* that runs with a *message* of an app, on behalf of the person who has set that for its channel."""
+    """A *workflow* run on an app's *message*, on behalf of the person who set that up for its channel."""
 
     kind: Literal["triggered_run"] = "triggered_run"
     workflow: int
@@ -163,17 +162,17 @@ class TriggeredRun(_Inbound):
 
     @property
     def thread_ts(self) -> str:
-        """The thread below the message, for all that comes of it."""
+        """The thread below the message, for everything that follows."""
         return self.message.thread.root
 
     @property
     def retry(self) -> int:
-        """Which repetition by Slack it came with."""
+        """The number of its repetition by Slack."""
         return self.message.retry
 
 
 class SlashCommand(_Inbound):
-    """A slash command as it was typed: *command* (``/workflows``, without the configured prefix) and *text*."""
+    """A slash command as typed: *command* (``/workflows``, without the configured prefix) and *text*."""
 
     kind: Literal["command"] = "command"
     command: str
@@ -185,8 +184,8 @@ class SlashCommand(_Inbound):
 class Click(_Inbound):
     """A button or menu choice: *action_id* and *value* are ours, from when the block was made.
 
-    *message_ts* is the message that holds the block, *thread_ts* the thread it is in (``""``: none). Only one
-    person sees a message that *is_ephemeral*.
+    *message_ts* is the block's message, *thread_ts* its thread (``""``: none). Only one person sees a message that
+    *is_ephemeral*.
     """
 
     kind: Literal["click"] = "click"
@@ -203,10 +202,10 @@ class Click(_Inbound):
 
 
 class StopRequest(_Inbound):
-    """A stop that is no message and no button of ours: Slack's own Stop, or the ❌ on one's own message.
+    """A stop other than a message or our button: Slack's own Stop, or a ❌ on one's own message.
 
-    *given* is Slack's ts of it. *message_ts* is the message that was crossed out (``""``: whatever is in work in
-    *thread_ts* is meant); which thread that belongs to is known once its turn is found.
+    *given* is Slack's ts of it. *message_ts* is the message with the ❌ (``""``: whatever is running in *thread_ts*);
+    its thread is known once its turn is found.
     """
 
     kind: Literal["stop"] = "stop"
@@ -216,15 +215,15 @@ class StopRequest(_Inbound):
 
     @property
     def thread(self) -> ThreadKey:
-        """The thread that is meant, as far as it is known: that of the message alone, or the one it stands in."""
+        """The thread that is meant, as far as it's known: the message's own, or the one it's in."""
         return ThreadKey(self.team, self.channel, self.thread_ts or self.message_ts)
 
 
 class Submission(_Inbound):
-    """A form that was filled in and already found valid: *form* is its callback_id, *values* by input name.
+    """A valid form: *form* is its callback_id, *values* are by input name.
 
-    *private_metadata* is what the bridge put into the form when it was opened. *channel* is where what comes of it is
-    shown, in the thread *thread_ts* if it is set; *opened_in* is where its person reads private lines.
+    *private_metadata* is what the bridge put into the form. *channel* is where its result is shown, in the thread
+    *thread_ts* if that's set; *opened_in* is where its person reads private notices.
     """
 
     kind: Literal["submission"] = "submission"
@@ -238,9 +237,10 @@ class Submission(_Inbound):
 
 
 class Notice(_Inbound):
-    """Something to be told to one person, decided at the door: *what* names it (`notices`).
+    """A private notice, decided on arrival: *what* names its words (`notices`).
 
-    *of* is what they did, as `bridge.features.activity.action_name` has it. One that *is_offer* refuses nothing.
+    *of* is what the person did, named as in `bridge.features.activity.action_name`. One that *is_offer* refuses
+    nothing.
     """
 
     kind: Literal["notice"] = "notice"
@@ -253,9 +253,9 @@ class Notice(_Inbound):
 
 
 class HomeOpened(_Inbound):
-    """Somebody looks at the Home tab, or what it shows has changed; *channel* is their direct message with the bot.
+    """Someone opened the Home tab, or its content changed; *channel* is their direct message with the bot.
 
-    *view_hash* is of what they see (``""``: whatever it is). *refusal*: they may not see more than why.
+    *view_hash* is of what they see (``""``: anything). *refusal*: they may only see this reason.
     """
 
     kind: Literal["home"] = "home"
@@ -264,16 +264,16 @@ class HomeOpened(_Inbound):
 
 
 class MessagesTabOpened(_Inbound):
-    """Somebody looks at the bot's Messages tab; *channel* is that direct message."""
+    """Someone opened the bot's Messages tab; *channel* is that direct message."""
 
     kind: Literal["messages_opened"] = "messages_opened"
 
 
 class Shortcut(_Inbound):
-    """A shortcut that was used: *name* is its callback_id. One on a message carries that message's *text* and *parts*.
+    """A shortcut that was used: *name* is its callback_id. One on a message has its *text* and *parts*.
 
-    *text* has Slack's escapes; *author* wrote it. A global one has no channel, and so no way to tell anything but a
-    form. *refusal*: this person may not use it.
+    *text* has Slack's escapes; *author* wrote it. A global one has no channel, so it can only show a form. *refusal*:
+    this person may not use it.
     """
 
     kind: Literal["shortcut"] = "shortcut"
@@ -289,9 +289,9 @@ class Shortcut(_Inbound):
 
 
 class Report(_Inbound):
-    """A report that is to be posted for its *slot*, the moment at which it was due: nobody sent it but the bridge.
+    """A report to post for its *slot*, the time it was due, queued by the bridge itself.
 
-    *user* is whom it belongs to. With *is_asked_for* somebody wants one now, whatever its schedule says.
+    *user* is its owner. *is_asked_for*: someone requested it now, whatever its schedule says.
     """
 
     kind: Literal["report"] = "report"
@@ -318,10 +318,10 @@ _adapter: TypeAdapter[Inbound] = TypeAdapter(Annotated[Inbound, Field(discrimina
 
 
 def to_json(inbound: Inbound) -> str:
-    """The stored form; `from_json` reads it."""
+    """Return the stored form."""
     try:
         return inbound.model_dump_json(exclude_defaults=False)
-    except PydanticSerializationError:  # half a character, somewhere in a form: JSON can write it, UTF-8 cannot
+    except PydanticSerializationError:  # a lone surrogate in a form: JSON can write it, UTF-8 can't
         return json.dumps(inbound.model_dump(), ensure_ascii=False).encode(errors="replace").decode()
 
 

@@ -1,8 +1,8 @@
 """Logging: constant phrases with facts beside them, for people (``console``) or machines (``json``).
 
-Facts that hold for a while (``thread``, ``turn``, ``command``) are set once at the door with `facts` and appear in
-every record below it. Texts, tokens and payloads are not logged in the first place; what looks like a token is
-taken out of every finished line all the same, tracebacks included, as the last line of defence.
+Facts that hold for a while (``thread``, ``turn``, ``command``) are set once with `facts` and appear in every record
+below. Texts, tokens and payloads aren't logged; as a last defence, anything like a token is removed from every finished
+line, tracebacks included.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ Format = Literal["console", "json"]
 
 _current_facts: ContextVar[Mapping[str, Any]] = ContextVar("bridge_log_facts", default={})  # noqa: B039 - never mutated
 
-# Their DEBUG and INFO print whole payloads, and some of their warnings come once for each bad request, which
-# anybody on the network can send: those are counted in the metrics instead.
+# Their DEBUG and INFO print whole payloads, and some of their warnings come once per bad request, which
+# anyone on the network can send; the metrics count those.
 _QUIET = {
     "aiohttp": logging.WARNING,
     "asyncio": logging.WARNING,
@@ -51,7 +51,7 @@ _LINE_BREAKS = {ord("\r"): "\\r", ord("\n"): "\\n"}  # keeps a value from lookin
 
 @contextmanager
 def facts(**more: Any) -> Iterator[None]:
-    """Put these facts beside every record that is logged inside the block, in this task and those it starts."""
+    """Add facts to every record logged inside the block, in this task and those it starts."""
     token = _current_facts.set({**_current_facts.get(), **more})
     try:
         yield
@@ -60,12 +60,12 @@ def facts(**more: Any) -> Iterator[None]:
 
 
 def new_reference() -> str:
-    """Make a name by which a record is found, for what nobody expected."""
+    """Make a reference for an unexpected error, to find it in the log."""
     return secrets.token_hex(4)
 
 
 def configure(log_format: Format, level: str, stream: TextIO | None = None) -> None:
-    """Send all logging of the process to *stream* (default: standard error), in *log_format*, from *level* on."""
+    """Send the process's logging to *stream* (default: standard error), in *log_format*, from *level* on."""
     destination = logging.StreamHandler(stream if stream is not None else sys.stderr)
     destination.setFormatter(_Lines(log_format))
     root = logging.getLogger()
@@ -76,7 +76,7 @@ def configure(log_format: Format, level: str, stream: TextIO | None = None) -> N
 
 
 class _Lines(logging.Formatter):
-    """One line for each record: a JSON object, or time, level, phrase and facts with the traceback below."""
+    """One line per record: a JSON object, or time, level, phrase and facts with the traceback below."""
 
     def __init__(self, log_format: Format) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class _Lines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         beside: dict[str, Any] = {}
-        if record.name.startswith("bridge"):  # of other people's records, no facts
+        if record.name.startswith("bridge"):  # other libraries' records get no facts
             own = {name: value for name, value in vars(record).items() if name not in _RECORD_FIELDS}
             beside = {**_current_facts.get(), **own}
         when = datetime.fromtimestamp(record.created, UTC)

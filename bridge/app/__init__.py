@@ -1,6 +1,6 @@
-"""The composition root: opens the wires, builds the parts, runs them in one TaskGroup, and closes in reverse.
+"""Open the wires, build the parts, run them in one TaskGroup, and close in reverse.
 
-Production and tests both start here; tests replace only what is at the other end of the wires.
+Production and tests both start here; tests replace only the other ends of the wires.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SLACK_RETRY = 2.0
 
 
 async def serve(settings: Settings, *, embedded_redis: bool) -> int:
-    """Run the bridge until SIGTERM or SIGINT; returns the exit code. Raises `BridgeError` where it cannot run."""
+    """Run the bridge until SIGTERM or SIGINT; returns the exit code. Raises `BridgeError` if it can't run."""
     configure(settings.log_format, settings.log_level)
     draining = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -56,7 +56,7 @@ async def serve(settings: Settings, *, embedded_redis: bool) -> int:
 
 
 class Bridge:
-    """The parts, built from *settings* and *wires*, at work until *draining* is set."""
+    """The parts, built from *settings* and *wires*, running until *draining* is set."""
 
     def __init__(self, settings: Settings, wires: Wires, draining: asyncio.Event) -> None:
         self._settings = settings
@@ -72,9 +72,9 @@ class Bridge:
         self._accepts = False
 
     async def run(self) -> None:
-        """Listen at once, work as soon as Slack and Redis have been reached, drain when told to.
+        """Listen at once, work once Slack and Redis have been reached, and drain when told to.
 
-        What Slack sends while the last turns are finished is still accepted, into the queue.
+        What Slack sends while the last turns finish is still accepted and queued.
         """
         secret, uses_socket = self._settings.slack_signing_secret, self._settings.slack_app_token is not None
         guard = Guard(secret.get_secret_value(), self._wires.metrics) if secret and not uses_socket else None
@@ -88,7 +88,7 @@ class Bridge:
             work = group.create_task(self._reach_and_work(guard))
             await asyncio.wait({work, group.create_task(self._draining.wait())}, return_when=asyncio.FIRST_COMPLETED)
             if self._namespace is None or self._namespace.since is None:
-                work.cancel()  # nothing was begun yet
+                work.cancel()  # nothing has started yet
             await asyncio.wait({work})
             if keeping is not None:
                 keeping.cancel()
@@ -128,7 +128,7 @@ class Bridge:
         async with self._listening_to_sockets(dispatch):
             self._accepts = True
             log.info("ready")
-            # Do what waits, until it is time to end.
+            # Do the waiting work until it's time to end.
             async with parts.queued_reactions.at_work(), asyncio.TaskGroup() as group:
                 clock = group.create_task(parts.clock.run())
                 watch = group.create_task(parts.token_watch.run())
@@ -140,7 +140,7 @@ class Bridge:
 
     @asynccontextmanager
     async def _listening_to_sockets(self, dispatch: Dispatch) -> AsyncIterator[None]:
-        """In Socket Mode, have a socket open meanwhile."""
+        """In Socket Mode, keep a socket open meanwhile."""
         token = self._settings.slack_app_token
         if token is None:
             yield
@@ -154,21 +154,21 @@ class Bridge:
             closing.set()
 
     def _hears_slack(self) -> bool:
-        """Whether what Slack sends now comes in, as far as this process can know."""
+        """Whether events from Slack arrive, as far as this process knows."""
         hears = self._settings.slack_app_token is None or (self._sockets is not None and self._sockets.is_up)
         return hears and self._wires.web.token.is_accepted
 
     async def _hears_again(self) -> None:
-        """Note how long nobody heard Slack, before anything comes in by a new socket."""
+        """Note how long Slack wasn't heard, before anything arrives on a new socket."""
         if self._namespace is not None and self._catch_up is not None:
-            with suppress(StoreUnavailable):  # else the heartbeat does that
+            with suppress(StoreUnavailable):  # otherwise the heartbeat does that
                 await self._namespace.hold(hears_slack=True)
                 await self._catch_up.mark_threads()
 
     async def _open_socket(self, app_token: str) -> aiohttp.ClientWebSocketResponse:
-        """Open a socket. Where Slack refuses because the app was removed, wait until it is there again.
+        """Open a socket. If Slack refuses because the app was removed, wait until it's back.
 
-        Raises `SlackRefused` where it is the app-level token that is not accepted.
+        Raises `SlackRefused` if it's the app-level token that is rejected.
         """
         web = self._wires.web
         while True:
@@ -185,7 +185,7 @@ class Bridge:
                 return socket
 
     async def _who_we_are(self) -> Identity:
-        """Ask Slack, for as long as it cannot be reached. Raises `SlackRefused` where the token is not accepted."""
+        """Ask Slack, as long as it's unreachable. Raises `SlackRefused` if the token is rejected."""
         while True:
             try:
                 identity = await self._wires.web.auth_test()
@@ -199,7 +199,7 @@ class Bridge:
             return identity
 
     def _say_what_is_missing(self, identity: Identity) -> None:
-        """Log each permission that the token lacks, and what that turns off; nothing where Slack doesn't list them."""
+        """Log each scope the token lacks, and what doesn't work without it, if Slack lists them."""
         needed, optional = (
             missing(identity.scopes, required_by(self._settings.runners)) if identity.scopes else ([], [])
         )

@@ -1,4 +1,4 @@
-"""The composition root: every part of a bridge that has reached Slack and Redis, put together in one place."""
+"""The composition root: every part of a bridge that has reached Slack and Redis."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from bridge.slack.post import Say
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a bridge runs: the Bolt *app* takes in, the *worker* has *turns* done, the others look after their own."""
+    """The running parts: the Bolt *app* receives, the *worker* runs *turns*, the others run by themselves."""
 
     app: AsyncApp
     receiver: Receiver
@@ -81,7 +81,7 @@ def build(
     monotonic: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep,
 ) -> Parts:
-    """Put the parts together; *consumer* is this process, for the queue. Nothing runs yet."""
+    """Put the parts together; *consumer* names this process for the queue. Nothing runs yet."""
     now = wires.web.now
 
     # What is stored
@@ -99,7 +99,7 @@ def build(
     catalog = Catalog(wires.project, monotonic=monotonic)
     statistics = Statistics(wires.project, SnapshotStore(scripts), now)
 
-    # What comes in
+    # Input
     access = Access(
         home=identity.home,
         directory=directory,
@@ -149,7 +149,7 @@ def build(
         monotonic=monotonic,
     )
 
-    # What is done
+    # Work
     deps = Deps(
         scripts=scripts,
         catalog=catalog,

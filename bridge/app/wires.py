@@ -1,4 +1,4 @@
-"""The wires: what is open to the outside for the life of the process."""
+"""The wires: connections that are open for the life of the process."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Wires:
-    """Redis (and a connection of its own for reads that block), Slack's Web API, the project service.
+    """Redis (and a connection for reads that block), Slack's Web API, and the project service.
 
-    *keeper* looks after an embedded Redis; None where it is a real one.
+    *keeper* watches an embedded Redis; None for a real one.
     """
 
     metrics: Metrics
@@ -36,7 +36,7 @@ class Wires:
 
 @asynccontextmanager
 async def opened_wires(settings: Settings, *, embedded: bool) -> AsyncIterator[Wires]:
-    """Open all that *settings* name, with an *embedded* Redis in place of theirs where that is asked for."""
+    """Open the wires that *settings* name, with an *embedded* Redis if requested."""
     metrics = Metrics()
     async with AsyncExitStack() as stack:
         url = settings.redis_url.get_secret_value() if settings.redis_url is not None else ""

@@ -1,8 +1,7 @@
-"""Every layout that there is, with samples of what it shows: found by their types, so that nothing has to be listed.
+"""Every layout of the bridge with samples, found by their types, so that nothing has to be listed.
 
-A layout is what `surfaces` finds. Its arguments are made of its annotations,
-with the same words in each place. `bridge check --blocks` sends the samples to Slack, and the tests of layouts attack
-the same functions by the same means; a kind of argument that is not known here fails them.
+`surfaces` finds the layouts; their arguments are made from their annotations. `bridge check --blocks` sends the samples
+to Slack, and the tests of layouts use the same functions; an unknown kind of argument fails them.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from bridge.slack.parts import parts_of
 
 
 class _Everything(frozenset[Any]):
-    """A set from which nothing is missing: what is chosen with it is all there."""
+    """A set that contains everything."""
 
     def __contains__(self, _wanted: object) -> bool:
         return True
@@ -57,10 +56,7 @@ LAYOUTS: Final = frozenset({
 
 
 def surfaces() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Go through every public function that lays something out, by ``module.name``.
-
-    Those are all of `LAYOUTS`, and elsewhere in the features those that return a `Reply` or a view.
-    """
+    """Yield every public function that lays something out, by ``module.name``."""
     bricks = [one.name for one in pkgutil.iter_modules(blockkit.__path__, "bridge.slack.blockkit.")]
     for path in (*bricks, *(one.name for one in pkgutil.walk_packages(bridge.features.__path__, "bridge.features."))):
         *_, feature, module = path.split(".")

@@ -1,8 +1,8 @@
-"""The text of documents: PDF (extra ``documents``), Word, PowerPoint, Excel and their open counterparts.
+"""The text of documents: PDF (extra ``documents``), Word, PowerPoint, Excel and OpenDocument.
 
-Whoever reads a stranger's document may be made to read for ever, or to need all the memory there is. So that is done
-in a process of its own (`bridge.documents.child`), which gets the bytes and nothing else, no environment and no token,
-and is held to time, memory and an amount of text. At most `_AT_ONCE` run at once.
+A hostile document could make its reader run forever, or use all memory. So documents are read in a process of its own
+(`bridge.documents.child`), which gets nothing but the bytes, no environment and no token, and has limits on time,
+memory and text. At most `_AT_ONCE` run at once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Why = Literal["broken", "locked", "missing", "slow"]
 
 
 class DocumentNotRead(Exception):
-    """It has no text that could be read: *why*, in a word."""
+    """No text could be read: *why*, in a word."""
 
     def __init__(self, why: Why) -> None:
         super().__init__(why)
@@ -36,7 +36,7 @@ class DocumentNotRead(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DocumentText:
-    """The text of a document; *is_cut*: it has more of it, or more pages."""
+    """A document's text; *is_cut*: it has more text or pages."""
 
     text: str
     is_cut: bool = False
@@ -57,11 +57,11 @@ class Documents:
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
     async def read(self, content: bytes, kind: str, most: int) -> DocumentText:
-        """Read up to *most* bytes of text of a document in one of `FORMATS`. Raises `DocumentNotRead`."""
+        """Read up to *most* bytes of text from a document in one of `FORMATS`. Raises `DocumentNotRead`."""
         if kind == "pdf" and not self.has_pdf:
             raise DocumentNotRead("missing")
         async with self._turns:
-            # -I: no path of the environment's. Nothing of ours goes along but the bytes.
+            # -I: no paths from the environment. It gets nothing but the bytes.
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-I", str(self.program), kind, str(most), str(PAGES), str(int(self.seconds)),
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,

@@ -1,11 +1,10 @@
-"""Reads one document from standard input and writes its text: ``child.py FORMAT BYTES PAGES SECONDS``.
+"""Read one document from standard input and write its text: ``child.py FORMAT BYTES PAGES SECONDS``.
 
-A program by itself, which `bridge.documents` starts: it imports nothing of the bridge, and holds itself to its limits
-before it reads a byte. The text begins with ``+`` where there is more of it, else with ``=``. Exit codes: 1 it can't be
-read, 3 it needs a password.
+A separate program, started by `bridge.documents`: it imports nothing of the bridge, and limits itself before it reads a
+byte. The text starts with ``+`` if there's more, else with ``=``. Exit codes: 1 unreadable, 3 needs a password.
 
-What is in a zip file is read in pieces, so that it may unpack to more than there is memory; XML with a document type is
-refused, since entities can make it endless.
+Zip contents are read in pieces, as they may unpack to more than fits into memory; XML with a document type is refused,
+because entities can make it endless.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _MOST_CELLS = 20_000
 
 
 class _Enough(Exception):
-    """There is more text than is wanted."""
+    """There's enough text."""
 
 
 class _Text:
@@ -52,7 +51,7 @@ class _Text:
 
 
 def _limit(seconds: int) -> None:
-    """Hold this process to time and memory; it writes no file and starts nothing."""
+    """Limit this process's time and memory; it can't write files or start anything."""
     with contextlib.suppress(NameError, ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -82,7 +81,7 @@ def _parsed(
     end: Callable[[str], None],
     data: Callable[[str], None],
 ) -> None:
-    """Go through one XML file of an *archive*; names come without their namespace."""
+    """Iterate over an XML file of *archive*; names come without their namespace."""
 
     def refuse(*_doctype: object) -> None:
         raise ValueError("a document type")
@@ -106,9 +105,9 @@ def _parsed(
 
 
 def _flowing(archive: zipfile.ZipFile, name: str, text: _Text, *, holds_text: frozenset[str]) -> None:
-    """Read paragraphs and tables: of Word and PowerPoint, whose text stands in ``t``, or of an open document."""
+    """Read paragraphs and tables of Word and PowerPoint, whose text is in ``t``, or of OpenDocument."""
     inside: list[str] = []
-    cells: list[bool] = []  # for each table that is open, whether its row has begun
+    cells: list[bool] = []  # for each open table, whether its row has begun
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         inside.append(tag)
@@ -145,13 +144,13 @@ def _flowing(archive: zipfile.ZipFile, name: str, text: _Text, *, holds_text: fr
 
 
 def _numbered(archive: zipfile.ZipFile, pattern: str) -> Iterator[str]:
-    """Give the names of files that are numbered, in their order."""
+    """Return the names of numbered files, in order."""
     found = [(int(match[1]), name) for name in archive.namelist() if (match := re.fullmatch(pattern, name))]
     return (name for _, name in sorted(found))
 
 
 def _shared_strings(archive: zipfile.ZipFile) -> list[str]:
-    """Read the texts that the cells of a workbook refer to."""
+    """Read the strings that a workbook's cells refer to."""
     strings: list[list[str]] = []
     inside: list[str] = []
 
@@ -176,7 +175,7 @@ def _shared_strings(archive: zipfile.ZipFile) -> list[str]:
 
 
 def _workbook(archive: zipfile.ZipFile, text: _Text, pages: int) -> None:
-    """Read the sheets of a workbook, cells apart by tabs."""
+    """Read the sheets of a workbook, with tabs between cells."""
     strings = _shared_strings(archive)
     for number, name in enumerate(_numbered(archive, r"xl/worksheets/sheet(\d+)\.xml")):
         if number >= pages:
@@ -251,7 +250,7 @@ def main() -> None:
     kind, most, pages, seconds = sys.argv[1], *map(int, sys.argv[2:5])
     _limit(seconds)
     content, text = sys.stdin.buffer.read(), _Text(most)
-    if content.startswith(b"\xd0\xcf\x11\xe0"):  # what Office makes of a document with a password
+    if content.startswith(b"\xd0\xcf\x11\xe0"):  # how Office stores documents with a password
         sys.exit(LOCKED)
     with contextlib.suppress(_Enough):
         if kind == "pdf":

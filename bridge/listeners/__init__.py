@@ -1,4 +1,4 @@
-"""The Bolt listeners: each parses what came in, asks who may, puts it into the inbox, and acknowledges.
+"""The Bolt listeners: each parses an input, checks access, stores it in the inbox, and acknowledges.
 
-Only the options of a menu, and what is wrong with a form, are answered at once; handlers do the rest, in a worker.
+Only menu options and form errors are answered right away; a worker handles the rest.
 """

@@ -1,16 +1,15 @@
-"""The Bolt app, for HTTP and Socket Mode alike.
+"""The Bolt app, for HTTP and Socket Mode.
 
-``process_before_response=True`` runs a listener before Slack gets its answer, so everything is in Redis before it is
-acknowledged; for a listener that fails, ``@app.error`` answers. Slack retries an event that was not acknowledged, but
-never a command, a click or a form: the person who sent one of those is told.
-https://docs.slack.dev/tools/bolt-python/concepts/lazy-listeners
+``process_before_response=True`` runs a listener before Slack gets its answer, so everything is in Redis before it's
+acknowledged; if a listener fails, ``@app.error`` answers. Slack retries events that weren't acknowledged, but never
+commands, clicks or forms, so their sender is told. https://docs.slack.dev/tools/bolt-python/concepts/lazy-listeners
 
-A listener parses, checks access, puts, and acknowledges. For messages and stops, `bridge.features.conversations` checks
-and puts; everything else goes through `Door`.
+A listener parses, checks access, stores, and acknowledges. `bridge.features.conversations` checks and stores messages
+and stops, `Door` everything else.
 
-What Bolt would do a second time is turned off: the guard has checked the signature and answered ``url_verification``,
-and the bot's identity is known since the start, so that no request waits for ``auth.test``. Bolt asks its listeners one
-after the other, at 10 µs for each that doesn't match: those for messages come first.
+What Bolt would repeat is turned off: the guard has checked the signature and answered ``url_verification``, and the
+bot's identity is known since the start, so that no request waits for ``auth.test``. Bolt tries its listeners in order,
+at 10 µs for each that doesn't match, so those for messages come first.
 """
 
 from __future__ import annotations
@@ -53,12 +52,12 @@ which is when Redis has not answered for 2 s: what was refused must not happen a
 
 
 class NotTaken(Exception):
-    """The inbox did not have it in time; `bridge.listeners.app` decides what Slack is told."""
+    """The inbox couldn't store it in time; `bridge.listeners.app` decides what Slack gets."""
 
 
 @asynccontextmanager
 async def in_time(kind: str, metrics: Metrics) -> AsyncIterator[None]:
-    """Give up the block while Slack still waits. Raises `NotTaken` then, and where Redis or Slack is unavailable."""
+    """Cancel the block while Slack still waits. Raises `NotTaken` then, and if Redis or Slack is unavailable."""
     try:
         async with asyncio.timeout(IN_TIME.total_seconds()):
             yield
@@ -70,18 +69,18 @@ async def in_time(kind: str, metrics: Metrics) -> AsyncIterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """Puts commands, clicks, forms and opened tabs into the inbox."""
+    """Stores commands, clicks, forms and opened tabs in the inbox."""
 
     inbox: Inbox
     access: Access
     metrics: Metrics
 
     async def take(self, inbound: Inbound, *, identity: str = "") -> None:
-        """Put *inbound* once for each *identity*, or a notice where its person has no access. Raises `NotTaken`.
+        """Store *inbound* once per *identity*, or a notice if its person has no access. Raises `NotTaken`.
 
-        The identity makes a replay harmless, of a signed request as much as of an envelope: it is stored for longer
-        than a signature is valid, in the same step that stores *inbound*. So there is no list of signatures beside it,
-        which would cost a round trip. By default it is Slack's trigger id, or else a hash of the contents.
+        The identity makes replays harmless, of signed requests as well as envelopes: it's stored in the same step, for
+        longer than a signature is valid. A separate list of signatures would cost a round trip. By default it's Slack's
+        trigger ID, or else a hash of the contents.
         """
         if inbound.user in SLACK_ITSELF:
             self.metrics.event(inbound.kind, "ignored")
@@ -93,7 +92,7 @@ class Door:
         async with in_time(inbound.kind, self.metrics):
             refusal = await self.access.refusal(inbound)
             if refusal is not None and isinstance(inbound, MessagesTabOpened):
-                self.metrics.event(inbound.kind, "ignored")  # they are told when they write
+                self.metrics.event(inbound.kind, "ignored")  # they're told when they write
                 return
             kept = inbound if refusal is None else _refused(inbound, refusal)
             put = await self.inbox.put(kept, event=identity, within=KEPT_WITHIN)
@@ -102,7 +101,7 @@ class Door:
 
 
 def _refused(inbound: Inbound, why: str) -> Inbound:
-    """What is put instead: a notice for the person, or *inbound* with the reason where a notice can't reach them."""
+    """Return what is stored instead: a notice, or *inbound* with the reason if a notice can't reach the person."""
     match inbound:
         case Shortcut():
             return inbound.model_copy(update={"refusal": why, "text": "", "parts": ()})
@@ -120,7 +119,7 @@ def _refused(inbound: Inbound, why: str) -> Inbound:
 
 
 class Surface(Protocol):
-    """Listeners that belong together."""
+    """Related listeners."""
 
     def register(self, app: AsyncApp) -> None:
         """Add them to *app*."""
@@ -134,9 +133,9 @@ def slack_app(
     not_taken: Callable[[Json], Awaitable[BoltResponse]],
     *surfaces: Surface,
 ) -> AsyncApp:
-    """Make the app; *surfaces* are asked in their order, and an event without a listener is acknowledged.
+    """Make the app; *surfaces* are tried in order, and events without a listener are acknowledged.
 
-    *not_taken* answers what could not be taken in.
+    *not_taken* answers what couldn't be stored.
     """
 
     async def authorize() -> AuthorizeResult:
@@ -152,7 +151,7 @@ def slack_app(
         # Without a name Bolt reads the source files of the whole call stack to find one; and the logger of that name
         # gets the level of Bolt's.
         name="slack_bolt.app",
-        logger=logging.getLogger("slack_bolt"),  # whose level its loggers take: by themselves they print payloads
+        logger=logging.getLogger("slack_bolt"),  # its loggers take this level: by default they print payloads
         process_before_response=True,
         client=web.client,
         authorize=authorize,
@@ -182,12 +181,12 @@ def slack_app(
 
 
 def dispatcher(app: AsyncApp, metrics: Metrics) -> Dispatch:
-    """*app* for the guard and the sockets: whatever fails in it, Slack gets an answer that it understands."""
+    """Run *app* for the guard and the sockets: whatever fails in it, Slack gets a valid answer."""
 
     async def dispatch(request: AsyncBoltRequest) -> BoltResponse:
         try:
             return await app.async_dispatch(request)
-        except Exception:  # it must end neither the request without an answer, nor a socket, and the bridge with it
+        except Exception:  # it must neither leave the request unanswered, nor end a socket and the bridge with it
             log.exception("request failed unexpectedly", extra={"reference": new_reference()})
             metrics.rejected.labels("broken_inside").inc()
             return BoltResponse(status=HTTPStatus.SERVICE_UNAVAILABLE, body="unavailable")

@@ -1,4 +1,4 @@
-"""Events other than messages: what features read (`Feature.event`), Slack's own Stop, and the ❌ that stops an agent.
+"""Events other than messages: what features read (`Feature.event`), Slack's own Stop, and the ❌ for it.
 
 https://docs.slack.dev/reference/events/agent_session_stopped (the app itself has to move the status afterwards)
 https://docs.slack.dev/reference/events/reaction_added
@@ -27,7 +27,7 @@ EVENTS: Final[Mapping[str, str]] = MappingProxyType(
         "message.channels": "channels:history",
         "message.groups": "groups:history",
         "message.im": "im:history",
-        "message.mpim": "mpim:history",  # whether a mention brings an app_mention there, too, differs
+        "message.mpim": "mpim:history",  # a mention may or may not bring an app_mention there
         "agent_session_stopped": "chat:write",
         "reaction_added": "reactions:read",
         "app_uninstalled": "",
@@ -78,7 +78,7 @@ class EventListeners:
         await self._stop(body, text(event, "channel") if thread_ts else "", thread_ts=thread_ts)
 
     async def on_reaction(self, body: Json) -> None:
-        """Stop the turn of a message on which its author puts a ❌. Raises `NotTaken`."""
+        """Stop the turn of a message whose author adds a ❌. Raises `NotTaken`."""
         event = mapping(body.get("event"))
         item, user = mapping(event.get("item")), text(event, "user")
         is_own_cross = event.get("reaction") == CROSS and event.get("item_user") == user != self.identity.bot_user
@@ -86,7 +86,7 @@ class EventListeners:
         await self._stop(body, text(item, "channel") if message_ts else "", message_ts=message_ts)
 
     async def _stop(self, body: Json, channel: str, *, thread_ts: str = "", message_ts: str = "") -> None:
-        """Request a stop, if it is known where and by whom."""
+        """Request a stop, if it's known where and by whom."""
         event = mapping(body.get("event"))
         user, given = text(event, "user"), timestamp(event, "event_ts")
         decision = "ignored"
@@ -95,7 +95,7 @@ class EventListeners:
                 team=self.identity.team,
                 channel=channel,
                 user=user,
-                is_shared=body.get("is_ext_shared_channel") is not False,  # where Slack does not say, it may be
+                is_shared=body.get("is_ext_shared_channel") is not False,  # if Slack doesn't say, it may be
                 given=given,
                 thread_ts=thread_ts,
                 message_ts=message_ts,

@@ -1,7 +1,6 @@
-"""Slash commands, buttons, menus, forms and shortcuts: stored first, handled by a worker. Slack retries none of them.
+"""Slash commands, buttons, menus, forms and shortcuts: stored first, handled by a worker. Slack never retries them.
 
-Only the options of a searchable menu, and what is wrong with a form, are answered at once.
-https://docs.slack.dev/interactivity
+Only menu options and form errors are answered right away. https://docs.slack.dev/interactivity
 """
 
 from __future__ import annotations
@@ -42,14 +41,14 @@ _ANY: Final = re.compile(".*", re.DOTALL)  # the features know which there are
 
 
 def parse_command(body: Json, identity: Identity, prefix: str) -> SlashCommand:
-    """Parse a command's payload; the configured *prefix* is taken off its name."""
+    """Parse a command's payload, without the configured *prefix*."""
     name = text(body, "command").removeprefix("/").removeprefix(prefix)
     return SlashCommand(
         team=identity.team,
         channel=text(body, "channel_id"),
         user=text(body, "user_id"),
         user_team=text(body, "team_id"),
-        is_shared=not body.get("team_id"),  # where Slack does not say whose workspace it is, it may be another one
+        is_shared=not body.get("team_id"),  # if Slack doesn't say whose workspace it is, it may be another one
         command=f"/{name}",
         text=text(body, "text"),
         response_url=text(body, "response_url"),
@@ -63,7 +62,7 @@ def parse_click(body: Json, identity: Identity) -> Click:
     container, message, view = mapping(body.get("container")), mapping(body.get("message")), mapping(body.get("view"))
     option, carried = mapping(action.get("selected_option")), text(view, "private_metadata")
     origin = modals.Origin.parse(carried)
-    # A click in a modal or in Home belongs to a channel which the bridge itself put there.
+    # A click in a modal or in Home belongs to the channel the bridge put there.
     opened_in = Spot.parse(carried).channel if view.get("type") == "home" else origin.opened_in
     message_ts = text(container, "message_ts") or text(message, "ts")
     thread_ts = text(container, "thread_ts") or text(message, "thread_ts")
@@ -75,7 +74,7 @@ def parse_click(body: Json, identity: Identity) -> Click:
         action_id=text(action, "action_id"),
         value=text(option, "value") or text(action, "value") or text(action, "selected_conversation"),
         message_ts=message_ts,
-        thread_ts="" if thread_ts == message_ts else thread_ts,  # the root of a thread is not in it
+        thread_ts="" if thread_ts == message_ts else thread_ts,  # a thread's root isn't in it
         is_ephemeral=container.get("is_ephemeral") is True,
         response_url=text(body, "response_url") or origin.response_url,
         trigger_id=text(body, "trigger_id"),
@@ -86,7 +85,7 @@ def parse_click(body: Json, identity: Identity) -> Click:
 
 
 def parse_submission(body: Json, identity: Identity) -> Submission:
-    """Parse a ``view_submission`` payload. Where the form was opened is in its private_metadata."""
+    """Parse a ``view_submission`` payload. Its private_metadata says where the form was opened."""
     view = mapping(body.get("view"))
     origin = modals.Origin.parse(text(view, "private_metadata"))
     form, values = text(view, "callback_id"), modals.form_values(mapping(mapping(view.get("state")).get("values")))
@@ -127,13 +126,13 @@ def parse_shortcut(body: Json, identity: Identity) -> Shortcut:
 
 
 def _first_field(body: Json) -> str:
-    """Find a field under which Slack can show what is wrong with a form as a whole."""
+    """Find a field that can show a problem with the whole form."""
     blocks = map(mapping, items(mapping(body.get("view")).get("blocks")))
     return next((text(block, "block_id") for block in blocks if block.get("type") == "input"), forms.WORKFLOW)
 
 
 def _home_of(body: Json) -> dict[str, Any]:
-    """Say where the person is from. ``team`` is where the app is; where the person's is missing, it may be another."""
+    """Return the person's workspace. ``team`` is the app's; if the person's is missing, it may be another one."""
     team = text(mapping(body.get("user")), "team_id")
     return {"user_team": team, "is_shared": not team}
 
@@ -196,7 +195,7 @@ class InteractionListeners:
     async def on_click(self, ack: AsyncAck, body: Json) -> None:
         """Store a click. Raises `NotTaken`."""
         click = parse_click(body, self.identity)
-        # A question counts once, however often its answer is pressed.
+        # A question counts once, however often its button is pressed.
         is_answer = click.action_id in {runs.CONFIRM, runs.AS_TEXT} and click.message_ts
         await self.door.take(click, identity=f"confirmed:{click.channel}:{click.message_ts}" if is_answer else "")
         await ack()

@@ -1,6 +1,6 @@
-"""Messages: mentions, direct messages, replies in threads, and what is edited or deleted while it waits.
+"""Messages: mentions, direct messages, replies in threads, edits and deletions.
 
-Slack delivers a mention twice, as ``app_mention`` and as ``message``, in either order, and repeats what it thinks
+Slack delivers a mention twice, as ``app_mention`` and as ``message``, in either order, and resends what it considers
 undelivered, sometimes hours later. https://docs.slack.dev/reference/events/message
 """
 
@@ -29,25 +29,25 @@ log = logging.getLogger(__name__)
 ORDINARY: Final = (None, "", "file_share", "thread_broadcast", "me_message")
 """Subtypes of messages that a person wrote. Every other one is a message about something: joins, topics, bots."""
 
-_PASSED_OVER: Final = ("ignored", "unbound", "early", "kept")  # no turn came of it, which a trace could tell of
+_PASSED_OVER: Final = ("ignored", "unbound", "early", "kept")  # it became no turn that a trace could show
 _IN_A_CANVAS: Final = "document_mention"
 _PAGE: Final = "200"
 
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """A message that is not for the bot, whatever its thread: *reason* says why."""
+    """A message that isn't for the bot, whatever its thread: *reason* says why."""
 
     reason: str
 
 
 class OfApp(Ignored):
-    """A message of another app, which has not been read."""
+    """Another app's message, not read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """A message has a new text. *is_mention*: Slack says so by another ``app_mention`` of it."""
+    """A message was edited. *is_mention*: Slack sent another ``app_mention`` of it."""
 
     message: InboundMessage
     is_mention: bool = False
@@ -55,7 +55,7 @@ class Edited:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """A message was deleted at *at*, which is a ``ts``."""
+    """A message was deleted *at* a ``ts``."""
 
     message: MessageKey
     at: str
@@ -63,7 +63,7 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True)
 class CanvasMention:
-    """The bot was mentioned in the body of a canvas, where it can't write: *message* says by whom, and where.
+    """The bot was mentioned in a canvas, where it can't write: *message* says by whom, and where.
 
     https://docs.slack.dev/reference/events/message/document_mention (a mention in a comment is an ordinary one)
     """
@@ -77,7 +77,7 @@ Parsed = InboundMessage | Edited | Deleted | CanvasMention | Ignored
 def parse(body: Mapping[str, Any], identity: Identity, *, has_apps: bool = False) -> Parsed:
     """Parse an ``event_callback``. Never raises: malformed ones are `Ignored`.
 
-    What an app has posted is read where its channel *has_apps* that count; else it is `OfApp`.
+    An app's message is read if its channel *has_apps* that count; otherwise it's `OfApp`.
     """
     event = mapping(body.get("event"))
     match event.get("subtype"):
@@ -104,12 +104,12 @@ def _parse_deletion(event: Mapping[str, Any], ts: str, identity: Identity) -> De
 
 def _parse_edit(body: Mapping[str, Any], event: Mapping[str, Any], identity: Identity, *, has_apps: bool) -> Parsed:
     message, previous = mapping(event.get("message")), mapping(event.get("previous_message"))
-    if message.get("subtype") == "tombstone":  # a root that was deleted, and whose replies stay
+    if message.get("subtype") == "tombstone":  # a deleted root, whose replies stay
         return _parse_deletion(event, timestamp(message, "ts"), identity)
     if contents.read(message) == contents.read(previous):
         return Ignored("changed, but not in its text")  # a link was unfurled, a thread got its first reply
     if message.get("text") == previous.get("text") and message.get("edited") == previous.get("edited"):
-        return Ignored("changed, but not by its person")  # Slack has written down a clip, or shows where a link leads
+        return Ignored("changed, but not by its person")  # Slack transcribed a clip, or added a link preview
     parsed = _parse_message(body, event, message, identity, has_apps=has_apps)
     if not isinstance(parsed, InboundMessage):
         return parsed
@@ -155,7 +155,7 @@ def _parse_message(
         or text(message, "source_team")
         or text(message, "team")
         or text(profile, "team_id"),
-        is_shared=body.get("is_ext_shared_channel") is not False,  # where Slack does not say, it may be
+        is_shared=body.get("is_ext_shared_channel") is not False,  # if Slack doesn't say, it may be
         text=said.text,
         ts=ts,
         thread_ts=timestamp(message, "thread_ts"),
@@ -174,7 +174,7 @@ def _parse_message(
 
 
 def _seen_channel(message: Mapping[str, Any]) -> str:
-    """Read which channel the person has open beside the bot's direct message; Slack puts the most relevant first.
+    """Return the channel the person has open beside the bot's direct message; Slack lists the most relevant first.
 
     https://docs.slack.dev/tools/node-slack-sdk/reference/web-api/interfaces/GenericMessageEvent#app_context
     """
@@ -200,12 +200,12 @@ class MessageListeners:
     metrics: Metrics
 
     def register(self, app: AsyncApp) -> None:
-        """Listen to messages of all kinds, and to the second event that a mention brings."""
+        """Listen to messages of all kinds, and to a mention's second event."""
         app.event("message")(self.on_message)
         app.event("app_mention")(self.on_message)
 
     async def on_message(self, body: Json) -> None:
-        """Take in one event. Raises `NotTaken`."""
+        """Handle one event. Raises `NotTaken`."""
         kind = text(mapping(body.get("event")), "type")
         parsed = parse(body, self.identity)
         try:
@@ -226,7 +226,7 @@ class MessageListeners:
             raise NotTaken
 
     async def found(self, said: Json, channel: str) -> str:
-        """Take in what Slack's history says in *channel*; gives what was decided.
+        """Handle a message from *channel*'s history; returns the decision.
 
         Raises `StoreUnavailable` and `SlackError`.
         """
@@ -243,7 +243,7 @@ class MessageListeners:
         return parsed
 
     async def take(self, body: Json, parsed: Parsed) -> Received:
-        """Take in what was *parsed* of *body*. Raises `StoreUnavailable` and `SlackError`."""
+        """Handle what was *parsed* from *body*. Raises `StoreUnavailable` and `SlackError`."""
         if self.receiver.inbox.refusals.writer and not isinstance(parsed, Ignored):
             await self.receiver.inbox.refusals.write()  # the decision may depend on it
         parsed = await self._with_apps(body, parsed)
@@ -266,7 +266,7 @@ class MessageListeners:
         )
         is_about_another = event.get("subtype") in ("message_changed", "message_deleted")
         if received.decision in _PASSED_OVER and ts and not is_about_another and not self.identity.wrote(event):
-            # For the trace. The bot's own are known from their turns.
+            # For the trace; the bot's own are known from their turns.
             key = MessageKey(self.identity.team, channel, ts)
             self.receiver.inbox.pass_over(
                 key, event=text(body, "event_id"), retry=body.get(RETRY, 0), why=received.reason
@@ -276,11 +276,10 @@ class MessageListeners:
 
 @dataclass(frozen=True, slots=True)
 class KeptReplies:
-    """Replies that came before the refused root of their thread: only their ``ts`` was kept, so they are read again.
+    """Reads replies again that arrived before the refused root of their thread: only their ``ts`` was stored.
 
-    *messages* takes them in as if Slack sent them only now: with the text that they have by now. Where Slack wants a
-    pause in the middle, the next attempt goes on there.
-    https://docs.slack.dev/reference/methods/conversations.replies
+    *messages* handles them as if Slack sent them only now, with their current text. If Slack rate-limits this, the next
+    attempt continues. https://docs.slack.dev/reference/methods/conversations.replies
     """
 
     web: SlackWeb
@@ -288,7 +287,7 @@ class KeptReplies:
     read_until: dict[ThreadKey, str] = field(default_factory=dict)
 
     async def __call__(self, thread: ThreadKey, replies: Sequence[str]) -> None:
-        """Read *replies*, each by its ``ts``, and take them in. Raises `SlackError` and `StoreUnavailable`."""
+        """Read *replies*, each by its ``ts``, and handle them. Raises `SlackError` and `StoreUnavailable`."""
         arguments = {"channel": thread.channel, "ts": thread.root, "limit": _PAGE, "inclusive": "true"}
         begin = self.read_until.get(thread) or min(replies, key=float)
         arguments |= {"oldest": begin, "latest": max(replies, key=float)}
@@ -299,7 +298,7 @@ class KeptReplies:
                 self.read_until.pop(thread, None)
                 raise
             found = {timestamp(one, "ts"): one for one in map(mapping, items(page.get("messages")))}
-            for ts in sorted(set(replies) & found.keys(), key=float):  # one that was deleted is not there any more
+            for ts in sorted(set(replies) & found.keys(), key=float):  # a deleted one is no longer there
                 event = {"type": "message", **found[ts], "channel": thread.channel}
                 identity = f"history:{MessageKey(thread.team, thread.channel, ts)}"
                 body = {"type": "event_callback", "event_id": identity, "event": event}

@@ -1,12 +1,11 @@
-"""A token that Slack does not accept any more: what is done until it, or another one in its file, works.
+"""Waits for a bot token that works, after Slack has rejected one.
 
-A token ends when the app is removed from the workspace, when somebody revokes it, and when the app is installed anew
-and given another. Slack says so with an event, or in the answer to the next call. Nothing is begun then, and all is
-kept (`bridge.queue.worker`). It goes on by itself where Slack's side was mended, or where the file that
-``SLACK_BOT_TOKEN_FILE`` names has another token.
+A token ends when the app is removed from the workspace, when someone revokes it, and when the app is reinstalled with
+another one. Slack says so with an event, or in the answer to the next call. Until then, no work starts and everything
+is queued (`bridge.queue.worker`). It continues once Slack accepts the token again, or once the file that
+``SLACK_BOT_TOKEN_FILE`` names has another one.
 
-https://docs.slack.dev/reference/events/tokens_revoked
-https://docs.slack.dev/reference/events/app_uninstalled
+https://docs.slack.dev/reference/events/tokens_revoked https://docs.slack.dev/reference/events/app_uninstalled
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from bridge.slack.payloads import Json, items, mapping, text
 
 log = logging.getLogger(__name__)
 
-_PROBES: Final = (1, 2, 4, 8, 15, 30, 60)  # seconds from one to the next; the last for as long as it takes
+_PROBES: Final = (1, 2, 4, 8, 15, 30, 60)  # seconds between checks; the last for as long as it takes
 _LOOK: Final = 1  # second; the file is read more often than Slack is asked
 
 
 class TokenWatch:
-    """Waits for a token that works, and hears of those that are revoked.
+    """Waits for a token that works, and hears of revoked ones.
 
-    *given* reads the token as it is configured now. It has to be *identity*'s: the namespace belongs to one bot.
+    *given* reads the configured token. It must be *identity*'s: the namespace belongs to one bot.
     """
 
     def __init__(
@@ -53,7 +52,7 @@ class TokenWatch:
         app.event("app_uninstalled")(self.on_end)
 
     async def on_end(self, body: Json) -> None:
-        """Stop using the token; where it was another one, or an old event comes late, it is accepted again soon."""
+        """Stop using the token; if it was another one, or the event is old, it's accepted again soon."""
         event = mapping(body.get("event"))
         is_here = text(body, "team_id") in {"", *self._identity.home}
         is_the_bots = text(event, "type") == "app_uninstalled" or bool(items(mapping(event.get("tokens")).get("bot")))
@@ -61,7 +60,7 @@ class TokenWatch:
             self._web.token.refuse(self._web.token.value, text(event, "type"))
 
     async def run(self) -> None:
-        """Whenever the token is refused, find out when it, or another, works."""
+        """Whenever the token is rejected, find out when it, or another one, works."""
         while True:
             await self._web.token.until_refused()
             await self._find_one()

@@ -1,6 +1,6 @@
-"""A wipe: the store was emptied while bridges ran, and what people had set up there is gone.
+"""A wipe: Redis was emptied while bridges were running, and what people had set up is gone.
 
-Whoever notices it first writes it down (`scripts/open.lua`), with how much of it there was; it is told for a week.
+The process that notices it records it (`scripts/open.lua`), with how much there was; it's reported for a week.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CURE: Final = "restore a backup, or set them up again: docs/how-to/back-up-and-r
 
 @dataclass(frozen=True, slots=True)
 class Wipe:
-    """The store was emptied shortly before *noticed_at*: so many *reports* are gone, and the settings of *channels*."""
+    """Redis was emptied shortly before *noticed_at*, with so many *reports*, and the settings of so many *channels*."""
 
     noticed_at: datetime
     reports: int
@@ -27,7 +27,7 @@ class Wipe:
 
     @classmethod
     def read(cls, fields: Sequence[Any], now: datetime) -> Wipe | None:
-        """Read `FIELDS`; None where there was no wipe, or none of late."""
+        """Read `FIELDS`; None if there was no recent wipe."""
         wiped, reports, channels = fields
         if not wiped:
             return None
@@ -35,8 +35,8 @@ class Wipe:
         return cls(noticed_at, int(reports or 0), int(channels or 0)) if now - noticed_at < TOLD else None
 
     def in_words(self) -> str:
-        """Say when it was, and what is gone."""
+        """Say when it happened, and what is gone."""
         reports = f"{self.reports} scheduled report{'' if self.reports == 1 else 's'} (alerts included)"
         channels = f"the settings of {self.channels} channel{'' if self.channels == 1 else 's'} (default agents, apps)"
         others = "muted threads, earlier statistics, the audit and feedback"
-        return f"wiped before {self.noticed_at:%Y-%m-%d %H:%M:%S} UTC. Gone: {reports}, {channels}, {others}"
+        return f"wiped before {self.noticed_at:%Y-%m-%dT%H:%M:%SZ}. Gone: {reports}, {channels}, {others}"

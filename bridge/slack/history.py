@@ -1,4 +1,4 @@
-"""What is written in Slack: which messages of ours are there, and what a thread says."""
+"""Slack's history: which messages of ours are there, and what a thread says."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bridge.slack.payloads import items, mapping, text, timestamp
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What the metadata of a thread's answers says: the *agent* and the *session* of the newest one."""
+    """The *agent* and the *session* in the metadata of a thread's newest answer."""
 
     agent: int
     session: int
@@ -28,9 +28,9 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class ThreadMessage:
-    """What somebody said in a thread: a person by id, or an *app* by its name; *text* has Slack's escapes.
+    """A message in a thread: by a person, by ID, or an *app*, by name; *text* has Slack's escapes.
 
-    One that *is_own* is an agent's earlier answer, or the card of a run.
+    One that *is_own* is an agent's earlier answer, or a run's card.
     """
 
     user: str
@@ -42,10 +42,10 @@ class ThreadMessage:
 
 @dataclass(frozen=True, slots=True)
 class ThreadRead:
-    """What a thread says, read once: what the bot's own answers *recalled*, and what others said.
+    """A thread, read once: what the bot's own answers *recalled*, and the others' messages.
 
-    The *root*, whoever wrote it, and the *newest* after it, oldest first; *left_out* were more (None: nobody knows how
-    many). A reading that was *cut_short* has only the beginning; of one that *stops_early* the last ones are missing.
+    The *root*, by anyone, and the *newest* after it, oldest first; *left_out* were more (None: unknown). If it was
+    *cut_short*, only the beginning was read; if it *stops_early*, the last ones are missing.
     """
 
     recalled: Recalled | None = None
@@ -63,10 +63,10 @@ class ThreadRead:
 
 @dataclass(slots=True)
 class Search:
-    """How far a search for own messages is: what it *found* of what was said *since*, and what is left to read.
+    """The progress of a search for own messages: what it *found* since *since*, and what is left to read.
 
-    A thread is read from *oldest* on. A channel comes newest first, so it is read down from *latest*; what was said
-    after the *newest* message meanwhile comes last.
+    A thread is read from *oldest* on. A channel comes newest first, so it's read down from *latest*; what arrived after
+    the *newest* message meanwhile comes last.
     """
 
     since: float
@@ -76,7 +76,7 @@ class Search:
     found: dict[str, str] = field(default_factory=dict)
 
     def add(self, page: Sequence[Mapping[str, Any]], *, is_thread: bool) -> None:
-        """Go on behind *page*, unless it is empty."""
+        """Continue after *page*, unless it's empty."""
         read = sorted(filter(None, (timestamp(message, "ts") for message in page)), key=float)
         if is_thread:
             self.oldest = max([self.oldest, *read], key=float)
@@ -86,10 +86,10 @@ class Search:
 
 @dataclass(slots=True)
 class Pages:
-    """How much Slack gives in a call: *are_short* where it is fifteen messages, and that once a minute.
+    """How much Slack returns per call: if pages *are_short*, fifteen messages, once per minute.
 
-    So it is for apps that are sold outside the Marketplace, whatever they ask for. A page that is longer shows that it
-    is not so. *searches* that Slack has interrupted go on where they were: else one of two pages would never end.
+    That's the limit of apps distributed outside of the Marketplace; a longer page shows that it doesn't apply.
+    Interrupted *searches* continue where they were, as otherwise one with two pages would never end.
     https://docs.slack.dev/apis/web-api/rate-limits
     """
 
@@ -98,16 +98,16 @@ class Pages:
 
 
 _PAGE = "200"
-_MOST_SEARCHES = 1000  # are remembered; one that was given up stays among them
+_MOST_SEARCHES = 1000  # remembered, abandoned ones included
 _SHORT = (15, 16)  # messages; the root may come on top
-_AIMED_AT = 8  # replies, on a page of fifteen: people do not write at an even pace
+_AIMED_AT = 8  # replies, on a page of fifteen: people write unevenly
 _SAID_BY_SOMEBODY = frozenset({"", "file_share", "thread_broadcast", "me_message", "bot_message"})
-NEWEST = 20  # of what was said in a thread, this much is read for an agent
+NEWEST = 20  # of a thread, read for an agent
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What is written in Slack, as far as *identity* may read it and has time to."""
+    """Slack's history, as far as *identity* may read it and has time to."""
 
     web: SlackWeb
     identity: Identity
@@ -115,9 +115,9 @@ class History:
     pages: Pages = field(default_factory=Pages)
 
     async def find_parts(self, place: Place, turn: TurnId, since: datetime) -> dict[str, str]:
-        """Look for all own messages of *turn* in *place*: the ``ts`` of each by its part. Raises `SlackError`.
+        """Find all own messages of *turn* in *place*: the ``ts`` of each by its part. Raises `SlackError`.
 
-        Where *place* is a channel, what goes with a message (files) is in the thread below it.
+        If *place* is a channel, a message's files are in the thread below it.
         """
         search = self.pages.searches.pop((place, turn), None)
         if search is None or since.timestamp() < search.since:
@@ -147,12 +147,12 @@ class History:
     async def read_thread(
         self, place: Place, *, after: str = "", before: str = "", with_own: bool = False
     ) -> ThreadRead:
-        """Read what was said in a thread between two messages, *with_own* answers or without. Raises `SlackError`.
+        """Read a thread's messages between two others, *with_own* answers or without. Raises `SlackError`.
 
-        *after* is ``""`` for all, the root among it; *before* is ``""`` for all until now. Slack gives a thread oldest
-        first. Where its pages are short, one is read, and it begins shortly before the thread's end.
+        *after* is ``""`` for all, with the root; *before* is ``""`` for all until now. Slack returns a thread oldest
+        first. If its pages are short, one is read, which starts shortly before the thread's end.
         """
-        # Which permission lets the bot read a channel; whether it is private or a group its id does not say.
+        # The scopes to read a channel; its ID doesn't say whether it's private or a group.
         in_channels = {"channels:history", "groups:history", "mpim:history"}
         scopes = {"im:history"} if place.channel.startswith("D") else in_channels
         if self.identity.scopes and not self.identity.scopes & scopes:
@@ -160,7 +160,7 @@ class History:
         is_one_page = self.pages.are_short
         begin = after or (await self._shortly_before_the_end(place, before) if is_one_page else "")
         read = await self._read_window(place, after, before, begin, with_own=with_own, is_one_page=is_one_page)
-        if begin != after and not read.newest:  # people had stopped writing by then
+        if begin != after and not read.newest:  # nobody wrote after that
             with suppress(SlackUnreachable):
                 return await self._read_window(place, after, before, after, with_own=with_own, is_one_page=is_one_page)
         return read
@@ -187,7 +187,7 @@ class History:
                         case {"event_type": "bridge_run"}:
                             is_answer = True
                     said = _said(message)
-                    if ts == place.thread_ts:  # Slack gives it with every window
+                    if ts == place.thread_ts:  # Slack returns it with every window
                         root = said if not after else None
                         replies = message.get("reply_count") or 0
                     elif said and _is_between(ts, after, before) and (not is_own or (with_own and is_answer)):
@@ -207,7 +207,7 @@ class History:
         return ThreadRead(recalled, root, tuple(newest), left_out, cut_short, stops_early)
 
     async def _shortly_before_the_end(self, place: Place, before: str) -> str:
-        """Choose from when on to read a thread of which only one page can be read; ``""`` for its beginning.
+        """Choose where to start in a thread of which only one page can be read; ``""`` for its beginning.
 
         https://docs.slack.dev/reference/methods/conversations.history (which has a limit of its own)
         """
@@ -219,12 +219,12 @@ class History:
             root, *_ = [one for one in found.get("messages") or [] if isinstance(one, dict)]
             begin, end = float(place.thread_ts), float(before or root["latest_reply"])
             replies = int(root["reply_count"])
-        except (SlackError, KeyError, TypeError, ValueError):  # nobody says how long it is
+        except (SlackError, KeyError, TypeError, ValueError):  # its length is unknown
             return ""
         return f"{end - (end - begin) * _AIMED_AT / replies:.6f}" if replies >= min(_SHORT) else ""
 
     async def apps_in(self, channel: str) -> dict[str, str]:
-        """List the other apps that have posted at the top of *channel* lately: name by app id. Raises `SlackError`.
+        """List the other apps that recently posted at the top of *channel*: name by app ID. Raises `SlackError`.
 
         https://docs.slack.dev/reference/methods/conversations.history
         """
@@ -239,7 +239,7 @@ class History:
         return found
 
     async def root_of(self, channel: str, ts: str) -> str:
-        """Find the root of the thread that an own message is in; itself where it is in none. Raises `SlackError`."""
+        """Find the root of an own message's thread, or the message itself. Raises `SlackError`."""
         async for page, _ in self._read_pages(Place(channel, ts)):
             for message in page:
                 if message.get("ts") == ts and self.identity.wrote(message):
@@ -249,7 +249,7 @@ class History:
     async def _read_pages(
         self, place: Place, oldest: str = "", latest: str = ""
     ) -> AsyncIterator[tuple[Sequence[Mapping[str, Any]], bool]]:
-        """Go through all pages; with each, whether there are more."""
+        """Yield all pages, and whether there are more."""
         method = "conversations.replies" if place.thread_ts else "conversations.history"
         asked = {"channel": place.channel, "include_all_metadata": "true", "limit": _PAGE}
         asked |= {
@@ -269,7 +269,7 @@ class History:
 
 
 def _is_between(ts: str, after: str, before: str) -> bool:
-    """Whether a message is to be quoted. An answer that recalls a session may be later than *before*."""
+    """Whether to quote a message. An answer that recalls a session may be later than *before*."""
     try:
         return float(after or 0) < float(ts) < float(before or "inf")
     except ValueError:
@@ -277,7 +277,7 @@ def _is_between(ts: str, after: str, before: str) -> bool:
 
 
 def _said(message: Mapping[str, Any]) -> ThreadMessage | None:
-    """Read what somebody, or another app, said; None for a message about something: a join, a topic."""
+    """Read a person's or another app's message; None for messages about a join, a topic and the like."""
     if str(message.get("subtype") or "") not in _SAID_BY_SOMEBODY or message.get("hidden"):
         return None
     profile = message.get("bot_profile")

@@ -24,7 +24,7 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.markdown import messages
 from bridge.slack.blockkit.reply import Attachment, Block, Reply
 
-MOST_MESSAGES = 8  # beyond, a thread is no longer readable: the beginning, and the whole as a file
+MOST_MESSAGES = 8  # longer answers are posted as their beginning and a file
 WHOLE = "whole"
 TEXT = 4000  # Slack takes 40,000 and advises 4,000; chat.update takes no more
 ANSWER_FILE = "answer.md"
@@ -32,12 +32,12 @@ ANSWER_FILE = "answer.md"
 _BREAKS = ("\n\n", "\n", " ")
 _LONGEST_ENTITY = len("&amp;")
 _PREFIX = "bridge_"
-_OPTIONAL = "context_actions"  # the buttons below an answer: sooner than its Markdown they can be left out
+_OPTIONAL = "context_actions"  # the buttons below an answer, which are left out before its Markdown
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where everybody sees a message: a *channel*, and a thread in it (``""``: the channel itself)."""
+    """Where everyone sees a message: a *channel*, and a thread in it (``""``: the channel itself)."""
 
     channel: str
     thread_ts: str = ""
@@ -45,11 +45,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class MessageTag:
-    """What a message carries as metadata, so that it is found again: ``event_type`` and its payload.
+    """A message's metadata, by which it's found again: ``event_type`` and its payload.
 
-    *kind* is ``bridge_turn`` (an agent's answer, or a notice in its place), ``bridge_run`` or ``bridge_root``.
-    *message* is the ``ts`` of what it answers. Metadata is readable by everybody in the workspace: ids only. Where
-    Slack does not take it, the id of a message's first block says the same, and the name of a file, which has none.
+    *kind* is ``bridge_turn`` (an agent's answer, or a notice instead), ``bridge_run`` or ``bridge_root``. *message* is
+    the ``ts`` of what it answers. Everyone in the workspace can read metadata, so it has only IDs. If Slack doesn't
+    accept it, the ID of the message's first block says the same, and so does the name of a file, which has no metadata.
     """
 
     kind: str
@@ -81,9 +81,9 @@ class MessageTag:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One message: *text* beside *blocks*, and *instead*, all that it says in plain words, where blocks are refused.
+    """One message: *text* beside *blocks*, and *instead*, everything it says as plain text, if blocks are refused.
 
-    Before it comes to that, the forms in *plainer* are tried.
+    Before that, the forms in *plainer* are tried.
     """
 
     name: str
@@ -94,9 +94,9 @@ class Part:
 
 
 def parts_of(reply: Reply) -> Iterator[Part]:
-    """Give the messages that show a reply one by one; none where there is nothing to show.
+    """Yield the messages that show a reply; none if there's nothing to show.
 
-    The text of each is cut and made harmless when it is asked for.
+    The text of each is cut and escaped when it's requested.
     """
     if reply.markdown.strip():
         number, texts = 0, messages(reply.markdown)
@@ -116,29 +116,29 @@ def parts_of(reply: Reply) -> Iterator[Part]:
 
 
 def shortened(reply: Reply, beginning: Part) -> Part:
-    """Make of the first part of a long answer what stands above the file that has the whole of it."""
+    """Turn the first part of a long answer into the message above the file with all of it."""
     blocks = (*beginning.blocks, *reply.footer)
     return Part(beginning.name, beginning.text, blocks, beginning.instead, _without_optional(blocks))
 
 
 def as_text(name: str, attachment: Attachment) -> Iterator[Part]:
-    """Give the messages that show a file as plain text, where files are not allowed."""
+    """Yield the messages that show a file as plain text, if files aren't allowed."""
     escaped = kit.escape(kit.quiet(attachment.content))
     return (Part(f"{name}.text{number}", piece) for number, piece in enumerate(pieces(escaped)))
 
 
 def has_begun_as_text(part: str, existing: Iterable[str]) -> bool:
-    """Tell whether some of a part is there as plain text, so that it is to be finished as that."""
+    """Whether some of a part was posted as plain text, so that it's finished as that."""
     return any(name.startswith(f"{part}.") for name in existing)
 
 
 def has_later_parts(existing: Iterable[str]) -> bool:
-    """Tell whether more than the first part of a reply is there as messages, in one form or the other."""
+    """Whether more than the first part of a reply was posted, in any form."""
     return any(name[0].isdecimal() and name.partition(".")[0] != "0" for name in existing)
 
 
 def tagged_parts(turn: TurnId, message: Mapping[str, Any]) -> Iterator[str]:
-    """Read which parts of *turn* a message of ours is, by its `MessageTag`."""
+    """Read which parts of *turn* one of our messages is, by its `MessageTag`."""
     match message.get("metadata"):
         case {"event_type": str() as kind, "event_payload": {"turn": str() as of, "part": str() as part}}:
             if kind.startswith(_PREFIX) and of == turn:
@@ -154,16 +154,16 @@ def tagged_parts(turn: TurnId, message: Mapping[str, Any]) -> Iterator[str]:
 
 
 def cut(text: str, limit: int = TEXT) -> str:
-    """Keep the beginning of an escaped text, whole entities only."""
+    """Keep the beginning of an escaped text, with whole entities."""
     if len(text) <= limit:
         return text
     return text[: _before_entity(text, limit - 1)] + "…"
 
 
 def pieces(text: str, limit: int = TEXT) -> list[str]:
-    """Cut an escaped text at paragraphs, else lines, else words, else anywhere; put together they are the text.
+    """Cut an escaped text at paragraphs, else lines, else words, else anywhere; joined, they are the text.
 
-    A piece with nothing to see is left out: Slack refuses such a message.
+    Pieces without anything visible are left out, because Slack refuses them.
     """
     found, at = [], 0
     while len(text) - at > limit:
@@ -176,7 +176,7 @@ def pieces(text: str, limit: int = TEXT) -> list[str]:
 
 
 def _before_entity(text: str, end: int) -> int:
-    """Step back where *end* is inside of ``&amp;`` or the like, so that it is not torn."""
+    """Step back if *end* is inside of ``&amp;`` or the like."""
     start = text.rfind("&", max(0, end - _LONGEST_ENTITY + 1), end)
     is_torn = start > 0 and ";" not in text[start:end] and ";" in text[end : start + _LONGEST_ENTITY]
     return start if is_torn else end

@@ -1,11 +1,11 @@
 """Slack's payloads, read without trusting their shape.
 
-At the door a body is read far enough to know that Bolt can handle it: Bolt looks into payloads without checking types,
-and a surprise there is a 500. Slack sends none of those today; tomorrow's payloads, and those of somebody who got hold
-of the secret, must not break it either. Further in, a value that is missing or of another type is empty.
+Bolt looks into payloads without checking types, and a surprise there is a 500, so a body is first checked for what Bolt
+needs. Slack sends no such surprises today, but future payloads, or someone with the signing secret, might. Later, a
+value that is missing or of another type is empty.
 
-Bolt gets the body as it was read here, over HTTP too (``mode="socket_mode"``): its own parser takes a command whose
-text has the word "payload" in it for an interaction.
+Bolt gets the body as read here, over HTTP too (``mode="socket_mode"``): its own parser mistakes a command with the word
+"payload" in it for an interaction.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _TS: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}")
 
 
 class Malformed(Exception):
-    """Slack sends nothing like this; *reason* is for the metrics."""
+    """Slack never sends this; *reason* is for the metrics."""
 
     def __init__(self, reason: str = "malformed") -> None:
         super().__init__(reason)
@@ -47,7 +47,7 @@ class Malformed(Exception):
 
 
 def read_body(body: bytes, headers: Mapping[bytes, bytes]) -> tuple[str, AsyncBoltRequest | str]:
-    """Read a signed body. Returns its kind, for the metrics, and Bolt's request, or the answer where Bolt isn't needed.
+    """Read a signed body. Returns its kind, for the metrics, and Bolt's request, or an answer if Bolt isn't needed.
 
     Raises `Malformed`.
     """
@@ -83,7 +83,7 @@ def read_envelope(envelope: Mapping[str, Any]) -> tuple[str, AsyncBoltRequest]:
 
 
 def _read(envelope: object, payload: Json, retry: str = "") -> tuple[str, AsyncBoltRequest]:
-    """Check that *payload* has all that Bolt looks for in an *envelope* of this type (as Socket Mode names them)."""
+    """Check that *payload* has everything Bolt looks for in an *envelope* of this type (as in Socket Mode)."""
     if not isinstance(payload.get("event", {}), dict) or (envelope != "slash_commands" and "command" in payload):
         raise Malformed
     match envelope, payload:
@@ -115,7 +115,7 @@ def _kind_of_interaction(payload: Json) -> str:
             return "options"
         case {"type": "shortcut" | "message_action", "callback_id": str()}:
             return "shortcut"
-        # What Slack sends to older kinds of apps. https://docs.slack.dev/legacy/legacy-messaging
+        # Older kinds of apps get these. https://docs.slack.dev/legacy/legacy-messaging
         case (
             {"type": "interactive_message", "callback_id": str(), "actions": [{}, *_]}
             | {"type": "workflow_step_edit", "callback_id": str(), "workflow_step": {}}
@@ -138,19 +138,19 @@ def _object(words: str) -> Json:
 
 
 def mapping(value: object) -> Mapping[str, Any]:
-    """*value* if it is an object, else an empty one."""
+    """Return *value* if it's an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def items(value: object) -> list[Any]:
-    """*value* if it is an array, else an empty one."""
+    """Return *value* if it's an array, else an empty one."""
     return value if isinstance(value, list) else []
 
 
 def text(where: Mapping[str, Any], name: str) -> str:
-    """The text that *where* has under *name*, else ``""``.
+    """Return *where*'s text under *name*, else ``""``.
 
-    Half characters (lone surrogates) are replaced, which JSON can write and UTF-8, and so Redis, cannot.
+    Lone surrogates, which JSON can write but UTF-8 and Redis can't, are replaced.
     """
     value = where.get(name)
     if not isinstance(value, str):
@@ -159,6 +159,6 @@ def text(where: Mapping[str, Any], name: str) -> str:
 
 
 def timestamp(where: Mapping[str, Any], name: str) -> str:
-    """The ``ts`` that *where* has under *name*, else ``""``."""
+    """Return *where*'s ``ts`` under *name*, else ``""``."""
     value = where.get(name)
     return value if isinstance(value, str) and _TS.fullmatch(value) else ""

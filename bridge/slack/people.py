@@ -1,4 +1,4 @@
-"""People and channels by their Slack ids: cached, asked for once at a time."""
+"""People and channels by their Slack IDs: cached, each looked up by one request at a time."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _GROUPS_SECONDS = 60.0
 _CHANNELS_SECONDS = 60.0
 _CHANNELS_PER_PAGE = 999
 _MOST_PAGES = 20  # of channels that the bot is in
-_MOST_NAMES = 30  # of each kind, for one text; beyond, people are called by their ids
+_MOST_NAMES = 30  # of each kind, for one text; others are called by their IDs
 _CALL_SECONDS = 5.0
-_SOON = 1.0  # who is told by then is told in time for the acknowledgement
+_SOON = 1.0  # in time for the acknowledgement
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """What ``users.info`` says: a *name*, and whether this is their workspace (None: it does not say).
+    """What ``users.info`` says: a *name*, and whether this is their workspace (None: unknown).
 
-    A *kind* is ``member``, ``guest`` (of several channels, or of a single one), ``bot``, ``deactivated`` or
-    ``stranger`` (of another company). *locale* is like ``en-US``, ``""`` where it is not told, and so is *time_zone*
-    (``Europe/Berlin``). https://docs.slack.dev/reference/objects/user-object
+    *kind* is ``member``, ``guest`` (multi-channel or single-channel), ``bot``, ``deactivated`` or ``stranger`` (from
+    another company). *locale* is like ``en-US`` and *time_zone* like ``Europe/Berlin``, both ``""`` if unknown.
+    https://docs.slack.dev/reference/objects/user-object
     """
 
     name: str
@@ -57,43 +57,43 @@ class Directory:
         self._groups = FetchCache(self._members, seconds=_GROUPS_SECONDS, monotonic=monotonic)
 
     async def person(self, user: str) -> Person:
-        """Give all that is known of a person. Raises `SlackError` where Slack does not tell."""
+        """Return everything known about a person. Raises `SlackError` if Slack doesn't tell."""
         return await self._people.get(user)
 
     async def user_name(self, user: str) -> str:
-        """Give the display name, or the id where it cannot be read."""
+        """Return the display name, or the ID if it can't be read."""
         try:
             return (await self._people.get(user)).name or user
         except SlackError:
             return user
 
     async def user_locale(self, user: str) -> str:
-        """Give the locale, or ``""`` where it cannot be read."""
+        """Return the locale, or ``""`` if it can't be read."""
         try:
             return (await self._people.get(user)).locale
         except SlackError:
             return ""
 
     async def time_zone(self, user: str) -> str:
-        """Give the time zone (``Europe/Berlin``), or ``""`` where it cannot be read."""
+        """Return the time zone (``Europe/Berlin``), or ``""`` if it can't be read."""
         try:
             return (await self._people.get(user)).time_zone
         except SlackError:
             return ""
 
     async def is_home(self, user: str) -> bool:
-        """Whether *user* belongs to the installing workspace. Raises `SlackError` where that cannot be known."""
+        """Whether *user* belongs to the installing workspace. Raises `SlackError` if that's unknown."""
         is_home = (await self._people.get(user)).is_home
         if is_home is None:
             raise SlackRefused("users.info", "team_unknown")
         return is_home
 
     async def is_guest(self, user: str) -> bool:
-        """Whether *user* is anything less than a full member. Raises `SlackError` where that cannot be known."""
+        """Whether *user* is less than a full member. Raises `SlackError` if that's unknown."""
         return (await self._people.get(user)).kind != "member"
 
     async def is_bot(self, user: str) -> bool:
-        """Whether *user* is the bot of an app; False where Slack does not tell, or not soon."""
+        """Whether *user* is an app's bot; False if Slack doesn't tell, or not soon enough."""
         try:
             async with asyncio.timeout(_SOON):
                 return (await self._people.get(user)).kind == "bot"
@@ -101,7 +101,7 @@ class Directory:
             return False
 
     async def app_of(self, bot: str) -> str:
-        """Give the id of the app (``A…``) whose bot (``B…``) that is; ``""`` where Slack does not tell, or not soon."""
+        """Return the ID of the app (``A…``) of this bot (``B…``); ``""`` if Slack doesn't tell, or not soon enough."""
         try:
             async with asyncio.timeout(_SOON):
                 return await self._apps.get(bot)
@@ -109,25 +109,25 @@ class Directory:
             return ""
 
     async def in_group(self, user: str, group: str) -> bool:
-        """Whether *user* is in the user group (``S…``). Raises `SlackError` where that cannot be known."""
+        """Whether *user* is in the user group (``S…``). Raises `SlackError` if that's unknown."""
         return user in await self._groups.get(group)
 
     async def channel_name(self, channel: str) -> str:
-        """Give the name without ``#``, or the id where it cannot be read."""
+        """Return the name without ``#``, or the ID if it can't be read."""
         try:
             return await self._channel_names.get(channel)
         except SlackError:
             return channel
 
     async def group_name(self, group: str) -> str:
-        """Give the name of a user group as people type it, without ``@``, or the id where it cannot be read."""
+        """Return the name of a user group as typed, without ``@``, or the ID if it can't be read."""
         try:
             return (await self._group_names.get("")).get(group, group)
         except SlackError:
             return group
 
     async def names(self, mentions: Mentions) -> dict[str, str]:
-        """Give the names of all that are mentioned, by their ids; of very many, those of the first."""
+        """Return the names of everything mentioned, by ID; if there are very many, of the first ones."""
         users, channels, groups = (ids[:_MOST_NAMES] for ids in mentions)
         found = await asyncio.gather(
             *map(self.user_name, users), *map(self.channel_name, channels), *map(self.group_name, groups)
@@ -135,10 +135,10 @@ class Directory:
         return dict(zip((*users, *channels, *groups), found, strict=True))
 
     async def channel_called(self, name: str, user: str) -> str:
-        """Give the id of the channel that *user* means by a name, ``""`` where the bot knows of none.
+        """Return the ID of the channel that *user* means by a name, ``""`` if the bot knows none.
 
-        It may be a public channel that the bot is in, or a private one that both are in: by its name nobody learns of a
-        channel that they can't see.
+        It may be a public channel with the bot, or a private one with both: names don't reveal channels that a person
+        can't see.
         """
         wanted = name.removeprefix("#").casefold()
         try:
@@ -147,7 +147,7 @@ class Directory:
             return ""
 
     async def may_post(self, channel: str) -> bool:
-        """Whether the bot is in *channel*, as it is now; True where Slack does not tell."""
+        """Whether the bot is in *channel* right now; True if Slack doesn't tell."""
         try:
             answer = await self._web.read("conversations.info", {"channel": channel}, seconds=_CALL_SECONDS)
         except SlackRefused as exc:
@@ -178,7 +178,7 @@ class Directory:
         return str(_mapping(answer.get("channel")).get("name") or channel)
 
     async def _channels_seen(self, user: str) -> Mapping[str, str]:
-        """List the public channels that the bot is in, or the private ones that it shares with *user*, by their names.
+        """List the public channels the bot is in, or the private ones it shares with *user*, by name.
 
         https://docs.slack.dev/reference/methods/users.conversations
         """
@@ -226,7 +226,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def _kind_of(about: Mapping[str, Any]) -> str:
-    """Say what a person is; a flag that is not there is not set."""
+    """Classify a person; missing flags count as unset."""
     kinds = {
         "deleted": "deactivated",
         "is_bot": "bot",
@@ -240,7 +240,7 @@ def _kind_of(about: Mapping[str, Any]) -> str:
 def _is_home(about: Mapping[str, Any], identity: Identity) -> bool | None:
     """Compare workspaces. https://docs.slack.dev/apis/slack-connect/#users.
 
-    On Enterprise Grid a person may be in several workspaces of one organisation; ``enterprise_user`` lists them.
+    On Enterprise Grid, a person may be in several workspaces of an organization; ``enterprise_user`` lists them.
     """
     if _kind_of(about) not in {"member", "guest"}:
         return False
@@ -257,7 +257,7 @@ Value = TypeVar("Value")
 
 
 class FetchCache(Generic[Value]):
-    """Values by id, fetched once for all who ask at the same time; kept for *seconds*, failures for less."""
+    """Values by ID, fetched once for concurrent callers and kept for *seconds*; failures for less."""
 
     def __init__(
         self,
@@ -275,9 +275,9 @@ class FetchCache(Generic[Value]):
         self._fetching: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def get(self, key: str) -> Value:
-        """Give the value for *key*. Raises the `SlackError` that fetching it met."""
+        """Return the value for *key*. Raises the `SlackError` of fetching it."""
         if not self._is_fresh(key):
-            # A lock for each key, alive while somebody holds it: if the one who fetches is cancelled, the next does.
+            # A lock per key, alive while held: if the caller that fetches is cancelled, the next one does.
             lock = self._fetching.setdefault(key, asyncio.Lock())
             async with lock:
                 if not self._is_fresh(key):

@@ -1,8 +1,8 @@
 """The only way out to Slack: messages, forms and Home tabs.
 
-Every call ends within `BUDGET`, whatever it has to wait for, because a turn's lease is longer than that and no longer.
-A `Say.post` that was cut short by it (`SlackUnreachable`) has noted in *existing* what it did post, and is made again
-with that; where its outcome is in doubt (`SlackAmbiguous`), `Say.find` says what is there.
+Every call ends within `BUDGET`, including waits, because a turn's lease isn't much longer. If that cuts a `Say.post`
+short (`SlackUnreachable`), *existing* has what was posted, and it's called again with that; if its outcome is in doubt
+(`SlackAmbiguous`), `Say.find` finds what is there.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from bridge.slack.parts import (
 log = logging.getLogger(__name__)
 
 BUDGET = 10.0
-_BEFORE_LOOKING = 1.0  # the call may still be on its way through Slack
-_FOR_A_CALL = 1.0  # what looking leaves to the call after it
+_BEFORE_LOOKING = 1.0  # Slack may still be processing the call
+_FOR_A_CALL = 1.0  # what looking leaves for the call after it
 _CLOCK_SKEW = timedelta(minutes=5)
 _AN_UPDATE_EARLIER = timedelta(hours=1)  # how far back a repeated update looks for the files of the first
 
@@ -76,13 +76,13 @@ ExistingParts = dict[str, str]
 
 
 def first_of(existing: ExistingParts) -> str:
-    """Give the ``ts`` of the first message, ``""`` while there is none; that of a shared file may not be known."""
+    """Return the ``ts`` of the first message, ``""`` if there's none; a shared file's may be unknown."""
     return min(filter(None, existing.values()), default="")
 
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """Whom only one person's message reaches: *user* in *channel*, by *response_url* where there is one."""
+    """The one person a private message reaches: *user* in *channel*, by *response_url* if there is one."""
 
     channel: str
     user: str
@@ -91,13 +91,13 @@ class Recipient:
 
     @property
     def can_be_told(self) -> bool:
-        """Whether there is any way to them."""
+        """Whether there's any way to reach them."""
         return bool(self.response_url or self.channel)
 
 
 @dataclass(slots=True)
 class _Posting:
-    """One reply on its way into one place; what it posts it adds to *existing*. *count* is how many parts it has."""
+    """One reply being posted in one place; what is posted is added to *existing*. *count* is its number of parts."""
 
     place: Place
     tag: MessageTag
@@ -107,7 +107,7 @@ class _Posting:
 
 
 class Say:
-    """Says things in Slack as the bot *identity*."""
+    """Posts in Slack as the bot *identity*."""
 
     def __init__(
         self, web: SlackWeb, identity: Identity, *, monotonic: Monotonic = time.monotonic, sleep: Sleep = asyncio.sleep
@@ -125,8 +125,8 @@ class Say:
     async def post(self, place: Place, reply: Reply, tag: MessageTag, existing: ExistingParts) -> str:
         """Post a reply in *place*, except the parts that are *existing*; return the ``ts`` of its first message.
 
-        A long one is several messages, or the beginning and a file. What is posted is added to *existing*, so that the
-        call can be repeated after an error. Raises `SlackError`.
+        A long one becomes several messages, or its beginning and a file. What is posted is added to *existing*, so that
+        the call can be repeated after an error. Raises `SlackError`.
         """
         posting = _Posting(place, tag, existing, self._deadline())
         may_be_a_file = bool(reply.markdown) and self._may_upload and not (existing and has_later_parts(existing))
@@ -145,35 +145,35 @@ class Say:
                     await self._post_as_text(posting, part)
             if whole is None or await self._upload(posting, WHOLE, whole):
                 break
-            laid_out, whole = await _laid_out(reply), None  # then it has to be messages after all
+            laid_out, whole = await _laid_out(reply), None  # then post messages anyway
         if reply.files:
             await self._attach(posting, reply.files)
         return first_of(existing)
 
     async def find(self, place: Place, turn: TurnId, since: datetime) -> ExistingParts:
-        """Look for own messages with the tag of *turn*, not older than *since*. Raises `SlackError`."""
+        """Find own messages with the tag of *turn*, not older than *since*. Raises `SlackError`."""
         return await self._history(self._deadline()).find_parts(place, turn, since)
 
     async def read_thread(
         self, place: Place, after: str = "", before: str = "", *, with_own: bool = False
     ) -> ThreadRead:
-        """Read which session a thread's own messages continued last, and what was said after and before a ``ts``.
+        """Read a thread's last session, and the messages after and before a ``ts``.
 
-        By others, or *with_own* answers. Raises `SlackError`.
+        Others' messages, or *with_own* answers. Raises `SlackError`.
         """
         return await self._history(self._deadline()).read_thread(place, after=after, before=before, with_own=with_own)
 
     async def apps_in(self, channel: str) -> dict[str, str]:
-        """List the other apps that have posted in *channel* lately: name by app id; none where it can't be read."""
+        """List the other apps that recently posted in *channel*: name by app ID; none if it can't be read."""
         try:
             return await self._history(self._deadline()).apps_in(channel)
         except SlackError:
             return {}
 
     async def whisper(self, recipient: Recipient, reply: Reply, existing: ExistingParts | None = None) -> None:
-        """Show a reply to one person, by response_url or, when that is used up, by an ephemeral message.
+        """Show a reply to one person, by response_url or, if that is used up, as an ephemeral message.
 
-        Files cannot be private: they are shown as text. Of *existing*, see `post`. Raises `SlackError`.
+        Files can't be private, so they're shown as text. For *existing*, see `post`. Raises `SlackError`.
         """
         deadline = self._deadline()
 
@@ -201,7 +201,7 @@ class Say:
         await self._show(reply, {} if existing is None else existing, send)
 
     async def respond(self, response_url: str, reply: Reply, existing: ExistingParts) -> None:
-        """Show a reply to the channel by response_url, where the bot itself may not post. Of *existing*, see `post`.
+        """Show a reply to the channel by response_url, if the bot can't post. For *existing*, see `post`.
 
         Raises `SlackError`.
         """
@@ -213,9 +213,9 @@ class Say:
         await self._show(reply, existing, send)
 
     async def update(self, channel: str, ts: str, reply: Reply, tag: MessageTag) -> None:
-        """Replace an own message by the first message of *reply*; files go into its thread. Raises `SlackError`.
+        """Replace an own message with the first message of *reply*; files go into its thread. Raises `SlackError`.
 
-        It may be repeated freely.
+        It may be repeated.
         """
         deadline = self._deadline()
         part = next(parts_of(reply), Part("0", reply.text))
@@ -227,7 +227,7 @@ class Say:
                 "text": cut(text),
                 "blocks": list(blocks),
                 "metadata": tag.metadata("0", 1),
-                "parse": "none",  # left out, Slack goes back to making links of bare words
+                "parse": "none",  # without it, Slack makes links of bare words again
             }
             try:
                 await self._pace.call(self._web.call, "chat.update", body, deadline, channel)
@@ -252,14 +252,14 @@ class Say:
         await self._web.call("views.open", {"trigger_id": trigger_id, "view": view})
 
     async def publish_home(self, user: str, view: View, view_hash: str) -> None:
-        """Show the Home tab of *user*; refused with ``hash_conflict`` where it is no longer the one of *view_hash*.
+        """Show the Home tab of *user*; refused with ``hash_conflict`` if it's no longer the one of *view_hash*.
 
         Raises `SlackError`. https://docs.slack.dev/reference/methods/views.publish
         """
         await self._web.call("views.publish", {"user_id": user, "view": view, "hash": view_hash or None})
 
     async def _post_as_text(self, posting: _Posting, part: Part) -> None:
-        """Post what a part says as plain text or, where even that is refused, as a file."""
+        """Post a part as plain text or, if even that is refused, as a file."""
         text = part.instead or part.text
         try:
             for number, piece in enumerate(pieces(text)):
@@ -272,7 +272,7 @@ class Say:
     async def _post_message(
         self, posting: _Posting, name: str, text: str, blocks: Form = (), *, is_tagged_in_a_block: bool = False
     ) -> None:
-        """Post one message with its tag. If nobody knows whether Slack took it, look, and post it again if not."""
+        """Post one message with its tag. If it's unknown whether Slack accepted it, look, and post it again if not."""
         if name in posting.existing:
             return None
         place, deadline = posting.place, posting.deadline
@@ -307,7 +307,7 @@ class Say:
         return None
 
     async def _look(self, posting: _Posting, name: str, doubt: SlackAmbiguous) -> str | None:
-        """Look whether a message is there: its ``ts``, or None. Raises the *doubt* where nobody can look."""
+        """Look for a message: its ``ts``, or None. Raises the *doubt* if nobody can look."""
         log.warning("checking whether a message was posted", extra={"detail": doubt.detail})
         if posting.deadline.left() < _BEFORE_LOOKING + 2 * _FOR_A_CALL:
             raise doubt
@@ -316,11 +316,11 @@ class Say:
         try:
             found = await history.find_parts(posting.place, posting.tag.turn, self._web.now() - _CLOCK_SKEW)
         except SlackError:
-            raise doubt from None  # what could not be looked up stays in doubt
+            raise doubt from None  # what can't be looked up stays in doubt
         return found.get(name)
 
     async def _attach(self, posting: _Posting, files: Sequence[Attachment]) -> None:
-        """Send the files that are not there yet, as text where files are not allowed."""
+        """Upload the files that aren't there yet, or post them as text if files aren't allowed."""
         for number, attachment in enumerate(files):
             name = f"file{number}"
             if has_begun_as_text(name, posting.existing) or not await self._upload(posting, name, attachment):
@@ -328,12 +328,12 @@ class Say:
                     await self._post_message(posting, part.name, part.text)
 
     async def _upload(self, posting: _Posting, name: str, attachment: Attachment) -> bool:
-        """Send a file; False where Slack does not let us. An empty one is there already, in a way."""
+        """Upload a file; False if Slack doesn't allow it. An empty one counts as done."""
         if name in posting.existing or not attachment.content:
             return True
         if not self._may_upload:
             return False
-        ts: str | None = ""  # Slack shares when it is ready to, and does not say as what message
+        ts: str | None = ""  # Slack shares asynchronously, and doesn't say as which message
         try:
             try:
                 await self._share(posting, name, attachment)
@@ -347,7 +347,7 @@ class Say:
         return True
 
     async def _share(self, posting: _Posting, name: str, attachment: Attachment) -> None:
-        """Upload and share. Until the last of the three calls nobody sees anything, so that they may be repeated."""
+        """Upload and share. Nothing is visible before the last of the three calls, so they may be repeated."""
         place, deadline = posting.place, posting.deadline
         content = attachment.content.encode(errors="replace")
         wanted = {"filename": posting.tag.file_name(attachment.name, name), "length": str(len(content))}
@@ -364,7 +364,7 @@ class Say:
         await self._pace.call(self._web.call, "files.completeUploadExternal", shared, deadline)
 
     async def _show(self, reply: Reply, existing: ExistingParts, send: Callable[..., Awaitable[None]]) -> None:
-        """Send what is not there yet of a reply that can have no files."""
+        """Post what isn't there yet of a reply without files."""
         as_texts = [part for number, file in enumerate(reply.files) for part in as_text(f"file{number}", file)]
         for part in (*parts_of(reply), *as_texts):
             if part.name in existing:
@@ -386,19 +386,19 @@ class Say:
 
 
 class BlockFallback:
-    """From the form that shows most to the plainest, as far down as Slack makes us go.
+    """Tries the forms of a message from the richest to the plainest, until Slack accepts one.
 
-    What Slack refuses, it refuses again: a kind of block without which the next form was taken is left out from then
-    on, for the life of the process. So a workspace without charts costs one refused call, not one for each message.
+    What Slack refuses, it refuses again: a kind of block that made the difference is left out from then on, as long as
+    the process lives. So a workspace without charts costs one refused call, not one per message.
     """
 
     def __init__(self) -> None:
-        self._refused: set[str] = set()  # the kinds that this workspace does not take, as far as that has shown
+        self._refused: set[str] = set()  # kinds this workspace doesn't accept, as far as known
 
     async def send(self, part: Part, send: Callable[[str, Form], Awaitable[None]]) -> bool:
-        """Send the first form of *part* that Slack takes; False where it takes none, and plain text is left.
+        """Send the first form of *part* that Slack accepts; False if none is, and plain text is left.
 
-        Raises what *send* raises, except that Slack does not like the blocks.
+        Raises what *send* raises, except refusals of blocks.
         """
         if not part.blocks:
             await send(part.text, ())
@@ -423,7 +423,7 @@ class BlockFallback:
 
 
 async def _laid_out(reply: Reply, most: int | None = None) -> list[Part]:
-    """Lay out a reply, or no more than *most* messages of it; others have their turn between two."""
+    """Lay out a reply, or at most *most* of its messages; other tasks run in between."""
     found: list[Part] = []
     for part in islice(parts_of(reply), most):
         if found:

@@ -290,7 +290,7 @@ def test_a_wipe_is_a_warning_with_what_to_do() -> None:
     row = condition_rows(replace(HEALTHY, wipe=wipe), "bridge", US)[-1]
 
     assert (row.what, row.state) == ("data", WARNING)
-    assert "wiped before 2026-11-22 09:00:00 UTC. Gone: 3 scheduled reports" in row.detail
+    assert "wiped before 2026-11-22T09:00:00Z. Gone: 3 scheduled reports" in row.detail
     assert "docs/how-to/back-up-and-restore.md" in row.cure
 
 

@@ -1,1 +1,1 @@
-"""What people think of answers."""
+"""Feedback on answers."""

@@ -1,6 +1,6 @@
-"""What people think of answers: one vote for each person and answer, which they may change. Never what was said.
+"""Feedback on answers: one vote per person and answer, which can be changed. No texts.
 
-A vote is kept with the answer's turn, its agent and its session, for `bridge.queue.keys.VOTES`.
+A vote is stored with the answer's turn, agent and session, for `bridge.queue.keys.VOTES`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _VOTE = re.compile(r"(up|down):(?P<turn>[\w-]{1,64}):(?P<agent>\d{1,18}):(?P<ses
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vote:
-    """What *user* thinks, since *at*, of the answer that an *agent* gave in a *session* with a *turn*."""
+    """The *vote* of *user*, given *at* a time, on the answer of an *agent* in a *session* by a *turn*."""
 
     at: datetime
     vote: str
@@ -47,7 +47,7 @@ class Vote:
 
 @feedback.button(FEEDBACK)
 async def vote(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Keep what a person thinks of an agent's answer."""
+    """Store a person's vote on an answer."""
     read = read_vote(click.value)
     if read is None:
         return Done("unknown action", {"action": click.action_id})
@@ -67,7 +67,7 @@ async def vote(deps: Deps, turn: Turn, click: Click) -> Result:
 
 
 def read_vote(value: str) -> tuple[bool, Answered] | None:
-    """Read the value of a feedback button: whether it is a good answer, and which; None for one of another release."""
+    """Read a button's value: whether the answer is good, and which it is; None if it's from another version."""
     match = _VOTE.fullmatch(value)
     if match is None:
         return None
@@ -76,13 +76,13 @@ def read_vote(value: str) -> tuple[bool, Answered] | None:
 
 
 def thanks(*, is_up: bool) -> Reply:
-    """Thank for a vote on an answer."""
+    """Thank for a vote."""
     more = "" if is_up else " Tell us in the thread what was missing."
     return kit.reply(f"Thanks for the feedback.{more}")
 
 
 async def votes_since(scripts: Scripts, moment: datetime) -> AsyncIterator[Vote]:
-    """Read every vote of *moment* or later, by the time of each answer's last one. Raises `StoreUnavailable`."""
+    """Read all votes since *moment*, by the time of each answer's last one. Raises `StoreUnavailable`."""
     keys, redis = scripts.keys, scripts.redis
     start = 0
     while True:

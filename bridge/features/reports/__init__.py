@@ -1,1 +1,1 @@
-"""Scheduled reports: when one is due (pure), who keeps them, and how each is posted exactly once."""
+"""Scheduled reports: schedules (pure), how they're stored, and how each is posted exactly once."""

@@ -43,15 +43,15 @@ class ReportStore:
         return StoredReport.from_redis(id_, fields) if fields else None
 
     async def all(self) -> list[StoredReport]:
-        """List them, oldest first, without those that only a newer release can read."""
+        """List them, oldest first, without those only a newer version can read."""
         with translated():
             ids: Any = await self._redis.zrange(self._keys.reports(), 0, -1)
         return [report for report, _fields in await self._read({str(id_): {} for id_ in ids})]
 
     async def due(self, at: datetime, most: int) -> list[tuple[StoredReport, str]]:
-        """List those that are due, the longest due first, each with when it itself says that it is.
+        """List those that are due, the longest due first, each with its own due time.
 
-        It is one look into the index, however many are stored.
+        That's one lookup in the index, however many are stored.
         """
         with translated():
             found: Any = await self._redis.zrangebyscore(
@@ -102,7 +102,7 @@ class ReportStore:
         )
 
     def resume(self, report: StoredReport, due: datetime) -> tuple[Write, ...]:
-        """Make a paused report due again; what it missed meanwhile wasn't missed by accident."""
+        """Make a paused report due again, without the slots it skipped meanwhile."""
         key, at = self._keys.report(report.id), epoch_ms(due)
         return (
             ("if", key, 0, 4, "v", "1", "paused", report.paused),

@@ -52,7 +52,7 @@ _LOOK_SECONDS = 1.0  # for a look as a whole: the door has 2.3 s, and the master
 
 
 def following(several: RedisServers, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Make options of connections that follow the master of *several* servers, of those of one of its servers."""
+    """Make the connection options that follow the master of *several* servers, based on those of one server."""
     options = dict(options)
     has_tls = options.get("connection_class") is SSLConnection
     login = {name: options.pop(f"sentinel_{name}", None) for name in ("username", "password")}
@@ -66,7 +66,7 @@ def following(several: RedisServers, options: Mapping[str, Any]) -> dict[str, An
 
 
 class Masters(ABC):
-    """Where the master of one client is. *places* are asked, with the connection *options*, until one answers."""
+    """Finds the master for one client: *places* are asked, with the connection *options*, until one answers."""
 
     def __init__(self, places: Sequence[Address], options: Mapping[str, Any]) -> None:
         self.current: Address | None = None  # as far as is known
@@ -77,14 +77,14 @@ class Masters(ABC):
         }  # fmt: skip
         self._logged: Address | None = None
         self._found: Address | None = None
-        self._trouble: RedisError | None = None  # of the last one that could not be asked: a wrong password, perhaps
+        self._trouble: RedisError | None = None  # of the last one that failed: a wrong password, perhaps
         self._looking = asyncio.Lock()
         self._looks = 0
 
     async def find(self) -> Address:
-        """Find out where it is. Raises redis-py's ConnectionError where nobody knows.
+        """Find the master. Raises redis-py's ConnectionError if nobody knows it.
 
-        Who comes while somebody looks waits for what he finds, so that a thousand turns do not ask a thousand times.
+        Concurrent callers wait for the same lookup.
         """
         looks = self._looks
         async with self._looking:
@@ -97,13 +97,13 @@ class Masters(ABC):
         return self._found
 
     def lost(self, address: Address) -> None:
-        """The server at *address* cannot be reached, or is no master: ask somebody else next time."""
+        """The server at *address* is unreachable or no longer the master: ask another one next time."""
         if self.current == address:
             self.current = None
         self._places.append(self._places.pop(0))
 
     def refused(self, address: Address, exc: ResponseError) -> bool:
-        """Learn from an error that *address* answered. Returns whether its connections are of no more use."""
+        """Learn from an error from *address*. Returns whether its connections are unusable from now on."""
         # A script of Redis 6 says it in the middle of a sentence. NOREPLICAS is how a master that others have
         # left behind notices, if it has min-replicas-to-write.
         if isinstance(exc, ReadOnlyError | ClusterDownError) or re.search("READONLY|NOREPLICAS", str(exc)):
@@ -118,7 +118,7 @@ class Masters(ABC):
             log.info("redis server in use", extra={"address": f"{address[0]}:{address[1]}"})
 
     async def _look(self) -> Address | None:
-        """Ask one after the other; whoever is silent or knows nothing comes last the next time."""
+        """Ask one place after another; those without an answer come last the next time."""
         try:
             async with asyncio.timeout(_LOOK_SECONDS):
                 for place in tuple(self._places):
@@ -156,7 +156,7 @@ class Sentinels(Masters):
         found: Any = await redis.execute_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self._name)  # type: ignore[no-untyped-call] # so is much of redis-py
         if found:
             return str(found[0]), int(found[1])
-        if not self._has_warned:  # once: it is asked again and again, and the name is as wrong each time
+        if not self._has_warned:  # once: the name is equally wrong each time
             self._has_warned = True
             log.warning("a sentinel doesn't know this master", extra={"master": self._name, "sentinel": place[0]})
         return None
@@ -171,11 +171,11 @@ class Cluster(Masters):
         self._slot: int | None = None
 
     async def find(self) -> Address:
-        """Stay with the node that is known: if it has lost the slot, it says so."""
+        """Stay with the known node: if it has lost the slot, it says so."""
         return self.current or await super().find()
 
     def refused(self, address: Address, exc: ResponseError) -> bool:
-        """Learn from an error that *address* answered. Returns whether its connections are of no more use."""
+        """Learn from an error from *address*. Returns whether its connections are unusable from now on."""
         if isinstance(exc, MovedError):
             self._slot = exc.slot_id
             self._is_at((exc.host or address[0], exc.port))  # no host: the one that was asked
@@ -185,7 +185,7 @@ class Cluster(Masters):
     async def _answer(self, redis: Redis, place: Address) -> Address | None:
         ranges: Any = await redis.execute_command("CLUSTER", "SLOTS")  # type: ignore[no-untyped-call]
         nodes = [_node(node, place) for _first, _last, *nodes in ranges for node in nodes]
-        # Those that were given may be long gone, and those that are here now may be gone later.
+        # The configured ones may be long gone, and the current ones may be gone later.
         self._places = list(dict.fromkeys([place, *nodes, *self._given]))
         owners = [_node(nodes[0], place) for first, last, *nodes in ranges if first <= (self._slot or 0) <= last]
         return place if self._slot is None or not owners else owners[0]
@@ -197,19 +197,19 @@ def _node(described: Sequence[Any], asked: Address) -> Address:
 
 
 class FollowingConnection(Connection):
-    """A connection to the server where *masters* says that the master is."""
+    """A connection to the server that *masters* finds."""
 
     def __init__(self, *, masters: Masters, **options: Any) -> None:
         super().__init__(**options)
         self._masters = masters
 
     async def connect_check_health(self, *args: Any, **how: Any) -> None:
-        """Connect, unless it is connected to the right server.
+        """Connect, unless it's connected to the right server.
 
-        It is what redis-py comes to whenever a connection is taken from the pool, and when one is found broken.
+        redis-py calls this when it takes a connection from the pool, and when one is broken.
         """
         if self.is_connected:
-            # A look that found nothing says nothing against the server that answers here.
+            # A lookup without a result says nothing about the server that answers here.
             if self._masters.current in {None, (self.host, self.port)}:
                 return
             await self.disconnect(nowait=True)
@@ -221,7 +221,7 @@ class FollowingConnection(Connection):
             raise
 
     async def read_response(self, *args: Any, **how: Any) -> Any:
-        """Read an answer, and learn from an error where the master is, or is not."""
+        """Read an answer, and learn from an error where the master is."""
         try:
             return await super().read_response(*args, **how)
         except ResponseError as exc:
@@ -235,10 +235,10 @@ class FollowingTlsConnection(FollowingConnection, SSLConnection):
 
 
 class OneSlot(Redis):
-    """A client for keys of one slot of a cluster. Its connections follow the slot."""
+    """A client for the keys of one slot of a cluster; its connections follow the slot."""
 
     async def execute_command(self, *args: Any, **options: Any) -> Any:
-        """Carry out a command; one that was refused because the slot is elsewhere goes there."""
+        """Run a command; if it's refused because the slot has moved, run it there."""
         try:
             return await super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
         except MovedError:
