@@ -266,11 +266,16 @@ class UnknownOption(CommandError):
 
 
 class BadUsage(CommandError):
-    """A command was typed with too few or too many words."""
+    """A command was typed with too few, too many or wrong words.
 
-    def __init__(self, usage: str) -> None:
+    *usage* is its line, *example* that line filled in, and *typed* the words that don't fit it.
+    """
+
+    def __init__(self, usage: str, example: str = "", typed: str = "") -> None:
         super().__init__(usage)
         self.usage = usage
+        self.example = example
+        self.typed = typed
 
 
 class NoSuch(CommandError):

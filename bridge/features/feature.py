@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
+from bridge.errors import BadUsage
 from bridge.features.results import Outcome, Result
 from bridge.inbound import Inbound
 from bridge.queue.records import Write
@@ -50,6 +51,7 @@ D = TypeVar("D", bound=SlotsDue)
 _USAGE: Final = re.compile(r"[/!][a-z][a-z-]*(?: [a-z][a-z-]*)*(?: <[a-z_|]+>)*(?: \[[a-z_]+\])*")
 _PARAMETER: Final = re.compile(r"([<\[])([a-z_|]+)[>\]]")
 HELP: Final = "help"
+_EXAMPLES: Final = {"workflow": "3", "agent": "Support", "app": "Grafana", "when": "7d", "session": "12"}
 
 
 class Parameter(NamedTuple):
@@ -81,6 +83,12 @@ class Command:
     def shown(self, start: str) -> str:
         """Write the usage line as typed: *start* is ``/``, with the slash commands' prefix, or ``!``."""
         return self.usage if self.is_for_threads else f"{start}{self.usage[1:]}"
+
+    def misused(self, start: str, typed: str = "") -> BadUsage:
+        """Make the error for words that don't fit, with an example."""
+        words = (one.choices[0] if one.choices else _EXAMPLES.get(one.name, "") for one in self.parameters)
+        example = " ".join([f"{start if self.usage[0] == '/' else '!'}{' '.join(self.path)}", *filter(None, words)])
+        return BadUsage(self.shown(start), example if self.parameters else "", typed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -257,7 +257,7 @@ class Features:
         for place, parameter in enumerate(command.parameters):
             if not rest:
                 if parameter.is_needed:
-                    raise BadUsage(command.shown(start))
+                    raise command.misused(start)
                 break
             name, is_last = parameter.name, place == len(command.parameters) - 1
             if name in {"workflow", "agent"}:
@@ -265,7 +265,7 @@ class Features:
                 found_one, rest = pick(name, rest, await look_up(), takes_rest=not is_last)
                 values[name], about = found_one, about or named(name, found_one.id, found_one.name)
             elif parameter.choices and rest.casefold() not in parameter.choices:
-                raise BadUsage(command.shown(start))
+                raise command.misused(start, rest)
             elif is_last:
                 values[name], rest = rest.casefold() if parameter.choices else rest, ""
             else:
@@ -373,7 +373,7 @@ class Features:
         fitting = [command for command in known if _in_common(command.path, said) == depth]
         exact = [command for command in fitting if len(command.path) == depth]
         if exact and len(fitting) == 1:  # too many words
-            return _with_form(BadUsage(exact[0].shown(start)), exact[0])
+            return _with_form(exact[0].misused(start, " ".join(said[depth:])), exact[0])
         words = [_first_word(fitting[0], start), *said[1:depth]]
         following = {command.path[depth]: command for command in fitting if len(command.path) > depth}
         near = difflib.get_close_matches(said[depth], following, n=2) if len(said) > depth else []

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic.fields import FieldInfo
 
 import bridge
 from bridge.cli.layouts import LAYOUTS, results, returns, surfaces
+from bridge.settings import Settings
 from bridge.slack.blockkit.reply import Reply, View
 
 JARGON = re.compile(
@@ -29,8 +31,8 @@ BLAME = re.compile(
     re.IGNORECASE,
 )
 STILTED = re.compile(  # what no native speaker says, and what has a contraction
-    r"\b(kept|taken|told|begun|go(es)? on|writes? on|left aside|(what )?becomes of|whoever|asks for patience|in work|"
-    r"all the same|any more|please|cannot|"
+    r"\b(kept|taken|told|begun|go(es)? on|(?<!:)writes? on|left aside|(what )?becomes of|whoever|asks for patience|"
+    r"in work|all the same|any more|please|cannot|mend(ed)?|of late|somebody|anybody|behind nobody|is told|"
     r"(do|does|did|is|are|was|were|has|have|had|will|would|could|should) not)\b",
     re.IGNORECASE,
 )
@@ -57,6 +59,12 @@ WORDED = [
     *(path for path in sorted((CODE / "features").rglob("*.py")) if path.stem in {*LAYOUTS, "commands", "shortcuts"}),
     *(path for path in sorted((CODE / "slack/blockkit").glob("*.py")) if path.stem not in BRICKS),
     CODE / "cli/manifest.py",
+]
+OPERATORS = [
+    *sorted((CODE / "cli").glob("*.py")),
+    CODE / "settings.py",
+    CODE / "setting_types.py",
+    CODE / "queue/wipe.py",
 ]
 PHRASE = re.compile(r"^[A-Z][a-z]+|[a-z]{2,}[,.:;!?…]* [A-Za-z]{2,}")
 NOT_SHOWN = re.compile(r"^(log|re|Nothing|\w*Error)\b")
@@ -154,6 +162,17 @@ def test_words_as_they_are_written_are_plain_and_whole(module: Path) -> None:
         assert not MISTYPED.search(text), text
         has_several = re.search(r"[a-z)][.?!] [A-Z{]", text) is not None
         assert not has_several or text[-1] in ".?!:" or text.endswith(NAME), text
+
+
+@pytest.mark.parametrize("module", OPERATORS, ids=lambda path: str(path.relative_to(CODE)))
+def test_words_for_operators_are_idiomatic(module: Path) -> None:
+    for text in written_in(module.read_text()):
+        assert not STILTED.search(text), text
+
+
+@pytest.mark.parametrize("field", Settings.model_fields.values(), ids=lambda field: str(field.alias))
+def test_descriptions_of_settings_are_idiomatic(field: FieldInfo) -> None:
+    assert not STILTED.search(str(field.description)), field.description
 
 
 def spoken_by(module: str) -> Iterator[tuple[str, Any]]:

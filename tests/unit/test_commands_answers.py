@@ -193,6 +193,27 @@ async def test_a_name_that_resembles_no_other_brings_the_command_that_lists_them
     assert failure(caught.value).text == "No workflow 99. /workflows lists them all."
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("/agents show", "Usage: /agents show <agent>, such as /agents show Support."),
+        ("/project all", "I don't understand “all”. Usage: /project."),
+        (
+            "/agents channel replies no",
+            (
+                "I don't understand “no”. Usage: /agents channel replies <all|mentions>, "
+                "such as /agents channel replies all."
+            ),
+        ),
+    ],
+)
+async def test_words_that_do_not_fit_are_named_beside_an_example(harness: Harness, line: str, words: str) -> None:
+    with pytest.raises(BadUsage) as caught:
+        await typed(harness, line)
+
+    assert sentence(caught.value) == words
+
+
 async def test_help_in_a_thread_begins_with_the_commands_for_threads(harness: Harness) -> None:
     await harness.store.sessions.choose_agent(THREAD, 1)
     await harness.store.sessions.rebind(THREAD, expected=None, session=77)

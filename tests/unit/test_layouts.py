@@ -425,7 +425,7 @@ def test_a_duration_is_spoken_in_its_largest_units(seconds: float, words: str) -
             channels.change_notice([channels.SettingChange("agent")], "Ann"),
             "This channel no longer has a default agent. Changed by Ann.",
         ),
-        (f"{channels.CHANGED}:[", "The settings of this channel were changed. Changed by somebody."),
+        (f"{channels.CHANGED}:[", "The settings of this channel were changed. Changed by someone."),
         (notices.paused("thread", timedelta(seconds=30), is_first=True), "This thread is getting messages too fast"),
         ("paused:person", "You're sending messages too fast."),
         (notices.not_posted("C1", "is_archived"), "I couldn't post my answer: the channel is archived."),

@@ -104,7 +104,7 @@ def _typed_next(error: BridgeError) -> tuple[str, ...]:
         case errors.UnknownOption():
             return (error.nearest or f"{error.command} help",)
         case errors.BadUsage():
-            return (error.usage,)
+            return (error.usage, *filter(None, [error.example]))
         case errors.NoSuch(nearest=(), lists=str() as lists) if lists:
             return (lists,)
     return ()
@@ -139,7 +139,8 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
             )
             return f"I don't recognize the option {kit.quoted(error.typed, 60)}. {near}"
         case errors.BadUsage():
-            return f"Usage: {error.usage}"
+            wrong = f"I don't understand {kit.quoted(error.typed, 60)}. " if error.typed else ""
+            return f"{wrong}Usage: {error.usage}{f', such as {error.example}' if error.example else ''}."
         case errors.NoSuch():
             names = " or ".join(kit.named(name, 80) for name in error.nearest)
             name = error.name if error.name.isdecimal() else kit.quoted(error.name, 60)

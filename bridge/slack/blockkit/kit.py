@@ -22,7 +22,7 @@ from typing import Final
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
 
 NO_NAME: Final = "(no name)"
-SOMEBODY: Final = "somebody"
+SOMEBODY: Final = "someone"
 MOMENT: Final = "{date_short_pretty} at {time}"
 DATE_AND_TIME: Final = "{moment:%Y-%m-%d %H:%M} UTC"
 
