@@ -73,7 +73,7 @@ async def _whats_there(scripts: Scripts, namespace: str) -> str:
         return f"{_used(here)}."
     others = await all_tenants(scripts.redis)
     if not others:
-        return "no bridge has used it, or any other in this Redis."
+        return "no bridge has used this Redis yet."
     listed = [f"{printable(other.namespace)} ({_used(other)})" for other in others[:_MOST]]
     listed += [f"{len(others) - _MOST} others"] if len(others) > _MOST else []
     return f"no bridge has used it. This Redis has {', '.join(listed)}; set BRIDGE_NAMESPACE to read one of those."

@@ -1,8 +1,8 @@
-"""Run the Lua scripts: each is one atomic step, and the only place where the inbox and the journal are written.
+"""Run the Lua scripts: each is one atomic step, and only they write the inbox and the journal.
 
-A script is sent by its hash, and as a whole where Redis does not have it (after a restart or a failover). To load it
-first would be a step of its own: while a master is replaced, that can reach one server and the script the other.
-Every script may be repeated when its answer was lost: it finds what it did, and says so.
+A script is sent by its hash, or as a whole if Redis doesn't have it (after a restart or a failover). Loading it first
+would be a separate step, and while a master is replaced, the two could reach different servers. Every script may be
+repeated if its answer was lost: it finds what it did, and says so.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _REPLICA_WAIT_MS = 50
 
 @cache
 def source(name: str) -> str:
-    """The text of ``scripts/<name>.lua`` with the prelude before it, and what is made of Python's: VERSION and keys."""
+    """Return the text of ``scripts/<name>.lua`` after the prelude and what is made from Python: VERSION and keys."""
     folder = files("bridge.queue") / "scripts"
     text = f"{(folder / 'prelude.lua').read_text()}\n{(folder / f'{name}.lua').read_text()}"
     return f"local VERSION = {VERSION}\n{helpers(text)}\n{text}"
@@ -38,26 +38,26 @@ def source(name: str) -> str:
 
 @cache
 def digest(name: str) -> str:
-    """The hash by which Redis knows the script."""
+    """Return the hash by which Redis knows the script."""
     return hashlib.sha1(source(name).encode(), usedforsecurity=False).hexdigest()
 
 
 def epoch_ms(moment: datetime) -> int:
-    """A moment as scripts take it."""
+    """Write a time for scripts."""
     return int(moment.timestamp() * 1000)
 
 
 def or_empty(value: int | None) -> str | int:
-    """A number as scripts take it where there may be none."""
+    """Write an optional number for scripts."""
     return "" if value is None else value
 
 
 class Batches:
-    """Runs scripts on *redis*, several in one round trip: what is asked for while a batch is under way is the next.
+    """Runs scripts on *redis*, several per round trip: those requested during one batch form the next.
 
-    Alone, each step of each lane would pay for a write and a read of its own: without batches, a busy process does 25
-    to 30 % fewer turns in a second. A script that comes when nothing is under way goes out at once. Scripts in a batch
-    know nothing of one another: each has its own answer, or its own error.
+    Alone, each step of each lane would pay for its own write and read: a busy process would do 25 to 30 % fewer turns
+    per second. A script requested while nothing is running is sent at once. Scripts of a batch are independent: each
+    has its own answer or error.
     """
 
     def __init__(self, redis: Redis) -> None:
@@ -67,7 +67,7 @@ class Batches:
         self._sender: asyncio.Task[None] | None = None
 
     async def run(self, *command: str | int) -> Any:
-        """Run one script: EVAL or EVALSHA with all that belongs to it. Raises what redis-py raises."""
+        """Run one script, given as a complete EVAL or EVALSHA command. Raises redis-py's errors."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append((command, answer, False))
         if self._sender is None:
@@ -86,7 +86,7 @@ class Batches:
                 moved = []
                 for (command, waiting, was_moved), answer in zip(batch, answers, strict=True):
                     if waiting.done():
-                        pass  # whoever waited has given up
+                        pass  # the caller has given up
                     elif isinstance(answer, MovedError) and not was_moved:
                         moved.append((command, waiting, True))  # and the connections know by now where to go
                     elif isinstance(answer, BaseException):
@@ -101,10 +101,10 @@ class Batches:
             self._waiting = []
 
     async def _ask(self, commands: list[tuple[str | int, ...]]) -> list[Any]:
-        """Carry out *commands* in one round trip; each has its answer, or the error that Redis answered.
+        """Run *commands* in one round trip; each has its answer or Redis's error.
 
-        The connection is kept, for one batch is under way at a time. A process that was idle before pays 0.5 ms for a
-        script by this, and 0.7 ms by redis-py's pipeline, which takes one from the pool and gives it back.
+        The connection is kept, as one batch runs at a time. For an idle process, that makes a script take 0.5 ms, and
+        with redis-py's pipeline, which uses the pool, 0.7 ms.
         """
         connection, pool = self._connection, self._redis.connection_pool
         if connection is None:
@@ -121,7 +121,7 @@ class Batches:
                     answers.append(await connection.read_response())
                 except ResponseError as exc:
                     answers.append(exc)
-        except BaseException:  # what was not read would be taken for the answer to what comes next
+        except BaseException:  # unread data would be taken for the next answer
             await connection.disconnect(nowait=True)
             raise
         return answers
@@ -170,7 +170,7 @@ class Scripts:
         return answer
 
     async def _send_and_wait(self, *command: str | int) -> Any:
-        """Run it alone: WAIT speaks of its own connection's writes. Gives the answer, and how many replicas have it."""
+        """Run it alone: WAIT is about its own connection. Returns the answer, and how many replicas have it."""
         async with self.redis.pipeline(transaction=False) as pipe:
             pipe.execute_command(*command)
             pipe.wait(1, _REPLICA_WAIT_MS)
@@ -183,5 +183,5 @@ class Scripts:
         self.has_replicas = int(replication.get("connected_slaves", 0)) > 0
 
     def redis_time(self, now: datetime, later: timedelta) -> int:
-        """The server's own clock (ms), *later* than our *now*."""
+        """Return the server's clock (ms), *later* than our *now*."""
         return epoch_ms(now + self.clock_ahead + later)

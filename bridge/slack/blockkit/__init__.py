@@ -1,1 +1,1 @@
-"""What people see: pure functions from values to a `Reply`; nothing here does I/O."""
+"""What people see: pure functions from values to a `Reply`, without I/O."""

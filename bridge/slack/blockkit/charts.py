@@ -1,8 +1,7 @@
-"""Slack's charts and tables of data, as plain dicts: slack_sdk has no classes for them.
+"""Slack's charts and data tables, as plain dicts: slack_sdk has no classes for them.
 
-A chart shows the shape of what it can show whole: each name and each number. What does not fit, or says nothing as a
-picture, is None here, and is shown as a table in its place; so is every chart in a workspace where Slack refuses the
-block.
+A chart is made only if it can show each name and number completely. What doesn't fit, or says nothing as a picture, is
+None here and shown as a table; so is every chart in a workspace where Slack refuses the block.
 
 https://docs.slack.dev/reference/block-kit/blocks/data-visualization-block
 https://docs.slack.dev/reference/block-kit/blocks/data-table-block
@@ -17,7 +16,7 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.numbers import ENGLISH, Style, whole
 from bridge.slack.blockkit.reply import Block
 
-_MOST_BARS: Final = 10  # of Slack's 20: more are no longer read
+_MOST_BARS: Final = 10  # of Slack's 20: more are hard to read
 _LEAST_SHAPE: Final = 2  # a pie of one piece, or a single bar, says nothing
 _NOTHING: Final = "–"  # noqa: RUF001 - a dash for an empty cell, which Slack refuses
 
@@ -26,7 +25,7 @@ Counts = Sequence[tuple[str, int]]
 
 
 def pie(title: str, counts: Counts) -> Block | None:
-    """Make a pie of all of them; None where it cannot show each, or where there is nothing to see in one."""
+    """Make a pie chart; None if it can't show each name, or there's nothing to see."""
     if not _LEAST_SHAPE <= len(counts) <= kit.CHART_SEGMENTS or any(count <= 0 for _name, count in counts):
         return None
     if not _fit(counts):
@@ -36,25 +35,25 @@ def pie(title: str, counts: Counts) -> Block | None:
 
 
 def bars(title: str, counts: Counts) -> Block | None:
-    """Make a bar of each of them; None where they are too many, or where there is nothing to see in them."""
+    """Make a bar chart; None if there are too many names, or there's nothing to see."""
     if not _LEAST_SHAPE <= len(counts) <= _MOST_BARS:
         return None
     return _series("bar", title, counts)
 
 
 def line(title: str, points: Counts) -> Block | None:
-    """Make a line through *points* in their order; None where they are not at least three and at most twenty."""
+    """Make a line chart through *points* in order; None unless there are three to twenty."""
     return _series("line", title, points) if kit.CHART_LEAST_LINE <= len(points) <= kit.CHART_POINTS else None
 
 
 def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str | int]], style: Style = ENGLISH) -> Block:
-    """Make a table whose numbers sort as numbers; rows beyond Slack's limit are left out."""
+    """Make a table whose numbers sort as numbers, without rows beyond Slack's limit."""
     cells = [[_cell(value, style) for value in row] for row in (head, *rows[: kit.TABLE_ROWS])]
     return {"type": "data_table", "caption": kit.one_line(caption, kit.HEADER_TEXT), "rows": cells}
 
 
 def summed(counts: Counts, most: int, style: Style = ENGLISH) -> list[tuple[str, int]]:
-    """Keep the *most* largest, and sum the rest as ``12 others``."""
+    """Keep the *most* largest, and sum up the rest as ``12 others``."""
     rest = counts[most:]
     if not rest:
         return list(counts)
@@ -77,12 +76,12 @@ def _chart(title: str, chart: Block) -> Block:
 
 
 def _fit(counts: Counts) -> bool:
-    """Whether each number is one that JSON keeps, and each name one that Slack shows whole."""
+    """Whether JSON keeps each number exactly, and Slack shows each name completely."""
     return all(abs(count) <= kit.CHART_NUMBER and len(kit.one_line(name)) <= kit.CHART_LABEL for name, count in counts)
 
 
 def _labelled(counts: Counts) -> list[tuple[str, int]]:
-    """Give each its label: as short as Slack wants it, and no two the same."""
+    """Give each a label: as short as Slack requires, and unique."""
     labels: list[str] = []
     for name, _count in counts:
         label, number = kit.one_line(name, kit.CHART_LABEL) or kit.NO_NAME, 1

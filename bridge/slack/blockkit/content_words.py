@@ -1,7 +1,7 @@
-"""The parts of a message as an agent reads them: quotations, tables and files in Markdown, below its own text.
+"""The parts of a message for an agent: quotations, tables and files in Markdown, below its own text.
 
-Nothing in a part may pass for anything else: each quoted line begins with a mark of its own, a fence is longer than any
-in what it holds, and a name is one line.
+Nothing in a part can be mistaken for anything else: each quoted line starts with a mark, a fence is longer than any
+inside of it, and a name is one line.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Resolve = Callable[[str], str]
 MOST: Final = 200_000  # bytes of a message with all its parts
 FILE: Final = 100_000  # bytes of one file
 _NAME: Final = 100
-_TOO_LITTLE: Final = 200  # bytes, for a part that has to be cut to be worth anything
+_TOO_LITTLE: Final = 200  # bytes, for a cut part to be useful
 _CUT: Final = "cut here because the message is too long"
 _BACKTICKS: Final = re.compile(r"`+")
 
@@ -32,9 +32,9 @@ KINDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One part in words: a line that says what it is, the words themselves, and what is missing in them.
+    """A part as text: a line that says what it is, its content, and what is missing.
 
-    One that only names something *is_name*.
+    If it *is_name*, it only names something.
     """
 
     head: str
@@ -46,14 +46,14 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """A message in words. Of its passages *cut* are not whole, or not there at all, for want of room."""
+    """A message as text. *cut* passages are incomplete or missing, for lack of room."""
 
     text: str
     cut: int = 0
 
 
 def composed(own: str, passages: Sequence[Passage]) -> Composed:
-    """Put the message's *own* text first and the *passages* below it, as far as there is room; a cut is shown."""
+    """Join the message's *own* text and the *passages*, as far as there's room; cuts are shown."""
     room, parts = MOST - len(own.encode()), [own] if own else []
     for place, one in enumerate(passages):
         whole = _written(one)
@@ -71,7 +71,7 @@ def composed(own: str, passages: Sequence[Passage]) -> Composed:
 
 
 def _shortened(one: Passage, room: int) -> str:
-    """Cut a passage to what there is room for; ``""`` where that is too little to be worth anything."""
+    """Cut a passage to the available room; ``""`` if that's too little to be useful."""
     note = "; ".join(filter(None, (one.note, _CUT)))
     limit = room - len(one.head.encode()) - _TOO_LITTLE
     while one.body and limit > 0:  # quoted lines are longer than lines, so the first guess may be too much
@@ -83,7 +83,7 @@ def _shortened(one: Passage, room: int) -> str:
 
 
 def passage(part: MessagePart, resolve: Resolve) -> Passage | None:
-    """Write one part; None for a file, of which this is not all."""
+    """Write one part; None for a file, which needs more than this."""
     match part:
         case Quotation():
             return _quotation(part, resolve)
@@ -98,7 +98,7 @@ def passage(part: MessagePart, resolve: Resolve) -> Passage | None:
 
 
 def files_in(parts: Sequence[MessagePart]) -> Iterator[MessageFile]:
-    """Go through the files, those of forwarded messages too."""
+    """Yield the files, including those of forwarded messages."""
     for part in parts:
         match part:
             case MessageFile():
@@ -108,9 +108,9 @@ def files_in(parts: Sequence[MessagePart]) -> Iterator[MessageFile]:
 
 
 def with_escapes(own: str, parts: Sequence[MessagePart]) -> str:
-    """Put all but the files below the *own* text, all of it still with Slack's escapes.
+    """Put everything but the files below the *own* text, all with Slack's escapes.
 
-    What an app shows in place of a text is its own text here, where all of it is quoted anyway.
+    What an app shows instead of a text counts as its own text here, since all of it is quoted anyway.
     """
     if not own and parts and isinstance(parts[0], Alert) and not parts[0].is_cut:
         own, parts = parts[0].text, parts[1:]
@@ -131,7 +131,7 @@ def _quotation(part: Quotation, resolve: Resolve) -> Passage:
 
 
 def named_file(file: MessageFile, note: str = "") -> Passage:
-    """Name a file whose content does not go along; *note* says why."""
+    """Name a file whose content isn't included; *note* says why."""
     said = [described(file)]
     if file.kind == "link" and file.url:
         said.append(file.url)
@@ -141,7 +141,7 @@ def named_file(file: MessageFile, note: str = "") -> Passage:
 
 
 def file_with(file: MessageFile, content: str, note: str = "") -> Passage:
-    """Write a file with its *content*; *note* says what is missing in it."""
+    """Write a file with its *content*; *note* says what is missing."""
     if file.kind == "clip":
         return Passage(
             f"{_upper(described(file))}, as Slack transcribed it:", kit.clean(content).strip(), "quoted", note
@@ -150,13 +150,13 @@ def file_with(file: MessageFile, content: str, note: str = "") -> Passage:
 
 
 def described(file: MessageFile) -> str:
-    """Say what a file is: its kind, name, format and size."""
+    """Describe a file: its kind, name, format and size."""
     more = ", ".join(filter(None, (kit.one_line(file.type, _NAME), size(file.size))))
     return f"{KINDS[file.kind]} {kit.quoted(file.name or 'unnamed', _NAME)}{f' ({more})' if more else ''}"
 
 
 def size(count: int) -> str:
-    """Say a size: ``12 kB``; nothing where it is not known."""
+    """Write a size: ``12 kB``; nothing if it's unknown."""
     for unit, of in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if count >= of:
             return f"{count / of:.1f} {unit}".replace(".0 ", " ")

@@ -1,4 +1,4 @@
-"""JSON as people type it and as they read it."""
+"""JSON as people type and read it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from bridge.errors import BadInput
 
-_JSON_PROBLEMS: Final = {  # what Python's reader complains about, in the same words since 3.5, and in plain ones
+_JSON_PROBLEMS: Final = {  # Python's error messages, the same since 3.5, and plain ones
     "Expecting value": "expected a value",
     "Expecting ',' delimiter": "expected a comma",
     "Expecting ':' delimiter": "expected a colon",
@@ -28,9 +28,9 @@ _BEGINS_JSON = ("{", "[", *_QUOTES)
 
 
 def typed_json(text: str) -> Any:
-    """Read JSON that a person typed; typographic quotes stand for straight ones where that makes it JSON.
+    """Read JSON that a person typed; typographic quotes count as straight ones if that makes it JSON.
 
-    Raises `BadInput`, also for what only Python takes for JSON (``NaN``) and for what could not be sent on.
+    Raises `BadInput`, also for what only Python accepts (``NaN``) and for what can't be sent.
     """
     try:
         return _strict(text)
@@ -39,10 +39,10 @@ def typed_json(text: str) -> Any:
 
 
 def typed_input(text: str) -> Any:
-    """Read a JSON object, array or double-quoted string as that value; anything else is the string as it was typed.
+    """Read a JSON object, array or double-quoted string as that value; anything else is a string.
 
-    So ``3``, ``true`` and what only begins with a quotation stay text: nobody is made to quote a sentence. What begins
-    as an object or array and is none raises `BadInput`: it is more likely a slip than text.
+    So ``3``, ``true`` and text that only starts with a quotation stay text: nobody has to quote a sentence. An invalid
+    object or array raises `BadInput`: it's more likely a typo than text.
     """
     if not text.startswith(_BEGINS_JSON):
         return text
@@ -69,9 +69,9 @@ def _strict(text: str) -> Any:
 
 
 def pretty(value: Any) -> str:
-    """Write JSON for people: indented, with letters as they are; what is too large or too deep, an item to a line.
+    """Write JSON for people: indented, with letters as they are; if it's too large or deep, one item per line.
 
-    Indenting takes 0.1 ms for each kB and, in depth d, d times as long.
+    Indenting takes 0.1 ms per kB and, in depth d, d times as long.
     """
     try:
         written = json.dumps(value, ensure_ascii=False, default=str)
@@ -83,7 +83,7 @@ def pretty(value: Any) -> str:
 
 
 def beginning(value: Any, limit: int) -> str:
-    """Write the indented beginning of it, at least *limit* characters where there are as many, and not much more."""
+    """Write its indented beginning, at least *limit* characters if there are as many, and not much more."""
     written, length = [], 0
     try:
         for chunk in json.JSONEncoder(indent=2, ensure_ascii=False, default=str).iterencode(value):
@@ -107,7 +107,7 @@ def compact(value: Any) -> str:
 
 
 def pointed_at(text: str, line: int, column: int) -> str:
-    """Show the part of *text* around a place in it, with a mark below the place."""
+    """Show the part of *text* around a position, with a mark below it."""
     lines = text.split("\n")
     shown = lines[line - 1] if line <= len(lines) else ""
     begin = max(0, column - 1 - _AROUND)

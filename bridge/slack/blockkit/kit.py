@@ -64,7 +64,7 @@ FOOTER_TEXT: Final = 300
 FALLBACK_TEXT: Final = 3000
 DESCRIPTION: Final = 200
 CHART_LEAST_LINE: Final = 3  # points; through two of them there is only one line
-CHART_NUMBER: Final = 10**15  # beyond, a number of JSON may lose digits on its way
+CHART_NUMBER: Final = 10**15  # JSON numbers beyond this may lose digits
 TABLE_CELL: Final = 60
 _USAGES: Final = 40
 _USAGE: Final = 90
@@ -88,7 +88,7 @@ _UNSEEN = re.compile(  # control characters but newline and tab; embeddings, ove
 
 
 def clean(text: str) -> str:
-    """Take out what is not to be seen but changes how the rest is seen: control and direction characters."""
+    """Remove invisible characters that change how others are seen: control and direction characters."""
     return _UNSEEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
@@ -105,18 +105,18 @@ def cut(text: str, limit: int) -> str:
 
 
 def quoted(text: str, limit: int) -> str:
-    """Put words that are not ours into quotation marks, out of which they do not come again."""
+    """Quote untrusted text; embedded quotation marks are replaced so that it can't close the quote."""
     return f"“{one_line(text, limit).translate(_QUOTATION_MARKS)}”"
 
 
 def named(text: str, limit: int) -> str:
-    """Write a name within a sentence of ours: one that could be taken for more than a name, in quotation marks."""
+    """Write a name within our own sentence; in quotation marks if it could be mistaken for more than a name."""
     name = one_line(text, limit)
     return name if name == text.strip() and _PLAIN_NAME.fullmatch(name) else quoted(name, limit)
 
 
 def spoken(duration: timedelta) -> str:
-    """Say how long: ``0.4 s``, ``12 s``, ``3 min 5 s``, ``2 h 10 min``, ``3 days``."""
+    """Write a duration: ``0.4 s``, ``12 s``, ``3 min 5 s``, ``2 h 10 min``, ``3 days``."""
     seconds = max(duration.total_seconds(), 0)
     minutes, rest = divmod(round(seconds), 60)
     hours, of_hour = divmod(minutes, 60)
@@ -130,7 +130,7 @@ def spoken(duration: timedelta) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Say how many: ``1 node``, ``1,234 nodes``."""
+    """Write a count: ``1 node``, ``1,234 nodes``."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
@@ -140,25 +140,25 @@ def escape(text: str) -> str:
 
 
 def quiet(text: str) -> str:
-    """Show ``@channel``, ``@here`` and ``@everyone`` without calling anybody."""
-    if "@" not in text and "&" not in text:  # as most texts are
+    """Show ``@channel``, ``@here`` and ``@everyone`` without notifying anyone."""
+    if "@" not in text and "&" not in text:  # like most texts
         return text
     return _BARE_BROADCAST.sub(lambda found: found["at"] + WORD_JOINER, text)
 
 
 def fallback(text: str, limit: int = FALLBACK_TEXT) -> str:
-    """Make a message's ``text`` of plain words, for notifications, screen readers and refused blocks."""
+    """Make a message's plain ``text``, for notifications, screen readers and refused blocks."""
     escaped = escape(quiet(clean(text.lstrip()[: _LOOKED_AT * limit]))).strip() or _NOTHING
     return escaped if len(escaped) <= limit else re.sub(r"&[a-z]{0,3}$", "", escaped[: limit - 1]) + "…"
 
 
 def plain(text: str, limit: int = SECTION_TEXT) -> Block:
-    """Make a text object that Slack does not parse. Slack refuses an empty one, so nothing is a dash."""
+    """Make a text object that Slack doesn't parse. Slack refuses empty ones, so nothing becomes a dash."""
     return {"type": "plain_text", "text": cut(clean(text), limit).strip() or _NOTHING, "emoji": False}
 
 
 def trusted(template: str, **moments: datetime) -> Block:
-    """Make a parsed text object of our own words and moments; nothing that came from outside belongs here."""
+    """Make a parsed text object of our own words and times; nothing from outside belongs here."""
     dates = {  # shown in the reader's own time zone
         name: f"<!date^{int(moment.timestamp())}^{MOMENT}|{DATE_AND_TIME.format(moment=moment.astimezone(UTC))}>"
         for name, moment in moments.items()
@@ -193,7 +193,7 @@ def context(*texts: str) -> Block:
 
 
 def trusted_context(template: str, **moments: datetime) -> Block:
-    """Make a small grey line of our own words, with moments in it."""
+    """Make a small grey line of our own words, with times in it."""
     return {"type": "context", "elements": [trusted(template, **moments)]}
 
 
@@ -203,7 +203,7 @@ def actions(*elements: Block) -> Block:
 
 
 def button(text: str, action_id: str, value: str, *, asks: Block | None = None) -> Block:
-    """Make a button. *value* comes back as it is, so that a longer one than Slack keeps is a mistake of ours."""
+    """Make a button. *value* comes back unchanged, so one longer than Slack's limit is a bug of ours."""
     if len(value) > BUTTON_VALUE:
         raise ValueError("button value too long")
     element: Block = {"type": "button", "text": plain(text, BUTTON_TEXT), "action_id": action_id, "value": value}
@@ -235,7 +235,7 @@ def select(action_id: str, placeholder: str, options: Sequence[Block], initial: 
 
 
 def external_select(action_id: str, placeholder: str, initial: Block | None = None) -> Block:
-    """Make a menu that asks the bridge for its choices as the person types, from the first letter on."""
+    """Make a menu that asks the bridge for its choices as the person types, from the first letter."""
     return _menu({"type": "external_select", "action_id": action_id, "min_query_length": 0}, placeholder, initial)
 
 
@@ -247,7 +247,7 @@ def _menu(element: Block, placeholder: str, initial: Block | None) -> Block:
 
 
 def input_block(name: str, label: str, element: Block, *, hint: str = "", optional: bool = False) -> Block:
-    """Make one field of a form; its block_id is *name*, so that an error can be put under it."""
+    """Make a form field; its block_id is *name*, so that an error can be shown below it."""
     block: Block = {"type": "input", "block_id": name, "label": plain(label, LABEL), "element": element}
     if hint:
         block["hint"] = plain(hint, LABEL)
@@ -275,7 +275,7 @@ def paragraph(*runs: Block | str) -> Block:
 
 
 def quotation(text: str) -> Block:
-    """Make a paragraph that shows by its bar that these are somebody's words."""
+    """Make a quoted paragraph, which Slack shows with a bar."""
     return {"type": "rich_text_quote", "elements": [words(text.strip("\n") or _NOTHING)]}
 
 
@@ -285,7 +285,7 @@ def bullets(items: Iterable[Block]) -> Block:
 
 
 def code_block(text: str, limit: int = CODE_TEXT) -> Block:
-    """Make a block of code, which nothing in *text* can end."""
+    """Make a code block, which nothing in *text* can end."""
     return {"type": "rich_text_preformatted", "elements": [words(cut(text, limit).rstrip() or _NOTHING)]}
 
 
@@ -295,7 +295,7 @@ def rich(*elements: Block) -> Block:
 
 
 def with_code(text: str, *codes: str) -> Block:
-    """Make a paragraph of ours in which *codes* stand out as what can be typed; nothing does within quotation marks."""
+    """Make a paragraph of our own that shows *codes* as code, except within quotation marks."""
     text = cut(text, SECTION_TEXT)
     end = text.rfind("”") + 1
     pieces = re.split(f"({'|'.join(map(re.escape, codes))})", text[end:])
@@ -303,7 +303,7 @@ def with_code(text: str, *codes: str) -> Block:
 
 
 def usages(lines: Iterable[tuple[str, str]]) -> Block:
-    """Make a list of what can be typed, each with a sentence."""
+    """Make a list of usage lines with their descriptions."""
     shown = [(one_line(usage, _USAGE), one_line(sentence, _HELP)) for usage, sentence in islice(lines, _USAGES)]
     return rich(bullets([paragraph(words(usage, code=True), f" {sentence}") for usage, sentence in shown]))
 
@@ -315,7 +315,7 @@ def reply(
     files: Sequence[Attachment] = (),
     replaces_original: bool = False,
 ) -> Reply:
-    """Make a reply whose ``text`` is plain words; without *blocks* they are what is shown."""
+    """Make a reply with a plain ``text``, which is also shown if there are no *blocks*."""
     return Reply(
         text=fallback(text),
         blocks=blocks[:BLOCKS] or (section(text),),
@@ -331,6 +331,6 @@ def note(text: str, *, audience: Audience = Audience.PRIVATE, replaces_original:
 
 
 def ask(text: str, *elements: Block, small: str = "", audience: Audience = Audience.PRIVATE) -> Reply:
-    """Make a reply of a sentence with buttons or a menu below it, and a *small* grey line between the two."""
+    """Make a reply of a sentence with buttons or a menu, and a *small* grey line in between."""
     lines = [section(text), context(small)] if small else [section(text)]
     return reply(text, *lines, *([actions(*elements)] if elements else []), audience=audience)

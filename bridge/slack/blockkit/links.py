@@ -1,11 +1,10 @@
-"""Whether what a link of an agent's Markdown shows is the address of somewhere else.
+"""Detect links in an agent's Markdown that show another address than the one they lead to.
 
-A reader believes an address that is shown. So a link is taken apart, by a word joiner (U+2060, no width) behind its
-label, where the label shows any host but the one that it leads to, however that is written: with entities, escapes or
-emphasis, in letters of full width, in nested brackets, over two lines. Its source is seen then, which hides nothing.
-Labels without an address stay links, and so do the names of files.
+Readers trust an address they see. So a link whose label shows another host than its target, however that is written
+(entities, escapes, emphasis, full-width letters, nested brackets, two lines), is broken by a word joiner (U+2060, no
+width) after its label, and its source becomes visible. Labels without an address, and names of files, stay links.
 
-An image is fetched by whoever reads it, which tells whoever named its address: it is made a link.
+Images are fetched by their readers, which tells the server about them, so they become links.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ _CODE: Final = re.compile(  # what binds tighter than a link; never over a blank
     r"(?<![\\`])(?P<marks>`{1,9})(?!`)(?:(?!\n[ \t]*\n).){1,2000}?(?<!`)(?P=marks)(?!`)", re.DOTALL
 )
 _TAG: Final = re.compile(r"<[a-z/!?][^>]{0,400}>", re.IGNORECASE)
-_LONGEST_LABEL: Final = 400  # a longer one is not looked into
+_LONGEST_LABEL: Final = 400  # a longer one isn't checked
 _MOST_TO_LOOK_INTO: Final = 12_000  # characters of labels that may show a host, in one text; a message has 11,000
 _EACH_LABEL: Final = 20  # characters that one costs more
 
 _CROWDS: Final = "[]`<"
 _CROWDED: Final = 1200  # of these in one text
 
-_MAY_SHOW_A_HOST: Final = re.compile(r"[.&/]|[^\x00-\x7f]")  # most labels are words, and there may be many
+_MAY_SHOW_A_HOST: Final = re.compile(r"[.&/]|[^\x00-\x7f]")  # most labels are words, and may be many
 _BEHIND_A_SCHEME: Final = re.compile(r"//(?P<host>[^\s/?#:\]()\"'“”,]+)")
 _BARE: Final = re.compile(r"(?<![\w./-])(?P<host>(?:[\w-]+\.)+(?:xn--[\w-]+|[^\W\d_]{2,}))", re.IGNORECASE)
 _A_FILE: Final = re.compile(
@@ -54,9 +53,9 @@ _UNSEEN: Final = re.compile(  # emphasis, escapes, tags, and characters without 
 
 
 def honest(markdown: str) -> str:
-    """Take apart the links that show one address and lead to another, and make links of images.
+    """Break links that show one address and lead to another, and turn images into links.
 
-    What this costs is bounded: in a text that is crowded with brackets, or with addresses in labels, no link is left.
+    The cost is bounded: in a text crowded with brackets, or with addresses in labels, all links are removed.
     """
     if sum(map(markdown.count, _CROWDS)) > _CROWDED:  # without definitions there are no links by reference
         return markdown.replace("](", f"]{kit.WORD_JOINER}(").replace("]:", f"]{kit.WORD_JOINER}:")
@@ -98,7 +97,7 @@ def _links(seen: str, leads_to: Container[int]) -> Iterator[tuple[int, int]]:
 
 
 def _misleads(label: str, url: str) -> bool:
-    """Tell whether a reader sees a host in a label that is not the one it leads to."""
+    """Whether a reader sees a host in a label other than the one it leads to."""
     shown = unicodedata.normalize("NFKC", _UNSEEN.sub("", html.unescape(_UNSEEN.sub("", label))))
     hosts = {found["host"] for found in _BEHIND_A_SCHEME.finditer(shown)}
     bare = {found["host"] for found in _BARE.finditer(_BEHIND_A_SCHEME.sub(" ", shown))}
@@ -107,7 +106,7 @@ def _misleads(label: str, url: str) -> bool:
 
 
 def _host_of(url: str) -> str:
-    """Read where an address leads; one that is odd leads nowhere that a label could name."""
+    """Return an address's host; odd ones have none that a label could name."""
     url = html.unescape(url)
     if url.lower().startswith("mailto:"):
         return _plain_host(url.partition("?")[0].rpartition("@")[2])

@@ -1,4 +1,4 @@
-"""What lists of workflows and agents have in common: filtered, cut into pages, and with buttons to turn these."""
+"""What lists of workflows and agents share: filtering, pages, and the buttons to turn them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ PAGE: Final = 20
 """How many fit into one message, with names and descriptions as long as they are shown."""
 
 _MOST_WORDS = 20
-_MOST_CHARACTERS = 300  # of the words that go along with a button
+_MOST_CHARACTERS = 300  # of the words that a button carries
 
 
 T = TypeVar("T", Workflow, Agent)
 
 
 class ListPage(BaseModel):
-    """Which page of a list is shown, as its buttons carry it: the *page*, from 0, of what has the *words*."""
+    """A page of a list, as its buttons carry it: the *page*, from 0, of entries matching *words*."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -31,7 +31,7 @@ class ListPage(BaseModel):
 
     @classmethod
     def parse(cls, value: str) -> ListPage:
-        """Read a button's value; the list begins anew where it is of another release."""
+        """Read a button's value; one from another version starts over."""
         try:
             return cls.model_validate_json(value)
         except ValidationError:
@@ -39,24 +39,24 @@ class ListPage(BaseModel):
 
 
 def matching(items: Sequence[T], typed: str) -> list[T]:
-    """Keep what has every word that was *typed* in its name or description."""
+    """Keep entries with every *typed* word in their name or description."""
     wanted = dict.fromkeys(typed.casefold().split()[:_MOST_WORDS])
     searched = [(f"{item.name} {item.description or ''}".casefold(), item) for item in items]
     return [item for text, item in searched if all(word in text for word in wanted)]
 
 
 def by_name(items: Sequence[T]) -> list[T]:
-    """Order by name, whatever the case."""
+    """Order by name, ignoring case."""
     return sorted(items, key=lambda item: item.name.casefold())
 
 
 def active_first(workflows: Sequence[Workflow]) -> list[Workflow]:
-    """Order workflows by name, those that are active before the others."""
+    """Order workflows by name, active ones first."""
     return sorted(workflows, key=lambda workflow: (not workflow.is_active, workflow.name.casefold()))
 
 
 def facts_of(workflow: Workflow) -> list[Block | str]:
-    """Write what is to be seen at a glance, as it follows a name."""
+    """Write the facts that follow a name."""
     trigger = kit.one_line(workflow.trigger_type, 40)
     glance = f"ID {workflow.id} · {trigger} · {kit.counted(workflow.node_count, 'node')}"
     facts: list[Block | str] = [f" · {glance}"]
@@ -67,7 +67,7 @@ def facts_of(workflow: Workflow) -> list[Block | str]:
 
 
 def clamped(page: int, count: int, size: int) -> int:
-    """Give the nearest page that there is: the list may have become shorter since the button was drawn."""
+    """Return the nearest existing page: the list may have become shorter since the button was drawn."""
     return max(0, min(page, (count - 1) // size))
 
 

@@ -53,7 +53,7 @@ _ROOM_FOR_JOINERS = 200
 
 
 def neutralised(markdown: str) -> str:
-    """Change what would ping, or hide where a link leads, into text that looks the same."""
+    """Change what would ping people or hide a link's target into text that looks the same."""
     quiet = kit.quiet(markdown)
     if "<" in quiet or "&" in quiet:
         quiet = _SLACK_TOKEN.sub(lambda token: token["opening"] + kit.WORD_JOINER, quiet)
@@ -61,10 +61,10 @@ def neutralised(markdown: str) -> str:
 
 
 def messages(markdown: str) -> Iterator[str]:
-    """Cut into parts that are made harmless, each when it is asked for: a step costs no more than its own part does.
+    """Cut into harmless parts, each made when it's requested, at a cost that depends only on its own size.
 
-    Only the part is looked at, since a message is all that Slack sees at once. One with nothing to see, which Slack
-    refuses, is left out.
+    Only the part is checked, since Slack sees one message at a time. Parts without anything visible, which Slack
+    refuses, are left out.
     """
     if len(markdown) > kit.MARKDOWN_PART // 2:
         yield from (neutralised(str(piece)) for piece in pieces(markdown) if not piece.body.isspace())
@@ -73,9 +73,9 @@ def messages(markdown: str) -> Iterator[str]:
 
 
 def pieces(markdown: str, limit: int = kit.MARKDOWN_PART) -> Iterator[Piece]:
-    """Cut at paragraphs, else lines, else words, else anywhere; code and tables stay whole where they can.
+    """Cut at paragraphs, else lines, else words, else anywhere; code and tables stay whole if possible.
 
-    Where making a part harmless may make it longer by more than a little, it is cut the shorter for that.
+    If making a part harmless could make it much longer, it's cut shorter.
     """
     if limit < _SMALLEST_LIMIT:
         raise ValueError("limit too small")
@@ -90,7 +90,7 @@ def pieces(markdown: str, limit: int = kit.MARKDOWN_PART) -> Iterator[Piece]:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part: the characters of the text itself, and the fence lines added before and after them."""
+    """A part: its characters of the text, and the fence lines added around them."""
 
     opening: str
     body: str
@@ -102,7 +102,7 @@ class Piece:
 
 
 class _Fence(NamedTuple):
-    """A code fence: its first line, to be repeated in the next part, its last, and what finds a line that closes it."""
+    """A code fence: its first line, repeated in the next part, its last, and the pattern of a line that closes it."""
 
     opening: str
     closing: str
@@ -110,7 +110,7 @@ class _Fence(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """A code fence or a table, from *start* to *end*: whole where it can be, else torn between two of its lines."""
+    """A code fence or a table, from *start* to *end*: whole if possible, else torn between two lines."""
 
     start: int
     end: int
@@ -119,7 +119,7 @@ class _Block(NamedTuple):
 
 
 class _Text:
-    """A text, and where it may be cut. Its blocks are looked for as far as a cut needs them, and each once."""
+    """A text and where it may be cut. Its blocks are found as far as a cut needs them, and each once."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -131,7 +131,7 @@ class _Text:
         self._starts: list[int] = []
 
     def piece(self, at: int, limit: int) -> Piece:
-        """Cut the part that begins at *at*."""
+        """Cut the part that starts at *at*."""
         torn = self._block_around(at)
         opening = torn.fence.opening if torn and torn.fence else ""
         room = limit - len(opening)
@@ -153,18 +153,18 @@ class _Text:
         return block if block and at < block.end else None
 
     def _closing(self, at: int) -> str:
-        """Make what closes the fence that a cut at *at* tears, if it tears one."""
+        """Return what closes the fence that a cut at *at* tears, if it tears one."""
         torn = self._block_around(at)
         if torn is None or torn.fence is None:
             return ""
         return torn.fence.closing if self.text[at - 1] == "\n" else "\n" + torn.fence.closing
 
     def _cut(self, at: int, end: int) -> int:
-        """Choose where the part that begins at *at* ends, at *end* at the latest."""
+        """Choose where the part that starts at *at* ends, at *end* at the latest."""
         return self._at_paragraph(at, end) or self._at_line(at, end) or self._in_line(at, end)
 
     def _at_paragraph(self, at: int, end: int) -> int | None:
-        """Cut outside of code and tables, in the second half, so that parts do not become many and small."""
+        """Cut outside of code and tables, in the second half, to avoid many small parts."""
         half = (at + end) // 2
         before = max(at, self.text.rfind("\n", at, half))
         after_blanks = [found.end("rest") for found in _BLANK_LINE.finditer(self.text, before, end)]
@@ -179,7 +179,7 @@ class _Text:
         return free if free > half else None
 
     def _at_line(self, at: int, end: int) -> int | None:
-        """Cut before the code or table in the way if it fits into a part of its own, else between its lines."""
+        """Cut before the code or table in the way if it fits into one part, else between its lines."""
         torn = self._block_around(end)
         before = torn.start if torn and torn.start > at else None
         if torn and before and torn.end - torn.start <= end - at:
@@ -246,7 +246,7 @@ def _next_block(lines: str, at: int, until: int) -> tuple[_Block | None, int]:
 
 
 def _opened_fence(lines: str, start: int) -> _Fence | None:
-    """Read a line that opens a fence. Overlong ones are none: they could not be repeated."""
+    """Read a line that opens a fence. Overlong ones don't count: they couldn't be repeated."""
     end = lines.find("\n", start + 1, start + 1 + _LONGEST_FENCE_LINE)
     if end < 0 and len(lines) > start + 1 + _LONGEST_FENCE_LINE:
         return None

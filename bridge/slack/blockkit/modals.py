@@ -1,4 +1,4 @@
-"""What all forms have in common: how they are drawn, what they carry, and how they are read."""
+"""What all forms share: how they're drawn, what they carry, and how they're read."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ CHANNEL: Final = "channel"
 
 
 class Origin(BaseModel):
-    """Where a form was opened, which it carries as private_metadata; *is_sure*: an inactive workflow was confirmed.
+    """Where a form was opened, carried as private_metadata; *is_sure*: an inactive workflow was confirmed.
 
-    *direct* is the person's direct message with the bot, where that is known; *chosen* is the channel that the form is
-    about. Where it was opened from a message, *message_ts* is that and *author* wrote it, in the thread *thread_ts*;
-    *files* are the ids of its files.
+    *direct* is the person's direct message with the bot, if known; *chosen* is the channel the form is about. If it was
+    opened from a message, that is *message_ts*, written by *author* in the thread *thread_ts*; *files* are its files'
+    IDs.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -44,12 +44,12 @@ class Origin(BaseModel):
 
     @property
     def opened_in(self) -> str:
-        """Where the person reads private lines."""
+        """Return where the person reads private notices."""
         return self.channel or self.direct
 
     @classmethod
     def parse(cls, private_metadata: str) -> Origin:
-        """Read what a form carried; nothing is known where it carried something else."""
+        """Read what a form carried; unreadable values count as unknown."""
         try:
             return cls.model_validate_json(private_metadata)
         except ValidationError:
@@ -58,7 +58,7 @@ class Origin(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class FormErrors:
-    """What is wrong with a form, for Slack's ``response_action: errors``: a sentence for each block_id."""
+    """A form's problems, for Slack's ``response_action: errors``: a sentence per block_id."""
 
     by_block: dict[str, str]
 
@@ -94,7 +94,7 @@ def text_input(name: str, filled_in: str = "") -> Block:
 
 
 def channel_menu(name: str, first: str = "", *, with_direct: bool = True) -> Block:
-    """Make a menu of the channels that its person sees; where *first* is not known, the one that they look at."""
+    """Make a menu of the channels the person sees; without *first*, their current one is selected."""
     kinds = ["public", "private", "mpim", *(["im"] if with_direct else [])]
     element: Block = {
         "type": "conversations_select", "action_id": name, "filter": {"include": kinds},
@@ -104,7 +104,7 @@ def channel_menu(name: str, first: str = "", *, with_direct: bool = True) -> Blo
 
 
 def form_values(state: Mapping[str, Any]) -> dict[str, str]:
-    """Read the ``state.values`` of a submitted view: what was typed or chosen, by the name of its field."""
+    """Read the ``state.values`` of a submitted view, by field name."""
     found: dict[str, str] = {}
     fields = (field for field in state.values() if isinstance(field, Mapping))
     for name, element in ((name, element) for field in fields for name, element in field.items()):
@@ -122,7 +122,7 @@ def form_values(state: Mapping[str, Any]) -> dict[str, str]:
 
 
 def match_rank(id_: int, name: str, query: str) -> int | None:
-    """Say how well a name fits what was typed: 0 is best, None not at all."""
+    """Rank how well a name matches what was typed: 0 is best, None no match."""
     wanted, name = query.casefold().strip(), name.casefold()
     tests = (
         wanted in {name, str(id_)},

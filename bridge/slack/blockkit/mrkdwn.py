@@ -1,8 +1,8 @@
-"""What people type, freed of Slack's escapes.
+"""Typed text without Slack's escapes.
 
-Slack writes ``&``, ``<`` and ``>`` as entities and puts what it recognised into angle brackets:
-https://docs.slack.dev/messaging/formatting-message-text#parsing. Everything is undone in a single pass, so that what
-is put in (a display name, a label) is never taken for an escape itself.
+Slack writes ``&``, ``<`` and ``>`` as entities and puts what it recognized into angle brackets:
+https://docs.slack.dev/messaging/formatting-message-text#parsing. Everything is undone in one pass, so that inserted
+text (a display name, a label) is never mistaken for an escape.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ENTITIES: Final = {"amp": "&", "lt": "<", "gt": ">"}
 
 
 class Mentions(NamedTuple):
-    """The ids of people, channels and user groups without a label in a text, each once, in their order."""
+    """The IDs of people, channels and user groups mentioned without a label, each once, in order."""
 
     users: tuple[str, ...]
     channels: tuple[str, ...]
@@ -29,22 +29,22 @@ class Mentions(NamedTuple):
 
 
 def plain_command_text(raw: str, names: Mapping[str, str] | None = None) -> str:
-    """Undo Slack's escapes in what was typed behind a command, as the person saw it: a link becomes its address.
+    """Undo Slack's escapes in a command's text, as the person saw it: a link becomes its address.
 
-    *names* are those of people, channels and groups by their ids; Slack's own label stands in for one that is missing.
+    *names* are those of people, channels and groups by ID; Slack's own label replaces missing ones.
     """
     return _read(raw, names or {}, lambda target, _label: _address(target))
 
 
 def mentions_in(raw: str, *, but: str = "") -> Mentions:
-    """Find whom and what a text mentions, to look up their names; *but* is a person who needs none."""
+    """Find what a text mentions, to look up the names; *but* is a person who needs none."""
     found = ([one for one in kind.findall(raw) if one != but] for kind in (_PERSON, _CHANNEL, _UNNAMED_GROUP))
     return Mentions(*(tuple(dict.fromkeys(ids)) for ids in found))
 
 
 def message_text(raw: str, *, bot_user: str, names: Mapping[str, str]) -> str:
-    """Make the text that an agent gets: without mentions of the bot, with *names* for ids, links as Markdown."""
-    if f"<@{bot_user}" in raw:  # it goes with the blank, colon or comma that belongs to it
+    """Make the text for an agent: without mentions of the bot, with *names* for IDs, links as Markdown."""
+    if f"<@{bot_user}" in raw:  # with the space, colon or comma after it
         mention = rf"<@{re.escape(bot_user)}(?:\|[^<>]*)?>"
         raw = re.sub(rf"^\s*(?:{mention}[:,]?(?:\s+|$))+", "", raw)
         raw = re.sub(rf"[ \t]?{mention}", "", raw)
@@ -58,7 +58,7 @@ def message_text(raw: str, *, bot_user: str, names: Mapping[str, str]) -> str:
 
 def _read(raw: str, names: Mapping[str, str], link: Callable[[str, str], str]) -> str:
     """Undo Slack's escapes; *link* writes an address with its label, or without one."""
-    if "<" not in raw and "&" not in raw:  # as most texts are
+    if "<" not in raw and "&" not in raw:  # like most texts
         return raw
 
     def shown(token: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""How numbers are written: grouped as people who read a language are used to."""
+"""How numbers are written in the reader's language."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """What stands between groups of three digits, and before a fraction."""
+    """The separators of thousands and decimals."""
 
     group: str
     point: str
@@ -16,7 +16,7 @@ class Style:
 
 ENGLISH: Final = Style(",", ".")
 _DOTS: Final = Style(".", ",")
-_SPACES: Final = Style("\u00a0", ",")  # one at which no line breaks
+_SPACES: Final = Style("\u00a0", ",")  # a non-breaking one
 _APOSTROPHES: Final = Style("\u2019", ".")
 
 # By language, or by language and country where the country has a way of its own. What is in neither is in English.
@@ -31,7 +31,7 @@ _HUGE_PER_CENT: Final = 1000
 
 
 def style_of(locale: str) -> Style:
-    """Give the style of a locale as Slack writes it, ``de-CH``; the English one where it is not known."""
+    """Return the style of a locale as Slack writes it, ``de-CH``; English if it's unknown."""
     name = locale.casefold().replace("_", "-")
     return _STYLES.get(name) or _STYLES.get(name.partition("-")[0], ENGLISH)
 
@@ -47,7 +47,7 @@ def signed(number: int, style: Style = ENGLISH) -> str:
 
 
 def per_cent(share: float, style: Style = ENGLISH) -> str:
-    """Write a relative difference with its sign: ``+4.8%``; a large one without the fraction."""
+    """Write a relative difference with its sign: ``+4.8%``; large ones without decimals."""
     percentage = 100 * share
     if abs(percentage) >= _HUGE_PER_CENT:
         return f"{signed(round(percentage), style)}%"

@@ -1,7 +1,7 @@
-"""What an agent is told beside a message: who speaks, and what was said in the thread before, as a quotation.
+"""What an agent gets besides a message: who is speaking, and the thread's earlier messages, quoted.
 
-All of it goes into the message itself, so nothing in it may pass for anything else: each quoted line begins with a
-mark of its own, and a name is one line.
+All of it is part of the message itself, so nothing in it may look like anything else: each quoted line starts with a
+mark, and a name is one line.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FILES: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """What *name* said, and the names of the *files* that came with it."""
+    """A message by *name*, and the names of its *files*."""
 
     name: str
     text: str
@@ -43,7 +43,7 @@ def spoken(name: str, text: str) -> str:
 
 
 def looking_at(channel: str, text: str) -> str:
-    """Say what the person has open in Slack beside their direct message with the bot: "this channel"."""
+    """Say which channel the person has open in Slack beside the direct message: "this channel"."""
     return f"[In Slack, this person is looking at #{kit.one_line(channel, _NAME)}.]\n{text}"
 
 
@@ -56,10 +56,10 @@ def with_quotation(
     is_since: bool = False,
     called: str = NEWEST,
 ) -> str:
-    """Put what was said before *text*: the *root* always, and of the *newest* as many as there is room for.
+    """Put earlier messages before *text*: always the *root*, and as many of the *newest* as there's room for.
 
-    *left_out* are those that were not read (None: nobody knows how many). What the others are *called* is not always
-    the newest, where Slack did not let more be read.
+    *left_out* weren't read (None: unknown how many). The others are *called* something else than the newest if Slack
+    didn't allow reading more.
     """
     entries = [_entry(one) for one in newest]
     first = [_entry(root)] if root else []
@@ -81,7 +81,7 @@ def with_quotation(
 
 
 def below_report(report: str, text: str) -> str:
-    """Put the words of the *report* that a thread is about before what is said of it."""
+    """Put the text of the thread's *report* before a message."""
     quoted = "\n".join(f"> {line}" for line in kit.cut(kit.clean(report).strip(), ALL).split("\n"))
     return f"The report at the top of this Slack thread, quoted:\n{quoted}\n\n{text}"
 

@@ -1,4 +1,4 @@
-"""`Reply`: something to show in Slack, before anybody has decided how it is sent."""
+"""`Reply`: something to show in Slack, independent of how it's sent."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ View = dict[str, Any]
 class Audience(StrEnum):
     """Who sees a reply."""
 
-    THREAD = "thread"  # everybody, in the thread of the message that it answers
-    CHANNEL = "channel"  # everybody, as a message of its own in the channel
+    THREAD = "thread"  # everyone, in the thread of the message it answers
+    CHANNEL = "channel"  # everyone, as a new message in the channel
     PRIVATE = "private"  # only the person who asked
 
 
 class Attachment(BaseModel):
-    """A text file that goes with a reply: *name* with its extension, and its whole *content*."""
+    """A text file sent with a reply: *name* with its extension, and its whole *content*."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -32,13 +32,12 @@ class Attachment(BaseModel):
 
 
 class Reply(BaseModel):
-    """What is shown. It is stored in the journal between deciding and posting, so it is plain data.
+    """What is shown: plain data, because it's stored in the journal before it's posted.
 
     Either *markdown* (an agent's answer of any length: `bridge.slack.parts` cuts it and makes it harmless) or *blocks*
-    (at most 50, within the limits of `bridge.slack.blockkit.kit`), and in either case *text*, the plain words for
-    notifications, screen readers and the case that Slack refuses the blocks. Blocks and text are ready to be sent:
-    whatever came from outside is already escaped. *footer* follows the last part of a markdown answer. *plainer* are
-    other forms of *blocks*, which say the same with simpler means: each is tried where Slack refuses the one before.
+    (at most 50, within the limits of `bridge.slack.blockkit.kit`), and always *text* for notifications, screen readers
+    and refused blocks. Blocks and text are ready to send: text from outside is already escaped. *footer* follows the
+    last part of a markdown answer. *plainer* are simpler forms of *blocks*, each tried if Slack refuses the one before.
     """
 
     model_config = ConfigDict(frozen=True)

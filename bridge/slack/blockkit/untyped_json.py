@@ -1,4 +1,4 @@
-"""Reading JSON whose shape the service does not document: names, lists and chains where they can be recognised."""
+"""Read undocumented JSON: names, lists and chains, as far as they can be recognized."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_LISTED = 1000  # however many lists they are in
 
 
 def name_of(value: Any, depth: int = 0) -> str:
-    """Find what something is called; empty where nothing in it looks like a name."""
+    """Find the name of something; empty if nothing looks like one."""
     if isinstance(value, (str, int, float)) and not isinstance(value, bool):
         return kit.one_line(str(value), 60)
     if not isinstance(value, Mapping) or depth > _DEEPEST:
@@ -32,7 +32,7 @@ def name_of(value: Any, depth: int = 0) -> str:
 
 
 def names_in(value: Any, depth: int = 0) -> Iterator[str]:
-    """Go through the names in anything: a list of strings, of records, of lists of them, or a record by name."""
+    """Yield the names in a list of strings, of records, of such lists, or a record by name."""
     if isinstance(value, (list, tuple)):
         if depth <= _DEEPEST:
             for item in value[:_MOST_NAMES]:
@@ -44,7 +44,7 @@ def names_in(value: Any, depth: int = 0) -> Iterator[str]:
 
 
 def listed(names: Iterator[str] | Sequence[str], limit: int) -> str:
-    """Write names in one line, each once, with how often; what does not fit is counted."""
+    """Write names in one line, each once with its count, and count what doesn't fit."""
     counts = Counter(islice(names, _MOST_LISTED))
     written = [name if count == 1 else f"{name} (x{count})" for name, count in counts.items()]
     line = ", ".join(written)
@@ -60,12 +60,12 @@ def listed(names: Iterator[str] | Sequence[str], limit: int) -> str:
 
 
 def how_many(value: Any) -> int | None:
-    """Count the elements of a list or record; None for what is neither."""
+    """Count the elements of a list or record; None for anything else."""
     return len(value) if isinstance(value, (list, tuple, Mapping)) else None
 
 
 def steps_of(nodes: Any, edges: Any) -> tuple[str, ...]:
-    """Write each path through the nodes as ``start → agent → end``; nothing where there is no path to be seen."""
+    """Write each path through the nodes as ``start → agent → end``; nothing if there's no path."""
     names = _node_names(nodes)
     following: dict[str, list[str]] = {}
     for source, target in _connections(edges):
@@ -79,7 +79,7 @@ def steps_of(nodes: Any, edges: Any) -> tuple[str, ...]:
 
 
 def _walk(beginning: str, following: Mapping[str, list[str]], names: Mapping[str, str]) -> Iterator[str]:
-    """Follow the edges; a fork begins a line of its own, and what was shown already is only named."""
+    """Follow the edges; a fork starts a new line, and nodes already shown are only named."""
     waiting, seen = [(beginning, "")], set()
     while waiting:
         key, before = waiting.pop()
@@ -93,7 +93,7 @@ def _walk(beginning: str, following: Mapping[str, list[str]], names: Mapping[str
 
 
 def _node_names(nodes: Any) -> dict[str, str]:
-    """Map the ids of nodes to what they are shown as: the name, with its kind where that says more."""
+    """Map node IDs to their labels: the name, with its kind if that adds something."""
     if isinstance(nodes, Mapping):
         nodes = [{"id": key, **(node if isinstance(node, Mapping) else {})} for key, node in nodes.items()]
     names: dict[str, str] = {}
