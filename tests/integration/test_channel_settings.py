@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from bridge.playground.emulator.entities import Message
-from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, GENERAL, GUEST, OTHER_BOT, RANDOM
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, GENERAL, RANDOM
 from bridge.playground.sample_project.answers import Hang, Proper
 from support.lives import end_leases
 from support.waiting import wait_until
@@ -36,27 +36,6 @@ async def alert(world: World, text: str = "", channel: str = GENERAL) -> str:
     return await world.slack.people.app_posts(channel, text, attachments=attachments, webhook="Alertmanager")
 
 
-async def test_every_top_level_message_is_answered_where_that_is_set(world: World) -> None:
-    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    quiet = await world.slack.people.say(ALICE, GENERAL, "is anybody there?")
-    await change(world, "channel answers all")
-
-    root = await world.slack.people.say(ALICE, GENERAL, "my name is Ada")
-    other = await world.slack.people.say(BOB, GENERAL, "<@U0CAROL> lunch?")
-    elsewhere = await world.slack.people.say(BOB, RANDOM, "is anybody there?")
-    await world.answered(GENERAL, root)
-    await world.replied(ALICE, GENERAL, root, "what is my name?")
-    await change(world, "channel answers mentions")
-    after = await world.slack.people.say(ALICE, GENERAL, "and now?")
-    await world.mention(ALICE, GENERAL, "so?")
-    await wait_until(lambda: world.chats()[-1:] == ["so?"], "a mention is answered")
-
-    assert world.chats() == ["my name is Ada", "what is my name?", "so?"]
-    for nobody in (quiet, other, after):
-        assert world.answers(GENERAL, nobody) == []
-    assert world.answers(RANDOM, elsewhere) == []
-
-
 async def test_a_channel_is_heard_by_every_process_that_was_told(world: World) -> None:
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
     await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1")
@@ -67,33 +46,6 @@ async def test_a_channel_is_heard_by_every_process_that_was_told(world: World) -
         await world.answered(GENERAL, root)
 
     assert sorted(world.chats()) == [f"question {number}" for number in range(6)]
-
-
-async def test_replies_need_a_mention_where_that_is_set(world: World) -> None:
-    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    root = await world.mention(ALICE, GENERAL, "hello")
-    await world.answered(GENERAL, root)
-    await change(world, "channel replies mentions")
-
-    await world.slack.people.say(ALICE, GENERAL, "among ourselves", thread_ts=root)
-    await world.mention(ALICE, GENERAL, "and you?", thread_ts=root)
-    await world.answered(GENERAL, root, 2)
-
-    asked = world.chats()[1:]
-    assert len(asked) == 1
-    assert asked[0].endswith("and you?")
-    assert "among ourselves" in asked[0]  # as what was said since its last answer
-
-
-async def test_replies_need_no_mention_where_that_is_set_against_the_bridges_setting(world: World) -> None:
-    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_THREAD_REPLIES="mentions")
-    await change(world, "channel replies all")
-    root = await world.mention(ALICE, GENERAL, "hello")
-    await world.answered(GENERAL, root)
-
-    await world.replied(ALICE, GENERAL, root, "go on")
-
-    assert world.chats() == ["hello", "go on"]
 
 
 @pytest.mark.parametrize("dies", ["before the run", "in the run", "never"])
@@ -170,24 +122,6 @@ async def test_two_bots_that_answer_each_other_are_stopped(world: World) -> None
     assert len(told(world, RANDOM, "is posting too fast")) == 1
 
 
-async def test_a_guest_changes_nothing_and_an_owner_who_may_no_longer_run_starts_nothing(world: World) -> None:
-    bridge = await world.start_bridge()
-    for text in ("channel answers all", f"channel ask Memory {APP}", f"channel run 3 {APP}", "channel reset"):
-        await world.slack.ui.command(GUEST, GENERAL, "/agents", text)
-    refused = await world.whispered(GUEST, 4)
-    await change(world, f"channel run 3 {APP}", user=CAROL)
-    await bridge.end()
-    await world.start_bridge(BRIDGE_RUNNERS=ALICE)
-
-    ts = await alert(world)
-    said = await world.answered(GENERAL, ts)
-
-    assert "permission" in refused
-    assert len(told(world, GENERAL, "Changed by")) == 1
-    assert "no longer has permission to" in said[0]
-    assert world.runs() == []
-
-
 async def test_the_form_shows_the_apps_that_have_posted_and_sets_everything(world: World) -> None:
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
     await alert(world)
@@ -208,16 +142,3 @@ async def test_the_form_shows_the_apps_that_have_posted_and_sets_everything(worl
 
     assert world.chats() == ["anybody?"]
     assert len(world.runs()) == 1
-
-
-async def test_apps_that_do_not_count_and_our_own_are_never_answered(world: World) -> None:
-    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    await change(world, "channel answers all")
-    await change(world, "channel ask Memory A0BRIDGE")
-
-    await alert(world)
-    await world.slack.people.app_posts(GENERAL, f"<@{BRIDGE}> hello", app=OTHER_BOT)
-    root = await world.slack.people.say(ALICE, GENERAL, "and me?")
-    await world.answered(GENERAL, root)
-
-    assert world.chats() == ["and me?"]

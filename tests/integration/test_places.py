@@ -10,11 +10,7 @@ from bridge.playground.emulator.sample import (
     ALICE,
     BOB,
     BRIDGE,
-    DM_ALICE,
     GENERAL,
-    HIDDEN,
-    NOBOT,
-    RANDOM,
     RUNNERS,
     TEAM,
 )
@@ -53,19 +49,6 @@ async def test_where_slack_gives_fifteen_a_call_the_newest_go_along(world: World
     assert "> Bob Brandt: reply 3\n" not in asked
 
 
-async def test_the_bots_own_cards_go_along_where_an_agent_is_called_in(world: World) -> None:
-    root = await a_talk(world, RANDOM, 1)
-    await world.mention(ALICE, RANDOM, "!workflows run 3 hello", thread_ts=root)
-    await world.answered(RANDOM, root)
-
-    await world.mention(ALICE, RANDOM, "what does it say?", thread_ts=root)
-    await world.answered(RANDOM, root, 2)
-
-    (asked,) = world.chats()
-    assert "> Bob Brandt: reply 0" in asked
-    assert "> Bridge (this bot): ✅" in asked
-
-
 @pytest.mark.parametrize("has_twin", [False, True])
 async def test_a_group_direct_message_is_like_a_channel(world: World, *, has_twin: bool) -> None:
     world.slack.events.mentions_in_mpims = has_twin
@@ -97,25 +80,6 @@ async def test_a_mention_in_a_canvas_is_answered_in_private(world: World) -> Non
     await wait_until(lambda: len(world.whispers(ALICE)) > before, "Alice is told")
     assert "can't answer in a canvas" in words_of(world.whispers(ALICE)[-1])
     assert world.chats() == []
-
-
-@pytest.mark.parametrize("channel", [NOBOT, HIDDEN])
-async def test_where_the_bot_is_not_that_is_a_direct_message(world: World, channel: str) -> None:
-    before = len(world.slack.messages(DM_ALICE))
-
-    await world.slack.people.send_event(canvas_mention(channel, "1716411281.657549"), channel)
-
-    await wait_until(lambda: len(world.slack.messages(DM_ALICE)) > before, "Alice is told")
-    assert "can't answer in a canvas" in words_of(world.slack.messages(DM_ALICE)[-1])
-
-
-async def test_what_a_person_looks_at_goes_along_in_the_direct_message(world: World) -> None:
-    await world.slack.people.look_at(ALICE, GENERAL)
-    root = await world.slack.people.say(ALICE, DM_ALICE, "what is this channel about?")
-    await world.answered(DM_ALICE, root)
-    await world.slack.people.look_at(ALICE)
-
-    assert world.chats() == ["[In Slack, this person is looking at #general.]\nwhat is this channel about?"]
 
 
 async def test_a_user_group_without_a_label_is_named(world: World) -> None:

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from bridge.playground.emulator.entities import Message
-from bridge.playground.emulator.faults import DropAfter, DropBefore, Error, Fault, Http, RateLimited
+from bridge.playground.emulator.faults import DropAfter, DropBefore, Fault, Http, RateLimited
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, GENERAL, NOBOT, RANDOM
 from support.lives import end_leases
 from support.mortals import a_mortal
@@ -187,12 +187,3 @@ async def test_a_kill_after_a_card_went_by_url_does_not_double_it(world: World, 
     await wait_until(lambda: len(offers(world, DM_ALICE)) > offered, "she is told")
 
     assert len(cards(world)) == before + 1
-
-
-async def test_a_refusal_of_the_post_itself_still_is_a_dead_letter(opened: World) -> None:
-    opened.look_from_here()
-    opened.slack.faults.on("chat.postMessage", Error("is_archived"), channel=GENERAL)
-
-    await opened.mention(ALICE, GENERAL, "into the void")
-    await wait_until(lambda: opened.redis.zcard(f"{{{opened.namespace}}}:dead"), "it is a dead letter")
-    await opened.redis.delete(f"{{{opened.namespace}}}:dead")

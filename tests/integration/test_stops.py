@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.playground.emulator.faults import Slow
-from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, DM_BOB, GENERAL
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, GENERAL
 from bridge.playground.sample_project.answers import Proper
 from bridge.playground.sample_project.conversation import scripted
 from bridge.playground.sample_project.sample import SampleAgent
 from support.waiting import wait_until
-from support.world import World, shared_world, words_of
+from support.world import World, shared_world
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -56,15 +55,6 @@ async def test_slacks_own_stop_ends_the_call_and_what_waits_is_asked_about(world
     assert world.chats() == ["stop-native"]
 
 
-async def test_a_written_stop_passes_what_it_stops_and_a_repeated_one_stops_nothing_more(world: World) -> None:
-    root = await begin_slowly(world, GENERAL, "stop-written")
-
-    await world.mention(BOB, GENERAL, "!stop", thread_ts=root)  # comes as two events
-
-    assert "Stopped" in await ended(world, GENERAL, root)
-    assert len(world.answers(GENERAL, root)) == 1
-
-
 async def test_a_cross_of_the_asker_stops_and_one_of_anybody_else_does_not(world: World) -> None:
     root = await begin_slowly(world, GENERAL, "stop-crossed")
 
@@ -96,18 +86,6 @@ async def test_an_answer_that_waits_for_slack_is_not_posted_after_a_stop(world: 
     assert world.chats() == ["stop-waiting"]
 
 
-async def test_a_stop_comes_too_late_for_an_answer_that_is_on_its_way(world: World) -> None:
-    world.slack.faults.on("chat.postMessage", Slow(1.0), channel=GENERAL)
-    root = await world.mention(ALICE, GENERAL, "stop-late")
-    await wait_until(lambda: world.called("chat.postMessage"), "the answer is on its way")
-
-    await world.slack.people.press_stop(ALICE, GENERAL, root)
-
-    assert "is being posted" in await world.whispered(ALICE)
-    assert "re: stop-late" in (await world.answered(GENERAL, root))[0]
-    assert len(world.answers(GENERAL, root)) == 1
-
-
 async def waits_for_slack(world: World) -> None:
     (bridge,) = world.bridges
     beginning = len(bridge.log)
@@ -116,26 +94,3 @@ async def waits_for_slack(world: World) -> None:
 
 async def is_at_rest(world: World) -> bool:
     return not [key for key in await world.keys() if ":box:" in key]
-
-
-def greetings(world: World) -> int:
-    return sum("I am Memory" in words_of(one) for one in world.slack.workspace.messages.top_level(DM_BOB))
-
-
-async def test_who_opens_the_messages_tab_is_greeted_and_finds_prompts(world: World) -> None:
-    await world.slack.people.open_messages(BOB)
-    await wait_until(lambda: greetings(world), "somebody greets")
-    await world.slack.people.open_messages(BOB)
-    await wait_until(lambda: len(world.called("assistant.threads.setSuggestedPrompts")) > 1, "prompts are offered")
-
-    assert greetings(world) == 1
-    assert all("thread_ts" not in call.args for call in world.called("assistant.threads.setSuggestedPrompts"))
-    assert 1 < len(world.slack.workspace.session(DM_BOB, "").prompts) <= 4
-
-
-async def test_a_direct_message_is_named_by_its_first_words(world: World) -> None:
-    root = await world.slack.people.say(BOB, DM_BOB, "what do I call this")
-    await world.answered(DM_BOB, root)
-
-    await wait_until(lambda: world.slack.workspace.session(DM_BOB, root).title, "it has a title")
-    assert world.slack.workspace.session(DM_BOB, root).title == "what do I call this"

@@ -227,6 +227,8 @@ async def test_an_opened_messages_tab_greets_once_and_always_offers_prompts(harn
     assert channel == DM
     assert [prompt["title"] for prompt in prompts] == ["Ask Support", "Ask Sales", "What can you do?"]
     assert prompts[0]["message"].startswith("Support: ")
+    asked = harness.seen.called("assistant.threads.setSuggestedPrompts")
+    assert all("thread_ts" not in call.args for call in asked)
 
 
 async def test_a_greeting_that_could_not_be_planned_again_is_given_later(harness: Harness) -> None:
