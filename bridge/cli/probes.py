@@ -91,8 +91,8 @@ CURE_OF_BOT: Final = (
     "changed it"
 )
 CURE_OF_APP: Final = (
-    "generate an app-level token with the scope connections:write on your Slack app's page, Basic Information, and "
-    "turn on Socket Mode there"
+    "set SLACK_APP_TOKEN to a token with the scope connections:write from your Slack app's page, Basic Information, "
+    "App-Level Tokens, and turn on Socket Mode there"
 )
 _CURE_OF_CONFIG: Final = (
     "generate a new one on https://api.slack.com/apps, Your App Configuration Tokens, as someone who can manage the "

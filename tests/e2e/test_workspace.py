@@ -155,7 +155,7 @@ async def test_home_lists_the_workflows_and_runs_one_from_its_form(opens: Opens)
         await window.turn_to("Home")
         await window.sees(window.home.get_by_role("heading", name="Workflows (12)"))
         await window.button_of("Greet a customer", "Run…").click()
-        await window.form.get_by_label("Input (optional)").fill("Grace")
+        await window.form.get_by_role("textbox", name="Input (optional)").fill("Grace")
         await window.form.get_by_test_id("modal-submit").click()
 
         await window.sees(window.home.get_by_role("heading", name="Your recent runs"))

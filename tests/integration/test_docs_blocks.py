@@ -132,6 +132,8 @@ async def _ended(block: Block, code: str, folder: Path, environ: dict[str, str])
 
 async def _until_stopped(block: Block, code: str, folder: Path, environ: dict[str, str]) -> tuple[int, str]:
     """Start it, wait for its words, and press Ctrl-C."""
+    # A shell's background job ignores SIGINT, and what it starts would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     process = await asyncio.create_subprocess_exec(
         *["sh", "-euc", f"exec env {code}"], cwd=folder, env=environ,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
