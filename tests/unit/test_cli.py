@@ -62,7 +62,7 @@ def test_run_gives_the_exit_code_and_hides_no_bug() -> None:
     [
         (NamespaceTaken("acme", "T1/U1"), "BRIDGE_NAMESPACE"),
         (SlackRefused("auth.test", "invalid_auth"), "SLACK_BOT_TOKEN"),
-        (SlackRefused("apps.connections.open", "invalid_auth"), "app-level token"),
+        (SlackRefused("apps.connections.open", "invalid_auth"), "SLACK_APP_TOKEN"),
         (SlackGone("apps.connections.open", "no socket"), "slack-status.com"),
         (BridgeError("something"), "BridgeError: something"),
     ],
