@@ -1,10 +1,9 @@
-"""Outages: when nobody heard Slack, and what has still to be looked for in its history because of that.
+"""Outages, when Slack couldn't reach us, and what is still to be read because of them.
 
-`Namespace.hold` notes an outage, `bridge.features.catch_up` looks for what was said then. There is one at a time: a new
-one that comes before an earlier one is caught up spans both, and all is read anew, which does no harm. Everything that
-has to be read is a `Unit`; the list of them is planned once, then each unit is crossed off when it has been read, so
-that any process goes on where another one ended. A claim keeps two from reading the same; should it fail, nothing is
-taken in twice.
+`Namespace.hold` records an outage; `bridge.features.catch_up` reads what was missed. There's one at a time: a new one
+before the last is caught up spans both, and everything is read again, which is harmless. The `Unit`s to read are
+planned once and crossed off when read, so any process can continue. A claim keeps two from reading the same; if it
+fails, deduplication still holds.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ _AT_ONCE: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class PastOutage:
-    """Nobody heard Slack from when it *began* until it *ended*.
+    """Slack couldn't reach us from *began* to *ended*.
 
-    *is_planned*: what has to be read is known, or at least *has_threads*, which; *left* is how much of that there is.
-    Of *found* messages, *queued* were for an agent and not there yet. *done_at*: all was read. *was_wiped*: what waited
-    then is gone, too.
+    *is_planned*: everything to read is listed; *has_threads*: at least the threads are. *left*: how many units are
+    unread. Of the *found* messages, *queued* were new and for an agent. *done_at*: when all had been read.
+    *was_wiped*: the store lost its queued messages, too.
     """
 
     began: datetime
@@ -44,13 +43,13 @@ class PastOutage:
 
     @property
     def name(self) -> str:
-        """Its identity."""
+        """Its identity: when it ended."""
         return str(epoch_ms(self.ended))
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Something to read: a thread (``t``, *at* is its root) or a channel (``c``, *at* is what was read already)."""
+    """A thread (``t``, *at* is its root) or a channel (``c``, read down to *at*) to read."""
 
     kind: Literal["t", "c"]
     team: str
@@ -58,12 +57,12 @@ class Unit:
     at: str = ""
 
     def __str__(self) -> str:
-        """The stored form; `parse` reads it."""
+        """Return the stored form, for `parse`."""
         return f"{self.kind}:{self.team}:{self.channel}:{self.at}"
 
     @classmethod
     def parse(cls, text: str) -> Unit:
-        """Read what ``str`` made. Raises ValueError for anything else."""
+        """Parse the stored form. Raises ValueError."""
         kind, team, channel, at = text.split(":")
         if kind not in {"t", "c"}:
             raise ValueError(text)
@@ -71,17 +70,17 @@ class Unit:
 
     @classmethod
     def of_thread(cls, thread: ThreadKey) -> Unit:
-        """The unit that *thread* is."""
+        """Make the unit for *thread*."""
         return cls("t", *thread)
 
     @property
     def thread(self) -> ThreadKey:
-        """The thread that it is."""
+        """The thread of a ``t`` unit."""
         return ThreadKey(self.team, self.channel, self.at)
 
 
 class Outages:
-    """What is kept about outages. Every method may raise `StoreUnavailable`."""
+    """Stores outages. Every method may raise `StoreUnavailable`."""
 
     def __init__(self, scripts: Scripts) -> None:
         self._scripts = scripts
@@ -89,7 +88,7 @@ class Outages:
         self._keys = scripts.keys
 
     async def latest(self) -> PastOutage | None:
-        """Give the last outage, also where it is caught up; None where none is known."""
+        """Return the last outage, even if caught up, or None."""
         with translated():
             async with self._redis.pipeline(transaction=False) as pipe:
                 pipe.hgetall(self._keys.catch_up())
@@ -111,11 +110,11 @@ class Outages:
         )
 
     async def note(self, began: datetime, ended: datetime) -> None:
-        """Note an outage that no bridge could notice."""
+        """Record an outage that no bridge could detect."""
         await self._scripts.run("outage", epoch_ms(began), epoch_ms(ended), milliseconds(MARKED), confirmed=True)
 
     async def claim(self, process: str) -> bool:
-        """Whether *process* is to read: nobody else does. It has to be asked again and again."""
+        """Claim reading for *process*, or renew its claim. Returns whether it holds the claim."""
         key, lasts = self._keys.catching_up(), milliseconds(CATCHING_UP)
         with translated():
             if await self._redis.set(key, process, nx=True, px=lasts):
@@ -125,7 +124,7 @@ class Outages:
             return bool(await self._redis.pexpire(key, lasts))
 
     async def give_back(self, process: str) -> None:
-        """Let another process read."""
+        """Release the claim of *process*."""
         with translated():
             if await self._redis.get(self._keys.catching_up()) == process:
                 await self._redis.delete(self._keys.catching_up())
@@ -133,9 +132,9 @@ class Outages:
     async def plan(
         self, outage: PastOutage, units: Sequence[tuple[float, Unit]], now: datetime, *, is_whole: bool = True
     ) -> bool:
-        """Keep what has to be read, each with when it was last active. False where there is another outage by now.
+        """Store the units to read, each with its last activity. False if a new outage has begun.
 
-        Where that *is_whole*, it is all; else it is the threads.
+        With *is_whole* the list is complete; otherwise it's the threads only.
         """
         for first in range(0, len(units), _AT_ONCE):
             if not await self._cross_off(outage, "", now, units[first : first + _AT_ONCE]):
@@ -152,7 +151,7 @@ class Outages:
         queued: int = 0,
         leads_to: Iterable[tuple[float, Unit]] = (),
     ) -> bool:
-        """Cross *unit* off; what it *leads_to* has to be read too. False where there is another outage by now."""
+        """Cross *unit* off and add what it *leads_to*. False if a new outage has begun."""
         return await self._cross_off(outage, str(unit), now, leads_to, counted=(found, queued))
 
     async def _cross_off(
@@ -170,25 +169,25 @@ class Outages:
         return str(await self._scripts.run("caught_up", *how, *words)) != "changed"
 
     async def unread(self, most: int) -> list[Unit]:
-        """List what has to be read, the latest first."""
+        """List the unread units, most recent first."""
         with translated():
             found: Any = await self._redis.zrevrange(self._keys.unread(), 0, most - 1)
         return [Unit.parse(one) for one in found]
 
     async def is_behind(self, thread: ThreadKey) -> bool:
-        """Whether *thread* has still to be read, and is not for too long already."""
+        """Whether *thread* is unread and its mark hasn't expired."""
         with translated():
             return bool(await self._redis.exists(self._keys.behind(thread)))
 
     async def has_had(self, message: MessageKey) -> bool:
-        """Whether *message* was taken in during the last week, as far as the store still knows."""
+        """Whether the store knows that *message* was received in the last `MARKED`."""
         with translated():
             return bool(await self._redis.exists(self._keys.seen_message(message)))
 
     async def active_threads(self, since: datetime, least: int) -> list[tuple[float, ThreadKey]]:
-        """List the threads with a conversation in which something was said *since*, and so many at *least*.
+        """List the conversations' threads active *since* then, most recent first, but at *least* that many.
 
-        Each comes with when that was, the latest first.
+        Each comes with its last activity.
         """
         with translated():
             count = int(await self._redis.zcount(self._keys.active(), since.timestamp(), "+inf"))

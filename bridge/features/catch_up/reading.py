@@ -1,19 +1,9 @@
-"""Find what people said while nobody heard Slack, and take it in as if Slack sent it now.
+"""Read what people wrote during an outage, and receive it as if Slack had delivered it now.
 
-Slack sends an event again at once, after one and after five minutes, and then never
-(https://docs.slack.dev/apis/events-api#retries). So `bridge.queue.namespace` notes an outage of more than a minute, and
-one process reads what was said then: the threads with a conversation, by when something was last said there, and the
-channels and direct messages that the bot is in, the latest first. Each message goes through the parser, the receiver
-and the deduplication that Slack's own deliveries go through, with the text that it has by now. What is too old by then
-is offered in its thread, not sent (`bridge.features.turns`); commands are not carried out.
-
-* `conversations.history` has the top of a channel only, newest first: each message there begins a thread of its own, so
-  that their order does not matter. Where one has replies, its thread is read as a whole.
-* `conversations.replies` has a thread, oldest first; so it is put in. A reply that comes live while its thread has
-  still to be read is queued and waits (`CatchUp.bring_up`), for ten minutes at most. What comes between the end of the
-  outage and the moment when it is noticed, some seconds later, does not wait.
-
-https://docs.slack.dev/reference/methods/conversations.history · https://docs.slack.dev/reference/methods/conversations.replies
+Slack retries a delivery at once, after one and after five minutes, then gives up
+(https://docs.slack.dev/apis/events-api#retries). One process reads the most recent threads and channels first. Messages
+go through the same parser, receiver and deduplication as live ones, with their current text. Those that are too old
+are offered in their thread, not sent (`bridge.features.turns`); commands aren't run.
 """
 
 from __future__ import annotations
@@ -40,23 +30,23 @@ from bridge.slack.api import Identity, Json, SlackWeb
 log = logging.getLogger(__name__)
 
 BOUND: Final = timedelta(days=7)
-"""What was older when the outage ended is not looked for: the store knows for a day more which messages it has had."""
+"""How long before an outage's end to look. The store remembers received messages for a day longer."""
 
 _LOOKS_EVERY: Final = timedelta(seconds=1)
-_BEFORE: Final = timedelta(minutes=1)  # Slack may have begun to fail before that was noted
-_OFFERED_LIVE: Final = timedelta(seconds=10)  # what Slack sends now is not taken out of its hands
-_LEAST_THREADS: Final = 1000  # are read, even if nothing was said there for longer than `BOUND`
-_MOST_LANES: Final = 200  # at work; then what was found waits in Slack
+_BEFORE: Final = timedelta(minutes=1)  # Slack may have started failing before we noticed
+_OFFERED_LIVE: Final = timedelta(seconds=10)  # leave newer ones to live delivery
+_LEAST_THREADS: Final = 1000  # to read, even if idle for longer than `BOUND`
+_MOST_LANES: Final = 200  # with work; above that, reading pauses
 _LOOK_AHEAD: Final = 50
-_PAGE: Final = "200"  # apps outside the Marketplace get 15, whatever they ask for
-_READINGS: Final = 5  # of one thread, where people edit what is being read
+_PAGE: Final = "200"  # apps outside the Marketplace get at most 15
+_READINGS: Final = 5  # attempts at one thread while people edit it
 _TRY_AGAIN: Final = timedelta(seconds=5)
-_SLICE: Final = timedelta(seconds=5)  # of a long wait, after which the claim is renewed
-# Slack allows some 50 calls a minute of each method, and others need them, too:
+_SLICE: Final = timedelta(seconds=5)  # of a long wait; the claim is renewed after each
+# Slack allows about 50 calls per method and minute, and other code needs some of them:
 # https://docs.slack.dev/apis/web-api/rate-limits
 _CALLS_A_MINUTE: Final = 45
 
-_KINDS: Final = (  # what the list of the bot's channels takes, and what it takes to read such a channel
+_KINDS: Final = (  # type, scope to list such channels, scope to read them
     ("public_channel", "channels:read", "channels:history"),
     ("private_channel", "groups:read", "groups:history"),
     ("im", "im:read", "im:history"),
@@ -66,7 +56,7 @@ _AGAIN: Final = frozenset({"full", "paused"})
 
 
 class _Lost(Exception):
-    """Another process reads."""
+    """Another process holds the claim."""
 
 
 @dataclass(slots=True)
@@ -77,9 +67,9 @@ class _Count:
 
 @dataclass(slots=True)
 class _Thread:
-    """A thread as far as it was read in an *outage*: what it *said*, and *until* which ``ts``.
+    """A thread read so far for an *outage*: its messages (*said*) up to the ``ts`` *until*.
 
-    Where Slack gives fifteen messages a call and takes one call a minute, a long one is read in many attempts.
+    Kept between attempts: with 15 messages per call and one call a minute, a long thread takes many.
     """
 
     outage: str
@@ -87,22 +77,22 @@ class _Thread:
     said: dict[str, Json] = field(default_factory=dict)
 
     def add(self, messages: Iterable[Json]) -> None:
-        """Go on to the last of *messages*; the root comes with every page."""
+        """Add a page of messages. Every page includes the root."""
         self.said |= {str(one.get("ts")): one for one in messages}
         self.until = max([self.until, *self.said], key=_seconds)
 
     def back_to(self, ts: str) -> None:
-        """Read again from the message *ts* on."""
+        """Forget the message *ts* and later ones, to read them again."""
         self.said = {known: one for known, one in self.said.items() if _seconds(known) < _seconds(ts)}
         self.until = f"{_seconds(ts) - 0.000001:.6f}"
 
 
 @dataclass(slots=True)
 class CatchUp:
-    """Reads what is to be read, for one *process*.
+    """Catches up on outages, for one *process*.
 
-    *take* takes in one message of a channel and says what was decided. *has_outage* is whether there may be something
-    to do, *store_since* since when the store knows anything, and *depth* how many lanes have work.
+    *take* receives one message of a channel and returns what was decided. *has_outage*: there may be something to do.
+    *store_since*: when the store's data begins. *depth*: how many lanes have work.
     """
 
     outages: Outages
@@ -118,14 +108,14 @@ class CatchUp:
     depth: Callable[[], Awaitable[int]]
     monotonic: Callable[[], float] = time.monotonic
     _later: dict[Unit, float] = field(default_factory=dict)
-    _done: set[tuple[str, Unit]] = field(default_factory=set)  # threads that need not be read twice
+    _done: set[tuple[str, Unit]] = field(default_factory=set)  # threads already read
     _begun: dict[Unit, _Thread] = field(default_factory=dict)
     _called_at: dict[str, deque[float]] = field(
         default_factory=lambda: defaultdict(lambda: deque(maxlen=_CALLS_A_MINUTE))
     )
 
     async def run(self) -> None:
-        """Catch up whenever there is something to, until the process drains."""
+        """Catch up after each outage, until the process drains."""
         was_away = False
         with suppress(Draining):
             while True:
@@ -136,18 +126,18 @@ class CatchUp:
                     was_away = False
                 except (StoreUnavailable, SlackError) as exc:
                     if not was_away:
-                        log.warning("cannot catch up yet", extra={"why": type(exc).__name__})
+                        log.warning("can't catch up yet", extra={"why": type(exc).__name__})
                     was_away = True
                 except _Lost:
-                    log.info("another process catches up")
+                    log.info("another process is catching up")
 
     async def catch_up(self) -> None:
-        """Read all that has to be read, unless another process does. Raises `StoreUnavailable` and `SlackError`."""
+        """Read everything unread, unless another process does. Raises `StoreUnavailable` and `SlackError`."""
         outage = await self.outages.latest()
         if outage is None or outage.done_at is not None or not await self.outages.claim(self.process):
             return
         facts = {"began": outage.began.isoformat(), "ended": outage.ended.isoformat(), "left": outage.left}
-        log.info("catching up what was said in an outage", extra=facts)
+        log.info("catching up after an outage", extra=facts)
         try:
             await self._pause(self._left_of_old_leases(outage))
             if not outage.is_planned and not await self._plan(outage):
@@ -159,7 +149,7 @@ class CatchUp:
                 if not ready or await self.depth() > _MOST_LANES:
                     await self._pause(_LOOKS_EVERY)
                 elif not await self._read(outage, ready[0]):
-                    return  # there was another outage meanwhile
+                    return  # a new outage has begun
             self._later.clear()
             self._done.clear()
             self._begun.clear()
@@ -173,7 +163,7 @@ class CatchUp:
                 await self.outages.give_back(self.process)
 
     async def mark_threads(self) -> None:
-        """Mark the threads that have to be read, before anything new is taken in. Raises `StoreUnavailable`."""
+        """Mark the threads to read, before anything new is received. Raises `StoreUnavailable`."""
         outage = await self.outages.latest()
         if outage is None or outage.done_at is not None or outage.has_threads:
             return
@@ -181,9 +171,10 @@ class CatchUp:
         await self.outages.plan(outage, units, self.now(), is_whole=False)
 
     async def bring_up(self, thread: ThreadKey) -> None:
-        """Read *thread* now if it has still to be read, since somebody goes on there.
+        """Read *thread* now if it's still unread, because a live reply arrived and is queued.
 
-        Raises `TryLater` where older messages of it go first, and `StoreUnavailable`.
+        The reply waits at most ten minutes (`BEHIND`). One that arrives in the seconds between an outage's end and its
+        detection doesn't wait. Raises `TryLater` if older messages go first, and `StoreUnavailable`.
         """
         unit = Unit.of_thread(thread)
         outage = await self.outages.latest() if await self.outages.is_behind(thread) else None
@@ -203,10 +194,10 @@ class CatchUp:
         raise TryLater(_TRY_AGAIN if self._later.get(unit, 0) > self.monotonic() else timedelta(0))
 
     def _left_of_old_leases(self, outage: PastOutage) -> timedelta:
-        """How long a worker may still post what it had in hand when the store was wiped: see tests/model."""
+        """How long a worker may still post what it held when the store was wiped (tests/model)."""
         return outage.ended + LEASE - self.now() if outage.was_wiped else timedelta(0)
 
-    # What has to be read.
+    # What to read.
 
     async def _plan(self, outage: PastOutage) -> bool:
         await self.mark_threads()
@@ -221,12 +212,12 @@ class CatchUp:
         return await self.outages.active_threads(_begins(outage, self.now()) - BOUND, _LEAST_THREADS)
 
     async def _channels(self) -> list[str]:
-        """List the channels that the bot is in and may read. https://docs.slack.dev/reference/methods/users.conversations."""
+        """List the channels the bot is in and can read. https://docs.slack.dev/reference/methods/users.conversations."""
         scopes = self.identity.scopes
         kinds = [kind for kind, listed, read in _KINDS if not scopes or {listed, read} <= scopes]
         without = [name for _kind, *needed in _KINDS for name in needed if scopes and name not in scopes]
         if without:
-            log.warning("some channels can't be looked through for what was missed", extra={"without": sorted(without)})
+            log.warning("can't read some channels for missed messages", extra={"without": sorted(without)})
         found: list[str] = []
         arguments = {"types": ",".join(kinds), "exclude_archived": "true", "limit": _PAGE}
         while kinds:
@@ -235,7 +226,7 @@ class CatchUp:
             except SlackTokenRefused:
                 raise
             except SlackRefused as exc:
-                log.warning("the bot's channels can't be listed", extra={"detail": exc.detail})
+                log.warning("can't list the bot's channels", extra={"detail": exc.detail})
                 break
             found += [str(one.get("id") or "") for one in _objects(page.get("channels"))]
             cursor = str((page.get("response_metadata") or {}).get("next_cursor") or "")
@@ -247,7 +238,7 @@ class CatchUp:
     # Reading.
 
     async def _read(self, outage: PastOutage, unit: Unit) -> bool:
-        """Read one unit, or note that it has to be read later. False where there is another outage by now."""
+        """Read one unit, or schedule a later attempt. False if a new outage has begun."""
         try:
             return await (self._thread if unit.kind == "t" else self._channel)(outage, unit)
         except SlackTokenRefused:
@@ -255,19 +246,20 @@ class CatchUp:
         except SlackRefused as exc:
             return await self._skip(outage, unit, exc)
         except SlackError as exc:
-            log.info("something could not be read yet", extra={"channel": unit.channel, "detail": exc.detail})
+            log.info("can't read a channel or thread yet", extra={"channel": unit.channel, "detail": exc.detail})
             self._try_later(unit)
             return True
 
     async def _skip(self, outage: PastOutage, unit: Unit, exc: SlackRefused) -> bool:
-        """Slack will not let it be read the next time either."""
+        """Give up on *unit*: Slack would refuse it next time, too."""
         self.metrics.found.labels("unreadable").inc()
         log.warning(
-            "something can't be read for what was missed", extra={"channel": unit.channel, "detail": exc.detail}
+            "can't read a channel or thread for missed messages", extra={"channel": unit.channel, "detail": exc.detail}
         )
         return await self.outages.was_read(outage, unit, self.now())
 
     async def _thread(self, outage: PastOutage, unit: Unit, *, is_patient: bool = True) -> bool:
+        """Read a whole thread. https://docs.slack.dev/reference/methods/conversations.replies gives it oldest first."""
         count = _Count()
         arguments = {"channel": unit.channel, "ts": unit.at, "limit": _PAGE, "include_all_metadata": "true"}
         oldest = _begins(outage, self.now()).timestamp()
@@ -296,7 +288,11 @@ class CatchUp:
         return True
 
     async def _channel(self, outage: PastOutage, unit: Unit) -> bool:
-        """Read a page of the top of a channel, and note the threads in it and the next page."""
+        """Read one page of a channel's top level, and note its threads and the next page.
+
+        https://docs.slack.dev/reference/methods/conversations.history gives the newest first. Each message there starts
+        its own thread, so their order doesn't matter; one with replies is read as a whole thread.
+        """
         oldest = _begins(outage, self.now()).timestamp()
         page = await self._call(
             "conversations.history",
@@ -315,7 +311,7 @@ class CatchUp:
         for one in messages:
             ts, root = str(one.get("ts") or ""), str(one.get("thread_ts") or "")
             latest = _seconds(one.get("latest_reply"))
-            if root not in {"", ts}:  # a reply that was shown in the channel, too
+            if root not in {"", ts}:  # a reply also sent to the channel
                 if f"<@{self.identity.bot_user}" in str(one.get("text") or ""):
                     leads_to.append((_seconds(ts), Unit("t", unit.team, unit.channel, root)))
             elif latest >= oldest and not await self._is_only_answered(MessageKey(unit.team, unit.channel, ts), one):
@@ -335,15 +331,15 @@ class CatchUp:
         )
 
     async def _is_only_answered(self, message: MessageKey, root: Json) -> bool:
-        """Whether all replies to *root* are the bot's, and the store still knows that it had it: a call less."""
+        """Whether all replies to *root* are the bot's and the store knows it was received. Saves a call."""
         replied = root.get("reply_users_count") == 1 and root.get("reply_users") == [self.identity.bot_user]
         return replied and await self.outages.has_had(message)
 
     def _unanswered(self, outage: PastOutage, said: Mapping[str, Json], oldest: float) -> list[Json]:
-        """What is to be taken in of a thread, oldest first: nothing that an answer's metadata names as its message.
+        """Return a thread's messages to receive, oldest first, without those an answer's metadata names.
 
-        The store knows what it had, unless it was restored from a backup, which is why answers count, or lost since.
-        Then an answer that names no message, or a stop, comes after everything that was dealt with.
+        Answers count because a store that was restored from a backup, or lost, doesn't know all it received. For the
+        time before its data begins, everything up to a stop or an answer that names no message counts as dealt with.
         """
         since = self.store_since()
         known_from = since.timestamp() if since else 0.0
@@ -371,7 +367,7 @@ class CatchUp:
         ]
 
     async def _take_in(self, channel: str, messages: Iterable[Json], count: _Count) -> tuple[str, str]:
-        """Take messages in, one after the other; gives why it had to end before the last, if it had to, and where."""
+        """Receive messages in order. If it stops early, return the reason and that message's ``ts``."""
         for one in messages:
             met = await self.take(one, channel)
             self.metrics.found.labels(met).inc()
@@ -381,10 +377,10 @@ class CatchUp:
                 return met, str(one.get("ts") or "")
         return "", ""
 
-    # Slack's patience, and ours.
+    # Rate limits, waiting and the claim.
 
     async def _call(self, method: str, arguments: Mapping[str, str], *, is_patient: bool = True) -> Json:
-        """Ask Slack, no faster than others can bear; who *is_patient* waits out a 429. Raises `SlackError`."""
+        """Call Slack within our share of its rate limit; if *is_patient*, wait out a 429. Raises `SlackError`."""
         called_at = self._called_at[method]
         while True:
             left = called_at[0] + 60 - self.monotonic() if len(called_at) == _CALLS_A_MINUTE else 0
@@ -400,7 +396,7 @@ class CatchUp:
                 await self._pause(exc.retry_after)
 
     async def _pause(self, duration: timedelta) -> None:
-        """Wait, and keep the claim. Raises `Draining`."""
+        """Wait and keep the claim. Raises `Draining`."""
         left = duration
         while left > timedelta(0):
             await self.patience.pause(min(left, _SLICE))
