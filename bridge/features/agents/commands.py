@@ -88,7 +88,7 @@ async def ask_from_anywhere(deps: Deps, turn: Turn, shortcut: Shortcut) -> Resul
     return Form(asking.ask_form(None, await origin_of(deps, turn)), otherwise=asking.offer_ask_form())
 
 
-@agents.shortcut("ask_about", "Ask an agent about this", "Ask an agent about this message.", "message")
+@agents.shortcut("ask_about", "Ask an agent about this", "Ask in its thread or in private.", "message")
 async def ask_about_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
     """Open the form to ask an agent about a message, quoted as people read it."""
     names = await deps.directory.names(mentions_in(shortcut.text))

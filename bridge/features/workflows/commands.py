@@ -168,7 +168,7 @@ async def run_from_anywhere(deps: Deps, turn: Turn, shortcut: Shortcut) -> Resul
     return Form(view, otherwise=run_card.offer_form(None))
 
 
-@workflows.shortcut("run_with", "Run a workflow with this", "Run a workflow with this message as input.", "message")
+@workflows.shortcut("run_with", "Run a workflow with this", "The message becomes the input.", "message")
 async def run_with_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
     """Open the form to run a workflow, with the message as its input."""
     return await run_from_anywhere(deps, turn, shortcut)
