@@ -38,6 +38,8 @@ _TEXT = kit.option("Text", "text")
 _JSON = kit.option("JSON", "json")
 _REMEMBER = kit.option("Fill it in next time", "yes")
 
+_INPUT_HINT: Final = 'Passed to the workflow, such as monday or {"day": "monday"}.'
+
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
@@ -58,7 +60,7 @@ def run_form(
     Opened outside of a channel, it asks where to post the run's card.
     """
     chosen = _option(workflow) if workflow else None
-    hint = "Passed to the workflow." if len(typed) <= kit.PLAIN_TEXT_INPUT else ONLY_THE_FIRST
+    hint = _INPUT_HINT if len(typed) <= kit.PLAIN_TEXT_INPUT else ONLY_THE_FIRST
     kinds = kit.select(KIND, "Text or JSON", [_TEXT, _JSON], _JSON if kind == _JSON["value"] else _TEXT)
     box: Block = {"type": "checkboxes", "action_id": REMEMBER, "options": [_REMEMBER]}
     if is_remembered:
