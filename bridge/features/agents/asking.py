@@ -57,7 +57,7 @@ def ask_form(agent: Agent | None, origin: Origin, *, about: str | None = None) -
         kit.input_block(MESSAGE, "Your question", text_input(MESSAGE)),
     ]
     if about is not None:
-        hint = "Sent to the agent as a quotation, with the earlier messages of its thread."
+        hint = "Quoted to the agent, with the earlier messages in its thread."
         if len(about) > kit.PLAIN_TEXT_INPUT:
             hint = ONLY_THE_FIRST
         element = text_input(ABOUT, about)
@@ -66,9 +66,9 @@ def ask_form(agent: Agent | None, origin: Origin, *, about: str | None = None) -
     if origin.thread_ts:
         choices = [kit.option("The message's thread, visible to everyone there", _IN_THREAD)]
         if origin.direct and origin.direct != origin.channel:
-            choices.append(kit.option("Our direct message, visible only to you", _DIRECT))
+            choices.append(kit.option("Our direct messages, visible only to you", _DIRECT))
         menu = kit.select(WHERE, "Choose a place", choices, choices[0])
-        hint = "" if origin.direct else "To get answers in our direct message too, open my Home tab once."
+        hint = "" if origin.direct else "To get answers in our direct messages too, open my Home tab once."
     fields.append(kit.input_block(WHERE, "Ask in", menu, hint=hint))
     return modal(ASK, ASK_AN_AGENT, "Ask", fields, origin)
 
