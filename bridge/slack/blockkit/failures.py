@@ -37,7 +37,7 @@ _SENTENCES: Final[dict[type, str]] = {
         "The bridge's database is unavailable, so nothing was done. Try again in a minute."
     ),
     errors.NamespaceTaken: "The bridge's database belongs to another bot. Let your admin know.",
-    errors.LaneLost: "Another process of the bridge is handling this.",
+    errors.LaneLost: "Another bridge process is handling this.",
     errors.RecordNotUnderstood: "This was saved by another version of the bridge and can't be read.",
     errors.CommandError: "I don't understand this command. Try !help.",
 }
