@@ -21,7 +21,7 @@ class Scope:
 
 
 SCOPES: Final = (
-    Scope("app_mentions:read", "hear mentions of the bot, which begin conversations"),
+    Scope("app_mentions:read", "hear mentions of the bot, which start conversations"),
     Scope("assistant:write", "be shown as an agent; Slack adds it to every app with an agent view"),
     Scope("chat:write", "answer, keep run cards up to date and show that an agent is working"),
     Scope("commands", "have slash commands"),
@@ -33,20 +33,16 @@ SCOPES: Final = (
         "groups:history", "hear what is said without a mention, and read earlier messages, in private channels", True
     ),
     Scope("mpim:history", "hear mentions and replies in group direct messages, and read a thread there", True),
-    Scope(
-        "channels:read", "write and find public channels by their names, and find mentions there after an outage", True
-    ),
-    Scope(
-        "groups:read", "write and find private channels by their names, and find mentions there after an outage", True
-    ),
+    Scope("channels:read", "show and find public channels by name, and find mentions there after an outage", True),
+    Scope("groups:read", "show and find private channels by name, and find mentions there after an outage", True),
     Scope("im:read", "find direct messages that were missed in an outage", True),
     Scope("mpim:read", "find mentions in group direct messages that were missed in an outage", True),
-    Scope("users:read", "write names in place of ids, and tell guests, who run nothing, from members", True),
+    Scope("users:read", "show names instead of IDs, and tell guests from members", True),
     Scope("files:read", "read the files in messages, such as text files, documents and transcripts of clips", True),
-    Scope("files:write", "send what is too long for messages as a file", True),
-    Scope("reactions:write", "mark with an hourglass what waits behind another message", True),
-    Scope("reactions:read", "stop an agent when somebody puts :x: on their own message", True),
-    Scope("usergroups:read", "know who is in the user groups of BRIDGE_RUNNERS, and write groups by their names", True),
+    Scope("files:write", "send long answers and outputs as files", True),
+    Scope("reactions:write", "mark waiting messages with an hourglass", True),
+    Scope("reactions:read", "stop an agent when someone adds :x: to their own message", True),
+    Scope("usergroups:read", "know who is in the user groups of BRIDGE_RUNNERS, and show groups by name", True),
 )
 
 USER_GROUPS: Final = "usergroups:read"

@@ -140,7 +140,7 @@ async def test_an_unreachable_slack_names_the_proxy() -> None:
         ([name for name in ALL_SCOPES if name != "chat:write"], [],
          (FAILURE, "chat:write is missing; the bot needs it to answer")),
         ([name for name in ALL_SCOPES if name != "files:write"], [],
-         (WARNING, "files:write isn't granted; without it the bot can't send what is too long")),
+         (WARNING, "files:write isn't granted; without it the bot can't send long answers")),
         ([name for name in ALL_SCOPES if name != USER_GROUPS], [USER_GROUPS], (FAILURE, f"{USER_GROUPS} is missing")),
         ([], [], (WARNING, "Slack didn't say which scopes the token has")),
     ],
