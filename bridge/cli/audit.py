@@ -88,7 +88,7 @@ def audit(
 ) -> None:
     """Show who did what, where and when.
 
-    Includes what was refused, and the outcomes. Message texts aren't recorded.
+    Includes refused requests, and outcomes. Message texts aren't recorded.
     """
     beginning = datetime.now(UTC) - length_of_time(since)
 

@@ -54,7 +54,7 @@ def list_all(*, as_json: AsJson = False, embedded_redis: EmbeddedRedisOption = F
 
 @dead.command()
 def retry(turn: Id, *, as_json: AsJson = False, embedded_redis: EmbeddedRedisOption = False) -> None:
-    """Queue one again, at the end of its thread.
+    """Queue an item again, at the end of its thread.
 
     If it already has a result, that is posted and nothing is sent again.
     """
@@ -69,7 +69,7 @@ def retry(turn: Id, *, as_json: AsJson = False, embedded_redis: EmbeddedRedisOpt
 
 @dead.command()
 def drop(turn: Id, *, as_json: AsJson = False, embedded_redis: EmbeddedRedisOption = False) -> None:
-    """Give one up and delete its text."""
+    """Drop an item and delete its text."""
 
     async def give_up(scripts: Scripts) -> int:
         if await _letters(scripts).drop(TurnId(turn)):

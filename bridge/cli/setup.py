@@ -50,9 +50,7 @@ bridge setup asks questions, so it needs a terminal. Without one:
 
 def setup(
     *,
-    url: Annotated[
-        str, typer.Option("--url", metavar="URL", help="Use HTTP, and this public address of the bridge.")
-    ] = "",
+    url: Annotated[str, typer.Option("--url", metavar="URL", help="Use HTTP, with this public address.")] = "",
     socket: Annotated[bool, typer.Option("--socket", help="Use Socket Mode; don't ask.")] = False,
     open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open Slack's page in a browser.")] = True,
 ) -> None:

@@ -28,7 +28,7 @@ def status(
 ) -> None:
     """Show what each process is doing.
 
-    Also how many threads have work, wait for a choice or failed. Works whether a bridge is running or not.
+    Also counts threads with work, waiting for a choice, or failed. Works whether or not a bridge is running.
     """
 
     async def show(scripts: Scripts) -> int:
