@@ -85,8 +85,8 @@ class Keys:
     """
 
     # fmt: off
-    owner = Key[[]]("owner", "hash", "for ever: whose it is", "team, bot, workspace, since, alive, wiped", stays=True)
-    ready = Key[[]]("ready", "stream", "for ever: the queue", "one entry for each lane that has work", stays=True)
+    owner = Key[[]]("owner", "hash", "forever: whose it is", "team, bot, workspace, since, alive, wiped", stays=True)
+    ready = Key[[]]("ready", "stream", "forever: the queue", "one entry for each lane that has work", stays=True)
     box = Key[Lane]("box:<lane>", "list", "while not empty", "the lane's turns; the first is running", stays=True)
     turn = Key[str]("turn:<turn>", "hash", "7 days after DONE", "see `bridge.queue.records`", stays=True)
     parked = Key[[]]("parked", "hash", "until someone chooses", "lane → turn waiting for a choice", stays=True)
@@ -116,7 +116,7 @@ class Keys:
     told = Key[ThreadKey]("told:<thread>", "string", "25 hours, or until an answer",
                           "a thread that was told the service is down, or the turn that tells it")
     looked = Key[ThreadKey]("looked:<thread>", "string", SEEN, "a thread that was searched for its lost session")
-    channels = Key[[]]("defaults", "hash", "for ever: a setting", "team:channel → see `features.channels`", stays=True)
+    channels = Key[[]]("defaults", "hash", "forever: a setting", "team:channel → see `features.channels`", stays=True)
     thread_pace = Key[ThreadKey]("pace:t:<thread>", "string", "1 minute", "turns a thread started since the first")
     person_pace = Key[PersonKey]("pace:u:<person>", "string", "1 minute", "turns a person or an app started")
     run_pace = Key[PersonKey]("pace:r:<person>", "string", "1 hour", "runs a person started, if limited")
@@ -132,8 +132,8 @@ class Keys:
                             "the process that does a periodic job (`Feature.every`) in a numbered period")
     audit = Key[[]]("audit", "stream", "BRIDGE_AUDIT_DAYS each", "who did what, see `bridge.queue.audit`")
     report = Key[str]("report:<report>", "hash", "until deleted", "see `bridge.features.reports.schedule`", stays=True)
-    reports = Key[[]]("reports", "zset", "for ever: a setting", "all reports, by creation time", stays=True)
-    due = Key[[]]("due", "zset", "for ever: a setting", "active reports, by due time", stays=True)
+    reports = Key[[]]("reports", "zset", "forever: a setting", "all reports, by creation time", stays=True)
+    due = Key[[]]("due", "zset", "forever: a setting", "active reports, by due time", stays=True)
     words = Key[ThreadKey]("words:<thread>", "string", "session days at most",
                            "a report's text, for the first question in its thread")
     votes = Key[str]("votes:<turn>", "hash", VOTES, "votes on an answer by person, its agent and session")
