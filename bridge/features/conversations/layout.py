@@ -70,7 +70,7 @@ def no_such_session(session: str) -> Reply:
     """Say that a session can't be resumed here, but not whether it exists elsewhere."""
     return kit.reply(
         f"Session {kit.one_line(session, 20)} can't be resumed here. "
-        "It has to be from this channel or your own direct message with me."
+        "It has to be from this channel or your own direct messages with me."
     )
 
 

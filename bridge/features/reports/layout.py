@@ -232,7 +232,7 @@ def report_form(origin: Origin, zone: str) -> View:
         kit.input_block(CLOCK, "Time of day", clock),
         kit.input_block(CRON, "Cron expression", expression, hint=_CRON_HINT, optional=True),
         kit.input_block(ZONE, "Time zone", place, hint="Such as Berlin or Europe/Berlin."),
-        kit.input_block(CHANNEL, "Channel", channel, hint="I need to be a member."),
+        kit.input_block(CHANNEL, "Channel", channel, hint="I need to be a member of that channel."),
         kit.input_block(COMPARE, "Compare with", kit.select(COMPARE, "Choose", compared, compared[0])),
         kit.input_block(ONLY, "Include", ticks),
     ]

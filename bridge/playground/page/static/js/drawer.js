@@ -44,7 +44,7 @@ function wires() {
   if (!page.wires.length) return h("p", { class: "quiet" }, "Nothing was sent for this message.");
   const from = page.wires[0].at;
   return [
-    h("p", { class: "quiet", key: "about" }, "What happened for this message and its thread, in order."),
+    h("p", { class: "quiet", key: "about" }, "The steps for this message and its thread, in order."),
     h("ol", { class: "wires", key: "steps" }, page.wires.map((step, index) => oneStep(step, index, from))),
   ];
 }
