@@ -327,5 +327,5 @@ async def test_a_trace_tells_each_death_retry_and_drop(redis: Redis) -> None:
         ]
         assert [(step.what, step.detail) for step in after[7:]] == [
             ("dead", "slack: not_in_channel"),
-            ("done", "given up with bridge dead drop"),
+            ("done", "dropped with bridge dead drop"),
         ]
