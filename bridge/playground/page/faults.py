@@ -71,7 +71,7 @@ _NOBODY_LISTENS: Final = Switch(
     "nobody_listens",
     _SLACK,
     "Bridge unreachable",
-    "Slack can't reach the bridge and never sends what happens now. Keep writing, then turn this off.",
+    "Slack can't reach the bridge, and won't resend what you do now. Keep typing, then turn this off.",
 )
 _DEAD_SOCKET: Final = Switch(
     "dead_socket",
