@@ -1,5 +1,5 @@
--- Queue the text of a finished turn once more, at the end of its lane; once for each turn, however often asked. The
--- button is there from the moment of the post, so that it may be pressed before `finish` has run.
+-- Queue the text of a finished turn again, at the end of its lane; once per turn, however often asked. Its button exists
+-- from the post on, so this may run before `finish`.
 -- ARGV: old turn, new turn, waiting limit, now (ms). Returns {'queued'} | {'already'} | {'gone'} | {'full'}.
 local old, new, limit, now = turn_key(ARGV[1]), ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local seen = redis.call('HMGET', old, 'body', 'lane', 'thread', 'again', 'step', 'starts', 'stopped')
@@ -8,7 +8,7 @@ if seen[4] then return {'already'} end
 if not body or (seen[5] ~= 'done' and seen[5] ~= 'posting' and not seen[7]) then return {'gone'} end
 if waiting_in(lane) >= limit then return {'full'} end
 redis.call('HSET', old, 'again', new)
-if seen[5] == 'done' then redis.call('HDEL', old, 'body') end -- else `finish` does, before which it is needed
+if seen[5] == 'done' then redis.call('HDEL', old, 'body') end -- else `finish` needs it, and deletes it
 redis.call('HSET', turn_key(new), 'v', VERSION, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
   'thread', seen[3] or '', 'of', ARGV[1])
 if seen[6] then redis.call('HSET', turn_key(new), 'starts', 1) end

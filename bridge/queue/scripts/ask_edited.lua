@@ -1,5 +1,5 @@
--- Queue the text that a message got after an agent had the earlier one, at the end of its lane; once for each edit,
--- however often asked. From then on the message is the new turn: while that waits it can be edited and withdrawn.
+-- Queue the text of a message that was edited after an agent got it, at the end of its lane; once per edit, however often
+-- asked. From then on the message is the new turn, and can be edited and withdrawn while that waits.
 -- ARGV: message identity, new turn, waiting limit, now (ms), lifetime of the message's mark (ms).
 -- Returns 'queued' | 'already' | 'gone' | 'full'.
 local mark, new, limit, now = seen_message_key(ARGV[1]), ARGV[2], tonumber(ARGV[3]), ARGV[4]

@@ -1,4 +1,4 @@
--- Remember the message that shows a turn's progress, so that it is brought up to date instead of posted anew.
+-- Store the message that shows a turn's progress, so that it's updated instead of posted again.
 -- ARGV: entry, consumer, lane, turn, identity of that message (its ts is the last part), lifetime of the trace (ms).
 -- Returns 'ok' | 'lost'.
 if not owns(ARGV[1], ARGV[2], ARGV[3], ARGV[4]) then return 'lost' end

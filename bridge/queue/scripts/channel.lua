@@ -1,6 +1,6 @@
--- Change what is set for a channel, if it still is what was seen; every process is told (`bridge.features.channels`).
--- ARGV: team:channel, its record as it was seen or '', its record from now on or '' (nothing is set).
--- Returns 1 | 0 (it was changed meanwhile).
+-- Change a channel's settings if they're still as the caller saw them, and notify every process (`bridge.features.channels`).
+-- ARGV: team:channel, the record seen or '', the new record or '' (no settings).
+-- Returns 1 | 0 (changed by someone else).
 local channel, seen, record = ARGV[1], ARGV[2], ARGV[3]
 local now = redis.call('HGET', channels_key(), channel) or ''
 if now == record then return 1 end

@@ -1,5 +1,5 @@
--- Give a thread its agent; the first choice wins. A lane that waited for it goes on.
--- ARGV: thread, lane, agent, thread lifetime (ms). Returns the agent that the thread has now.
+-- Give a thread its agent; the first choice wins. Unparks the lane that waited for it.
+-- ARGV: thread, lane, agent, thread lifetime (ms). Returns the thread's agent.
 local conversation = thread_key(ARGV[1])
 redis.call('HSETNX', conversation, 'v', VERSION)
 redis.call('HSETNX', conversation, 'agent', ARGV[3])

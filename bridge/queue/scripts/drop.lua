@@ -1,4 +1,4 @@
--- Give up a dead letter: its texts leave, and what the trace tells stays for a while.
+-- Discard a dead letter: its texts are deleted, its trace stays for a while.
 -- ARGV: turn, now (ms), lifetime of the trace (ms). Returns 'dropped' | 'unknown'.
 local key = turn_key(ARGV[1])
 if redis.call('ZREM', dead_key(), ARGV[1]) == 0 then return 'unknown' end

@@ -1,9 +1,7 @@
--- A message was edited: while it waits, the new text is what will be sent. If an agent has got the earlier one, the new
--- text is kept beside the turn, for as long as that lives, so that a button can ask with it (`ask_edited`). An edit that
--- comes after a later one, or once more, changes nothing. Of a message that became no turn yet, the earlier texts are
--- void from now on: Slack may be about to send one of them again.
--- ARGV: message identity, body, version of the text, how long an unknown message's earlier
---       texts are void (ms) or ''.
+-- A message was edited: if it's waiting, the new text will be sent. If an agent already has the earlier text, the new one
+-- is stored beside the turn while that exists, for a button (`ask_edited`). An edit that arrives late or twice changes
+-- nothing. If the message isn't a turn yet, its earlier texts are void from now on, since Slack may resend one.
+-- ARGV: message identity, body, version of the text, how long an unknown message's earlier texts are void (ms) or ''.
 -- Returns 'edited' | 'asked' | 'late' | 'known' | 'unknown'.
 local mark, version = seen_message_key(ARGV[1]), tonumber(ARGV[3]) or 0
 local turn = redis.call('GET', mark)
@@ -11,7 +9,7 @@ local since = voids(turn)
 if since and (version < since or since == math.huge) then return 'late' end
 if not turn or since then
   local lifetime = ARGV[4]
-  if lifetime == '' and is_catching_up() then lifetime = 1000 * YOUNG end -- somebody may have read an earlier text
+  if lifetime == '' and is_catching_up() then lifetime = 1000 * YOUNG end -- catch-up may have read an earlier text
   if lifetime ~= '' and version > 0 then redis.call('SET', mark, '=' .. ARGV[3], 'PX', lifetime) end
   return 'unknown'
 end
@@ -20,14 +18,14 @@ local seen = redis.call('HMGET', key, 'step', 'kind', 't_sent', 'lane', 'version
 local before = tonumber(seen[5] or '') or 0
 if version < before or (version > 0 and version == before and seen[1] ~= 'queued') then return 'known' end
 if seen[1] ~= 'queued' then
-  -- A command has a lane of its own, and is not begun anew by being changed.
+  -- A command has its own lane, and editing it doesn't restart it.
   local is_chat = seen[1] and seen[2] == 'message' and seen[3] and string.sub(seen[4] or '', 1, 2) == 't:'
   if not is_chat then return 'late' end
   if version < (tonumber(seen[6] or '') or 0) then return 'known' end
   redis.call('HSET', key, 'edited', ARGV[2], 'edited_version', ARGV[3])
   return 'asked'
 end
-if seen[2] ~= 'message' then return 'unknown' end -- it was refused, and a refusal is all that waits
+if seen[2] ~= 'message' then return 'unknown' end -- it was refused, and only the refusal waits
 redis.call('HSET', key, 'body', ARGV[2], 'version', ARGV[3])
 redis.call('HINCRBY', key, 'edits', 1)
 return 'edited'

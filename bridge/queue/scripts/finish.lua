@@ -1,5 +1,5 @@
--- The head of the lane is finished: pop it, retire the entry, and if more waits, wake somebody for it at the
--- stream's tail, which is fair to other lanes. "Empty" is decided here, where a PUT would race with it.
+-- Finish the head of the lane: pop it, retire the entry, and if more turns wait, add an entry at the stream's tail, which
+-- is fair to other lanes. Whether the lane is empty is decided here, in one step, so that no `put` can race with it.
 -- ARGV: entry, consumer, lane, turn, now (ms), step ('done' | 'dead'), what or '', identity of the posted
 --       message (its ts is the last part) or '', keep the text ('1'), lifetime (ms), writes (the prelude's `apply`).
 -- Returns {'ok', what Redis answered to each write …} | {'lost'}.
@@ -8,7 +8,7 @@ if not owns(entry, consumer, lane, turn) then return {'lost'} end
 local key, what = turn_key(turn), ARGV[7]
 local seen = redis.call('HMGET', key, 'step', 'what', 'deaths', 'stopped', 'again', 'doubt')
 local changes, leave = {'step', step, 't_done', now}, {}
-if step == 'dead' then -- what a retry needs to know, and a line for the trace
+if step == 'dead' then -- facts for a retry, and a line for the trace
   add(changes, 'died', seen[1] or '')
   add(changes, 'was', seen[2] or '')
   add(changes, 'deaths', below(seen[3], now .. ' ' .. what))
@@ -18,7 +18,7 @@ if ARGV[8] ~= '' then
   add(changes, 'posted', string.match(ARGV[8], '[^:]*$'))
   redis.call('SET', shown_key(ARGV[8]), turn, 'PX', ARGV[10])
 end
-if step == 'done' and not seen[4] and not seen[6] then leave[#leave + 1] = 'outcome' end -- an answer that perhaps nobody was shown stays
+if step == 'done' and not seen[4] and not seen[6] then leave[#leave + 1] = 'outcome' end -- keep an answer that may not have been shown
 if ARGV[9] ~= '1' or seen[5] or seen[4] == 'posting' then
   leave[#leave + 1], leave[#leave + 2] = 'body', 'note'
 end

@@ -1,7 +1,7 @@
--- Drop the consumers of processes that ended long ago. One step, because a consumer that is dropped while
--- something is pending for it takes that with it. What the audit has kept for long enough leaves too.
--- ARGV: idle for at least (ms), oldest entry of the audit (ms), newest message (s) in a thread that has left the index,
---       lifetime of that index (ms). Returns how many consumers were dropped.
+-- Delete the consumers of processes that ended long ago, and old audit entries. It's one step because deleting a consumer
+-- deletes its pending entries, too.
+-- ARGV: idle for at least (ms), oldest audit entry to keep (ms), newest message (s) of a thread to drop from the index,
+--       lifetime of that index (ms). Returns how many consumers were deleted.
 redis.call('ZREMRANGEBYSCORE', active_key(), '-inf', ARGV[3])
 redis.call('PEXPIRE', active_key(), ARGV[4])
 redis.call('XTRIM', audit_key(), 'MINID', ARGV[2])

@@ -1,5 +1,5 @@
--- Give an answer that was recorded and perhaps never posted to a button: once for each message that has the button, and
--- to the same click as often as it asks.
+-- Return an answer that was recorded but may not have been posted: once per message with the button, and to the same
+-- click as often as it asks.
 -- ARGV: turn, the click's own turn, ts of the message with the button. Returns {'kept', outcome} | {'already'} | {'gone'}.
 local key, own, button = turn_key(ARGV[1]), ARGV[2], 'shown:' .. ARGV[3]
 local seen = redis.call('HMGET', key, 'outcome', 'stopped', 'doubt', button)

@@ -1,7 +1,7 @@
--- Take or confirm the namespace, and see to it that the consumer group exists. Repeated by a heartbeat, so
--- that a store that was wiped under us is set up again and says since when it knows anything. Where that was not done for
--- longer than it should be, nobody took messages in meanwhile; and where nobody could hear Slack for longer than it sends
--- things again, what was said then is to be caught up. After a wipe so is what may have waited.
+-- Take or confirm the namespace, and ensure that the consumer group exists. A heartbeat repeats it, so a store that was
+-- wiped is set up again and records when its data begins. If heartbeats paused for too long, no messages were received in
+-- between. If Slack couldn't reach us for longer than it retries, that time is to be caught up; after a wipe, so is the
+-- time whose messages may have been waiting.
 -- ARGV: team, bot user, now (ms), address of the workspace or '', how long that may have been (ms), and for how long it is
 --       remembered (ms) how many times it was longer, this process hears Slack ('1'), how long it may have been that none
 --       did (ms; '': nothing is caught up), how long an outage is known (ms), since when this process knows the store (ms,
@@ -38,7 +38,7 @@ if ARGV[8] == '1' then
   end
   redis.call('HSET', owner, 'listened', now)
 end
--- The stream alone says nothing: after a wipe, a PUT that came first made it without the group.
+-- The stream alone proves nothing: after a wipe, a `put` that came first created it without the group.
 if redis.call('EXISTS', READY) == 0 or #redis.call('XINFO', 'GROUPS', READY) == 0 then
   redis.call('XGROUP', 'CREATE', READY, GROUP, '0', 'MKSTREAM')
 end

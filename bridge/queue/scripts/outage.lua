@@ -1,4 +1,4 @@
--- Somebody says that nobody listened from one time to another.
--- ARGV: from, to (ms), how long that is known (ms). Returns 'ok'.
+-- An operator reports an outage.
+-- ARGV: from, to (ms), how long to remember it (ms). Returns 'ok'.
 note_outage(tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3])
 return 'ok'

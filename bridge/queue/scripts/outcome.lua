@@ -1,13 +1,13 @@
--- queued or sent → posting: the outcome is recorded and will be shown; the agent is never asked again. What belongs to
--- the outcome is written with it.
--- ARGV: entry, consumer, lane, turn, now (ms), outcome, what, writes (the prelude's `apply`), edits that it knows of.
--- Returns 'ok' | 'lost' | 'changed' (edited or withdrawn since it was taken, and nothing was sent: look again) | 'stopped' (recorded, but somebody has stopped the turn: it is not to be shown).
+-- queued or sent → posting: record the outcome to show, together with its writes. The agent is never asked again.
+-- ARGV: entry, consumer, lane, turn, now (ms), outcome, what, writes (the prelude's `apply`), edits it knows of.
+-- Returns 'ok' | 'lost' | 'changed' (edited or withdrawn since it was taken, and nothing was sent: look again) |
+--         'stopped' (recorded, but the turn was stopped: don't show it).
 local entry, consumer, lane, turn, now = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 if not owns(entry, consumer, lane, turn) then return 'lost' end
 local key = turn_key(turn)
 local seen = redis.call('HMGET', key, 'step', 'stopped', 'withdrawn', 'edits')
 local step, written = seen[1], seen[2] and 'stopped' or 'ok'
-if step == 'posting' then return written end -- written already, and the answer was lost on the way
+if step == 'posting' then return written end -- already written; its answer was lost
 if step ~= 'queued' and step ~= 'sent' then return 'lost' end
 if step == 'queued' and (seen[3] or (seen[4] or '0') ~= ARGV[9]) then return 'changed' end
 redis.call('HSET', key, 'step', 'posting', 't_outcome', now, 'outcome', ARGV[6], 'what', ARGV[7])

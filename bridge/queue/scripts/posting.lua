@@ -1,8 +1,8 @@
--- How the post of a recorded outcome stands. A stop may end one that waits, and never one that is on its way; and what
--- goes by response_url is marked before, because nobody can look for it afterwards.
--- ARGV: entry, consumer, lane, turn, how, token of this take. How: 'goes' | 'goes by url' | 'waits' (nobody posts it
---       now) | 'waits unsent' (and nothing went by url) | 'in doubt' (nobody can tell whether it is there).
--- Returns 'ok' | 'lost' | 'stopped' | 'again' (it went by url in an earlier take) | 'by url' (it is in doubt, and did).
+-- Record how far the post of an outcome is. A stop may end one that waits, never one being sent. A post by response_url is
+-- marked beforehand, because it can't be looked for afterwards.
+-- ARGV: entry, consumer, lane, turn, how, token of this take. How: 'goes' | 'goes by url' | 'waits' (isn't being
+--       posted) | 'waits unsent' (and nothing went by url) | 'in doubt' (may have been posted).
+-- Returns 'ok' | 'lost' | 'stopped' | 'again' (sent by url in an earlier take) | 'by url' (in doubt, and sent by url).
 local entry, consumer, lane, turn, how, token = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 if not owns(entry, consumer, lane, turn) then return 'lost' end
 local key = turn_key(turn)

@@ -1,24 +1,24 @@
--- Stands before every script, below the helpers that keys.py makes of its table: `turn_key(turn)` names a turn's key.
+-- Prepended to every script, after the helpers that keys.py generates from its table: `turn_key(turn)` names a turn's key.
 local READY, GROUP = ready_key(), 'workers'
-local YOUNG = 600 -- seconds: Slack sends again what is younger; the third and last time after some six minutes
+local YOUNG = 600 -- seconds; Slack may resend anything younger: its third and last retry comes after about six minutes
 
--- A list of fields and values, for HSET: one more. And a line of a record's story, below what was written earlier.
+-- Append a field and its value to the arguments of HSET; append a line to a record's trace.
 local function add(fields, name, value) fields[#fields + 1], fields[#fields + 2] = name, value end
 local function below(earlier, line) return (earlier and #earlier < 2000 and earlier .. '\n' or '') .. line end
 
--- Wake somebody for a lane: the invariant is that a lane with work has exactly one entry, or is parked.
+-- Add a lane's entry. The invariant: a lane with work has exactly one entry, or is parked.
 local function activate(lane) redis.call('XADD', READY, '*', 'lane', lane) end
 
--- Hand the lane that has waited longest to a worker that is free ('': nobody is): its entry and its name.
+-- Hand the longest-waiting lane to a free worker ('': none is). Returns its entry and its name.
 local function next_for(worker)
   if worker == '' then return end
   local streams = redis.pcall('XREADGROUP', 'GROUP', GROUP, worker, 'COUNT', 1, 'STREAMS', READY, '>')
-  if not streams or streams.err then return end -- no group: the store was wiped under us
+  if not streams or streams.err then return end -- no group: the store was wiped
   local entry = streams[1][2][1]
   return entry[1], entry[2][2]
 end
 
--- How many wait in a lane: the one in work does not.
+-- How many turns wait in a lane, without the one being worked on.
 local function waiting_in(lane)
   local head = redis.call('LINDEX', box_key(lane), 0)
   if not head then return 0 end
@@ -26,20 +26,19 @@ local function waiting_in(lane)
   return redis.call('LLEN', box_key(lane)) - (is_in_work and 1 or 0)
 end
 
--- Messages were refused from one time to another, in seconds, as their ts says; `most` such stretches are kept.
+-- Record that messages were refused between two times (seconds, from their ts); keeps `most` such stretches.
 local function note_refusals(first, last, lifetime, most)
   redis.call('ZADD', refusing_key(), last, first .. ' ' .. last)
   redis.call('ZREMRANGEBYRANK', refusing_key(), 0, -1 - tonumber(most))
   redis.call('PEXPIRE', refusing_key(), lifetime)
 end
 
--- Something was said in a thread that is bound. The index is pruned by `forget`, and lives as long as its threads.
+-- Index the last activity of a bound thread. `forget` prunes the index; it lives as long as its threads.
 local function note_activity(thread, ts, lifetime)
   if redis.call('ZADD', active_key(), 'GT', ts, thread) == 1 then redis.call('PEXPIRE', active_key(), lifetime) end
 end
 
--- Nobody listened from one time to another (ms): what was said then is to be looked for in Slack's history, together with
--- what was said in an earlier outage and is not found yet.
+-- Record an outage (ms), to be caught up from Slack's history together with an earlier one that isn't caught up yet.
 local function note_outage(first, last, lifetime, was_wiped)
   local key = catch_up_key()
   local seen = redis.call('HMGET', key, 'from', 'done', 'wiped')
@@ -50,28 +49,27 @@ local function note_outage(first, last, lifetime, was_wiped)
   redis.call('PEXPIRE', key, lifetime)
 end
 
--- Whether something is being looked for there.
+-- Whether a catch-up is under way.
 local function is_catching_up()
   local seen = redis.call('HMGET', catch_up_key(), 'from', 'done')
   return seen[1] and not seen[2]
 end
 
--- What a lane waited for has come.
+-- A parked lane can continue.
 local function unpark(lane)
   if redis.call('HDEL', parked_key(), lane) == 1 then activate(lane) end
 end
 
--- The mark of a message that became no turn yet, if that is what `mark` is: from which version on its texts are not
--- void. '=' stands for a message that was deleted; '=<version>' for one whose earlier texts are void since it was
--- edited; '~<version>' for one whose edit was refused, and comes again ('true').
+-- If `mark` is of a message that isn't a turn yet, return the first version that isn't void, and whether Slack will resend
+-- it. '=': the message was deleted. '=<version>': it was edited, its earlier texts are void. '~<version>': its edit was
+-- refused, and Slack will resend that.
 local function voids(mark)
   local sign, version = string.match(mark or '', '^([=~])(.*)$')
   if sign then return tonumber(version) or math.huge, sign == '~' end
 end
 
--- A message was deleted: while it waits, it is marked, and done with as soon as it is the head. One that became no
--- turn yet leaves a mark for `lifetime` (ms, '': none), for Slack may be about to send it again; and while its history is
--- read, for somebody may have read it.
+-- A message was deleted: a waiting one is marked, and skipped once it's the head. One that isn't a turn yet leaves a mark
+-- for `lifetime` (ms, '': none), since Slack may resend it; also during a catch-up, which may already have read it.
 local function withdraw(message, lifetime)
   local mark = seen_message_key(message)
   local turn = redis.call('GET', mark)
@@ -88,16 +86,16 @@ local function withdraw(message, lifetime)
   return 'withdrawn'
 end
 
--- A stop holds what waits behind the turn that it stopped, until somebody wants it to go on. Whatever is parked in a
--- lane that is held is parked for that. Says whether it was held.
+-- Release a lane. A stop holds the turns that wait behind the stopped one until someone resumes them; a parked lane that
+-- is held is parked for that reason only. Returns whether it was held.
 local function let_go_on(lane)
   if redis.call('HDEL', held_key(), lane) == 0 then return false end
   unpark(lane)
   return true
 end
 
--- The head of the lane was popped. If more waits, wake somebody for it, unless it is held; what was withdrawn is not
--- waited with, because it only has to be done with.
+-- The head of the lane was popped. If more turns wait, add its entry, unless it's held; even then if the next one was
+-- withdrawn, since that only has to be finished.
 local function go_on_behind(lane)
   local head = redis.call('LINDEX', box_key(lane), 0)
   if not head then
@@ -110,15 +108,15 @@ local function go_on_behind(lane)
   end
 end
 
--- The entry has been dealt with, whoever held it.
+-- Retire the entry, whichever consumer holds it.
 local function retire(entry)
   redis.call('XACK', READY, GROUP, entry)
   redis.call('XDEL', READY, entry)
 end
 
 -- The fence: the lane's entry is pending for this consumer (and the turn is the head of its lane).
--- Whoever fails it has been taken for dead, and must touch nothing more. So must whoever finds no group: the store
--- was wiped under us. Also returns how often the entry was handed out.
+-- A worker that fails it was presumed dead and must touch nothing more, nor may one that finds no group: the store was
+-- wiped. Also returns how often the entry was handed out.
 local function owns(entry, consumer, lane, turn)
   local pending = redis.pcall('XPENDING', READY, GROUP, entry, entry, 1)
   if pending.err or #pending == 0 or pending[1][2] ~= consumer then return false end
@@ -126,8 +124,8 @@ local function owns(entry, consumer, lane, turn)
 end
 
 -- Look at the head of a lane, for a worker that holds its entry.
--- how: now (ms), begins ('1': the first look of this worker, '0': it has waited and looks again).
--- Returns {'newer', id}: of a later version, and left as it is | {'turn', id, turn hash, thread hash, how often the entry
+-- how: now (ms), begins ('1': this worker's first look, '0': a later one).
+-- Returns {'newer', id}: of a later version, left as it is | {'turn', id, turn hash, thread hash, how often the entry
 --          was handed out}.
 local function look_at_head(id, consumer, handed_out, how)
   local key = turn_key(id)
@@ -149,15 +147,15 @@ local function make(write)
   if how == 'set' then answer = redis.call('SET', key, write[4])
   elseif how == 'delete' then answer = redis.call('DEL', key)
   elseif how == 'field' then answer = redis.call('HSET', key, write[4], write[5])
-  elseif how == 'field if' then -- it still has the value that was seen
+  elseif how == 'field if' then -- it still has the value the caller saw
     answer = (redis.call('HGET', key, write[4]) or '') == write[6] and redis.call('HSET', key, write[4], write[5])
-  elseif how == 'field max' then -- a number that only grows, and what belongs to it
+  elseif how == 'field max' then -- a number that only grows, and the fields that go with it
     answer = tonumber(write[5]) > tonumber(redis.call('HGET', key, write[4]) or '0')
       and redis.call('HSET', key, unpack(write, 4))
-  elseif how == 'push' then -- at the front, and the first ones stay
+  elseif how == 'push' then -- at the front; only the first ones are kept
     answer = redis.call('LPUSH', key, write[4])
     redis.call('LTRIM', key, 0, write[5] - 1)
-  elseif how == 'rank' then -- a member with its score, and the highest stay
+  elseif how == 'rank' then -- a member with its score; only the highest are kept
     answer = redis.call('ZADD', key, write[5], write[4])
     if write[6] > 0 then redis.call('ZREMRANGEBYRANK', key, 0, -write[6] - 1) end
   elseif how == 'unrank' then answer = redis.call('ZREM', key, write[4])
@@ -168,7 +166,7 @@ local function make(write)
   return answer
 end
 
--- Whether each of some fields has its value ('': it is not there).
+-- Whether each field has its value ('': it's absent).
 local function holds(guard)
   for at = 5, #guard, 2 do
     if (redis.call('HGET', guard[2], guard[at]) or '') ~= guard[at + 1] then return false end
@@ -176,8 +174,8 @@ local function holds(guard)
   return true
 end
 
--- Writes that belong to a step, and are made with it: `writes` is a JSON list of them, '' for none. An 'if' that does not
--- hold leaves out those that it guards. Returns what Redis answered to each ('': nothing was written).
+-- Make a step's writes: `writes` is a JSON list of them, '' for none. An 'if' that doesn't hold skips those it guards.
+-- Returns Redis's answer to each ('': not written).
 local function apply(writes)
   local answers, left_out = {}, 0
   for _, write in ipairs(writes ~= '' and cjson.decode(writes) or {}) do
@@ -191,8 +189,8 @@ local function apply(writes)
   return answers
 end
 
--- Limits: whether `key` has counted as much as `limit` allows in its window, and one more for it. 0 is no limit. The
--- window (ms) begins with what is counted first.
+-- Rate limits: whether `key` has reached `limit` in its window (0: no limit), and counting one more. The window (ms) begins
+-- with the first one counted.
 local function is_used_up(key, limit)
   return limit > 0 and tonumber(redis.call('GET', key) or '0') >= limit
 end

@@ -1,26 +1,25 @@
 -- Mark as seen AND queue, or neither.
 -- ARGV: turn, lane, event identity or '', message identity or '', condition, thread or '', waiting limit,
 --       now (ms), seen (ms), thread lifetime (ms), body, agent or '',
---       end of its time by this server's clock (ms) or '', kind of what came in,
---       turns that a thread may begin in a minute, the person and the turns that they may begin (0: not limited),
---       a line for the trace on how it came, lifetime of the message's mark (ms),
---       who speaks to the agent with it or '', version of its text or '', Slack sends it no more ('1'),
---       writes that are made with it (the prelude's `apply`), or not: if they begin with an 'if' that does not hold,
+--       deadline by this server's clock (ms) or '', inbound kind,
+--       turns per minute for the thread, the person, and turns per minute for the person (0: no limit),
+--       a line for the trace on how it arrived, lifetime of the message's mark (ms),
+--       who speaks to the agent with it or '', version of its text or '', Slack won't resend it ('1'),
+--       writes to make with it (the prelude's `apply`); if they begin with an 'if' that doesn't hold, nothing is stored,
 --       it was found in Slack's history ('1'),
---       the worker that is free for it or '', and how that one looks at a head (the prelude's `look_at_head`).
--- It knows one record of a feature's, the conversation of a thread, as what the queue asks of a lane: whether there is
--- one (bound), whether it is closed for now (muted), and who speaks in it (several). Generic arguments for that would be
--- conditions over fields with a refusal's name each, an update that depends on what is found, and the same again in
--- sent.lua and look_at_head: more to read than the four fields, and a round trip's worth of JSON in each message.
--- A message that comes late goes before those that were written after it and that nobody has begun to deal with.
--- condition: 'none'; 'start' binds the thread; 'bound' wants it bound, 'missed' also that messages were refused when it
---            was written; 'search' wants it not yet searched.
--- Returns {'queued', waiting before it, all before it: the one in work too}, and where a worker has got a lane by it,
---          its entry, the lane, and the head if that is this turn | {'duplicate', turn} | {'full'} | {'unbound'} | {'late'}
---          | {'void', 'deleted' or 'edited' since} | {'newer'}: its new text was refused, and comes
---          | {'early'}: its thread's first message was refused, and comes | {'kept'}: so it is, by its ts, until then
---          | {'muted'} | {'paused', 'thread' or 'person', ms until it goes on, '1' for the first that is refused}
---          | {'stale'}: what its writes begin with does not hold.
+--       a free worker to hand it to or '', and that worker's arguments for the prelude's `look_at_head`.
+-- It knows one feature's record, the conversation of a thread, as what the queue needs to know of a lane: whether it
+-- exists (bound), is closed for now (muted), and who speaks in it (several). Generic arguments would be conditions over
+-- fields, each with the name of its refusal, and a conditional update, and the same again in sent.lua and look_at_head:
+-- more to read than the four fields, and more JSON with each message.
+-- A late message goes before those that were written after it and that no worker has begun.
+-- condition: 'none'; 'start' binds the thread; 'bound': it must be bound; 'missed': and messages must have been refused
+--            when it was written; 'search': it mustn't have been searched yet.
+-- Returns {'queued', waiting before it, all before it including the one being worked on}, and if a worker got a lane,
+--          its entry, the lane, and the head if that's this turn | {'duplicate', turn} | {'full'} | {'unbound'} | {'late'}
+--          | {'void', 'deleted' or 'edited' since} | {'newer'}: its new text was refused and will be resent
+--          | {'early'}: its thread's first message was refused and will be resent | {'kept'}: its ts is stored until then
+--          | {'muted'} | {'paused', 'thread' or 'person', ms left, '1' for the first refused} | {'stale'}: see the writes.
 local turn, lane, event, message, condition, thread = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local limit, now, seen_ms, thread_ms, body = tonumber(ARGV[7]), ARGV[8], ARGV[9], ARGV[10], ARGV[11]
 local agent = ARGV[12]
@@ -29,13 +28,13 @@ if ARGV[13] ~= '' then
   if clock[1] * 1000 + math.floor(clock[2] / 1000) > tonumber(ARGV[13]) then return {'late'} end
 end
 
--- What the first use of a command costs after a pause, ten times what a second one does, is most of what this costs:
--- so as few different commands as possible.
+-- A command's first use after a pause costs ten times as much as its second, and most of this script's time: hence as few
+-- different commands as possible.
 local text_version, is_last, was_found, worker = ARGV[21], ARGV[22] == '1', ARGV[24] == '1', ARGV[25]
 local event_mark, message_mark = seen_event_key(event), seen_message_key(message)
-local kept = kept_key(thread) -- replies that came before the first message of their thread
+local kept = kept_key(thread) -- replies that arrived before their thread's first message
 local known = redis.call('MGET', refused_key(turn), event_mark, message_mark, seen_message_key(thread), kept, behind_key(thread))
-if known[1] then return {'late'} end -- nothing is marked by the empty name
+if known[1] then return {'late'} end -- the empty name never exists
 local since, is_pending = voids(known[3])
 if since and (tonumber(text_version) or 0) < since then
   if not is_pending then return {'void', since == math.huge and 'deleted' or 'edited'} end
@@ -48,10 +47,9 @@ if earlier then
   return {'duplicate', earlier}
 end
 
--- The first of those that wait in the lane which was written after a message that comes late: that goes before it, but
--- not before what has a place at the end of its own (it has no 'ts'), nor before a head that a worker looks at, or that
--- was stopped. A head that is parked is looked at by nobody, and one that came while its thread had still to be read
--- waits for that (`Turns`). Also returns how many it overtakes.
+-- Find where a late message goes: before the first waiting turn that was written after it, but not before one queued at
+-- the end on purpose (it has no 'ts'), nor before a head that a worker holds or that was stopped. No worker holds a parked
+-- head, and one that arrived while its thread was unread waits for that (`Turns`). Also returns how many it overtakes.
 local function overtaken_by(written)
   local first, count = nil, 0
   for place = -1, -redis.call('LLEN', box_key(lane)), -1 do
@@ -80,14 +78,14 @@ local function was_refused(written)
   return false
 end
 
--- Whether the first message of this one's thread was refused, and Slack is about to send it again.
+-- Whether its thread's first message was refused, and Slack will resend it.
 local function is_early()
   local written, began = tonumber(ts), tonumber(root)
   local is_unseen = not known[4] or select(2, voids(known[4]))
   return is_unseen and written and began and written - began < YOUNG and was_refused(began)
 end
 
-local was_missed = condition == 'missed' -- and it is known from its edit, which Slack does not send again
+local was_missed = condition == 'missed' -- known from its edit, which Slack doesn't resend
 if was_missed then
   if not was_refused(tonumber(ts)) then return {'unbound'} end
   condition = 'bound'
@@ -98,7 +96,7 @@ if condition == 'bound' and not talk[1] then
   redis.call('SET', kept, string.sub((known[5] and known[5] .. ' ' or '') .. ts, -2000), 'PX', 1000 * YOUNG)
   return {'kept'}
 end
--- What was said before the bot was called into the thread was not for it, however late it comes.
+-- Messages from before the bot was called into the thread weren't for it, however late they arrive.
 if (condition == 'bound' or condition == 'search') and ts ~= '' and tonumber(ts) < (tonumber(talk[4] or '') or 0) then
   return {'unbound'}
 end
@@ -133,7 +131,7 @@ if condition == 'start' or condition == 'bound' then
   if speaker ~= '' and not talk[3] then
     redis.call('HSET', conversation, 'speaker', speaker)
   elseif speaker ~= '' and talk[3] ~= speaker then
-    redis.call('HSET', conversation, 'several', 1) -- from now on the agent is told who speaks
+    redis.call('HSET', conversation, 'several', 1) -- from now on the agent learns who is speaking
   end
   redis.call('PEXPIRE', conversation, thread_ms)
   note_activity(thread, ts ~= '' and ts or now / 1000, thread_ms)
@@ -152,7 +150,7 @@ if waiting > 0 then add(record, 'behind', waiting) end
 if starts then add(record, 'starts', 1) end -- its words may choose the agent
 if known[6] and not was_found then add(record, 'unread', 1) end
 if known[5] and message == thread and condition == 'start' then
-  add(record, 'follows', known[5]) -- they are read again before anything is done about this one
+  add(record, 'follows', known[5]) -- they're read before this one is worked on
   redis.call('DEL', kept)
 end
 if condition == 'search' then add(record, 'searches', 1) end
@@ -169,8 +167,8 @@ if length == 1 then
   activate(lane)
   local entry, woken = next_for(worker)
   if woken == lane then return {'queued', waiting, ahead, entry, lane, look_at_head(turn, worker, 1, {unpack(ARGV, 26)})} end
-  if entry then return {'queued', waiting, ahead, entry, woken} end -- one that has waited for longer
-else -- who writes on after a stop wants to go on; what was written before it and comes late does not count
+  if entry then return {'queued', waiting, ahead, entry, woken} end -- a lane that has waited longer
+else -- a new message after a stop resumes the lane; one written before the stop doesn't
   local held = redis.call('HGET', held_key(), lane)
   if held and (tonumber(ts) or 0) > tonumber(held) then let_go_on(lane) end
 end

@@ -1,5 +1,4 @@
--- A message gets the sign that it waits, once, and only while it does: not when it is the head, which is in work or
--- about to be.
+-- Mark a waiting message for its ⏳ reaction, once; not if it's the head, which is being worked on or about to be.
 -- ARGV: turn. Returns 'ok' | 'no'.
 local key = turn_key(ARGV[1])
 local seen = redis.call('HMGET', key, 'step', 'lane', 'queued_reaction', 'withdrawn')

@@ -1,5 +1,5 @@
--- Replace what a thread is bound to, if it is still bound to what the caller saw.
--- ARGV: thread, expected session or '', agent or '' (as it is), session or '' (none), thread lifetime (ms).
+-- Replace what a thread is bound to, if it's still bound to what the caller saw.
+-- ARGV: thread, expected session or '', agent or '' (unchanged), session or '' (none), thread lifetime (ms).
 -- Returns '1' if it was replaced.
 local conversation = thread_key(ARGV[1])
 if (redis.call('HGET', conversation, 'session') or '') ~= ARGV[2] then return '0' end

@@ -1,6 +1,6 @@
--- What a process refused while Redis was away, as far as it matters for what comes later. May be repeated.
--- ARGV: lifetime (ms), how many stretches are kept, how many there are, for each the ts of the first message that was
---       refused and of the last; then for each message whose edit or deletion was refused its identity, and the version it got ('': deleted).
+-- Record the messages that a process refused while Redis was away, as far as later ones depend on it. May be repeated.
+-- ARGV: lifetime (ms), how many stretches to keep, how many follow, for each the ts of its first and last refused message;
+--       then for each message whose edit or deletion was refused its identity and new version ('': deleted).
 -- Returns 'ok'.
 local lifetime, count = ARGV[1], tonumber(ARGV[3])
 for i = 4, 2 + 2 * count, 2 do note_refusals(ARGV[i], ARGV[i + 1], lifetime, ARGV[2]) end

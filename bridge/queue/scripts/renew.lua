@@ -1,5 +1,5 @@
 -- Renew the leases of the entries that this consumer still holds; never steal one back.
--- ARGV: consumer, entries … Returns the entries that it has lost.
+-- ARGV: consumer, entries … Returns the entries it has lost.
 local lost = {}
 for i = 2, #ARGV do
   if owns(ARGV[i], ARGV[1]) then

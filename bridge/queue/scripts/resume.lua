@@ -1,6 +1,6 @@
--- Somebody has decided about what waits behind a stopped turn: it goes on, or it is withdrawn and done with.
--- The turn of the click that decided remembers what it did, so that it may be asked for again, and again.
--- ARGV: lane, drop ('1'), the click's own turn. Returns how many waited, or -1: nothing is held (any more).
+-- Resume the turns that wait behind a stopped one, or withdraw them. The click's turn records the result, so that this may
+-- be repeated.
+-- ARGV: lane, drop ('1'), the click's own turn. Returns how many waited, or -1: nothing is held.
 local lane, count, own = ARGV[1], 0, turn_key(ARGV[3])
 local met = redis.call('HGET', own, 'met')
 if met then return tonumber(met) end

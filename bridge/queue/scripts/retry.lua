@@ -1,8 +1,8 @@
--- Queue a dead letter again, at the end of its lane; once for each death, however often asked. What has an outcome is
--- shown, and nobody is asked. Where nobody knows whether the request had arrived, this is the explicit wish to send
--- it again: as a new turn, because the old one may have told people so, and what it showed bears its id.
+-- Queue a dead letter again, at the end of its lane; once per death, however often asked. A recorded outcome is shown
+-- without asking again. If the request may have arrived, this explicitly sends it again: as a new turn, because the old
+-- one's notices carry its id.
 -- ARGV: turn, now (ms), waiting limit, id of a new turn, lifetime of the trace (ms).
--- Returns {'queued' | 'showing' | 'asking', waiting before it} | {'unknown'} | {'gone'} (its texts are) | {'full'}.
+-- Returns {'queued' | 'showing' | 'asking', waiting before it} | {'unknown'} | {'gone'} (its texts were deleted) | {'full'}.
 local turn, now, limit, new = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local key, dead = turn_key(turn), dead_key()
 if not redis.call('ZSCORE', dead, turn) then return {'unknown'} end
@@ -34,9 +34,9 @@ else
     redis.call('HSET', key, 'step', 'posting', 'what', seen[5] or '')
   else
     redis.call('HDEL', key, 'what')
-    redis.call('HSET', key, 'step', 'queued', 'at', now) -- it is not too old: somebody wants it now
+    redis.call('HSET', key, 'step', 'queued', 'at', now) -- a retry restarts its age
   end
-  redis.call('HDEL', key, 'by', 't_done', 'died', 'was', 'ts') -- at the end is its place now
+  redis.call('HDEL', key, 'by', 't_done', 'died', 'was', 'ts') -- its place is at the end now
   redis.call('HSET', key, 'retries', (seen[7] and seen[7] .. '\n' or '') .. now)
   redis.call('PERSIST', key)
 end

@@ -1,9 +1,9 @@
--- queued → sent. Only then may the request go out.
--- ARGV: entry, consumer, lane, turn, now (ms), token of this take, edits that the request knows of,
---       what it is or '', the person and the runs that they may start in an hour (0: not limited),
---       thread that this turn gives its agent or '', agent or '', thread lifetime (ms).
--- Returns 'ok' | 'lost' | 'changed' (edited or withdrawn meanwhile, or the thread has another agent: look again) |
---         'paused:<ms>' (no run before that).
+-- queued → sent, before the request.
+-- ARGV: entry, consumer, lane, turn, now (ms), token of this take, edits that the request includes,
+--       what it is or '', the person and the runs they may start per hour (0: no limit),
+--       thread to bind to the agent or '', agent or '', thread lifetime (ms).
+-- Returns 'ok' | 'lost' | 'changed' (edited or withdrawn since, or the thread has another agent: look again) |
+--         'paused:<ms>' (time until the next run).
 local entry, consumer, lane, turn, now, token, edits = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 if not owns(entry, consumer, lane, turn) then return 'lost' end
 local key = turn_key(turn)

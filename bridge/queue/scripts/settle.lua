@@ -1,7 +1,7 @@
--- Find out what became of a put whose answer was lost, and that may have handed its lane to this consumer. One that
--- has not run yet is refused when it comes: whoever waited for it was told that it failed.
--- ARGV: turn, consumer, how long it is refused (ms), and how the prelude's `look_at_head` is to look.
--- Returns {entry, lane, what that gives}, and the lease is renewed | {}.
+-- Find the result of a put whose answer was lost and that may have handed its lane to this consumer. One that hasn't run
+-- yet will be refused, because its caller was told that it failed.
+-- ARGV: turn, consumer, how long it is refused (ms), and arguments for the prelude's `look_at_head`.
+-- Returns {entry, lane, what that returns} with the lease renewed | {}.
 local turn, consumer = ARGV[1], ARGV[2]
 local lane = redis.call('HGET', turn_key(turn), 'lane')
 if not lane then
@@ -10,7 +10,7 @@ if not lane then
 end
 if redis.call('LINDEX', box_key(lane), 0) ~= turn then return {} end
 local pending = redis.pcall('XPENDING', READY, GROUP, '-', '+', 10000, consumer)
-if pending.err then return {} end -- the store was wiped under us
+if pending.err then return {} end -- the store was wiped
 for _, one in ipairs(pending) do
   local found = redis.call('XRANGE', READY, one[1], one[1])[1]
   if found and found[2][2] == lane then

@@ -1,10 +1,9 @@
--- Stop the turn that is in work in a lane, or the turn of one message; what waits behind it is held. The mark in the
--- turn's record is what counts; who works on it is told as well. A stop is stamped: it never touches a turn that was
--- begun later. The stop's own turn remembers what it met, so that it may be asked for again, and again.
--- ARGV: the stop's own turn or '', lane, identity of the one message that is meant or '', when it was given (Slack's
---       ts), now (ms).
--- Returns {'queued' | 'sent' | 'posting' (how far the turn was) | 'withdrawn' (it waited) | 'late' (its answer is on its
---          way) | 'nothing', turn or '', how many wait, thread or ''}.
+-- Stop the running turn of a lane, or one message's turn, and hold the turns behind it. The mark in the turn's record is
+-- what counts; its worker is notified as well. A stop has a time and never touches a turn that began later. The stop's own
+-- turn records the result, so that this may be repeated.
+-- ARGV: the stop's own turn or '', lane, identity of the one message to stop or '', time of the stop (Slack's ts), now (ms).
+-- Returns {'queued' | 'sent' | 'posting' (how far the turn was) | 'withdrawn' (it waited) | 'late' (its answer is being
+--          posted) | 'nothing', turn or '', how many wait, thread or ''}.
 local self, lane, message, given = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local turn = self ~= '' and redis.call('HGET', turn_key(self), 'met')
 if not turn then
@@ -21,7 +20,7 @@ local seen = redis.call('HMGET', key, 'lane', 'step', 'stopped', 'withdrawn', 'k
   'thread', 'waits')
 local step, kind = seen[2], seen[5] or 'message'
 lane = seen[1] or lane
-local function others() -- that wait behind it
+local function others() -- waiting behind it
   local count = 0
   for _, id in ipairs(redis.call('LRANGE', box_key(lane), 0, -1)) do
     if id ~= turn and redis.call('HEXISTS', turn_key(id), 'withdrawn') == 0 then count = count + 1 end
@@ -30,7 +29,7 @@ local function others() -- that wait behind it
 end
 if seen[3] then return {seen[3], turn, seen[3] == 'withdrawn' and 0 or others(), seen[10] or ''} end
 
--- What was queued again, by a button or an operator, is younger than its message.
+-- A turn queued again, by a button or an operator, is younger than its message.
 local begun = tonumber(seen[7] or '0') / 1000
 if not (seen[8] or seen[9]) then
   local is_read, body = pcall(cjson.decode, seen[6] or '')
@@ -42,7 +41,7 @@ if step == 'posting' and not seen[11] then return {'late', turn, others(), seen[
 
 local is_head = redis.call('LINDEX', box_key(lane), 0) == turn
 if not is_head or redis.call('HEXISTS', held_key(), lane) == 1 then
-  if message == '' then return {'nothing', turn, others() + 1, ''} end -- all of them wait since an earlier stop
+  if message == '' then return {'nothing', turn, others() + 1, ''} end -- all have waited since an earlier stop
   redis.call('HSET', key, 'stopped', 'withdrawn', 'withdrawn', 1, 't_stopped', ARGV[5])
   if is_head then unpark(lane) end
   return {'withdrawn', turn, 0, seen[10] or ''}

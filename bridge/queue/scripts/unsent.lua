@@ -1,4 +1,4 @@
--- sent → queued: the request surely did not arrive, so the message waits as before.
+-- sent → queued: the request certainly didn't arrive, so the message waits again.
 -- ARGV: entry, consumer, lane, turn. Returns 'ok' | 'lost'.
 local entry, consumer, lane, turn = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if not owns(entry, consumer, lane, turn) then return 'lost' end

@@ -1,3 +1,3 @@
--- Make writes that belong to no step, in one step of their own. ARGV: writes (the prelude's `apply`).
--- Returns what Redis answered to each.
+-- Make writes that belong to no other step. ARGV: writes (the prelude's `apply`).
+-- Returns Redis's answer to each.
 return apply(ARGV[1])
