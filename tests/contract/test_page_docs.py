@@ -8,6 +8,7 @@ from urllib.parse import urljoin
 import httpx
 
 from bridge.playground.page import docs
+from support import docs_site
 
 SEARCHED = {
     "only in some channels": "how-to/restrict-access",
@@ -38,6 +39,14 @@ async def test_every_page_is_shown_and_every_link_leads_to_an_anchor(http: httpx
                 broken.append((path, link))
 
     assert broken == []
+
+
+async def test_the_menu_has_the_order_of_the_site(http: httpx.AsyncClient) -> None:
+    site = re.findall(r'"([\w/-]+)\.md"', (docs_site.ROOT / "zensical.toml").read_text(encoding="utf-8"))
+    page = await http.get("/docs/")
+    menu = re.findall(r'<a href="/docs/([^"#]+)">', page.text.partition("<main>")[0])
+
+    assert menu == site
 
 
 async def test_the_search_leads_to_each_page_that_operators_ask_for(http: httpx.AsyncClient) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from html import escape
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -24,7 +26,6 @@ _PACKAGE: Final = Path(__file__).parents[2]
 FOLDERS: Final = (_PACKAGE / "docs", _PACKAGE.parent / "docs")
 """The pages' folders: in an installed package, and in a checkout."""
 
-_PARTS: Final = ("", "tutorials", "how-to", "reference", "explanation", "contributing")
 _POLICY: Final = POLICY.replace("form-action 'none'", "form-action 'self'")  # the search
 _MOST_FOUND: Final = 10
 _PAGE: Final = """<!doctype html>
@@ -55,16 +56,23 @@ def routes(host: str = "") -> list[BaseRoute]:
 
 @cache
 def pages() -> Mapping[str, DocsPage]:
-    """Every page, in menu order; none if the documentation isn't installed."""
+    """Every page, in the order of the site's menu; none if the documentation isn't installed."""
     folder = next((one for one in FOLDERS if (one / "index.md").is_file()), None)
     if folder is None:
         return {}
-    found = []
+    menu = tomllib.loads((folder.parent / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]
+    found = {}
     for path in folder.rglob("*.md"):
         text = re.sub(r"<!--.*?-->\n?", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
         name = path.relative_to(folder).with_suffix("").as_posix()
-        found.append(DocsPage(name, text.partition("\n")[0].lstrip("# "), text))
-    return {one.path: one for one in sorted(found, key=lambda one: (_PARTS.index(_part(one.path)), one.path))}
+        found[name] = DocsPage(name, text.partition("\n")[0].lstrip("# "), text)
+    return {name: found[name] for name in _listed(menu)}
+
+
+def _listed(menu: Iterable[str | dict[str, list[str]]]) -> Iterator[str]:
+    for entry in menu:
+        for path in [entry] if isinstance(entry, str) else chain.from_iterable(entry.values()):
+            yield path.removesuffix(".md")
 
 
 def found(asked: str) -> list[DocsPage]:
