@@ -34,11 +34,11 @@ _WHERE: Final = {
     "SLACK_APP_TOKEN": "App token (xapp-…)",
     "SLACK_SIGNING_SECRET": "Signing secret",
     "PROJECT_BASE_URL": "Address, without /api/sdk (such as https://project.example.com)",
-    "PROJECT_API_KEY": "API key",
-    "REDIS_URL": "Redis URL, or Enter to run an embedded one",
+    "PROJECT_API_KEY": "API key (hidden)",
+    "REDIS_URL": "Redis URL (hidden), or Enter to run an embedded one",
 }
 _GREETING: Final = (
-    "Hello! The bridge is set up. Write to me here to talk to an agent, or type `/workflows` anywhere. "
+    "Hello! The bridge is set up. Once it runs, write to me here to talk to an agent, or type `/workflows` anywhere. "
     "To use me in a channel, type `/invite` and my name there."
 )
 _NO_TERMINAL: Final = """\
@@ -146,7 +146,7 @@ def _create_the_app(answers: _Answers, target: str | None, *, open_browser: bool
         )
         answers.ask("SLACK_APP_TOKEN", is_secret=True)
     else:
-        typer.echo("  It is also under Basic Information → App Credentials.")
+        typer.echo("  The signing secret is also under Basic Information → App Credentials.")
         answers.ask("SLACK_SIGNING_SECRET", is_secret=True)
 
 
