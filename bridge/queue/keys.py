@@ -1,14 +1,11 @@
-"""Every key in Redis, with what it holds and how long it lives; ``python -m bridge.queue.keys`` prints the table.
+"""Every key in Redis, with its content and lifetime; ``python -m bridge.queue.keys`` prints the table.
 
-All begin with ``{namespace}:``. The braces are a hash tag: one bridge's keys share one slot of a cluster, so that
-each script is one atomic step there too. A key is spelled nowhere else: code calls ``keys.thread(thread)``, and scripts
-``thread_key(thread)``, a helper made of the same line.
+All begin with ``{namespace}:``; the braces are a hash tag, so one bridge's keys share a cluster slot and each script is
+atomic there too. Keys are spelled only here: code calls ``keys.thread(thread)``, scripts ``thread_key(thread)``.
 
-A turn that waits has no lifetime, and neither has its box: a waiting message never expires. A turn whose message
-may be sent again by a button keeps its text until then, at most 7 days, and a dead letter for its 30; every other
-text leaves with DONE, but for an input that somebody wants remembered. The new text of a message that was edited too
-late is kept beside its turn for a button, too, and so is the answer to a turn that was stopped, which nobody was
-shown, and one of which nobody knows whether it was posted: with the turn, 7 days.
+A waiting turn and its box never expire. Texts are deleted with DONE, except: 30 days for a dead letter and a remembered
+input; 7 days, with the turn, for what a button may send or show: a message that can be resent, an edit that came too
+late, the answer of a stopped turn, and one that may not have been posted.
 """
 
 from __future__ import annotations

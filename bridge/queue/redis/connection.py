@@ -1,17 +1,15 @@
-"""How this project talks to Redis: the size of the pool, the time-outs, and what a failure means.
+"""The connection to Redis: pool size, timeouts, and what a failure means.
 
-- redis-py repeats nothing (`Retry` with 0 retries). By itself it would send a command again after a connection
-  broke in the middle, and a script that has already run would then be answered by its second run: "seen
-  already" for an event that was just queued. Whoever calls knows whether its step may be repeated, and does so.
-  A connection that went stale while idle is noticed before it is used, so this costs nothing in peace.
-- Callers wait for a free connection instead of failing at the hundredth (redis-py's own pool raises), and a
-  read that blocks has connections of its own, or 64 waiting readers would be the whole pool.
-- RESP2: the answers that are used here look the same in both protocols, except that RESP3 gives a stream's
-  entries another shape in servers of different age.
-- Options in the URL's query are honoured (``?ssl_ca_certs=…``), except those that the code itself relies on.
-- Behind Sentinel and in a cluster it is the same pool of the same connections, which follow the one server that has
-  our keys (`masters`). Nothing above knows the difference. The Sentinels' own user and password go into
-  the query (``?sentinel_password=…``); with ``rediss+sentinel`` they are spoken to over TLS, too.
+- redis-py retries nothing (`Retry` with 0 retries). It would resend a command after a broken connection, and a script
+  that had already run would report its second run: "already seen" for an event it had just queued. The caller knows
+  whether a step may be repeated. Stale idle connections are detected before use, so this costs nothing normally.
+- Callers wait for a free connection (redis-py's own pool raises at the hundredth). Blocking reads have their own
+  connections; otherwise 64 waiting readers would use up the pool.
+- RESP2: the answers used here are the same in both protocols, except that in RESP3 the shape of a stream's entries
+  depends on the server's version.
+- Options in the URL's query are honoured (``?ssl_ca_certs=…``), except those the code relies on.
+- With Sentinel or a cluster, the same pool's connections follow the server that has our keys (`masters`). The
+  Sentinels' own login goes into the query (``?sentinel_password=…``); ``rediss+sentinel`` uses TLS for them, too.
 """
 
 from __future__ import annotations

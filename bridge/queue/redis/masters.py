@@ -1,22 +1,20 @@
-"""Where there are several servers: find the one that has our keys, and go with it when it moves.
+"""Find the one of several servers that has our keys, and follow it when it moves.
 
-All keys of a bridge share one hash tag, so in a cluster they share one slot, and one node has them all; under
-Sentinel one master has them. Either way a plain connection to that one server is all there is to follow, so this is
-a connection which finds out, whenever it is opened or taken from its pool, where that server is. Nothing else in
-the store knows of it. redis-py's own `RedisCluster` was left aside: its pipelines refuse WAIT, its loading of a
-script reaches every node but those that come later, and it repeats commands by itself. So was its Sentinel pool,
-which raises instead of waiting when its connections are all in use.
+All keys of a bridge share one hash tag, hence one slot and one node of a cluster; under Sentinel one master has them.
+So a connection looks up that server whenever it's opened or taken from its pool; nothing else in the store knows.
+redis-py's `RedisCluster` isn't used: its pipelines refuse WAIT, scripts don't reach nodes that join later, and it
+retries by itself. Nor is its Sentinel pool, which raises instead of waiting when all connections are in use.
 
-* **Sentinel** (`Sentinels`): each new connection asks for the master's address, as Sentinel's guide for clients
-  says (https://redis.io/docs/latest/develop/reference/sentinel-clients/). A demoted master closes its connections,
-  or answers READONLY, and is left; so is one that was left by its replicas and says so (NOREPLICAS).
+* **Sentinel** (`Sentinels`): each new connection asks for the master's address, as its guide for clients says
+  (https://redis.io/docs/latest/develop/reference/sentinel-clients/). A demoted master closes its connections or answers
+  READONLY, and is left; so is one that its replicas have left (NOREPLICAS).
 * **Cluster** (`Cluster`): the first command with a key goes to any node, whose MOVED says where the slot is. MOVED
-  means that the command was not carried out, so it is sent again, to the right node (`OneSlot`; scripts by
-  `bridge.queue.scripting.Batches`); it is the only answer that leads to a repetition. ASK does not: while a
-  slot is moved key by key, a script would find half of its keys and take the other half for absent, and "never seen"
-  for a message that was. The store is "away" until the slot has arrived; Slack sends what it could not deliver again.
+  means that the command didn't run, so it's sent again to the right node (`OneSlot`; scripts by
+  `bridge.queue.scripting.Batches`); no other answer is retried. Not ASK, either: while a slot moves key by key, a
+  script would take missing keys for absent, and a known message for new. The store counts as away until the slot has
+  arrived; Slack retries what it couldn't deliver.
 
-Between the death of a master and the election of the next one, commands fail as they do without a server.
+Between a master's death and the next election, commands fail as they do without a server.
 """
 
 from __future__ import annotations
