@@ -1,14 +1,12 @@
-"""How a reply becomes messages, and what each carries so that it is found again.
+"""Split a reply into messages, each with a name (in its `MessageTag`) by which it's found again.
 
-Pure, and the same in every process, since a successor posts only what is missing.
-
-Each message has a name, which travels in its `MessageTag`:
+Pure and deterministic across processes, since a successor posts only what's missing. The names:
 
 - ``2``: part 2 of a reply (from 0), as blocks
-- ``2.text1``: of the same part, after Slack refused its blocks, the second message of plain text
-- ``2.file``: the file that stands for a part which even as text was refused
-- ``file0``: the first attachment, as a file; ``file0.text1``: as plain text, where files are not allowed
-- ``whole``: the file that has the whole of an answer that is too long for messages
+- ``2.text1``: the same part after Slack refused its blocks, second message of plain text
+- ``2.file``: the file for a part that was refused even as text
+- ``file0``: the first attachment, as a file; ``file0.text1``: as plain text, where files aren't allowed
+- ``whole``: the file with the whole of an answer that's too long for messages
 """
 
 from __future__ import annotations

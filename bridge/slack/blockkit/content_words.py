@@ -1,7 +1,7 @@
 """The parts of a message for an agent: quotations, tables and files in Markdown, below its own text.
 
-Nothing in a part can be mistaken for anything else: each quoted line starts with a mark, a fence is longer than any
-inside of it, and a name is one line.
+No part can be mistaken for another: each quoted line starts with a mark, a fence is longer than any inside it, and a
+name is one line.
 """
 
 from __future__ import annotations

@@ -1,14 +1,9 @@
-"""Block Kit: Slack's limits in one table, and small constructors that keep them.
+"""Block Kit: Slack's limits in one table, and small constructors that respect them.
 
-What comes from the service, an agent or a person goes into ``plain_text`` and ``rich_text`` only. Slack parses
-neither, so that a name with backticks, ``<!channel>`` or a link in it is shown as it was written: there is nothing to
-escape and nothing to forget. ``mrkdwn`` is parsed, and made by `trusted` alone, from our own words and dates.
-
-Our own words stand in the layouts; `trusted` is given templates of them, and nothing but moments fills those. Nothing
-that is shown begins or ends with a blank; whoever joins two puts one between. Workflow, agent, run, node, session,
-prompt, member, version, category and tag are the service's own words, and there are no others for the same things.
-
-The one text that Slack does parse is a message's ``text``; `fallback` makes it.
+Text from the service, an agent or a person goes into ``plain_text`` and ``rich_text`` only, which Slack doesn't parse,
+so nothing needs escaping. ``mrkdwn`` is parsed: `trusted` makes it from our own templates, filled with moments only;
+`fallback` makes a message's ``text``, also parsed. No text begins or ends with a blank; whoever joins two adds one.
+Workflow, agent, run, node, session, prompt, member, version, category and tag are the service's words; use no others.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-"""An agent's Markdown, made harmless and cut into parts for Slack's markdown blocks.
+"""Make an agent's Markdown safe, and cut it into parts for Slack's markdown blocks.
 
-**Harmless.** Whether Slack finds mentions in markdown blocks is not documented, so it is assumed that it does. A word
-joiner (U+2060, no width) goes behind the first character of whatever Slack could take for a mention or a link with a
-label. Escaping ``<`` as ``&lt;`` would do outside of code, but inside of code Markdown shows entities as they are
-written. The word joiner is not seen in either place; nothing that is visible changes, and doing it twice is doing it
-once. Links that show one address and lead to another are taken apart in the same way (`bridge.slack.blockkit.links`).
-
-**Cut.** `pieces` cuts, and each piece says what was added around its own characters to keep a code fence whole: the
-bodies put together are the input, character for character.
+Slack doesn't document whether markdown blocks can mention people; we assume so. A word joiner (U+2060, zero width) goes
+after the first character of anything Slack could read as a mention, a labelled link, or one whose label shows another
+address (`bridge.slack.blockkit.links`). It's idempotent and invisible; ``&lt;`` would show as written inside code.
+`pieces` cuts and records what it added to keep a code fence whole; the bodies joined are the input, exactly.
 """
 
 from __future__ import annotations
