@@ -77,7 +77,7 @@ ANSWERS = {
     "rotate a token?": "Revoke All OAuth Tokens",
     "upgrade?": "Start the new version beside",
     "#ops each Monday?": "/stats report every monday at 9 #ops",
-    "not answer?": "bridge trace",
+    "t it answer?": "bridge trace",
     "add a command?": "@team.command",
 }
 
