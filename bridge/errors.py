@@ -145,7 +145,9 @@ DID_NOT_ARRIVE = (CannotConnect, CircuitOpen, Busy)
 
 
 class SlackError(BridgeError):
-    """A call of Slack's Web API failed."""
+    """A call of Slack's Web API failed. It can be repeated after *retry_after*, if Slack says when."""
+
+    retry_after: timedelta | None = None
 
     def __init__(self, method: str, detail: str = "") -> None:
         super().__init__(f"{method}: {detail}" if detail else method)

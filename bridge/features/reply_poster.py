@@ -185,8 +185,7 @@ class ReplyPoster:
             if isinstance(trouble, SlackTokenRefused):  # a recorded outcome waits as long as it takes
                 await self._patience.wait_for(self._say.token.until_accepted())
                 return
-            asked = trouble.retry_after if isinstance(trouble, SlackUnreachable) else None
-            await self._patience.pause(asked or _PAUSES[min(attempt, len(_PAUSES)) - 1])
+            await self._patience.pause(trouble.retry_after or _PAUSES[min(attempt, len(_PAUSES)) - 1])
 
     async def _find(
         self, turn: Turn, outcome: Outcome, mark: MessageTag, place: Place, *, is_surely_new: bool

@@ -22,7 +22,7 @@ from bridge.listeners.app import NotTaken, in_time
 from bridge.metrics import Metrics
 from bridge.slack import contents
 from bridge.slack.api import Identity, SlackWeb
-from bridge.slack.payloads import RETRY, Json, items, mapping, text, timestamp
+from bridge.slack.payloads import RETRY, Json, items, mapping, next_cursor, text, timestamp
 
 log = logging.getLogger(__name__)
 
@@ -303,7 +303,7 @@ class KeptReplies:
                 identity = f"history:{MessageKey(thread.team, thread.channel, ts)}"
                 body = {"type": "event_callback", "event_id": identity, "event": event}
                 await self.messages.take(body, parse(body, self.messages.identity))
-            arguments["cursor"] = text(mapping(page.get("response_metadata")), "next_cursor")
+            arguments["cursor"] = next_cursor(page)
             if not arguments["cursor"]:
                 self.read_until.pop(thread, None)
                 return

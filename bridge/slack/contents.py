@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 
 from bridge.documents import FORMATS
 from bridge.inbound import Alert, FileKind, LeftOut, MessageFile, MessagePart, Quotation, Table
-from bridge.slack.payloads import items, mapping, text
+from bridge.slack.payloads import items, mapping, objects, text
 
 Json = Mapping[str, Any]
 
@@ -158,7 +158,7 @@ class _Reading:
             if others.strip() not in written:
                 parts.append(Alert(text=others, is_cut=self._was_cut()))
         parts += self._tables_since()
-        attachments = [one for one in items(message.get("attachments")) if isinstance(one, dict)]
+        attachments = objects(message.get("attachments"))
         for attachment in attachments[:_MOST_ATTACHMENTS]:
             parts += self._attachment(attachment)
         beyond = attachments[_MOST_ATTACHMENTS:]
@@ -346,7 +346,7 @@ class _Reading:
 
     def _some_files(self, where: Json) -> list[MessageFile]:
         """Read the listed files; those beyond the limit are counted."""
-        found = [one for one in items(where.get("files")) if isinstance(one, dict)]
+        found = objects(where.get("files"))
         kept = found[: max(0, _MOST_FILES - self._files)]
         self._files += len(kept)
         self._left_out += len(found) - len(kept)

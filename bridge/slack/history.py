@@ -15,7 +15,7 @@ from bridge.slack import contents
 from bridge.slack.api import Deadline, Identity, SlackWeb
 from bridge.slack.blockkit.content_words import files_in, with_escapes
 from bridge.slack.parts import Place, tagged_parts
-from bridge.slack.payloads import items, mapping, text, timestamp
+from bridge.slack.payloads import items, mapping, next_cursor, objects, text, timestamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ class History:
             found = await self.web.read(
                 "conversations.history", {**asked, "limit": "1"}, seconds=max(self.deadline.left(), 1.0)
             )
-            root, *_ = [one for one in found.get("messages") or [] if isinstance(one, dict)]
+            root, *_ = objects(found.get("messages"))
             begin, end = float(place.thread_ts), float(before or root["latest_reply"])
             replies = int(root["reply_count"])
         except (SlackError, KeyError, TypeError, ValueError):  # its length is unknown
@@ -259,8 +259,8 @@ class History:
             if (seconds := self.deadline.left()) <= 0:
                 raise SlackUnreachable(method, "out of time", timedelta(0))
             page = await self.web.read(method, asked, seconds=max(seconds, 1.0))
-            messages = [message for message in page.get("messages") or [] if isinstance(message, dict)]
-            asked["cursor"] = str((page.get("response_metadata") or {}).get("next_cursor") or "")
+            messages = objects(page.get("messages"))
+            asked["cursor"] = next_cursor(page)
             if len(messages) > max(_SHORT) or asked["cursor"]:
                 self.pages.are_short = len(messages) in _SHORT
             yield messages, bool(asked["cursor"])

@@ -147,6 +147,16 @@ def items(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def objects(value: object) -> list[Json]:
+    """Return the objects in *value* if it's an array."""
+    return [one for one in items(value) if isinstance(one, dict)]
+
+
+def next_cursor(page: Mapping[str, Any]) -> str:
+    """Return where the next page begins, ``""`` after the last. https://docs.slack.dev/apis/web-api/pagination."""
+    return text(mapping(page.get("response_metadata")), "next_cursor")
+
+
 def text(where: Mapping[str, Any], name: str) -> str:
     """Return *where*'s text under *name*, else ``""``.
 

@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 from bridge.errors import SlackError, SlackRefused
 from bridge.slack.api import Identity, Json, SlackWeb
 from bridge.slack.blockkit.mrkdwn import Mentions
+from bridge.slack.payloads import mapping, next_cursor, objects
 from bridge.slack.scopes import USER_GROUPS
 
 _NAMES_SECONDS = 600.0
@@ -154,7 +155,7 @@ class Directory:
             return exc.error == "missing_scope"
         except SlackError:
             return True
-        about = _mapping(answer.get("channel"))
+        about = mapping(answer.get("channel"))
         is_in = any(about.get(name) is True for name in ("is_member", "is_im", "is_mpim"))
         return is_in and about.get("is_archived") is not True
 
@@ -163,7 +164,7 @@ class Directory:
         about = answer.get("user")
         if not isinstance(about, dict):
             raise SlackRefused("users.info", "user_unknown")
-        profile, locale, time_zone = _mapping(about.get("profile")), about.get("locale"), about.get("tz")
+        profile, locale, time_zone = mapping(about.get("profile")), about.get("locale"), about.get("tz")
         names = (profile.get("display_name"), profile.get("real_name"), about.get("real_name"), about.get("name"))
         return Person(
             name=next((name for name in names if isinstance(name, str) and name), ""),
@@ -175,7 +176,7 @@ class Directory:
 
     async def _channel_name(self, channel: str) -> str:
         answer = await self._web.read("conversations.info", {"channel": channel}, seconds=_CALL_SECONDS)
-        return str(_mapping(answer.get("channel")).get("name") or channel)
+        return str(mapping(answer.get("channel")).get("name") or channel)
 
     async def _channels_seen(self, user: str) -> Mapping[str, str]:
         """List the public channels the bot is in, or the private ones it shares with *user*, by name.
@@ -191,26 +192,24 @@ class Directory:
         found: dict[str, str] = {}
         for _ in range(_MOST_PAGES):
             answer = await self._web.read("users.conversations", asked, seconds=_CALL_SECONDS)
-            listed = answer.get("channels")
-            for about in map(_mapping, listed if isinstance(listed, list) else []):
+            for about in objects(answer.get("channels")):
                 found[str(about.get("name")).casefold()] = str(about.get("id"))
-            cursor = _mapping(answer.get("response_metadata")).get("next_cursor")
-            if not (isinstance(cursor, str) and cursor):
+            asked["cursor"] = next_cursor(answer)
+            if not asked["cursor"]:
                 break
-            asked["cursor"] = cursor
         return found
 
     async def _app(self, bot: str) -> str:
         """https://docs.slack.dev/reference/methods/bots.info."""
         answer = await self._web.read("bots.info", {"bot": bot}, seconds=_CALL_SECONDS)
-        return str(_mapping(answer.get("bot")).get("app_id") or "")
+        return str(mapping(answer.get("bot")).get("app_id") or "")
 
     async def _handles(self, _all: str) -> Mapping[str, str]:
         """List all user groups. https://docs.slack.dev/reference/methods/usergroups.list."""
         if self._identity.scopes and USER_GROUPS not in self._identity.scopes:
             return {}
-        listed = (await self._web.read("usergroups.list", {}, seconds=_CALL_SECONDS)).get("usergroups")
-        groups = map(_mapping, listed if isinstance(listed, list) else [])
+        listed = await self._web.read("usergroups.list", {}, seconds=_CALL_SECONDS)
+        groups = objects(listed.get("usergroups"))
         return {str(one.get("id")): str(one.get("handle") or one.get("name") or one.get("id")) for one in groups}
 
     async def _members(self, group: str) -> frozenset[str]:
@@ -219,10 +218,6 @@ class Directory:
         if not isinstance(users, list):
             raise SlackRefused("usergroups.users.list", "users_unknown")
         return frozenset(user for user in users if isinstance(user, str))
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _kind_of(about: Mapping[str, Any]) -> str:
@@ -244,7 +239,7 @@ def _is_home(about: Mapping[str, Any], identity: Identity) -> bool | None:
     """
     if _kind_of(about) not in {"member", "guest"}:
         return False
-    organisation = _mapping(about.get("enterprise_user"))
+    organisation = mapping(about.get("enterprise_user"))
     workspaces = {about.get("team_id"), *(team for team in organisation.get("teams") or [] if isinstance(team, str))}
     if identity.team and identity.team in workspaces:
         return True

@@ -26,6 +26,7 @@ from bridge.queue.outages import Outages, PastOutage, Unit
 from bridge.queue.patience import Draining, Patience
 from bridge.queue.turn import LEASE
 from bridge.slack.api import Identity, Json, SlackWeb
+from bridge.slack.payloads import next_cursor, objects
 
 log = logging.getLogger(__name__)
 
@@ -185,12 +186,10 @@ class CatchUp:
             raise TryLater(left)
         try:
             await self._thread(outage, unit, is_patient=False)
-        except SlackTokenRefused as exc:
-            raise TryLater(_TRY_AGAIN) from exc
         except SlackRefused as exc:
             await self._skip(outage, unit, exc)
         except SlackError as exc:
-            raise TryLater((exc.retry_after if isinstance(exc, SlackUnreachable) else None) or _TRY_AGAIN) from exc
+            raise TryLater(exc.retry_after or _TRY_AGAIN) from exc
         raise TryLater(_TRY_AGAIN if self._later.get(unit, 0) > self.monotonic() else timedelta(0))
 
     def _left_of_old_leases(self, outage: PastOutage) -> timedelta:
@@ -223,13 +222,11 @@ class CatchUp:
         while kinds:
             try:
                 page = await self._call("users.conversations", arguments)
-            except SlackTokenRefused:
-                raise
             except SlackRefused as exc:
                 log.warning("can't list the bot's channels", extra={"detail": exc.detail})
                 break
-            found += [str(one.get("id") or "") for one in _objects(page.get("channels"))]
-            cursor = str((page.get("response_metadata") or {}).get("next_cursor") or "")
+            found += [str(one.get("id") or "") for one in objects(page.get("channels"))]
+            cursor = next_cursor(page)
             if not cursor:
                 break
             arguments["cursor"] = cursor
@@ -271,8 +268,8 @@ class CatchUp:
             while True:
                 more = {"oldest": since} | ({"cursor": cursor} if cursor else {})
                 page = await self._call("conversations.replies", arguments | more, is_patient=is_patient)
-                begun.add(_objects(page.get("messages")))
-                cursor = str((page.get("response_metadata") or {}).get("next_cursor") or "")
+                begun.add(objects(page.get("messages")))
+                cursor = next_cursor(page)
                 if not cursor:
                     break
             met, ts = await self._take_in(unit.channel, self._unanswered(outage, begun.said, oldest), count)
@@ -307,7 +304,7 @@ class CatchUp:
         count = _Count()
         leads_to: list[tuple[float, Unit]] = []
         alone: list[Json] = []
-        messages = _objects(page.get("messages"))
+        messages = objects(page.get("messages"))
         for one in messages:
             ts, root = str(one.get("ts") or ""), str(one.get("thread_ts") or "")
             latest = _seconds(one.get("latest_reply"))
@@ -413,10 +410,6 @@ class CatchUp:
 
 def _begins(outage: PastOutage, now: datetime) -> datetime:
     return max(outage.began, outage.ended - BOUND, now - MARKED + BOUND / 100) - _BEFORE
-
-
-def _objects(found: Any) -> list[Json]:
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
 def _seconds(ts: Any) -> float:

@@ -236,4 +236,4 @@ async def _take_in_what_came_before(deps: Deps, thread: ThreadKey, replies: Sequ
     except SlackRefused as exc:  # it won't work the next time either
         log.warning("replies that arrived before their root can't be read", extra={"detail": exc.detail})
     except SlackError as exc:
-        raise TryLater((exc.retry_after if isinstance(exc, SlackUnreachable) else None) or SLACK_AWAY) from exc
+        raise TryLater(exc.retry_after or SLACK_AWAY) from exc

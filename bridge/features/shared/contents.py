@@ -16,7 +16,7 @@ from functools import partial
 from typing import Final, Literal, TypeVar
 
 from bridge.documents import MOST_BYTES, DocumentNotRead, Documents
-from bridge.errors import SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable
+from bridge.errors import SlackError, SlackRefused, SlackTokenRefused
 from bridge.features.notices import NotRead
 from bridge.features.results import TryLater
 from bridge.inbound import Alert, LeftOut, MessageFile, MessagePart, Quotation, Table
@@ -251,8 +251,7 @@ class PartReader:
             except SlackRefused:
                 raise
             except SlackError as exc:
-                asked = exc.retry_after if isinstance(exc, SlackUnreachable) else None
-                await self.sleep(min(asked.total_seconds(), _LONGEST) if asked else wait)
+                await self.sleep(min(exc.retry_after.total_seconds(), _LONGEST) if exc.retry_after else wait)
         return await call()
 
     async def _resolve(self, parts: Sequence[MessagePart]) -> content_words.Resolve:
