@@ -59,6 +59,16 @@ def test_only_the_bridge_is_published_and_only_to_this_machine() -> None:
     assert [COMPOSE["networks"][name] for name in SERVICES["redis"]["networks"]] == [{"internal": True}]
 
 
+def test_three_replicas_are_published_at_three_ports_of_this_machine() -> None:
+    page = (CODE / "docs/how-to/several-bridges.md").read_text(encoding="utf-8")
+    [(ports, replicas)] = re.findall(r"BRIDGE_PORT=(\S+) docker compose up --detach --scale bridge=(\d+)", page)
+    first, last = map(int, ports.split("-"))
+
+    assert [filled_in(port, BRIDGE_PORT=ports) for port in SERVICES["bridge"]["ports"]] == [f"127.0.0.1:{ports}:3000"]
+    assert last - first + 1 == int(replicas)
+    assert SERVICES["bridge"]["environment"]["BRIDGE_PORT"] == "3000"
+
+
 def test_no_service_runs_as_root_and_every_image_has_an_exact_version() -> None:
     bases = re.findall(r"^ARG BASE=(\S+)", DOCKERFILE, re.MULTILINE)
 

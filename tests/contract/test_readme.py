@@ -20,6 +20,12 @@ NAMES = sorted(
 )
 
 
+def words(markdown: str) -> list[str]:
+    """Split what a page shows into words: no comments, fences, link targets or punctuation alone."""
+    shown = re.sub(r"<!--.*?-->|^```.*?$|\]\([^)]*\)|^!\[[^\n]*", " ", markdown, flags=re.MULTILINE | re.DOTALL)
+    return [word for word in shown.split() if re.search(r"\w", word)]
+
+
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "llms.txt"])
 def test_every_link_of_a_page_leads_somewhere(page: str) -> None:
     links = re.findall(r"\]\(([^)#:]+)\)|src=\"([^\":]+)\"", (ROOT / page).read_text(encoding="utf-8"))
@@ -36,6 +42,34 @@ def test_the_first_screen_of_the_readme_leads_to_what_operators_ask() -> None:
     assert len(asked) == 10
     assert [page for page in asked if f"](docs/{page})" not in first_screen] == []
     assert len((first_screen + rest).splitlines()) <= 150
+
+
+ANSWERS = {
+    "how-to/rotate-secrets.md": "to its channels again",
+    "how-to/upgrade.md": "kubectl apply -f bridge.yaml",
+    "how-to/back-up-and-restore.md": "docker compose cp redis:/data/appendonlydir .",
+    "how-to/back-up-and-restore.md#redis-is-lost": "channel settings again",
+    "how-to/several-bridges.md": "--scale bridge=3",
+    "contributing/where-things-go.md#add-a-command": "above it",
+    "how-to/schedule-reports.md": "/stats report every monday at 9 #ops",
+    "how-to/no-answer.md": "bridge trace https://",
+    "how-to/choose-agents.md": "/agents default Support",
+    "how-to/restrict-access.md#only-in-some-channels": "BRIDGE_ALLOWED_CHANNELS=",
+}
+
+
+@pytest.mark.parametrize("link", ANSWERS)
+def test_an_operators_question_is_answered_after_eighty_words(link: str) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    to_the_link = readme.partition(f"](docs/{link})")[0]
+    path, _, anchor = link.partition("#")
+    page = (ROOT / "docs" / path).read_text(encoding="utf-8")
+    heading = "## " + anchor.replace("-", " ").capitalize() if anchor else "# "
+    section = heading + page.partition(heading)[2]
+    to_the_answer, found, _ = section.partition(ANSWERS[link])
+
+    assert found
+    assert len(words(to_the_link)) + len(words(to_the_answer + found)) <= 80  # 20 s at four words a second
 
 
 @pytest.mark.parametrize("name", NAMES)
