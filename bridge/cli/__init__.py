@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
-from typer.core import TyperGroup
 
 from bridge import __version__
 from bridge.cli.audit import audit
@@ -22,6 +21,7 @@ from bridge.cli.setup import setup
 from bridge.cli.stats import stats
 from bridge.cli.status import status
 from bridge.cli.trace import trace
+from bridge.cli.usage import CommandGroup, ShellCommand, examples
 
 _START, _WATCH, _FIX = "Start", "Watch", "Fix"
 _COMMANDS: Final[tuple[tuple[str, Callable[..., None], tuple[str, ...]], ...]] = (
@@ -39,28 +39,12 @@ _COMMANDS: Final[tuple[tuple[str, Callable[..., None], tuple[str, ...]], ...]] =
 )
 
 
-class _Sections(TyperGroup):
-    """Lists the commands in sections."""
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write each section of the help."""
-        sections: dict[str, list[tuple[str, str]]] = {}
-        for name in self.list_commands(ctx):
-            command = self.get_command(ctx, name)
-            if command is not None:
-                title = str(getattr(command, "rich_help_panel", None) or _FIX)
-                sections.setdefault(title, []).append((name, command.get_short_help_str(limit=100)))
-        for title, rows in sections.items():
-            with formatter.section(title):
-                formatter.write_dl(rows)
-
-
 program = typer.Typer(
     name="bridge",
-    cls=_Sections,
+    cls=CommandGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,  # its tracebacks show local variables, and those hold tokens
-    rich_markup_mode=None,  # plain help: frames cost width, and say <bool> behind every flag
+    rich_markup_mode=None,  # plain help: frames cost width, and say <bool> after every flag
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -84,7 +68,6 @@ def _common(
         context.color = False
 
 
-for section, command, examples in _COMMANDS:
-    epilog = "\b\nExamples:\n" + "\n".join(f"  {example}" for example in examples)
-    program.command(rich_help_panel=section, epilog=epilog)(command)
-program.add_typer(dead, name="dead")
+for section, command, lines in _COMMANDS:
+    program.command(cls=ShellCommand, rich_help_panel=section, epilog=examples(*lines))(command)
+program.add_typer(dead, name="dead", rich_help_panel=_FIX)

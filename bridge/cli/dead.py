@@ -12,6 +12,7 @@ import typer
 from bridge.cli.printing import counted, moment, printable, to_json
 from bridge.cli.running import CANNOT_RUN, say
 from bridge.cli.store import EmbeddedRedisOption, in_store
+from bridge.cli.usage import CommandGroup, ShellCommand, examples
 from bridge.ids import TurnId
 from bridge.inbound import WAITING_LIMIT
 
@@ -32,13 +33,14 @@ _RETRIED: Final = {
     "full": f"Didn't retry {{turn}}: {WAITING_LIMIT} messages are already waiting in its thread. Try again later.",
 }
 
-dead = typer.Typer(help="List, retry or drop work that couldn't be finished.", no_args_is_help=True)
+dead = typer.Typer(cls=CommandGroup, help="List, retry or drop work that couldn't be finished.", no_args_is_help=True)
+_ID: Final = "3q2-7wIBuGYdM1xK"
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Id = Annotated[str, typer.Argument(metavar="ID", help="From bridge dead list, such as 3q2-7wIBuGYdM1xK.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help=f"From bridge dead list, such as {_ID}.")]
 
 
-@dead.command("list")
+@dead.command("list", cls=ShellCommand, epilog=examples("bridge dead list", "bridge dead list --json"))
 def list_all(*, as_json: AsJson = False, embedded_redis: EmbeddedRedisOption = False) -> None:
     """List work that failed in the last 30 days, with the reason and what a retry would do."""
 
@@ -52,7 +54,7 @@ def list_all(*, as_json: AsJson = False, embedded_redis: EmbeddedRedisOption = F
     in_store(show, embedded_redis=embedded_redis)
 
 
-@dead.command()
+@dead.command(cls=ShellCommand, epilog=examples(f"bridge dead retry {_ID}"))
 def retry(turn: Id, *, as_json: AsJson = False, embedded_redis: EmbeddedRedisOption = False) -> None:
     """Queue an item again, at the end of its thread.
 
@@ -67,7 +69,7 @@ def retry(turn: Id, *, as_json: AsJson = False, embedded_redis: EmbeddedRedisOpt
     in_store(queue, embedded_redis=embedded_redis)
 
 
-@dead.command()
+@dead.command(cls=ShellCommand, epilog=examples(f"bridge dead drop {_ID}"))
 def drop(turn: Id, *, as_json: AsJson = False, embedded_redis: EmbeddedRedisOption = False) -> None:
     """Drop an item and delete its text."""
 

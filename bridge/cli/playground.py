@@ -37,12 +37,19 @@ _SLACK: Final = {"SLACK_BOT_TOKEN": "xoxb-0", "SLACK_SIGNING_SECRET": "0" * 32}
 _ANY_ADDRESS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - what BRIDGE_HOST may be
 _LAST_LINES: Final = 20  # of the log, if the bridge couldn't start
 _PROJECT: Final = {"PROJECT_BASE_URL": "http://127.0.0.1", "PROJECT_API_KEY": "0"}
+_LAST_PORT: Final = 65535
+
+
+def _port(typed: str) -> int:
+    if not (typed.isdecimal() and int(typed) <= _LAST_PORT):
+        raise typer.BadParameter(f"“{typed}” isn't a port: use a number from 0 to {_LAST_PORT}", param_hint="--port")
+    return int(typed)
 
 
 def playground(
     *,
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, metavar="PORT", help="Port of the page; 0 picks a free one.")
+        int, typer.Option("--port", parser=_port, metavar="PORT", help="Port of the page; 0 picks a free one.")
     ] = 8080,
     over_socket: Annotated[
         bool, typer.Option("--socket", help="Connect to the page's Slack with Socket Mode.")

@@ -49,12 +49,12 @@ def stats(
 
     configure("console", "ERROR")
     if as_json and as_csv:
-        raise typer.BadParameter("use either --json or --csv, not both")
+        raise typer.BadParameter("can't be used with --csv.", param_hint="--json")
     now = datetime.now(UTC)
     moment = moment_said(since, now) if since else None
     if since and moment is None:
         raise typer.BadParameter(
-            f"“{since}” isn't a date or an age. Use one such as 7d, 24h or 2026-11-01, at most 400 days back.",
+            f"“{since}” isn't a date or an age of at most 400 days: use one such as 7d, 24h or 2026-11-01",
             param_hint="--since",
         )
     values = values_or_exit("PROJECT_", "REDIS_URL", "BRIDGE_NAMESPACE", "BRIDGE_DATA_DIR", embedded_redis=True)

@@ -33,7 +33,6 @@ _NOBODYS: Final = "No bridge has used this namespace yet: check REDIS_URL and BR
 
 _PERMALINK: Final = re.compile(r"https?://[^/\s]+/(?:[^?#\s]*/)?archives/([A-Z0-9]+)/p(\d+)(\d{6})(?:[?#]\S*)?")
 _CHANNEL_AND_TS: Final = re.compile(r"([A-Z0-9]+)[\s/:]+(\d{1,12}\.\d{6})")
-_EXAMPLE: Final = "https://acme.slack.com/archives/C0123456789/p1700000000123456"
 _FORM: Final = "{:<24}  {:>11}  {:<9}  {:<28}  {}"
 
 
@@ -62,7 +61,7 @@ def trace(
     address = address_of(" ".join(message))
     if address is None:
         raise typer.BadParameter(
-            f"“{' '.join(message)}” isn't a message's link: use one such as {_EXAMPLE}, or its CHANNEL TS",
+            f"“{' '.join(message)}” isn't a message's link: in Slack, use More actions → Copy link",
             param_hint="PERMALINK",
         )
     channel, ts = address

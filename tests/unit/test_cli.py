@@ -17,6 +17,7 @@ from bridge.cli.running import run, trouble_lines
 from bridge.cli.store import place_of
 from bridge.errors import BridgeError, ConfigurationError, NamespaceTaken, SlackGone, SlackRefused, StoreUnavailable
 
+LINK = "https://acme.slack.com/archives/C0123456789/p1700000000123456"
 AWAY = (
     "Redis: can't connect. To fix it: make sure Redis is running (its log says if the disk is full) and REDIS_URL has "
     "the right host, port and TLS"
@@ -87,6 +88,52 @@ def test_a_sign_is_coloured_unless_colours_are_off(
 
     assert f"\n  {sign} PROJECT_BASE_URL" in said[0].stdout
     assert "\x1b" not in said[1].stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "problem", "example"),
+    [
+        ("stat", "“stat” isn't a command of bridge. Did you mean bridge stats?", ""),
+        ("frob", "“frob” isn't a command of bridge.", ""),
+        ("dead frob", "“frob” isn't a command of bridge dead.", ""),
+        ("status --jsn", "bridge status has no option --jsn. Did you mean --json?", "status"),
+        ("status x", "bridge status doesn't take “x”.", "status"),
+        ("status --json=1", "--json doesn't take a value.", "status --json"),
+        ("trace", "bridge trace needs a PERMALINK.", f"trace {LINK}"),
+        ("trace x", "PERMALINK “x” isn't a message's link: in Slack, use More actions → Copy link.", f"trace {LINK}"),
+        ("dead retry", "bridge dead retry needs an ID.", "dead retry 3q2-7wIBuGYdM1xK"),
+        (
+            "check --access U1",
+            "--access is incomplete: use --access USER CHANNEL.",
+            "check --access U0123456789 C0123456789",
+        ),
+        (
+            "audit --since soon",
+            "--since “soon” isn't a duration: use a number of days, or one such as 90s, 15m, 24h or 7d.",
+            "audit --since 24h",
+        ),
+        (
+            "playground --port x",
+            "--port “x” isn't a port: use a number from 0 to 65535.",
+            "playground --port 9000 --socket",
+        ),
+    ],
+)  # fmt: skip
+def test_a_wrong_command_line_is_explained_with_an_example(typed: str, problem: str, example: str) -> None:
+    said = CliRunner().invoke(program, typed.split(), prog_name="bridge")
+
+    assert (said.exit_code, said.stdout) == (2, "")
+    shown, *rest = said.stderr.splitlines()
+    assert shown == problem
+    assert rest[:-1] == ([f"Example: bridge {example}"] if example else [])
+    assert rest[-1].startswith("Help: bridge ")
+
+
+def test_help_shows_arguments_without_types_and_braces() -> None:
+    shown = CliRunner().invoke(program, ["trace", "--help"], prog_name="bridge").stdout
+
+    assert shown.startswith("Usage: bridge trace [OPTIONS] PERMALINK\n")
+    assert "\n  PERMALINK  A message's link" in shown
 
 
 def test_json_is_ascii_with_iso_times_and_objects() -> None:
