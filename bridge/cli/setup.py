@@ -131,13 +131,17 @@ def _create_the_app(answers: _Answers, target: str | None, *, open_browser: bool
     """Guide through Slack's page, and ask for the values it shows."""
     prefix = answers.values.get("BRIDGE_COMMAND_PREFIX", "")
     manifest = json.dumps(app_manifest(target, prefix), separators=(",", ":"))
-    page = f"{_apps_page(answers.values.get('SLACK_API_URL', ''))}?new_app=1&manifest_json={quote(manifest, safe='')}"
+    apps = _apps_page(answers.values.get("SLACK_API_URL", ""))
     if not answers.values.get("SLACK_BOT_TOKEN") or typer.confirm("  Create a new Slack app?", default=False):
-        opened = open_browser and webbrowser.open(page)
-        typer.echo(
-            ("  Slack's page is open in your browser." if opened else f"  Open this page:\n\n{page}\n")
-            + "\n  Choose your workspace, then Create and Install, then Allow."
-        )
+        if open_browser and webbrowser.open(f"{apps}?new_app=1&manifest_json={quote(manifest, safe='')}"):
+            typer.echo("  Slack's page is open in your browser.")
+        else:  # with the manifest, the address has 5,000 characters
+            flag = f"--url {target}" if target else "--socket"
+            typer.echo(
+                f"  Open {apps} → Create New App → From a manifest,\n"
+                f"  and paste what this prints in another terminal:  bridge manifest {flag}"
+            )
+        typer.echo("  Choose your workspace, then Create and Install, then Allow.")
     typer.echo("  Copy these from “Your app credentials” (hidden while you paste):")
     answers.ask("SLACK_BOT_TOKEN", is_secret=True)
     if target is None:

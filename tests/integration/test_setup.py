@@ -40,16 +40,22 @@ def environ(slack: EmulatedSlack, folder: Path) -> dict[str, str]:
 
 
 async def credentials(terminal: Terminal) -> dict[str, str]:
-    """Open the page that it names, create the app there, and read what the last page shows."""
-    await terminal.sees("Open this page:")
+    """Do what it says: paste the manifest on the page, create the app, and read what the last page shows."""
     await terminal.sees("Create and Install")
-    address = re.search(r"http://\S+/apps\?\S+", terminal.screen)
+    address = re.search(r"Open (http://\S+/apps) ", terminal.screen)
+    printing = re.search(r"bridge (manifest --\S+)", terminal.screen)
     assert address
+    assert printing
+    running = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bridge", *printing[1].split(), env=bare_environment(), stdout=asyncio.subprocess.PIPE
+    )
+    printed, _ = await running.communicate()
     async with httpx.AsyncClient() as browser:
-        review = await browser.get(address[0])
+        assert "<textarea name=manifest_json" in (await browser.get(address[1])).text
+        review = await browser.get(address[1], params={"manifest_json": printed.decode()})
         manifest = re.search(r'name=manifest value="([^"]*)"', review.text)
         assert manifest
-        created = await browser.post(address[0], data={"manifest": html.unescape(manifest[1])})
+        created = await browser.post(address[1], data={"manifest": html.unescape(manifest[1])})
     return dict(re.findall(r"<li>([\w ]+): <code>([^<]+)</code>", created.text))
 
 

@@ -102,14 +102,33 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m bridge.playground.emulator", description="Run an emulated Slack workspace."
     )
-    parser.add_argument("--port", type=int, default=8090)
-    parser.add_argument("--events-url", default="http://127.0.0.1:3000/slack/events")
-    parser.add_argument("--bot-token", default=os.environ.get("SLACK_BOT_TOKEN", _TOKEN))
-    parser.add_argument("--signing-secret", default=os.environ.get("SLACK_SIGNING_SECRET", _SECRET))
-    parser.add_argument(
-        "--kept-in", type=Path, help="Store the workspace in this folder, so that it survives a restart."
+    add = parser.add_argument
+    add("--port", type=int, default=8090, metavar="PORT", help="Port to serve on; %(default)s by default.")
+    add(
+        "--events-url",
+        default="http://127.0.0.1:3000/slack/events",
+        metavar="URL",
+        help="Where your app receives events, commands and clicks; %(default)s by default.",
     )
-    parser.add_argument("--app-token", default=os.environ.get("SLACK_APP_TOKEN", ""), help="Use Socket Mode.")
+    add(
+        "--bot-token",
+        default=os.environ.get("SLACK_BOT_TOKEN", _TOKEN),
+        metavar="TOKEN",
+        help=f"Your app's bot token; by default $SLACK_BOT_TOKEN, else {_TOKEN}.",
+    )
+    add(
+        "--signing-secret",
+        default=os.environ.get("SLACK_SIGNING_SECRET", _SECRET),
+        metavar="SECRET",
+        help=f"Signs what is sent to your app; by default $SLACK_SIGNING_SECRET, else {_SECRET}.",
+    )
+    add(
+        "--app-token",
+        default=os.environ.get("SLACK_APP_TOKEN", ""),
+        metavar="TOKEN",
+        help="Use Socket Mode with this token, such as xapp-1-test; by default $SLACK_APP_TOKEN.",
+    )
+    add("--kept-in", type=Path, metavar="FOLDER", help="Store the workspace here, so that it survives a restart.")
     asked = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_run(asked))

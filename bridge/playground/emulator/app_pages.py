@@ -34,8 +34,11 @@ class AppPages:
         return [Route("/apps", self._review, methods=["GET"]), Route("/apps", self._create, methods=["POST"])]
 
     async def _review(self, request: Request) -> HTMLResponse:
-        """Show the permissions that the manifest asks for."""
+        """Show the permissions that the manifest asks for, or ask for a manifest."""
         text = request.query_params.get("manifest_json", "")
+        if not text:
+            form = "<form><textarea name=manifest_json rows=20 cols=80></textarea><p><button>Next</button></form>"
+            return _page("Create New App", f"<p>From a manifest:</p>{form}")
         try:
             manifest = json.loads(text)
             name = manifest["display_information"]["name"]

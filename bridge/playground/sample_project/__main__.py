@@ -33,8 +33,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m bridge.playground.sample_project", description="Run a sample project service."
     )
-    parser.add_argument("--port", type=int, default=8081)
-    parser.add_argument("--api-key", default="sample-key")
+    parser.add_argument(
+        "--port", type=int, default=8081, metavar="PORT", help="Port to serve on; %(default)s by default."
+    )
+    parser.add_argument(
+        "--api-key", default="sample-key", metavar="KEY", help="The key that it accepts; %(default)s by default."
+    )
     parser.add_argument(
         "--keep",
         type=Path,
