@@ -1,7 +1,7 @@
 """The documentation's figures, made from docs/explanation/performance.json: a table and a chart.
 
 ``make figures`` writes both anew. ``make figures FROM="build/bench.json …"`` first puts these runs into the file: where
-there are several, each figure is shown with its least and its greatest value.
+there are several, each figure shows its lowest and highest value.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ CHART: Final = DOCS / "images" / "performance.svg"
 MARKER: Final = "<!-- Made from performance.json by `make figures`. -->\n"
 
 _TARGET: Final = re.compile(r"([≥≤=]) ([\d.,]+)")
-_LEAST, _MOST = 0.5, 4.0  # of the chart, as multiples of the aim
+_LEAST, _MOST = 0.5, 4.0  # of the chart, as multiples of the target
 _LEFT, _WIDTH, _ROW, _TOP = 430, 300, 24, 46
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A figure of all runs: its *values*, and what was to be *reached* by them (None: nothing)."""
+    """A figure of all runs: its *values*, and whether each *reached* its target (None: it has none)."""
 
     name: str
     unit: str
@@ -42,7 +42,7 @@ class Measured:
 
     @property
     def mark(self) -> str:
-        """Whether it was reached: ``""`` where there is no aim."""
+        """Whether it was reached: ``""`` without a target."""
         if None in self.reached:
             return ""
         if all(self.reached):
@@ -51,17 +51,17 @@ class Measured:
 
     @property
     def spread(self) -> str:
-        """The value or, of several runs, the least and the greatest."""
+        """The value or, of several runs, the lowest and highest."""
         least, most = number(min(self.values)), number(max(self.values))
         return f"{least if least == most else f'{least} to {most}'} {self.unit}".rstrip()
 
     def times_better(self) -> tuple[float, float] | None:
-        """How many times better than its aim it is, at the least and at the most; None where that says nothing."""
+        """How many times better than its target it is, at least and at most; None where that says nothing."""
         found = _TARGET.match(self.target)
-        aim = float(found[2].replace(",", "")) if found else 0.0
-        if not found or found[1] == "=" or not aim or not all(self.values):
+        target = float(found[2].replace(",", "")) if found else 0.0
+        if not found or found[1] == "=" or not target or not all(self.values):
             return None
-        ratios = [value / aim if found[1] == "≥" else aim / value for value in self.values]
+        ratios = [value / target if found[1] == "≥" else target / value for value in self.values]
         return min(ratios), max(ratios)
 
 
@@ -90,20 +90,20 @@ def measured(runs: Sequence[dict[str, Any]]) -> list[Measured]:
 
 
 def table(figures: Sequence[Measured]) -> str:
-    """Write them in Markdown: those with an aim, then the others."""
-    aims = [(one.name, one.spread, one.target, one.mark, one.beside) for one in figures if one.target]
+    """Write them in Markdown: those with a target, then the others."""
+    targets = [(one.name, one.spread, one.target, one.mark, one.beside) for one in figures if one.target]
     others = [(one.name, one.spread, one.beside) for one in figures if not one.target]
     return "\n\n".join(
         "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows)
         for rows in (
-            [("Figure", "Measured", "Aim", "", ""), ("---",) * 5, *aims],
-            [("Without an aim", "Measured", ""), ("---",) * 3, *others],
+            [("Figure", "Measured", "Target", "", ""), ("---",) * 5, *targets],
+            [("Without a target", "Measured", ""), ("---",) * 3, *others],
         )
     )
 
 
 def chart(figures: Sequence[Measured]) -> str:
-    """Draw how many times better than its aim each figure is; it is one of a page's images, and loads nothing."""
+    """Draw how many times better than its target each figure is, as an image that loads nothing."""
     rows = [(one, ratios) for one in figures if (ratios := one.times_better())]
     height = _TOP + _ROW * len(rows) + 14
     return "\n".join([*_frame(height), *(line for at, row in enumerate(rows) for line in _bar(at, *row)), "</svg>\n"])
@@ -111,19 +111,19 @@ def chart(figures: Sequence[Measured]) -> str:
 
 def _frame(height: int) -> Iterator[str]:
     yield f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 930 {height}" font-family="system-ui, sans-serif">'
-    yield "  <title>How each figure compares with its aim: bars to the right of the line reach it</title>"
+    yield "  <title>How each figure compares with its target: bars to the right of the line meet it</title>"
     yield """  <style>
     text { fill: #1d1c2b; font-size: 13px }
     .name { text-anchor: end } .scale { font-size: 12px; fill: #55546a; text-anchor: middle }
-    .grid { stroke: #8886; stroke-width: 1 } .aim { stroke: #55546a; stroke-width: 2 }
+    .grid { stroke: #8886; stroke-width: 1 } .target { stroke: #55546a; stroke-width: 2 }
     .reached { fill: #2a9d6e } .missed { fill: #d9772b } .spread { stroke: #1d1c2b; stroke-width: 2 }
     @media (prefers-color-scheme: dark) {
-      text { fill: #eee } .scale { fill: #b5b4c8 } .aim { stroke: #b5b4c8 } .spread { stroke: #eee }
+      text { fill: #eee } .scale { fill: #b5b4c8 } .target { stroke: #b5b4c8 } .spread { stroke: #eee }
     }
   </style>"""
     for times in (_LEAST, 1.0, 2.0, _MOST):
-        label = "the aim" if times == 1 else f"{times:g} {TIMES} as good"
-        kind = "aim" if times == 1 else "grid"
+        label = "the target" if times == 1 else f"{times:g} {TIMES} as good"
+        kind = "target" if times == 1 else "grid"
         yield f'  <text class="scale" x="{_x(times):.0f}" y="20">{label}</text>'
         yield f'  <path class="{kind}" d="M{_x(times):.0f} 28V{height - 8}"/>'
 

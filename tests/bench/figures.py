@@ -1,4 +1,4 @@
-"""Figures: what was measured, what was to be reached, and the table that shows both. Pure."""
+"""Figures: what was measured, its target, and the table that shows both. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One line of the table. *reached* is None where nothing was to be reached; *beside* says what went into it."""
+    """One line of the table. *reached* is None without a target; *beside* has details."""
 
     name: str
     value: float
@@ -31,21 +31,21 @@ class Figure:
 
 
 def at_least(
-    name: str, value: float, least: float, unit: str = "", *, aim: float | None = None, beside: str = ""
+    name: str, value: float, least: float, unit: str = "", *, goal: float | None = None, beside: str = ""
 ) -> Figure:
-    """A figure that is to be *least* or more; *aim* is what one hopes for."""
-    return Figure(name, value, unit, _target("≥", least, unit, aim), value >= least, beside)
+    """A figure that must be *least* or more; *goal* is what we hope for."""
+    return Figure(name, value, unit, _target("≥", least, unit, goal), value >= least, beside)
 
 
 def at_most(
-    name: str, value: float, most: float, unit: str = "", *, aim: float | None = None, beside: str = ""
+    name: str, value: float, most: float, unit: str = "", *, goal: float | None = None, beside: str = ""
 ) -> Figure:
-    """A figure that is to be *most* or less."""
-    return Figure(name, value, unit, _target("≤", most, unit, aim), value <= most, beside)
+    """A figure that must be *most* or less."""
+    return Figure(name, value, unit, _target("≤", most, unit, goal), value <= most, beside)
 
 
 def exactly(name: str, value: float, wanted: float, unit: str = "", *, beside: str = "") -> Figure:
-    """A figure that is to be *wanted*, no more and no less."""
+    """A figure that must equal *wanted*."""
     return Figure(name, value, unit, _target("=", wanted, unit, None), value == wanted, beside)
 
 
@@ -59,8 +59,8 @@ def failed(name: str, why: str) -> Figure:
     return Figure(name, math.nan, "", reached=False, beside=why)
 
 
-def _target(sign: str, value: float, unit: str, aim: float | None) -> str:
-    return f"{sign} {number(value)} {unit}".rstrip() + (f" (aim {number(aim)})" if aim is not None else "")
+def _target(sign: str, value: float, unit: str, goal: float | None) -> str:
+    return f"{sign} {number(value)} {unit}".rstrip() + (f" (goal {number(goal)})" if goal is not None else "")
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -86,7 +86,7 @@ def number(value: float) -> str:
 
 TIMES = "\u00d7"  # what a ratio is a multiple of is said by its name
 
-_HEAD = ("figure", "measured", "to reach", "", "")
+_HEAD = ("figure", "measured", "target", "", "")
 
 
 def table(figures: Sequence[Figure]) -> str:

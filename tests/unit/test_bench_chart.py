@@ -36,9 +36,9 @@ def test_several_runs_are_shown_with_their_least_and_greatest(runs: Any, spread:
 
 
 @pytest.mark.parametrize(
-    ("target", "times_better"), [("≤ 3 ms", (1.5, 1.5)), ("≥ 4 /s (aim 5)", (0.5, 0.5)), ("= 2", None), ("", None)]
+    ("target", "times_better"), [("≤ 3 ms", (1.5, 1.5)), ("≥ 4 /s (goal 5)", (0.5, 0.5)), ("= 2", None), ("", None)]
 )
-def test_a_ratio_above_one_is_better_than_the_aim(target: str, times_better: object) -> None:
+def test_a_ratio_above_one_is_better_than_the_target(target: str, times_better: object) -> None:
     [figure] = chart.measured([a_run(2.0, target=target)])
 
     assert figure.times_better() == times_better

@@ -36,7 +36,7 @@ def test_pairs_that_do_not_match_are_a_mistake() -> None:
 @pytest.mark.parametrize(
     ("figure", "reached", "target"),
     [
-        (at_least("f", 1.8, 1.8, "x", aim=2.5), True, "≥ 1.8 x (aim 2.5)"),
+        (at_least("f", 1.8, 1.8, "x", goal=2.5), True, "≥ 1.8 x (goal 2.5)"),
         (at_least("f", 1.79, 1.8), False, "≥ 1.8"),
         (at_most("f", 10.0, 10, "ms"), True, "≤ 10 ms"),
         (at_most("f", 10.1, 10, "ms"), False, "≤ 10 ms"),

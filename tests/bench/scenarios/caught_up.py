@@ -54,7 +54,7 @@ async def caught_up(stage: Stage) -> list[Figure]:
         said_live = await talking
     stage.check([*stored, *said_live])
     each = f"{len(stored) / seconds:.0f}/s"
-    name = f"{len(stored):,} messages of an outage, found and answered"
+    name = f"{len(stored):,} messages of an outage, read and answered"
     return [
         at_most(name, seconds, _SECONDS, "s", beside=each),
         told("… processor time of the bridge, live traffic included", used, "s"),

@@ -35,8 +35,8 @@ async def counts(stage: Stage) -> list[Figure]:
         slow = await _slow(stage, door)
     return [
         at_most("Redis round trips for a turn", of_reply, 5),
-        told("… that begins its thread", of_mention, beside=f"delivered as both events: {of_both:.2f}"),
-        told("… idle, in a second", anyway),
+        told("… starting a thread", of_mention, beside=f"two events per message: {of_both:.2f}"),
+        told("… per second, idle", anyway),
         exactly("Slack calls for a turn, quick agent", calls, 1),
         exactly("Slack calls for a turn, slow agent", slow, _PARTS),
     ]

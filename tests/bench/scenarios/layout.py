@@ -30,9 +30,9 @@ async def layout(stage: Stage) -> list[Figure]:
     }
     steps = {name: _longest_step(of_length(unit, _HUGE), times) for name, unit in TEXTS.items()}
     return [
-        at_most("laying out 100 kB of an answer", max(answers.values()), _MOST_MS, "ms", beside=_worst(answers)),
-        at_most("reading or showing other 100 kB", max(others.values()), _MOST_MS, "ms", beside=_worst(others)),
-        at_most("the longest step with an answer of 1 MB", max(steps.values()), _MOST_MS, "ms", beside=_worst(steps)),
+        at_most("formatting a 100 kB answer", max(answers.values()), _MOST_MS, "ms", beside=_worst(answers)),
+        at_most("parsing or showing 100 kB of other text", max(others.values()), _MOST_MS, "ms", beside=_worst(others)),
+        at_most("longest step with a 1 MB answer", max(steps.values()), _MOST_MS, "ms", beside=_worst(steps)),
     ]
 
 

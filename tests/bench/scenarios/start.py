@@ -32,7 +32,7 @@ async def start(stage: Stage) -> list[Figure]:
     return [
         at_most("cold start, all ready", _median(bridge, "ready"), 1.5, "s"),
         at_most("idle memory ÷ naive", _ratio(bridge, naive, "memory"), 1.3, TIMES),
-        told("first event taken", _median(bridge, "taken"), "s", beside=f"naive {_median(naive, 'taken'):.2f}"),
+        told("first event accepted", _median(bridge, "taken"), "s", beside=f"naive {_median(naive, 'taken'):.2f}"),
         told("idle memory", _median(bridge, "memory"), "MB", beside=f"naive {_median(naive, 'memory'):.0f}"),
     ]
 

@@ -74,7 +74,7 @@ async def _compared(stage: Stage, doors: dict[Kind, Door], threads: int) -> list
     stage.check(theirs.said + ours.said)
     name = f"{threads} threads"
     return [
-        at_least(f"turns/s ÷ naive, {name}", ratio_of_pairs(rates, their_rates), 1.8, TIMES, aim=2.5),
+        at_least(f"turns/s ÷ naive, {name}", ratio_of_pairs(rates, their_rates), 1.8, TIMES, goal=2.5),
         told(f"turns/s, {name}", median(rates), "/s", beside=f"{cpu:.2f} ms of the bridge's processor time each"),
         told(f"turns/s, naive, {name}", median(their_rates), "/s"),
     ]
