@@ -18,13 +18,13 @@ from typing import Generic, ParamSpec
 
 from bridge.ids import Lane, MessageKey, PersonKey, ThreadKey
 
-SENT_AGAIN = timedelta(minutes=15)  # Slack repeats what was refused at once, after 1 and after 5 minutes
+SENT_AGAIN = timedelta(minutes=15)  # Slack retries at once, after 1 and after 5 minutes
 REFUSING_LENGTH = 100  # stretches
-SEEN = timedelta(hours=25)  # Slack repeats "delayed events" for hours
+SEEN = timedelta(hours=25)  # Slack retries "delayed events" for hours
 TRACE = timedelta(days=7)
-MARKED = timedelta(days=8)  # a day longer than what may be found in Slack's history: nothing is taken in twice
+MARKED = timedelta(days=8)  # a day longer than Slack's history is read: nothing is queued twice
 DEAD = timedelta(days=30)
-REFUSED = timedelta(minutes=10)  # longer than a network keeps what was sent on a closed connection
+REFUSED = timedelta(minutes=10)  # longer than a network delivers data of a closed connection
 RESULTS = timedelta(days=7)
 SHOWN_LATELY = timedelta(days=90)
 REMEMBERED = timedelta(days=30)
@@ -33,22 +33,22 @@ TYPED_USED = timedelta(minutes=1)
 SNAPSHOTS = timedelta(days=400)
 CLAIMED = timedelta(minutes=4)  # shorter than the pause before the next try
 GREETED = timedelta(days=365)
-GREETING = timedelta(hours=1)  # for what one turn is to greet with, until it has
+GREETING = timedelta(hours=1)  # while a turn has yet to post it
 VOTES = timedelta(days=90)
 VOTED_LENGTH = 100_000  # answers
-PASSED_IN_A_DAY = 1000  # of each channel, so that a channel where much is said costs some 100 kB
-AUDIT_LENGTH = 200_000  # entries, of some 100 bytes each: what an audit may hold before its oldest leave
+PASSED_IN_A_DAY = 1000  # per channel; a busy one costs about 100 kB
+AUDIT_LENGTH = 200_000  # entries of about 100 bytes; older ones are trimmed
 CATCHING_UP = timedelta(seconds=15)
-BEHIND = timedelta(minutes=10)  # so long at most does a reply wait until older ones are found
+BEHIND = timedelta(minutes=10)  # the longest a reply waits for older ones
 GROUP = "workers"
 
 P = ParamSpec("P")
 
 
 class Key(Generic[P]):
-    """One line of the table: a key's name with its parts, its type, how long it *lives*, and what it *holds*.
+    """One line of the table: a key's form, its type, its lifetime (*lives*), and what it *holds*.
 
-    One that *stays* may be without a lifetime in Redis; a box and a turn only while they wait.
+    One that *stays* may lack a lifetime in Redis; a box and a turn only while they wait.
     """
 
     def __init__(self, form: str, kind: str, lives: timedelta | str, holds: str, *, stays: bool = False) -> None:
@@ -82,7 +82,7 @@ class Keys:
     """
 
     # fmt: off
-    owner = Key[[]]("owner", "hash", "forever: whose it is", "team, bot, workspace, since, alive, wiped", stays=True)
+    owner = Key[[]]("owner", "hash", "forever: the owner", "team, bot, workspace, since, alive, wiped", stays=True)
     ready = Key[[]]("ready", "stream", "forever: the queue", "one entry for each lane that has work", stays=True)
     box = Key[Lane]("box:<lane>", "list", "while not empty", "the lane's turns; the first is running", stays=True)
     turn = Key[str]("turn:<turn>", "hash", "7 days after DONE", "see `bridge.queue.records`", stays=True)
@@ -94,24 +94,24 @@ class Keys:
                                    "the turn a message became; before that, a mark that its earlier texts are void")
     refusing = Key[[]]("refusing", "zset", SENT_AGAIN, "periods in which messages were refused")
     kept = Key[ThreadKey]("kept:<thread>", "string", "10 minutes", "ts of replies that came before their refused root")
-    refused = Key[str]("refused:<turn>", "string", REFUSED, "a put that must no longer happen if it comes late")
+    refused = Key[str]("refused:<turn>", "string", REFUSED, "a put that must be ignored if it arrives late")
     shown = Key[MessageKey]("shown:<message>", "string", TRACE, "the turn that one of the bot's messages shows")
     passed = Key[str, str, int]("passed:<team>:<channel>:<day>", "list", TRACE,
                                 f"messages that didn't become turns, and why: the last {PASSED_IN_A_DAY}")
     thread = Key[ThreadKey]("thread:<thread>", "hash", "session days", "agent, session, speaker, last heard, muted")
     active = Key[[]]("active", "zset", "session days each", "threads with a conversation, by newest message")
-    catch_up = Key[[]]("catch_up", "hash", MARKED, "an outage, and how far catching up has come")
-    unread = Key[[]]("unread", "zset", MARKED, "what is left to read, latest first")
+    catch_up = Key[[]]("catch_up", "hash", MARKED, "an outage, and the progress of catching up")
+    unread = Key[[]]("unread", "zset", MARKED, "threads and pages left to read, newest first")
     catching_up = Key[[]]("catching_up", "string", CATCHING_UP, "the process that catches up")
-    behind = Key[ThreadKey]("behind:<thread>", "string", BEHIND, "a thread that is left to read")
+    behind = Key[ThreadKey]("behind:<thread>", "string", BEHIND, "a thread that has yet to be read")
     late = Key[ThreadKey]("late:<thread>", "string", TRACE, "the turn whose answer says that it's late")
     offer = Key[ThreadKey]("offer:<thread>", "string", TRACE, "the turn that offers to send messages that are too old")
     offered = Key[ThreadKey]("offered:<thread>", "list", TRACE, "turns of messages that were too old when found")
     bound = Key[str, int]("bound:<team>:<session>", "hash", "session days", "thread → agent, direct message owner")
     greeted = Key[PersonKey]("greeted:<person>", "string", "1 year, or 1 hour",
-                             "a person who was greeted, or the turn that greets them")
+                             "a greeted person, or the turn that greets them")
     told = Key[ThreadKey]("told:<thread>", "string", "25 hours, or until an answer",
-                          "a thread that was told the service is down, or the turn that tells it")
+                          "a thread with the notice that the service is down, or the turn that posts it")
     looked = Key[ThreadKey]("looked:<thread>", "string", SEEN, "a thread that was searched for its lost session")
     channels = Key[[]]("defaults", "hash", "forever: a setting", "team:channel → see `features.channels`", stays=True)
     thread_pace = Key[ThreadKey]("pace:t:<thread>", "string", "1 minute", "turns a thread started since the first")
@@ -122,7 +122,7 @@ class Keys:
     home = Key[PersonKey]("home:<person>", "string", SHOWN_LATELY, "their place in Home, and their direct message")
     input = Key[PersonKey, int]("input:<person>:<workflow>", "string", REMEMBERED, "input they asked to remember")
     typed = Key[PersonKey, str]("typed:<person>:<turn>", "string", TYPED,
-                                "input that is almost JSON, until a button decides")
+                                "invalid JSON input, until its author chooses")
     results = Key[str]("results:<turn>", "string", RESULTS, "node results of a run, shown on demand")
     snapshots = Key[[]]("snapshots", "hash", "400 days each", "hour → statistics, see `features.shared.snapshots`")
     claimed = Key[str, int]("claimed:<job>:<number>", "string", "4 minutes, or its period when done",
@@ -146,7 +146,7 @@ TABLE = tuple(line for line in vars(Keys).values() if isinstance(line, Key))
 
 
 def helpers(script: str) -> str:
-    """Write the helpers that *script* uses, to stand before it."""
+    """Write the helpers that *script* uses."""
     return "\n".join(["local prefix = KEYS[1]", *(key.lua for key in TABLE if f"{key.name}_key(" in script)])
 
 
@@ -165,7 +165,7 @@ def _in_words(lives: timedelta | str) -> str:
 
 
 def markdown() -> str:
-    """Write the table for people to read."""
+    """Write the table as Markdown."""
     lines = [f"| `{key.form}` | {key.kind} | {key.holds} | {_in_words(key.lives)} |" for key in TABLE]
     return "\n".join(["| key | type | holds | lives |", "| --- | --- | --- | --- |", *lines, ""])
 

@@ -1,6 +1,6 @@
 """The bot's scopes in Slack, and what each is for. The manifest and the check read this table.
 
-Without an optional one, something is missing and the rest works; it can be declined when the app is installed.
+Optional ones can be declined when the app is installed; everything else works without them.
 https://docs.slack.dev/reference/scopes · https://docs.slack.dev/authentication/installing-with-oauth
 """
 
@@ -21,18 +21,14 @@ class Scope:
 
 
 SCOPES: Final = (
-    Scope("app_mentions:read", "hear mentions of the bot, which start conversations"),
+    Scope("app_mentions:read", "receive mentions of the bot, which start conversations"),
     Scope("assistant:write", "be shown as an agent; Slack adds it to every app with an agent view"),
-    Scope("chat:write", "answer, keep run cards up to date and show that an agent is working"),
-    Scope("commands", "have slash commands"),
-    Scope("im:history", "hear direct messages"),
-    Scope(
-        "channels:history", "hear what is said without a mention, and read earlier messages, in public channels", True
-    ),
-    Scope(
-        "groups:history", "hear what is said without a mention, and read earlier messages, in private channels", True
-    ),
-    Scope("mpim:history", "hear mentions and replies in group direct messages, and read a thread there", True),
+    Scope("chat:write", "answer, update run cards and show that an agent is working"),
+    Scope("commands", "register slash commands"),
+    Scope("im:history", "receive direct messages"),
+    Scope("channels:history", "receive messages without a mention, and read earlier ones, in public channels", True),
+    Scope("groups:history", "receive messages without a mention, and read earlier ones, in private channels", True),
+    Scope("mpim:history", "receive mentions and replies in group direct messages, and read threads there", True),
     Scope("channels:read", "show and find public channels by name, and find mentions there after an outage", True),
     Scope("groups:read", "show and find private channels by name, and find mentions there after an outage", True),
     Scope("im:read", "find direct messages that were missed in an outage", True),
@@ -42,7 +38,7 @@ SCOPES: Final = (
     Scope("files:write", "send long answers and outputs as files", True),
     Scope("reactions:write", "mark waiting messages with an hourglass", True),
     Scope("reactions:read", "stop an agent when someone adds :x: to their own message", True),
-    Scope("usergroups:read", "know who is in the user groups of BRIDGE_RUNNERS, and show groups by name", True),
+    Scope("usergroups:read", "look up members of the user groups in BRIDGE_RUNNERS, and show groups by name", True),
 )
 
 USER_GROUPS: Final = "usergroups:read"

@@ -169,7 +169,7 @@ async def test_what_the_agent_gets(stage: Stage, what: str, place: str) -> None:
             assert "cut here" in got
         case _:
             raise AssertionError(says)
-    if "told" in says:
+    if "notice" in says:
         await wait_until(lambda: content.name in stage.told() or "200 kB" in stage.told(), "its person is told")
     else:
         assert stage.told() == ""
