@@ -330,13 +330,18 @@ class Features:
         return listed
 
     def _overview(self, start: str) -> Reply:
-        """Show all commands; in a thread, those for threads come first."""
-        title, note = "What you can type", f"In threads, type ! instead of /, such as !stats. {_HELP_SHARE}"
-        in_thread = start == "!"
-        if in_thread:
-            title, note = "What you can type in this thread", _HELP_SHARE
-        ordered = sorted(self._commands, key=lambda command: command.is_for_threads is not in_thread)
-        return help_lines(title, _explained(ordered, start), note)
+        """Show all commands; in a thread, those for threads, and how to find the others."""
+        if start == "!":
+            *names, last = dict.fromkeys(_first_word(one, start) for one in self._commands if not one.is_for_threads)
+            others = f"Slash commands work here with ! instead of /: {', '.join(names)} and {last}."
+            note = f"{others} Add help to see more, such as {last} help."
+            return help_lines("What you can type in this thread", self._first_help(start), note)
+        note = f"In threads, type ! instead of /, such as !stats. {_HELP_SHARE}"
+        return help_lines("What you can type", self._first_help(start), note)
+
+    def _first_help(self, start: str) -> list[tuple[str, str]]:
+        ordered = sorted(self._commands, key=lambda command: command.is_for_threads)
+        return _explained([one for one in ordered if one.is_for_threads or start != "!"], start)
 
     def _named(self, name: str) -> list[Command]:
         return [command for command in self._commands if command.path[0] == name]
@@ -368,7 +373,7 @@ class Features:
             names = list(dict.fromkeys(f"{start}{command.path[0]}" for command in self._commands))
             typed = "".join([start, *said[:1]])
             near = difflib.get_close_matches(typed, names, n=2)
-            return UnknownCommand(typed, near, () if near else _explained(self._commands, start))
+            return UnknownCommand(typed, near, () if near else self._first_help(start))
         depth = max(_in_common(command.path, said) for command in known)
         fitting = [command for command in known if _in_common(command.path, said) == depth]
         exact = [command for command in fitting if len(command.path) == depth]

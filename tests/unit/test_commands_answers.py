@@ -214,16 +214,20 @@ async def test_words_that_do_not_fit_are_named_beside_an_example(harness: Harnes
     assert sentence(caught.value) == words
 
 
-async def test_help_in_a_thread_begins_with_the_commands_for_threads(harness: Harness) -> None:
+async def test_help_in_a_thread_lists_what_works_only_there_and_names_the_rest(harness: Harness) -> None:
     await harness.store.sessions.choose_agent(THREAD, 1)
     await harness.store.sessions.rebind(THREAD, expected=None, session=77)
 
-    (listed,) = (block for block in shown(await said(harness, "!help", 3)).blocks if block["type"] == "rich_text")
+    *_, listed, note = shown(await said(harness, "!help", 3)).blocks
     usages = [line["elements"][0]["text"] for line in listed["elements"][0]["elements"]]
 
     assert usages[0] == "!stop"
-    assert "!workflows list [words]" in usages
+    assert len(usages) < 12
     assert all(usage.startswith("!") for usage in usages)
+    assert note["elements"][0]["text"] == (
+        "Slash commands work here with ! instead of /: !workflows, !agents, !project and !stats. "
+        "Add help to see more, such as !stats help."
+    )
 
 
 @pytest.mark.parametrize(

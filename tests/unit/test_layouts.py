@@ -399,7 +399,9 @@ def test_options_are_ordered_by_how_well_they_match() -> None:
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
-        (0, "0 s"),
+        (0, "less than 0.1 s"),
+        (0.099, "less than 0.1 s"),
+        (0.1, "0.1 s"),
         (0.44, "0.4 s"),
         (12, "12 s"),
         (120, "2 min"),

@@ -66,6 +66,7 @@ _USAGE: Final = 90
 _HELP: Final = 110
 _LOOKED_AT: Final = 20  # times as many characters of a text as are shown
 _NOTHING: Final = "-"
+_SHORTEST: Final = 0.1
 _FEW_SECONDS: Final = 10
 _TWO_DAYS: Final = 48
 
@@ -111,10 +112,12 @@ def named(text: str, limit: int) -> str:
 
 
 def spoken(duration: timedelta) -> str:
-    """Write a duration: ``0.4 s``, ``12 s``, ``3 min 5 s``, ``2 h 10 min``, ``3 days``."""
+    """Write a duration: ``less than 0.1 s``, ``0.4 s``, ``12 s``, ``3 min 5 s``, ``2 h 10 min``, ``3 days``."""
     seconds = max(duration.total_seconds(), 0)
     minutes, rest = divmod(round(seconds), 60)
     hours, of_hour = divmod(minutes, 60)
+    if seconds < _SHORTEST:
+        return f"less than {_SHORTEST} s"
     if seconds < _FEW_SECONDS:
         return f"{seconds:.1f}".removesuffix(".0") + " s"
     if minutes < 1:
