@@ -3,4 +3,4 @@
 __version__ = "1.0.0"
 
 HOME = ""
-"""The project's address, once it has one: https://…. The package's links follow from it (hatch_build.py)."""
+"""The project's address (https://…), once it has one; hatch_build.py makes the package's links from it."""

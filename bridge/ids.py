@@ -13,7 +13,7 @@ TurnId = NewType("TurnId", str)
 """One message, command, click or form on its way through the journal: 16 characters, random."""
 
 Lane = NewType("Lane", str)
-"""What must happen in order: a Slack thread (``t:…``), or a single turn of its own (``o:…``)."""
+"""A queue processed in order: a Slack thread (``t:…``), or a single turn (``o:…``)."""
 
 
 def new_turn_id() -> TurnId:

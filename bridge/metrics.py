@@ -1,7 +1,7 @@
 """Prometheus metrics.
 
-The composition root makes one `Metrics` for everything that counts. Labels are bounded: each is a word from our own
-code, never something that a person, Slack or the service wrote.
+The composition root makes one `Metrics` for all. Labels are bounded: each is a word from our code, never text from
+people, Slack or the service.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What `bridge check` asks Slack, Redis and the project service.
+"""The probes of `bridge check`: Slack, Redis and the project service.
 
-Each is probed separately, so that one failure doesn't hide another. Nothing is written or posted, no socket is opened,
-and the project's contents are counted, never shown.
+They run separately, so that one failure doesn't hide another. Nothing is written or posted, no socket is opened, and
+the project's contents are counted, never shown.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Access rules about people and channels, checked on arrival for everything.
 
-If Slack doesn't say enough about a person, nothing is guessed: they aren't let in, with the reason ``unknown``. Only if
-the app lacks ``users:read``, nobody counts as a guest, unless ``BRIDGE_RUNNERS`` says who may run workflows.
+A person about whom Slack says too little is refused, with the reason ``unknown``. Only if the app lacks ``users:read``,
+nobody counts as a guest, unless ``BRIDGE_RUNNERS`` says who may run workflows.
 """
 
 from __future__ import annotations

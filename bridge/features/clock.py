@@ -1,8 +1,8 @@
-"""Work that nobody asks for: schedules (`Feature.slots`) and periodic jobs (`Feature.every`).
+"""Scheduled work: slots (`Feature.slots`) and periodic jobs (`Feature.every`).
 
 Every process looks for due slots twice a second. One process claims a slot, because the step that queues its turn also
-advances the schedule (`Slot`); from then on it's a turn like any other. A job is done by the process that claims its
-period first; the claim of a failed attempt expires before the next one.
+advances the schedule (`Slot`); from then on it's an ordinary turn. The process that claims a job's period first does
+it; a failed attempt's claim expires before the next.
 """
 
 from __future__ import annotations

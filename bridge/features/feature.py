@@ -10,14 +10,13 @@
     @workflows.button(run_card.AGAIN)
     async def run_again(deps, turn, click): ...
 
-Every handler is a coroutine that may run again (`bridge.queue.turn`) and returns a `Result`. One usage line, and the
-sentence that says what it does, declare a command; they give the parsing, the help, the nearest command for what is
-mistyped, the ``!`` form, the manifest and the audit's names. ``<x>`` is needed, ``[x]`` is not; the last one takes the
-rest of the line as it is, the others one word each. ``<workflow>`` and ``<agent>`` are looked up, by id or name, and
-arrive as what was found. ``<all|mentions>`` is one of these words, and arrives as *choice*. A line that begins with
-``!`` exists only in that form.
+Every handler is a coroutine that may run again (`bridge.queue.turn`) and returns a `Result`. A usage line and its
+sentence declare a command: parsing, help, suggestions for typos, the ``!`` form, the manifest and audit names follow.
+``<x>`` is required, ``[x]`` optional; the last takes the rest of the line, the others one word each. ``<workflow>`` and
+``<agent>`` are looked up by ID or name. ``<all|mentions>`` is one of these words, passed as *choice*. A line that
+begins with ``!`` exists only in that form.
 
-What is registered wrongly fails at import, with TypeError.
+Wrong registrations raise TypeError at import.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ _EXAMPLES: Final = {"workflow": "3", "agent": "Support", "app": "Grafana", "when
 
 
 class Parameter(NamedTuple):
-    """One ``<x>`` or ``[x]`` of a usage line; ``<x|y>``, which arrives as *choice*, is one of these words."""
+    """One ``<x>`` or ``[x]`` of a usage line; ``<x|y>``, passed as *choice*, is one of these words."""
 
     name: str
     is_needed: bool
@@ -282,7 +281,7 @@ def _declared(
     if any(p.kind is not inspect.Parameter.KEYWORD_ONLY for p in taken[2:]):
         raise TypeError(f"{usage}: parameters are keyword-only")
     if [(p.name, p.default is inspect.Parameter.empty) for p in taken[2:]] != [one[:2] for one in parameters]:
-        raise TypeError(f"{usage}: parameters do not match the usage line; what is optional needs a default")
+        raise TypeError(f"{usage}: parameters don't match the usage line; optional ones need a default")
     if any(parameter.choices for parameter in parameters[:-1]):
         raise TypeError(f"{usage}: a choice comes last")
     path = tuple(word for word in usage[1:].split(" ") if word[0] not in "<[")

@@ -1,7 +1,7 @@
-"""The bridge's own notices in a conversation: short lines, some with a button.
+"""The bridge's notices in a conversation: short lines, some with a button.
 
-Those decided on arrival are stored as a name in `bridge.inbound.Notice.what` with facts after a colon;
-`bridge.features.feature.Feature.notice` registers their words.
+Those decided on arrival are stored as a name in `bridge.inbound.Notice.what`, with facts after a colon;
+`bridge.features.feature.Feature.notice` registers their text.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ _WHY: Final = {
     "unfinished": "Slack hasn't transcribed it yet, so send it again in a minute",
     "video": "the agent can't watch videos, so describe what matters in words",
 }
-"""Why something of a message did not go along."""
+"""Why a part of a message wasn't sent."""
 
 _UNDERSTOOD: Final = (
     "It can read text, forwarded messages, tables, text files, PDF and Office documents, and clips with a transcript."
 )
-MOST_NAMED: Final = 10  # files of one message, named in the notice
+MOST_NAMED: Final = 10  # files in a notice
 
 SEND_AGAIN: Final = "turn:again"
 SHOW: Final = "turn:show"

@@ -1,21 +1,19 @@
 """`ProjectClient`: the eight operations of the project service.
 
-It is a library in its own right and knows nothing of Slack. Errors are the `ProjectError` tree of
-`bridge.errors`. It logs and reports names, statuses and times; never the key, a message, an input or an output.
+A library that knows nothing of Slack. Errors are the `ProjectError` tree of `bridge.errors`. It logs and reports names,
+statuses and times; never the key, messages, inputs or outputs.
 
-httpx's own pool looks through all its connections for each request, which is slow beyond some hundred calls in
-flight; so aiohttp's connector carries them (``httpx-aiohttp``). Its transport raises `ConnectTimeout` both for a
-refused connection and for a server that hung up after it had read everything, so the cause decides what happened:
-only aiohttp's connector errors and its connection time-out mean that nothing was sent.
+httpx's own pool scans all connections for each request, which is slow beyond a few hundred calls in flight, so aiohttp
+carries them (``httpx-aiohttp``). Its transport raises `ConnectTimeout` for a refused connection, but also for a server
+that hung up after reading everything, so the cause decides: only aiohttp's connector errors and connection time-out
+mean that nothing was sent. aiohttp itself retries a GET once if the server hangs up silently (RFC 9112, 9.3.1), a POST
+never.
 
-aiohttp repeats a GET once by itself when the server hangs up without a word (RFC 9112, 9.3.1); a POST never.
+Reads are retried after any failure that may pass; other operations only if they certainly didn't arrive: no connection
+was made, or the service was too busy to start.
 
-A read is repeated on whatever may pass. An operation that changes something is repeated only where it surely
-did not arrive: no connection was made, or the service said that it was too busy to begin.
-
-Five attempts in a row that found no connection, or a 502, 503 or 504, open the breaker. Whatever else the
-service answers, a 500 and nonsense included, shows that it is there: the row begins anew, and an open breaker
-closes. A slow or broken-off answer shows neither and changes nothing.
+Five attempts in a row without a connection, or with a 502, 503 or 504, open the breaker. Any other answer, even a 500,
+shows that the service is there, resets the count and closes the breaker. Timeouts and broken answers change nothing.
 """
 
 from __future__ import annotations
@@ -59,25 +57,25 @@ T = TypeVar("T")
 LARGEST_BODY = 16 * 1024 * 1024
 MOST_TRIES = 3
 LONGEST_PATIENCE = timedelta(seconds=5)
-"""The longest Retry-After that is waited out; beyond it the caller decides."""
+"""The longest Retry-After to wait for; the caller decides about longer ones."""
 READ_BUDGET = timedelta(seconds=8)
-"""No read is begun again later than this after the first try: somebody waits for a list."""
+"""No read is retried later than this after the first try: a person is waiting for a list."""
 OPENS_AFTER = 5
 PROBE_EVERY = timedelta(seconds=5)
 _FIRST_WAIT = timedelta(milliseconds=300)
 
 _KEEP_ALIVE = 4.0
-"""Seconds. Below the 5 s after which Node and uvicorn close an idle connection: a POST that meets a connection
-which is just being closed is lost without anybody knowing whether it arrived."""
+"""Seconds; less than the 5 s after which Node and uvicorn close an idle connection. If a POST meets a closing
+connection, nobody knows whether it arrived."""
 
 _NO_HTTP = 0  # the status of an answer that has none
-_ERROR_BODY_PATIENCE = 2.0  # seconds; the status is what matters
-_SHORTLY = timedelta(seconds=1)  # when to come back while a probe is under way
+_ERROR_BODY_PATIENCE = 2.0  # seconds; only the status matters
+_SHORTLY = timedelta(seconds=1)  # when to try again while a probe is running
 _LAST_PORT = 65_535
 
 _FOREIGN = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, aiohttp.ClientError, TimeoutError, OSError)
 
-# One problem of a wrong list is enough to know.
+# The first problem in a list is enough.
 _WORKFLOWS = TypeAdapter(Annotated[list[models.Workflow], FailFast()])
 _WORKFLOW = TypeAdapter(models.WorkflowDetail)
 _RUN = TypeAdapter(models.RunResult)
@@ -128,10 +126,10 @@ class ProjectClient:
             headers={
                 "Authorization": f"Bearer {api_key}",
                 "Accept": "application/json",
-                "Accept-Encoding": "gzip, deflate",  # nothing that a small body can make endless
+                "Accept-Encoding": "gzip, deflate",  # no encoding that a small body can make endless
                 "User-Agent": f"slack-project-bridge/{__version__}",
             },
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # the key says who we are; no session is ours
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # the key identifies us; there is no session
             limits=httpx.Limits(max_connections=0, keepalive_expiry=_KEEP_ALIVE),  # 0: no limit; None would mean 100
             transport=transport,
         )
@@ -195,7 +193,7 @@ class ProjectClient:
         """Read the project's statistics."""
         return await self._call("get_stats", "stats", _STATS)
 
-    # Whether the service is there.
+    # Availability.
 
     @property
     def is_up(self) -> bool:
@@ -236,7 +234,7 @@ class ProjectClient:
         timeout: timedelta | None = None,  # noqa: ASYNC109 - of each try, not of the whole
     ) -> T:
         """Do an operation, a read if it has no *body*, with as many attempts as it allows."""
-        # httpx's json= would not write half an emoji. Raises ValueError or TypeError for what JSON does not have.
+        # httpx's json= can't write half an emoji. Raises ValueError or TypeError for values JSON lacks.
         content = None if body is None else json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
         began, tries, slow = self._monotonic(), 0, 0
         try:
@@ -314,7 +312,7 @@ class ProjectClient:
 
 
 async def _read_body(response: httpx.Response, operation: str) -> bytes:
-    """Read the whole body, or as much of an error's as comes soon: its status is what matters."""
+    """Read the whole body or, of an error, as much as arrives soon: only its status matters."""
     body = bytearray()
     try:
         async with asyncio.timeout(None if response.is_success else _ERROR_BODY_PATIENCE):
@@ -333,7 +331,7 @@ async def _read_body(response: httpx.Response, operation: str) -> bytes:
 
 
 def _translated(error: Exception, operation: str, timeout: timedelta) -> ProjectError:
-    """Say what a foreign exception means for the call, above all whether anything was sent."""
+    """Translate a foreign exception, above all whether anything was sent."""
     cause = error.__cause__ if isinstance(error.__cause__, aiohttp.ClientError) else error
     name = type(cause).__name__
     match cause:

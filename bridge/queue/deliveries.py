@@ -1,14 +1,14 @@
-"""What is recorded about deliveries: how a message arrived, why it was or wasn't queued, what was refused.
+"""Records about deliveries: how a message arrived, why it was or wasn't queued, and what was refused.
 
 A turn's record has a line per delivery, written by the script that queues it. Deliveries that became no turn are
 recorded in one bounded list per channel and day, in the background, so that messages for others are acknowledged at
-once, even while Redis is away. Lines not yet written when a process ends are lost.
+once, even while Redis is down. A process that ends loses lines it hasn't written.
 
-Refusals while Redis is away matter later, because Slack resends a refused event at once, after a minute and after five.
-In between, related ones may arrive: a reply to a refused message, or that message although it was deleted. So it's
-recorded what was refused: when (by Slack's clock, from the first ``ts`` to the last), which messages were deleted, and
-which have a newer text; never a text itself. It's written for every process as soon as Redis is back, before or shortly
-after this process accepts anything else; what a dying process hasn't written is lost.
+Refusals while Redis is down matter later: Slack retries a refused event at once, after a minute and after five, and
+related ones may arrive in between, such as a reply to a refused message, or its deletion. So refusals are recorded:
+when (by Slack's clock, from the first ``ts`` to the last), which messages were deleted, and which have a newer text;
+never the text itself. They are written for every process as soon as Redis is back, before or shortly after this process
+accepts anything else; a dying process loses what it hasn't written.
 """
 
 from __future__ import annotations

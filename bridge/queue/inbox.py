@@ -1,21 +1,19 @@
-"""The inbox: what Slack delivered, kept in Redis before Slack is told that it was taken.
+"""The inbox: messages are stored in Redis before Slack's request is acknowledged.
 
-Theory of operation, proved on a model (``tests/model``): every **lane** (a thread, or one turn of its own) has a
-list of turns, whose head is the one in work. A lane that has work has exactly one entry in the ``ready`` stream,
-undelivered or pending for one consumer, or is parked. `put` marks an event as seen and queues its turn in ONE
-script, so that a message is never seen without being queued, and never queued twice. A consumer group hands lanes
-to processes; whoever holds the entry works on the head, and the script that finishes a turn also decides whether
-the lane is empty, so no wake-up is lost. Entries of the dead are claimed when their lease has run out.
+Each **lane** (a thread, or a single turn) is a list of turns; the head is the one being worked on. The invariant,
+checked by a model (``tests/model``): a lane with work has exactly one entry in the ``ready`` stream, undelivered or
+pending for one consumer, or is parked. `put` marks an event as seen and queues its turn in one script, so a message is
+never seen without being queued, and never queued twice. A consumer group hands out lanes; the entry's holder works on
+the head. The script that finishes a turn also decides whether the lane is empty, so no wake-up is lost. Entries of dead
+processes are claimed once their lease expires.
 
-Slack repeats what was refused, so messages may come in another order than they were written. One that comes late is put
-before those that were written after it and that nobody has begun to deal with. What became no turn may leave a mark
-where its turn would stand (`voids` in the scripts' prelude): it was deleted, or its earlier texts are void. What hangs
-on a message that was refused is refused too, or kept by its ``ts`` (`Early`, `Kept`); see `bridge.queue.deliveries`.
+Slack retries refused messages, so they may arrive out of order. A late one goes before newer ones that no worker has
+started on. A message that became no turn, because it was deleted or edited, may leave a mark (`voids` in
+``scripts/prelude.lua``). Messages that depend on a refused one are refused too, or stored by their ``ts`` (`Early`,
+`Kept`); see `bridge.queue.deliveries`.
 
-Where a worker of this very process is free, `put` and the take that would follow are one step: the entry is pending
-for it from the start (`hand_to`). Where the answer to such a put is lost, nobody knows whether it has run; the worker
-finds out (`settle`), and a put that has not run by then never will. Slack was told to send the message again, and that
-is either found or kept anew.
+If this process has a free worker, `put` and the following take are one step (`hand_to`). If the answer of such a put is
+lost, the worker finds out whether it ran (`settle`); if not, it never will, and Slack retries the message.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Outages, when Slack couldn't reach us, and what is still to be read because of them.
+"""Outages, when Slack couldn't reach us, and what must still be read because of them.
 
-`Namespace.hold` records an outage; `bridge.features.catch_up` reads what was missed. There's one at a time: a new one
-before the last is caught up spans both, and everything is read again, which is harmless. The `Unit`s to read are
-planned once and crossed off when read, so any process can continue. A claim keeps two from reading the same; if it
-fails, deduplication still holds.
+`Namespace.hold` records an outage; `bridge.features.catch_up` reads what was missed. There is one at a time: a new one
+before the last is caught up spans both, and reading everything again is harmless. The `Unit`s to read are planned once
+and crossed off, so any process can continue. A claim keeps two from reading the same one; if it fails, deduplication
+still holds.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Stops: the mark in Redis that ends a turn, the signal to its worker, and what waits behind it.
+"""Stops: the mark in Redis that ends a turn, the signal to its worker, and the turns waiting after it.
 
 Any process makes the mark, in one script that ignores the thread's queue; every step of the journal checks it. The
-process that works on the turn also gets a signal by pub/sub, to close its call to the service at once. If that is lost,
-the answer is recorded when it arrives, and not shown. What waits behind a stopped turn is held until someone sends it,
-discards it, or writes again.
+process that runs the turn also gets a pub/sub signal, to close its call to the service at once. If that is lost, the
+answer is recorded when it arrives, and not shown. Turns waiting after a stopped one are held until someone sends or
+discards them, or writes again.
 
-A process has one subscription for all of its turns (`bridge.queue.turn.Watches`). After a break, it checks the marks
-when it reopens, so that a signal is late at worst.
+Each process has one subscription for all its turns (`bridge.queue.turn.Watches`). When it reopens after a break, it
+checks the marks, so a signal is at worst late.
 
 A stop carries its ``ts`` by Slack's clock, and never touches a turn that started later. A message written before a stop
 but delivered after it isn't stopped.

@@ -1,32 +1,25 @@
-"""A turn in work: what its handler is given.
+"""A running turn, and the journal of its steps.
 
-A handler is a coroutine that may run again from its beginning, for as long as its turn is ``queued``: after a crash, in
-another process; after Redis was away in the middle of it; after its message was edited. So whatever it awaits must be
-repeatable, or idempotent by turn, except what goes through `Turn.once`. What it wants written with its outcome it
-stages; nothing of that is written before, and nothing twice (`tests/model`).
+A handler is a coroutine that may run again from the start while its turn is ``queued``: after a crash, an outage of
+Redis, or an edit of its message. Everything it awaits must be safe to repeat, except what goes through `Turn.once`.
+Staged writes are made with its outcome, once (`tests/model`).
 
-The lease of its lane is the clock that keeps a suspended process from acting. The fence protects Redis; it cannot call
-back a request that is already out. So each worker also keeps the time of its own last renewal, on its own monotonic
-clock, and looks at it immediately before each outside effect. A process that was suspended for longer than the lease
-and wakes up finds its lease over, and does nothing.
+The journal writes each step before the effect outside Redis that it stands for:
 
-The journal has the steps of a turn, each written before the effect outside that it stands for:
+``queued → sent → posting → done``, and ``sent → queued`` if a request certainly didn't arrive.
 
-``queued → sent → posting → done``, and aside from it ``sent → queued`` where a request surely did not arrive.
+* `sent` precedes the request to the service. A worker that takes over and finds ``sent`` doesn't send it again.
+* `outcome` precedes the post to Slack and records what will be shown, with the handler's staged writes. A worker that
+  takes over and finds ``posting`` first looks for the post in the thread. While a post waits, or nobody knows whether
+  Slack has it, a stop may end it (`waits`, `goes`). A post by response_url can't be looked for, so it's marked
+  beforehand (`goes_by_url`).
+* `finish` removes the turn and hands the lane on.
 
-* `sent` comes before the request to the service. Who takes a lane over and finds ``sent`` knows that a request may
-  have gone out, and does not ask again.
-* `outcome` comes before the post to Slack; what it records is what will be shown. Who finds ``posting`` on taking
-  over looks into the thread first. (The outcome and the intention to post are one step: nothing happens between
-  the two, and it saves a round trip.) What a handler has staged is written with it.
-  While its post waits, because Slack does not take it or nobody knows whether it has, a stop may end it; so that is
-  written, too, and taken back before the next try (`waits`, `goes`). What goes by response_url is marked before
-  (`goes_by_url`), because nobody could look for it.
-* `finish` pops the turn and hands the lane on.
+Each step is one script behind a **fence**: the lane's entry is pending for this consumer, and the turn is its head;
+otherwise it raises `LaneLost`. A step whose answer was lost is repeated; each may be.
 
-Every step is one script behind the **fence**: the lane's entry is pending for this consumer, and the turn is its
-head. Whoever fails it gets `LaneLost` and stops. A step whose answer was lost is repeated, for as long as Redis is
-away: so may every one of them.
+The fence protects Redis, but can't recall a request. So a worker also checks its lease, by its own monotonic clock,
+right before each outside effect: a process that was suspended for longer than the lease does nothing.
 """
 
 from __future__ import annotations
@@ -51,12 +44,11 @@ from bridge.queue.stops import SETTINGS, Stops
 T = TypeVar("T")
 
 LEASE = timedelta(seconds=15)
-"""How long a lane stays with a worker that does not renew it. With the search for abandoned lanes once a second,
-another process goes on within 20 s."""
+"""How long a worker keeps a lane without renewing it. Abandoned lanes are looked for every second, so another process
+continues within 20 s."""
 
 SLACK_TIMEOUT = timedelta(seconds=10)
-"""The longest that one post may take. When a successor looks into the thread, an earlier post has to be over, one
-way or the other: so a post begins only while the lease has at least this long to go."""
+"""The longest a post may take. It starts only while the lease lasts longer, so it's over when a successor looks."""
 
 _REMEMBERED = 1000  # a signal may arrive before the answer to its take
 
@@ -76,8 +68,8 @@ class TurnStopped(Exception):
 class Turn:
     """A message, command, click or form being handled: its *record*, its *body*, and its thread's binding.
 
-    *response_url* and *trigger_id* are ``""`` if Slack gave none. *thread* is set for anything in a thread. What is
-    entered into *until_shown* ends when the outcome is shown, or the handler runs again.
+    *response_url* and *trigger_id* are ``""`` if Slack gave none. *thread* is set for anything in a thread.
+    *until_shown* closes when the outcome is shown, or the handler runs again.
     """
 
     def __init__(
@@ -175,7 +167,7 @@ class Lease:
         self._renew = renew
 
     def was_outlived(self, since: float) -> bool:
-        """Whether something begun at *since* took longer than a lease, and so too long."""
+        """Whether something begun at *since* took longer than a lease."""
         return self.monotonic() - since > LEASE.total_seconds()
 
     def renewed(self, at: float) -> None:
@@ -198,7 +190,7 @@ class Lease:
 
 
 class Journal:
-    """The steps, for one *consumer*. Methods may raise `LaneLost`, and wait while Redis is away."""
+    """The steps, for one *consumer*. Methods may raise `LaneLost`, and wait while Redis is down."""
 
     def __init__(
         self,
@@ -342,8 +334,8 @@ def _as_json(writes: Iterable[Write]) -> str:
 class Watches:
     """The turns running here that a stop can end.
 
-    The subscription also hears of channel settings: *settings_heard* is called when they may have changed, and with
-    ``is_open=False`` when changes will no longer be heard of.
+    The subscription also covers channel settings: *settings_heard* is called when they may have changed, and with
+    ``is_open=False`` when the subscription ends.
     """
 
     def __init__(self, settings_heard: Callable[..., None] = lambda **_: None) -> None:
@@ -378,7 +370,7 @@ class Watches:
             _end(limit)
 
     async def listen(self, stops: Stops) -> None:
-        """Listen for stops until Redis is away. Raises `StoreUnavailable`."""
+        """Listen for stops until Redis is down. Raises `StoreUnavailable`."""
         try:
             async with aclosing(stops.heard(lambda: list(self._limits))) as heard:
                 async for turn in heard:

@@ -1,8 +1,8 @@
-"""Stops that come other than as a message: Slack's own Stop, and a ❌ that people put on their own message.
+"""Stops that aren't messages: Slack's Stop button, and a ❌ that people put on their own message.
 
-One control path, past every queue: the mark is made here, before Slack is told that the event was taken, and a turn of
-its own says what came of it. That turn gives the same stop again, so that a process that ends in between, or an event
-that Slack repeats, changes nothing (`bridge.queue.stops`). `!stop` takes the same path (`receive`).
+The mark is made here, past every queue, before Slack's event is acknowledged; a separate turn reports the result. That
+turn makes the same stop again, so a crash in between, or a retry by Slack, changes nothing (`bridge.queue.stops`).
+`!stop` takes the same path (`receive`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Decision = Literal["queued", "duplicate", "refused", "ignored"]
 
 @dataclass(frozen=True, slots=True)
 class Stopping:
-    """Stops what is in work. May raise `StoreUnavailable` and `SlackError`: Slack shall send it again."""
+    """Stops running turns. May raise `StoreUnavailable` and `SlackError`; Slack then retries the event."""
 
     inbox: Inbox
     access: Access
@@ -57,7 +57,7 @@ class Stopping:
     async def _stop_message(self, request: StopRequest, event: str) -> Decision:
         """Stop the turn of the person's own message, if it is one.
 
-        Most messages that somebody crosses out are none of ours, and nothing is said about them.
+        Most messages that people put a ❌ on aren't ours, and are ignored.
         """
         if await self.access.refusal(request) is not None:
             return "ignored"

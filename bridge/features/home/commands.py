@@ -1,7 +1,6 @@
 """Draws the Home tab and handles its buttons. https://docs.slack.dev/surfaces/app-home.
 
-The service is asked for everything at once, and at most every few seconds (`Catalog`), however often the tab is drawn.
-What it doesn't answer is left out.
+The service is asked for everything at once, at most every few seconds (`Catalog`). Missing answers are left out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The Home tab: the project, the main actions, and what the person did recently. https://docs.slack.dev/surfaces/app-home.
+"""The Home tab: the project, the main actions, and the person's recent activity. https://docs.slack.dev/surfaces/app-home.
 
-Long lists come in pages, of which the tab itself carries the numbers, so that it always stays far below Slack's
-hundred blocks. What the service didn't answer is left out, and the line about its health says so.
+Long lists have pages, whose numbers the tab itself carries, so it stays far below Slack's limit of a hundred blocks.
+Whatever the service didn't answer is left out, and the health line says so.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Stored reports: each in a hash of its own, all by age in ``reports``, and by their next slot in ``due``.
+"""Stored reports: a hash for each, all by age in ``reports``, and by their next slot in ``due``.
 
-Exactly one turn for each report and slot: what moves a report on to its next slot (`ReportStore.go_on`) is written in
-the step that queues the turn of this one (`bridge.features.clock`).
+Each report and slot gets exactly one turn: the step that queues it also advances the report to its next slot
+(`ReportStore.go_on`, `bridge.features.clock`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Schedules and time zones the way people say them: ``every monday at 9``, ``new york``. Pure.
+"""Schedules and time zones as people say them: ``every monday at 9``, ``new york``. Pure.
 
-`read_schedule` gives the cron expressions that words mean, and `say` gives the words for cron expressions: what is
-shown is always made by `say`, and typed again it means the same. Cron expressions for which there are no words are
-shown as they are.
+`read_schedule` turns words into cron expressions, and `say` turns cron expressions into words. What is shown is always
+made by `say`, and means the same when typed. Cron expressions without words for them are shown as they are.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The way of a report to its channel.
+"""Posting scheduled reports.
 
-`due` lists the slots that are due; one process claims each (`bridge.features.clock`). From then on the post is a turn:
-`post` makes what is shown, and the journal makes sure that it is posted once, even if a process is killed in between.
+`due` lists due slots; one process claims each (`bridge.features.clock`). From then on the post is a turn: `post` makes
+it, and the journal posts it once, even if a process is killed in between.
 
-A slot that every process missed is posted late if less than half of the time to the next one is over; else it is
-skipped, and the next post says so.
+A slot that every process missed is posted late until half the time to the next one is over. Otherwise it's skipped, and
+the next post says so.
 """
 
 from __future__ import annotations

@@ -1,16 +1,11 @@
-"""Reports as they are asked for in words, and when they are due. Pure.
+"""Reports as people type them, and when they are due. Pure.
 
 A person types ``every monday at 9 berlin #sales --compare 7d --only runs,tags``, in any order.
-`bridge.errors.BadSchedule` names the part that isn't understood, so that a form can show it at the right field.
+`bridge.errors.BadSchedule` names the part that can't be understood, so that a form can show it at the right field.
 
-A report is due by the wall clock of a time zone. A schedule is one or more cron expressions, and each of their times
-on the wall clock is one **slot**:
-
-* a slot that the clock leaps over in spring is due in the first minute that exists after it (and together with
-  another slot of that minute it is one);
-* a slot that the clock shows twice in autumn is due the first time.
-
-So the moment at which a slot is due names it: no two slots of a schedule share one.
+A report is due by the wall clock of a time zone. A schedule is one or more cron expressions; each of their times is a
+**slot**. A slot that the clock skips in spring is due in the first minute after the gap (and merges with another slot
+of that minute); one that occurs twice in autumn is due the first time. So a slot's moment identifies it.
 """
 
 from __future__ import annotations

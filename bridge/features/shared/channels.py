@@ -84,7 +84,7 @@ class ChannelSettings(BaseModel):
 
 NOTHING_SET: Final = ChannelSettings()
 MOST_APPS: Final = 10
-"""How many apps may count in one channel."""
+"""The most apps per channel."""
 
 APP_ID: Final = re.compile(r"A[A-Z0-9]{2,30}")
 

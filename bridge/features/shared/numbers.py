@@ -71,7 +71,7 @@ NUMBERS: Final = (
 )
 GROUPS: Final = (NameGroup("categories", "category", charts.pie), NameGroup("tags", "tag", charts.bars))
 PARTS: Final = tuple(part.name for part in (*NUMBERS, *GROUPS))
-"""What the statistics may be limited to."""
+"""The parts that statistics may be limited to."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 
 MOST = 10
-"""How many runs, and how many conversations, are kept of each person."""
+"""How many runs and conversations are stored for each person."""
 
 
 _SIGNS: Final = {  # the service's documentation lists no statuses

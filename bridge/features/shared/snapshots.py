@@ -1,9 +1,9 @@
-"""Snapshots of the statistics, to compare later ones with.
+"""Hourly snapshots of the statistics, to compare with.
 
-At most one per hour and, after a week, one per day, for 400 days: some 600, of at most `MOST_BYTES` each (2.4 MB). A
-snapshot is compact JSON with the largest names of each group that fit, and a count of the others.
+One per hour and, after a week, one per day, for 400 days: about 600, of at most `MOST_BYTES` each (2.4 MB). A snapshot
+is compact JSON with the largest names of each group that fit, and a count of the others.
 
-They're in one hash, and need no script: the first ``HSETNX`` wins, whichever process makes it.
+They're in one hash and need no script: the first ``HSETNX`` wins, whichever process makes it.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ _USUAL: Final = (
     (YESTERDAY, timedelta(days=1), timedelta(hours=12)),
     (LAST_WEEK, timedelta(days=7), timedelta(hours=36)),
 )
-"""What is compared with where nobody says: its name, how long ago, and how far from that a snapshot may be."""
+"""The default comparisons: name, age, and how far from that a snapshot may be."""
 
 
 class _Past(NamedTuple):

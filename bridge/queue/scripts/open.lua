@@ -1,14 +1,14 @@
--- Take or confirm the namespace, and ensure that the consumer group exists. A heartbeat repeats it, so a store that was
--- wiped is set up again and records when its data begins. If heartbeats paused for too long, no messages were received in
--- between. If Slack couldn't reach us for longer than it retries, that time is to be caught up; after a wipe, so is the
--- time whose messages may have been waiting.
--- ARGV: team, bot user, now (ms), address of the workspace or '', how long that may have been (ms), and for how long it is
---       remembered (ms) how many times it was longer, this process hears Slack ('1'), how long it may have been that none
---       did (ms; '': nothing is caught up), how long an outage is known (ms), since when this process knows the store (ms,
---       '': it has just begun), how far back (ms) something may have waited, how many reports and channels' settings it
---       knows of.
--- Returns {'ours', since (ms), this server's clock (ms), something is being caught up ('1'), reports, channels' settings,
---          when a wipe was noticed (ms), how many of both are gone by it ('' each, where there was none)}
+-- Take or confirm the namespace, and ensure that the consumer group exists. Each heartbeat repeats it, so a wiped store is
+-- set up again and records when its data begins. If heartbeats paused for too long, messages were refused in between. If
+-- Slack couldn't reach any process for longer than it retries, that time must be caught up; after a wipe, so must the time
+-- whose messages may have been waiting.
+-- ARGV: team, bot user, now (ms), the workspace's address or '',
+--       the longest normal pause between heartbeats (ms), lifetime of recorded refusals (ms), how many to keep,
+--       Slack reaches this process ('1'), the longest normal time without any such process (ms; '': don't catch up),
+--       lifetime of an outage (ms), when the store's data began, as this process knows it (ms; '': not yet),
+--       the earliest time of a message that may have been waiting (ms), known reports, known channel settings.
+-- Returns {'ours', since (ms), this server's clock (ms), catching up ('1'), reports, channel settings,
+--          when a wipe was noticed (ms), lost reports, lost channel settings ('' each without a wipe)}
 --         or {'taken', owner}.
 local team, bot, now = ARGV[1], ARGV[2], ARGV[3]
 local owner = owner_key()
