@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from bridge.queue.outages import PastOutage
     from bridge.queue.scripting import Scripts
 
-_LONGEST: Final = timedelta(days=7)
 _NONE: Final = "No outage in the last 8 days."
 
 
@@ -31,13 +30,13 @@ def catch_up(
 
     With --since, the bridge reads Slack's history from then on; without it, the last outage is shown.
     """
+    from bridge.queue.outages import BOUND, Outages  # noqa: PLC0415 - see `store`
+
     length = length_of_time(since) if since else None
-    if length is not None and length > _LONGEST:
-        raise typer.BadParameter(f"“{since}” is too long ago: use at most 7d", param_hint="--since")
+    if length is not None and length > BOUND:
+        raise typer.BadParameter(f"“{since}” is too long ago: use at most {BOUND.days}d", param_hint="--since")
 
     async def look(scripts: Scripts) -> int:
-        from bridge.queue.outages import Outages  # noqa: PLC0415 - see `store`
-
         outages, now = Outages(scripts), datetime.now(UTC)
         if length is not None:
             await outages.note(now - length, now)

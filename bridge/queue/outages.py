@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal
 
 from bridge.ids import MessageKey, ThreadKey
 from bridge.queue.keys import BEHIND, CATCHING_UP, MARKED, milliseconds
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
+
+BOUND: Final = timedelta(days=7)
+"""How long before an outage's end to look. The store remembers received messages for a day longer (`MARKED`)."""
 
 _AT_ONCE: Final = 500
 

@@ -22,16 +22,13 @@ from bridge.features.results import TryLater
 from bridge.ids import MessageKey, ThreadKey
 from bridge.metrics import Metrics
 from bridge.queue.keys import MARKED
-from bridge.queue.outages import Outages, PastOutage, Unit
+from bridge.queue.outages import BOUND, Outages, PastOutage, Unit
 from bridge.queue.patience import Draining, Patience
 from bridge.queue.turn import LEASE
 from bridge.slack.api import Identity, Json, SlackWeb
 from bridge.slack.payloads import next_cursor, objects
 
 log = logging.getLogger(__name__)
-
-BOUND: Final = timedelta(days=7)
-"""How long before an outage's end to look. The store remembers received messages for a day longer."""
 
 _LOOKS_EVERY: Final = timedelta(seconds=1)
 _BEFORE: Final = timedelta(minutes=1)  # Slack may have started failing before we noticed
