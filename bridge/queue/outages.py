@@ -171,11 +171,14 @@ class Outages:
         how = (outage.name, unit, epoch_ms(now), planned, *counted, milliseconds(BEHIND))
         return str(await self._scripts.run("caught_up", *how, *words)) != "changed"
 
-    async def unread(self, most: int) -> list[Unit]:
-        """List the unread units, most recent first."""
+    async def unread(self, most: int) -> tuple[list[Unit], int]:
+        """List the unread units, most recent first, and count them all."""
         with translated():
-            found: Any = await self._redis.zrevrange(self._keys.unread(), 0, most - 1)
-        return [Unit.parse(one) for one in found]
+            async with self._redis.pipeline(transaction=False) as pipe:
+                pipe.zrevrange(self._keys.unread(), 0, most - 1)
+                pipe.zcard(self._keys.unread())
+                found, count = await pipe.execute()
+        return [Unit.parse(one) for one in found], int(count)
 
     async def is_behind(self, thread: ThreadKey) -> bool:
         """Whether *thread* is unread and its mark hasn't expired."""

@@ -321,16 +321,56 @@ async def test_what_is_older_than_seven_days_is_not_looked_for(town: Town) -> No
 
 
 async def test_how_much_is_left_to_read_is_a_metric(town: Town) -> None:
-    await town.bound()
+    for _ in range(60):
+        await town.bound()
     await town.was_away()
     catching_up = await town.while_it_reads(hang := Hang(is_done=True))
+    left = (await town.latest()).left
 
     before = town.harness.metrics.exposition().decode()
     hang.until.set()
     await catching_up
 
-    assert "bridge_catch_up_left 0.0" not in before
+    assert left > 60
+    assert f"bridge_catch_up_left {left:.1f}" in before
     assert "bridge_catch_up_left 0.0" in town.harness.metrics.exposition().decode()
+
+
+async def test_progress_is_in_the_log_every_minute(town: Town, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(4):
+        root = await town.bound()
+        await town.says(ALICE, GENERAL, "more", HOUR / 2, root)
+    await town.was_away()
+    town.slack.limits_history = True
+    caplog.set_level("INFO", CatchUp.__module__)
+
+    await town.catches_up()
+
+    told = [one for one in caplog.records if one.name == CatchUp.__module__]
+    assert [one.message for one in told][:: len(told) - 1] == ["catching up after an outage", "caught up"]
+    left = [vars(one)["left"] for one in told if one.message == "still catching up"]
+    assert len(left) >= 3
+    assert left == sorted(left, reverse=True)
+    assert (vars(told[-1])["found"], vars(told[-1])["queued"]) == (4, 4)
+
+
+async def test_what_another_process_has_read_is_forgotten(town: Town) -> None:
+    root = await town.bound()
+    await town.says(ALICE, GENERAL, "while away", HOUR / 2, root)
+    await town.was_away()
+    await town.reader().mark_threads()
+    await town.hears(GENERAL, await town.says(ALICE, GENERAL, "live", 20, root))
+    await town.harness.work("b")
+    await town.reader("a").catch_up()
+    other = town.reader("b")
+    other.has_outage = lambda: False
+    assert other._done
+
+    running = asyncio.create_task(other.run())
+    await wait_until(lambda: not other._done, "it has nothing left to remember")
+    await killed(running)
+
+    assert town.words == ["while away", "live"]
 
 
 async def test_what_was_said_before_the_bot_was_called_in_is_not_for_it(town: Town) -> None:

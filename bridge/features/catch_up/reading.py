@@ -39,6 +39,7 @@ _LOOK_AHEAD: Final = 50
 _PAGE: Final = "200"  # apps outside the Marketplace get at most 15
 _READINGS: Final = 5  # attempts at one thread while people edit it
 _TRY_AGAIN: Final = timedelta(seconds=5)
+_TELL_EVERY: Final = 60.0  # seconds
 _SLICE: Final = timedelta(seconds=5)  # of a long wait; the claim is renewed after each
 # Slack allows about 50 calls per method and minute, and other code needs some of them:
 # https://docs.slack.dev/apis/web-api/rate-limits
@@ -121,6 +122,8 @@ class CatchUp:
                 try:
                     if self.has_outage():
                         await self.catch_up()
+                    else:
+                        self._forget()
                     was_away = False
                 except (StoreUnavailable, SlackError) as exc:
                     if not was_away:
@@ -140,18 +143,22 @@ class CatchUp:
             await self._pause(self._left_of_old_leases(outage))
             if not outage.is_planned and not await self._plan(outage):
                 return
-            while units := await self.outages.unread(_LOOK_AHEAD):
+            told_at = self.monotonic()
+            while True:
+                units, left = await self.outages.unread(_LOOK_AHEAD)
+                if not units:
+                    break
                 await self._hold()
-                self.metrics.catch_up_left(len(units))
+                self.metrics.catch_up_left(left)
+                if self.monotonic() - told_at >= _TELL_EVERY:
+                    log.info("still catching up", extra={"left": left})
+                    told_at = self.monotonic()
                 ready = [unit for unit in units if self._later.get(unit, 0) <= self.monotonic()]
                 if not ready or await self.depth() > _MOST_LANES:
                     await self._pause(_LOOKS_EVERY)
                 elif not await self._read(outage, ready[0]):
                     return  # a new outage has begun
-            self._later.clear()
-            self._done.clear()
-            self._begun.clear()
-            self.metrics.catch_up_left(0)
+            self._forget()
             done = await self.outages.latest()
             if done is not None:
                 counts = {"read": done.read, "found": done.found, "queued": done.queued}
@@ -159,6 +166,13 @@ class CatchUp:
         finally:
             with suppress(StoreUnavailable):
                 await self.outages.give_back(self.process)
+
+    def _forget(self) -> None:
+        """Drop what is remembered of outages, once they're caught up, here or elsewhere."""
+        self._later.clear()
+        self._done.clear()
+        self._begun.clear()
+        self.metrics.catch_up_left(0)
 
     async def mark_threads(self) -> None:
         """Mark the threads to read, before anything new is received. Raises `StoreUnavailable`."""
@@ -174,13 +188,12 @@ class CatchUp:
         The reply waits at most ten minutes (`BEHIND`). One that arrives in the seconds between an outage's end and its
         detection doesn't wait. Raises `TryLater` if older messages go first, and `StoreUnavailable`.
         """
-        unit = Unit.of_thread(thread)
         outage = await self.outages.latest() if await self.outages.is_behind(thread) else None
         if outage is None or outage.done_at is not None:
-            self._begun.pop(unit, None)
             return
         if (left := self._left_of_old_leases(outage)) > timedelta(0):
             raise TryLater(left)
+        unit = Unit.of_thread(thread)
         try:
             await self._thread(outage, unit, is_patient=False)
         except SlackRefused as exc:
