@@ -127,16 +127,19 @@ class Bridge:
             guard.dispatch = dispatch
         async with self._listening_to_sockets(dispatch):
             self._accepts = True
-            log.info("ready")
             # Do the waiting work until it's time to end.
             async with parts.queued_reactions.at_work(), asyncio.TaskGroup() as group:
-                clock = group.create_task(parts.clock.run())
-                watch = group.create_task(parts.token_watch.run())
-                catching_up = group.create_task(parts.catch_up.run())
+                beside = (self._say_ready(), parts.clock.run(), parts.token_watch.run(), parts.catch_up.run())
+                tasks = [group.create_task(each) for each in beside]
                 await parts.worker.run(parts.turns.work)
-                clock.cancel()  # it may be waiting for the service
-                watch.cancel()
-                catching_up.cancel()
+                for task in tasks:
+                    task.cancel()  # it may be waiting for Slack or the service
+
+    async def _say_ready(self) -> None:
+        """Log that requests can come: in Socket Mode, once a socket is open."""
+        if self._sockets is not None:
+            await self._sockets.opened.wait()
+        log.info("ready")
 
     @asynccontextmanager
     async def _listening_to_sockets(self, dispatch: Dispatch) -> AsyncIterator[None]:

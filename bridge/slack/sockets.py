@@ -42,7 +42,7 @@ Open = Callable[[], Awaitable[aiohttp.ClientWebSocketResponse]]
 class Sockets:
     """Keeps one socket open (two while one replaces the other), and hands on what arrives.
 
-    *open_socket* opens a new one, *dispatch* answers what arrives.
+    *open_socket* opens a new one, *dispatch* answers what arrives. `opened` is set once the first one is open.
     """
 
     def __init__(
@@ -56,6 +56,7 @@ class Sockets:
         give_up: timedelta = GIVE_UP,
         ping_every: timedelta = PING_EVERY,
     ) -> None:
+        self.opened = asyncio.Event()
         self._open_socket = open_socket
         self._dispatch = dispatch
         self._metrics = metrics
@@ -145,6 +146,7 @@ class Sockets:
 
     async def _use(self, connection: _Connection) -> None:
         self._connections.add(connection)
+        self.opened.set()
         watch = asyncio.create_task(self._watch(connection))
         try:
             await connection.receive()

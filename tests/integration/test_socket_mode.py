@@ -10,9 +10,11 @@ from bridge.playground.emulator.sample import ALICE, BOB, GENERAL
 from bridge.playground.sample_project.answers import Proper
 from bridge.queue.records import deliveries
 from support.real_redis import RealRedis
+from support.secrecy import APP_TOKEN
 from support.waiting import wait_until
 from support.world import World, a_world, words_of
 
+SAYS_READY = b'"message": "ready"'
 CHAT = "/api/sdk/agents/1/chat"
 NONSENSE: list[tuple[str, object]] = [
     ("events_api", None),
@@ -94,6 +96,21 @@ async def test_a_silent_socket_is_not_ready_and_replaced(world: World) -> None:
     await world.answered(GENERAL, root)
 
     assert silent not in world.slack.sockets or len(world.slack.sockets) > 1
+
+
+async def test_it_is_ready_once_a_socket_is_open(world: World) -> None:
+    world.slack.use_sockets = True
+    world.slack.socket_mode.refuse("internal_error")
+    bridge = await world.bridge(SLACK_APP_TOKEN=APP_TOKEN, SLACK_SIGNING_SECRET="").start()
+    await wait_until(lambda: b"no socket to slack yet" in bridge.log, "it tries to open one")
+    early = (await bridge.state())[0], SAYS_READY in bridge.log
+
+    world.slack.socket_mode.refuse("")
+    await wait_until(lambda: SAYS_READY in bridge.log, "it says so")
+    answer = await world.slack.ui.command(ALICE, GENERAL, "/stats")
+
+    assert early == (503, False)
+    assert (answer.status, (await bridge.state())[0]) == (200, 200)
 
 
 async def test_an_event_that_was_not_stored_is_not_acknowledged(private_redis: Callable[[], RealRedis]) -> None:
