@@ -103,6 +103,7 @@ class Bridge:
             now=self._wires.web.now,
             audit_lifetime=self._settings.audit_lifetime,
             workspace=identity.workspace,
+            process=self._consumer,
             session_lifetime=self._settings.session_lifetime,
             hears_slack=self._hears_slack,
             notes_outages=self._settings.catch_up == "on",
@@ -134,6 +135,8 @@ class Bridge:
                 await parts.worker.run(parts.turns.work)
                 for task in tasks:
                     task.cancel()  # it may be waiting for Slack or the service
+        with suppress(StoreUnavailable):
+            await namespace.leave()
 
     async def _say_ready(self) -> None:
         """Log that requests can come: in Socket Mode, once a socket is open."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from bridge.queue.outages import PastOutage
     from bridge.queue.scripting import Scripts
     from bridge.queue.status import Process, Status
-
-_RUNNING: Final = timedelta(seconds=20)  # a worker asks for work every five
 
 
 def status(
@@ -47,8 +45,8 @@ def for_programs(found: Status, outage: PastOutage | None = None) -> str:
     processes = [
         {
             "name": one.name,
-            "is_running": one.last_heard < _RUNNING,
-            "last_heard_seconds": one.last_heard.total_seconds(),
+            "is_running": one.is_running,
+            "last_heard_seconds": one.last_heard and one.last_heard.total_seconds(),
             "work": one.work,
         }
         for one in found.processes
@@ -60,12 +58,13 @@ def table(found: Status, now: datetime, outage: PastOutage | None = None) -> str
     """Write it for people."""
     lines = ["Processes"]
     for one in found.processes:
-        lines.append(f"  {_sign(one)} {printable(one.name)}  {_seen(one)}")
+        sign = "✓" if one.is_running else "✗"
+        lines.append(f"  {sign} {printable(one.name)}  {_seen(one)}")
         for work in one.work:
             age = f"accepted {_spoken(now - work.accepted_at)} ago" if work.accepted_at else ""
             lines.append(printable(f"      {work.lane}  {work.step}  {age}").rstrip())
     if not found.processes:
-        lines.append("  none has used this namespace recently")
+        lines.append("  none is running")
     numbers = {
         "threads with work": found.lanes,
         "waiting for a choice": found.parked,
@@ -80,14 +79,10 @@ def table(found: Status, now: datetime, outage: PastOutage | None = None) -> str
     return "\n".join(lines)
 
 
-def _sign(process: Process) -> str:
-    return "✓" if process.last_heard < _RUNNING else "✗"
-
-
 def _seen(process: Process) -> str:
-    if process.last_heard < _RUNNING:
+    if process.is_running:
         return f"running, {len(process.work)} in progress" if process.work else "running, idle"
-    return f"not seen for {_spoken(process.last_heard)}"
+    return f"not seen for {_spoken(process.last_heard) if process.last_heard else 'more than an hour'}"
 
 
 def _spoken(length: timedelta) -> str:

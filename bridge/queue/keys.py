@@ -18,6 +18,7 @@ from typing import Generic, ParamSpec
 
 from bridge.ids import Lane, MessageKey, PersonKey, ThreadKey
 
+HEARD = timedelta(hours=1)
 SENT_AGAIN = timedelta(minutes=15)  # Slack retries at once, after 1 and after 5 minutes
 REFUSING_LENGTH = 100  # stretches
 SEEN = timedelta(hours=25)  # Slack retries "delayed events" for hours
@@ -89,6 +90,7 @@ class Keys:
     parked = Key[[]]("parked", "hash", "until someone chooses", "lane → turn waiting for a choice", stays=True)
     held = Key[[]]("held", "hash", "while some are waiting", "lane → ts of the stop before those messages", stays=True)
     stops = Key[[]]("stops", "channel", "not stored", "stopped turns; changes to channel settings")
+    processes = Key[[]]("processes", "zset", HEARD, "running processes, by when they were last heard of")
     seen_event = Key[str]("seen:e:<event>", "string", SEEN, "the turn that an event became")
     seen_message = Key[MessageKey]("seen:m:<message>", "string", "8 days, or 15 minutes without a turn",
                                    "the turn a message became; before that, a mark that its earlier texts are void")

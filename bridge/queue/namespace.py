@@ -7,7 +7,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from bridge.errors import BridgeError, NamespaceTaken
-from bridge.queue.keys import MARKED, REFUSING_LENGTH, SENT_AGAIN, TRACE, milliseconds
+from bridge.queue.keys import HEARD, MARKED, REFUSING_LENGTH, SENT_AGAIN, TRACE, milliseconds
+from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.queue.wipe import Wipe
 
@@ -29,7 +30,7 @@ class Namespace:
     The same step keeps when a process last could hear Slack, which is asked by *hears_slack*. Where that is more than a
     minute ago, or the store was wiped, an outage is noted, whoever notices it; `has_outage` is whether one is not
     caught up yet. With *notes_outages* False none is. After a wipe, what has *waited* for so long at most may be gone;
-    for a week, `wipe` tells of it.
+    for a week, `wipe` tells of it. A *process* counts as running from its first `hold` until it `leave`s, or is silent.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Namespace:
         now: Callable[[], datetime],
         audit_lifetime: timedelta = timedelta(0),
         workspace: str = "",
+        process: str = "",
         session_lifetime: timedelta = TRACE,
         hears_slack: Callable[[], bool] = lambda: True,
         notes_outages: bool = True,
@@ -63,6 +65,7 @@ class Namespace:
         self._now = now
         self._audit_lifetime = audit_lifetime
         self._workspace = workspace
+        self._process = process
 
     async def hold(self, *, hears_slack: bool = False) -> None:
         """Take or confirm the namespace. Raises `NamespaceTaken` and `StoreUnavailable`.
@@ -80,6 +83,8 @@ class Namespace:
             epoch_ms(self.since) if self.since else "",
             epoch_ms(now - self._waited),
             *self._settings_kept,
+            self._process,
+            milliseconds(HEARD),
         )
         try:
             answer, since, *more = await self._scripts.run("open", *about, *outages)
@@ -106,6 +111,11 @@ class Namespace:
                 extra={"reports": reports, "channels": channels},
             )
         self.since, self._settings_kept = since, settings_kept
+
+    async def leave(self) -> None:
+        """Say that this process ends. Raises `StoreUnavailable`."""
+        with translated():
+            await self._scripts.redis.zrem(self._scripts.keys.processes(), self._process)
 
     async def prune_dead_consumers(self) -> int:
         """Drop idle consumers of processes that ended long ago, old audit entries, and idle threads.

@@ -1,4 +1,4 @@
-"""What every process is doing, from the queue itself: who reads the ready stream, and their lanes.
+"""What every process is doing: who was heard of lately, and their lanes in the ready stream.
 
 Nothing is written, and no text is read.
 """
@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from bridge.ids import Lane
-from bridge.queue.keys import GROUP
+from bridge.queue.keys import GROUP, Keys
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 from bridge.queue.wipe import FIELDS, Wipe
 
+RUNNING: Final = timedelta(seconds=20)  # it's heard of every five
 _MOST: Final = 1000  # of running turns
 
 
@@ -32,11 +34,16 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A bridge with the queue open: its *name*, when it was last heard of, and its work."""
+    """A bridge: its *name*, how long ago it was heard of (None: too long ago to be remembered), and its work."""
 
     name: str
-    last_heard: timedelta
+    last_heard: timedelta | None
     work: tuple[Work, ...]
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was heard of just now."""
+        return self.last_heard is not None and self.last_heard < RUNNING
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +66,9 @@ async def status_of(scripts: Scripts) -> Status:
     redis, keys = scripts.redis, scripts.keys
     with translated():
         try:
-            consumers: list[dict[str, Any]] = await redis.xinfo_consumers(keys.ready(), GROUP)
             pending: list[dict[str, Any]] = await redis.xpending_range(keys.ready(), GROUP, "-", "+", _MOST)
         except ResponseError:  # it's unused
-            consumers, pending = [], []
+            pending = []
         work: dict[str, list[Work]] = {}
         for one in pending:
             entries: Any = await redis.xrange(keys.ready(), one["message_id"], one["message_id"])
@@ -73,10 +79,10 @@ async def status_of(scripts: Scripts) -> Status:
             step, at = await redis.hmget(keys.turn(turn), ["step", "at"]) if turn else (None, None)
             since = datetime.fromtimestamp(int(at) / 1000, UTC) if at else None
             work.setdefault(one["consumer"], []).append(Work(str(turn or ""), lane, str(step or ""), since))
+        heard = await last_heard(redis, keys)
         return Status(
             processes=tuple(
-                Process(one["name"], timedelta(milliseconds=one["idle"]), tuple(work.get(one["name"], ())))
-                for one in sorted(consumers, key=lambda one: int(one["idle"]))
+                Process(name, heard.get(name), tuple(work.get(name, ()))) for name in dict.fromkeys([*heard, *work])
             ),
             lanes=await redis.xlen(keys.ready()),
             parked=await redis.hlen(keys.parked()),
@@ -84,3 +90,11 @@ async def status_of(scripts: Scripts) -> Status:
             dead=await redis.zcard(keys.dead()),
             wipe=Wipe.read(await redis.hmget(keys.owner(), FIELDS), datetime.now(UTC)),
         )
+
+
+async def last_heard(redis: Redis, keys: Keys) -> dict[str, timedelta]:
+    """How long ago each process was heard of, the latest first, by Redis's clock. Raises redis-py's errors."""
+    seconds, microseconds = await redis.time()
+    found: Any = await redis.zrevrange(keys.processes(), 0, -1, withscores=True)
+    now = seconds * 1000 + microseconds // 1000
+    return {name: timedelta(milliseconds=max(0, now - at)) for name, at in found}

@@ -5,16 +5,16 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from bridge.errors import StoreUnavailable
-from bridge.queue.keys import GROUP, Keys
+from bridge.queue.keys import Keys
 from bridge.queue.redis.connection import translated
+from bridge.queue.status import RUNNING, last_heard
 
-_AT_WORK: Final = timedelta(seconds=20)  # a worker asks for work every five
 _SCAN: Final = 10_000  # keys at a time, of which a server looks through millions in a second
 _ROUNDS: Final = 300
 _MOST: Final = 200  # namespaces that are looked up
@@ -39,12 +39,12 @@ async def tenant(redis: Redis, namespace: str) -> Tenant | None:
         try:
             # The ids of a stream are times of this server, and outlive its restarts.
             latest = int(str((await redis.xinfo_stream(keys.ready()))["last-generated-id"]).partition("-")[0])
-            consumers: list[dict[str, Any]] = await redis.xinfo_consumers(keys.ready(), GROUP)
         except ResponseError:  # wiped and not set up again yet
-            latest, consumers = 0, []
+            latest = 0
         seconds, _ = await redis.time()
+        heard = await last_heard(redis, keys)
     used = timedelta(seconds=max(0, seconds - max(int(since), latest) // 1000))
-    return Tenant(namespace, used, any(timedelta(milliseconds=one["idle"]) < _AT_WORK for one in consumers))
+    return Tenant(namespace, used, any(one < RUNNING for one in heard.values()))
 
 
 async def all_tenants(redis: Redis) -> list[Tenant]:

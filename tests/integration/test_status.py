@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from bridge.playground.emulator.sample import ALICE, GENERAL
 from support.forks import run
+from support.real_redis import RealRedis
 from support.waiting import wait_until
-from support.world import World
+from support.world import World, a_world
 
 
 async def status(world: World, folder: Path, *words: str) -> str:
@@ -42,7 +45,39 @@ async def test_status_shows_each_process_with_its_work(world: World, tmp_path: P
     assert "a question" not in table
 
 
+async def test_a_process_that_ended_in_peace_is_not_shown(world: World, tmp_path: Path) -> None:
+    bridge = await world.start_bridge()
+    assert "running, idle" in await status(world, tmp_path)
+
+    bridge.send_signal(signal.SIGTERM)
+    await bridge.wait()
+
+    assert "none is running" in await status(world, tmp_path)
+
+
+async def test_a_killed_process_is_not_running_where_redis_was_restarted(
+    private_redis: Callable[[], RealRedis], tmp_path: Path
+) -> None:
+    server = private_redis()
+    async with a_world(server.url, "test") as world:
+        bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="Thinker")
+        await world.mention(ALICE, GENERAL, "a question that takes a while")
+        await wait_until(world.chats, "it works on the question")
+        await bridge.kill()
+        ((name, heard),) = await world.redis.zrange("{test}:processes", 0, -1, withscores=True)
+        await world.redis.zadd("{test}:processes", {name: heard - 30_000})  # it was killed half a minute ago
+
+        server.kill()
+        server.start()
+        (process,) = json.loads(await status(world, tmp_path, "--json"))["processes"]
+        table = await status(world, tmp_path)
+
+    assert (process["name"], process["is_running"], len(process["work"])) == (name, False, 1)
+    assert 30 < process["last_heard_seconds"] < 60
+    assert f"✗ {name}  not seen for " in table
+
+
 async def test_status_of_an_unused_namespace_has_no_process(world: World, tmp_path: Path) -> None:
     table = await status(world, tmp_path)
 
-    assert "none has used this namespace recently" in table
+    assert "none is running" in table

@@ -6,7 +6,8 @@
 --       the longest normal pause between heartbeats (ms), lifetime of recorded refusals (ms), how many to keep,
 --       Slack reaches this process ('1'), the longest normal time without any such process (ms; '': don't catch up),
 --       lifetime of an outage (ms), when the store's data began, as this process knows it (ms; '': not yet),
---       the earliest time of a message that may have been waiting (ms), known reports, known channel settings.
+--       the earliest time of a message that may have been waiting (ms), known reports, known channel settings,
+--       this process or '', for how long it's remembered (ms).
 -- Returns {'ours', since (ms), this server's clock (ms), catching up ('1'), reports, channel settings,
 --          when a wipe was noticed (ms), lost reports, lost channel settings ('' each without a wipe)}
 --         or {'taken', owner}.
@@ -42,7 +43,13 @@ end
 if redis.call('EXISTS', READY) == 0 or #redis.call('XINFO', 'GROUPS', READY) == 0 then
   redis.call('XGROUP', 'CREATE', READY, GROUP, '0', 'MKSTREAM')
 end
-local clock = redis.call('TIME')
-return {'ours', held[3], tostring(clock[1] * 1000 + math.floor(clock[2] / 1000)), is_catching_up() and '1' or '',
+local time = redis.call('TIME')
+local clock = time[1] * 1000 + math.floor(time[2] / 1000)
+if ARGV[15] ~= '' then
+  redis.call('ZADD', processes_key(), clock, ARGV[15])
+  redis.call('ZREMRANGEBYSCORE', processes_key(), '-inf', clock - tonumber(ARGV[16]))
+  redis.call('PEXPIRE', processes_key(), ARGV[16])
+end
+return {'ours', held[3], string.format('%d', clock), is_catching_up() and '1' or '',
   redis.call('ZCARD', reports_key()), redis.call('HLEN', channels_key()),
   held[7] or '', held[8] or '', held[9] or ''}
