@@ -76,6 +76,25 @@ async def test_over_a_socket_an_outage_is_noticed_when_it_is_open_again(world: W
     assert crowd.faults() == []
 
 
+async def test_what_was_said_while_redis_was_away_is_caught_up(private_redis: Callable[[], RealRedis]) -> None:
+    server = private_redis()
+    async with a_world(server.url, "test") as world:
+        bridge = await world.start_bridge(**SETTINGS)
+        crowd = Crowd(world)
+        await crowd.gather(4, since=2 * HOUR)
+        bridge.send_signal(signal.SIGSTOP)  # its next heartbeat would say that it listens
+        await was_away(world, HOUR)
+        server.kill()
+        bridge.send_signal(signal.SIGCONT)
+        await wait_until(lambda: b"redis is unavailable" in bridge.log, "the bridge notices")
+        await crowd.talk(HOUR)
+
+        server.start()
+        await crowd.settled(crowd.count)
+
+    assert crowd.faults() == []
+
+
 async def prints(world: World, folder: Path, *words: str, code: int = 0) -> str:
     """What a command prints, which knows nothing but where Redis is."""
     here = {"REDIS_URL": world.redis_url, "BRIDGE_NAMESPACE": world.namespace}

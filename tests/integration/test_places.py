@@ -6,14 +6,7 @@ import re
 
 import pytest
 
-from bridge.playground.emulator.sample import (
-    ALICE,
-    BOB,
-    BRIDGE,
-    GENERAL,
-    RUNNERS,
-    TEAM,
-)
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, GENERAL, PRIVATE, RANDOM, RUNNERS, TEAM
 from support.waiting import wait_until
 from support.world import World, shared_world, words_of
 
@@ -82,8 +75,8 @@ async def test_a_mention_in_a_canvas_is_answered_in_private(world: World) -> Non
     assert world.chats() == []
 
 
-async def test_a_user_group_without_a_label_is_named(world: World) -> None:
-    root = await world.mention(ALICE, GENERAL, f"who of <!subteam^{RUNNERS}> is here?")
+async def test_user_groups_and_channels_without_a_label_are_named(world: World) -> None:
+    root = await world.mention(ALICE, GENERAL, f"who of <!subteam^{RUNNERS}> is in <#{RANDOM}> or <#{PRIVATE}|>?")
     await world.answered(GENERAL, root)
 
-    assert world.chats() == ["who of @runners is here?"]
+    assert world.chats() == ["who of @runners is in #random or #private?"]
