@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from bridge.playground.emulator.sample import ALICE, BOB, GENERAL, RANDOM
-from support.crowd import THREADS, Crowd, was_away, was_down
+from support.crowd import MENTION, THREADS, Crowd, was_away, was_down
 from support.forks import run
-from support.outage import nobody_listens
+from support.outage import Line, nobody_listens, talk
 from support.real_redis import RealRedis
 from support.waiting import wait_until
 from support.world import World, a_world
@@ -93,6 +93,20 @@ async def test_what_was_said_while_redis_was_away_is_caught_up(private_redis: Ca
         await crowd.settled(crowd.count)
 
     assert crowd.faults() == []
+
+
+async def test_switched_off_nothing_is_looked_for(world: World) -> None:
+    bridge = await world.start_bridge(**SETTINGS)
+    await bridge.kill()
+    with nobody_listens(world.slack):
+        await talk(world.slack, HOUR / 2, [Line(ALICE, GENERAL, f"{MENTION}while away")])
+    await was_down(world, HOUR)
+
+    await world.start_bridge(**SETTINGS, BRIDGE_CATCH_UP="off")
+    await world.answered(GENERAL, await world.mention(BOB, GENERAL, "live"))
+
+    assert world.chats() == ["live"]
+    assert not await world.redis.exists(f"{{{world.namespace}}}:catch_up")
 
 
 async def prints(world: World, folder: Path, *words: str, code: int = 0) -> str:

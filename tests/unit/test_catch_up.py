@@ -125,12 +125,26 @@ async def test_what_was_said_everywhere_is_found(town: Town) -> None:
     await town.says(ALICE, DM_ALICE, "in private", HOUR / 2)
     await town.says(BOB, PRIVATE, f"{MENTION}at the top", HOUR / 2)
     await town.says(BOB, RANDOM, "to each other", HOUR / 2)
+    await town.says(BOB, town.slack.people.start_group(ALICE, BOB, BRIDGE), f"{MENTION}in a group", HOUR / 2)
     await town.was_away()
 
     done = await town.catches_up()
 
-    assert sorted(town.words) == ["a reply", "at the top", "in private"]
-    assert (done.queued, done.left, done.done_at is not None) == (3, 0, True)
+    assert sorted(town.words) == ["a reply", "at the top", "in a group", "in private"]
+    assert (done.queued, done.left, done.done_at is not None) == (4, 0, True)
+
+
+async def test_the_thread_with_the_latest_message_is_read_first(town: Town) -> None:
+    roots = [await town.bound() for _ in range(3)]
+    for root, seconds in zip(roots, (2, 0, 1), strict=True):
+        await town.hears(GENERAL, await town.says(ALICE, GENERAL, "more", 1.5 * HOUR + seconds, root))
+    await town.harness.work()
+    await town.was_away()
+
+    await town.catches_up()
+
+    read = [call.args["ts"] for call in town.slack.calls_of(READ)]
+    assert read[-3:] == [roots[1], roots[2], roots[0]]
 
 
 async def test_what_was_said_before_the_outage_is_left_alone(town: Town) -> None:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from bridge.cli import program
+from bridge.cli.catch_up import in_words
 from bridge.cli.printing import columns, to_json
 from bridge.cli.rows import FAILURE, OK, WARNING, Row, State, is_well, settings_rows, shown
 from bridge.cli.running import run, trouble_lines
 from bridge.cli.store import place_of
 from bridge.errors import BridgeError, ConfigurationError, NamespaceTaken, SlackGone, SlackRefused, StoreUnavailable
+from bridge.queue.outages import PastOutage
 
 LINK = "https://acme.slack.com/archives/C0123456789/p1700000000123456"
 AWAY = (
@@ -226,3 +229,29 @@ def test_problems_of_settings_are_rows_with_cures() -> None:
         ("BRIDGE_X", WARNING, "isn't a setting", "correct the name or remove the line"),
     ]
     assert [row.state for row in settings_rows([], [])] == [OK]
+
+
+def test_an_outage_is_looked_for_seven_days_back_at_most() -> None:
+    said = CliRunner().invoke(program, ["catch-up", "--since", "8d"], env={"REDIS_URL": "redis://127.0.0.1:1"})
+
+    assert said.exit_code == 2
+    assert "use at most 7d" in said.output
+
+
+LATER = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "catching up starts as soon as a bridge is running."),
+        ({"is_planned": True, "read": 2, "left": 3, "found": 1, "queued": 1},
+         "2 threads and channels read, 3 left; 1 message found, 1 queued."),
+        ({"is_planned": True, "found": 5, "queued": 4, "done_at": LATER},
+         "caught up at 2026-11-22T12:00:00Z; 5 messages found, 4 queued."),
+    ],
+)  # fmt: skip
+def test_an_outage_says_how_far_catching_up_has_come(changes: dict[str, Any], said: str) -> None:
+    outage = PastOutage(LATER - timedelta(hours=2), LATER - timedelta(hours=1), **changes)
+
+    assert in_words(outage) == f"2026-11-22T10:00:00Z to 2026-11-22T11:00:00Z: {said}"
