@@ -40,8 +40,9 @@ _PROJECT: Final = {"PROJECT_BASE_URL": "http://127.0.0.1", "PROJECT_API_KEY": "0
 _LAST_PORT: Final = 65535
 
 
-def _port(typed: str) -> int:
-    if not (typed.isdecimal() and int(typed) <= _LAST_PORT):
+def _port(typed: str | int) -> int:
+    """Read what was typed, or the default, which typer passes, too."""
+    if not (str(typed).isdecimal() and int(typed) <= _LAST_PORT):
         raise typer.BadParameter(f"“{typed}” isn't a port: use a number from 0 to {_LAST_PORT}", param_hint="--port")
     return int(typed)
 
