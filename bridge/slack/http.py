@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
@@ -157,17 +156,6 @@ async def serving(app: ASGIApp, host: str, port: int, group: asyncio.TaskGroup) 
         server.should_exit = True
         await asyncio.wait([task])
         listener.close()  # also if the task was cancelled before it could
-
-
-def settle_memory() -> None:
-    """Tell the garbage collector, once everything is built, that the objects existing now will stay.
-
-    A full collection walks every object, including the imported libraries, during some request: that was the tail of
-    the ack latency (p99 15-27 ms, now 5.8 ms). Frozen objects are skipped, and with these thresholds collections are
-    rare.
-    """
-    gc.freeze()
-    gc.set_threshold(50_000, 50, 100)
 
 
 class BoundedHttp(HttpToolsProtocol):

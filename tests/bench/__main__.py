@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import json
 import os
 import platform
@@ -64,6 +65,7 @@ def main() -> int:
     load, began, cores = os.getloadavg()[0], time.perf_counter(), Cores.of_this_machine()
     if load > _BUSY:
         _say(f"the machine is busy (load {load:.1f}): the ratios hold, the figures may not")
+    gc.freeze()  # the load must not pause for a collection
     with pinned_to(cores.load), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         found = runner.run(measure(given.scenarios or list(SCENARIOS), cores, length))
     figures = [figure for some in found.values() for figure in some]

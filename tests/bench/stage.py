@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from pathlib import Path
 
@@ -81,6 +82,7 @@ class Stage:
     redis: Redis
     clock: Clock
     length: Length
+    _order: dict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
 
     @asynccontextmanager
     async def server(self, kind: Kind, *, redis_url: str = "", **environ: str) -> AsyncIterator[Door]:
@@ -127,7 +129,8 @@ class Stage:
     async def turn(self, door: Door, said: Said) -> Answer:
         """Say something, and wait until it is taken and answered; gives the acknowledgement."""
         posted = self.ledger.expect(said)
-        taken = await door.send(self.request(said))
+        async with self._order[said.thread]:  # the order in which messages are taken is that of their answers
+            taken = await door.send(self.request(said))
         async with asyncio.timeout(ANSWER_SECONDS):
             await posted
         return taken

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import hashlib
 import hmac
 import json
@@ -22,7 +21,7 @@ from slack_bolt.response import BoltResponse
 from bridge.errors import ConfigurationError
 from bridge.metrics import Metrics
 from bridge.slack.guard import Guard
-from bridge.slack.http import Address, BoundedHttp, Reach, Readiness, build, serving, settle_memory
+from bridge.slack.http import Address, BoundedHttp, Reach, Readiness, build, serving
 
 SECRET = "a-signing-secret"
 BODY = json.dumps({"type": "event_callback", "event": {"type": "app_mention"}}).encode()
@@ -260,14 +259,3 @@ async def test_an_unknown_host_is_a_configuration_error(bridge: Bridge) -> None:
 )
 def test_an_address_has_a_url_for_this_machine(host: str, url: str) -> None:
     assert Address(host, 3000).url == url
-
-
-def test_settled_memory_is_not_collected() -> None:
-    before = gc.get_threshold()
-    try:
-        settle_memory()
-        assert gc.get_freeze_count() > 1000
-        assert gc.get_threshold()[0] > before[0]
-    finally:
-        gc.unfreeze()
-        gc.set_threshold(*before)
