@@ -22,7 +22,7 @@ def new_turn_id() -> TurnId:
 
 
 def aside(turn: TurnId, what: str) -> TurnId:
-    """Name what a turn shows besides its answer, so that it isn't mistaken for the answer."""
+    """Name a turn's other messages, so that they aren't mistaken for its answer."""
     return TurnId(f"{turn}.{what}")
 
 

@@ -23,14 +23,14 @@ WAITING_LIMIT = 50
 
 
 FileKind = Literal["text", "mail", "document", "clip", "image", "video", "link", "gone", "other", "unknown"]
-"""What a file is read as. ``link``: it is stored elsewhere; ``gone``: Slack no longer shows it; ``unknown``: Slack
-describes it only when asked, as all of another company's."""
+"""How a file is read. ``link``: it's stored elsewhere; ``gone``: Slack no longer shows it; ``unknown``: Slack describes
+it only on request, like all files of other companies."""
 
 
 class _Part(BaseModel):
     """A part of a message: the text people see there, with Slack's escapes, and references, never bytes.
 
-    If it *is_cut*, it was larger than what is stored of a message.
+    *is_cut*: it was larger than what is stored of a message.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -196,7 +196,7 @@ class Click(_Inbound):
     is_ephemeral: bool = False
     response_url: str = ""
     trigger_id: str = ""
-    view: str = ""  # "home" or "modal" where it was not in a message; then *channel* is what the bridge put there
+    view: str = ""  # "home" or "modal" if it wasn't in a message; the bridge then put *channel* there
     view_hash: str = ""
     private_metadata: str = ""
 

@@ -46,7 +46,7 @@ _SECRET = re.compile(
     re.VERBOSE,
 )
 _RECORD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-_LINE_BREAKS = {ord("\r"): "\\r", ord("\n"): "\\n"}  # keeps a value from looking like a record of its own
+_LINE_BREAKS = {ord("\r"): "\\r", ord("\n"): "\\n"}  # keeps a value from looking like another record
 
 
 @contextmanager

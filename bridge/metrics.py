@@ -26,7 +26,7 @@ _CALL_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 
 
 
 class Metrics:
-    """One process's metrics, in a registry of their own, so that several can exist."""
+    """One process's metrics, in a separate registry, so that several can exist."""
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()

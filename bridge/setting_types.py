@@ -59,7 +59,7 @@ def _printable(given: str, what: str) -> str:
 
 @_setting_type
 def secret(given: str, what: str) -> str:
-    """Take one word of printable characters, which is not one of Slack's tokens."""
+    """Accept one word of printable characters that isn't a Slack token."""
     if found := _SLACK_TOKENS.match(given):
         raise ValueError(f"starts with {found[0]}…, so it's a Slack token: use {what} instead")
     return _printable(given, f"copy {what} again")

@@ -71,13 +71,13 @@ def surfaces() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def _adds_to_a_reply(function: Callable[..., Any]) -> bool:
-    """Whether it is given a reply, and lays nothing out by itself."""
+    """Whether it takes a reply, and makes no layout itself."""
     *given, _made = typing.get_type_hints(function).values()
     return Reply in given
 
 
 def returns(function: Callable[..., Any]) -> Any:
-    """What a function is annotated to return."""
+    """Return a function's return annotation."""
     return typing.get_type_hints(function)["return"]
 
 
@@ -177,7 +177,7 @@ def _instance(kind: type, words: str, given: Mapping[Any, Any]) -> Any:
 
 
 def _numbered(one: Any, number: int) -> Any:
-    """Give one of several an id of its own, where it has one."""
+    """Give each of several its own ID, if it has one."""
     id_ = getattr(one, "id", None)
     if isinstance(one, BaseModel) and isinstance(id_, int):
         return one.model_copy(update={"id": id_ + number})
@@ -217,7 +217,7 @@ _UGLY: Final = (
     "&amp; &lt;!here&gt; \u05e9\u05dc\u05d5\u05dd \u202eoverride\u2066 👩\u200d👧 🇩🇪 ✅ \x07\x00 | a | b |\n> line\n\n"
 )
 _SAMPLES: Final = (("Weekly report", 2), ("Weekly report", 0), (" ", 1), (_UGLY, 3), (_UGLY * 40, 300))
-"""What stands in each place, and how many there are of what there are several of."""
+"""The values for each place, and how many of each to make."""
 
 
 _MOMENT: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -244,7 +244,7 @@ _OURS: Final[Mapping[Any, Any]] = {
         message_ts="1700000000.123456", response_url=f"https://hooks.slack.com/actions/{'x' * 100}", is_sure=True,
     ),
 }  # fmt: skip
-"""What nobody from outside writes: ids, schedules, usage lines, and what forms carry of where they were opened."""
+"""Values that never come from outside: IDs, schedules, usage lines, and the origins that forms carry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,11 +281,11 @@ def samples() -> Iterator[Sample]:
 
 
 _BRICKS: Final = ("kit.", "charts.", "lists.", "modals.")
-"""What layouts are made of: it is shown as part of them."""
+"""Parts of layouts, shown within them."""
 
 
 _NEVER_EMPTY: Final = ("menu.agent_menu",)
-"""What is shown only where there is something to choose."""
+"""Layouts shown only if there is something to choose."""
 
 
 def _as_sent(name: str, shown: Reply | View) -> Iterator[Sample]:

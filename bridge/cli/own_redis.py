@@ -23,7 +23,7 @@ class EmbeddedRedis:
 
     @property
     def trouble(self) -> str:
-        """Why it isn't running although it should, or ``""``."""
+        """Why it failed to run, or ``""``."""
         return self._keeper.trouble
 
     async def keep(self) -> None:

@@ -124,7 +124,7 @@ async def _slack_rows(values: Mapping[str, Any], now: Callable[[], datetime]) ->
                 prefix = values.get("BRIDGE_COMMAND_PREFIX", "")
                 rows += await app_rows(web, config.get_secret_value(), app_id, prefix, uses_socket=bool(app))
     secret = values.get("SLACK_SIGNING_SECRET")
-    if secret and not app:  # over a socket it is of no use, right or wrong
+    if secret and not app:  # Socket Mode doesn't use it
         rows.append(secret_row(secret.get_secret_value()))
     return rows, identity
 

@@ -25,7 +25,7 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The statistics, and what *changed*; *kept_since* is the time of the first snapshot, if there is one."""
+    """The statistics, and what *changed*; *kept_since* is the time of the first snapshot, if any."""
 
     stats: Stats
     changed: Changes | None = None

@@ -23,7 +23,7 @@ class ShellCommand(TyperCommand):
     """Shows arguments as ``PERMALINK``, without braces, types and ranges."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return what stands behind the command's name."""
+        """Return what follows the command's name."""
         return [re.sub(r"[{}]|\.\.\.$", "", piece) for piece in super().collect_usage_pieces(ctx)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

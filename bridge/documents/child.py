@@ -107,7 +107,7 @@ def _parsed(
 def _flowing(archive: zipfile.ZipFile, name: str, text: _Text, *, holds_text: frozenset[str]) -> None:
     """Read paragraphs and tables of Word and PowerPoint, whose text is in ``t``, or of OpenDocument."""
     inside: list[str] = []
-    cells: list[bool] = []  # for each open table, whether its row has begun
+    cells: list[bool] = []  # for each open table, whether its row has cells
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         inside.append(tag)

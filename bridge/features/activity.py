@@ -37,18 +37,18 @@ from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.queue.turn import Turn
 
 LOOKS: Final = timedelta(hours=1)
-"""Whoever has opened Home within that time may be looking at it."""
+"""People who opened Home less than this ago may be looking at it."""
 
 _SHOWN_MS: Final = milliseconds(SHOWN_LATELY)
 _BANG: Final = re.compile(r"\s*(?:<@[^>]*>\s*)?!([a-z]+)(?:\s+([a-z]+))?(?!\S)", re.IGNORECASE)
 
 
 FixedWords = Mapping[str, frozenset[str]]
-"""The commands, each with the words that may follow it and that nobody chose: only those are named."""
+"""The commands, with the words of ours that may follow; nothing else is named."""
 
 
 class Activity:
-    """Builds those writes. *audit_lifetime* is how long the audit is kept; zero turns it off."""
+    """Builds those writes. *audit_lifetime* is how long entries are stored; zero turns it off."""
 
     def __init__(
         self,

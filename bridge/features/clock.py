@@ -29,7 +29,7 @@ _MOST: Final = 100  # slots claimed per look
 
 
 class Clock:
-    """Claims what is due of all registered *clocks* and *jobs*."""
+    """Claims due slots of *clocks* and due *jobs*."""
 
     def __init__(self, deps: Deps, clocks: Sequence[SlotsDue], jobs: Sequence[Job], patience: Patience) -> None:
         self._deps = deps
@@ -82,7 +82,7 @@ class Clock:
         log.info("scheduled job due", extra={"slot": slot.id, "claimed": claimed})
 
     async def watch_jobs(self) -> None:
-        """Do what is due in each period, after a pause: a process that has just started is busy."""
+        """Do due jobs, after a pause: a process that has just started is busy."""
         try:
             while True:
                 await self._patience.pause(LOOKS_EVERY)

@@ -210,7 +210,7 @@ def is_muted() -> Reply:
 
 
 def paused(limited: str, wait: timedelta, *, is_first: bool) -> str:
-    """Name, for `told_paused`, the limit that was reached. The first time in a thread, everyone there is told."""
+    """Name, for `told_paused`, the limit that was reached. The first time in a thread, everyone there sees it."""
     audience = Audience.THREAD if is_first and limited == "thread" else Audience.PRIVATE
     return f"paused:{limited}:{audience}:{math.ceil(wait.total_seconds())}"
 
@@ -260,7 +260,7 @@ def outcome_unknown(turn: str) -> Reply:
 def in_doubt(turn: str, channel: str = "") -> Reply:
     """Say that a post may be missing, and offer to show it.
 
-    It may be missing here, or in the *channel* named if only one person is told.
+    It may be missing here, or in the *channel* named if only one person gets it.
     """
     text = "Slack didn't confirm my last message, so it may be missing here."
     if channel:

@@ -30,8 +30,8 @@ _MOST_DOUBTS = 3  # notices about an answer in doubt, if each is in doubt itself
 _NOT_A_MEMBER = frozenset({"not_in_channel", "channel_not_found"})
 
 MOST_HANDS = 8
-"""A turn that so many had, and none finished or gave back, is buried; so is one with as many attempts to show it that
-held the process up until its lease was over. Such a process takes its own lane over, which is not counted."""
+"""A turn that so many workers had, and none finished or gave back, becomes a dead letter. So does one whose post
+blocked its process beyond the lease as often; such a process takes its own lane over, which isn't counted."""
 
 RUN_MARK = "bridge_run"
 MENU_MARK = "bridge_menu"
@@ -94,7 +94,7 @@ class ReplyPoster:
         body, reply = turn.body, outcome.reply
         is_public = is_open(body, reply.audience)
         replaces = reply.replaces_original and isinstance(body, Click) and not body.is_ephemeral
-        # A run's card becomes its result. A menu shown before the answer stays a message of its own.
+        # A run's card becomes its result. A menu shown before the answer stays a separate message.
         card = turn.card if outcome.mark == RUN_MARK else ""
         tag = aside(turn.id, "menu") if outcome.mark == MENU_MARK else turn.id
         said = body.ts if isinstance(body, InboundMessage) and outcome.mark != MENU_MARK else ""

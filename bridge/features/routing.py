@@ -173,16 +173,16 @@ class Features:
         return typed.completed(result)
 
     async def after(self, deps: Deps, turn: Turn, outcome: Outcome, ts: str) -> None:
-        """Do what is left once *outcome* is posted as *ts* (``""``: in private), perhaps twice.
+        """Do the rest once *outcome* is posted as *ts* (``""``: in private), perhaps twice.
 
-        What it stages is written with DONE.
+        Staged writes are made with DONE.
         """
         turn.staged.clear()
         for what in outcome.after:
             await self._after[type(what)](deps, turn, what, ts)
 
     async def refused(self, deps: Deps, turn: Turn, outcome: Outcome, error: str) -> None:
-        """Do what is left if Slack rejects *outcome* for good, with *error*; perhaps twice."""
+        """Do the rest if Slack rejects *outcome* for good, with *error*; perhaps twice."""
         for what in outcome.after:
             if type(what) in self._refused:
                 await self._refused[type(what)](deps, turn, what, error)

@@ -343,7 +343,7 @@ class Turns:
                 await self.patience.wait_for(self.line.wait(turn.record.accepted_at, self.deps.project.wait_until_up))
 
     async def _tell_that_it_is_down(self, turn: Turn) -> None:
-        """Tell a thread about it, at most once. If nobody can look for the notice, it isn't repeated."""
+        """Post a notice in the thread, at most once. Where it can't be looked for, it isn't repeated."""
         thread, notice = _thread(turn), aside(turn.id, "notice")
         if not await self.patience.through_outages(lambda: self.deps.sessions.may_tell(thread, turn.id)):
             return

@@ -47,8 +47,8 @@ IN_TIME = timedelta(seconds=2.3)
 """Slack waits 3 s for its answer, the way there and back included."""
 
 KEPT_WITHIN = timedelta(seconds=1.5)
-"""Redis keeps nothing later than this. It has to be over well before anybody is told that a command was not taken,
-which is when Redis has not answered for 2 s: what was refused must not happen after all."""
+"""Redis stores nothing later than this: after 2 s without an answer, people see that a command was refused, so it
+mustn't happen anymore."""
 
 
 class NotTaken(Exception):
@@ -148,8 +148,8 @@ def slack_app(
         )
 
     app = AsyncApp(
-        # Without a name Bolt reads the source files of the whole call stack to find one; and the logger of that name
-        # gets the level of Bolt's.
+        # Without a name, Bolt reads the source files of the whole call stack to find one. The logger of that name gets
+        # the level of Bolt's.
         name="slack_bolt.app",
         logger=logging.getLogger("slack_bolt"),  # its loggers take this level: by default they print payloads
         process_before_response=True,

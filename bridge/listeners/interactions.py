@@ -157,7 +157,7 @@ async def not_taken(identity: Identity, say: Say, body: Json) -> BoltResponse:
     recipient = Recipient(sent.channel, sent.user, sent.thread_ts if isinstance(sent, Click) else "", sent.response_url)
     if recipient.can_be_told:
         try:
-            async with asyncio.timeout(0.5):  # what is left of Slack's three seconds
+            async with asyncio.timeout(0.5):  # the rest of Slack's three seconds
                 await say.whisper(recipient, _NOT_TAKEN)
         except (SlackError, TimeoutError):
             log.warning("can't notify a person that their action wasn't accepted")

@@ -28,7 +28,7 @@ _LOOK: Final = 1  # second; the file is read more often than Slack is asked
 
 
 class TokenWatch:
-    """Waits for a token that works, and hears of revoked ones.
+    """Waits for a token that works, and learns of revoked ones.
 
     *given* reads the configured token. It must be *identity*'s: the namespace belongs to one bot.
     """

@@ -290,7 +290,7 @@ class ProjectClient:
                     path,
                     content=content,
                     headers=None if content is None else {"Content-Type": "application/json"},
-                    # pool: the transport takes it for all that comes before the request, DNS included.
+                    # pool: the transport applies it to everything before the request, DNS included.
                     timeout=httpx.Timeout(seconds, connect=self._connect, pool=self._connect),
                 ) as response,
             ):

@@ -34,7 +34,7 @@ from bridge.errors import Busy, NotFound, NotSignedIn, NotUnderstood, Outage, Se
 
 T = TypeVar("T")
 
-LONGEST_RETRY_AFTER = timedelta(hours=1)  # whoever says more may have meant it, but is asked again by then
+LONGEST_RETRY_AFTER = timedelta(hours=1)  # the service is asked again by then, even if it means longer
 LONGEST_SAID = 300  # characters
 _ENOUGH_TO_FIND_A_MESSAGE = 64 * 1024
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -269,7 +269,7 @@ def _retry_after(headers: Mapping[str, str], now: datetime) -> timedelta | None:
     moment = _http_date(text)
     if moment is None:
         return None
-    # The service's clock may be off; its Date header has the time it thinks it is.
+    # The service's clock may be off; its Date header shows it.
     wanted = moment - (_http_date(headers.get("date", "")) or now)
     return max(timedelta(0), min(wanted, LONGEST_RETRY_AFTER))
 

@@ -51,7 +51,7 @@ class PassedOver:
         self._writer: asyncio.Task[None] | None = None
 
     def add(self, message: MessageKey, delivery: Delivery) -> None:
-        """Record *delivery* soon; it's lost if Redis is away."""
+        """Record *delivery* soon; it's lost if Redis is down."""
         self._waiting.append((message, delivery))
         if self._writer is None:
             self._writer = asyncio.create_task(self._write_soon())
@@ -84,7 +84,7 @@ async def passed_over(scripts: Scripts, message: MessageKey) -> list[Delivery]:
 
 
 class Refusals:
-    """Collects what is refused, and records it."""
+    """Collects and records refusals."""
 
     def __init__(self, scripts: Scripts, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         self._scripts = scripts
@@ -116,7 +116,7 @@ class Refusals:
         self._write_later()
 
     async def write(self) -> None:
-        """Record what isn't recorded yet. Raises `StoreUnavailable`."""
+        """Record new ones. Raises `StoreUnavailable`."""
         if not self._is_pending:
             return
         stretch, repeated, changed = self._stretch, set(self._repeated), dict(self._changed)

@@ -148,7 +148,7 @@ class Inbox:
         self._now = now
         self._limits = limits
         self._passed = PassedOver(scripts)
-        self._who_is_free: Callable[[], Offer | None] | None = None  # nobody works on lanes here, or not yet
+        self._who_is_free: Callable[[], Offer | None] | None = None  # no worker here yet
         self.stops = Stops(scripts, now=now)
         self.refusals = Refusals(scripts)
 
@@ -177,7 +177,7 @@ class Inbox:
     ) -> Put:
         """Store *inbound*, once per *event* identity and *message*. Raises `StoreUnavailable`.
 
-        *thread* is what *condition* is about and, with *in_order*, its lane; otherwise it gets a lane of its own.
+        *thread* is what *condition* is about and, with *in_order*, its lane; otherwise it gets its own.
         *agent* binds the thread to that agent if it has none. After *within*, it isn't stored, not even by a Redis that
         runs the command late: its sender was already told so. With *is_limited* it counts as a turn of its thread and
         its person, and is `Paused` at their limit. *version* is when the message got this text, if that isn't its

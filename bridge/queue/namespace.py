@@ -70,9 +70,9 @@ class Namespace:
     async def hold(self, *, hears_slack: bool = False) -> None:
         """Take or confirm the namespace. Raises `NamespaceTaken` and `StoreUnavailable`.
 
-        With *hears_slack* this process is about to, whatever else it is asked.
+        With *hears_slack*, this process is about to.
         """
-        # A starting process was away, however briefly.
+        # A starting process was down, however briefly.
         gap = milliseconds(_HEARTBEAT_MISSED if self.since else timedelta(0))
         now = self._now()
         about = self._team, self._bot, epoch_ms(now), self._workspace, gap, milliseconds(SENT_AGAIN), REFUSING_LENGTH

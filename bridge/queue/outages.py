@@ -135,7 +135,7 @@ class Outages:
     async def plan(
         self, outage: PastOutage, units: Sequence[tuple[float, Unit]], now: datetime, *, is_whole: bool = True
     ) -> bool:
-        """Store the units to read, each with its last activity. False if a new outage has begun.
+        """Store the units to read, each with its last activity. False during a new outage.
 
         With *is_whole* the list is complete; otherwise it's the threads only.
         """
@@ -154,7 +154,7 @@ class Outages:
         queued: int = 0,
         leads_to: Iterable[tuple[float, Unit]] = (),
     ) -> bool:
-        """Cross *unit* off and add what it *leads_to*. False if a new outage has begun."""
+        """Cross *unit* off and add what it *leads_to*. False during a new outage."""
         return await self._cross_off(outage, str(unit), now, leads_to, counted=(found, queued))
 
     async def _cross_off(

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Draining(Exception):
-    """The process is ending; what only waits is left to another process."""
+    """The process is ending; another one takes over what waits."""
 
 
 class Patience:
@@ -45,7 +45,7 @@ class Patience:
             draining.cancel()
 
     async def through_outages(self, step: Callable[[], Awaitable[T]]) -> T:
-        """Repeat *step* while Redis is away; it must be repeatable.
+        """Repeat *step* while Redis is down; it must be repeatable.
 
         Draining doesn't end this: an agent's answer is worth more than a quick end.
         """

@@ -39,10 +39,10 @@ class Step(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What a thread is bound to: the *agent* once it's chosen, the *session* after the first answer.
+    """A thread's binding: the *agent* once it's chosen, the *session* after the first answer.
 
-    *is_several*: more than one person has written to the agent. *heard* is the ``ts`` of the newest message it has
-    answered. *is_muted*: nothing goes to the agent.
+    *is_several*: more than one person has written to the agent. *heard* is the ``ts`` of the newest answered message.
+    *is_muted*: nothing is sent to the agent.
     """
 
     agent: int | None = None
@@ -68,12 +68,11 @@ class Conversation:
 class Record:
     """One message, command, click or form on its way.
 
-    *body* is what came in; *outcome* the reply to be shown, as JSON, from POSTING on. *takes* counts how often
-    a worker has begun with it: more than once means that an earlier one did not finish. *handed_out* counts the
-    workers that had it and neither finished it nor gave it back. *edits* counts changes of
-    the text. *searches*: it is a reply in a thread that may have been bound before the store was wiped. *follows* are
-    the ``ts`` of replies that came before it, the refused root of their thread. *is_behind*: when it came, its thread
-    had still to be read for older ones.
+    *body* is the input, *outcome* the reply as JSON, from POSTING on. *takes* counts how often a worker started on it;
+    more than once means that an earlier one didn't finish. *handed_out* counts workers that neither finished it nor
+    gave it back, *edits* changes of the text. *searches*: it's a reply in a thread that may have been bound before the
+    store was wiped. *follows* are the ``ts`` of replies that arrived before it, the refused root of their thread.
+    *is_behind*: when it arrived, its thread had yet to be read for older ones.
     """
 
     id: TurnId

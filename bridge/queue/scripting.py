@@ -97,7 +97,7 @@ class Batches:
         finally:
             self._sender = None
             for _command, waiting, _was_moved in (*batch, *self._waiting):
-                waiting.cancel()  # only where this task itself is ended: nobody shall wait for ever
+                waiting.cancel()  # only if this task itself ends: no one may wait forever
             self._waiting = []
 
     async def _ask(self, commands: list[tuple[str | int, ...]]) -> list[Any]:
@@ -130,10 +130,9 @@ class Batches:
 class Scripts:
     """The scripts of one namespace on one *redis*.
 
-    With replicas present (`has_replicas`, kept by the heartbeat) a step that is run with ``confirmed=True`` waits
-    briefly until one of them has it, because a failover could otherwise undo it; a missing confirmation is counted.
-    Where there is no replica any more either, one of them may just have become the master, without the step: so a
-    step that is *repeatable* counts as not done then, and whoever asked for it does it again.
+    With replicas (`has_replicas`, updated by the heartbeat), a step with ``confirmed=True`` waits briefly for one to
+    confirm it, because a failover could otherwise undo it; missing confirmations are counted. If no replica is left
+    either, one may just have become the master without the step, so a *repeatable* step fails, to be repeated.
     """
 
     def __init__(self, redis: Redis, namespace: str, metrics: Metrics) -> None:

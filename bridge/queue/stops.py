@@ -24,7 +24,7 @@ from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 
 SETTINGS = TurnId("channels")
-"""The word that what is set for a channel may have changed: no turn is called that."""
+"""Says that channel settings may have changed; no turn has this ID."""
 
 _WAIT = timedelta(seconds=1)  # before it's checked
 _CONFIRMED_IN = 5.0  # seconds
@@ -81,7 +81,7 @@ class Stops:
         return None if count < 0 else count
 
     async def heard(self, watched: Callable[[], Sequence[TurnId]]) -> AsyncGenerator[TurnId]:
-        """Yield each turn that is stopped, heard on a connection of its own, until Redis is away.
+        """Yield each stopped turn, on a separate connection, until Redis is down.
 
         First those of the *watched* that were stopped before. `SETTINGS` is yielded at the start, too.
         """

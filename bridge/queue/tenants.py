@@ -30,7 +30,7 @@ class Tenant:
 
 
 async def tenant(redis: Redis, namespace: str) -> Tenant | None:
-    """Look up *namespace*; None if nobody has used it. Raises `StoreUnavailable`."""
+    """Look up *namespace*; None if it was never used. Raises `StoreUnavailable`."""
     keys = Keys(namespace)
     with translated():
         since = await redis.hget(keys.owner(), "since")

@@ -58,9 +58,9 @@ class TurnTrace(BaseModel):
     """What a turn's record says about its steps; times that haven't come are None.
 
     *takes* name the processes that had it, *deaths* the reasons it couldn't be finished. It was queued *behind* so many
-    others, before so many that it *overtakes* because they were written later; now so many are *ahead* (None: it isn't
-    waiting). *unsent* counts requests that certainly didn't arrive. *again* is the turn that resent its message, *of*
-    the one that this turn resends. *was* is a dead one's outcome.
+    others, and *overtakes* so many that were written later; so many are *ahead* now (None: it isn't waiting). *unsent*
+    counts requests that certainly didn't arrive. *again* is the turn that resent its message, *of* the one that this
+    turn resends. *was* is a dead one's outcome.
     """
 
     model_config = ConfigDict(frozen=True)

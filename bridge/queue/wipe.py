@@ -1,4 +1,4 @@
-"""A wipe: Redis was emptied while bridges were running, and what people had set up is gone.
+"""A wipe: Redis was emptied while bridges were running, and people's settings are gone.
 
 The process that notices it records it (`scripts/open.lua`), with how much there was; it's reported for a week.
 """
@@ -35,7 +35,7 @@ class Wipe:
         return cls(noticed_at, int(reports or 0), int(channels or 0)) if now - noticed_at < TOLD else None
 
     def in_words(self) -> str:
-        """Say when it happened, and what is gone."""
+        """Say when it happened, and what's gone."""
         reports = f"{self.reports} scheduled report{'' if self.reports == 1 else 's'} (alerts included)"
         channels = f"the settings of {self.channels} channel{'' if self.channels == 1 else 's'} (default agents, apps)"
         others = "muted threads, earlier statistics, the audit and feedback"

@@ -1,7 +1,7 @@
-"""The worker of a process: takes lanes from the inbox, and works on each in a task of its own.
+"""The worker of a process: takes lanes from the inbox, and works on each in a task.
 
 Five loops in one TaskGroup: new lanes (a blocking read), abandoned lanes (every second), renewal of leases (every
-quarter of a lease), the namespace's heartbeat, and a subscription to stops. Each waits while Redis is away. Most lanes
+quarter of a lease), the namespace's heartbeat, and a subscription to stops. Each waits while Redis is down. Most lanes
 come another way: while a place is free, this process hands a message's lane over as it accepts it
 (`bridge.queue.records.Offer`).
 
@@ -100,7 +100,7 @@ class Line:
         try:
             await is_over()
             while self._places[0] is not place:
-                place.is_first.clear()  # it was first until somebody came who has waited for longer
+                place.is_first.clear()  # it was first until a longer-waiting one came
                 await place.is_first.wait()
         finally:
             place.has_left = True
@@ -114,8 +114,8 @@ class Worker:
     """Works on lanes until `draining` is set.
 
     *blocking* is a Redis connection for reads that wait. *drain* is how long running turns may take to finish after
-    that; *block* how long one read waits; *watches* are told what is stopped. While it may not begin anything
-    (*may_begin*), because Slack rejects the bot's token, it takes no lanes: another process may.
+    that; *block* how long one read waits; *watches* get stops. Without *may_begin*,
+    because Slack rejects the bot's token, it takes no lanes; another process may.
     """
 
     def __init__(
@@ -161,15 +161,15 @@ class Worker:
         async with asyncio.TaskGroup() as group:
 
             def start(task: Coroutine[None, None, None]) -> None:
-                # In a context of its own, so that one message's log facts don't stick to later ones.
-                self._slots.free -= 1  # also beyond the last: what was taken over from the dead is not turned away
+                # In a separate context, so that one message's log facts don't stick to later ones.
+                self._slots.free -= 1  # may go below zero: lanes of dead processes aren't turned away
                 started = group.create_task(task, context=context.copy())
                 self._tasks.add(started)
                 started.add_done_callback(self._tasks.discard)
 
             def begin(held: Held, began: float) -> None:
-                # One that is in work here already is only renewed: it was renewed too late while nobody else wanted
-                # it, or its handing out was lost in a failover.
+                # A lane already worked on here is only renewed: that was late while no other process wanted it, or its
+                # delivery was lost in a failover.
                 if held.entry in self._held:
                     self._held[held.entry].renewed(began)
                 else:
@@ -236,7 +236,7 @@ class Worker:
             return
         try:
             async with asyncio.timeout(self._block.total_seconds()):
-                room = await self._slots.room()  # first a free place, so that a lane taken is begun at once
+                room = await self._slots.room()  # first a free place, so that work on a lane starts at once
         except TimeoutError:
             return
         began = self._monotonic()
@@ -291,7 +291,7 @@ class Worker:
                     handed = await self._inbox.settle(handed)
                 except StoreUnavailable:
                     await self._patience.wait_for_redis()
-        except Exception:  # as below: if this process has the lane, it is taken again when its lease is over
+        except Exception:  # as below: if this process has the lane, it's taken again when its lease expires
             log.exception("handing over a lane failed", extra={"reference": new_reference()})
             return None
         held, head = (handed, None) if handed is None or isinstance(handed, Held) else (handed.held, handed)
@@ -300,7 +300,7 @@ class Worker:
         return self._lease(held, began, head)
 
     async def _one(self, given: Lease | Offer, began: float) -> None:
-        """Work on a lease's lane, or on what is handed over for an offer; its place is taken."""
+        """Work on a lease's lane, or on the one handed over for an offer; its place is taken."""
         lease = given if isinstance(given, Lease) else None
         try:
             if isinstance(given, Offer):

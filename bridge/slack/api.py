@@ -65,7 +65,7 @@ INTERVAL = 1.0  # seconds between two messages in a slowed-down channel
 QUIET = 5.0  # seconds; an idle channel is free again after that
 
 REFUSALS: Final = frozenset({"account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"})
-"""What Slack says of a token that it does not accept: https://docs.slack.dev/reference/methods/auth.test#errors."""
+"""Slack's errors for a token it doesn't accept: https://docs.slack.dev/reference/methods/auth.test#errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -472,7 +472,7 @@ class Pace:
 
     Slack allows about one message per second and channel, and short bursts. Slowing down early wastes the bursts;
     continuing after a 429 causes more of them. So after a 429, that channel waits for Retry-After and continues at one
-    per second, in order, until nobody has waited for a while. Other channels and methods aren't affected.
+    per second, in order, until none has waited for a while. Other channels and methods aren't affected.
     https://docs.slack.dev/apis/web-api/rate-limits
     """
 

@@ -24,7 +24,7 @@ from bridge.slack.payloads import items, mapping, objects, text
 
 Json = Mapping[str, Any]
 
-MOST: Final = 200_000  # characters that are kept of all parts of one message together
+MOST: Final = 200_000  # characters of all parts of a message together
 _MOST_LOOKS: Final = 20_000
 _MOST_ATTACHMENTS: Final = 50
 _MOST_FILES: Final = 20

@@ -196,7 +196,7 @@ class History:
                 if has_more and is_one_page and self.pages.are_short:
                     is_whole, stops_early = False, True
                     break
-        except SlackUnreachable as exc:  # out of time, or 429 on a later page: what was read is better than nothing
+        except SlackUnreachable as exc:  # out of time, or 429 on a later page: a part is better than nothing
             if not seen:
                 raise
             cut_short, is_whole = exc, False
@@ -209,7 +209,7 @@ class History:
     async def _shortly_before_the_end(self, place: Place, before: str) -> str:
         """Choose where to start in a thread of which only one page can be read; ``""`` for its beginning.
 
-        https://docs.slack.dev/reference/methods/conversations.history (which has a limit of its own)
+        https://docs.slack.dev/reference/methods/conversations.history (which has a separate limit)
         """
         asked = {"channel": place.channel, "oldest": place.thread_ts, "latest": place.thread_ts, "inclusive": "true"}
         try:

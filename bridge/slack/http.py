@@ -33,7 +33,7 @@ LINGER_BYTES = 32 * 1024 * 1024
 
 _BACKLOG = 2048
 _KEEP_ALIVE_SECONDS = 75  # longer than the usual proxy's 60: so the proxy closes first, and never onto a request
-_LAST_ANSWERS_SECONDS = 5  # Slack does not wait longer than 3 s for an answer
+_LAST_ANSWERS_SECONDS = 5  # Slack waits at most 3 s for an answer
 
 
 class Reach(StrEnum):

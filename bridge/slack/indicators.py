@@ -129,7 +129,7 @@ class Indicators:
         return self._may_react and await self._react("reactions.add", channel, ts)
 
     async def remove_queued_reaction(self, channel: str, ts: str) -> None:
-        """Remove that mark, whoever set it; if there is none, nothing happens."""
+        """Remove that mark, if there is one."""
         if self._may_react:
             await self._react("reactions.remove", channel, ts)
 
@@ -171,10 +171,9 @@ class Indicators:
 async def after_a_while(
     show: Callable[[], Awaitable[None]], *, again: timedelta | None = None
 ) -> AsyncIterator[Sequence[object]]:
-    """Call *show* once the block has taken longer than `QUICK`; yields what is empty until then.
+    """Call *show* once the block takes longer than `QUICK`; yields a sequence that is empty until then.
 
-    With *again*, it's repeated. On leaving, a *show* that has begun is waited for, so that nothing is shown after the
-    end.
+    With *again*, it's repeated. A running *show* is waited for at the end, so that it can't come later.
     """
     begun: list[asyncio.Future[None]] = []
     loop = asyncio.get_running_loop()
@@ -202,7 +201,7 @@ async def working(
     """Show in the thread that an agent is working while the block runs; the status is always cleared."""
 
     async def show() -> None:
-        # Slack does not say whether it looks for mentions in a status.
+        # Slack doesn't document whether a status can mention people.
         name = neutralised(kit.one_line(agent_name, _AGENT_NAME))
         await indicators.show_working(place, f"is asking {name}…" if name else "is working on it…")
 
@@ -222,7 +221,7 @@ class QueuedReactionClaims:
         self._scripts = scripts
 
     async def claim(self, turn: TurnId) -> bool:
-        """Whether to show the reaction: *turn* is still waiting, and nobody has shown it before."""
+        """Whether to show the reaction: *turn* is still waiting, and it wasn't shown before."""
         return str(await self._scripts.run("queued_reaction", turn)) == "ok"
 
     async def is_over(self, turn: TurnId) -> bool:
@@ -236,7 +235,7 @@ class QueuedReactions:
     """Marks messages that are waiting; *in_line* posts a line instead if the bot may not react.
 
     A message that still waits after *patience* gets the reaction from the process that accepted it, in the background.
-    The turn records this first, so that whoever answers removes it. If the answer comes while the reaction is being
+    The turn records this first, so the worker that answers removes it. If the answer comes while the reaction is being
     added, the process that adds it checks once more, and the one that answers removes it last, so one of them is always
     after the other.
 

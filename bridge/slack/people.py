@@ -18,7 +18,7 @@ from bridge.slack.scopes import USER_GROUPS
 
 _NAMES_SECONDS = 600.0
 _REFUSED_SECONDS = 60.0  # what Slack refuses, it refuses again
-_FAILED_SECONDS = 5.0  # long enough that a crowd does not ask one by one, short enough to recover
+_FAILED_SECONDS = 5.0  # long enough to spare Slack a crowd, short enough to recover
 _GROUPS_SECONDS = 60.0
 _CHANNELS_SECONDS = 60.0
 _CHANNELS_PER_PAGE = 999

@@ -58,10 +58,10 @@ BLOCKS_REFUSED = frozenset(
         "invalid_payload",  # the word of a response_url
     }
 )
-"""What Slack says when it is the blocks, or the length, that it does not like: something plainer may pass."""
+"""Slack's errors about blocks or length: something plainer may pass."""
 
 _KIND_REFUSED = frozenset({"invalid_blocks", "invalid_blocks_format", "invalid_arguments", "invalid_payload"})
-"""Those of them by which Slack may mean a kind of block that it does not have here, and not a length."""
+"""Those that may mean a kind of block this workspace lacks, not a length."""
 
 _METADATA_REFUSED = ("metadata_", "invalid_metadata_")
 """How Slack's words for what is wrong with a message's metadata begin.
@@ -287,7 +287,7 @@ class Say:
             "metadata": None if is_tagged_in_a_block else posting.tag.metadata(name, posting.count),
             "unfurl_links": False,
             "unfurl_media": False,
-            # Without blocks the text is what is shown, and Slack would make links and mentions of bare words in it.
+            # Without blocks Slack shows the text, and would make links and mentions of bare words in it.
             "parse": None if blocks else "none",
         }
         try:
@@ -307,7 +307,7 @@ class Say:
         return None
 
     async def _look(self, posting: _Posting, name: str, doubt: SlackAmbiguous) -> str | None:
-        """Look for a message: its ``ts``, or None. Raises the *doubt* if nobody can look."""
+        """Look for a message: its ``ts``, or None. Raises the *doubt* if that's impossible."""
         log.warning("checking whether a message was posted", extra={"detail": doubt.detail})
         if posting.deadline.left() < _BEFORE_LOOKING + 2 * _FOR_A_CALL:
             raise doubt

@@ -51,7 +51,7 @@ async def chat_with_agent(deps: Deps, turn: Turn, *, agent: Agent | None = None,
 
 @agents.button(*layout.TURNS)
 async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Turn a page. A public list stays as it is; the person gets one of their own."""
+    """Turn a page. A public list stays unchanged; the person gets a private one."""
     reply = await _listed(deps, turn, ListPage.parse(click.value))
     is_own = click.is_ephemeral or click.channel.startswith("D")
     return reply.model_copy(update={"replaces_original": is_own})

@@ -1,1 +1,1 @@
-"""After an outage: what people said meanwhile is found in Slack's history."""
+"""After an outage: find what people wrote meanwhile in Slack's history."""

@@ -157,7 +157,7 @@ class CatchUp:
                 if not ready or await self.depth() > _MOST_LANES:
                     await self._pause(_LOOKS_EVERY)
                 elif not await self._read(outage, ready[0]):
-                    return  # a new outage has begun
+                    return  # a new outage
             self._forget()
             done = await self.outages.latest()
             if done is not None:
@@ -245,7 +245,7 @@ class CatchUp:
     # Reading.
 
     async def _read(self, outage: PastOutage, unit: Unit) -> bool:
-        """Read one unit, or schedule a later attempt. False if a new outage has begun."""
+        """Read one unit, or schedule a later attempt. False during a new outage."""
         try:
             return await (self._thread if unit.kind == "t" else self._channel)(outage, unit)
         except SlackTokenRefused:

@@ -243,7 +243,7 @@ async def change_settings(
 ) -> Outcome:
     """Change the settings of *turn*'s channel; the person is *told*. *about* is for the audit.
 
-    In a direct message nobody else is notified. The notice is queued first: a second run finds nothing to change, or
+    In a direct message, no one else is notified. The notice is queued first: a second run finds nothing to change, or
     queues the same notice again.
     """
     is_own = _is_direct(turn.channel)

@@ -1,6 +1,6 @@
 """Handlers of the buttons in conversations; their action IDs are next to their blocks.
 
-Each may run again: what was done is remembered with the turn of the click or of the answer.
+Each may run again: its result is stored with the turn of the click or of the answer.
 """
 
 from __future__ import annotations

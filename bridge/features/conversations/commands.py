@@ -66,7 +66,7 @@ def messages_tab(event: Mapping[str, Any], team: str) -> MessagesTabOpened | Non
 async def messages_tab_opened(deps: Deps, turn: Turn, opened: MessagesTabOpened) -> Result:
     """Suggest prompts for the project's agents, and greet with the default agent's welcome message, once.
 
-    People who only look aren't told that the service is away.
+    People who only look don't see that the service is down.
     """
     try:
         agents = await deps.catalog.get_agents()

@@ -109,7 +109,7 @@ _SECRET = re.compile(
 _TELLS = re.compile(
     r"(?i)\b(?:pass(?:word|phrase|wort)?|pwd|token|secret|api-?key|key|pin)[:=]?(?: (?:is|was|ist|:))?$"
 )
-_JOINS = frozenset({"is", "was", "ist", ":"})  # stand between what a secret is called and the secret
+_JOINS = frozenset({"is", "was", "ist", ":"})  # between a secret's name and the secret
 
 
 def title_of(message: str) -> str:

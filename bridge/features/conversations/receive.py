@@ -64,9 +64,9 @@ class Received:
 class Receiver:
     """Receives messages into the *inbox*.
 
-    *bot_user* is the bot's own user ID. *channels* has the channel settings. *store_since* is since when the store has
-    data: older threads may have been bound before it was lost. *waits_behind* is told how many messages a queued one
-    waits for, and returns at once.
+    *bot_user* is the bot's own user ID. *channels* has the channel settings. *store_since* is when the store's data
+    begins: older threads may have been bound before. *waits_behind* gets the number of messages a queued one waits for,
+    and returns at once.
     """
 
     inbox: Inbox
@@ -115,9 +115,9 @@ class Receiver:
         return received
 
     async def found(self, message: InboundMessage) -> Received:
-        """Decide about *message*, found in Slack's history after an outage, like about any other.
+        """Decide about *message*, found in Slack's history after an outage, like any other.
 
-        But commands aren't run that late, and nobody is told about a full or paused thread: ``full`` and ``paused`` are
+        Late commands aren't run, and full or paused threads get no notice: ``full`` and ``paused`` are
         retried. An ``outdated`` one was edited since it was read: read it again.
         """
         return await self.receive(message.model_copy(update={"was_found": True, "retry": LAST_RETRY}))
@@ -196,7 +196,7 @@ class Receiver:
         age = timedelta(seconds=max(0.0, float(message.edited_ts or message.ts) - float(message.ts)))
         became = await self.inbox.edit(message, is_young=age < YOUNG)
         match became:
-            case "asked" if message.app:  # there's nobody to ask
+            case "asked" if message.app:  # no one can be asked
                 return Received("known")
             case "asked":
                 if (message.text.strip() or message.parts) and self.features.command_line(
@@ -264,7 +264,7 @@ class Receiver:
                 return _received(put)
             case Void("edited") if message.was_found:
                 return Received("outdated")
-            case Muted() if message.is_mention or message.is_direct:  # people who address the bot are told why
+            case Muted() if message.is_mention or message.is_direct:  # people who address the bot get the reason
                 return await self._tell(message, "muted", "muted")
             case Full():
                 return await self._tell(message, "thread_full", "full")

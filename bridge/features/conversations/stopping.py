@@ -70,10 +70,9 @@ class Stopping:
 
 
 async def stopped(deps: Deps, turn: Turn, thread: ThreadKey, given: str, *, only: str = "") -> Outcome:
-    """Repeat a stop, which was given at the door, to learn what it met; the sign of work ends in any case.
+    """Repeat a stop made on arrival, to learn its result; the indicator of work ends in any case.
 
-    *given* is Slack's ts of when somebody asked for it: a turn that was begun later is left alone. *only* is the ``ts``
-    of the one message that is meant.
+    *given* is its time as a Slack ts: later turns aren't stopped. *only* is the ``ts`` of the one message to stop.
     """
     message = MessageKey(thread.team, thread.channel, only) if only else None
     found = await deps.inbox.stops.stop(thread_lane(thread), given, by=turn.id, only=message)

@@ -61,7 +61,7 @@ def dropped(count: int) -> Reply:
 
 
 def nothing_is_held() -> Reply:
-    """Say that there is nothing left to decide."""
+    """Say that nothing is left to decide."""
     return kit.reply("Nothing is waiting here: the thread has moved on.")
 
 

@@ -126,7 +126,7 @@ def _talks(home: Home) -> list[Block]:
 
 
 def permalink(workspace: str, channel: str, ts: str) -> str:
-    """Write the address of a message; ``""`` where a part of it isn't what Slack sends."""
+    """Write the address of a message; ``""`` where a part of it is malformed."""
     if not (_WORKSPACE.fullmatch(workspace) and _ID.fullmatch(channel) and _TS.fullmatch(ts)):
         return ""
     return f"{workspace.rstrip('/')}/archives/{channel}/p{ts.replace('.', '')}"
@@ -177,7 +177,7 @@ def _place(channel: str) -> list[Block | str]:
 
 
 def _moment(moment: datetime, url: str) -> Block:
-    """Write a moment in the reader's own time zone, as a link where there is a message to open."""
+    """Write a moment in the reader's own time zone, as a link if it has a message."""
     shown: Block = {
         "type": "date", "timestamp": int(moment.timestamp()), "format": kit.MOMENT,
         "fallback": kit.DATE_AND_TIME.format(moment=moment),

@@ -65,7 +65,7 @@ async def open_report_form(deps: Deps, turn: Turn) -> Result:
 
 
 def read_report_form(values: Mapping[str, Any]) -> ReportSpec | FormErrors:
-    """Read the form; what is wrong is said under its field."""
+    """Read the form; errors are shown under their fields."""
     try:
         return read_report(blocks.form_words(values))
     except BadSchedule as exc:
@@ -127,7 +127,7 @@ async def _change(deps: Deps, turn: Turn, click: Click) -> Result:
 
 
 def _page(value: str) -> int:
-    """Read the page of the list that a button stands on, or leads to."""
+    """Read the list's page from a button."""
     page = value.partition(":")[0]
     return int(page) if page.isascii() and page.isdecimal() and len(page) < _DIGITS else 0
 

@@ -93,7 +93,7 @@ class ReportStore:
         return (("if", key, 0, 1, "v", "1", "skipped", ""), ("field", key, 0, "skipped", str(epoch_ms(slot))))
 
     def pause(self, id_: str, why: str) -> tuple[Write, ...]:
-        """Pause a report, unless it is paused already, or deleted."""
+        """Pause a report, unless it's already paused or deleted."""
         key = self._keys.report(id_)
         return (
             ("if", key, 0, 2, "v", "1", "paused", ""),
@@ -162,6 +162,6 @@ def store_of(deps: Deps) -> ReportStore:
 
 
 def due_post(report: StoredReport, slot: datetime, *, is_asked_for: bool = False) -> Report:
-    """What is put for a *slot* of a report, or because somebody asks for it."""
+    """What to queue for a *slot* of a report, or on request."""
     team, channel, owner = report.spec.team, report.spec.channel, report.spec.owner
     return Report(team=team, channel=channel, user=owner, report=report.id, slot=slot, is_asked_for=is_asked_for)

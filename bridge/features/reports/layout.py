@@ -32,7 +32,7 @@ OPEN: Final = REPORT_FORM
 BUTTONS: Final = frozenset({PAUSE, RESUME, NOW, DELETE, PAGE, NEXT_PAGE, OPEN})
 
 ALONE: Final = "made"
-"""What stands in place of a page's number in the value of a button that is not in the list."""
+"""Replaces the page's number in the value of buttons outside the list."""
 
 OFTEN: Final = "often"
 CLOCK: Final = "time"
@@ -43,7 +43,7 @@ COMPARE: Final = "compare"
 ONLY: Final = "only"
 
 ASKED: Final = "asked"
-"""Why a report is paused: somebody paused it."""
+"""Why a report is paused: a person paused it."""
 
 NO_CLOCK: Final = "no clock"
 """Why a report is paused: the machine that the bridge runs on doesn't know its time zone."""
@@ -66,7 +66,7 @@ HOW_OFTEN: Final = {
     "every month on the last day": "Every month on the last day",
     CRON: "Custom (cron expression)",
 }
-"""What the form offers, by what it writes; so is `COMPARED`."""
+"""The form's choices, by what it writes; likewise `COMPARED`."""
 
 COMPARED: Final = {
     "-": "The previous report",

@@ -116,7 +116,7 @@ def say(crons: Crons) -> str:
 
 
 def same_in_words(cron: str) -> Crons:
-    """Write an expression for which there are words as those words would have it; any other stays as it is."""
+    """Normalize an expression that has words; leave others unchanged."""
     found = _ONE_TIME.fullmatch(cron)
     days = _days_of(found[3], found[4]) if found else None
     written = _at(int(found[2]), int(found[1]), days) if found and days else ()
@@ -136,7 +136,7 @@ def read_schedule(words: Sequence[str]) -> tuple[Crons, str]:
 
 
 def find_zone(name: str) -> str:
-    """Find a time zone by its name or its city's, in whatever case it is written. Raises `BadSchedule`."""
+    """Find a time zone by its name or city, ignoring case. Raises `BadSchedule`."""
     key = _key(name)
     found = _zones().get(key, ())
     if len(found) == 1:
@@ -181,7 +181,7 @@ class _Said:
         return count
 
     def _read(self, word: str, at: int) -> tuple[str, int]:
-        """Read a word that means something: what it is, and how many words it has."""
+        """Read a known phrase: its kind, and how many words it has."""
         first, hyphen, last = word.partition("-")
         if word == "other" and set(self.folded[:at]) & _EACH:
             raise BadSchedule("often", " ".join(self.words[at - 1 : at + 2]))  # every other Monday
@@ -249,7 +249,7 @@ class _Said:
         return "unknown", 1
 
     def result(self) -> tuple[Crons, str]:
-        """Put together what was read. Raises `BadSchedule` for what is missing, and for what isn't understood."""
+        """Combine what was read. Raises `BadSchedule` for parts that are missing or not understood."""
         strange, phrase = " ".join(self.unknown[0]) if self.unknown else "", " ".join(self.words)
         if not (self.named or self.of_week or self.of_month):
             raise BadSchedule("often", strange or phrase)
@@ -281,7 +281,7 @@ def _joined_halves(words: Sequence[str]) -> list[str]:
 
 
 def _time_of_day(word: str) -> tuple[int, int] | None:
-    """Read ``9``, ``9:30``, ``8.30``, ``0930``, ``5pm`` or ``5:30 p.m.``; None if it is no time of a day."""
+    """Read ``9``, ``9:30``, ``8.30``, ``0930``, ``5pm`` or ``5:30 p.m.``; None for anything else."""
     found = _TIME.fullmatch(word)
     if found is None:
         return None

@@ -38,7 +38,7 @@ _SHORTEST_PAUSE: Final = timedelta(seconds=5)
 
 
 async def due(deps: Deps, most: int) -> list[Slot]:
-    """List the slots that are due now: of each report the last one, unless it is too late for that."""
+    """List due slots: the last one of each report, unless it's too late for that."""
     store, now, found = store_of(deps), deps.now(), []
     for stored, seen in await store.due(now, most):
         try:

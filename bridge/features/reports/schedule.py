@@ -27,8 +27,8 @@ from bridge.features.shared.numbers import PARTS
 
 _MINUTE: Final = timedelta(minutes=1)
 _CRON_FIELDS: Final = 5
-_LONGEST_CRON: Final = 100  # characters, which is room enough for any expression that somebody means
-_LONGEST_SPAN: Final = timedelta(days=400)  # for which snapshots are kept
+_LONGEST_CRON: Final = 100  # characters; enough for any real expression
+_LONGEST_SPAN: Final = timedelta(days=400)  # as far back as snapshots go
 _UNITS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 _OPTIONS: Final = ("compare", "only")
@@ -108,12 +108,12 @@ class StoredReport:
 
     @property
     def called(self) -> str:
-        """When it is posted, as people read it: ``every Monday at 09:00 (Europe/Berlin)``."""
+        """When it's posted, in words: ``every Monday at 09:00 (Europe/Berlin)``."""
         return f"{self.when} ({self.spec.zone})"
 
     @property
     def when(self) -> str:
-        """When it is posted, without the time zone. Earlier releases stored other words for the same expressions."""
+        """When it's posted, without the time zone. Earlier releases stored other words for the same expressions."""
         return say(self.spec.schedule.crons)
 
     @property

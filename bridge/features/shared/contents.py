@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 _MOST_READ: Final = 5  # files of one message
 _TRIES: Final = (1.0, 3.0)  # seconds, before a file is fetched once more
-_TRANSCRIPT: Final = (1.0, 2.0, 4.0, 8.0)  # seconds, before Slack is asked once more whether it is done
+_TRANSCRIPT: Final = (1.0, 2.0, 4.0, 8.0)  # seconds before Slack is asked again whether it's done
 _LONGEST: Final = 45.0  # seconds, for all files of one message
 _TAG: Final = re.compile(r"</?(?:c|i|b|u|v|ruby|rt|lang)(?:[ .][^<>]*)?>|<\d[\d:.]*>")
 

@@ -37,7 +37,7 @@ async def agent_by_id(deps: Deps, id_: int) -> Agent | None:
 
 
 async def agent_name(deps: Deps, id_: int) -> str:
-    """Look up an agent's name, or use its ID while the service is away."""
+    """Look up an agent's name, or use its ID while the service is down."""
     try:
         agents = await deps.catalog.get_agents()
     except ProjectError:
@@ -46,7 +46,7 @@ async def agent_name(deps: Deps, id_: int) -> str:
 
 
 async def workflow_name(deps: Deps, id_: int) -> str:
-    """Look up a workflow's name, or use its ID while the service is away."""
+    """Look up a workflow's name, or use its ID while the service is down."""
     try:
         workflows = await deps.catalog.get_workflows()
     except ProjectError:

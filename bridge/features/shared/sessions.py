@@ -99,7 +99,7 @@ class Sessions:
         return [Bound.parse(thread, value) for thread, value in found.items()]
 
     async def may_greet(self, team: str, user: str, turn: TurnId) -> bool:
-        """Whether *turn* should greet *user*: nobody did, and no other turn is about to."""
+        """Whether *turn* should greet *user*: no other turn did or is about to."""
         return await self._has(self._keys.greeted(PersonKey(team, user)), turn, GREETING)
 
     async def greeted(self, team: str, user: str) -> None:
@@ -107,11 +107,11 @@ class Sessions:
         await self._mark(self._keys.greeted(PersonKey(team, user)), GREETED)
 
     async def may_tell(self, thread: ThreadKey, turn: TurnId) -> bool:
-        """Whether *turn* should tell *thread* that the service is down: nobody did since its last answer."""
+        """Whether *turn* should post in *thread* that the service is down: no turn has since its last answer."""
         return await self._has(self._keys.told(thread), turn, SEEN)
 
     async def told(self, thread: ThreadKey) -> None:
-        """Remember that *thread* was told."""
+        """Remember that *thread* has the notice."""
         await self._mark(self._keys.told(thread), SEEN)
 
     async def may_say_late(self, thread: ThreadKey, turn: TurnId) -> bool:

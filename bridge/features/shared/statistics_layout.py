@@ -59,7 +59,7 @@ class Note(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Listing:
-    """What stands below the numbers: *counts* by name, as *chart* if that shows everything, else as table or text."""
+    """Show *counts* by name: as *chart* if that shows everything, else as table or text."""
 
     title: str
     head: Sequence[str]

@@ -21,7 +21,7 @@ stats = Feature("stats")
 
 @stats.every(timedelta(hours=1))
 async def take_snapshot(deps: Deps) -> None:
-    """Record the statistics in an hour when nobody looked at them."""
+    """Record the statistics if nobody looked at them this hour."""
     if hour_of(deps.now()) not in await deps.statistics.store.hours():
         await deps.statistics.read()
 

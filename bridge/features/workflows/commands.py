@@ -130,7 +130,7 @@ async def show_nodes(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: A
 
 @workflows.button(*layout.TURNS)
 async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Turn a page. A public list stays as it is; the person gets one of their own."""
+    """Turn a page. A public list stays unchanged; the person gets a private one."""
     reply = await _listed(deps, turn, ListPage.parse(click.value))
     is_own = click.is_ephemeral or click.channel.startswith("D")
     return reply.model_copy(update={"replaces_original": is_own})
@@ -138,7 +138,7 @@ async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
 
 @workflows.button(DETAILS, FIND)
 async def show_details(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Show one workflow on a page of its own."""
+    """Show one workflow on a new page."""
     if not click.value.isdecimal():
         return Done("a button of another release", {"action": click.action_id})
     workflow = await workflow_by_id(deps, int(click.value))

@@ -142,7 +142,7 @@ _REASONS: dict[str, tuple[tuple[type[RedisError], ...], str]] = {
         "UNBLOCKED|WAIT cannot be used with replica",
     ),
     "full": ((OutOfMemoryError,), "OOM"),
-    # MISCONF: the disk is full or broken, and writes are refused until it is mended.
+    # MISCONF: the disk is full or broken; writes are refused until that's fixed.
     "read-only": ((ReadOnlyError,), "READONLY|MISCONF|NOREPLICAS"),
 }
 """By class (some of the first are kinds of `NoConnection`), or by the first word of an answer."""

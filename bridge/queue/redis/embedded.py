@@ -6,7 +6,7 @@ a folder whose server outlived its process, as after a kill -9.
 Three locks in the data folder make sharing safe; the kernel frees them, however a process ends:
 
 - ``start.lock`` is held while a process starts or stops the server;
-- ``users.lock`` is held, shared, by each bridge that uses it: whoever gets it exclusively is the last one;
+- ``users.lock`` is held, shared, by each bridge that uses it: the process that gets it exclusively is the last;
 - ``server.lock`` is inherited and held by *the server itself*, so whether one is running is certain, even if its socket
   is silent or gone. There are never two servers on one folder.
 
@@ -142,7 +142,7 @@ async def _one_at_a_time(data_dir: Path) -> AsyncIterator[None]:
 
 async def _running_server(program: Path, data_dir: Path, patience: timedelta) -> Path:
     """Find or start the server of *data_dir*; returns its socket once it answers."""
-    remembered = data_dir / "socket"  # where it is depends on the environment, and the next process may have another
+    remembered = data_dir / "socket"  # its place depends on the environment, which may differ for the next process
     if not _is_free(data_dir / "server.lock"):
         socket = Path(remembered.read_text(encoding="utf-8"))
         if await _answers(data_dir, socket, patience):
@@ -150,7 +150,7 @@ async def _running_server(program: Path, data_dir: Path, patience: timedelta) ->
             return socket
         # Not this one: it was on its way out, killed a moment ago.
     socket, began = _socket_path(data_dir), _log_length(data_dir)
-    # Written only where it is another one: on a full disk the file would be empty after that.
+    # Written only if it changed: on a full disk the file would end up empty.
     if not remembered.exists() or remembered.read_text(encoding="utf-8") != str(socket):
         remembered.write_text(str(socket), encoding="utf-8")
     options = {
@@ -175,7 +175,7 @@ async def _running_server(program: Path, data_dir: Path, patience: timedelta) ->
             pass_fds=[lock],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=words,  # until it is a daemon with a log of its own
+            stderr=words,  # until it's a daemon with its own log
             restore_signals=False,  # SIGXFSZ stays ignored: a file that may not grow is an error that its log tells
         )
     if started.returncode != 0 or not await _answers(data_dir, socket, patience):
@@ -194,7 +194,7 @@ def _socket_path(data_dir: Path) -> Path:
     folder = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()) / f"bridge-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()
-    # Anybody may make a folder of that name in /tmp: a foreign one is not trusted with our data.
+    # Anyone can make such a folder in /tmp; another user's isn't trusted with our data.
     if found.st_uid != os.getuid() or found.st_mode & 0o077 or folder.is_symlink():
         raise ConfigurationError([f"BRIDGE_DATA_DIR: its path is too long for a socket, and {folder} is not private"])
     return folder / f"{hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:16]}.sock"
@@ -226,7 +226,7 @@ async def _stop_unless_used(data_dir: Path, url: str) -> None:
     if not _is_free(data_dir / "users.lock") or _is_free(data_dir / "server.lock"):
         return
     async with connect(url) as redis:
-        # It writes what is unwritten and closes the connection, which is all the answer there is.
+        # It writes what is pending and closes the connection; there is no other answer.
         with suppress(RedisError, StoreUnavailable), translated():
             await redis.shutdown()
     deadline = time.monotonic() + _PATIENCE.total_seconds()
@@ -262,7 +262,7 @@ class Keeper:
             with _locked(self._data_dir / "start.lock"):
                 is_there = not _is_free(self._data_dir / "server.lock")
         except BlockingIOError:
-            return  # somebody starts or stops it
+            return  # another process starts or stops it
         if is_there:
             self.trouble, self._log_length = "", _log_length(self._data_dir)
             return
@@ -306,9 +306,9 @@ def _log_length(data_dir: Path) -> int:
 
 
 def _last_words(data_dir: Path, began: int) -> str:
-    """Find the last thing that the server's log says after the first *began* bytes; ``""``: nothing.
+    """Return the last line of the server's log after the first *began* bytes, or ``""``.
 
-    Only whole lines of its own: the report of a crash, which has none of them, shows what clients sent.
+    Only whole log lines count: a crash report, which has none, shows what clients sent.
     """
     try:
         with (data_dir / "redis.log").open("rb") as file:

@@ -11,7 +11,7 @@ retries by itself. Nor is its Sentinel pool, which raises instead of waiting whe
 * **Cluster** (`Cluster`): the first command with a key goes to any node, whose MOVED says where the slot is. MOVED
   means that the command didn't run, so it's sent again to the right node (`OneSlot`; scripts by
   `bridge.queue.scripting.Batches`); no other answer is retried. Not ASK, either: while a slot moves key by key, a
-  script would take missing keys for absent, and a known message for new. The store counts as away until the slot has
+  script would take missing keys for absent, and a known message for new. The store counts as down until the slot has
   arrived; Slack retries what it couldn't deliver.
 
 Between a master's death and the next election, commands fail as they do without a server.

@@ -12,7 +12,7 @@
 -- exists (bound), is closed for now (muted), and who speaks in it (several). Generic arguments would be conditions over
 -- fields, each with the name of its refusal, and a conditional update, and the same again in sent.lua and look_at_head:
 -- more to read than the four fields, and more JSON with each message.
--- A late message goes before those that were written after it and that no worker has begun.
+-- A late message goes before newer ones that no worker has started.
 -- condition: 'none'; 'start' binds the thread; 'bound': it must be bound; 'missed': and messages must have been refused
 --            when it was written; 'search': it mustn't have been searched yet.
 -- Returns {'queued', waiting before it, all before it including the one being worked on}, and if a worker got a lane,

@@ -1,4 +1,4 @@
--- Record the messages that a process refused while Redis was away, as far as later ones depend on it. May be repeated.
+-- Record the messages that a process refused while Redis was down, as far as later ones depend on it. May be repeated.
 -- ARGV: lifetime (ms), how many stretches to keep, how many follow, for each the ts of its first and last refused message;
 --       then for each message whose edit or deletion was refused its identity and new version ('': deleted).
 -- Returns 'ok'.

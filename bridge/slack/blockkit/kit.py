@@ -2,7 +2,7 @@
 
 Text from the service, an agent or a person goes into ``plain_text`` and ``rich_text`` only, which Slack doesn't parse,
 so nothing needs escaping. ``mrkdwn`` is parsed: `trusted` makes it from our own templates, filled with moments only;
-`fallback` makes a message's ``text``, also parsed. No text begins or ends with a blank; whoever joins two adds one.
+`fallback` makes a message's ``text``, also parsed. No text begins or ends with a blank; add one when joining two.
 Workflow, agent, run, node, session, prompt, member, version, category and tag are the service's words; use no others.
 """
 
@@ -71,9 +71,9 @@ _FEW_SECONDS: Final = 10
 _TWO_DAYS: Final = 48
 
 WORD_JOINER: Final = "\u2060"
-"""Has no width and allows no line break: put into ``@here`` it is seen by nobody but Slack."""
+"""Has no width and allows no line break: in ``@here``, only Slack notices it."""
 
-_BARE_BROADCAST = re.compile(  # an underscore is no letter here: Markdown takes it away from _@here_
+_BARE_BROADCAST = re.compile(  # an underscore is no letter here: Markdown removes it from _@here_
     r"(?<![^\W_])(?P<at>@|&#0*64;|&#x0*40;|&commat;)(?=\\?(?:channel|here|everyone|group)(?![^\W_]))", re.IGNORECASE
 )
 _QUOTATION_MARKS: Final = str.maketrans(dict.fromkeys("“”„‟″〝〞＂", "'"))  # noqa: RUF001 - the look-alikes are the point
@@ -201,7 +201,7 @@ def actions(*elements: Block) -> Block:
 
 
 def button(text: str, action_id: str, value: str, *, asks: Block | None = None) -> Block:
-    """Make a button. *value* comes back unchanged, so one longer than Slack's limit is a bug of ours."""
+    """Make a button. *value* comes back unchanged, so one beyond Slack's limit is our bug."""
     if len(value) > BUTTON_VALUE:
         raise ValueError("button value too long")
     element: Block = {"type": "button", "text": plain(text, BUTTON_TEXT), "action_id": action_id, "value": value}

@@ -22,7 +22,7 @@ from bridge.slack.blockkit import kit
 _BRACKET: Final = re.compile(
     r"[^\\\[\]]*+(?:\\.[^\\\[\]]*+)*+(?P<bracket>[\[\]])", re.DOTALL
 )  # the next, to be matched
-_CLOSED: Final = re.compile(  # with the whole address or none: what it begins with is not where it leads
+_CLOSED: Final = re.compile(  # with the whole address or none: its beginning isn't where it leads
     r"\](?=\(\s*+(?:<(?P<in_angles>[^<>\n]*)>|(?P<url>(?:[^\s()]|\([^\s()]*\)){0,2000}+)(?=[\s)]))?"
     r"|\[|:\s*+(?:<(?P<defined_in_angles>[^<>\n]*)>|(?P<defined>\S{1,2000}+)(?!\S))?)"
 )
@@ -62,10 +62,10 @@ def honest(markdown: str) -> str:
     leads_to = {found.end(): next(filter(None, found.groups()), "") for found in _CLOSED.finditer(markdown)}
     if not leads_to:
         return markdown
-    # Brackets in code or a tag end no label, but what is one here need not be one for Slack: each reading counts.
+    # Brackets in code or a tag end no label, but Slack may read code and tags differently: each reading counts.
     without_code = _CODE.sub(lambda code: "`" * len(code[0]), markdown) if "`" in markdown else markdown
     without_tags = _TAG.sub(lambda tag: "<" * len(tag[0]), without_code) if "<" in markdown else without_code
-    # In their order, so that it is the same ones in each process that are looked into.
+    # Sorted, so that each process looks at the same ones.
     found = sorted({link for seen in {markdown, without_code, without_tags} for link in _links(seen, leads_to)})
     places = {start for start, _end in found if start and markdown[start - 1] == "!"}
     room = _MOST_TO_LOOK_INTO
@@ -86,7 +86,7 @@ def _links(seen: str, leads_to: Container[int]) -> Iterator[tuple[int, int]]:
     """Find where labels begin and end, with the brackets as they are *seen*, of what *leads_to* somewhere behind."""
     opened: list[int] = []
     end = 0
-    while bracket := _BRACKET.match(seen, end):  # a search would go through what is left behind the last one many times
+    while bracket := _BRACKET.match(seen, end):  # a search would scan the rest many times
         end = bracket.end()
         if seen[end - 1] == "[":
             opened.append(end - 1)

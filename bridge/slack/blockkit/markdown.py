@@ -19,7 +19,7 @@ from typing import NamedTuple
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.links import honest
 
-_ENTITY = r"&#?\w+;"  # Markdown undoes these, and escapes, before anybody looks for mentions
+_ENTITY = r"&#?\w+;"  # Markdown undoes these, and escapes, before mentions are looked for
 _SLACK_TOKEN = re.compile(
     r"(?P<opening><|&lt;|&#0*60;|&#x0*3c;)(?=\\?(?:"
     rf"(?:!|&excl;|&#0*33;|&#x0*21;)\\?(?:channel|here|everyone|group|subteam\^|date\^|[a-z]*{_ENTITY})"
@@ -93,7 +93,7 @@ class Piece:
     closing: str
 
     def __str__(self) -> str:
-        """Put together what is sent."""
+        """Join the parts to send."""
         return self.opening + self.body + self.closing
 
 

@@ -19,7 +19,7 @@ _DOTS: Final = Style(".", ",")
 _SPACES: Final = Style("\u00a0", ",")  # a non-breaking one
 _APOSTROPHES: Final = Style("\u2019", ".")
 
-# By language, or by language and country where the country has a way of its own. What is in neither is in English.
+# By language, or by language and country where they differ. All others use English.
 _STYLES: Final[dict[str, Style]] = {
     **dict.fromkeys(("da", "de", "el", "es", "hr", "id", "it", "nl", "pt", "ro", "sl", "sr", "tr", "vi"), _DOTS),
     **dict.fromkeys(("bg", "cs", "fi", "fr", "hu", "nb", "no", "pl", "pt-pt", "ru", "sk", "sv", "uk"), _SPACES),

@@ -50,7 +50,7 @@ def listed(names: Iterator[str] | Sequence[str], limit: int) -> str:
     line = ", ".join(written)
     if len(line) <= limit:
         return line
-    # As many as fit; a comma stands between two.
+    # As many as fit, with commas.
     fitting = sum(1 for length in accumulate(len(name) + 2 for name in written) if length - 2 <= limit)
     for shown in range(max(fitting, 1), 0, -1):
         line = NAMES_AND_MORE.format(names=", ".join(written[:shown]), count=len(written) - shown)
