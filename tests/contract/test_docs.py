@@ -105,6 +105,17 @@ async def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     assert verifying.returncode == 0
 
 
+def test_other_commands_get_the_settings_and_the_user_of_the_systemd_unit() -> None:
+    [unit] = blocks("ini")
+    [alias] = [block.code for block in blocks("sh") if "alias bridge=" in block.code]
+    has = dict(line.split("=", 1) for line in unit.code.splitlines() if "=" in line)
+
+    assert f"--uid={has['User']} " in alias
+    assert f"--property=EnvironmentFile={has['EnvironmentFile']} " in alias
+    assert f"--setenv={has['Environment']} " in alias
+    assert f"{has['ExecStart'].split()[0]}'" in alias
+
+
 def test_the_page_about_schedules_says_when_each_is_posted() -> None:
     page = (docs_site.ROOT / "docs/how-to/schedule-reports.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`.+`) \| (every .+) \|$", page, re.MULTILINE)
