@@ -39,8 +39,6 @@ _BARE: Final = re.compile(r"&(?!(?:amp|lt|gt);)")
 _LINE: Final = re.compile(r"^", re.MULTILINE)
 
 _INSTEAD: Final = frozenset({"This content can't be displayed.", "[no preview available]"})  # Slack's own words
-_RICH: Final = frozenset({"rich_text"})
-_TABLES: Final = frozenset({"table", "data_table"})
 _WORDED: Final = (
     "title", "rich_text_title", "subtitle", "author_name", "text", "body", "description", "caption", "label", "fields",
     "elements", "child_blocks", "blocks", "tasks", "details", "output", "sources", "accessory", "chart", "segments",
@@ -75,12 +73,12 @@ def read(message: Json) -> Contents:
     An app's ``text`` is replaced by what the message shows, if it's only a fallback.
     """
     written, blocks = text(message, "text"), items(message.get("blocks"))
-    is_plain = all(isinstance(block, dict) and text(block, "type") in _RICH for block in blocks)
+    is_plain = all(map(_is_rich, blocks))
     is_app = bool(message.get("bot_id") or message.get("app_id"))
     is_own = is_plain and not is_app and written.strip() != "" and not _is_preview(written, blocks)
     if is_own and not message.get("attachments") and not message.get("files"):
         return Contents(written)  # like nearly all messages
-    return _Reading().read(message, written, blocks, is_app=is_app, is_plain=is_plain)
+    return _Reading().read(message, written, blocks, is_app=is_app)
 
 
 def escape(words: str) -> str:
@@ -119,6 +117,10 @@ def _described(part: MessagePart) -> str:
     return f"{said}, cut" if part.is_cut else said
 
 
+def _is_rich(block: Any) -> bool:
+    return isinstance(block, dict) and text(block, "type") == "rich_text"
+
+
 def _is_preview(written: str, blocks: Sequence[Any]) -> bool:
     """Whether ``text`` is only the beginning of the blocks' text, which Slack sometimes sends in direct messages."""
     if len(written) < 100:  # noqa: PLR2004 - shorter ones are whole, and most texts are short
@@ -142,21 +144,22 @@ class _Reading:
         self._files = 0
         self._left_out = 0
 
-    def read(self, message: Json, written: str, blocks: Sequence[Any], *, is_app: bool, is_plain: bool) -> Contents:
+    def read(self, message: Json, written: str, blocks: Sequence[Any], *, is_app: bool) -> Contents:
         """Read all of it."""
         parts: list[MessagePart] = []
-        if is_plain:
+        others = [block for block in blocks if not _is_rich(block)]
+        if not others:
             if is_app or not written.strip() or _is_preview(written, blocks):
                 written = self._blocks(blocks) or written
         elif is_app and (shown := self._blocks(blocks)):
             written = ""
             parts.append(Alert(text=shown, is_cut=self._was_cut()))
         else:
-            others = self._blocks([one for one in blocks if text(mapping(one), "type") not in _RICH])
+            shown = self._blocks(others)
             if not written.strip():
-                written = self._blocks([one for one in blocks if text(mapping(one), "type") in _RICH])
-            if others.strip() not in written:
-                parts.append(Alert(text=others, is_cut=self._was_cut()))
+                written = self._blocks(list(filter(_is_rich, blocks)))
+            if shown.strip() not in written:
+                parts.append(Alert(text=shown, is_cut=self._was_cut()))
         parts += self._tables_since()
         attachments = objects(message.get("attachments"))
         for attachment in attachments[:_MOST_ATTACHMENTS]:
@@ -227,19 +230,12 @@ class _Reading:
             words = "" if fallback in _INSTEAD else self._take(fallback)
         return words
 
-    def _blocks(self, blocks: Sequence[Any], depth: int = 0) -> str:
+    def _blocks(self, blocks: Sequence[Any]) -> str:
         """Return the text of blocks of all kinds; tables are collected separately."""
-        said = []
-        for block in map(mapping, blocks[:_MOST_LOOKS]):
-            if text(block, "type") in _TABLES:
-                caption = self._take(escape(text(block, "caption")))
-                said.append(caption)
-                self._table(block)
-            else:
-                said.append(self._worded(block, depth))
+        said = map(self._worded, map(mapping, blocks[:_MOST_LOOKS]))
         return "\n".join(one for one in said if one.strip())
 
-    def _worded(self, block: Any, depth: int) -> str:
+    def _worded(self, block: Any, depth: int = 0) -> str:
         """Return the text of a block, or of anything in it."""
         self._looks -= 1
         if depth > _DEEPEST or self._looks < 0:
@@ -263,8 +259,9 @@ class _Reading:
             case "button" | "workflow_button":
                 return self._buttons([block])
             case "table" | "data_table":
+                caption = self._take(escape(text(block, "caption")))
                 self._table(block)
-                return ""
+                return caption
         if isinstance(block.get("value"), int | float) and isinstance(block.get("label"), str):  # a point of a chart
             return self._take(f"{escape(text(block, 'label'))}: {block['value']}")
         said = (
