@@ -223,7 +223,8 @@ class Features:
 
     async def _read(self, line: str, deps: Deps, turn: Turn) -> Typed | Reply:
         """Read a line such as ``/workflows show 3``; help is answered at once. Raises `CommandError`."""
-        start = "!" if _is_in_a_thread(turn) else f"/{deps.command_prefix}"  # Slack has no slash commands in threads
+        is_in_a_thread = isinstance(turn.body, InboundMessage) and not turn.body.is_root
+        start = "!" if is_in_a_thread else f"/{deps.command_prefix}"  # Slack has no slash commands in threads
         names: dict[str, str] = {}
         if "<" in line:  # mentioned people are called by name, unless unknown
             found = await deps.directory.names(mentions_in(line))
@@ -329,16 +330,6 @@ class Features:
             listed.append(ListedCommand(f"/{prefix}{name}", about.sentence, " | ".join([*hints, HELP]), with_ids))
         return listed
 
-    def _overview(self, start: str) -> Reply:
-        """Show all commands; in a thread, those for threads, and how to find the others."""
-        if start == "!":
-            *names, last = dict.fromkeys(_first_word(one, start) for one in self._commands if not one.is_for_threads)
-            others = f"Slash commands work here with ! instead of /: {', '.join(names)} and {last}."
-            note = f"{others} Add help to see more, such as {last} help."
-            return help_lines("What you can type in this thread", self._first_help(start), note)
-        note = f"In threads, type ! instead of /, such as !stats. {_HELP_SHARE}"
-        return help_lines("What you can type", self._first_help(start), note)
-
     def _first_help(self, start: str) -> list[tuple[str, str]]:
         ordered = sorted(self._commands, key=lambda command: command.is_for_threads)
         return _explained([one for one in ordered if one.is_for_threads or start != "!"], start)
@@ -360,8 +351,15 @@ class Features:
         return None
 
     def _help(self, said: list[str], start: str) -> Reply | None:
+        """Explain all commands, or those that begin with one word; in a thread, those for threads first."""
+        if said == [HELP] and start == "!":
+            *names, last = dict.fromkeys(_first_word(one, start) for one in self._commands if not one.is_for_threads)
+            others = f"Slash commands work here with ! instead of /: {', '.join(names)} and {last}."
+            note = f"{others} Add help to see more, such as {last} help."
+            return help_lines("What you can type in this thread", self._first_help(start), note)
         if said == [HELP]:
-            return self._overview(start)
+            note = f"In threads, type ! instead of /, such as !stats. {_HELP_SHARE}"
+            return help_lines("What you can type", self._first_help(start), note)
         known = self._named(said[0]) if said[1:] == [HELP] else []
         note = _HELP_SHARE if any(command.is_reading for command in known) else ""
         return help_lines(_first_word(known[0], start), _explained(known, start), note) if known else None
@@ -386,10 +384,6 @@ class Features:
         if near:
             return _with_form(UnknownCommand(typed, [" ".join([*words, word]) for word in near]), following[near[0]])
         return UnknownCommand(typed, help=_explained(fitting, start))
-
-
-def _is_in_a_thread(turn: Turn) -> bool:
-    return isinstance(turn.body, InboundMessage) and not turn.body.is_root
 
 
 def _with_form(error: E, command: Command) -> E:

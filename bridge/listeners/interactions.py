@@ -125,12 +125,6 @@ def parse_shortcut(body: Json, identity: Identity) -> Shortcut:
     )
 
 
-def _first_field(body: Json) -> str:
-    """Find a field that can show a problem with the whole form."""
-    blocks = map(mapping, items(mapping(body.get("view")).get("blocks")))
-    return next((text(block, "block_id") for block in blocks if block.get("type") == "input"), forms.WORKFLOW)
-
-
 def _home_of(body: Json) -> dict[str, Any]:
     """Return the person's workspace. ``team`` is the app's; if the person's is missing, it may be another one."""
     team = text(mapping(body.get("user")), "team_id")
@@ -144,7 +138,10 @@ async def not_taken(identity: Identity, say: Say, body: Json) -> BoltResponse:
     sent: Click | Shortcut
     match body.get("type"):
         case "view_submission":
-            problem = {"response_action": "errors", "errors": {_first_field(body): _NOT_TAKEN.text}}
+            blocks = map(mapping, items(mapping(body.get("view")).get("blocks")))
+            # a field that can show a problem with the whole form
+            field = next((text(block, "block_id") for block in blocks if block.get("type") == "input"), forms.WORKFLOW)
+            problem = {"response_action": "errors", "errors": {field: _NOT_TAKEN.text}}
             return BoltResponse(status=HTTPStatus.OK, body=problem)
         case "block_suggestion":
             return BoltResponse(status=HTTPStatus.OK, body={"options": []})

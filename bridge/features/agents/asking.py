@@ -24,7 +24,7 @@ from bridge.slack.blockkit.modals import (
     modal,
     text_input,
 )
-from bridge.slack.blockkit.reply import Audience, Block, Reply, View
+from bridge.slack.blockkit.reply import Audience, Reply, View
 from bridge.slack.parts import Place
 
 ASK_AN_AGENT: Final = "Ask an agent"
@@ -53,7 +53,9 @@ class Question:
 def ask_form(agent: Agent | None, origin: Origin, *, about: str | None = None) -> View:
     """Draw the form that starts a conversation; *about* is the message whose shortcut was used."""
     fields = [
-        _agent_field("Agent", CHOOSE_AN_AGENT, agent),
+        kit.input_block(
+            AGENT, "Agent", kit.external_select(AGENT, CHOOSE_AN_AGENT, agent_option(agent) if agent else None)
+        ),
         kit.input_block(MESSAGE, "Your question", text_input(MESSAGE)),
     ]
     if about is not None:
@@ -119,8 +121,3 @@ def offer_ask_form(agent: Agent | None = None) -> Reply:
     """Offer the form with a button, for when it couldn't be opened."""
     text = f"What do you want to ask {kit.named(agent.name, 100)}?" if agent else "Which agent do you want to ask?"
     return kit.ask(text, ask_button(agent, OPEN_THE_FORM))
-
-
-def _agent_field(label: str, placeholder: str, agent: Agent | None) -> Block:
-    chosen = agent_option(agent) if agent else None
-    return kit.input_block(AGENT, label, kit.external_select(AGENT, placeholder, chosen))

@@ -71,7 +71,9 @@ async def question_sent(deps: Deps, turn: Turn, submission: Submission, question
     if submission.thread_ts:  # a thread's own agent answers, whichever was chosen
         conversation = await deps.sessions.thread(ThreadKey(turn.team, submission.channel, submission.thread_ts))
         chosen = conversation.agent if conversation and conversation.agent is not None else chosen
-    agent = await _needed(deps, chosen)
+    agent = await agent_by_id(deps, chosen)
+    if agent is None:
+        raise NoSuch("agent", str(chosen))
     author = await deps.directory.user_name(origin.author) if origin.author else ""
     text = asking.question_text(question, author)
     if origin.thread_ts != origin.message_ts and not submission.thread_ts:  # in a thread, that is shown there
@@ -106,13 +108,6 @@ async def ask_about_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Resul
 async def _listed(deps: Deps, turn: Turn, spot: ListPage) -> Reply:
     default = (await deps.channels.get(turn.team, turn.channel)).agent
     return layout.agent_list(await deps.catalog.get_agents(), spot.words, default, spot.page)
-
-
-async def _needed(deps: Deps, id_: int) -> Agent:
-    agent = await agent_by_id(deps, id_)
-    if agent is None:
-        raise NoSuch("agent", str(id_))
-    return agent
 
 
 def _thread_begun(

@@ -43,7 +43,13 @@ async def show_settings(deps: Deps, turn: Turn) -> Result:
     """Show this channel's settings: default agent, replies and apps."""
     settings = (await deps.channels.stored(turn.team, turn.channel)).settings
     agent = await agent_name(deps, settings.agent) if settings.agent is not None else ""
-    apps = [(rule.name or id_, await _what_it_does(deps, rule)) for id_, rule in settings.apps.items()]
+    apps = []
+    for id_, rule in settings.apps.items():
+        if rule.workflow is not None:
+            does = f"runs {await workflow_name(deps, rule.workflow)}"
+        else:
+            does = f"answered by {await agent_name(deps, rule.agent or 0)}"
+        apps.append((rule.name or id_, f"{does} · set up by {await deps.directory.user_name(rule.owner)}"))
     what = layout.Shown(agent, settings.answers == "all", deps.channels.needs_mention(settings), apps)
     return layout.settings_card(what, may_change=await is_runner(deps, turn.user), is_direct=_is_direct(turn.channel))
 
@@ -285,13 +291,6 @@ async def _changes(deps: Deps, before: ChannelSettings, after: ChannelSettings) 
         elif rule is not None and rule.agent is not None and rule != was:
             changes.append(SettingChange("app", "agent", await agent_name(deps, rule.agent), app, rule.name))
     return changes
-
-
-async def _what_it_does(deps: Deps, rule: AppRule) -> str:
-    owner = await deps.directory.user_name(rule.owner)
-    if rule.workflow is not None:
-        return f"runs {await workflow_name(deps, rule.workflow)} · set up by {owner}"
-    return f"answered by {await agent_name(deps, rule.agent or 0)} · set up by {owner}"
 
 
 def _is_direct(channel: str) -> bool:

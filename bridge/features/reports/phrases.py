@@ -205,7 +205,10 @@ class _Said:
             self.of_month.append(day)
             return "monthday", 1
         if word in _TIMES_OF_DAY or _BEGINS_AS_TIME.match(word):
-            self._time(word, at)
+            time = _TIMES_OF_DAY.get(word) or _time_of_day(word)
+            if time is None or self.time not in {None, time}:
+                raise BadSchedule("time" if time is None else "times", self.words[at])
+            self.time = time
             return "time", 1
         return self._zone(at)
 
@@ -228,14 +231,6 @@ class _Said:
             return False
         is_listed = self.before == "monthday" and self.joined
         return behind == ["of"] or is_listed or ("monthly" in self.named and not self.of_month)
-
-    def _time(self, word: str, at: int) -> None:
-        time = _TIMES_OF_DAY.get(word) or _time_of_day(word)
-        if time is None:
-            raise BadSchedule("time", self.words[at])
-        if self.time not in {None, time}:
-            raise BadSchedule("times", self.words[at])
-        self.time = time
 
     def _zone(self, at: int) -> tuple[str, int]:
         for count in range(min(_MOST_WORDS_OF_A_ZONE, len(self.words) - at), 0, -1):
