@@ -66,7 +66,7 @@ def test_thousands_of_tools_are_named_as_far_as_they_fit() -> None:
     assert untyped_json.listed(untyped_json.names_in(tools), 300).startswith("tool 0 0, tool 1 0, ")
 
 
-def test_thousands_of_new_tags_are_shown_and_kept_as_far_as_they_fit() -> None:
+def test_thousands_of_new_tags_are_shown_and_stored_as_far_as_they_fit() -> None:
     tags = [{"name": f"tag {number}", "count": 1} for number in range(8000)]
     numbers = {"promptCount": 1, "runCount": 1, "versionCount": 1, "lastUpdated": NOW.isoformat()}
     now = Stats.model_validate({**numbers, "categories": tags, "tags": tags})
@@ -76,7 +76,7 @@ def test_thousands_of_new_tags_are_shown_and_kept_as_far_as_they_fit() -> None:
     assert seconds(lambda: snapshot_of(now, NOW).to_text()) < SECONDS
 
 
-async def test_a_list_in_which_everything_is_wrong_is_read_to_the_first_fault() -> None:
+async def test_a_list_of_broken_items_is_read_up_to_the_first_one() -> None:
     body = b"[" + b"0," * 2_000_000 + b"0]"
     transport = httpx.MockTransport(lambda _request: httpx.Response(200, content=body))
     async with ProjectClient("http://project.test", "key-0123456789", transport=transport) as project:

@@ -86,7 +86,7 @@ async def test_stops_and_opened_tabs_are_in_the_audit(door: FrontDoor, redis: Re
     ]
 
 
-async def test_refusals_are_kept_with_their_reason(door: FrontDoor, redis: Redis) -> None:
+async def test_refusals_are_recorded_with_their_reason(door: FrontDoor, redis: Redis) -> None:
     await door.event(mention(BOB, WORDS))
     await door.harness.work()
     await do(door, user_id=BOB, text="run 3 hello")
@@ -112,7 +112,7 @@ async def test_forbidden_and_too_frequent_runs_are_refusals(redis: Redis) -> Non
     ]
 
 
-async def test_no_words_of_anybody_are_in_the_audit(door: FrontDoor, redis: Redis) -> None:
+async def test_the_audit_has_no_message_texts(door: FrontDoor, redis: Redis) -> None:
     await door.event(mention(USER, WORDS))
     await do(door, text=f"run 3 {WORDS}")
     await do(door, text=WORDS)

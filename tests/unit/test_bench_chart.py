@@ -29,7 +29,7 @@ def test_the_page_and_the_chart_are_made_from_the_data() -> None:
         ([a_run(2.0, reached=None, target="")], "2 ms", ""),
     ],
 )
-def test_several_runs_are_shown_with_their_least_and_greatest(runs: Any, spread: str, mark: str) -> None:
+def test_several_runs_are_shown_with_their_lowest_and_highest_values(runs: Any, spread: str, mark: str) -> None:
     [figure] = chart.measured(runs)
 
     assert (figure.spread, figure.mark) == (spread, mark)

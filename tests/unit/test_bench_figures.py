@@ -17,18 +17,18 @@ def test_a_percentile_is_a_value_that_was_measured(share: float, expected: int) 
     assert percentile(values, share) == expected
 
 
-def test_the_percentile_of_nothing_is_no_number() -> None:
+def test_the_percentile_of_nothing_is_nan() -> None:
     assert math.isnan(percentile([], 0.5))
 
 
-def test_a_machine_that_slows_down_for_a_while_does_not_change_the_ratio() -> None:
+def test_a_temporary_slowdown_does_not_change_the_ratio() -> None:
     theirs = [100.0, 50.0, 100.0]
     ours = [200.0, 100.0, 200.0]
 
     assert ratio_of_pairs(ours, theirs) == 2.0
 
 
-def test_pairs_that_do_not_match_are_a_mistake() -> None:
+def test_unequal_pairs_are_an_error() -> None:
     with pytest.raises(ValueError, match="shorter"):
         ratio_of_pairs([1.0, 2.0], [1.0])
 
@@ -49,7 +49,7 @@ def test_a_figure_knows_whether_it_was_reached(figure: object, reached: bool | N
     assert (getattr(figure, "reached", "?"), getattr(figure, "target", "?")) == (reached, target)
 
 
-def test_what_could_not_be_measured_is_not_reached() -> None:
+def test_a_failed_measurement_misses_its_target() -> None:
     assert at_most("f", math.nan, 10).reached is False
 
 
@@ -57,7 +57,7 @@ def test_what_could_not_be_measured_is_not_reached() -> None:
     ("value", "written"),
     [(0.0, "0"), (1000.0, "1,000"), (5774.4, "5,774"), (0.3761, "0.376"), (2.0, "2"), (math.nan, "none")],
 )
-def test_a_number_has_the_figures_that_mean_something(value: float, written: str) -> None:
+def test_a_number_has_three_significant_figures(value: float, written: str) -> None:
     assert number(value) == written
 
 
@@ -69,7 +69,7 @@ def test_the_table_has_columns() -> None:
     assert lines[1].index("1.5") == lines[2].index("3")
 
 
-def test_what_was_wrong_is_no_figure_and_still_json() -> None:
+def test_a_failed_measurement_is_null_in_json() -> None:
     figure = failed("turns", "1 lost")
 
     assert (figure.is_failure, figure.reached) == (True, False)

@@ -23,7 +23,7 @@ FIRST, SECOND = Said(ROOT, 0), Said(ROOT, 1)
         ([], Verdict(lost=2)),
     ],
 )
-def test_it_sees_what_was_posted(posts: Sequence[Said], expected: Verdict) -> None:
+def test_the_ledger_sees_each_post(posts: Sequence[Said], expected: Verdict) -> None:
     ledger = Ledger()
 
     for said in posts:
@@ -32,7 +32,7 @@ def test_it_sees_what_was_posted(posts: Sequence[Said], expected: Verdict) -> No
     assert ledger.verdict([FIRST, SECOND]) == expected
 
 
-def test_it_sees_a_post_in_another_thread() -> None:
+def test_the_ledger_sees_a_post_in_another_thread() -> None:
     ledger = Ledger()
 
     ledger.note_post(FIRST, "1790000000.000777")
@@ -40,7 +40,7 @@ def test_it_sees_a_post_in_another_thread() -> None:
     assert ledger.verdict([FIRST]).wrong == 1
 
 
-def test_it_sees_what_was_asked_twice() -> None:
+def test_the_ledger_sees_a_repeated_request() -> None:
     ledger = Ledger()
     ledger.note_post(FIRST, ROOT)
 
@@ -51,7 +51,7 @@ def test_it_sees_what_was_asked_twice() -> None:
 
 
 @pytest.mark.parametrize("session", [None, 7])
-def test_it_sees_a_turn_that_does_not_continue_the_session(session: int | None) -> None:
+def test_the_ledger_sees_a_turn_without_its_session(session: int | None) -> None:
     ledger = Ledger()
 
     ledger.note_request(FIRST, None)
@@ -60,7 +60,7 @@ def test_it_sees_a_turn_that_does_not_continue_the_session(session: int | None) 
     assert ledger.verdict([]).wrong == 1
 
 
-def test_it_counts_what_is_in_flight() -> None:
+def test_the_ledger_counts_requests_in_flight() -> None:
     ledger = Ledger()
 
     ledger.note_request(FIRST, None)
@@ -95,7 +95,7 @@ def test_the_agent_repeats_the_words_and_gives_each_thread_a_session() -> None:
     assert ledger.wrong == []
 
 
-def test_a_post_that_is_no_answer_is_noticed() -> None:
+def test_a_post_that_is_not_an_answer_is_noticed() -> None:
     ledger = Ledger()
 
     FakeSlack(ledger).answer(b"/api/chat.postMessage", b'{"text": "an error"}', list[bytes]().append)

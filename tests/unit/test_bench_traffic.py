@@ -47,7 +47,7 @@ def test_a_reply_is_in_its_thread_and_needs_no_mention() -> None:
     assert message.text == Said(ROOT, 3).words
 
 
-def test_chatter_is_for_nobody() -> None:
+def test_chatter_mentions_no_one() -> None:
     message = _understood(chatter(ROOT))
 
     assert (message.is_mention, message.is_root) == (False, True)

@@ -128,7 +128,7 @@ def test_a_number_not_counted_then_has_no_change() -> None:
     assert "96 versions\n" in reply.text
 
 
-def test_several_comparisons_stand_below_one_another() -> None:
+def test_several_comparisons_are_listed_one_per_line() -> None:
     reply = stats_card(the_stats(), changes=[changes("yesterday"), changes("last week")])
 
     assert "Runs\n1,234\n+56, +4.8% since yesterday\n+56, +4.8% since last week" in list(texts(reply.blocks))
@@ -183,7 +183,9 @@ def test_each_group_is_shown_once_below_the_numbers(number: int, changed: NamesC
     ],
     ids=["changed", "too many", "too long", "nothing to draw"],
 )
-def test_what_a_chart_cannot_show_is_a_table(categories: dict[str, int], changed: NamesChanged, shown: str) -> None:
+def test_values_a_chart_cannot_show_become_a_table(
+    categories: dict[str, int], changed: NamesChanged, shown: str
+) -> None:
     card = stats_card(the_stats(categories, many(5)), changes=[changes(categories=changed)])
 
     (table,) = [block for block in card.blocks if block["type"] == "data_table"]
@@ -203,7 +205,7 @@ def test_a_line_needs_three_points() -> None:
 
 
 @pytest.mark.parametrize(("categories", "count"), [({}, 1), ({"one": 1}, 2), (many(3), 3)])
-def test_a_form_like_the_one_before_is_left_out(categories: dict[str, int], count: int) -> None:
+def test_a_fallback_equal_to_the_previous_is_left_out(categories: dict[str, int], count: int) -> None:
     assert len(forms(stats_card(the_stats(categories)))) == count
 
 
@@ -215,7 +217,7 @@ def test_names_beyond_the_largest_are_summed() -> None:
     assert "24 others 300" in reply.text
 
 
-def test_equal_names_get_labels_of_their_own() -> None:
+def test_equal_names_get_different_labels() -> None:
     chart = charts.bars("Tags", [("a name of twenty two", 2), ("a name of twenty two", 1)])
 
     assert chart is not None

@@ -119,7 +119,7 @@ def town(harness: Harness) -> Town:
     return Town(harness)
 
 
-async def test_what_was_said_everywhere_is_found(town: Town) -> None:
+async def test_missed_messages_are_found_in_every_kind_of_conversation(town: Town) -> None:
     root = await town.bound()
     await town.says(BOB, GENERAL, "a reply", HOUR / 2, root)
     await town.says(ALICE, DM_ALICE, "in private", HOUR / 2)
@@ -147,7 +147,7 @@ async def test_the_thread_with_the_latest_message_is_read_first(town: Town) -> N
     assert read[-3:] == [roots[1], roots[2], roots[0]]
 
 
-async def test_what_was_said_before_the_outage_is_left_alone(town: Town) -> None:
+async def test_messages_before_the_outage_are_ignored(town: Town) -> None:
     root = await town.bound(4 * HOUR)
     await town.says(BOB, GENERAL, "long ago", 2 * HOUR, root)
     await town.was_away()
@@ -201,7 +201,7 @@ async def test_a_found_message_that_slack_delivers_late_is_one_turn(town: Town) 
     assert town.asked == ["once"]
 
 
-async def test_a_message_that_slack_delivered_is_not_taken_in_again(town: Town) -> None:
+async def test_a_delivered_message_is_not_queued_again(town: Town) -> None:
     root = await town.bound()
     await town.hears(GENERAL, await town.says(ALICE, GENERAL, "once", HOUR / 2, root))
     await town.was_away()
@@ -212,7 +212,7 @@ async def test_a_message_that_slack_delivered_is_not_taken_in_again(town: Town) 
     assert town.counted("duplicate") == 1
 
 
-async def test_a_message_edited_after_it_was_read_goes_with_its_new_text(town: Town) -> None:
+async def test_a_message_edited_after_reading_is_sent_with_its_new_text(town: Town) -> None:
     root = await town.bound()
     reply = await town.says(ALICE, GENERAL, "old", HOUR / 2, root)
     await town.was_away()
@@ -251,7 +251,7 @@ async def test_a_live_reply_waits_for_older_ones_of_its_thread(town: Town) -> No
     assert town.asked == ["older", "live"]
 
 
-async def test_a_live_reply_goes_on_where_its_thread_may_not_be_read(town: Town) -> None:
+async def test_a_live_reply_is_answered_if_its_thread_cannot_be_read(town: Town) -> None:
     root = await town.bound()
     await town.was_away()
     await town.reader().mark_threads()
@@ -291,7 +291,7 @@ async def test_messages_too_old_are_offered_once_and_sent_together(town: Town) -
     assert town.words == ["0", "1", "2"]
 
 
-async def test_a_command_found_late_is_not_run_and_its_person_is_told(town: Town) -> None:
+async def test_a_late_command_is_not_run_and_its_author_gets_a_notice(town: Town) -> None:
     root = await town.bound()
     for number, line in enumerate(("!mute", "!stop", "!workflows run 3 x")):
         await town.says(ALICE, GENERAL, line, HOUR / 2 - number, root)
@@ -323,7 +323,7 @@ async def test_an_apps_post_found_late_goes_to_its_agent_and_runs_nothing(
     assert town.harness.service.started == []
 
 
-async def test_what_is_older_than_seven_days_is_not_looked_for(town: Town) -> None:
+async def test_messages_older_than_seven_days_are_not_looked_for(town: Town) -> None:
     town.harness.configure(BRIDGE_MAX_AGE="30d")
     for days in (7.1, 6.9):
         await town.says(ALICE, GENERAL, f"{MENTION}{days} days ago", days * 24 * HOUR)
@@ -334,7 +334,7 @@ async def test_what_is_older_than_seven_days_is_not_looked_for(town: Town) -> No
     assert town.words == ["6.9 days ago"]
 
 
-async def test_how_much_is_left_to_read_is_a_metric(town: Town) -> None:
+async def test_the_amount_left_to_read_is_a_metric(town: Town) -> None:
     for _ in range(60):
         await town.bound()
     await town.was_away()
@@ -368,7 +368,7 @@ async def test_progress_is_in_the_log_every_minute(town: Town, caplog: pytest.Lo
     assert (vars(told[-1])["found"], vars(told[-1])["queued"]) == (4, 4)
 
 
-async def test_what_another_process_has_read_is_forgotten(town: Town) -> None:
+async def test_an_outage_that_another_process_read_is_forgotten(town: Town) -> None:
     root = await town.bound()
     await town.says(ALICE, GENERAL, "while away", HOUR / 2, root)
     await town.was_away()
@@ -387,7 +387,7 @@ async def test_what_another_process_has_read_is_forgotten(town: Town) -> None:
     assert town.words == ["while away", "live"]
 
 
-async def test_what_was_said_before_the_bot_was_called_in_is_not_for_it(town: Town) -> None:
+async def test_messages_before_the_first_mention_are_ignored(town: Town) -> None:
     root = await town.says(ALICE, GENERAL, "to each other", 2 * HOUR)
     await town.says(BOB, GENERAL, "between us", HOUR / 2, root)
     await town.hears(GENERAL, await town.says(BOB, GENERAL, f"{MENTION}help", 20, root))
@@ -420,7 +420,7 @@ async def test_more_replies_than_may_wait_are_all_sent(town: Town) -> None:
     assert town.harness.seen.whispers == []
 
 
-async def test_another_process_goes_on_where_one_was_killed(town: Town) -> None:
+async def test_another_process_continues_after_a_kill(town: Town) -> None:
     root = await town.bound()
     for number in range(3):
         await town.says(ALICE, GENERAL, f"{number}", HOUR / 2 - number, root)
@@ -505,7 +505,7 @@ async def test_a_thread_whose_messages_are_edited_all_the_time_is_read_to_its_en
     assert town.asked == [f"{number}, edited" for number in range(8)]
 
 
-async def test_it_asks_no_more_than_others_can_bear(town: Town) -> None:
+async def test_catching_up_leaves_room_in_the_rate_limits(town: Town) -> None:
     for number in range(100):
         root = await town.says(ALICE, RANDOM, f"{MENTION}{number}", 2 * HOUR)
         await town.hears(RANDOM, root)
@@ -537,7 +537,7 @@ async def test_a_thread_that_only_the_bot_replied_in_is_not_read(
     assert town.words == ["hello", "a reply"][: 1 + is_read]
 
 
-async def test_without_the_lists_only_known_channels_are_read(town: Town, caplog: pytest.LogCaptureFixture) -> None:
+async def test_without_channel_lists_only_known_channels_are_read(town: Town, caplog: pytest.LogCaptureFixture) -> None:
     root = await town.bound()
     await town.says(BOB, GENERAL, f"{MENTION}at the top", HOUR / 2)
     await town.says(BOB, PRIVATE, f"{MENTION}unknown", HOUR / 2)
@@ -568,7 +568,7 @@ async def test_a_thread_that_may_not_be_read_is_left_out(town: Town) -> None:
 
 
 @pytest.mark.parametrize("known_for", [timedelta(0), timedelta(days=30)], ids=["wiped", "restored from a backup"])
-async def test_what_has_an_answer_that_the_store_does_not_know_is_skipped(town: Town, known_for: timedelta) -> None:
+async def test_a_message_with_an_answer_in_slack_is_skipped(town: Town, known_for: timedelta) -> None:
     root = await town.says(ALICE, GENERAL, f"{MENTION}answered", HOUR)
     await town.says(ALICE, GENERAL, f"{MENTION}waiting", HOUR / 2)
     await town.says(ALICE, GENERAL, "second", HOUR / 2, root)
@@ -611,7 +611,7 @@ async def test_after_a_wipe_an_answer_that_was_on_its_way_is_waited_for(town: To
     assert sum(town.harness.slept) >= LEASE.total_seconds()
 
 
-async def test_a_new_outage_begins_anew_and_spans_the_earlier_one(town: Town) -> None:
+async def test_a_new_outage_starts_over_and_spans_the_earlier_one(town: Town) -> None:
     await town.bound()
     first = await town.was_away(2 * HOUR)
     outages = town.outages

@@ -56,7 +56,7 @@ async def test_earlier_messages_are_quoted_with_names(harness: Harness) -> None:
     assert harness.seen.looks == 1  # the same look finds a lost session and what was said
 
 
-async def test_the_bots_own_earlier_answers_go_along_to_an_agent_without_a_session(harness: Harness) -> None:
+async def test_the_bots_answers_are_quoted_to_an_agent_without_a_session(harness: Harness) -> None:
     harness.write(ROOT, "run it")
     it_answered(harness, ts(1), "✅ Report: completed", "bridge_run")
 
@@ -67,7 +67,7 @@ async def test_the_bots_own_earlier_answers_go_along_to_an_agent_without_a_sessi
     ]
 
 
-async def test_an_agent_that_has_a_session_is_not_told_its_own_answers(harness: Harness) -> None:
+async def test_an_agent_with_a_session_does_not_get_its_own_answers(harness: Harness) -> None:
     harness.configure(BRIDGE_THREAD_REPLIES="mentions")
     await mentioned(harness)
     it_answered(harness, ts(6), "an answer", agent=7, session=42)
@@ -77,7 +77,7 @@ async def test_an_agent_that_has_a_session_is_not_told_its_own_answers(harness: 
     assert harness.service.messages[1] == "and now?"
 
 
-async def test_an_agent_whose_session_is_gone_gets_what_was_said_in_the_thread(harness: Harness) -> None:
+async def test_an_agent_whose_session_is_gone_gets_the_thread(harness: Harness) -> None:
     gone = httpx.Response(404, json={"error": "no such session"})
     they_talk(harness)
     await mentioned(harness)
@@ -111,7 +111,7 @@ async def test_a_thread_that_begins_with_the_question_is_never_read(harness: Har
     assert harness.seen.looks == 0
 
 
-async def test_switched_off_it_reads_for_a_lost_session_and_tells_nothing(harness: Harness) -> None:
+async def test_without_context_a_thread_is_only_searched_for_its_session(harness: Harness) -> None:
     harness.configure(BRIDGE_CONTEXT="off")
     they_talk(harness)
 
@@ -122,9 +122,7 @@ async def test_switched_off_it_reads_for_a_lost_session_and_tells_nothing(harnes
 
 @pytest.mark.parametrize("fault", [Error("missing_scope"), NOT_NOW])
 @pytest.mark.parametrize("was_searched", [False, True])
-async def test_a_thread_that_cannot_be_read_is_answered_all_the_same(
-    harness: Harness, fault: Fault, *, was_searched: bool
-) -> None:
+async def test_an_unreadable_thread_is_still_answered(harness: Harness, fault: Fault, *, was_searched: bool) -> None:
     harness.store.namespace.since = None
     harness.slack.faults.on(READ, fault, times=None)
     if was_searched:
@@ -136,7 +134,7 @@ async def test_a_thread_that_cannot_be_read_is_answered_all_the_same(
     assert harness.seen.words == ["re: help"]
 
 
-async def test_a_thread_that_was_searched_lately_is_read_for_the_agent_all_the_same(harness: Harness) -> None:
+async def test_a_recently_searched_thread_is_still_read_for_the_agent(harness: Harness) -> None:
     they_talk(harness)
     await harness.store.sessions.mark_searched(THREAD)
 
@@ -145,7 +143,7 @@ async def test_a_thread_that_was_searched_lately_is_read_for_the_agent_all_the_s
     assert harness.service.messages[0].startswith(BEFORE)
 
 
-async def test_while_people_choose_an_agent_the_message_waits_with_all_that_goes_along(harness: Harness) -> None:
+async def test_a_message_waiting_for_a_choice_keeps_its_context(harness: Harness) -> None:
     harness.service.agents = [SUPPORT, SALES]
     they_talk(harness)
     await mentioned(harness)
@@ -156,7 +154,7 @@ async def test_while_people_choose_an_agent_the_message_waits_with_all_that_goes
     assert harness.service.messages[0].startswith(BEFORE)
 
 
-async def test_an_agent_that_is_named_first_is_named_before_the_quotation_is_put_there(harness: Harness) -> None:
+async def test_an_agents_name_is_read_before_the_quotation_is_added(harness: Harness) -> None:
     harness.service.agents = [SUPPORT, SALES]
     they_talk(harness)
 
@@ -180,7 +178,7 @@ async def test_a_mention_quotes_the_replies_since_the_last_answer(harness: Harne
     assert read.args["oldest"] == ROOT
 
 
-async def test_a_message_that_is_sent_again_does_not_turn_back_what_the_agent_knows(harness: Harness) -> None:
+async def test_a_resent_message_does_not_set_back_what_the_agent_knows(harness: Harness) -> None:
     harness.configure(BRIDGE_THREAD_REPLIES="mentions")
     await mentioned(harness, "first", 5)
     await mentioned(harness, "older, and delivered late", 3)
@@ -205,9 +203,7 @@ async def test_a_direct_messages_thread_is_never_read(harness: Harness) -> None:
     ("context", "asked"),
     [("on", "[In Slack, this person is looking at #random.]\nsum this channel up"), ("off", "sum this channel up")],
 )
-async def test_the_channel_a_person_looks_at_goes_along_unless_switched_off(
-    harness: Harness, context: str, asked: str
-) -> None:
+async def test_the_open_channel_is_sent_unless_context_is_off(harness: Harness, context: str, asked: str) -> None:
     harness.configure(BRIDGE_CONTEXT=context)
 
     await harness.store.queue(message("sum this channel up", is_direct=True, looks_at=RANDOM), is_limited=True)
@@ -216,7 +212,7 @@ async def test_the_channel_a_person_looks_at_goes_along_unless_switched_off(
     assert harness.service.messages == [asked]
 
 
-async def test_a_second_speaker_makes_the_agent_told_who_speaks(harness: Harness) -> None:
+async def test_a_second_speaker_adds_names_to_messages(harness: Harness) -> None:
     await harness.store.queue(message("Support: hello"), is_limited=True)
     await harness.work()
     await replied(harness, "are you there?", 1)
@@ -227,7 +223,7 @@ async def test_a_second_speaker_makes_the_agent_told_who_speaks(harness: Harness
     assert harness.service.messages == ["hello", "are you there?", "Bob Brandt: me too", "Alice Adler: and I again"]
 
 
-async def test_a_command_makes_nobody_a_speaker(harness: Harness) -> None:
+async def test_a_command_does_not_make_its_author_a_speaker(harness: Harness) -> None:
     await harness.store.queue(message("hello"), is_limited=True)
     await harness.store.queue(message("!stats", ts(1), user=BOB), in_order=False)  # a command, as the door puts it
     await harness.work()

@@ -73,20 +73,20 @@ async def test_which_messages_of_apps_count(
     assert await posted(harness, **changes) == expected
 
 
-async def test_apps_count_nowhere_by_default(harness: Harness) -> None:
+async def test_apps_start_nothing_by_default(harness: Harness) -> None:
     await harness.store.set_channel(answers="all", agent=7)
 
     assert (await posted(harness)).decision == "ignored"
 
 
-async def test_apps_do_not_count_where_the_bridge_is_not_open(harness: Harness) -> None:
+async def test_apps_start_nothing_in_channels_that_are_not_allowed(harness: Harness) -> None:
     harness.configure(BRIDGE_ALLOWED_CHANNELS=RANDOM)
     await harness.store.set_channel(apps={APP: RUNS})
 
     assert await posted(harness) == Received("ignored", "the bridge isn't enabled in this channel")
 
 
-async def test_people_who_may_not_talk_do_not_keep_apps_out(harness: Harness) -> None:
+async def test_allowed_users_do_not_restrict_apps(harness: Harness) -> None:
     harness.configure(BRIDGE_ALLOWED_USERS=CAROL)
     await harness.store.set_channel(apps={APP: ASKS})
 
@@ -101,7 +101,7 @@ async def test_a_message_that_slack_repeats_counts_once(harness: Harness, rule: 
     assert await posted(harness, event_id="EvAgain", retry=1) == Received("duplicate")
 
 
-async def test_an_app_beyond_its_limit_starts_nothing_and_the_channel_is_told_once(harness: Harness) -> None:
+async def test_an_app_beyond_its_limit_starts_nothing_and_one_notice_says_so(harness: Harness) -> None:
     harness.configure(BRIDGE_THREAD_TURNS_PER_MINUTE="60", BRIDGE_APP_TURNS_PER_MINUTE="3")
     await harness.store.set_channel(apps={APP: RUNS, "A2": ASKS})
 
@@ -116,7 +116,7 @@ async def test_an_app_beyond_its_limit_starts_nothing_and_the_channel_is_told_on
     assert [(one.what, one.channel, one.thread_ts) for one in told] == [("app_paused:Alerts", CHANNEL, "")]
 
 
-async def test_a_change_of_an_answered_message_asks_nobody(harness: Harness) -> None:
+async def test_an_edit_of_an_answered_app_message_is_not_offered(harness: Harness) -> None:
     await harness.store.set_channel(apps={APP: ASKS})
     await posted(harness)
     process = harness.store.process()
@@ -182,7 +182,7 @@ async def test_a_workflow_does_not_run_once_its_owner_may_not_run_it(harness: Ha
     assert harness.seen.whispers == []
 
 
-async def test_a_workflow_that_is_gone_is_said_to_everybody(harness: Harness) -> None:
+async def test_a_deleted_workflow_is_reported_in_the_channel(harness: Harness) -> None:
     await posts(harness, AppRule(workflow=99, owner=USER))
 
     assert harness.seen.messages[0].place == Place(CHANNEL, ROOT)
@@ -246,7 +246,7 @@ async def test_a_channel_has_room_for_some_apps_only(harness: Harness) -> None:
 
 
 @pytest.mark.parametrize("line", [f"channel ask Support {APP}", f"channel run Import {APP}", f"channel ignore {APP}"])
-async def test_only_runners_let_apps_count(harness: Harness, line: str) -> None:
+async def test_only_runners_set_up_apps(harness: Harness, line: str) -> None:
     harness.configure(BRIDGE_RUNNERS=CAROL)
     await harness.store.set_channel(apps={APP: ASKS})
 

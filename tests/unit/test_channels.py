@@ -51,7 +51,7 @@ def test_a_record_that_cannot_be_read_sets_nothing(text: str) -> None:
     assert ChannelSettings.from_text(text) == NOTHING_SET
 
 
-async def test_a_record_is_kept_until_everything_is_reset(store: Store, redis: Redis) -> None:
+async def test_a_record_is_stored_until_everything_is_reset(store: Store, redis: Redis) -> None:
     await store.set_channel(agent=7)
 
     assert (await store.channels.get(TEAM, CHANNEL)).agent == 7
@@ -61,7 +61,7 @@ async def test_a_record_is_kept_until_everything_is_reset(store: Store, redis: R
     assert await redis.exists(f"{PREFIX}defaults") == 0
 
 
-async def test_who_changes_what_another_has_changed_since_is_refused(store: Store) -> None:
+async def test_a_change_of_outdated_settings_is_refused(store: Store) -> None:
     seen = await store.channels.stored(TEAM, CHANNEL)
     await store.set_channel(agent=7)
 
@@ -107,7 +107,7 @@ async def test_settings_are_read_once_until_another_process_changes_them(store: 
     assert mine.reads == 4  # it hears of nothing any longer
 
 
-async def test_what_was_known_last_counts_while_redis_is_away(store: Store) -> None:
+async def test_the_last_known_settings_apply_while_redis_is_down(store: Store) -> None:
     await store.set_channel(answers="all")
     mine = Channels(store.scripts)
     await mine.get(TEAM, CHANNEL)
@@ -118,7 +118,7 @@ async def test_what_was_known_last_counts_while_redis_is_away(store: Store) -> N
             await Channels(store.scripts).get(TEAM, CHANNEL)
 
 
-async def test_two_namespaces_keep_settings_of_their_own(store: Store) -> None:
+async def test_two_namespaces_have_separate_settings(store: Store) -> None:
     await store.set_channel(answers="all")
 
     assert await Channels(Scripts(store.redis, f"{NAMESPACE}2", store.scripts._metrics)).get(TEAM, CHANNEL) == (
@@ -192,7 +192,7 @@ async def test_the_commands_change_one_record(harness: Harness) -> None:
         ("channel anwsers all", UnknownCommand, "/agents channel answers"),
     ],
 )
-async def test_what_is_mistyped_is_answered_with_the_usage(
+async def test_a_mistyped_setting_brings_the_usage(
     harness: Harness, line: str, error: type[Exception], shown: str
 ) -> None:
     with pytest.raises(error) as caught:
@@ -214,7 +214,7 @@ async def test_only_runners_change_a_channel(harness: Harness, line: str) -> Non
 
 
 @pytest.mark.parametrize(("runners", "has_button"), [(USER, True), (CAROL, False)])
-async def test_everybody_sees_the_settings_and_runners_get_the_form(
+async def test_everyone_sees_the_settings_and_runners_get_the_form(
     harness: Harness, runners: str, *, has_button: bool
 ) -> None:
     harness.configure(BRIDGE_RUNNERS=runners)
@@ -232,7 +232,7 @@ async def test_a_direct_message_has_only_an_agent_to_set(harness: Harness, line:
     assert await harness.store.channels.get(TEAM, DM_ALICE) == NOTHING_SET
 
 
-async def test_a_channel_is_told_who_has_changed_what(harness: Harness) -> None:
+async def test_a_notice_in_the_channel_says_who_changed_what(harness: Harness) -> None:
     for text in ("channel answers all", "channel answers all", "channel reset"):
         await done(harness, text)
 

@@ -67,7 +67,7 @@ def test_a_configured_agent_is_found_by_id_or_name(wanted: str, expected: int | 
     assert (found.id if found else None) == expected
 
 
-def test_a_configured_name_that_two_agents_have_chooses_neither() -> None:
+def test_a_default_name_shared_by_two_agents_picks_neither() -> None:
     twins = [*AGENTS, Agent.model_validate({"id": 11, "name": "support", "model": "m"})]
 
     assert configured("Support", twins) is None
@@ -122,7 +122,7 @@ async def test_a_project_without_agents_says_so(harness: Harness) -> None:
     assert "no agents" in result.text
 
 
-async def test_naming_an_agent_and_saying_nothing_shows_help(harness: Harness) -> None:
+async def test_an_agents_name_without_a_message_shows_help(harness: Harness) -> None:
     assert isinstance(await harness.answer(message(f"<@{BOT}> Support:")), Reply)
     assert harness.service.asked == []
 
@@ -140,7 +140,7 @@ async def test_a_name_and_a_colon_are_ordinary_text_in_a_bound_thread(harness: H
     assert harness.service.asked == asked(7, "Sales: hello", 42)
 
 
-async def test_a_handler_that_runs_again_asks_once_and_says_the_same(harness: Harness) -> None:
+async def test_a_repeated_handler_sends_once_and_replies_the_same(harness: Harness) -> None:
     harness.service.agents = [SUPPORT, SALES]
     turn = await harness.turn(message("Sales: hello"))
 
@@ -205,7 +205,7 @@ async def test_a_forwarded_message_alone_goes_to_the_agent(harness: Harness) -> 
     assert harness.service.messages == ["A forwarded message by Ada:\n> The lamp is red."]
 
 
-async def test_a_forwarded_message_is_no_command_and_names_no_agent(harness: Harness) -> None:
+async def test_a_forwarded_message_is_neither_a_command_nor_an_agents_name(harness: Harness) -> None:
     harness.service.agents = [SUPPORT, SALES]
     harness.configure(BRIDGE_DEFAULT_AGENT="Support")
 
@@ -214,7 +214,7 @@ async def test_a_forwarded_message_is_no_command_and_names_no_agent(harness: Har
     assert harness.service.asked == asked(7, "A forwarded message:\n> Sales: !stats\n\nShown by an app:\n> !new")
 
 
-async def test_an_agent_that_is_only_named_gets_what_is_forwarded(harness: Harness) -> None:
+async def test_an_agent_named_alone_gets_the_forwarded_message(harness: Harness) -> None:
     harness.service.agents = [SUPPORT, SALES]
 
     await harness.answer(message("Sales:", parts=[Alert(text="Disk full")]))
@@ -222,7 +222,7 @@ async def test_an_agent_that_is_only_named_gets_what_is_forwarded(harness: Harne
     assert harness.service.asked == asked(8, "Shown by an app:\n> Disk full")
 
 
-async def test_an_image_is_told_in_private_once(harness: Harness) -> None:
+async def test_an_unreadable_image_brings_one_private_notice(harness: Harness) -> None:
     photo = MessageFile(id="F1", kind="image", name="a.png", type="PNG", size=1200, alt_text="A lamp")
     await harness.store.queue(message("look", parts=[photo]))
 
@@ -242,7 +242,7 @@ def answered_earlier(harness: Harness) -> None:
 
 
 @pytest.mark.parametrize("condition", [Condition.SEARCH, Condition.START])
-async def test_a_binding_that_was_lost_is_found_in_the_thread(harness: Harness, condition: Condition) -> None:
+async def test_a_lost_binding_is_found_in_the_thread(harness: Harness, condition: Condition) -> None:
     harness.write(ROOT, "hello there")
     answered_earlier(harness)
 
@@ -252,7 +252,7 @@ async def test_a_binding_that_was_lost_is_found_in_the_thread(harness: Harness, 
     assert await harness.store.sessions.thread(THREAD) == Conversation(agent=8, session=41)
 
 
-async def test_a_thread_that_was_never_bound_is_left_alone_and_searched_once(harness: Harness) -> None:
+async def test_a_thread_that_was_never_bound_is_searched_once(harness: Harness) -> None:
     result = await harness.answer(message("to my friends", ts(1)), condition=Condition.SEARCH)
 
     assert isinstance(result, Done)
@@ -272,7 +272,7 @@ async def test_a_thread_that_cannot_be_read_now_is_read_later(harness: Harness, 
     assert not await harness.store.sessions.was_searched(THREAD)
 
 
-async def test_a_mention_in_an_unreadable_thread_begins_anew(harness: Harness) -> None:
+async def test_a_mention_in_an_unreadable_thread_starts_a_new_session(harness: Harness) -> None:
     harness.slack.faults.on(READ, Error("missing_scope"), times=None)
 
     await harness.answer(message(f"<@{BOT}> hello", ts(1)), condition=Condition.START)

@@ -68,7 +68,7 @@ async def notices(harness: Harness) -> list[str]:
         (f"<@{BOT}> !stats", False, "a new thread", QUEUED),
     ],
 )
-async def test_a_message_is_queued_where_it_is_for_the_bot(
+async def test_a_message_for_the_bot_is_queued(
     harness: Harness, text: str, where: str, expected: Received, *, is_direct: bool
 ) -> None:
     if where == "a bound thread":
@@ -159,9 +159,7 @@ async def test_a_channel_decides_which_replies_count(
     ("text", "is_in_order"),
     [("hello", True), ("!new", True), ("!stats", False), ("!workflows run 3 x", False), ("!wonderful", True)],
 )
-async def test_commands_wait_for_nobody_but_a_fresh_start_waits_for_what_was_said_before(
-    harness: Harness, text: str, *, is_in_order: bool
-) -> None:
+async def test_commands_skip_the_queue_except_a_new_session(harness: Harness, text: str, *, is_in_order: bool) -> None:
     first = await harness.store.conversation()
 
     await receive(harness, text, ts(1))
@@ -193,7 +191,7 @@ STRANGERS = "Only members of the bridge's own workspace"
         ({"BRIDGE_ALLOWED_CHANNELS": RANDOM}, {}, "channel", "enabled in this channel"),
     ],
 )
-async def test_a_refused_person_is_told_in_private_and_their_words_deleted(
+async def test_a_refused_person_gets_a_private_notice_and_their_text_is_deleted(
     harness: Harness, rules: dict[str, str], changes: dict[str, Any], reason: str, told: str
 ) -> None:
     harness.configure(**rules)
@@ -219,7 +217,7 @@ async def test_a_refused_person_is_told_in_private_and_their_words_deleted(
         ({"BRIDGE_ALLOWED_USERS": USER, "BRIDGE_ALLOWED_CHANNELS": CHANNEL}, {}),
     ],
 )
-async def test_people_of_the_home_workspace_may(
+async def test_people_of_the_home_workspace_are_accepted(
     harness: Harness, rules: dict[str, str], changes: dict[str, Any]
 ) -> None:
     harness.identity = replace(harness.identity, enterprise="E1")
@@ -228,7 +226,7 @@ async def test_people_of_the_home_workspace_may(
     assert await receive(harness, f"<@{BOT}> hello", **changes) == QUEUED
 
 
-async def test_a_person_slack_cannot_tell_of_is_neither_let_in_nor_refused(harness: Harness) -> None:
+async def test_an_unreadable_person_is_neither_accepted_nor_refused(harness: Harness) -> None:
     harness.slack.faults.on("users.info", NOT_NOW)
     before = await harness.store.dump()
 
@@ -245,7 +243,7 @@ async def test_a_mention_in_a_canvas_is_refused_in_private(harness: Harness) -> 
     assert await notices(harness) == ["canvas"]
 
 
-async def test_a_stranger_who_mentions_the_bot_in_a_canvas_is_told_why_not(harness: Harness) -> None:
+async def test_a_stranger_who_mentions_the_bot_in_a_canvas_gets_the_reason(harness: Harness) -> None:
     harness.configure(BRIDGE_ALLOWED_USERS=BOB)
 
     await harness.receiver.mentioned_in_canvas(message("was mentioned in a canvas", ROOT, is_mention=True))
@@ -253,7 +251,7 @@ async def test_a_stranger_who_mentions_the_bot_in_a_canvas_is_told_why_not(harne
     assert await notices(harness) == ["user"]
 
 
-async def test_a_refused_reply_in_a_thread_that_is_not_ours_is_left_in_peace(harness: Harness) -> None:
+async def test_a_refused_reply_in_an_unrelated_thread_gets_no_notice(harness: Harness) -> None:
     harness.configure(BRIDGE_ALLOWED_USERS=BOB)
 
     assert await receive(harness, "hello", ts(1)) == UNBOUND
@@ -261,7 +259,7 @@ async def test_a_refused_reply_in_a_thread_that_is_not_ours_is_left_in_peace(har
     assert await notices(harness) == []
 
 
-async def test_a_refused_reply_in_a_bound_thread_is_told(harness: Harness) -> None:
+async def test_a_refused_reply_in_a_bound_thread_gets_a_notice(harness: Harness) -> None:
     harness.configure(BRIDGE_ALLOWED_USERS=BOB)
     first = await harness.store.conversation()
 
@@ -271,7 +269,7 @@ async def test_a_refused_reply_in_a_bound_thread_is_told(harness: Harness) -> No
     assert await harness.store.entries() == 2
 
 
-async def test_a_message_that_finds_its_thread_full_is_refused_in_private(harness: Harness) -> None:
+async def test_a_message_to_a_full_thread_gets_a_private_notice(harness: Harness) -> None:
     await harness.store.conversation()
     for number in range(1, 50):
         await harness.store.queue(message("x", ts(number)))
@@ -292,7 +290,7 @@ async def test_a_message_that_finds_its_thread_full_is_refused_in_private(harnes
     [(START, QUEUED), (None, UNBOUND), (datetime.fromtimestamp(1_600_000_000, START.tzinfo), UNBOUND)],
     ids=["the thread is older than the store", "the store was never reached", "the thread is younger"],
 )
-async def test_a_reply_in_a_thread_that_may_have_been_bound_is_kept_to_be_searched(
+async def test_a_reply_in_a_thread_that_may_have_been_bound_is_queued_for_a_search(
     harness: Harness, since: datetime | None, expected: Received
 ) -> None:
     harness.store.namespace.since = since
@@ -318,7 +316,7 @@ async def test_the_two_events_of_a_mention_are_one_message_in_either_order(harne
     assert (first, second) == (QUEUED, Received("duplicate"))
 
 
-async def test_an_edit_reaches_the_message_that_waits(harness: Harness) -> None:
+async def test_an_edit_reaches_the_waiting_message(harness: Harness) -> None:
     await receive(harness, f"<@{BOT}> hello")
 
     assert await harness.receiver.edited(message("better")) == Received("edited")
@@ -326,7 +324,7 @@ async def test_an_edit_reaches_the_message_that_waits(harness: Harness) -> None:
     assert (await harness.store.process().take()).record.body == message("better")
 
 
-async def test_a_command_has_a_lane_of_its_own_and_is_seen_like_any_message(harness: Harness) -> None:
+async def test_a_command_has_its_own_lane_and_is_deduplicated(harness: Harness) -> None:
     put = await receive(harness, f"<@{BOT}> !stats")
     taken = await harness.store.process().take()
 
@@ -336,7 +334,7 @@ async def test_a_command_has_a_lane_of_its_own_and_is_seen_like_any_message(harn
     assert isinstance(await harness.store.put(message("y", "1700000090.000100")), Queued)
 
 
-async def test_the_trace_knows_kinds_and_sizes_of_what_is_in_a_message(harness: Harness) -> None:
+async def test_the_trace_has_kinds_and_sizes_of_a_messages_parts(harness: Harness) -> None:
     parts = [Table(rows=(("secret", "words"),)), MessageFile(id="F1", kind="text", name="secret.txt", size=12)]
 
     await receive(harness, f"<@{BOT}> look", parts=parts)

@@ -57,7 +57,7 @@ def test_malformed_settings_hide_no_others() -> None:
     assert values["PROJECT_BASE_URL"] == "https://project.example"
 
 
-async def test_nothing_is_probed_that_is_not_configured() -> None:
+async def test_unconfigured_parts_are_not_probed() -> None:
     assert await probe(well_formed({}), embedded=False, now=lambda: NOW) == []
 
 
@@ -87,7 +87,7 @@ def of(rows: Sequence[Row], what: str) -> list[tuple[State, str]]:
     return [(row.state, row.detail) for row in rows if row.what == what]
 
 
-async def test_a_good_token_shows_whose_it_is(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
+async def test_a_good_token_shows_its_bot(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
     rows, identity = await look(emulated, slack_web, greeting())
 
     assert of(rows, "bot token") == [(OK, "bot “helper” (UBOT) in “Acme” (T1)")]
@@ -145,7 +145,7 @@ async def test_an_unreachable_slack_names_the_proxy() -> None:
         ([], [], (WARNING, "Slack didn't say which scopes the token has")),
     ],
 )  # fmt: skip
-async def test_a_missing_scope_is_told(
+async def test_a_missing_scope_is_reported(
     emulated: EmulatedSlack, slack_web: SlackWeb, *, granted: list[str], required: list[str], found: tuple[State, str]
 ) -> None:
     rows, _ = await look(emulated, slack_web, greeting(granted=granted), required=required)
@@ -235,7 +235,7 @@ HEALTHY = RedisCondition(
 )
 
 
-def test_a_healthy_redis_is_well_in_every_row() -> None:
+def test_a_healthy_redis_is_ok_in_every_row() -> None:
     rows = condition_rows(HEALTHY, "bridge", US)
 
     assert {row.state for row in rows} == {OK}

@@ -52,7 +52,7 @@ def allowed(rows: dict[str, Row]) -> list[str]:
     return [what for what in FOUR if rows[what].state == OK]
 
 
-async def test_a_member_may_everything_where_nobody_is_named(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
+async def test_a_member_may_do_everything_without_restrictions(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
     rows = await look(emulated, slack_web)
 
     assert rows["person"].detail == "“sue” (U1SUE), a member of the workspace"
@@ -127,7 +127,7 @@ async def test_each_rule_is_named_where_it_decides(
         (refused("missing_scope", needed="channels:read"), "can't read C1GEN (missing_scope)", FOUR),
     ],
 )
-async def test_nobody_talks_where_the_bot_hears_nothing(
+async def test_no_one_can_talk_where_the_bot_receives_nothing(
     emulated: EmulatedSlack, slack_web: SlackWeb, *, where: Json, described: str, may: tuple[str, ...]
 ) -> None:
     rows = await look(emulated, slack_web, where=where)
@@ -136,7 +136,7 @@ async def test_nobody_talks_where_the_bot_hears_nothing(
     assert allowed(rows) == list(may)
 
 
-async def test_an_undescribed_person_in_a_shared_channel_may_nothing(
+async def test_an_unreadable_person_in_a_shared_channel_may_do_nothing(
     emulated: EmulatedSlack, slack_web: SlackWeb
 ) -> None:
     rows = await look(emulated, slack_web, who=refused("missing_scope"), where=channel(is_ext_shared=True))
@@ -145,7 +145,7 @@ async def test_an_undescribed_person_in_a_shared_channel_may_nothing(
     assert {rows[what].cure for what in FOUR} == {"grant the scopes that `bridge check` lists, and reinstall the app"}
 
 
-async def test_a_direct_message_is_not_looked_at(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
+async def test_a_direct_message_is_not_looked_up(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
     answers(emulated, "auth.test", GREETING)
     answers(emulated, "users.info", person())
 
@@ -155,7 +155,7 @@ async def test_a_direct_message_is_not_looked_at(emulated: EmulatedSlack, slack_
     assert methods(emulated) == ["auth.test", "users.info"]
 
 
-async def test_a_bad_token_is_all_that_is_said(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
+async def test_a_bad_token_hides_all_other_rows(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
     answers(emulated, "auth.test", refused("invalid_auth"))
 
     rows = await access_rows(slack_web, OPEN, user="U1SUE", channel="C1GEN")
@@ -167,7 +167,7 @@ async def test_a_bad_token_is_all_that_is_said(emulated: EmulatedSlack, slack_we
     ("user", "channel", "problems"),
     [("U1SUE", "C1GEN", 0), ("W12", "G12", 0), ("U12", "D12", 0), ("@sue", "C1GEN", 1), ("sue", "#general", 2)],
 )
-async def test_names_in_place_of_ids_are_told(user: str, channel: str, problems: int) -> None:
+async def test_names_instead_of_ids_are_reported(user: str, channel: str, problems: int) -> None:
     found: tuple[str, ...] = ()
     try:
         await access_of({}, user, channel)

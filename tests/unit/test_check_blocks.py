@@ -36,7 +36,7 @@ async def rows_of(slack_web: SlackWeb, samples: Sequence[Sample] = SAMPLES, slep
     return await validated(slack_web, samples, lambda _: None, sleep=slept or Slept())
 
 
-async def test_what_slack_takes_is_one_row(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
+async def test_accepted_layouts_are_one_row(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
     (row,) = await rows_of(slack_web)
 
     assert (row.state, row.detail) == (OK, "Slack accepts all 2 layouts (3 samples)")
@@ -44,7 +44,7 @@ async def test_what_slack_takes_is_one_row(emulated: EmulatedSlack, slack_web: S
 
 
 @pytest.mark.parametrize("answer", [refused("invalid_message", errors=[WRONG]), {"ok": True, "errors": [WRONG]}])
-async def test_what_slack_would_refuse_is_named_with_its_place(
+async def test_a_refused_layout_is_named_with_its_place(
     emulated: EmulatedSlack, slack_web: SlackWeb, answer: dict[str, Any]
 ) -> None:
     answers(emulated, METHOD, answer, answer, {"ok": True})
@@ -55,7 +55,7 @@ async def test_what_slack_would_refuse_is_named_with_its_place(
     assert row.detail == "/blocks/0/text: must be less than 3001 characters (2 samples)"
 
 
-async def test_a_refusal_without_a_place_has_slacks_word(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
+async def test_a_refusal_without_a_place_has_slacks_error(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
     answers(emulated, METHOD, refused("msg_blocks_too_long"), {"ok": True})
 
     (row,) = await rows_of(slack_web)
@@ -63,7 +63,7 @@ async def test_a_refusal_without_a_place_has_slacks_word(emulated: EmulatedSlack
     assert row.detail == "msg_blocks_too_long"
 
 
-async def test_slacks_limit_is_waited_out_and_slows_what_follows(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
+async def test_a_rate_limit_is_waited_out_and_slows_later_calls(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
     slept = Slept()
     answers(emulated, METHOD, {"ok": True}, RateLimited(7), {"ok": True})
 
@@ -81,7 +81,7 @@ async def test_slacks_limit_is_waited_out_and_slows_what_follows(emulated: Emula
         (DropBefore(), "sent an unexpected response", 1),
     ],
 )
-async def test_what_cannot_be_asked_is_a_failure(
+async def test_an_unanswered_call_is_a_failure(
     emulated: EmulatedSlack, slack_web: SlackWeb, answer: Any, says: str, calls: int
 ) -> None:
     answers(emulated, METHOD, answer)
@@ -93,7 +93,7 @@ async def test_what_cannot_be_asked_is_a_failure(
     assert len(asked(emulated, METHOD)) == calls
 
 
-async def test_a_bad_token_is_told_before_anything_is_asked(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
+async def test_a_bad_token_is_reported_before_any_call(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
     answers(emulated, "auth.test", refused("invalid_auth"))
 
     (row,) = await rows_of(slack_web)

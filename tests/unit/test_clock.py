@@ -46,7 +46,7 @@ def feature() -> Feature:
     return feature
 
 
-async def test_a_slot_is_put_as_its_schedule_goes_on(harness: Harness, feature: Feature, redis: Redis) -> None:
+async def test_queueing_a_slot_advances_its_schedule(harness: Harness, feature: Feature, redis: Redis) -> None:
     await redis.hset(SCHEDULE, "due", "1")
     names = [f"p{number}" for number in range(8)]
 
@@ -56,7 +56,7 @@ async def test_a_slot_is_put_as_its_schedule_goes_on(harness: Harness, feature: 
     assert len(await harness.store.process().hold()) == 1
 
 
-async def test_a_stale_slot_is_not_put(harness: Harness, feature: Feature, redis: Redis) -> None:
+async def test_a_stale_slot_is_not_queued(harness: Harness, feature: Feature, redis: Redis) -> None:
     await redis.hset(SCHEDULE, "due", "3")
 
     await clock_of(harness, feature).claim_slots()
@@ -65,7 +65,7 @@ async def test_a_stale_slot_is_not_put(harness: Harness, feature: Feature, redis
     assert await harness.store.process().hold() == []
 
 
-async def test_a_schedule_that_a_failover_set_back_goes_on(harness: Harness, feature: Feature, redis: Redis) -> None:
+async def test_a_schedule_set_back_by_a_failover_continues(harness: Harness, feature: Feature, redis: Redis) -> None:
     for _ in range(2):
         await redis.hset(SCHEDULE, "due", "1")
         await clock_of(harness, feature).claim_slots()
@@ -160,7 +160,7 @@ async def test_a_failed_job_is_retried_until_draining(harness: Harness, redis: R
     assert await redis.pttl(claim) > CLAIMED / timedelta(milliseconds=1), "it is not done again in this hour"
 
 
-async def test_a_job_is_missed_while_redis_is_away(harness: Harness, redis: Redis) -> None:
+async def test_a_job_is_missed_while_redis_is_down(harness: Harness, redis: Redis) -> None:
     with away(redis):
         await harness.parts().clock.do(features.jobs[0])
 

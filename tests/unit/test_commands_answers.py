@@ -117,7 +117,7 @@ async def test_a_shared_answer_is_shown_to_the_channel(harness: Harness, line: s
     assert shown(await typed(harness, line)).audience is Audience.CHANNEL
 
 
-async def test_only_reading_commands_know_how_to_share(harness: Harness) -> None:
+async def test_only_reading_commands_can_be_shared(harness: Harness) -> None:
     await typed(harness, "/workflows run 1 say --share")
 
     assert harness.service.started == [(1, "say --share")]
@@ -149,7 +149,7 @@ async def test_a_mistyped_command_brings_the_nearest_one(harness: Harness, line:
         ("/xyz", features.usages()),
     ],
 )
-async def test_nonsense_brings_the_help(harness: Harness, line: str, usages: list[str]) -> None:
+async def test_nonsense_shows_the_help(harness: Harness, line: str, usages: list[str]) -> None:
     with pytest.raises(UnknownCommand) as caught:
         await typed(harness, line)
 
@@ -186,7 +186,7 @@ async def test_an_error_offers_only_forms_that_its_person_may_use(harness: Harne
     assert sum(block["type"] == "actions" for block in failure(caught.value).blocks) == offers
 
 
-async def test_a_name_that_resembles_no_other_brings_the_command_that_lists_them(harness: Harness) -> None:
+async def test_an_unknown_name_without_a_near_one_brings_the_list_command(harness: Harness) -> None:
     with pytest.raises(NoSuch) as caught:
         await typed(harness, "/workflows show 99")
 
@@ -207,7 +207,7 @@ async def test_a_name_that_resembles_no_other_brings_the_command_that_lists_them
         ),
     ],
 )
-async def test_words_that_do_not_fit_are_named_beside_an_example(harness: Harness, line: str, words: str) -> None:
+async def test_extra_words_are_quoted_with_an_example(harness: Harness, line: str, words: str) -> None:
     with pytest.raises(BadUsage) as caught:
         await typed(harness, line)
 
@@ -258,7 +258,7 @@ async def test_missing_words_bring_the_usage(harness: Harness, line: str, usage:
         ("/workflows run 1 line\n  two", 1, "line\n  two"),
     ],
 )
-async def test_a_run_is_asked_for_with_its_input(harness: Harness, line: str, workflow: int, given: Any) -> None:
+async def test_a_typed_input_starts_the_run(harness: Harness, line: str, workflow: int, given: Any) -> None:
     await typed(harness, line)
 
     assert harness.service.started == [(workflow, given)]
@@ -274,7 +274,7 @@ async def test_a_run_without_input_opens_the_form_or_offers_it(harness: Harness)
     assert offered.view == result.view
 
 
-async def test_the_list_of_workflows_has_a_menu_that_opens_the_form_for_who_may_run(harness: Harness) -> None:
+async def test_runners_get_a_menu_below_the_list_of_workflows(harness: Harness) -> None:
     listed = shown(await typed(harness, "/workflows"))
     menu = listed.blocks[-1]["elements"][0]
     chosen = await harness.answer(click(menu["action_id"], "2"))
@@ -302,7 +302,7 @@ async def test_an_inactive_workflow_runs_once_it_is_confirmed(harness: Harness) 
     assert "You chose to run it anyway" in str([one.blocks for one in harness.seen.whispers])
 
 
-async def test_a_confirmation_whose_input_was_too_long_asks_for_it_and_not_again_for_confirmation(
+async def test_a_confirmation_with_too_long_an_input_asks_for_the_input_only(
     harness: Harness,
 ) -> None:
     asked = shown(await typed(harness, "/workflows run 3 " + "x" * 2500))
@@ -329,7 +329,7 @@ async def test_only_runners_run(harness: Harness, asked: SlashCommand | Click | 
         await harness.answer(asked)
 
 
-async def test_a_conversation_begins_with_what_was_typed(harness: Harness) -> None:
+async def test_a_conversation_starts_with_the_typed_message(harness: Harness) -> None:
     outcome = await typed(harness, "/agents chat Support 1 &lt; 2, is it? @here")
 
     assert isinstance(outcome, Outcome)
@@ -338,7 +338,7 @@ async def test_a_conversation_begins_with_what_was_typed(harness: Harness) -> No
     assert "1 < 2, is it? @here" in words_of(outcome.reply)
 
 
-async def test_people_and_channels_that_are_named_to_an_agent_have_their_names(harness: Harness) -> None:
+async def test_people_and_channels_reach_an_agent_by_name(harness: Harness) -> None:
     """Slack sends ids, and no name for a private channel."""
     line = f"/agents chat Support ask <@{BOB}|bob> and <@{CAROL}> in <#{PRIVATE}|> or <#C3|general>, see <https://a.b>"
 
@@ -353,9 +353,7 @@ async def test_people_and_channels_that_are_named_to_an_agent_have_their_names(h
     ("line", "agent"),
     [("/agents default support", 1), ("/agents default none of the above", 2), ("/agents default none", None)],
 )
-async def test_a_channels_default_agent_is_the_one_that_is_named(
-    harness: Harness, line: str, agent: int | None
-) -> None:
+async def test_the_named_agent_becomes_the_channels_default(harness: Harness, line: str, agent: int | None) -> None:
     await harness.store.set_channel(agent=7)
 
     await typed(harness, line)
@@ -392,7 +390,7 @@ async def test_a_command_without_its_words_opens_its_form(
     assert [element["type"] for element in result.otherwise.blocks[-1]["elements"]] == ["button"]
 
 
-async def test_a_thread_tells_its_session_and_forgets_it(harness: Harness) -> None:
+async def test_a_thread_shows_its_session_and_drops_it(harness: Harness) -> None:
     await harness.store.sessions.choose_agent(THREAD, 1)
     await harness.store.sessions.rebind(THREAD, expected=None, session=77)
 
@@ -401,7 +399,7 @@ async def test_a_thread_tells_its_session_and_forgets_it(harness: Harness) -> No
     assert "starts with the next answer" in shown(await said(harness, "!session", 3)).text
 
 
-async def test_a_session_is_told_while_the_service_is_away(harness: Harness) -> None:
+async def test_a_session_is_shown_while_the_service_is_down(harness: Harness) -> None:
     await harness.store.sessions.choose_agent(THREAD, 1)
     harness.service.always = httpx.Response(418)
 
@@ -431,14 +429,14 @@ async def test_an_unknown_option_is_named_with_the_nearest(
 
 
 @pytest.mark.parametrize("when", ["tuesday", "2999-01-01"])
-async def test_a_time_that_cannot_be_compared_with_is_answered_with_one_that_can(harness: Harness, when: str) -> None:
+async def test_an_unusable_comparison_time_brings_a_usable_one(harness: Harness, when: str) -> None:
     with pytest.raises(BadSchedule) as refused:
         await typed(harness, f"/stats since {when}")
 
     assert sentence(refused.value).startswith(f"I don't understand “{when}”: expected an age or a day, such as 7d or ")
 
 
-async def test_a_missing_time_to_compare_with_is_answered_with_the_usage(harness: Harness) -> None:
+async def test_a_missing_comparison_time_brings_the_usage(harness: Harness) -> None:
     harness.configure(BRIDGE_COMMAND_PREFIX="acme-")
 
     with pytest.raises(BadUsage, match="/acme-stats since <when>"):
@@ -453,7 +451,7 @@ async def test_statistics_lead_to_a_scheduled_report(harness: Harness, *, is_run
         assert ('"report:form"' in json.dumps(form)) is is_runner
 
 
-async def test_numbers_are_written_as_the_person_is_used_to(harness: Harness) -> None:
+async def test_numbers_follow_the_persons_locale(harness: Harness) -> None:
     harness.slack.workspace.people[USER].locale = "de-DE"
 
     assert "4.321 runs" in shown(await typed(harness, "/stats")).text
@@ -467,7 +465,7 @@ async def test_commands_are_shown_with_the_configured_prefix(harness: Harness) -
         await typed(harness, "/workflows show")
 
 
-async def test_a_run_is_repeated_with_the_same_input(harness: Harness) -> None:
+async def test_run_again_uses_the_same_input(harness: Harness) -> None:
     await harness.answer(click("run:again", '{"w":1,"i":null}'))
 
     assert harness.service.started == [(1, None)]
@@ -485,7 +483,7 @@ async def test_a_button_that_is_not_understood_opens_an_empty_form(harness: Harn
 
 
 @pytest.mark.parametrize("action", ["run:text", "run:fix"])
-async def test_input_that_is_kept_for_a_question_is_only_for_who_was_asked(harness: Harness, action: str) -> None:
+async def test_a_pending_input_is_only_for_its_author(harness: Harness, action: str) -> None:
     value = button_of(harness, shown(await typed(harness, '/workflows run 1 {"x": }'))).value
 
     harness.configure(BRIDGE_RUNNERS=f"{USER},{STRANGER}")
@@ -510,7 +508,7 @@ async def test_node_results_are_shown_in_the_card_s_thread(harness: Harness) -> 
     assert "no longer available" in gone.text
 
 
-async def test_a_message_that_is_gone_cannot_be_sent_again(harness: Harness) -> None:
+async def test_an_expired_message_cannot_be_resent(harness: Harness) -> None:
     assert "no longer" in shown(await harness.answer(click("turn:again", "turn-7"))).text
 
 

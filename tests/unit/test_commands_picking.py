@@ -69,12 +69,12 @@ def test_a_name_may_be_followed_by_more(typed: str, id_: int, rest: str) -> None
     ("typed", "id_"),
     [("3 musketeers", 5), ("Report d", 2), ("report", 1), ("#4", 4), ('"Report daily"', 2), ('"inv"', 3), ("12", 10)],
 )
-def test_where_nothing_may_follow_the_whole_is_the_name(typed: str, id_: int) -> None:
+def test_without_more_parameters_the_whole_rest_is_the_name(typed: str, id_: int) -> None:
     assert pick("workflow", typed, KNOWN, takes_rest=False)[0].id == id_
 
 
 @pytest.mark.parametrize(("typed", "ids"), [("twin", (7, 8)), ("Rep", (1, 2)), ('"re"', (1, 2)), ("t", (6, 7, 8))])
-def test_several_that_fit_are_named(typed: str, ids: tuple[int, ...]) -> None:
+def test_several_matches_are_named(typed: str, ids: tuple[int, ...]) -> None:
     with pytest.raises(SeveralFit) as caught:
         pick("workflow", typed, KNOWN, takes_rest=False)
 
@@ -91,7 +91,7 @@ def test_several_that_fit_are_named(typed: str, ids: tuple[int, ...]) -> None:
         ("musketeers", False, "3 musketeers"),
     ],
 )
-def test_none_that_fits_brings_the_nearest_names(typed: str, nearest: str, *, takes_rest: bool) -> None:
+def test_without_a_match_the_nearest_names_are_shown(typed: str, nearest: str, *, takes_rest: bool) -> None:
     with pytest.raises(NoSuch) as caught:
         pick("workflow", typed, KNOWN, takes_rest=takes_rest)
 
@@ -99,7 +99,7 @@ def test_none_that_fits_brings_the_nearest_names(typed: str, nearest: str, *, ta
 
 
 @pytest.mark.parametrize("typed", ["99", "zzzzzz", '""', "9" * 6000, "?"])
-def test_nothing_is_near_to_nonsense(typed: str) -> None:
+def test_nonsense_has_no_near_names(typed: str) -> None:
     with pytest.raises(NoSuch) as caught:
         pick("agent", typed, KNOWN, takes_rest=False)
 
@@ -124,7 +124,7 @@ def test_nothing_is_near_to_nonsense(typed: str) -> None:
         ("it's", "it's"),
     ],
 )
-def test_input_is_the_value_or_the_words_that_were_typed(typed: str, value: object) -> None:
+def test_an_input_is_a_json_value_or_the_typed_text(typed: str, value: object) -> None:
     assert typed_input(typed) == value
 
 
@@ -143,9 +143,7 @@ def test_input_is_the_value_or_the_words_that_were_typed(typed: str, value: obje
         ("[NaN]", (1, 1), "not a value that can be sent"),
     ],
 )
-def test_what_begins_as_json_and_is_none_says_where_it_ends_to_be(
-    typed: str, place: tuple[int, int], problem: str
-) -> None:
+def test_broken_json_says_where_it_breaks(typed: str, place: tuple[int, int], problem: str) -> None:
     with pytest.raises(BadInput, match=problem) as caught:
         typed_input(typed)
 

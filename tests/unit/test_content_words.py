@@ -81,13 +81,13 @@ def test_a_file_without_content_is_named_with_its_description() -> None:
 @pytest.mark.parametrize(
     ("bytes_", "said"), [(0, ""), (12, "12 bytes"), (1000, "1 kB"), (137_531, "137.5 kB"), (2 * 10**9, "2 GB")]
 )
-def test_a_size_is_said(bytes_: int, said: str) -> None:
+def test_a_size_is_shown(bytes_: int, said: str) -> None:
     assert size(bytes_) == said
 
 
 @pytest.mark.parametrize("shown", ["quoted", "fenced", "plain"])
 @pytest.mark.parametrize("body", ["x" * 300_000, "\n" * 300_000, "€" * 100_000, "`" * 150_000])
-def test_a_message_that_is_too_long_is_cut_in_sight(shown: str, body: str) -> None:
+def test_a_message_that_is_too_long_is_visibly_cut(shown: str, body: str) -> None:
     long = Passage("Before:", "y" * 50_000, "quoted")
     made = composed("own", [long, Passage("Long:", body, shown), Passage("After:", "z")])  # type: ignore[arg-type]
 
@@ -105,6 +105,6 @@ def test_a_cut_fence_is_closed() -> None:
     assert text.endswith("x\n```\n[cut here because the message is too long]")
 
 
-def test_the_words_of_an_app_are_its_own_text_in_a_quotation() -> None:
+def test_an_apps_blocks_are_its_text_in_a_quotation() -> None:
     assert with_escapes("", [Alert(text="down"), Alert(text="and out")]) == "down\n\nShown by an app:\n> and out"
     assert with_escapes("see", [Alert(text="down")]) == "see\n\nShown by an app:\n> down"

@@ -155,11 +155,11 @@ def test_a_pasted_table_is_kept_by_its_cells(fields: Json, text: str) -> None:
         ({"text": "shown", "blocks": [rich(words("shown "), words("truly", bold=True))]}, Contents("shown **truly**")),
     ],
 )  # fmt: skip
-def test_what_an_app_shows_are_its_words(fields: Json, contents: Contents) -> None:
+def test_an_apps_blocks_are_its_text(fields: Json, contents: Contents) -> None:
     assert said(**APP, **fields) == contents
 
 
-def test_a_persons_text_stays_where_blocks_say_more() -> None:
+def test_a_persons_text_is_used_beside_longer_blocks() -> None:
     section = {"type": "section", "text": {"type": "mrkdwn", "text": "and more"}}
 
     assert said(blocks=[rich(words("hello")), section]) == Contents("hello", (Alert(text="and more"),))
@@ -197,20 +197,20 @@ def test_a_persons_text_stays_where_blocks_say_more() -> None:
         (file(name=7, title=None, size="big", mimetype=[], filetype={}, mode="hosted"), {"kind": "other", "name": ""}),
     ],
 )  # fmt: skip
-def test_a_file_is_what_slack_says_of_it(given: Json, expected: Json) -> None:
+def test_a_file_is_described_by_slacks_fields(given: Json, expected: Json) -> None:
     found = read_file(given)
 
     assert {name: getattr(found, name) for name in expected} == expected
     assert said(files=[given]).parts == (found,)
 
 
-def test_an_address_of_a_file_is_one() -> None:
+def test_a_files_address_must_be_an_address() -> None:
     assert read_file(file()).url == "https://files.slack.com/files-pri/T1-F04EEHX1EES/download/report.txt"
     assert read_file(file(url_private_download="no address", url_private="")).url == ""
     assert read_file(file(url_private_download=f"https://a.test/{'x' * 3000}")).url == ""
 
 
-def test_what_is_kept_of_one_message_is_bounded() -> None:
+def test_the_stored_size_of_a_message_is_bounded() -> None:
     huge = {"fallback": "x" * 9000}
     contents = said(attachments=[huge] * 1000, files=[file(words="y")] * 1000)
 
@@ -297,7 +297,7 @@ ANYTHING = st.recursive(
 
 @given(st.dictionaries(NAMES, ANYTHING, max_size=8), st.booleans())
 @example({"blocks": [{"type": []}]}, False)
-def test_anything_is_read_and_kept(payload: Json, is_app: bool) -> None:  # noqa: FBT001 - hypothesis gives it
+def test_any_json_is_read_and_stored(payload: Json, is_app: bool) -> None:  # noqa: FBT001 - hypothesis gives it
     contents = read({**payload, **(APP if is_app else {})})
 
     kept = message(contents.text, parts=contents.parts)
@@ -305,7 +305,7 @@ def test_anything_is_read_and_kept(payload: Json, is_app: bool) -> None:  # noqa
     summary(contents.parts)
 
 
-def test_what_an_older_release_queued_is_read() -> None:
+def test_messages_queued_by_an_older_release_are_read() -> None:
     stored = to_json(message("hello")).replace('"parts":[]', '"has_files":true')
 
     assert from_json(stored) == message("hello")

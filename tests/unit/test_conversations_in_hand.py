@@ -58,7 +58,7 @@ async def press(harness: Harness, value: str, channel: str = CHANNEL, user: str 
     await harness.work()
 
 
-async def test_nothing_said_in_a_muted_thread_goes_to_the_agent_until_it_is_unmuted(harness: Harness) -> None:
+async def test_a_muted_thread_sends_nothing_until_it_is_unmuted(harness: Harness) -> None:
     await begin(harness)
     await reply(harness, "!mute", 1)
 
@@ -102,7 +102,7 @@ async def test_a_message_before_the_handover_goes_to_the_earlier_agent(harness: 
     assert [asked["agent"] for asked in harness.service.asked] == [7, 7]
 
 
-async def test_the_agent_that_answers_already_keeps_its_session(harness: Harness) -> None:
+async def test_handing_over_to_the_same_agent_keeps_the_session(harness: Harness) -> None:
     await begin(harness)
 
     await reply(harness, "!agent Support", 1)
@@ -112,7 +112,7 @@ async def test_the_agent_that_answers_already_keeps_its_session(harness: Harness
     assert harness.service.asked[-1]["sessionId"] == 42
 
 
-async def test_a_session_of_the_channel_is_continued_in_another_thread_once_that_was_confirmed(
+async def test_a_session_of_the_channel_is_resumed_after_a_confirmation(
     harness: Harness,
 ) -> None:
     await begin(harness, root="1700000000.000001")
@@ -134,7 +134,7 @@ async def test_a_session_of_the_channel_is_continued_in_another_thread_once_that
     assert (harness.service.asked[-1]["agent"], harness.service.asked[-1]["sessionId"]) == (7, 42)
 
 
-async def test_a_question_about_a_session_that_changed_meanwhile_does_nothing(harness: Harness) -> None:
+async def test_an_outdated_confirmation_changes_nothing(harness: Harness) -> None:
     await begin(harness)
 
     await press(harness, "42:5")
@@ -161,7 +161,7 @@ async def test_a_session_of_a_direct_message_is_only_for_its_own_person(
     assert may or "Session 42 can't be resumed here" in whispered(harness)
 
 
-async def test_a_session_of_another_channel_is_never_continued_nor_one_that_only_the_service_knows(
+async def test_only_sessions_of_the_same_channel_are_resumed(
     harness: Harness,
 ) -> None:
     await begin(harness)
@@ -180,7 +180,7 @@ async def test_a_sessions_bindings_expire_with_it(harness: Harness) -> None:
     assert 89 < await harness.store.days_left(f"bound:{TEAM}:42") <= 90
 
 
-async def test_a_direct_message_is_named_by_its_first_words_and_a_channels_thread_is_not(harness: Harness) -> None:
+async def test_a_direct_message_gets_a_title_and_a_channel_thread_none(harness: Harness) -> None:
     await begin(harness, DM, text="How do I import *invoices*?")
     await begin(harness)
     await reply(harness, "and then", 1, DM)
@@ -231,7 +231,7 @@ async def test_an_opened_messages_tab_greets_once_and_always_offers_prompts(harn
     assert all("thread_ts" not in call.args for call in asked)
 
 
-async def test_a_greeting_that_could_not_be_planned_again_is_given_later(harness: Harness) -> None:
+async def test_an_interrupted_greeting_is_posted_later(harness: Harness) -> None:
     turn = TurnId("a turn that ended without it")
     await harness.store.sessions.may_greet(TEAM, USER, turn)
 
@@ -254,7 +254,7 @@ async def test_there_are_never_more_than_four_prompts(harness: Harness) -> None:
     assert "starts a conversation" in said(harness)  # nobody is the default, so it is the bridge that greets
 
 
-async def test_an_opened_messages_tab_says_nothing_of_an_outage(harness: Harness) -> None:
+async def test_an_opened_messages_tab_does_not_mention_an_outage(harness: Harness) -> None:
     harness.service.always = httpx.Response(500)
 
     await open_messages(harness)

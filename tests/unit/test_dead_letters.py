@@ -219,7 +219,7 @@ async def test_a_retried_turn_goes_to_the_end_of_its_lane(store: Store) -> None:
     assert await store.entries() == 1
 
 
-async def test_an_old_dead_letter_is_sent_all_the_same(harness: Harness) -> None:
+async def test_an_old_dead_letter_is_still_sent(harness: Harness) -> None:
     await harness.store.queue(message("what is it?"))
     turn = await dead_in(harness.store, Step.QUEUED)
     harness.store.clock.time = START + timedelta(days=20)
@@ -230,7 +230,7 @@ async def test_an_old_dead_letter_is_sent_all_the_same(harness: Harness) -> None
     assert harness.service.messages == ["what is it?"]
 
 
-async def test_a_command_is_retried_in_a_lane_of_its_own(store: Store) -> None:
+async def test_a_command_is_retried_in_its_own_lane(store: Store) -> None:
     command = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/stats")
     await store.process().inbox.put(command, event="trigger:1")
     turn = await dead_in(store, Step.QUEUED)
@@ -241,7 +241,7 @@ async def test_a_command_is_retried_in_a_lane_of_its_own(store: Store) -> None:
     assert (await store.process().take()).record.body == command
 
 
-async def test_a_full_lane_takes_no_retry(store: Store) -> None:
+async def test_a_full_lane_refuses_a_retry(store: Store) -> None:
     await store.conversation()
     turn = await dead_in(store, Step.QUEUED)
     for number in range(50):
@@ -290,7 +290,7 @@ async def test_dropping_an_expired_letter_makes_no_record(store: Store, redis: R
     assert not await redis.exists(f"{PREFIX}turn:{turn}")
 
 
-async def test_nobody_can_retry_what_is_not_dead(store: Store) -> None:
+async def test_only_dead_letters_can_be_retried(store: Store) -> None:
     turn = await store.conversation()
     before = await store.dump()
 
@@ -308,7 +308,7 @@ async def test_a_retried_message_may_be_edited_and_withdrawn(store: Store) -> No
     assert await store.process().inbox.withdraw(MessageKey(TEAM, CHANNEL, ROOT)) == "withdrawn"
 
 
-async def test_a_trace_tells_each_death_retry_and_drop(redis: Redis) -> None:
+async def test_a_trace_shows_each_death_retry_and_drop(redis: Redis) -> None:
     async with an_answer_that_could_not_be_posted(redis) as (harness, turn):
         harness.store.clock.time += timedelta(seconds=1)
         await letters(harness.store).retry(turn)

@@ -120,7 +120,7 @@ async def test_a_document_that_cannot_be_read_says_why(content: bytes, kind: str
     assert caught.value.why == why
 
 
-async def test_a_document_gets_so_much_time_only(tmp_path: Path) -> None:
+async def test_reading_a_document_has_a_time_limit(tmp_path: Path) -> None:
     endless = tmp_path / "endless.py"
     endless.write_text("import time\ntime.sleep(60)\n")
     began = time.monotonic()
@@ -143,7 +143,7 @@ async def test_a_document_that_unpacks_to_too_much_is_refused() -> None:
         await Documents().read(out.getvalue(), "docx", MOST)
 
 
-async def test_whoever_reads_a_document_has_no_secrets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_the_process_that_reads_documents_has_no_secrets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     nosy = tmp_path / "nosy.py"
     nosy.write_text("import os, sys\nsys.stdin.buffer.read()\nprint('=' + ' '.join(sorted(os.environ)), end='')\n")
     monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-secret")
@@ -154,7 +154,7 @@ async def test_whoever_reads_a_document_has_no_secrets(monkeypatch: pytest.Monke
     assert "SLACK" not in read.text
 
 
-async def test_a_document_goes_along_as_its_text(harness: Harness) -> None:
+async def test_a_document_reaches_the_agent_as_text(harness: Harness) -> None:
     document = there_is(harness, pdf("The lamp is red."), PDF)
     await harness.store.queue(message("look", parts=[document]))
 
@@ -163,7 +163,7 @@ async def test_a_document_goes_along_as_its_text(harness: Harness) -> None:
     assert harness.service.messages == ["look\n\nDocument “a.pdf” (PDF, 34.6 kB):\n```\nThe lamp is red.\n```"]
 
 
-async def test_without_the_extra_the_person_is_told(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_the_extra_its_author_gets_a_notice(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pypdf", None)
     harness.configure()
     scan = there_is(harness, pdf("red"), {**PDF, "id": "F1"})
@@ -188,7 +188,7 @@ async def test_without_the_extra_the_person_is_told(harness: Harness, monkeypatc
     ],
     ids=["broken", "locked", "empty", "long"],
 )
-async def test_what_is_missing_of_a_document_is_told(harness: Harness, content: bytes, why: str) -> None:
+async def test_a_cut_document_brings_a_notice(harness: Harness, content: bytes, why: str) -> None:
     document = there_is(harness, content, PDF)
     await harness.store.queue(message("look", parts=[document]))
 

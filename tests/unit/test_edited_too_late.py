@@ -34,7 +34,7 @@ async def pressed(harness: Harness) -> None:
     await harness.work()
 
 
-async def test_its_author_is_offered_to_ask_again_in_private_and_in_the_thread(harness: Harness) -> None:
+async def test_an_edit_after_sending_is_offered_to_its_author(harness: Harness) -> None:
     await answered(harness)
 
     assert await edited(harness, "how many in May?") == "asked"
@@ -45,7 +45,7 @@ async def test_its_author_is_offered_to_ask_again_in_private_and_in_the_thread(h
     assert harness.service.messages == ["hello", "how many?"]
 
 
-async def test_the_button_asks_with_the_new_text_and_the_offer_is_gone(harness: Harness) -> None:
+async def test_the_button_sends_the_new_text_and_replaces_the_offer(harness: Harness) -> None:
     await answered(harness)
     await edited(harness, "how many in May &amp; June?")
 
@@ -58,7 +58,7 @@ async def test_the_button_asks_with_the_new_text_and_the_offer_is_gone(harness: 
     assert not await harness.store.holds_words("in May &amp; June")
 
 
-async def test_pressed_twice_it_asks_once(harness: Harness) -> None:
+async def test_a_button_pressed_twice_sends_once(harness: Harness) -> None:
     await answered(harness)
     await edited(harness, "how many in May?")
 
@@ -68,7 +68,7 @@ async def test_pressed_twice_it_asks_once(harness: Harness) -> None:
     assert harness.service.messages[2:] == ["how many in May?"]
 
 
-async def test_changed_twice_the_newest_text_is_asked_whichever_button_is_pressed(harness: Harness) -> None:
+async def test_after_two_edits_either_button_sends_the_newest_text(harness: Harness) -> None:
     await answered(harness)
     await edited(harness, "how many in May?")
     await edited(harness, "how many in June?", "Ev-edit-2")
@@ -107,7 +107,7 @@ async def test_an_edit_without_a_question_is_not_offered(harness: Harness, text:
     assert harness.seen.whispers == []
 
 
-async def test_a_command_that_is_changed_is_neither_begun_anew_nor_offered(harness: Harness) -> None:
+async def test_an_edited_command_is_neither_repeated_nor_offered(harness: Harness) -> None:
     await answered(harness)
     await harness.receives(message("!workflows run 3 hello", ts(2)))
     await harness.work()
@@ -121,7 +121,7 @@ async def test_a_command_that_is_changed_is_neither_begun_anew_nor_offered(harne
     assert harness.service.runs == ["hello"]
 
 
-async def test_the_new_text_is_kept_for_a_week_and_then_gone(harness: Harness, redis: Redis) -> None:
+async def test_the_new_text_is_stored_for_a_week(harness: Harness, redis: Redis) -> None:
     await answered(harness)
     await edited(harness, "how many in May?")
     turn = str(await redis.get(f"{{test}}:seen:m:{message(ts=REPLY).key}"))

@@ -43,7 +43,7 @@ async def sent(door: FrontDoor, event: dict[str, Any], **changes: Any) -> int:
 
 
 @pytest.mark.parametrize("event", [STOP, CROSS])
-async def test_a_stop_is_given_before_its_acknowledgement(door: FrontDoor, event: dict[str, Any]) -> None:
+async def test_a_stop_is_made_before_its_acknowledgement(door: FrontDoor, event: dict[str, Any]) -> None:
     turn = await door.harness.store.conversation(agent=7)
 
     statuses = [await sent(door, event), await sent(door, event)]

@@ -17,7 +17,7 @@ def classes(base: type[errors.BridgeError]) -> Iterator[type[errors.BridgeError]
         yield from classes(derived)
 
 
-def test_every_class_has_a_sentence_of_its_own_and_an_example_here() -> None:
+def test_every_class_has_its_own_sentence_and_an_example() -> None:
     known = {kind for kind in classes(errors.BridgeError) if kind.__module__ == "bridge.errors"}
     said: dict[str, set[type]] = {}
     for example in EXAMPLES:
@@ -47,7 +47,7 @@ def test_the_service_s_own_words_are_quoted_and_not_parsed() -> None:
     assert "&lt;!channel&gt; &lt;https://x|y&gt; &amp; more" in failure(error).text
 
 
-def test_several_that_fit_are_listed_with_their_ids() -> None:
+def test_several_matches_are_listed_with_their_ids() -> None:
     assert "Report (ID 1), Report (ID 2). Use an ID instead." in sentence(
         errors.SeveralFit("agent", "rep", [(1, "Report"), (2, "Report")])
     )

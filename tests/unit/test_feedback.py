@@ -46,7 +46,7 @@ async def pressed(harness: Harness, value: str, event: str, user: str = USER) ->
     await harness.work()
 
 
-async def test_a_vote_is_kept_with_agent_and_session(harness: Harness, redis: Redis) -> None:
+async def test_a_vote_is_stored_with_agent_and_session(harness: Harness, redis: Redis) -> None:
     buttons = await answered(harness)
     (posted,) = harness.seen.replies()
 
@@ -74,7 +74,7 @@ async def test_a_person_has_one_vote_and_may_change_it(harness: Harness, redis: 
     assert b'bridge_feedback_total{how="changed",vote="down"} 1.0' in counted
 
 
-async def test_votes_are_kept_for_ninety_days(harness: Harness, redis: Redis) -> None:
+async def test_votes_are_stored_for_ninety_days(harness: Harness, redis: Redis) -> None:
     buttons = await answered(harness)
     await pressed(harness, buttons["negative_button"]["value"], "1")
     (vote,) = await votes(redis)

@@ -51,7 +51,7 @@ async def test_a_file_is_fetched_with_the_bots_token(harness: Harness, files: Fi
     assert [call.token_ok for call in harness.seen.called(DOWNLOAD)] == [True]
 
 
-async def test_no_more_is_fetched_than_is_wanted(harness: Harness, files: Files) -> None:
+async def test_no_more_than_the_limit_is_fetched(harness: Harness, files: Files) -> None:
     found = await files.fetch(there_is(harness, b"x" * 5_000_000, file()), 100_000)
 
     assert (len(found.content), found.is_cut) == (100_000, True)
@@ -98,7 +98,7 @@ async def test_the_token_goes_nowhere_else(harness: Harness, files: Files, url: 
         ("https://files.slack.com@evil.test/a", False),
     ],
 )
-async def test_with_slack_itself_files_are_at_one_host(harness: Harness, url: str, *, is_there: bool) -> None:
+async def test_real_slack_files_come_from_one_host(harness: Harness, url: str, *, is_there: bool) -> None:
     real = files_of(harness, "files:read", api_url="https://slack.com/api/")
 
     assert (real._address(url) is not None) == is_there
@@ -113,7 +113,7 @@ async def test_with_slack_itself_files_are_at_one_host(harness: Harness, url: st
         (RateLimited(3), SlackUnreachable),
     ],
 )
-async def test_an_answer_that_is_no_file_is_an_error(
+async def test_a_response_without_a_file_is_an_error(
     harness: Harness, files: Files, fault: Fault, error: type[SlackError]
 ) -> None:
     harness.slack.faults.on(DOWNLOAD, fault, times=None)
@@ -125,7 +125,7 @@ async def test_an_answer_that_is_no_file_is_an_error(
 
 
 @pytest.mark.parametrize("mimetype", ["text/plain", "text/html"])
-async def test_a_page_to_sign_in_is_a_missing_permission(harness: Harness, files: Files, mimetype: str) -> None:
+async def test_a_sign_in_page_is_a_missing_permission(harness: Harness, files: Files, mimetype: str) -> None:
     harness.slack.scopes.discard("files:read")
 
     with pytest.raises(SlackRefused) as caught:
@@ -140,7 +140,7 @@ async def test_a_page_that_was_uploaded_is_a_file(harness: Harness, files: Files
     assert (await files.fetch(page, 1000)).content == PAGE
 
 
-async def test_without_the_permission_nothing_is_asked(harness: Harness) -> None:
+async def test_without_the_permission_nothing_is_fetched(harness: Harness) -> None:
     without = files_of(harness, "x")
 
     with pytest.raises(SlackRefused) as caught:
@@ -199,20 +199,20 @@ def fetched(harness: Harness) -> list[str]:
     return [call.method for call in harness.seen.called(DOWNLOAD, "files.info")]
 
 
-async def test_a_snippet_that_came_whole_is_not_fetched(harness: Harness) -> None:
+async def test_a_complete_snippet_is_not_fetched(harness: Harness) -> None:
     got = await sent(harness, read_file(SNIPPET))
 
     assert got == "File “report.txt” (Plain Text, 12 bytes):\n```\nhug a kitten\n```"
     assert (fetched(harness), told(harness)) == ([], "")
 
 
-async def test_a_text_file_goes_along_in_a_fence(harness: Harness) -> None:
+async def test_a_text_file_reaches_the_agent_in_a_fence(harness: Harness) -> None:
     text = there_is(harness, b"a\n```\n!stats", file(size=5000))
 
     assert await sent(harness, text) == "File “report.txt” (Plain Text, 5 kB):\n````\na\n```\n!stats\n````"
 
 
-async def test_a_file_of_a_forwarded_message_goes_along(harness: Harness) -> None:
+async def test_a_file_of_a_forwarded_message_reaches_the_agent(harness: Harness) -> None:
     text = there_is(harness, b"red", file(size=5000))
 
     got = await sent(harness, Quotation(author="Ada", text="see", files=(text,)))
@@ -227,7 +227,7 @@ async def test_a_mail_is_its_head_and_its_text(harness: Harness) -> None:
     assert "Subject: Lamps\n\nTwo lamps,\nplease.\n```" in got
 
 
-async def test_a_long_file_is_cut_in_sight(harness: Harness) -> None:
+async def test_a_long_file_is_visibly_cut(harness: Harness) -> None:
     got = await sent(harness, there_is(harness, b"x" * 150_000, file(size=5000)))
 
     assert got.count("x") >= 99_990
@@ -235,7 +235,7 @@ async def test_a_long_file_is_cut_in_sight(harness: Harness) -> None:
     assert "report.txt: only the first 100 kB were sent" in told(harness)
 
 
-async def test_of_many_files_five_are_read(harness: Harness) -> None:
+async def test_five_files_of_a_message_are_read(harness: Harness) -> None:
     files = [there_is(harness, b"red", file(id=f"F{number}", name=f"{number}.txt", size=5000)) for number in range(7)]
 
     got = await sent(harness, *files)
@@ -245,7 +245,7 @@ async def test_of_many_files_five_are_read(harness: Harness) -> None:
     assert "5.txt, 6.txt: only the first 5 files of a message are read" in told(harness)
 
 
-async def test_all_together_are_at_most_200_kilobytes(harness: Harness) -> None:
+async def test_a_messages_files_are_at_most_200_kilobytes(harness: Harness) -> None:
     files = [there_is(harness, b"x" * 90_000, file(id=f"F{number}", size=5000)) for number in range(3)]
 
     got = await sent(harness, *files)
@@ -264,7 +264,7 @@ async def test_all_together_are_at_most_200_kilobytes(harness: Harness) -> None:
         (Http(500), "I couldn't get it from Slack", 3),
     ],
 )
-async def test_a_file_that_cannot_be_had_is_named_and_told(
+async def test_an_unavailable_file_is_named_and_brings_a_notice(
     harness: Harness, fault: Fault | None, why: str, tries: int
 ) -> None:
     if fault is None:
@@ -278,7 +278,7 @@ async def test_a_file_that_cannot_be_had_is_named_and_told(
     assert fetched(harness) == [DOWNLOAD] * tries
 
 
-async def test_a_token_that_slack_refuses_lets_the_message_wait(harness: Harness) -> None:
+async def test_a_refused_token_keeps_the_message_waiting(harness: Harness) -> None:
     turn = await harness.turn(message("look", parts=[there_is(harness, b"red", file(size=5000))]))
     harness.wires.web.token.refuse(harness.wires.web.token.value, "token_revoked")
 
@@ -307,7 +307,7 @@ async def test_a_file_of_another_company_is_looked_up(harness: Harness) -> None:
     assert fetched(harness) == ["files.info", DOWNLOAD]
 
 
-async def test_a_file_that_slack_does_not_describe_is_told(harness: Harness) -> None:
+async def test_a_file_without_a_description_brings_a_notice(harness: Harness) -> None:
     assert await sent(harness, read_file(STUB)) == "[file “unnamed”]"
     assert "I couldn't get it from Slack" in told(harness)
 
@@ -337,7 +337,7 @@ async def test_a_clip_is_waited_for(harness: Harness) -> None:
     assert told(harness) == ""
 
 
-async def test_a_clip_that_takes_too_long_is_told(harness: Harness) -> None:
+async def test_a_clip_without_a_transcript_in_time_brings_a_notice(harness: Harness) -> None:
     pending = a_clip(harness, transcription="processing")
 
     assert "[voice clip" in await sent(harness, read_file(pending.as_json()))
@@ -357,7 +357,7 @@ async def test_a_long_clip_is_read_from_its_subtitles(harness: Harness) -> None:
     assert (fetched(harness), told(harness)) == ([DOWNLOAD], "")
 
 
-async def test_a_long_clip_without_subtitles_is_cut_in_sight(harness: Harness) -> None:
+async def test_a_long_clip_without_subtitles_is_visibly_cut(harness: Harness) -> None:
     long = a_clip(harness, transcription="complete", transcript=LONG)
     harness.slack.faults.on(DOWNLOAD, Http(404))
 
@@ -368,7 +368,7 @@ async def test_a_long_clip_without_subtitles_is_cut_in_sight(harness: Harness) -
     assert "only the beginning of Slack's transcript" in told(harness)
 
 
-async def test_what_nobody_can_read_is_named_and_told(harness: Harness) -> None:
+async def test_unreadable_files_are_named_and_bring_a_notice(harness: Harness) -> None:
     got = await sent(harness, read_file(IMAGE), read_file(ZIP), read_file(clip("failed")))
 
     assert got == (
@@ -387,7 +387,7 @@ async def test_what_nobody_can_read_is_named_and_told(harness: Harness) -> None:
         ("off", "look", "files aren't sent to agents here"),
     ],
 )
-async def test_files_go_along_as_far_as_the_setting_says(harness: Harness, mode: str, got: str, why: str) -> None:
+async def test_the_setting_decides_what_is_sent_of_files(harness: Harness, mode: str, got: str, why: str) -> None:
     harness.configure(BRIDGE_FILES=mode)
     text = there_is(harness, b"red", file(size=5000))
 
@@ -400,7 +400,7 @@ async def test_files_go_along_as_far_as_the_setting_says(harness: Harness, mode:
     assert why in told(harness)
 
 
-async def test_an_image_alone_is_named_and_told(harness: Harness) -> None:
+async def test_an_image_alone_is_named_and_brings_a_notice(harness: Harness) -> None:
     got = await sent(harness, read_file(IMAGE), text="")
 
     assert got == "[image “a.png” (PNG, 137.5 kB); described as “A red lamp”]"
@@ -410,14 +410,14 @@ async def test_an_image_alone_is_named_and_told(harness: Harness) -> None:
     )
 
 
-async def test_who_sends_only_what_cannot_be_read_is_told_what_can(harness: Harness) -> None:
+async def test_only_unreadable_files_bring_a_list_of_readable_kinds(harness: Harness) -> None:
     assert await sent(harness, read_file(ZIP), text="") == "[file “a.zip” (Zip, 4.3 kB)]"
 
     assert "a.zip: the agent can't read this kind of file. It can read text, " in told(harness)
 
 
 @pytest.mark.parametrize(("mode", "asked"), [("names", ["[file “a.zip” (Zip, 4.3 kB)]"]), ("off", [])])
-async def test_a_file_alone_is_sent_by_name_where_names_are(harness: Harness, mode: str, asked: list[str]) -> None:
+async def test_a_file_alone_is_sent_by_name_if_names_are_sent(harness: Harness, mode: str, asked: list[str]) -> None:
     harness.configure(BRIDGE_FILES=mode)
 
     await harness.store.queue(message("", parts=[read_file(ZIP)]))
@@ -428,7 +428,7 @@ async def test_a_file_alone_is_sent_by_name_where_names_are(harness: Harness, mo
     assert "a.zip" in "".join([told(harness), *harness.seen.words])
 
 
-async def test_a_message_that_runs_twice_tells_its_person_once(harness: Harness) -> None:
+async def test_a_repeated_turn_posts_its_notice_once(harness: Harness) -> None:
     turn = await harness.turn(message("look", parts=[read_file(IMAGE)]))
     await harness.handle(turn)
     await turn.begin()
@@ -438,7 +438,7 @@ async def test_a_message_that_runs_twice_tells_its_person_once(harness: Harness)
     assert [one.user for one in harness.seen.whispers] == [USER]
 
 
-async def test_a_document_that_is_too_large_is_told(harness: Harness) -> None:
+async def test_a_document_that_is_too_large_brings_a_notice(harness: Harness) -> None:
     large = read_file(PDF).model_copy(update={"size": 11_000_000})
 
     assert "[document “a.pdf”" in await sent(harness, large)

@@ -68,7 +68,7 @@ def door() -> Door:
     return Door()
 
 
-async def test_a_signed_request_gets_in_parsed(door: Door) -> None:
+async def test_a_signed_request_is_passed_on_parsed(door: Door) -> None:
     response = await door.post(EVENT)
 
     assert (response.status, response.body) == (200, b'{"from": "inside"}')
@@ -147,7 +147,7 @@ async def test_a_body_over_the_limit_is_read_no_further(door: Door) -> None:
     assert response.taken == 17 * len(chunk)
 
 
-async def test_a_body_of_exactly_the_limit_gets_in(door: Door) -> None:
+async def test_a_body_of_exactly_the_limit_is_accepted(door: Door) -> None:
     body = EVENT[:-1] + b" " * (LARGEST_BODY - len(EVENT)) + b"}"
 
     assert (await door.post(body)).status == 200
@@ -242,7 +242,7 @@ async def test_a_rate_limit_notice_is_acknowledged_and_logged(door: Door, caplog
         ({"type": "of_tomorrow"}, "other"),
     ],
 )
-async def test_an_interaction_gets_in_and_is_counted_by_kind(door: Door, payload: dict[str, Any], kind: str) -> None:
+async def test_an_interaction_is_accepted_and_counted_by_kind(door: Door, payload: dict[str, Any], kind: str) -> None:
     body = urlencode({"payload": json.dumps(payload)})
 
     assert (await door.post(body.encode(), content_type=FORM)).status == 200
@@ -328,7 +328,7 @@ async def test_a_retry_number_is_read_from_header_and_envelope(door: Door, said:
 
 
 @pytest.mark.parametrize("status", [200, 404, 503])
-async def test_an_answer_from_inside_is_passed_on(door: Door, status: int) -> None:
+async def test_a_response_from_inside_is_passed_on(door: Door, status: int) -> None:
     door.inner.status = status
 
     response = await door.post(EVENT)

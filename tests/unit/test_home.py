@@ -177,7 +177,7 @@ async def test_an_own_report_is_deleted_from_home(harness: Harness) -> None:
     assert harness.seen.whispers[1:] == []
 
 
-async def test_only_the_last_ten_runs_are_kept(harness: Harness, redis: Redis) -> None:
+async def test_only_the_last_ten_runs_are_stored(harness: Harness, redis: Redis) -> None:
     for _ in range(13):
         await run(harness)
 
@@ -194,7 +194,7 @@ async def test_a_refused_person_sees_only_why(harness: Harness) -> None:
     assert harness.seen.whispers == []
 
 
-async def test_home_of_no_runner_has_no_run_buttons(harness: Harness) -> None:
+async def test_home_has_run_buttons_for_runners_only(harness: Harness) -> None:
     harness.configure(BRIDGE_RUNNERS=CAROL)
     view = await home_of(harness)
 
@@ -203,7 +203,7 @@ async def test_home_of_no_runner_has_no_run_buttons(harness: Harness) -> None:
 
 
 @pytest.mark.parametrize("fault", [Error("hash_conflict"), RateLimited()])
-async def test_a_tab_that_slack_refuses_is_left(harness: Harness, fault: Fault) -> None:
+async def test_a_refused_tab_brings_no_notice(harness: Harness, fault: Fault) -> None:
     harness.slack.faults.on("views.publish", fault)
     await harness.slack.people.open_home(USER)
     await harness.work()

@@ -128,7 +128,7 @@ def test_every_layout_keeps_slack_s_limits(text: str, many: int) -> None:
             assert not re.search(r"&(?!amp;|lt;|gt;)|<(?!!date)|(?<!\w)@here", reply.text), name
 
 
-def test_slack_takes_every_sample() -> None:
+def test_slack_accepts_every_sample() -> None:
     for sample in samples():
         if sample.kind == "view":
             check_view(sample.payload)
@@ -183,7 +183,7 @@ def test_nodes_and_edges_are_drawn_as_chains() -> None:
     assert "condition → transform" in card
 
 
-def test_nodes_in_a_circle_are_drawn_once_around() -> None:
+def test_nodes_in_a_circle_are_drawn_once() -> None:
     nodes = [{"id": 1, "name": "one"}, {"id": 2, "name": "two"}]
     edges = [{"source": 1, "target": 2}, {"source": 2, "target": 1}]
 
@@ -275,7 +275,7 @@ def test_a_card_begins_with_the_sign_of_its_status(status: str, title: str) -> N
     assert reply.text == title.replace(" ·", ":")
 
 
-def test_a_card_shows_that_a_run_is_on_its_way_failed_or_unknown() -> None:
+def test_a_card_shows_a_running_failed_or_unknown_run() -> None:
     assert runs.running(a_run()).text.startswith("⏳ Report: running")
     assert runs.failed(a_run(), CannotConnect("run_workflow")).text == "❌ Report: failed"
     assert runs.unknown(a_run()).text == "⚠️ Report: outcome unknown"
@@ -302,7 +302,7 @@ def test_repeating_an_unknown_run_asks_first() -> None:
     assert asked == ["It may already have run. Running it again may repeat the work."]
 
 
-def test_output_nested_too_deeply_is_named() -> None:
+def test_output_nested_too_deeply_is_reported() -> None:
     deep: list[Any] = []
     for _ in range(100_000):
         deep = [deep]
@@ -441,7 +441,7 @@ def test_a_duration_is_spoken_in_its_largest_units(seconds: float, words: str) -
         ("of a later release", "You don't have permission to do this here."),
     ],
 )
-def test_a_notice_decided_at_the_door_finds_its_words(what: str, text: str) -> None:
+def test_a_notice_decided_on_arrival_has_its_text(what: str, text: str) -> None:
     assert features.words_of(what).text.startswith(text)
 
 

@@ -59,7 +59,7 @@ async def test_own_messages_are_found_in_a_busy_channel(limited: Harness) -> Non
     assert await found(limited, Place(CHANNEL)) == {"3": ts(3), "38": ts(38)}
 
 
-async def test_what_comes_during_the_pauses_is_found_too(limited: Harness) -> None:
+async def test_messages_written_during_the_pauses_are_found(limited: Harness) -> None:
     written(limited, 3)
     say, since = limited.parts().turns.deps.say, limited.store.clock() - timedelta(days=9000)
     with pytest.raises(SlackUnreachable):

@@ -62,7 +62,7 @@ async def pass_by(door: FrontDoor, kind: str) -> None:
     await door.harness.store.redis.delete(*keys)
 
 
-async def test_a_thread_that_runs_wild_pauses_once_with_a_notice_to_all_and_then_in_private(opened: Opened) -> None:
+async def test_a_looping_thread_pauses_with_one_public_and_then_private_notices(opened: Opened) -> None:
     door = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="3")
 
     for number in range(200, 206):
@@ -75,7 +75,7 @@ async def test_a_thread_that_runs_wild_pauses_once_with_a_notice_to_all_and_then
     assert [user for user, words in told(door) if "too fast" in words] == [USER, USER]
 
 
-async def test_another_thread_does_not_mind(opened: Opened) -> None:
+async def test_another_thread_is_not_affected(opened: Opened) -> None:
     door = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="1")
 
     await say(door, "one", 200)
@@ -85,7 +85,7 @@ async def test_another_thread_does_not_mind(opened: Opened) -> None:
     assert door.harness.service.messages == ["one", "three"]
 
 
-async def test_the_thread_goes_on_when_its_minute_is_over(opened: Opened) -> None:
+async def test_a_paused_thread_resumes_after_a_minute(opened: Opened) -> None:
     door = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="1")
     await say(door, "one", 200)
     await say(door, "two", 201)
@@ -96,7 +96,7 @@ async def test_the_thread_goes_on_when_its_minute_is_over(opened: Opened) -> Non
     assert door.harness.service.messages == ["one", "three"]
 
 
-async def test_commands_are_understood_in_a_thread_that_pauses(opened: Opened) -> None:
+async def test_commands_work_in_a_paused_thread(opened: Opened) -> None:
     door = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="1")
     await say(door, "one", 200)
     await say(door, "two", 201)
@@ -117,7 +117,7 @@ async def test_a_message_refused_in_a_pause_is_not_answered_on_a_retry(opened: O
     assert door.harness.service.messages == ["one"]
 
 
-async def test_a_person_is_held_to_their_messages_wherever_and_others_are_not(opened: Opened) -> None:
+async def test_a_persons_limit_applies_everywhere_and_to_no_one_else(opened: Opened) -> None:
     door = await opened(BRIDGE_USER_TURNS_PER_MINUTE="2")
 
     await say(door, "one", 200)
@@ -131,7 +131,7 @@ async def test_a_person_is_held_to_their_messages_wherever_and_others_are_not(op
     assert "too fast. Try again in" in words
 
 
-async def test_a_message_that_is_refused_counts_for_nothing_else(opened: Opened) -> None:
+async def test_a_refused_message_counts_toward_no_other_limit(opened: Opened) -> None:
     door = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="1", BRIDGE_USER_TURNS_PER_MINUTE="2")
 
     await say(door, "one", 200)
@@ -143,7 +143,7 @@ async def test_a_message_that_is_refused_counts_for_nothing_else(opened: Opened)
     )
 
 
-async def test_a_thread_that_was_begun_by_command_counts_as_a_turn(opened: Opened) -> None:
+async def test_a_thread_started_by_a_command_counts_as_a_turn(opened: Opened) -> None:
     door = await opened(BRIDGE_USER_TURNS_PER_MINUTE="1")
     command = {"command": "/agents", "user_id": USER, "team_id": TEAM, "channel_id": CHANNEL}
 
@@ -155,7 +155,7 @@ async def test_a_thread_that_was_begun_by_command_counts_as_a_turn(opened: Opene
     assert "sending messages too fast" in told(door)[-1][1]
 
 
-async def test_runs_are_counted_where_they_start_and_the_next_is_refused_with_the_time_to_wait(opened: Opened) -> None:
+async def test_a_run_beyond_the_limit_is_refused_with_the_time_to_wait(opened: Opened) -> None:
     door = await opened(BRIDGE_USER_RUNS_PER_HOUR="2")
     command = {"command": "/workflows", "text": "run 3 hello", "team_id": TEAM, "channel_id": CHANNEL}
 
@@ -174,7 +174,7 @@ async def test_runs_are_counted_where_they_start_and_the_next_is_refused_with_th
     assert len(door.harness.service.runs) == 4
 
 
-async def test_a_run_counts_for_who_presses_the_button(opened: Opened) -> None:
+async def test_a_run_counts_for_the_person_who_presses_the_button(opened: Opened) -> None:
     door = await opened(BRIDGE_USER_RUNS_PER_HOUR="1")
     click = {
         "type": "block_actions", "channel": {"id": CHANNEL}, "container": {"message_ts": "1700000000.000100"},
@@ -189,7 +189,7 @@ async def test_a_run_counts_for_who_presses_the_button(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize("odd", ["", "thread", "thread:thread:x", "of tomorrow:private:5", ":::::"])
-def test_a_notice_of_another_release_is_still_told_to_one_person(odd: str) -> None:
+def test_a_notice_of_another_release_is_still_private(odd: str) -> None:
     reply = features.words_of(f"paused:{odd}")
 
     assert reply.audience is Audience.PRIVATE or odd.startswith("thread:thread")

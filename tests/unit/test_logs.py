@@ -90,7 +90,7 @@ async def test_facts_of_one_task_do_not_show_in_another() -> None:
         "https://hooks.slack.com/commands/T1/2/3abc",
     ],
 )
-def test_what_looks_like_a_secret_is_redacted_everywhere(log_format: logs.Format, secret: str) -> None:
+def test_anything_like_a_secret_is_redacted_everywhere(log_format: logs.Format, secret: str) -> None:
     stream, log = written(log_format)
 
     with logs.facts(fact=secret):
