@@ -145,7 +145,7 @@ class Turns:
         if record.step is Step.POSTING:
             return Outcome.from_json(record.outcome)
         if record.step is Step.SENT:  # an earlier worker may have sent the request without getting the answer
-            return await self.patience.through_outages(lambda: self.features.unknown(self.deps, turn))
+            return await self.patience.through_outages(self.features.unknown, self.deps, turn)
         if record.is_withdrawn:
             return Done("withdrawn")
         is_message = isinstance(turn.body, InboundMessage | TriggeredRun)
@@ -191,7 +191,7 @@ class Turns:
         if not isinstance(message, InboundMessage) or not message.was_found or turn.record.is_again:
             return Outcome(what="too old", reply=notices.too_old(turn.id, age), keeps_text=True)
         sessions, thread = self.deps.sessions, message.thread
-        is_first = await self.patience.through_outages(lambda: sessions.may_offer(thread, turn.id))
+        is_first = await self.patience.through_outages(sessions.may_offer, thread, turn.id)
         turn.stage(sessions.offers(thread, turn.id))
         if is_first:
             return Outcome(what="too old", reply=notices.found_too_old(self.max_age), keeps_text=True)
@@ -215,7 +215,7 @@ class Turns:
         except SlackRefused as exc:
             return await self._not_taken(turn, outcome, exc)
         if outcome.after:
-            await self.patience.through_outages(lambda: self.features.after(self.deps, turn, outcome, ts))
+            await self.patience.through_outages(self.features.after, self.deps, turn, outcome, ts)
         return await self._done(turn, outcome.what, posted=ts, outcome=outcome)
 
     async def _tell_of_doubt(self, turn: Turn, outcome: Outcome, *, is_by_url: bool) -> None:
@@ -237,14 +237,14 @@ class Turns:
             if body.is_offer or not body.user:  # nothing waits for it
                 return await self._done(turn, f"not shown: {exc.error}")
             directly = body.model_copy(update={"channel": body.user, "thread_ts": "", "is_offer": True})
-            await self.patience.through_outages(lambda: self.deps.inbox.put(directly, event=f"refused:{turn.id}"))
+            await self.patience.through_outages(self.deps.inbox.put, directly, event=f"refused:{turn.id}")
             return await self._done(turn, f"told in a direct message: {exc.error}")
-        await self.patience.through_outages(lambda: self.features.refused(self.deps, turn, outcome, exc.error))
+        await self.patience.through_outages(self.features.refused, self.deps, turn, outcome, exc.error)
         is_of_app = isinstance(body, InboundMessage) and bool(body.app)
         if body.user and not is_of_app and not isinstance(body, Report | HomeOpened):
             what = notices.not_posted(body.channel, exc.error)
             notice = Notice(team=body.team, channel=body.user, user=body.user, what=what, of="answer", is_offer=True)
-            await self.patience.through_outages(lambda: self.deps.inbox.put(notice, event=f"refused:{turn.id}"))
+            await self.patience.through_outages(self.deps.inbox.put, notice, event=f"refused:{turn.id}")
         return await self._bury(turn.lease, turn.id, f"slack: {exc.error}", turn.record)
 
     async def _done(
@@ -269,7 +269,7 @@ class Turns:
         answers = await self.journal.done(turn.taken, what=what, posted=posted, keep_text=keep_text, writes=writes)
         how = own[0][0] if own else ""
         if how == "push" or (how == "rank" and answers[0] == "1"):  # a new line in what Home shows
-            await self.patience.through_outages(lambda: self.activity.refresh_home(turn))
+            await self.patience.through_outages(self.activity.refresh_home, turn)
         if record.has_queued_reaction:
             await self._remove_queued_reaction(record)
         took = (self.deps.now() - record.accepted_at).total_seconds()
@@ -345,7 +345,7 @@ class Turns:
     async def _tell_that_it_is_down(self, turn: Turn) -> None:
         """Post a notice in the thread, at most once. Where it can't be looked for, it isn't repeated."""
         thread, notice = _thread(turn), aside(turn.id, "notice")
-        if not await self.patience.through_outages(lambda: self.deps.sessions.may_tell(thread, turn.id)):
+        if not await self.patience.through_outages(self.deps.sessions.may_tell, thread, turn.id):
             return
         place, since = place_of(turn.body), turn.record.accepted_at - CLOCK_SKEW
         try:
@@ -355,7 +355,7 @@ class Turns:
             log.warning("notice can't be posted", extra={"turn": turn.id, "detail": exc.detail})
             if isinstance(exc, SlackUnreachable):
                 return
-        await self.patience.through_outages(lambda: self.deps.sessions.told(thread))
+        await self.patience.through_outages(self.deps.sessions.told, thread)
 
 
 def _thread(turn: Turn) -> ThreadKey:

@@ -231,22 +231,24 @@ class MessageListeners:
         Raises `StoreUnavailable` and `SlackError`.
         """
         body: Json = {"type": "event_callback", "event": {"type": "message", **said, "channel": channel}}
-        parsed = await self._with_apps(body, parse(body, self.identity))
+        parsed = parse(body, self.identity)
+        if isinstance(parsed, OfApp):
+            parsed = await self._of_app(body, parsed)
         received = await self.receiver.found(parsed) if isinstance(parsed, InboundMessage) else Received("ignored")
         return received.decision
 
-    async def _with_apps(self, body: Json, parsed: Parsed) -> Parsed:
-        """Read what an app has posted where apps count. Raises `StoreUnavailable`."""
+    async def _of_app(self, body: Json, parsed: OfApp) -> Parsed:
+        """Read what an app has posted, if apps count in its channel. Raises `StoreUnavailable`."""
         channel = text(mapping(body.get("event")), "channel")
-        if isinstance(parsed, OfApp) and (await self.receiver.channels.get(self.identity.team, channel)).apps:
-            return parse(body, self.identity, has_apps=True)
-        return parsed
+        has_apps = (await self.receiver.channels.get(self.identity.team, channel)).apps
+        return parse(body, self.identity, has_apps=True) if has_apps else parsed
 
     async def take(self, body: Json, parsed: Parsed) -> Received:
         """Handle what was *parsed* from *body*. Raises `StoreUnavailable` and `SlackError`."""
         if self.receiver.inbox.refusals.writer and not isinstance(parsed, Ignored):
             await self.receiver.inbox.refusals.write()  # the decision may depend on it
-        parsed = await self._with_apps(body, parsed)
+        if isinstance(parsed, OfApp):
+            parsed = await self._of_app(body, parsed)
         match parsed:
             case InboundMessage():
                 received = await self.receiver.receive(parsed)

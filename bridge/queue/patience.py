@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from bridge.errors import StoreUnavailable
 
 _STORE_RETRY = timedelta(seconds=0.5)
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -44,14 +45,14 @@ class Patience:
             waiting.cancel()
             draining.cancel()
 
-    async def through_outages(self, step: Callable[[], Awaitable[T]]) -> T:
-        """Repeat *step* while Redis is down; it must be repeatable.
+    async def through_outages(self, step: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call *step*, which must be repeatable, until Redis is up.
 
         Draining doesn't end this: an agent's answer is worth more than a quick end.
         """
         while True:
             try:
-                return await step()
+                return await step(*args, **kwargs)
             except StoreUnavailable:
                 await self.wait_for_redis()
 

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal, ParamSpec, TypeVar
 
 from bridge.documents import MOST_BYTES, DocumentNotRead, Documents
 from bridge.errors import SlackError, SlackRefused, SlackTokenRefused
@@ -40,6 +40,7 @@ _WHY_NOT: Final = {"broken": "broken", "locked": "locked", "missing": "extra", "
 _AWAY: Final = timedelta(seconds=5)
 _CUT: Final = "cut here: these are the first 100 kB"
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -161,7 +162,7 @@ class PartReader:
         if file.kind != "unknown":
             return file
         try:
-            described = await self._patiently(partial(self.files.describe, file.id))
+            described = await self._patiently(self.files.describe, file.id)
         except SlackError as exc:
             log.info("file lookup failed", extra={"file": file.id, "detail": exc.detail})
             return None
@@ -176,7 +177,7 @@ class PartReader:
                 return FileRead(content_words.file_with(file, file.words))
             if file.kind == "document":
                 return await self._document(file)
-            found = await self._patiently(lambda: self.files.fetch(file, FILE))
+            found = await self._patiently(self.files.fetch, file, FILE)
         except SlackTokenRefused as exc:
             raise TryLater(_AWAY) from exc
         except SlackError as exc:
@@ -199,7 +200,7 @@ class PartReader:
     async def _document(self, file: MessageFile) -> FileRead:
         if file.size > MOST_BYTES:
             return _named(file, "large")
-        found = await self._patiently(lambda: self.files.fetch(file, MOST_BYTES))
+        found = await self._patiently(self.files.fetch, file, MOST_BYTES)
         if found.is_cut:
             return _named(file, "large")
         try:
@@ -231,7 +232,7 @@ class PartReader:
         if file.is_whole:
             return FileRead(content_words.file_with(file, file.words))
         try:
-            found = await self._patiently(lambda: self.files.fetch(file, FILE))
+            found = await self._patiently(self.files.fetch, file, FILE)
             words = transcript(found.text())
         except SlackTokenRefused:
             raise
@@ -243,16 +244,16 @@ class PartReader:
         note = "this is only the beginning of it"
         return FileRead(content_words.file_with(file, file.words, note), _missing(file, "beginning"))
 
-    async def _patiently(self, call: Callable[[], Awaitable[T]]) -> T:
+    async def _patiently(self, call: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Make a reading call, and repeat it after temporary failures."""
         for wait in _TRIES:
             try:
-                return await call()
+                return await call(*args, **kwargs)
             except SlackRefused:
                 raise
             except SlackError as exc:
                 await self.sleep(min(exc.retry_after.total_seconds(), _LONGEST) if exc.retry_after else wait)
-        return await call()
+        return await call(*args, **kwargs)
 
     async def _resolve(self, parts: Sequence[MessagePart]) -> content_words.Resolve:
         """Look up the people named in *parts*."""
