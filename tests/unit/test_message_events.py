@@ -82,7 +82,7 @@ def test_a_message_of_an_app_names_the_app(more: dict[str, Any], changes: dict[s
     assert isinstance(parse({"event": {**SAID, **more}}, US), OfApp)
 
 
-def test_a_message_of_ones_own_app_is_ignored() -> None:
+def test_a_message_of_our_own_app_is_ignored() -> None:
     """Slack's ``auth.test`` need not say which app one is; the event does."""
     body = {"type": "event_callback", "api_app_id": "A7", "event": {**SAID, "bot_id": "B8", "app_id": "A7"}}
 
@@ -101,14 +101,14 @@ def test_a_message_of_ones_own_app_is_ignored() -> None:
         ("odd", ""),
     ],
 )
-def test_what_a_person_looks_at_is_a_channel(entities: Any, channel: str) -> None:
+def test_the_open_channel_is_read_from_the_message(entities: Any, channel: str) -> None:
     found = parsed({**SAID, "app_context": {"entities": entities}})
 
     assert isinstance(found, InboundMessage)
     assert found.looks_at == channel
 
 
-def test_a_mention_in_a_canvas_is_one_of_its_own_kind() -> None:
+def test_a_mention_in_a_canvas_has_its_own_kind() -> None:
     event = {**SAID, "type": "app_mention", "subtype": "document_mention", "document_mention": {"file_id": "F1"}}
 
     assert parsed(event) == CanvasMention(MESSAGE.model_copy(update={"is_mention": True}))
@@ -131,7 +131,7 @@ def test_a_mention_in_a_canvas_is_one_of_its_own_kind() -> None:
         {"ts": "1700000000"},
     ],
 )
-def test_a_message_of_nobody_is_ignored(more: dict[str, Any]) -> None:
+def test_a_message_without_an_author_is_ignored(more: dict[str, Any]) -> None:
     assert isinstance(parsed({**SAID, **more}), Ignored)
 
 

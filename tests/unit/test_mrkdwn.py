@@ -34,7 +34,7 @@ def to_agent(raw: str) -> str:
         ("plain", "plain"),
     ],
 )
-def test_the_words_behind_a_command_are_what_was_typed(raw: str, plain: str) -> None:
+def test_the_words_after_a_command_are_as_typed(raw: str, plain: str) -> None:
     assert plain_command_text(raw) == plain
 
 
@@ -64,7 +64,7 @@ def test_the_words_behind_a_command_are_what_was_typed(raw: str, plain: str) -> 
         ("```\nx = a[0](1) &amp; y\n  &lt;@U1&gt;\n```", "```\nx = a[0](1) & y\n  <@U1>\n```"),
     ],
 )
-def test_an_agent_gets_words_and_names(raw: str, text: str) -> None:
+def test_an_agent_gets_plain_text_with_names(raw: str, text: str) -> None:
     assert to_agent(raw) == text
 
 
@@ -79,6 +79,6 @@ def test_mentions_are_found_once_each_in_their_order() -> None:
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=200))
-def test_a_text_that_was_escaped_comes_back_as_it_was(text: str) -> None:
+def test_an_escaped_text_is_restored(text: str) -> None:
     assert plain_command_text(escape(text)) == text
     assert to_agent(escape(text)) == text.strip()

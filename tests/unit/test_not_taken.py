@@ -65,7 +65,7 @@ async def test_a_form_stays_open_with_a_line_under_a_field(
     "payload", [PRESSED, {**PERSON, "type": "message_action", "callback_id": "ask_about", "message": {"ts": "1.2"}}]
 )
 @pytest.mark.parametrize("failures", [0, 1])
-async def test_a_click_and_a_shortcut_are_acknowledged_and_their_person_told(
+async def test_a_refused_click_or_shortcut_is_acknowledged_with_a_notice(
     door: FrontDoor, payload: dict[str, Any], failures: int
 ) -> None:
     door.harness.slack.faults.on(WHISPER, NOT_NOW, times=failures)

@@ -46,7 +46,7 @@ async def test_less_than_a_minute_is_left_to_slack(store: Store) -> None:
     assert await latest(store) is None
 
 
-async def test_a_process_without_a_socket_hears_nothing(store: Store) -> None:
+async def test_a_process_without_a_socket_receives_nothing(store: Store) -> None:
     deaf = process(store, hears_slack=lambda: False)
     for _ in range(4):
         store.clock.time += MINUTE
@@ -60,7 +60,7 @@ async def test_a_process_without_a_socket_hears_nothing(store: Store) -> None:
     assert (found.began, found.ended) == (START, START + 4 * MINUTE)
 
 
-async def test_one_process_that_hears_is_enough(store: Store) -> None:
+async def test_one_receiving_process_prevents_an_outage(store: Store) -> None:
     deaf = process(store, hears_slack=lambda: False)
     for _ in range(4):
         store.clock.time += timedelta(seconds=40)
@@ -95,7 +95,7 @@ async def test_a_first_start_has_no_outage(redis: Redis, store: Store) -> None:
     assert await latest(store) is None
 
 
-async def test_a_wiped_store_is_told_of_and_what_waited_is_looked_for(
+async def test_a_wipe_is_logged_and_waiting_messages_are_looked_for(
     redis: Redis, store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     await redis.hset(f"{PREFIX}defaults", f"{TEAM}:C1", "{}")
@@ -113,7 +113,7 @@ async def test_a_wiped_store_is_told_of_and_what_waited_is_looked_for(
     assert (told.levelname, vars(told)["channels"], vars(told)["reports"]) == ("ERROR", 1, 0)
 
 
-async def test_every_process_tells_of_a_wipe_for_a_week(redis: Redis, store: Store) -> None:
+async def test_every_process_reports_a_wipe_for_a_week(redis: Redis, store: Store) -> None:
     await redis.hset(f"{PREFIX}defaults", f"{TEAM}:C1", "{}")
     await redis.zadd(f"{PREFIX}reports", {"r1": 1, "r2": 2})
     await store.namespace.hold()
@@ -141,7 +141,7 @@ async def test_the_first_start_in_an_empty_store_is_no_wipe(redis: Redis, store:
     assert started.wipe is None
 
 
-def test_a_wipe_says_when_it_was_and_what_is_gone() -> None:
+def test_a_wipe_says_when_it_happened_and_what_is_gone() -> None:
     wipe = Wipe(START, reports=2, channels=1)
 
     assert wipe.in_words() == (
@@ -150,7 +150,7 @@ def test_a_wipe_says_when_it_was_and_what_is_gone() -> None:
     )
 
 
-async def test_an_outage_is_known_for_eight_days_and_its_index_lives_with_its_threads(store: Store) -> None:
+async def test_an_outage_is_stored_for_eight_days_and_its_index_with_its_threads(store: Store) -> None:
     await store.queue()
     store.clock.time += 30 * MINUTE
     await store.namespace.hold()

@@ -12,7 +12,7 @@ from bridge.playground.emulator.workspace import Workspace
 from bridge.playground.page.live import Live
 
 
-async def test_a_quiet_stream_says_now_and_then_that_it_lives() -> None:
+async def test_a_quiet_stream_sends_keep_alives() -> None:
     workspace = Workspace(clock=time.time, new_id=lambda prefix: f"{prefix}1")
     live = Live(workspace, lambda: "the same", looks=0.001)
 
@@ -26,7 +26,7 @@ async def test_a_quiet_stream_says_now_and_then_that_it_lives() -> None:
     assert told[2] == f'event: changed\ndata: {{"version": {live.version}}}\n\n'
 
 
-async def test_a_stream_that_was_left_hears_of_no_further_change() -> None:
+async def test_a_closed_stream_gets_no_further_changes() -> None:
     heard: list[Subscriber] = []
 
     class Noting(Workspace):

@@ -25,7 +25,7 @@ NAMES = Names("U1", {"U1": "alice", "U2": "Bob.Brandt"}, {"C1": "general"}, {"S1
         ("<@U1> <!here>", "&lt;@U1&gt; &lt;!here&gt;"),
     ],
 )
-def test_what_is_typed_is_written_as_slack_writes_it(typed: str, written: str) -> None:
+def test_typed_text_becomes_slacks_form(typed: str, written: str) -> None:
     assert as_slack_writes(typed, NAMES) == written
 
 
@@ -33,9 +33,9 @@ def test_what_is_typed_is_written_as_slack_writes_it(typed: str, written: str) -
     "typed",
     ["a < b & c > d", "@alice in #general", "@here @runners", "https://a.example/?x=1&y=2", "&lt;", "`@alice` <@U1>"],
 )
-def test_what_was_typed_comes_back_for_editing(typed: str) -> None:
+def test_slacks_form_becomes_typed_text_for_editing(typed: str) -> None:
     assert as_typed(as_slack_writes(typed, NAMES), NAMES) == typed
 
 
-def test_what_the_app_wrote_is_shown_for_editing_without_ids() -> None:
+def test_the_apps_text_is_shown_for_editing_without_ids() -> None:
     assert as_typed("<https://a.example|label> <#C9|other> <@U9>", NAMES) == "https://a.example #other @U9"

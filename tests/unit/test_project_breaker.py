@@ -53,7 +53,7 @@ def test_the_fifth_failure_in_a_row_opens(error: ProjectError) -> None:
 
 
 @pytest.mark.parametrize("error", ANSWERS)
-def test_any_answer_closes_and_begins_the_row_anew(error: ProjectError | None) -> None:
+def test_any_answer_closes_and_resets_the_count(error: ProjectError | None) -> None:
     assert not breaker_after(*[DOWN] * 4, error, *[DOWN] * 4).is_open
     assert not breaker_after(*[DOWN] * 5, error).is_open
 

@@ -58,12 +58,12 @@ async def test_a_list_is_cached_for_five_seconds(catalog: Catalog, service: Serv
     assert len(service.paths) == 2
 
 
-async def test_the_two_lists_are_apart(catalog: Catalog) -> None:
+async def test_the_two_lists_are_cached_separately(catalog: Catalog) -> None:
     agents, workflows = await catalog.get_agents(), await catalog.get_workflows()
     assert (agents[0].name, workflows[0].name) == ("Support", "Import")
 
 
-async def test_those_who_ask_at_once_share_one_request(catalog: Catalog, service: Service) -> None:
+async def test_concurrent_callers_share_one_request(catalog: Catalog, service: Service) -> None:
     lists = await asyncio.gather(*(catalog.get_workflows() for _ in range(50)))
     assert len(service.paths) == 1
     assert all(workflows is lists[0] for workflows in lists)
@@ -86,7 +86,7 @@ async def test_an_old_list_is_not_shown_in_place_of_a_failure(catalog: Catalog, 
         await catalog.get_agents()
 
 
-async def test_when_the_asker_is_cancelled_the_others_get_their_list(catalog: Catalog, service: Service) -> None:
+async def test_a_cancelled_caller_does_not_cancel_the_others(catalog: Catalog, service: Service) -> None:
     service.gate.clear()
     first, second = (asyncio.create_task(catalog.get_agents()) for _ in range(2))
     await service.asked(1)

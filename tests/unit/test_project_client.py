@@ -175,7 +175,7 @@ async def test_bodies_hold_what_was_given_and_no_more(
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, {"a": [math.nan]}, {1, 2}, b"bytes"])
-async def test_what_json_does_not_have_is_never_sent(service: Service, value: Any) -> None:
+async def test_values_json_lacks_are_never_sent(service: Service, value: Any) -> None:
     with pytest.raises((ValueError, TypeError)):
         await service.project.run_workflow(3, value)
     assert service.seen == []
@@ -287,7 +287,7 @@ def told_by(httpx_error: type[httpx.TransportError], cause: Exception) -> Except
         f"{type(value).__name__}-{type(value.__cause__).__name__}" if isinstance(value, Exception) else ""
     ),
 )
-async def test_a_failure_means_what_its_cause_says(
+async def test_a_failure_is_classified_by_its_cause(
     service: Service, error: Exception, kind: type[ProjectError]
 ) -> None:
     service.always = error
@@ -322,7 +322,7 @@ def busy(status: int, seconds: str) -> httpx.Response:
     ids=repr,
 )
 @pytest.mark.parametrize(("line", "operate"), [READS[0], *CHANGES])
-async def test_a_change_is_repeated_only_where_it_surely_did_not_arrive(
+async def test_a_change_is_retried_only_if_it_certainly_did_not_arrive(
     service: Service,
     *,
     trouble: Trouble,
@@ -360,14 +360,14 @@ async def test_a_long_retry_after_is_left_to_the_caller(service: Service) -> Non
     assert service.slept == []
 
 
-async def test_no_read_begins_again_after_eight_seconds(service: Service) -> None:
+async def test_no_read_is_retried_after_eight_seconds(service: Service) -> None:
     service.always = busy(429, "4.5")
     with pytest.raises(Busy):
         await service.project.get_agents()
     assert service.slept == [4.5]
 
 
-async def test_an_outage_amid_the_tries_ends_them(service: Service) -> None:
+async def test_an_outage_between_tries_ends_them(service: Service) -> None:
     service.always = httpx.Response(502)
     outcomes = await asyncio.gather(*(service.project.get_stats() for _ in range(10)), return_exceptions=True)
     assert {type(outcome) for outcome in outcomes} == {Outage}
@@ -377,7 +377,7 @@ async def test_an_outage_amid_the_tries_ends_them(service: Service) -> None:
 # While the service is down
 
 
-async def test_nothing_is_asked_after_five_failures_in_a_row(service: Service) -> None:
+async def test_no_request_is_sent_after_five_failures_in_a_row(service: Service) -> None:
     await bring_down(service)
     service.now += 2
     for _line, operate in READS + CHANGES:
@@ -388,7 +388,7 @@ async def test_nothing_is_asked_after_five_failures_in_a_row(service: Service) -
     assert service.requests == []
 
 
-async def test_whoever_comes_when_a_probe_is_due_makes_it(service: Service) -> None:
+async def test_the_first_caller_makes_a_due_probe(service: Service) -> None:
     await bring_down(service)
     service.now += 5
     service.always = None
@@ -397,7 +397,7 @@ async def test_whoever_comes_when_a_probe_is_due_makes_it(service: Service) -> N
     assert service.seen == [PROBE, CHAT]
 
 
-async def test_a_failed_probe_leaves_the_others_unasked(service: Service) -> None:
+async def test_a_failed_probe_fails_the_other_callers(service: Service) -> None:
     await bring_down(service)
     service.now += 5
     for _ in range(3):
@@ -406,7 +406,7 @@ async def test_a_failed_probe_leaves_the_others_unasked(service: Service) -> Non
     assert service.seen == [PROBE]
 
 
-async def test_nobody_waits_for_another_ones_probe(service: Service) -> None:
+async def test_no_caller_waits_for_another_callers_probe(service: Service) -> None:
     await bring_down(service)
     service.now += 60
     service.always = None
@@ -463,7 +463,7 @@ async def test_many_who_wait_share_one_probe_every_five_seconds(service: Service
     assert service.slept[slept:] == [5] * 4
 
 
-async def test_when_the_prober_is_cancelled_the_next_goes_on(service: Service) -> None:
+async def test_a_cancelled_waiter_hands_the_probe_to_the_next(service: Service) -> None:
     await bring_down(service)
     service.always = None
     service.gate.clear()

@@ -73,7 +73,7 @@ def test_an_optional_that_is_absent_or_null_is_none(
         (Stats, STATS),
     ],
 )
-def test_what_is_documented_and_not_optional_is_required(model: type[BaseModel], whole: dict[str, Any]) -> None:
+def test_documented_fields_are_required_unless_optional(model: type[BaseModel], whole: dict[str, Any]) -> None:
     model.model_validate(whole)
     for name in whole:
         with pytest.raises(ValidationError):
@@ -82,7 +82,7 @@ def test_what_is_documented_and_not_optional_is_required(model: type[BaseModel],
             model.model_validate({**whole, name: None})
 
 
-def test_unknown_fields_are_kept_and_reachable() -> None:
+def test_unknown_fields_are_attributes() -> None:
     workflow: Any = Workflow.model_validate({**WORKFLOW, "owner": {"id": 9}, "copy": 1})
     assert workflow.owner == {"id": 9}
     assert workflow.model_extra == {"owner": {"id": 9}, "copy": 1}
@@ -162,7 +162,7 @@ def test_a_broken_item_is_named_with_its_place() -> None:
         ({"lastUpdated": "0001-01-01T00:00:00+14:00"}, "lastUpdated: not an ISO 8601 timestamp"),
     ],
 )
-def test_what_is_wrong_in_the_statistics_is_named(change: dict[str, Any], problem: str) -> None:
+def test_a_wrong_field_of_the_statistics_is_named(change: dict[str, Any], problem: str) -> None:
     body = TypeAdapter(Any).dump_json({**STATS, **change})
     assert problem_of(Stats, body) == problem
 
@@ -172,11 +172,11 @@ def test_what_is_wrong_in_the_statistics_is_named(change: dict[str, Any], proble
     [b"{", b"NaN", b'{"sessionId": Infinity, "message": ""}', b"\xff\xfe\xff", b"[" * 100_000, b"1" * 5_000, b"[1] x"],
     ids=lambda body: repr(body[:10]),
 )
-def test_what_is_not_json_is_not_understood(body: bytes) -> None:
+def test_a_body_that_is_not_json_is_not_understood(body: bytes) -> None:
     assert problem_of(Any, body) == "not JSON"
 
 
-def test_what_came_in_place_of_json_is_named() -> None:
+def test_a_body_in_place_of_json_is_described() -> None:
     assert problem_of(Any, b"<html>", content_type="text/html; charset=utf-8") == "not JSON but text/html"
     assert problem_of(Any, b" ", content_type="text/html") == "an empty answer"
 
@@ -193,7 +193,7 @@ def test_a_temperature_is_any_number(wire: float | None, value: float | None) ->
 
 
 @pytest.mark.parametrize("wire", ["0.7", True, []])
-def test_a_temperature_is_nothing_but_a_number(wire: Any) -> None:
+def test_a_temperature_is_only_a_number(wire: Any) -> None:
     with pytest.raises(ValidationError):
         Agent.model_validate({"id": 1, "name": "a", "model": "m", "temperature": wire})
 

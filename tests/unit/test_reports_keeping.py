@@ -60,7 +60,7 @@ async def test_a_report_has_the_time_zone_of_its_owner(harness: Harness) -> None
     assert (one.spec.owner, one.spec.channel, one.spec.only) == (USER, CHANNEL, ("runs", "tags"))
 
 
-async def test_an_unknown_time_zone_is_utc_and_said_so(harness: Harness) -> None:
+async def test_an_unknown_time_zone_becomes_utc_and_is_shown(harness: Harness) -> None:
     harness.slack.workspace.people[USER].tz = ""
 
     reply = await does(harness, typed("report weekly mon 09:00"), "1")
@@ -69,7 +69,7 @@ async def test_an_unknown_time_zone_is_utc_and_said_so(harness: Harness) -> None
     assert "Slack doesn't share your time zone" in str(reply["blocks"])
 
 
-async def test_a_command_that_is_carried_out_twice_keeps_one_report(harness: Harness) -> None:
+async def test_a_repeated_command_stores_one_report(harness: Harness) -> None:
     await harness.store.process().inbox.put(typed("report daily 09:00"), event="1")
     await harness.handle(await harness.taken("a"))  # and dies
 
@@ -90,7 +90,7 @@ async def test_a_command_that_is_carried_out_twice_keeps_one_report(harness: Har
         ("reprot daily 09:00", "Did you mean /stats report"),
     ],
 )
-async def test_a_command_is_answered_with_what_came_of_it(harness: Harness, words: str, said: str) -> None:
+async def test_a_command_is_answered_with_its_result(harness: Harness, words: str, said: str) -> None:
 
     reply = await does(harness, typed(words), "1")
 

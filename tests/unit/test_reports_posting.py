@@ -227,7 +227,7 @@ async def test_a_report_paused_or_deleted_after_its_claim_is_not_posted(harness:
     assert posts(harness) == []
 
 
-async def test_one_look_finds_what_is_due_of_a_thousand(harness: Harness) -> None:
+async def test_one_look_finds_the_due_reports_of_a_thousand(harness: Harness) -> None:
     schedules = harness.report_store()
     for number in range(MOST_KEPT):
         await keep(harness, f"r{number}", due=SLOT + timedelta(days=number % 300))
@@ -258,7 +258,7 @@ async def test_the_first_question_in_its_thread_carries_the_numbers(harness: Har
 
 
 @pytest.mark.parametrize("default", ["", "8"])
-async def test_its_thread_is_bound_where_an_agent_is_chosen(harness: Harness, default: str) -> None:
+async def test_its_thread_is_bound_once_an_agent_is_chosen(harness: Harness, default: str) -> None:
     harness.configure(BRIDGE_DEFAULT_AGENT=default)
     harness.service.agents = [SUPPORT, SALES]
     await keep(harness)

@@ -174,7 +174,7 @@ def test_a_report_is_due_at_the_next_time_that_the_clock_of_its_zone_shows(
 
 @pytest.mark.parametrize("zone", ["UTC", BERLIN, NEW_YORK, LORD_HOWE, "Pacific/Apia", "Asia/Kathmandu"])
 @pytest.mark.parametrize("words", ["daily 02:30", 'cron "*/30 1-3 * * *"', "monthly 31 01:15"])
-def test_through_all_of_a_year_each_local_slot_comes_once_and_in_order(words: str, zone: str) -> None:
+def test_each_local_slot_of_a_year_comes_once_in_order(words: str, zone: str) -> None:
     schedule, clock = read_report(words).schedule, ZoneInfo(zone)
     due, end, shown = utc("2026-01-01T00:00"), utc("2027-01-02T00:00"), []
     while (due := next_due(schedule, clock, due)) < end:
@@ -203,7 +203,7 @@ def test_of_many_missed_slots_the_last_is_found(words: str, first: str, until: s
 
 
 @pytest.mark.parametrize(("words", "part"), WRONG)
-def test_what_is_not_understood_is_named(words: str, part: str) -> None:
+def test_a_part_that_is_not_understood_is_named(words: str, part: str) -> None:
     with pytest.raises(BadSchedule) as refused:
         read_report(words)
 
@@ -231,7 +231,7 @@ def test_a_schedule_is_understood_as_people_say_it(typed: str, shown: str, zone:
         ("daily 25:00", "25:00", []),
     ],
 )
-def test_an_error_quotes_its_part_and_names_what_is_near(typed: str, quoted: str, near: list[str]) -> None:
+def test_an_error_quotes_its_part_and_suggests_near_ones(typed: str, quoted: str, near: list[str]) -> None:
     with pytest.raises(BadSchedule) as refused:
         read_report(typed)
 
@@ -299,6 +299,6 @@ def test_the_options_follow_in_any_order_with_the_dashes_that_phones_make() -> N
     assert span_of("2w") == timedelta(days=14)
 
 
-def test_what_a_form_offers_is_understood_where_it_is_read() -> None:
+def test_every_choice_of_the_form_is_understood() -> None:
     assert all(read_report(f"{often} 09:00") for often in HOW_OFTEN if often != CRON)
     assert all(span_of(span) for span in COMPARED if span != "-")

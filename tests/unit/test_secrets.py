@@ -62,7 +62,7 @@ def test_well_formed_values_show_no_secret() -> None:
     assert [secrets_in(form) for form in every_form(values) if secrets_in(form)] == []
 
 
-async def test_the_parts_that_hold_secrets_show_none() -> None:
+async def test_components_that_hold_secrets_show_none() -> None:
     settings = load(GIVEN)
     url = str(settings.redis_url.get_secret_value() if settings.redis_url else "")
     redis, blocking = connect(url), blocking_connection(url)
@@ -94,7 +94,7 @@ def everything_logged(path: Path, log_format: Any) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("log_format", ["console", "json"])
-async def test_a_redis_that_is_not_there_is_reported_without_its_password(tmp_path: Path, log_format: str) -> None:
+async def test_an_unreachable_redis_is_reported_without_its_password(tmp_path: Path, log_format: str) -> None:
     redis = connect(GIVEN["REDIS_URL"])
     with everything_logged(tmp_path / "log", log_format):
         try:
@@ -119,7 +119,7 @@ def test_a_secret_that_is_malformed_is_reported_without_it(variable: str) -> Non
 
 
 @pytest.mark.parametrize("variable", HIDDEN)
-def test_every_secret_may_come_from_a_file_and_is_hidden_as_well(variable: str, tmp_path: Path) -> None:
+def test_every_secret_may_come_from_a_file_and_stays_hidden(variable: str, tmp_path: Path) -> None:
     file = tmp_path / "secret"
     file.write_text(GIVEN[variable] + "\n")
     environ = {name: value for name, value in GIVEN.items() if name != variable} | {f"{variable}_FILE": str(file)}

@@ -95,7 +95,7 @@ async def traced(door: FrontDoor, at: str, count: int = 1) -> list[str]:
     return await steps()
 
 
-async def test_a_message_that_comes_late_goes_before_those_written_after_it(door: FrontDoor) -> None:
+async def test_a_late_message_goes_before_newer_ones(door: FrontDoor) -> None:
     await sent(door, said(f"<@{BOT}> begin"))
     await sent(door, said("third", ts(3)))
     await sent(door, said("second", ts(2)))
@@ -106,7 +106,7 @@ async def test_a_message_that_comes_late_goes_before_those_written_after_it(door
     assert door.harness.service.messages == ["begin", "first", "second", "third"]
 
 
-async def test_a_message_that_comes_late_does_not_go_before_one_that_was_sent(door: FrontDoor) -> None:
+async def test_a_late_message_goes_after_one_that_was_sent(door: FrontDoor) -> None:
     await sent(door, said(f"<@{BOT}> begin"))
     await door.harness.work()
     await sent(door, said("second", ts(2)))
@@ -123,7 +123,7 @@ async def test_a_message_that_comes_late_does_not_go_before_one_that_was_sent(do
     assert len(door.harness.seen.words) == 3
 
 
-async def test_a_message_that_comes_late_goes_before_one_that_waits_for_a_choice(door: FrontDoor) -> None:
+async def test_a_late_message_goes_before_one_waiting_for_a_choice(door: FrontDoor) -> None:
     door.harness.service.agents = [SUPPORT, SALES]
     await sent(door, said(f"<@{BOT}> second", ts(2)))
     await door.harness.work()
@@ -137,9 +137,7 @@ async def test_a_message_that_comes_late_goes_before_one_that_waits_for_a_choice
 
 
 @pytest.mark.parametrize("is_withdrawn", ["first", "second"])
-async def test_a_menu_whose_message_is_deleted_opens_again_for_the_one_that_is_left(
-    door: FrontDoor, is_withdrawn: str
-) -> None:
+async def test_a_menu_of_a_deleted_message_is_shown_again_for_the_next(door: FrontDoor, is_withdrawn: str) -> None:
     door.harness.service.agents = [SUPPORT, SALES]
     await sent(door, said(f"<@{BOT}> second", ts(2)))
     await door.harness.work()
@@ -154,7 +152,7 @@ async def test_a_menu_whose_message_is_deleted_opens_again_for_the_one_that_is_l
     assert [words.rpartition("\n")[2] for words in door.harness.service.messages] == [left]
 
 
-async def test_a_message_from_before_a_stop_that_comes_late_is_held_and_goes_first(door: FrontDoor) -> None:
+async def test_a_late_message_from_before_a_stop_is_held_and_goes_first(door: FrontDoor) -> None:
     await sent(door, said(f"<@{BOT}> begin"))
     await sent(door, said("second", ts(2)))
     stops = door.harness.store.process().inbox.stops
@@ -171,7 +169,7 @@ async def test_a_message_from_before_a_stop_that_comes_late_is_held_and_goes_fir
     assert door.harness.service.messages == ["first", "second"]
 
 
-async def test_a_message_that_is_sent_once_more_is_not_overtaken(door: FrontDoor) -> None:
+async def test_a_resent_message_is_not_overtaken(door: FrontDoor) -> None:
     await sent(door, said(f"<@{BOT}> begin"))
     await sent(door, said("third", ts(3)))
     inbox = door.harness.store.process().inbox
@@ -198,7 +196,7 @@ async def test_the_trace_says_that_a_message_was_put_before_later_ones(door: Fro
 
 
 @pytest.mark.parametrize("again", [mentioned_again("new"), changed(f"<@{BOT}> new")], ids=["mention", "change"])
-async def test_an_edit_of_a_refused_message_is_what_the_agent_gets_once(door: FrontDoor, again: dict[str, Any]) -> None:
+async def test_an_edit_of_a_refused_message_is_sent_once(door: FrontDoor, again: dict[str, Any]) -> None:
     with away(door):
         assert await sent(door, said(f"<@{BOT}> old")) == 503
 
@@ -222,7 +220,7 @@ async def test_the_two_events_of_an_edit_start_one_turn_and_offer_nothing(door: 
     assert door.harness.seen.whispers == []
 
 
-async def test_the_two_events_of_an_edit_that_comes_too_late_are_offered_once(door: FrontDoor) -> None:
+async def test_the_two_events_of_an_edit_after_sending_are_offered_once(door: FrontDoor) -> None:
     await sent(door, said(f"<@{BOT}> old"))
     await door.harness.work()
 
@@ -234,7 +232,7 @@ async def test_the_two_events_of_an_edit_that_comes_too_late_are_offered_once(do
     assert len(door.harness.seen.whispers) == 1
 
 
-async def test_an_edit_that_slack_sends_again_does_not_undo_a_later_one(door: FrontDoor) -> None:
+async def test_an_edit_that_slack_retries_does_not_undo_a_later_one(door: FrontDoor) -> None:
     await sent(door, said(f"<@{BOT}> old"))
     await sent(door, changed(f"<@{BOT}> newest", after=9), "Ev-second")
 
@@ -249,9 +247,7 @@ WEEK = 7 * 24 * 3600.0
 
 
 @pytest.mark.parametrize(("after", "asked"), [(WEEK - 7200, ["new"]), (WEEK, []), (90 * 24 * 3600.0, [])])
-async def test_an_edit_of_an_unknown_mention_starts_it_once_while_it_would_be_remembered(
-    door: FrontDoor, after: float, asked: list[str]
-) -> None:
+async def test_an_edit_of_an_unknown_mention_starts_it_once(door: FrontDoor, after: float, asked: list[str]) -> None:
     for number in range(2):
         assert await sent(door, mentioned_again("new", after=after), f"Ev{number}", retry=number) == 200
         await door.harness.work()
@@ -288,7 +284,7 @@ async def test_an_edit_that_removes_the_mention_of_a_refused_message_withdraws_i
     ]
 
 
-async def test_an_edit_that_was_refused_too_is_waited_for(door: FrontDoor) -> None:
+async def test_a_refused_edit_is_waited_for(door: FrontDoor) -> None:
     with away(door):
         await sent(door, said(f"<@{BOT}> old"))
         assert await sent(door, changed(f"<@{BOT}> new"), "Ev-edit") == 503
@@ -302,7 +298,7 @@ async def test_an_edit_that_was_refused_too_is_waited_for(door: FrontDoor) -> No
     assert door.harness.service.messages == ["new"]
 
 
-async def test_an_edit_that_never_comes_is_not_waited_for_in_vain(door: FrontDoor) -> None:
+async def test_a_message_is_sent_if_its_edit_never_comes(door: FrontDoor) -> None:
     with away(door):
         await sent(door, said(f"<@{BOT}> old"))
         await sent(door, changed(f"<@{BOT}> new"), "Ev-edit")
@@ -313,7 +309,7 @@ async def test_an_edit_that_never_comes_is_not_waited_for_in_vain(door: FrontDoo
     assert door.harness.service.messages == ["old"]
 
 
-async def test_an_edit_of_a_refused_reply_is_what_the_agent_gets(door: FrontDoor) -> None:
+async def test_an_edit_of_a_refused_reply_is_sent(door: FrontDoor) -> None:
     await sent(door, said(f"<@{BOT}> begin"))
     with away(door):
         await sent(door, said("old", ts(1)))
@@ -325,7 +321,7 @@ async def test_an_edit_of_a_refused_reply_is_what_the_agent_gets(door: FrontDoor
     assert door.harness.service.messages == ["begin", "new"]
 
 
-async def test_an_edit_of_what_was_said_before_the_bot_was_called_brings_nothing_in(door: FrontDoor) -> None:
+async def test_an_edit_of_a_message_before_the_first_mention_is_ignored(door: FrontDoor) -> None:
     await sent(door, said("just talk", ts(1)))
     await sent(door, said(f"<@{BOT}> help", ts(2)))
 
@@ -340,7 +336,7 @@ async def test_an_edit_of_what_was_said_before_the_bot_was_called_brings_nothing
 
 
 @pytest.mark.parametrize("at", [ROOT, ts(1)], ids=["mention", "reply"])
-async def test_a_message_that_is_deleted_before_slack_repeats_it_is_dropped(door: FrontDoor, at: str) -> None:
+async def test_a_message_deleted_before_slacks_retry_is_dropped(door: FrontDoor, at: str) -> None:
     event = said(f"<@{BOT}> oh no") if at == ROOT else said("oh no", at)
     if at != ROOT:
         await sent(door, said(f"<@{BOT}> begin"))
@@ -356,7 +352,7 @@ async def test_a_message_that_is_deleted_before_slack_repeats_it_is_dropped(door
     assert await traced(door, at) == ["not for an agent: it was deleted before Slack resent it"]
 
 
-async def test_a_deletion_that_was_refused_too_counts_before_the_message_comes_again(door: FrontDoor) -> None:
+async def test_a_refused_deletion_applies_to_the_retried_message(door: FrontDoor) -> None:
     with away(door):
         await sent(door, said(f"<@{BOT}> oh no"))
         assert await sent(door, deleted(ROOT), "Ev-deleted") == 503
@@ -378,7 +374,7 @@ async def test_a_refused_deletion_reaches_other_processes(door: FrontDoor) -> No
     assert 0 < await store.redis.pttl(f"{PREFIX}seen:m:{key_of(ROOT)}") <= 15 * 60 * 1000
 
 
-async def test_an_old_message_that_is_deleted_leaves_nothing_behind(door: FrontDoor) -> None:
+async def test_a_deleted_old_message_leaves_no_mark(door: FrontDoor) -> None:
     before = await door.keys()
 
     await sent(door, deleted(ROOT, f"{float(ROOT) + 601:.6f}"), "Ev-deleted")
@@ -402,7 +398,7 @@ async def refused_root(door: FrontDoor) -> None:
         assert await sent(door, said(f"<@{BOT}> begin")) == 503
 
 
-async def test_a_reply_to_a_refused_root_is_refused_until_the_root_has_come(door: FrontDoor) -> None:
+async def test_a_reply_to_a_refused_root_is_refused_until_the_root_arrives(door: FrontDoor) -> None:
     await refused_root(door)
 
     early = [await sent(door, said("and this", ts(1)), retry=retry) for retry in range(3)]
@@ -414,7 +410,7 @@ async def test_a_reply_to_a_refused_root_is_refused_until_the_root_has_come(door
     assert door.harness.service.messages == ["begin", "and this"]
 
 
-async def test_a_reply_that_slack_repeats_no_more_is_read_again_when_the_root_comes(door: FrontDoor) -> None:
+async def test_a_reply_without_further_retries_is_read_when_its_root_arrives(door: FrontDoor) -> None:
     second, first = said("second", ts(2)), said("first, changed since", ts(1), edited={"user": USER, "ts": ts(5)})
     reads(door, first, second)
     await refused_root(door)
@@ -434,7 +430,7 @@ async def test_a_reply_that_slack_repeats_no_more_is_read_again_when_the_root_co
     ]
 
 
-async def test_a_kept_reply_waits_for_slack_to_let_it_be_read(door: FrontDoor) -> None:
+async def test_a_stored_reply_waits_until_slack_lets_it_be_read(door: FrontDoor) -> None:
     reads(door, said("first", ts(1)))
     door.harness.slack.faults.on(READ, RateLimited(7))
     await refused_root(door)
@@ -447,7 +443,7 @@ async def test_a_kept_reply_waits_for_slack_to_let_it_be_read(door: FrontDoor) -
     assert 7 in door.harness.slept
 
 
-async def test_kept_replies_are_read_on_where_history_is_limited(door: FrontDoor) -> None:
+async def test_stored_replies_are_read_with_limited_history(door: FrontDoor) -> None:
     replies = [said(f"reply {number:02d}", ts(number)) for number in range(1, 41)]
     reads(door, *replies)
 
@@ -467,7 +463,7 @@ async def test_kept_replies_are_read_on_where_history_is_limited(door: FrontDoor
     assert len(door.harness.seen.called(READ)) <= 2 * 3
 
 
-async def test_a_kept_reply_that_is_deleted_or_may_not_be_read_ends_nothing(door: FrontDoor) -> None:
+async def test_a_deleted_or_unreadable_stored_reply_is_skipped(door: FrontDoor) -> None:
     door.harness.slack.faults.on(READ, Error("missing_scope"))
     await refused_root(door)
     await sent(door, said("first", ts(1)), retry=3)
@@ -478,7 +474,7 @@ async def test_a_kept_reply_that_is_deleted_or_may_not_be_read_ends_nothing(door
     assert door.harness.service.messages == ["begin"]
 
 
-async def test_a_kept_reply_of_a_stranger_is_told_so_and_sent_to_nobody(door: FrontDoor) -> None:
+async def test_a_stored_reply_of_a_stranger_is_refused_with_a_notice(door: FrontDoor) -> None:
     workspace = door.harness.slack.workspace
     workspace.enter(STRANGER, workspace.channels[CHANNEL])
     stranger = said("let me in", ts(1), user=STRANGER, user_team=OTHER_TEAM)
@@ -499,9 +495,7 @@ async def test_a_kept_reply_of_a_stranger_is_told_so_and_sent_to_nobody(door: Fr
     [(-5.0, 200), (5.0, 503), (9.0, 503), (15.0, 200)],
     ids=["before", "", "just before", "after"],
 )
-async def test_a_root_that_was_written_while_no_bridge_was_there_is_waited_for(
-    door: FrontDoor, written: float, status: int
-) -> None:
+async def test_a_root_written_while_no_bridge_ran_is_waited_for(door: FrontDoor, written: float, status: int) -> None:
     store, began = door.harness.store, START.timestamp()
     store.clock.time = START + timedelta(seconds=10)
 
@@ -511,7 +505,7 @@ async def test_a_root_that_was_written_while_no_bridge_was_there_is_waited_for(
     assert await sent(door, said("and this", reply, thread_ts=root)) == status
 
 
-async def test_a_kept_reply_is_gone_after_ten_minutes(door: FrontDoor) -> None:
+async def test_a_stored_reply_expires_after_ten_minutes(door: FrontDoor) -> None:
     await refused_root(door)
     await sent(door, said("first", ts(1)), retry=3)
 
@@ -526,7 +520,7 @@ async def test_a_kept_reply_is_gone_after_ten_minutes(door: FrontDoor) -> None:
         (ROOT, f"{float(ROOT) + 600:.6f}"),  # Slack does not send its root any more
     ],
 )
-async def test_another_reply_in_an_unbound_thread_is_passed_over(door: FrontDoor, root: str, reply: str) -> None:
+async def test_an_unrelated_reply_in_an_unbound_thread_is_ignored(door: FrontDoor, root: str, reply: str) -> None:
     await refused_root(door)
 
     assert await sent(door, said("just talk", reply, thread_ts=root)) == 200
@@ -535,14 +529,14 @@ async def test_another_reply_in_an_unbound_thread_is_passed_over(door: FrontDoor
     assert not [key for key in await door.keys() if ":kept:" in key]
 
 
-async def test_a_reply_to_a_root_that_was_deleted_meanwhile_is_passed_over(door: FrontDoor) -> None:
+async def test_a_reply_to_a_deleted_root_is_ignored(door: FrontDoor) -> None:
     await refused_root(door)
     await sent(door, deleted(ROOT), "Ev-deleted")
 
     assert await sent(door, said("and this", ts(1))) == 200
 
 
-async def test_a_refused_reply_brings_no_others_to_be_refused(door: FrontDoor) -> None:
+async def test_a_refused_reply_does_not_cause_others_to_be_refused(door: FrontDoor) -> None:
     await refused_root(door)
     late = f"{float(ROOT) + 30:.6f}"
     assert await sent(door, said("and this", late)) == 503
@@ -551,7 +545,7 @@ async def test_a_refused_reply_brings_no_others_to_be_refused(door: FrontDoor) -
     assert await sent(door, said("others talk", later, thread_ts=late)) == 200
 
 
-async def test_a_reply_to_a_refused_root_that_is_edited_comes_with_its_new_text(door: FrontDoor) -> None:
+async def test_an_edited_reply_to_a_refused_root_is_sent_with_its_new_text(door: FrontDoor) -> None:
     reads(door, said("new", ts(1), edited={"user": USER, "ts": f"{SECOND_AFTER}.000000"}))
     await refused_root(door)
     assert await sent(door, said("old", ts(1))) == 503

@@ -53,7 +53,7 @@ def sent(view: Any, **values: str) -> Submission:
     return parse_submission(body, US).model_copy(update={"team": TEAM})
 
 
-async def test_a_global_shortcut_asks_where_the_result_is_to_be(harness: Harness) -> None:
+async def test_a_global_shortcut_asks_where_to_post_the_result(harness: Harness) -> None:
     form = await after(harness, Shortcut(**FIELDS, channel="", name="run"))
 
     assert field(form, "channel")["default_to_current_conversation"] is True
@@ -71,7 +71,7 @@ async def test_a_form_offers_the_direct_message_to_a_person_who_opened_home(harn
     assert field(form, "where")["initial_conversation"] == DIRECT
 
 
-async def test_a_conversation_begins_where_the_form_says(harness: Harness) -> None:
+async def test_a_conversation_starts_where_the_form_says(harness: Harness) -> None:
     harness.service.agents = [SUPPORT, SALES]
     form = await after(harness, Shortcut(**FIELDS, channel="", name="ask"))
     await after(harness, sent(form, agent="8", message="1 < 2, <!here>?", where=RANDOM))
@@ -112,7 +112,7 @@ async def test_a_message_that_is_too_long_for_the_form_says_so(harness: Harness)
     assert "Only the first 3,000 characters" in str(form)
 
 
-async def test_a_question_about_a_message_goes_into_its_thread_with_what_was_said_there(harness: Harness) -> None:
+async def test_a_question_about_a_message_is_asked_in_its_thread(harness: Harness) -> None:
     harness.write(ROOT, "It is red.", user=BOB)
     form = await after(harness, Shortcut(**FIELDS, **HERE, name="ask_about", text="It is red, <@U0BOB>."))
     assert field(form, "about")["initial_value"] == "It is red, @Bob Brandt."
@@ -137,7 +137,7 @@ async def test_a_question_in_a_bound_thread_goes_to_its_agent(harness: Harness) 
     assert "asks Sales" in harness.seen.messages[0].text
 
 
-async def test_a_question_in_private_takes_the_thread_along(harness: Harness) -> None:
+async def test_a_private_question_includes_the_thread(harness: Harness) -> None:
     await after(harness, HomeOpened(team=TEAM, channel=DIRECT, user=USER))
     harness.write(ROOT, "We ship on Friday.", user=BOB)
     harness.write(ABOVE, "Too early.", thread_ts=ROOT)
@@ -172,7 +172,7 @@ async def test_a_global_shortcut_that_came_too_late_ends_quietly(harness: Harnes
     assert await redis.zcard("{test}:dead") == 0
 
 
-async def test_an_input_is_remembered_by_who_wants_that_until_they_do_not(harness: Harness) -> None:
+async def test_an_input_is_remembered_while_the_person_wants_it(harness: Harness) -> None:
     asked = SlashCommand(**FIELDS, channel=CHANNEL, command="/workflows", text="run 3")
     form = await after(harness, asked)
     await after(harness, sent(form, workflow="3", input="[1]", kind="json", remember="yes"))
@@ -204,7 +204,7 @@ async def test_a_form_sets_who_answers_in_a_channel(harness: Harness) -> None:
     assert await harness.store.channels.get(TEAM, RANDOM) == NOTHING_SET
 
 
-async def test_only_runners_choose_for_a_channel_and_everybody_for_their_own_direct_message(harness: Harness) -> None:
+async def test_only_runners_choose_for_a_channel_but_anyone_for_their_direct_message(harness: Harness) -> None:
     harness.configure(BRIDGE_RUNNERS=CAROL)
     typed = SlashCommand(**FIELDS, channel=CHANNEL, command="/agents", text="default Support")
     await after(harness, typed)
@@ -217,7 +217,7 @@ async def test_only_runners_choose_for_a_channel_and_everybody_for_their_own_dir
     assert (harness.seen.forms, harness.seen.messages) == ([], [])
 
 
-async def test_a_channel_is_told_of_a_change_once_although_its_process_is_killed(harness: Harness) -> None:
+async def test_a_change_brings_one_notice_although_its_process_is_killed(harness: Harness) -> None:
     harness.slack.faults.on(WHISPER, NOT_NOW)
     harness.on_sleep = asyncio.Event().wait  # whoever wants to try again is killed there
     put = await harness.store.process().inbox.put(
@@ -240,7 +240,7 @@ async def test_a_channel_is_told_of_a_change_once_although_its_process_is_killed
 @pytest.mark.parametrize(
     ("is_ephemeral", "channel", "replaces"), [(True, CHANNEL, True), (False, DM_ALICE, True), (False, CHANNEL, False)]
 )
-async def test_a_list_that_everybody_sees_is_not_turned_by_one(
+async def test_turning_a_public_list_leaves_it_unchanged(
     harness: Harness, *, is_ephemeral: bool, channel: str, replaces: bool
 ) -> None:
     harness.service.workflows = [WORKFLOW | {"id": number, "name": f"Flow {number:03d}"} for number in range(50)]
@@ -292,7 +292,7 @@ def test_a_form_of_another_release_belongs_nowhere() -> None:
         ({}, {"agent", "message"}),
     ],
 )
-def test_a_mistake_in_a_question_is_said_under_its_field(values: dict[str, str], wrong: set[str]) -> None:
+def test_a_mistake_in_the_form_is_shown_under_its_field(values: dict[str, str], wrong: set[str]) -> None:
     read = asking.read_ask_form(values)
 
     assert (set(read.by_block) if isinstance(read, FormErrors) else set()) == wrong
@@ -320,7 +320,7 @@ def test_a_channels_settings_are_read_from_the_form(values: dict[str, str], fill
         Click(**FIELDS, channel=DIRECT, action_id="home:workflows:next", view="home"),
     ],
 )
-async def test_home_is_not_a_matter_of_channels(harness: Harness, inbound: Inbound) -> None:
+async def test_home_ignores_allowed_channels(harness: Harness, inbound: Inbound) -> None:
     harness.configure(BRIDGE_ALLOWED_CHANNELS=RANDOM)
     rules = harness.parts().turns.deps.access
 

@@ -82,7 +82,7 @@ AMBIGUOUS: dict[str, Answer] = {
 
 
 @pytest.mark.parametrize("reaction", AMBIGUOUS.values(), ids=AMBIGUOUS.keys())
-async def test_an_answer_that_says_nothing_leaves_the_outcome_open(
+async def test_an_unreadable_answer_leaves_the_outcome_unknown(
     emulated: EmulatedSlack, web: SlackWeb, metrics: Metrics, reaction: Answer
 ) -> None:
     answers(emulated, "auth.test", reaction)
@@ -94,9 +94,7 @@ async def test_an_answer_that_says_nothing_leaves_the_outcome_open(
     assert 'bridge_slack_calls_total{method="auth.test",outcome="ambiguous"} 1.0' in metrics.exposition().decode()
 
 
-async def test_a_connection_that_was_kept_alive_and_dies_does_not_repeat_a_post(
-    emulated: EmulatedSlack, web: SlackWeb
-) -> None:
+async def test_a_dying_kept_alive_connection_does_not_repeat_a_post(emulated: EmulatedSlack, web: SlackWeb) -> None:
     answers(emulated, "auth.test", {"ok": True}, DropBefore())
     await web.call("auth.test", {})
 
@@ -106,14 +104,14 @@ async def test_a_connection_that_was_kept_alive_and_dies_does_not_repeat_a_post(
     assert len(emulated.calls) == 2
 
 
-async def test_no_answer_in_time_leaves_the_outcome_open() -> None:
+async def test_a_timeout_leaves_the_outcome_unknown() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         async with opened(f"http://127.0.0.1:{silent.getsockname()[1]}/api/", BOT_TOKEN, Metrics()) as quiet_web:
             with pytest.raises(SlackAmbiguous):
                 await quiet_web.call(METHOD, {}, seconds=0.05)
 
 
-async def test_where_no_connection_was_made_nothing_was_sent() -> None:
+async def test_without_a_connection_nothing_was_sent() -> None:
     with socket.create_server(("127.0.0.1", 0)) as once:
         port = once.getsockname()[1]
     async with opened(f"http://127.0.0.1:{port}/api/", BOT_TOKEN, Metrics()) as web:
@@ -122,7 +120,7 @@ async def test_where_no_connection_was_made_nothing_was_sent() -> None:
     assert caught.value.retry_after is None
 
 
-async def test_tls_that_does_not_come_about_sends_nothing(emulated: EmulatedSlack) -> None:
+async def test_failed_tls_sends_nothing(emulated: EmulatedSlack) -> None:
     async with opened(emulated.api_url.replace("http:", "https:"), BOT_TOKEN, Metrics()) as web:
         with pytest.raises(SlackUnreachable):
             await web.call(METHOD, {})
@@ -132,7 +130,7 @@ async def test_tls_that_does_not_come_about_sends_nothing(emulated: EmulatedSlac
 @pytest.mark.parametrize(
     ("said", "seconds"), [("7", 7), ("0", 0), ("", 1), ("soon", 1), ("-3", 1), ("²", 1), ("999999", 3600)]
 )
-async def test_a_429_says_when_to_come_back(emulated: EmulatedSlack, web: SlackWeb, said: str, seconds: int) -> None:
+async def test_a_429_says_when_to_retry(emulated: EmulatedSlack, web: SlackWeb, said: str, seconds: int) -> None:
     answers(emulated, METHOD, limited(said))
 
     with pytest.raises(SlackUnreachable) as caught:
@@ -141,7 +139,7 @@ async def test_a_429_says_when_to_come_back(emulated: EmulatedSlack, web: SlackW
     assert caught.value.retry_after == timedelta(seconds=seconds)
 
 
-async def test_a_refusal_has_slacks_word_and_the_scope_it_wants(emulated: EmulatedSlack, web: SlackWeb) -> None:
+async def test_a_refusal_has_slacks_error_and_the_missing_scope(emulated: EmulatedSlack, web: SlackWeb) -> None:
     answers(emulated, METHOD, refused("missing_scope", needed="chat:write", provided="none"))
 
     with pytest.raises(SlackRefused) as caught:
@@ -165,7 +163,7 @@ async def test_the_token_follows_no_redirect(emulated: EmulatedSlack, web: Slack
     assert caught.value.error == f"http_{status}"
 
 
-async def test_who_we_are(emulated: EmulatedSlack, web: SlackWeb) -> None:
+async def test_the_identity_has_names(emulated: EmulatedSlack, web: SlackWeb) -> None:
     emulated.scopes.clear()
     emulated.scopes.update({"chat:write", "files:write", "users:read"})
 
@@ -219,7 +217,7 @@ async def test_a_response_url_says_why_not(
 
 
 @pytest.mark.parametrize("reaction", [Http(200, "ok"), Http(200, ""), {"ok": True}])
-async def test_a_response_url_takes_a_message_without_seeing_the_token(
+async def test_a_response_url_gets_the_message_without_the_token(
     emulated: EmulatedSlack, web: SlackWeb, reaction: Answer
 ) -> None:
     answers(emulated, "response_url", reaction)
@@ -231,7 +229,7 @@ async def test_a_response_url_takes_a_message_without_seeing_the_token(
     ]
 
 
-async def test_a_file_goes_up_without_the_token_too(emulated: EmulatedSlack, web: SlackWeb) -> None:
+async def test_a_file_is_uploaded_without_the_token(emulated: EmulatedSlack, web: SlackWeb) -> None:
     begun = await web.read("files.getUploadURLExternal", {"filename": "a.txt", "length": 5})
 
     await web.upload(begun["upload_url"], b"bytes")

@@ -50,7 +50,7 @@ def page(*messages: Any, cursor: str = "") -> Json:
 # Our own messages
 
 
-async def test_finding_goes_through_all_pages(emulated: EmulatedSlack, say: Say) -> None:
+async def test_finding_reads_all_pages(emulated: EmulatedSlack, say: Say) -> None:
     answers(emulated, REPLIES, page(tagged(), cursor="more"), page(tagged(part="1")))
 
     assert await say.find(HERE, TURN, SINCE) == {"0": "17.0", "1": "17.1"}
@@ -85,7 +85,7 @@ async def test_finding_believes_only_own_messages_of_the_turn(emulated: Emulated
     assert await say.find(HERE, TURN, SINCE) == {}
 
 
-async def test_finding_in_a_channel_looks_below_the_message_too(emulated: EmulatedSlack, say: Say) -> None:
+async def test_finding_in_a_channel_also_reads_the_thread(emulated: EmulatedSlack, say: Say) -> None:
     file = {"ts": "17.5", "bot_id": BRIDGE_BOT, "files": [{"name": f"output-{TURN}-file0.json"}]}
     answers(emulated, "conversations.history", page(tagged()))
     answers(emulated, REPLIES, page(tagged(), file))
@@ -103,7 +103,7 @@ async def test_finding_in_a_channel_looks_below_the_message_too(emulated: Emulat
         ("../../etc/a.b.md", f"a.b-{TURN}-file3.md"),
     ],
 )
-def test_a_files_name_says_which_part_it_is(name: str, made: str) -> None:
+def test_a_files_name_identifies_its_part(name: str, made: str) -> None:
     assert MessageTag("bridge_turn", TURN).file_name(name, "file3") == made
     assert list(tagged_parts(TURN, {"files": [{"name": made}]})) == ["file3"]
     assert list(tagged_parts(new_turn_id(), {"files": [{"name": made}]})) == []
@@ -121,7 +121,7 @@ async def test_the_newest_own_answer_recalls_the_session(emulated: EmulatedSlack
 # What others said
 
 
-async def test_a_thread_is_its_root_and_what_came_before(emulated: EmulatedSlack, say: Say) -> None:
+async def test_a_thread_is_its_root_and_earlier_messages(emulated: EmulatedSlack, say: Say) -> None:
     answers(
         emulated,
         REPLIES,
@@ -144,7 +144,7 @@ async def test_after_a_message_only_newer_ones_are_read(emulated: EmulatedSlack,
     assert asked(emulated, REPLIES)[0]["oldest"] == at(1)
 
 
-async def test_the_bots_own_messages_are_left_out_but_for_a_root(emulated: EmulatedSlack, say: Say) -> None:
+async def test_the_bots_own_messages_are_left_out_except_a_root(emulated: EmulatedSlack, say: Say) -> None:
     own = {"bot_id": BRIDGE_BOT, "user": BOT}
     answers(
         emulated, REPLIES, page(said(0, "a report", **own), said(1, "an answer", **own), said(2, "a notice", **own))
@@ -155,7 +155,7 @@ async def test_the_bots_own_messages_are_left_out_but_for_a_root(emulated: Emula
     assert (read.root, read.newest) == (ThreadMessage(BOT, "", "a report"), ())
 
 
-async def test_own_answers_and_run_cards_are_read_where_wanted(emulated: EmulatedSlack, say: Say) -> None:
+async def test_own_answers_and_run_cards_are_read_on_request(emulated: EmulatedSlack, say: Say) -> None:
     own = {"bot_id": BRIDGE_BOT, "user": BOT}
     card = {"event_type": "bridge_run", "event_payload": {"turn": TURN, "part": "0"}}
     notice = {"event_type": "bridge_turn", "event_payload": {"turn": TURN, "part": "0"}}
@@ -192,7 +192,7 @@ async def test_own_answers_and_run_cards_are_read_where_wanted(emulated: Emulate
         ({"ts": None, "text": 5, "files": ["?"], "attachments": "?", "bot_profile": 3, "user": "U1"}, None),
     ],
 )  # fmt: skip
-async def test_a_message_is_read_as_somebodys_words_or_none(
+async def test_a_message_is_read_as_a_persons_text_or_none(
     emulated: EmulatedSlack, say: Say, message: Json, expected: ThreadMessage | None
 ) -> None:
     answers(emulated, REPLIES, page(said(0, "the root"), message))
@@ -200,7 +200,7 @@ async def test_a_message_is_read_as_somebodys_words_or_none(
     assert (await say.read_thread(HERE, before=at(3))).newest == ((expected,) if expected else ())
 
 
-async def test_of_a_long_thread_the_newest_are_kept(emulated: EmulatedSlack, say: Say) -> None:
+async def test_a_long_thread_is_read_to_its_newest_messages(emulated: EmulatedSlack, say: Say) -> None:
     answers(
         emulated,
         REPLIES,
@@ -214,7 +214,7 @@ async def test_of_a_long_thread_the_newest_are_kept(emulated: EmulatedSlack, say
     assert read.left_out == 60 - NEWEST
 
 
-async def test_a_reading_cut_short_keeps_what_was_read(emulated: EmulatedSlack, say: Say) -> None:
+async def test_an_interrupted_read_returns_the_messages_so_far(emulated: EmulatedSlack, say: Say) -> None:
     answers(emulated, REPLIES, page(said(0, "the root"), tagged(), said(1, "one"), cursor="more"), limited(60))
 
     read = await say.read_thread(HERE, before=at(3))
@@ -231,7 +231,7 @@ def short_page(first: int, *, cursor: str = "", replies: int = 40) -> Json:
     return page(root, *(said(number, str(number)) for number in range(first, first + 14)), cursor=cursor)
 
 
-async def test_where_pages_are_short_the_next_reading_begins_near_the_end(emulated: EmulatedSlack, say: Say) -> None:
+async def test_with_short_pages_the_next_read_starts_near_the_end(emulated: EmulatedSlack, say: Say) -> None:
     root = said(0, "the root", reply_count=40, latest_reply=at(40))
     answers(emulated, REPLIES, short_page(1, cursor="more"), limited(60), short_page(27))
     answers(emulated, "conversations.history", page(root))
@@ -245,7 +245,7 @@ async def test_where_pages_are_short_the_next_reading_begins_near_the_end(emulat
     assert float(at(26)) < float(asked(emulated, REPLIES)[2]["oldest"]) < float(at(40))
 
 
-async def test_where_nothing_was_said_near_the_end_the_beginning_is_read(emulated: EmulatedSlack, say: Say) -> None:
+async def test_without_messages_near_the_end_the_beginning_is_read(emulated: EmulatedSlack, say: Say) -> None:
     root = said(0, "the root", reply_count=40, latest_reply=at(40))
     answers(emulated, REPLIES, short_page(1, cursor="more"), limited(60), page(root), short_page(1, cursor="more"))
     answers(emulated, "conversations.history", page(root))
@@ -257,7 +257,7 @@ async def test_where_nothing_was_said_near_the_end_the_beginning_is_read(emulate
     assert "oldest" not in asked(emulated, REPLIES)[3]
 
 
-async def test_where_pages_are_short_one_page_is_all_that_is_asked_for(emulated: EmulatedSlack, say: Say) -> None:
+async def test_with_short_pages_only_one_page_is_read(emulated: EmulatedSlack, say: Say) -> None:
     answers(emulated, REPLIES, short_page(1, cursor="more"), limited(60), short_page(20, cursor="more"))
     answers(emulated, "conversations.history", page(said(0, "the root", reply_count=40)))
 
@@ -269,7 +269,7 @@ async def test_where_pages_are_short_one_page_is_all_that_is_asked_for(emulated:
 
 
 @pytest.mark.parametrize("answer", [limited(60), page(), page({"ts": ROOT}), page({"ts": ROOT, "reply_count": 3})])
-async def test_where_nobody_says_how_long_a_thread_is_its_beginning_is_read(
+async def test_a_thread_of_unknown_length_is_read_from_its_beginning(
     emulated: EmulatedSlack, say: Say, answer: Any
 ) -> None:
     answers(emulated, REPLIES, short_page(1, cursor="more"), limited(60), page(said(0, "the root"), said(1, "one")))
@@ -310,7 +310,7 @@ async def test_a_long_page_shows_that_pages_are_not_short(emulated: EmulatedSlac
         ("C1", set(), True),  # Slack did not say
     ],
 )
-async def test_without_the_permission_slack_is_not_asked(
+async def test_without_the_permission_slack_is_not_called(
     emulated: EmulatedSlack, slack_web: SlackWeb, channel: str, scopes: set[str], *, is_read: bool
 ) -> None:
     answers(emulated, REPLIES, page())

@@ -82,7 +82,7 @@ async def test_a_status_is_shown_and_cleared_by_the_newer_method(
 
 
 @pytest.mark.parametrize("error", ["feature_disabled", "unknown_method", "not_agent_app", "missing_scope"])
-async def test_a_missing_method_gives_way_to_the_older_for_an_hour(
+async def test_a_missing_method_is_replaced_by_the_older_for_an_hour(
     emulated: EmulatedSlack, indicators: Indicators, clock: Clock, error: str
 ) -> None:
     answers(emulated, AGENTS, refused(error))
@@ -97,7 +97,7 @@ async def test_a_missing_method_gives_way_to_the_older_for_an_hour(
     assert asked(emulated, ASSISTANT)[0]["loading_messages"] == [THINKING, "is still waiting for the answer…"]
 
 
-async def test_without_either_method_nothing_more_is_asked(emulated: EmulatedSlack, indicators: Indicators) -> None:
+async def test_without_either_method_no_more_calls_are_made(emulated: EmulatedSlack, indicators: Indicators) -> None:
     answers(emulated, AGENTS, refused("unknown_method"))
     answers(emulated, ASSISTANT, refused("not_agent_app"))
 
@@ -195,7 +195,7 @@ async def test_twenty_titles_a_minute_are_set(emulated: EmulatedSlack, indicator
 
 
 @pytest.mark.parametrize(("error", "calls"), [("feature_disabled", 1), ("not_authorized", 2)])
-async def test_titles_a_workspace_lacks_are_not_tried_again(
+async def test_unsupported_titles_are_not_retried(
     emulated: EmulatedSlack, indicators: Indicators, error: str, calls: int
 ) -> None:
     answers(emulated, RENAME, refused(error))
@@ -243,7 +243,7 @@ async def test_a_failed_reaction_is_no_error(
     assert calls_of(emulated) == [(ADD, reaction), (REMOVE, reaction)]
 
 
-async def test_a_bot_that_may_not_react_does_not_ask(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
+async def test_a_bot_without_the_permission_does_not_react(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
     indicators = Indicators(slack_web, identity("chat:write"))
 
     assert not await indicators.add_queued_reaction(CHANNEL, "1.2")
@@ -281,7 +281,7 @@ def reacted(emulated: EmulatedSlack, method: str = ADD) -> list[str]:
     return [call["timestamp"] for call in asked(emulated, method)]
 
 
-async def test_a_queued_message_gets_one_reaction_whoever_took_it_in(
+async def test_a_queued_message_gets_one_reaction_from_any_process(
     store: Store, emulated: EmulatedSlack, slack_web: SlackWeb, clock: Clock
 ) -> None:
     await store.conversation()

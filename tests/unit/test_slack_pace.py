@@ -44,7 +44,7 @@ def slack() -> Slack:
     return Slack()
 
 
-async def test_messages_go_out_at_once_while_slack_takes_them(slack: Slack) -> None:
+async def test_messages_are_sent_at_once_while_slack_accepts_them(slack: Slack) -> None:
     await slack.clock.run(await slack.post(*"abcde"))
 
     assert slack.arrived == [(text, 0) for text in "abcde"]
@@ -58,7 +58,7 @@ async def test_after_a_429_messages_go_one_a_second_in_order(slack: Slack) -> No
     assert slack.arrived == [("a", 3), ("b", 4), ("c", 5), ("d", 6)]
 
 
-async def test_a_message_asked_for_first_goes_first_though_refused_last(slack: Slack) -> None:
+async def test_the_first_message_goes_first_even_if_refused_last(slack: Slack) -> None:
     slack.refusals = [1, 1, 1]
 
     await slack.clock.run(await slack.post(*"abc"))
@@ -75,7 +75,7 @@ async def test_other_channels_and_methods_are_not_held_up(slack: Slack, other: d
     assert slack.arrived == [("quick", 0), ("slow", 5)]
 
 
-async def test_a_wait_beyond_the_deadline_says_when_to_come_back(slack: Slack) -> None:
+async def test_a_wait_beyond_the_deadline_says_when_to_retry(slack: Slack) -> None:
     slack.refusals = [9]
     tasks = await slack.post(*"abcd")
 

@@ -51,7 +51,7 @@ async def test_a_person_has_the_name_that_others_see(
     assert await directory.user_name("U1") == name
 
 
-async def test_an_untold_locale_is_unknown(emulated: EmulatedSlack, directory: Directory) -> None:
+async def test_a_missing_locale_is_unknown(emulated: EmulatedSlack, directory: Directory) -> None:
     answers(emulated, "users.info", person(locale="de-DE"), person(), refused("missing_scope", needed="users:read"))
 
     locales = [await directory.user_locale(user) for user in ("U1", "U2", "U3", "U3", "U1")]
@@ -60,7 +60,7 @@ async def test_an_untold_locale_is_unknown(emulated: EmulatedSlack, directory: D
     assert [one["include_locale"] for one in asked(emulated, "users.info")] == ["true"] * 3
 
 
-async def test_a_name_is_asked_for_once_in_ten_minutes(
+async def test_a_name_is_fetched_once_in_ten_minutes(
     emulated: EmulatedSlack, directory: Directory, clock: Clock
 ) -> None:
     answers(emulated, "users.info", person(name="ada"), person(name="grace"))
@@ -72,7 +72,7 @@ async def test_a_name_is_asked_for_once_in_ten_minutes(
     assert names == ["ada", "ada", "ada", "grace"]
 
 
-async def test_a_crowd_that_asks_at_once_asks_slack_once(emulated: EmulatedSlack, directory: Directory) -> None:
+async def test_concurrent_look_ups_call_slack_once(emulated: EmulatedSlack, directory: Directory) -> None:
     answers(emulated, "users.info", person())
 
     await asyncio.gather(*(directory.user_name("U1") for _ in range(20)), directory.is_home("U1"))
@@ -109,7 +109,7 @@ async def test_a_channel_has_its_name_and_a_direct_message_its_id(
     assert await directory.channel_name("D1") == "D1"
 
 
-async def test_a_group_is_asked_for_again_after_a_minute(
+async def test_a_group_is_fetched_again_after_a_minute(
     emulated: EmulatedSlack, directory: Directory, clock: Clock
 ) -> None:
     answers(emulated, "usergroups.users.list", {"ok": True, "users": ["U1"]}, {"ok": True, "users": []})
@@ -179,7 +179,7 @@ async def test_anything_less_than_a_full_member_counts_as_a_guest(
 @pytest.mark.parametrize(
     ("answer", "is_bot"), [(person(is_bot=True), True), (person(), False), (refused("missing_scope"), False)]
 )
-async def test_a_bot_is_one_that_slack_says_is(
+async def test_a_bot_is_recognized_by_slacks_flag(
     emulated: EmulatedSlack, directory: Directory, answer: dict[str, Any], *, is_bot: bool
 ) -> None:
     answers(emulated, "users.info", answer)
@@ -187,7 +187,7 @@ async def test_a_bot_is_one_that_slack_says_is(
     assert await directory.is_bot("U1") is is_bot
 
 
-async def test_an_unreadable_person_is_no_guest_by_guess(emulated: EmulatedSlack, directory: Directory) -> None:
+async def test_an_unreadable_person_is_an_error_not_a_guest(emulated: EmulatedSlack, directory: Directory) -> None:
     answers(emulated, "users.info", refused("missing_scope", needed="users:read"))
 
     with pytest.raises(SlackRefused):
@@ -214,7 +214,7 @@ async def test_a_failed_look_up_is_repeated_soon(emulated: EmulatedSlack, direct
     assert await directory.is_home("U1") is True
 
 
-async def test_only_so_many_values_are_kept() -> None:
+async def test_the_cache_is_bounded() -> None:
     fetched: list[str] = []
 
     async def fetch(key: str) -> str:
@@ -228,7 +228,7 @@ async def test_only_so_many_values_are_kept() -> None:
     assert fetched == ["a", "b", "c", "a"]
 
 
-async def test_a_cancelled_look_up_is_made_by_the_next() -> None:
+async def test_a_cancelled_look_up_is_continued_by_the_next() -> None:
     begun = asyncio.Event()
     may_end = asyncio.Event()
 
@@ -250,7 +250,7 @@ async def test_a_cancelled_look_up_is_made_by_the_next() -> None:
 
 
 @pytest.mark.parametrize(("about", "zone"), [({"tz": "Europe/Berlin"}, "Europe/Berlin"), ({"tz": None}, ""), ({}, "")])
-async def test_a_person_has_the_time_zone_that_slack_tells(
+async def test_a_person_has_slacks_time_zone(
     emulated: EmulatedSlack, directory: Directory, about: dict[str, Any], zone: str
 ) -> None:
     answers(emulated, "users.info", person(**about))
@@ -283,7 +283,7 @@ def channels(*named: tuple[str, str], cursor: str = "") -> dict[str, Any]:
     return {"ok": True, "channels": listed, "response_metadata": {"next_cursor": cursor}}
 
 
-async def test_a_channel_is_found_among_those_both_see(emulated: EmulatedSlack, directory: Directory) -> None:
+async def test_a_channel_is_found_among_those_both_can_see(emulated: EmulatedSlack, directory: Directory) -> None:
     answers(
         emulated,
         "users.conversations",
@@ -319,27 +319,27 @@ async def test_a_refused_look_up_finds_no_channel(emulated: EmulatedSlack, direc
 GROUPS = {"ok": True, "usergroups": [{"id": "S1", "handle": "ops", "name": "Operations"}, {"id": "S2"}, "odd"]}
 
 
-async def test_groups_are_named_by_one_call_for_all(emulated: EmulatedSlack, directory: Directory) -> None:
+async def test_all_groups_are_named_by_one_call(emulated: EmulatedSlack, directory: Directory) -> None:
     answers(emulated, "usergroups.list", GROUPS)
 
     assert [await directory.group_name(group) for group in ("S1", "S2", "S3")] == ["ops", "S2", "S3"]
     assert len(asked(emulated, "usergroups.list")) == 1
 
 
-async def test_a_group_that_cannot_be_read_is_called_by_its_id(emulated: EmulatedSlack, directory: Directory) -> None:
+async def test_an_unreadable_group_is_shown_by_its_id(emulated: EmulatedSlack, directory: Directory) -> None:
     answers(emulated, "usergroups.list", refused("missing_scope"))
 
     assert await directory.group_name("S1") == "S1"
 
 
-async def test_without_the_permission_groups_are_not_asked_for(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
+async def test_without_the_permission_groups_are_not_fetched(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
     directory = Directory(slack_web, Identity("T1", "", "UBOT", "B1", scopes=frozenset({"chat:write"})))
 
     assert await directory.group_name("S1") == "S1"
     assert emulated.calls == []
 
 
-async def test_all_that_a_text_mentions_is_named_at_once(emulated: EmulatedSlack, directory: Directory) -> None:
+async def test_all_mentions_of_a_text_are_named_at_once(emulated: EmulatedSlack, directory: Directory) -> None:
     answers(emulated, "usergroups.list", GROUPS)
     answers(emulated, "users.info", refused("user_not_found"))
     answers(emulated, "conversations.info", {"ok": True, "channel": {"name": "general"}})

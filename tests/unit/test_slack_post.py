@@ -231,7 +231,7 @@ async def test_an_empty_reply_is_no_message(slack: EmulatedSlack, say: Say, repl
 
 
 @pytest.mark.parametrize("error", ["invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "block_mismatch"])
-async def test_refused_blocks_become_plain_text_and_lose_nothing(slack: EmulatedSlack, say: Say, error: str) -> None:
+async def test_refused_blocks_become_plain_text_without_loss(slack: EmulatedSlack, say: Say, error: str) -> None:
     markdown = long_markdown(10_000)
     slack.faults.on(POST, Error(error))
 
@@ -242,7 +242,7 @@ async def test_refused_blocks_become_plain_text_and_lose_nothing(slack: Emulated
     assert all("blocks" not in message for message in posted(slack))
 
 
-async def test_an_answer_begun_as_plain_text_is_finished_as_such(slack: EmulatedSlack, say: Say) -> None:
+async def test_an_answer_started_as_plain_text_continues_as_such(slack: EmulatedSlack, say: Say) -> None:
     markdown = long_markdown(10_000)
     slack.faults.on(POST, Error("invalid_blocks"))
     slack.faults.on(POST, DropBefore(), when=lambda _args: len(posted(slack)) == 1)
@@ -255,7 +255,7 @@ async def test_an_answer_begun_as_plain_text_is_finished_as_such(slack: Emulated
     assert "".join(texts(slack)) == markdown
 
 
-async def test_text_that_is_refused_as_well_becomes_a_file(slack: EmulatedSlack, say: Say) -> None:
+async def test_refused_plain_text_becomes_a_file(slack: EmulatedSlack, say: Say) -> None:
     slack.faults.on(POST, Error("invalid_blocks"))
     slack.faults.on(POST, Error("msg_too_long"))
 
@@ -370,7 +370,7 @@ async def test_without_files_an_attachment_is_shown_as_text(slack: EmulatedSlack
     assert "".join(texts(slack)[1:]).replace("&lt;", "<").replace("&gt;", ">") == content
 
 
-async def test_an_upload_that_broke_off_is_repeated(slack: EmulatedSlack, say: Say) -> None:
+async def test_an_interrupted_upload_is_repeated(slack: EmulatedSlack, say: Say) -> None:
     slack.faults.on("upload", DropBefore())
     existing: ExistingParts = {}
 
@@ -400,7 +400,7 @@ async def test_a_429_is_waited_out(slack: EmulatedSlack, slack_web: SlackWeb) ->
     assert clock.time == pytest.approx(1003)
 
 
-async def test_a_429_beyond_the_budget_says_when_to_come_back(slack: EmulatedSlack, say: Say) -> None:
+async def test_a_429_beyond_the_budget_says_when_to_retry(slack: EmulatedSlack, say: Say) -> None:
     slack.faults.on(POST, RateLimited(30), when=lambda _args: bool(posted(slack)))
     existing: ExistingParts = {}
 
@@ -412,7 +412,7 @@ async def test_a_429_beyond_the_budget_says_when_to_come_back(slack: EmulatedSla
     assert list(existing) == ["0"]
 
 
-async def test_a_call_without_time_left_is_not_begun(slack: EmulatedSlack, slack_web: SlackWeb) -> None:
+async def test_a_call_without_time_left_is_not_made(slack: EmulatedSlack, slack_web: SlackWeb) -> None:
     def monotonic() -> float:
         return 1000 + 9.5 * len(slack.calls)  # which is how long each takes
 
@@ -450,7 +450,7 @@ async def test_a_second_doubt_is_not_settled_by_a_third_post(slack: EmulatedSlac
 
 
 @pytest.mark.parametrize("look", [Error("missing_scope"), RateLimited(60), Http(500)])
-async def test_a_doubt_remains_where_nobody_can_look(slack: EmulatedSlack, say: Say, look: Fault) -> None:
+async def test_a_doubt_remains_if_history_cannot_be_read(slack: EmulatedSlack, say: Say, look: Fault) -> None:
     slack.faults.on(POST, DropBefore())
     slack.faults.on(READ, look)
 
@@ -474,7 +474,7 @@ async def test_a_private_line_goes_by_response_url(slack: EmulatedSlack, say: Sa
     assert (body["text"], body["blocks"]) == ("psst", [SECTION])
 
 
-async def test_a_private_line_whose_url_is_used_up_is_ephemeral(slack: EmulatedSlack, say: Say) -> None:
+async def test_a_private_line_with_a_used_up_url_is_ephemeral(slack: EmulatedSlack, say: Say) -> None:
     await say.whisper(Recipient(GENERAL, ALICE, HERE.thread_ts, f"{slack.url}/response/used-up"), Reply(text="psst"))
 
     (message,) = asked(slack, EPHEMERAL)
@@ -483,7 +483,7 @@ async def test_a_private_line_whose_url_is_used_up_is_ephemeral(slack: EmulatedS
     }  # fmt: skip
 
 
-async def test_a_private_line_that_reaches_nobody_is_an_error(say: Say) -> None:
+async def test_an_undeliverable_private_line_is_an_error(say: Say) -> None:
     with pytest.raises(SlackRefused, match="user_not_in_channel"):
         await say.whisper(Recipient(GENERAL, STRANGER), Reply(text="psst"))
 
@@ -521,7 +521,7 @@ async def test_an_update_replaces_text_blocks_and_tag(slack: EmulatedSlack, say:
     assert (len(body["text"]), body["metadata"]["event_type"]) == (4000, "bridge_run")
 
 
-async def test_an_update_goes_down_to_text_and_clears_blocks(slack: EmulatedSlack, say: Say) -> None:
+async def test_an_update_falls_back_to_text_and_clears_blocks(slack: EmulatedSlack, say: Say) -> None:
     refuses(slack, UPDATE, *BOTH, *IN_WORDS)
 
     await say.update(GENERAL, own_message(slack), CHARTED, TAG)
@@ -530,7 +530,7 @@ async def test_an_update_goes_down_to_text_and_clears_blocks(slack: EmulatedSlac
     assert (asked(slack, UPDATE)[-1]["text"], asked(slack, UPDATE)[-1]["blocks"]) == ("all of it", [])
 
 
-async def test_an_update_with_refused_metadata_goes_without(slack: EmulatedSlack, say: Say) -> None:
+async def test_an_update_with_refused_metadata_is_sent_without_it(slack: EmulatedSlack, say: Say) -> None:
     slack.faults.on(UPDATE, Error("metadata_too_large"), times=None, when=lambda args: bool(args.get("metadata")))
 
     await say.update(GENERAL, own_message(slack), CHARTED, TAG)

@@ -48,7 +48,7 @@ def hours_back(*back: float) -> list[int]:
     st.dictionaries(st.text(max_size=300), st.integers(min_value=0, max_value=10**40), max_size=300),
     st.integers(min_value=0, max_value=10**200),
 )
-def test_a_snapshot_is_never_larger_than_it_may_be(tags: dict[str, int], runs: int) -> None:
+def test_a_snapshot_never_exceeds_its_limit(tags: dict[str, int], runs: int) -> None:
     taken = snapshot_of(the_stats(tags, runs), NOON)
 
     assert len(taken.to_text().encode()) <= MOST_BYTES
@@ -73,7 +73,7 @@ def test_a_full_snapshot_names_the_largest() -> None:
     "text",
     ["", "[]", "{}", '{"at":"x","n":{},"g":{}}', '{"at":1,"n":[1],"g":{}}', '{"at":1,"n":{},"g":{"tags":0}}'],
 )
-def test_a_record_that_is_no_snapshot_is_not_understood(text: str) -> None:
+def test_an_invalid_record_is_not_understood(text: str) -> None:
     with pytest.raises(RecordNotUnderstood):
         Snapshot.from_text(text)
 
@@ -94,7 +94,7 @@ def test_beyond_a_week_a_day_keeps_its_first_snapshot() -> None:
     assert len(kept) <= 600
 
 
-def test_a_day_keeps_its_first_snapshot_at_whatever_hour() -> None:
+def test_a_day_keeps_its_first_snapshot_at_any_hour() -> None:
     day = hour_of(datetime(2026, 11, 1, tzinfo=UTC))
 
     assert too_many([day + 5, day + 6, day + 30], NOON) == {day + 6}
@@ -137,7 +137,7 @@ def test_points_are_picked_evenly_with_both_ends(count: int, picked: list[int]) 
     assert over_time(range(count), 0, most=4) == picked
 
 
-def test_changes_are_told_by_number_and_by_name() -> None:
+def test_changes_are_listed_by_number_and_by_name() -> None:
     then = snapshot_of(the_stats({"alpha": 1, "beta": 5}, runs=8), NOON - HOUR)
 
     changes = compare(the_stats({"beta": 7, "gamma": 2, "delta": 3}, runs=10), then, called="yesterday")
@@ -187,7 +187,7 @@ def test_a_moment_is_read_as_people_type_it(text: str, expected: datetime | None
 
 
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda number: number.name)
-def test_each_number_of_the_table_is_kept_compared_and_offered(number: Number) -> None:
+def test_each_number_of_the_table_is_stored_compared_and_offered(number: Number) -> None:
     then = Snapshot.from_text(snapshot_of(the_stats({}), NOON).to_text())
     grown = the_stats({}).model_copy(update={number.field: 1000})
 

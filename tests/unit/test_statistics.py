@@ -165,7 +165,7 @@ async def test_statistics_are_shown_without_redis(statistics: Statistics, servic
     assert service.asked == 1
 
 
-async def test_a_snapshot_of_a_later_release_is_passed_over(
+async def test_a_snapshot_of_a_later_release_is_skipped(
     statistics: Statistics, clock: Clock, service: Service, redis: Redis
 ) -> None:
     await live(statistics, clock, service, hours=3)

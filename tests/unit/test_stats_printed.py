@@ -37,7 +37,7 @@ def test_people_read_numbers_names_and_what_changed() -> None:
     assert lines[-1] == "Changes since 2026-11-13T12:00:00Z"
 
 
-def test_without_a_comparison_there_is_none() -> None:
+def test_without_since_nothing_is_compared() -> None:
     text = for_people(Compared(NOW), asked_since=False)
 
     assert "1,234" in text
@@ -52,7 +52,7 @@ def test_without_snapshots_it_says_since_when_they_are_recorded() -> None:
     assert for_people(Compared(NOW), asked_since=True).endswith("REDIS_URL isn't set")
 
 
-def test_what_comes_from_outside_cannot_disturb_the_screen() -> None:
+def test_outside_text_cannot_disturb_the_screen() -> None:
     assert "\x1b" not in for_people(Compared(the_stats(1, {"\x1b[2J": 1})), asked_since=False)
 
 

@@ -68,7 +68,7 @@ async def _has_listeners(harness: Harness, channel: str) -> bool:
     return dict(await harness.store.redis.pubsub_numsub(channel)).get(channel, 0) > 0
 
 
-async def test_a_call_that_is_under_way_is_closed_and_its_answer_is_not_shown(harness: Harness) -> None:
+async def test_a_running_call_is_closed_and_its_answer_is_not_shown(harness: Harness) -> None:
     harness.service.gate.clear()
     await harness.store.conversation(agent=7)
     ear, work = await listening(harness), await harness.begin()
@@ -86,7 +86,7 @@ async def test_a_call_that_is_under_way_is_closed_and_its_answer_is_not_shown(ha
     await killed(ear)
 
 
-async def test_an_answer_that_comes_all_the_same_is_recorded_and_not_shown(harness: Harness) -> None:
+async def test_an_answer_after_a_stop_is_recorded_and_not_shown(harness: Harness) -> None:
     harness.service.gate.clear()
     turn = await harness.store.conversation(agent=7)
     work = await harness.begin()
@@ -104,7 +104,7 @@ async def test_an_answer_that_comes_all_the_same_is_recorded_and_not_shown(harne
     assert conversation.session == 42  # what the agent knows, it goes on from
 
 
-async def test_a_message_that_has_not_gone_out_is_never_sent(harness: Harness) -> None:
+async def test_a_stopped_message_that_was_not_sent_is_never_sent(harness: Harness) -> None:
     await harness.store.conversation(agent=7)
 
     await press_stop(harness)
@@ -114,7 +114,7 @@ async def test_a_message_that_has_not_gone_out_is_never_sent(harness: Harness) -
     assert "wasn't sent" in last(harness)
 
 
-async def test_a_turn_whose_owner_died_ends_without_a_word_about_an_unknown_outcome(harness: Harness) -> None:
+async def test_a_stopped_turn_of_a_dead_worker_ends_without_a_notice(harness: Harness) -> None:
     harness.service.gate.clear()
     await harness.store.conversation(agent=7)
     work = await harness.begin()
@@ -146,7 +146,7 @@ async def left_waiting_for_slack(harness: Harness) -> None:
     harness.on_sleep = None
 
 
-async def test_an_answer_whose_worker_died_while_it_waited_for_slack_is_not_posted_after_a_stop(
+async def test_a_stop_prevents_a_dead_workers_waiting_post(
     harness: Harness,
 ) -> None:
     turn = await harness.store.conversation(agent=7)
@@ -174,7 +174,7 @@ async def test_an_answer_whose_worker_died_while_it_waited_for_slack_is_not_post
     assert await harness.store.field(turn, "outcome") is None  # what was shown is not kept
 
 
-async def test_an_answer_that_waited_for_slack_and_goes_out_now_can_not_be_stopped(harness: Harness) -> None:
+async def test_an_answer_being_posted_cannot_be_stopped(harness: Harness) -> None:
     await harness.store.conversation(agent=7)
     await left_waiting_for_slack(harness)
     hang = harness.hang()
@@ -191,7 +191,7 @@ async def test_an_answer_that_waited_for_slack_and_goes_out_now_can_not_be_stopp
     assert harness.seen.words == ["re: hello there"]
 
 
-async def test_a_message_that_waits_for_the_service_is_stopped_too(harness: Harness) -> None:
+async def test_a_message_waiting_for_the_service_is_stopped(harness: Harness) -> None:
     harness.service.always = REFUSED
     turn = await harness.store.conversation(agent=7)
 
@@ -208,7 +208,7 @@ async def test_a_message_that_waits_for_the_service_is_stopped_too(harness: Harn
     assert "wasn't sent" in last(harness)
 
 
-async def test_a_menu_is_stopped_too(harness: Harness) -> None:
+async def test_a_menu_is_stopped(harness: Harness) -> None:
     harness.service.agents = [SUPPORT, SALES]
     await harness.store.queue()
     await harness.work()
@@ -221,7 +221,7 @@ async def test_a_menu_is_stopped_too(harness: Harness) -> None:
     assert harness.service.messages == []
 
 
-async def test_a_stop_leaves_a_turn_alone_that_was_begun_after_it(harness: Harness) -> None:
+async def test_a_stop_does_not_affect_a_later_turn(harness: Harness) -> None:
     await harness.store.conversation(agent=7)
 
     await press_stop(harness, given=EARLIER)
@@ -231,7 +231,7 @@ async def test_a_stop_leaves_a_turn_alone_that_was_begun_after_it(harness: Harne
     assert [one.text for one in harness.seen.whispers] == ["The agent isn't working on anything here."]
 
 
-async def test_a_stop_that_comes_again_touches_no_other_turn(harness: Harness) -> None:
+async def test_a_repeated_stop_affects_no_other_turn(harness: Harness) -> None:
     await harness.store.conversation(agent=7)
     await harness.store.queue(message("and then", ts(1)))
 
@@ -245,7 +245,7 @@ async def test_a_stop_that_comes_again_touches_no_other_turn(harness: Harness) -
     assert harness.service.messages == ["and then"]
 
 
-async def test_a_stop_that_was_kept_but_not_given_is_given_by_its_own_turn(harness: Harness) -> None:
+async def test_a_queued_stop_that_was_not_made_is_made_by_its_turn(harness: Harness) -> None:
     await harness.store.conversation(agent=7)
     put = await harness.store.process().inbox.put(a_request(), event="EvStop")  # and then the process ended
     assert isinstance(put, Queued)
@@ -261,7 +261,7 @@ async def test_a_stop_that_was_kept_but_not_given_is_given_by_its_own_turn(harne
 
 
 @pytest.mark.parametrize(("action", "sent"), [(GO_ON, ["two", "three"]), (DROP, [])])
-async def test_messages_behind_a_stopped_one_are_held_for_a_decision(
+async def test_messages_after_a_stopped_one_are_held_for_a_decision(
     harness: Harness, action: str, sent: list[str]
 ) -> None:
     await harness.store.conversation(agent=7)
@@ -279,7 +279,7 @@ async def test_messages_behind_a_stopped_one_are_held_for_a_decision(
     assert "2 messages" in harness.seen.updates[-1]["text"]
 
 
-async def test_a_decision_that_is_carried_out_again_after_a_kill_says_what_it_did(harness: Harness) -> None:
+async def test_a_decision_repeated_after_a_kill_reports_its_result(harness: Harness) -> None:
     await harness.store.conversation(agent=7)
     await harness.store.queue(message("two", ts(1)))
     await press_stop(harness)
@@ -327,7 +327,7 @@ async def test_a_new_message_releases_the_held_ones(harness: Harness) -> None:
     assert harness.service.messages == ["two", "late", "three"]
 
 
-async def test_a_held_message_that_is_deleted_does_not_let_the_others_go_on(harness: Harness) -> None:
+async def test_a_deleted_held_message_does_not_release_the_others(harness: Harness) -> None:
     await harness.store.conversation(agent=7)
     for number, text in enumerate(["two", "three"], 1):
         await harness.store.queue(message(text, ts(number)))
@@ -342,7 +342,7 @@ async def test_a_held_message_that_is_deleted_does_not_let_the_others_go_on(harn
     await press(harness, DROP)
 
 
-async def test_a_stopped_message_can_be_sent_again(harness: Harness) -> None:
+async def test_a_stopped_message_can_be_resent(harness: Harness) -> None:
     await harness.store.conversation(agent=7)
     await press_stop(harness)
     await harness.work()
@@ -352,7 +352,7 @@ async def test_a_stopped_message_can_be_sent_again(harness: Harness) -> None:
     assert harness.service.messages == ["hello there"]
 
 
-async def test_stop_can_be_written_and_does_not_wait_behind_what_it_stops(harness: Harness) -> None:
+async def test_a_typed_stop_does_not_wait_in_the_queue(harness: Harness) -> None:
     harness.service.gate.clear()
     await harness.store.conversation(agent=7)
     ear, work = await listening(harness), await harness.begin()
@@ -383,7 +383,7 @@ async def test_a_cross_on_ones_own_message_stops_its_turn_in_its_thread(harness:
     assert harness.seen.messages[-1].place.thread_ts == ROOT
 
 
-async def test_a_cross_on_a_message_that_waits_takes_back_that_one_alone(harness: Harness) -> None:
+async def test_a_cross_on_a_waiting_message_withdraws_only_that_one(harness: Harness) -> None:
     await harness.store.conversation(agent=7)
     for number, text in enumerate(["two", "three"], 1):
         await harness.store.queue(message(text, ts(number)))
@@ -395,7 +395,7 @@ async def test_a_cross_on_a_message_that_waits_takes_back_that_one_alone(harness
     assert "won't be sent" in harness.seen.whispers[-1].text
 
 
-async def test_a_cross_on_any_other_message_says_nothing(harness: Harness) -> None:
+async def test_a_cross_on_any_other_message_is_ignored(harness: Harness) -> None:
     await harness.store.conversation(agent=7)
     await harness.work()
 
@@ -418,7 +418,7 @@ async def test_a_person_without_access_cannot_stop_a_turn(harness: Harness) -> N
     assert len(harness.seen.whispers) == 1
 
 
-async def test_marks_are_looked_at_when_the_ear_opens(harness: Harness) -> None:
+async def test_marks_are_checked_when_the_subscription_opens(harness: Harness) -> None:
     harness.service.gate.clear()
     await harness.store.conversation(agent=7)
     work = await harness.begin()

@@ -68,7 +68,7 @@ async def test_an_unreadable_turn_is_in_the_audit(audited: Store, redis: Redis) 
     assert [(act.user, act.turn, act.outcome) for act in await acts(redis)] == [("", turn, "dead: not understood")]
 
 
-async def test_a_step_that_is_repeated_is_one_act(audited: Store, redis: Redis) -> None:
+async def test_a_repeated_step_is_one_entry(audited: Store, redis: Redis) -> None:
     await audited.conversation()
     taken = await audited.process().take()
     await audited.process().journal.done(taken, what="answered", writes=entry(audited, taken, "answered"))
@@ -78,7 +78,7 @@ async def test_a_step_that_is_repeated_is_one_act(audited: Store, redis: Redis) 
     assert len(await acts(redis)) == 1
 
 
-async def test_acts_leave_when_their_time_is_over(redis: Redis) -> None:
+async def test_entries_expire(redis: Redis) -> None:
     store = await a_store(redis, audit_lifetime=DAYS)
     long_ago = int((store.clock() - timedelta(days=91)).timestamp() * 1000)
     await redis.xadd(KEY, {"v": "1", "user": "U9"}, id=f"{long_ago}-0")
@@ -91,7 +91,7 @@ async def test_acts_leave_when_their_time_is_over(redis: Redis) -> None:
     assert [act.user async for act in audit_since(store.scripts, START - 2 * DAYS)] == [USER]
 
 
-async def test_each_act_renews_the_lifetime_of_the_whole(audited: Store) -> None:
+async def test_each_entry_renews_the_lifetime_of_the_audit(audited: Store) -> None:
     await audited.conversation()
     taken = await audited.process().take()
     await audited.process().journal.done(taken, writes=entry(audited, taken, "answered"))
@@ -99,7 +99,7 @@ async def test_each_act_renews_the_lifetime_of_the_whole(audited: Store) -> None
     assert 89 < await audited.days_left("audit") <= 90
 
 
-async def test_without_a_lifetime_nothing_is_kept(store: Store, redis: Redis) -> None:
+async def test_without_a_lifetime_nothing_is_stored(store: Store, redis: Redis) -> None:
     await store.conversation()
     taken, inbox = await store.process().take(), store.process().inbox
     activity = Activity(store.scripts, inbox, features, audit_lifetime=timedelta(0), now=store.clock)

@@ -61,7 +61,7 @@ async def test_a_failure_of_redis_has_a_reason(raised: Exception, reason: str) -
         RuntimeError("this loop is broken"),
     ],
 )
-async def test_a_failure_of_the_program_is_not_translated(raised: Exception) -> None:
+async def test_a_programming_error_is_not_translated(raised: Exception) -> None:
     with pytest.raises(type(raised)) as caught, translated():
         raise raised
 
@@ -119,7 +119,7 @@ def test_an_address_of_several_servers_is_read(
 
 
 @pytest.mark.parametrize("url", ["redis://a:1/0", "unix:///redis.sock", "redis+others://a"])
-def test_an_address_of_one_server_is_left_alone(url: str) -> None:
+def test_an_address_of_one_server_is_unchanged(url: str) -> None:
     assert redis_servers(url) is None
 
 

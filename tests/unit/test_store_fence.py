@@ -49,7 +49,7 @@ async def a_lane_with_two(redis: Redis) -> Store:
 
 
 @pytest.mark.parametrize("step", ALL)
-async def test_who_was_taken_for_dead_changes_nothing(redis: Redis, step: str) -> None:
+async def test_a_worker_taken_for_dead_changes_nothing(redis: Redis, step: str) -> None:
     store = await a_lane_with_two(redis)
     taken = await store.process("a").take()
     await store.process("b").take((await store.process("b").take_over())[0])
@@ -58,7 +58,7 @@ async def test_who_was_taken_for_dead_changes_nothing(redis: Redis, step: str) -
 
 
 @pytest.mark.parametrize("step", STEPS)
-async def test_who_speaks_of_a_turn_that_is_not_the_head_changes_nothing(redis: Redis, step: str) -> None:
+async def test_a_step_of_a_turn_that_is_not_the_head_changes_nothing(redis: Redis, step: str) -> None:
     store = await a_lane_with_two(redis)
     taken = await store.process().take()
     behind = TurnId((await store.box())[1])
@@ -69,7 +69,7 @@ async def test_who_speaks_of_a_turn_that_is_not_the_head_changes_nothing(redis: 
 
 
 @pytest.mark.parametrize("step", ALL)
-async def test_who_wakes_up_when_the_same_lane_has_another_entry_changes_nothing(redis: Redis, step: str) -> None:
+async def test_a_worker_with_an_outdated_entry_changes_nothing(redis: Redis, step: str) -> None:
     store = await a_lane_with_two(redis)
     a, b = store.process("a"), store.process("b")
     taken = await a.take()
@@ -80,7 +80,7 @@ async def test_who_wakes_up_when_the_same_lane_has_another_entry_changes_nothing
 
 
 @pytest.mark.parametrize("step", ALL)
-async def test_who_has_not_noticed_that_the_store_was_wiped_changes_nothing(redis: Redis, step: str) -> None:
+async def test_a_worker_that_missed_a_wipe_changes_nothing(redis: Redis, step: str) -> None:
     store = await a_lane_with_two(redis)
     taken = await store.process().take()
     await redis.flushdb()
@@ -97,7 +97,7 @@ async def test_leases_of_a_wiped_store_are_lost(redis: Redis) -> None:
 
 
 @pytest.mark.parametrize("step", ["sent", "unsent", "outcome", "card"])
-async def test_who_owns_the_lane_may_repeat_a_step_whose_answer_was_lost(redis: Redis, step: str) -> None:
+async def test_the_lanes_owner_may_repeat_a_step_with_a_lost_answer(redis: Redis, step: str) -> None:
     store = await a_lane_with_two(redis)
     taken = await store.process().take()
     journal = store.process().journal
@@ -110,7 +110,7 @@ async def test_who_owns_the_lane_may_repeat_a_step_whose_answer_was_lost(redis: 
 
 
 @pytest.mark.parametrize("step", ["done", "bury", "park", "release"])
-async def test_who_has_given_the_lane_away_has_lost_it(redis: Redis, step: str) -> None:
+async def test_a_released_lane_is_lost(redis: Redis, step: str) -> None:
     store = await a_lane_with_two(redis)
     taken = await store.process().take()
     await ALL[step](store.process().journal, taken)

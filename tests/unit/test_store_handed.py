@@ -28,7 +28,7 @@ def handed(offer: Offer) -> Taken:
     return taken
 
 
-async def test_who_is_free_has_the_lane_with_its_head_taken(store: Store) -> None:
+async def test_a_free_worker_gets_the_lane_with_its_head(store: Store) -> None:
     offer = await store.process().offer()
     turn = await store.queue()
 
@@ -39,7 +39,7 @@ async def test_who_is_free_has_the_lane_with_its_head_taken(store: Store) -> Non
     assert await store.entries() == 1
 
 
-async def test_what_is_handed_over_goes_its_way_as_what_is_taken(redis: Redis) -> None:
+async def test_a_handed_over_turn_takes_the_same_steps(redis: Redis) -> None:
     store = await a_conversation(redis)
     process = store.process()
     offer = await process.offer()
@@ -52,7 +52,7 @@ async def test_what_is_handed_over_goes_its_way_as_what_is_taken(redis: Redis) -
     assert (await process.take()).record.body == message("and more", ts(2))
 
 
-async def test_behind_others_it_waits(store: Store) -> None:
+async def test_a_message_after_others_is_not_handed_over(store: Store) -> None:
     await store.queue()
 
     offer = await store.process().offer()
@@ -76,7 +76,7 @@ async def test_a_lane_that_has_waited_for_longer_comes_first(store: Store) -> No
 
 
 @pytest.mark.parametrize("kind", ["duplicate", "unbound"])
-async def test_what_is_not_queued_is_handed_to_nobody(store: Store, kind: str) -> None:
+async def test_a_message_that_is_not_queued_is_not_handed_over(store: Store, kind: str) -> None:
     if kind == "duplicate":
         await store.queue()
         await store.process().journal.done(await store.process().take())
@@ -89,7 +89,7 @@ async def test_what_is_not_queued_is_handed_to_nobody(store: Store, kind: str) -
     assert await store.entries() == 0
 
 
-async def test_nobody_is_asked_for_a_command(store: Store) -> None:
+async def test_a_command_is_not_handed_over(store: Store) -> None:
     command = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/stats")
 
     offer = await store.process().offer()
@@ -98,7 +98,7 @@ async def test_nobody_is_asked_for_a_command(store: Store) -> None:
     assert not offer.answer.done(), "whoever typed it is told that it failed where its answer is lost"
 
 
-async def test_a_store_that_was_wiped_hands_nothing_over(store: Store, redis: Redis) -> None:
+async def test_a_wiped_store_hands_nothing_over(store: Store, redis: Redis) -> None:
     await redis.flushdb()
 
     offer = await store.process().offer()
@@ -122,7 +122,7 @@ async def a_lost_reply(redis: Redis, *, is_late: bool = False) -> tuple[Store, L
     return store, losing, offer, doubt
 
 
-async def test_what_was_handed_over_with_a_lost_answer_is_found_and_may_be_sent(redis: Redis) -> None:
+async def test_a_lane_handed_over_with_a_lost_answer_is_found(redis: Redis) -> None:
     store, _, _offer, doubt = await a_lost_reply(redis)
     await store.expire_all_leases()
 
@@ -134,7 +134,7 @@ async def test_what_was_handed_over_with_a_lost_answer_is_found_and_may_be_sent(
     assert await store.process("b").hold() == []
 
 
-async def test_to_settle_it_twice_changes_nothing(redis: Redis) -> None:
+async def test_settling_twice_changes_nothing(redis: Redis) -> None:
     store, _, _offer, doubt = await a_lost_reply(redis)
     first = await store.process("c").inbox.settle(doubt)
     before = await store.dump()
@@ -143,13 +143,13 @@ async def test_to_settle_it_twice_changes_nothing(redis: Redis) -> None:
     assert await store.dump() == before
 
 
-async def test_slack_s_repetition_finds_it(redis: Redis) -> None:
+async def test_slacks_retry_finds_the_queued_turn(redis: Redis) -> None:
     store, _, _, doubt = await a_lost_reply(redis)
 
     assert await store.put(message("more", ts(1)), by="a") == Duplicate(doubt.turn)
 
 
-async def test_what_another_has_taken_over_meanwhile_is_theirs(redis: Redis) -> None:
+async def test_a_lane_taken_over_by_another_is_not_ours(redis: Redis) -> None:
     store, _, _offer, doubt = await a_lost_reply(redis)
     await store.process("b").take((await store.process("b").take_over())[0])
     before = await store.dump()
@@ -158,7 +158,7 @@ async def test_what_another_has_taken_over_meanwhile_is_theirs(redis: Redis) -> 
     assert await store.dump() == before
 
 
-async def test_what_has_another_s_entry_by_now_is_not_ours(redis: Redis) -> None:
+async def test_a_lane_with_a_newer_entry_is_not_ours(redis: Redis) -> None:
     store, _, _offer, doubt = await a_lost_reply(redis)
     b = store.process("b")
     await store.queue(message("and more", ts(2)))
@@ -168,7 +168,7 @@ async def test_what_has_another_s_entry_by_now_is_not_ours(redis: Redis) -> None
     assert await store.process("c").inbox.settle(doubt) is None
 
 
-async def test_a_put_that_comes_after_it_was_settled_is_refused(redis: Redis) -> None:
+async def test_a_put_after_settling_is_refused(redis: Redis) -> None:
     store, losing, _offer, doubt = await a_lost_reply(redis, is_late=True)
 
     assert await store.process("c").inbox.settle(doubt) is None
@@ -178,7 +178,7 @@ async def test_a_put_that_comes_after_it_was_settled_is_refused(redis: Redis) ->
     assert isinstance(await store.put(message("more", ts(1)), by="a"), Queued), "as what Slack repeats"
 
 
-async def test_a_put_that_comes_before_it_is_settled_is_found(redis: Redis) -> None:
+async def test_a_put_before_settling_is_found(redis: Redis) -> None:
     store, losing, _offer, doubt = await a_lost_reply(redis, is_late=True)
     await losing.run_what_is_late()
 
@@ -188,7 +188,7 @@ async def test_a_put_that_comes_before_it_is_settled_is_found(redis: Redis) -> N
     assert head.record.id == doubt.turn
 
 
-async def test_in_a_store_that_was_wiped_nothing_is_found(redis: Redis) -> None:
+async def test_in_a_wiped_store_nothing_is_found(redis: Redis) -> None:
     store, _, _offer, doubt = await a_lost_reply(redis)
     await redis.flushdb()
 

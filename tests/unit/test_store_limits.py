@@ -36,7 +36,7 @@ async def test_without_limits_nothing_is_counted(store: Store, redis: Redis) -> 
     assert not [key async for key in redis.scan_iter("*pace*")]
 
 
-async def test_what_is_not_for_an_agent_does_not_count(limited: Store) -> None:
+async def test_messages_that_are_not_for_an_agent_do_not_count(limited: Store) -> None:
     await limited.queue()
 
     puts = [await limited.put(message("!session", ts(number))) for number in range(1, 5)]

@@ -61,7 +61,7 @@ async def test_a_wiped_store_is_set_up_again(store: Store, redis: Redis) -> None
     assert len(await store.process().hold()) == 1
 
 
-async def test_a_message_between_wipe_and_heartbeat_is_taken(store: Store, redis: Redis) -> None:
+async def test_a_message_between_wipe_and_heartbeat_is_accepted(store: Store, redis: Redis) -> None:
     await redis.flushdb()
     turn = await store.queue()
 
@@ -70,7 +70,7 @@ async def test_a_message_between_wipe_and_heartbeat_is_taken(store: Store, redis
     assert (await store.process().take()).record.id == turn
 
 
-async def test_a_store_that_is_away_is_not_held(store: Store) -> None:
+async def test_an_unreachable_store_is_not_held(store: Store) -> None:
     async with connect("redis://127.0.0.1:1") as nowhere:
         gone = Namespace(Scripts(nowhere, NAMESPACE, Metrics()), name=NAMESPACE, team=TEAM, bot=BOT, now=store.clock)
         with pytest.raises(StoreUnavailable):

@@ -15,7 +15,7 @@ from bridge.queue.records import VERSION
 from support.store import CHANNEL, LANE, ROOT, SPARE, TEAM, THREAD, USER, Store, key_of, message, ts
 
 
-async def test_the_one_in_work_does_not_count_among_those_that_wait(store: Store) -> None:
+async def test_the_running_turn_does_not_count_as_waiting(store: Store) -> None:
     await store.conversation()
     taken = await store.process().take()
     await store.process().journal.sent(taken)
@@ -33,7 +33,7 @@ async def test_a_message_is_queued_with_one_entry_for_its_lane(store: Store) -> 
     assert (await store.process().take()).record.body == message("hello")
 
 
-async def test_messages_behind_the_first_add_no_entry_and_say_how_many_wait(store: Store) -> None:
+async def test_later_messages_add_no_entry_and_count_the_waiting_ones(store: Store) -> None:
     first = await store.queue()
 
     second = await store.put(message("more", ts(1)))
@@ -44,7 +44,7 @@ async def test_messages_behind_the_first_add_no_entry_and_say_how_many_wait(stor
     assert await store.entries() == 1
 
 
-async def test_an_event_that_is_delivered_again_is_a_duplicate(store: Store) -> None:
+async def test_a_redelivered_event_is_a_duplicate(store: Store) -> None:
     turn = await store.queue()
     came = await store.field(turn, "came")
 
@@ -93,7 +93,7 @@ async def test_every_record_bears_the_version(store: Store, inbound: Inbound) ->
     assert await store.field(put.turn, "v") == str(VERSION)
 
 
-async def test_what_has_a_lane_of_its_own_waits_for_nobody(store: Store) -> None:
+async def test_a_turn_with_its_own_lane_never_waits(store: Store) -> None:
     await store.queue()
 
     turn = await store.queue(message("!stats", ts(1)), in_order=False)
@@ -112,7 +112,7 @@ async def test_the_fifty_first_message_is_refused_and_leaves_nothing(store: Stor
     assert await store.dump() == before
 
 
-async def test_a_refused_message_is_taken_once_there_is_room(store: Store) -> None:
+async def test_a_refused_message_is_accepted_once_there_is_room(store: Store) -> None:
     for number in range(50):
         await store.queue(message(f"number {number}", ROOT if number == 0 else ts(number)))
     await store.put(message("one too many", ts(50)))
@@ -164,7 +164,7 @@ async def test_only_the_first_message_of_a_thread_may_choose_its_agent(store: St
     assert [await store.field(turn, "starts") for turn in (first, second)] == ["1", None]
 
 
-async def test_a_thread_that_begins_with_its_agent_leaves_nothing_to_choose(store: Store) -> None:
+async def test_a_thread_that_starts_with_its_agent_needs_no_choice(store: Store) -> None:
     turn = await store.queue(agent=7)
 
     assert await store.field(turn, "starts") is None
@@ -173,7 +173,7 @@ async def test_a_thread_that_begins_with_its_agent_leaves_nothing_to_choose(stor
     assert conversation.agent == 7
 
 
-async def test_what_comes_too_late_is_not_kept(store: Store) -> None:
+async def test_a_put_after_its_deadline_is_not_stored(store: Store) -> None:
     store.scripts.clock_ahead -= SPARE + timedelta(seconds=10)  # the server reads the command ten seconds later
     before = await store.dump()
 
@@ -183,13 +183,11 @@ async def test_what_comes_too_late_is_not_kept(store: Store) -> None:
     assert await store.dump() == before
 
 
-async def test_what_comes_in_time_is_kept(store: Store) -> None:
+async def test_a_put_before_its_deadline_is_stored(store: Store) -> None:
     assert isinstance(await store.put(within=timedelta(seconds=3)), Queued)
 
 
-async def test_an_event_is_known_for_25_hours_its_message_for_8_days_and_what_waits_for_ever(
-    store: Store, redis: Redis
-) -> None:
+async def test_events_messages_and_waiting_turns_have_their_lifetimes(store: Store, redis: Redis) -> None:
     turn = await store.queue()
 
     assert 24.9 < 24 * await store.days_left(f"seen:e:Ev{ROOT}") <= 25

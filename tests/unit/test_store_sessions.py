@@ -11,11 +11,11 @@ from bridge.queue.records import Conversation
 from support.store import PREFIX, THREAD, Store
 
 
-async def test_a_thread_that_nobody_wrote_in_is_not_bound(store: Store) -> None:
+async def test_a_thread_without_messages_is_not_bound(store: Store) -> None:
     assert await store.sessions.thread(THREAD) is None
 
 
-async def test_a_session_is_replaced_only_by_who_saw_it(store: Store) -> None:
+async def test_a_session_is_replaced_only_if_it_is_unchanged(store: Store) -> None:
     await store.conversation(agent=7)
 
     assert await store.sessions.rebind(THREAD, expected=None, session=1)
@@ -26,7 +26,7 @@ async def test_a_session_is_replaced_only_by_who_saw_it(store: Store) -> None:
     assert await store.sessions.thread(THREAD) == Conversation(agent=8, session=3)
 
 
-async def test_a_binding_that_was_lost_can_be_written_anew(store: Store) -> None:
+async def test_a_lost_binding_can_be_written_again(store: Store) -> None:
     assert await store.sessions.rebind(THREAD, expected=None, session=1, agent=7)
 
     assert await store.sessions.thread(THREAD) == Conversation(agent=7, session=1)
@@ -50,7 +50,7 @@ async def test_a_fresh_session_binds_no_thread(store: Store) -> None:
     assert await store.dump() == before
 
 
-async def test_telling_a_thread_of_an_outage_binds_nothing_and_is_forgotten_in_the_end(store: Store) -> None:
+async def test_the_notice_of_an_outage_binds_nothing_and_expires(store: Store) -> None:
     assert await store.sessions.may_tell(THREAD, TurnId("turn"))
     await store.sessions.told(THREAD)
 

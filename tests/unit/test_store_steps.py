@@ -15,7 +15,7 @@ from bridge.queue.turn import TurnChanged
 from support.store import CHANNEL, LANE, PREFIX, ROOT, START, TEAM, THREAD, Store, message, ts
 
 
-async def test_taking_reads_the_head_and_what_its_thread_is_bound_to(store: Store) -> None:
+async def test_taking_reads_the_head_and_its_threads_binding(store: Store) -> None:
     turn = await store.conversation(agent=7)
     await store.queue(message("behind", ts(1)))
 
@@ -35,7 +35,7 @@ async def test_an_empty_lane_is_left_without_an_entry(store: Store, redis: Redis
     assert await store.entries() == 0
 
 
-async def test_a_worker_that_waits_and_looks_again_has_not_taken_it_twice(store: Store) -> None:
+async def test_looking_again_after_waiting_is_not_another_take(store: Store) -> None:
     await store.conversation()
     process = store.process()
     first = await process.take()
@@ -71,7 +71,7 @@ async def test_a_record_that_cannot_be_read_is_named(store: Store, redis: Redis,
     assert await store.box() == []
 
 
-async def test_fields_of_a_later_release_are_left_alone(store: Store, redis: Redis) -> None:
+async def test_fields_of_a_later_release_are_ignored(store: Store, redis: Redis) -> None:
     turn = await store.conversation()
     await redis.hset(f"{PREFIX}turn:{turn}", "later", "1")
 
@@ -95,7 +95,7 @@ async def test_sent_is_written_once_and_may_be_repeated_by_the_same_take(store: 
         await journal.sent(replace(taken, token="another"))
 
 
-async def test_what_is_sent_first_gives_its_thread_the_agent(store: Store) -> None:
+async def test_the_first_sent_message_gives_its_thread_the_agent(store: Store) -> None:
     await store.queue()
     process = store.process()
     taken = await process.take()
@@ -106,7 +106,7 @@ async def test_what_is_sent_first_gives_its_thread_the_agent(store: Store) -> No
     assert await store.sessions.thread(THREAD) == Conversation(agent=7)
 
 
-async def test_where_another_agent_was_faster_nothing_is_sent(store: Store) -> None:
+async def test_nothing_is_sent_if_another_agent_was_first(store: Store) -> None:
     turn = await store.queue()
     process = store.process()
     taken = await process.take()
@@ -119,7 +119,7 @@ async def test_where_another_agent_was_faster_nothing_is_sent(store: Store) -> N
     assert await store.sessions.thread(THREAD) == Conversation(agent=8)
 
 
-async def test_sent_waits_for_a_second_look_when_the_text_was_edited_meanwhile(store: Store) -> None:
+async def test_sent_fails_if_the_text_was_edited_meanwhile(store: Store) -> None:
     turn = await store.conversation()
     process = store.process()
     taken = await process.take()
@@ -145,7 +145,7 @@ async def test_a_withdrawn_message_is_never_marked_as_sent(store: Store) -> None
     assert (await process.take(taken.held)).record.is_withdrawn
 
 
-async def test_what_surely_did_not_arrive_waits_as_before(store: Store) -> None:
+async def test_a_request_that_did_not_arrive_is_queued_again(store: Store) -> None:
     turn = await store.conversation()
     process = store.process()
     taken = await process.take()
@@ -160,7 +160,7 @@ async def test_what_surely_did_not_arrive_waits_as_before(store: Store) -> None:
     await process.journal.sent(again)
 
 
-async def test_what_is_recorded_stays_recorded(store: Store) -> None:
+async def test_a_recorded_outcome_stays_recorded(store: Store) -> None:
     turn = await store.conversation()
     process = store.process()
     taken = await process.take()
@@ -178,7 +178,7 @@ async def test_what_is_recorded_stays_recorded(store: Store) -> None:
     ("bound_to", "expected", "kept"),
     [(None, None, 42), (41, 41, 42), (41, None, 41), (None, 41, None), (43, 41, 43)],
 )
-async def test_the_first_session_wins_and_a_later_one_replaces_what_its_turn_began_with(
+async def test_a_session_replaces_only_the_one_its_turn_started_with(
     store: Store, bound_to: int | None, expected: int | None, kept: int | None
 ) -> None:
     await store.conversation()
@@ -206,7 +206,7 @@ async def test_an_answer_renews_its_threads_lifetime(store: Store, redis: Redis)
     assert 89.9 < await store.days_left(f"thread:{THREAD}") <= 90
 
 
-async def test_an_answer_ends_what_the_thread_was_told_of_an_outage(store: Store) -> None:
+async def test_an_answer_clears_the_notice_of_an_outage(store: Store) -> None:
     await store.conversation()
     taken = await store.process().take()
 
@@ -220,7 +220,7 @@ async def test_an_answer_ends_what_the_thread_was_told_of_an_outage(store: Store
     assert await store.sessions.may_tell(THREAD, taken.record.id)
 
 
-async def test_node_results_are_kept_for_a_week(store: Store) -> None:
+async def test_node_results_are_stored_for_a_week(store: Store) -> None:
     turn = await store.conversation()
     taken = await store.process().take()
 
@@ -271,7 +271,7 @@ async def test_the_last_turn_leaves_an_empty_lane_and_the_next_message_wakes_it(
     assert await store.entries() == 1
 
 
-async def test_what_people_wrote_leaves_with_done_and_ids_stay_for_a_week(store: Store) -> None:
+async def test_texts_are_deleted_with_done_and_ids_stay_for_a_week(store: Store) -> None:
     turn = await store.queue(message("my secret words"), agent=7)
     process = store.process()
     taken = await process.take()
@@ -290,7 +290,7 @@ async def test_what_people_wrote_leaves_with_done_and_ids_stay_for_a_week(store:
     }  # fmt: skip
 
 
-async def test_a_text_that_a_button_may_send_again_stays_a_week_at_most(store: Store) -> None:
+async def test_a_text_that_a_button_may_resend_stays_a_week_at_most(store: Store) -> None:
     turn = await store.queue(message("my secret words"), agent=7)
     process = store.process()
 
@@ -300,7 +300,7 @@ async def test_a_text_that_a_button_may_send_again_stays_a_week_at_most(store: S
     assert 6.9 < await store.days_left(f"turn:{turn}") <= 7
 
 
-async def test_a_dead_letter_keeps_its_reason_and_the_lane_goes_on(store: Store, redis: Redis) -> None:
+async def test_a_dead_letter_keeps_its_reason_and_the_lane_continues(store: Store, redis: Redis) -> None:
     turn = await store.conversation()
     second = await store.queue(message("more", ts(1)))
     process = store.process()
@@ -326,7 +326,7 @@ async def test_dead_letters_leave_the_list_with_their_records(store: Store, redi
     assert await redis.zrange(f"{PREFIX}dead", 0, -1) == [turn]
 
 
-async def test_a_lane_that_is_given_back_is_taken_by_another(store: Store) -> None:
+async def test_a_released_lane_is_taken_by_another_worker(store: Store) -> None:
     turn = await store.conversation()
     taken = await store.process("a").take()
 
@@ -347,7 +347,7 @@ async def test_the_card_of_a_turn_is_remembered(store: Store) -> None:
     assert (await process.take(taken.held)).record.card == "1700000000.000900"
 
 
-async def test_only_leases_that_are_over_are_taken_and_renewing_keeps_them(store: Store) -> None:
+async def test_only_expired_leases_are_taken_over(store: Store) -> None:
     await store.conversation()
     a, b = store.process("a"), store.process("b")
     held = (await a.hold())[0]
@@ -384,7 +384,7 @@ async def test_the_depth_is_the_number_of_lanes_with_work(store: Store) -> None:
 
 
 @pytest.mark.parametrize("change", ["edited", "withdrawn"])
-async def test_an_outcome_of_a_message_that_was_changed_meanwhile_is_not_recorded(store: Store, change: str) -> None:
+async def test_an_outcome_of_a_changed_message_is_not_recorded(store: Store, change: str) -> None:
     turn = await store.conversation()
     process = store.process()
     taken = await process.take()
@@ -400,7 +400,7 @@ async def test_an_outcome_of_a_message_that_was_changed_meanwhile_is_not_recorde
     assert await store.field(turn, "outcome") is None
 
 
-async def test_an_outcome_of_what_was_sent_stands_whatever_is_edited_later(store: Store) -> None:
+async def test_an_outcome_of_a_sent_message_stands_despite_edits(store: Store) -> None:
     turn = await store.conversation()
     process = store.process()
     taken = await process.take()

@@ -11,7 +11,7 @@ from bridge.queue.records import Step
 from support.store import CHANNEL, LANE, PREFIX, ROOT, TEAM, THREAD, USER, Process, Store, key_of, message, ts
 
 
-async def test_the_new_text_of_a_waiting_message_is_what_is_taken(store: Store) -> None:
+async def test_a_waiting_message_is_taken_with_its_new_text(store: Store) -> None:
     await store.conversation()
 
     assert await store.process().inbox.edit(message("better words")) == "edited"
@@ -21,7 +21,7 @@ async def test_the_new_text_of_a_waiting_message_is_what_is_taken(store: Store) 
     assert not await store.holds_words("hello there")
 
 
-async def test_an_edit_does_not_take_away_that_a_message_may_choose_the_agent(store: Store) -> None:
+async def test_an_edited_first_message_may_still_choose_the_agent(store: Store) -> None:
     await store.queue()
     await store.sessions.choose_agent(THREAD, 7)
 
@@ -33,7 +33,7 @@ async def test_an_edit_does_not_take_away_that_a_message_may_choose_the_agent(st
 
 
 @pytest.mark.parametrize("progress", ["sent", "posting", "done"])
-async def test_after_it_was_sent_what_was_sent_can_be_neither_edited_nor_withdrawn(store: Store, progress: str) -> None:
+async def test_a_sent_message_can_be_neither_edited_nor_withdrawn(store: Store, progress: str) -> None:
     await store.conversation()
     process = store.process()
     taken = await process.take()
@@ -56,7 +56,7 @@ async def test_an_unknown_message_can_be_neither_edited_nor_withdrawn(store: Sto
     assert await store.process().inbox.withdraw(message().key) == "unknown"
 
 
-async def test_editing_a_refused_message_does_not_bring_it_in(store: Store) -> None:
+async def test_editing_a_refused_message_does_not_queue_it(store: Store) -> None:
     notice = Notice(team=TEAM, channel=CHANNEL, user=USER, what="user")
     await store.process().inbox.put(notice, message=key_of(ROOT), event=f"Ev{ROOT}")
 
@@ -65,7 +65,7 @@ async def test_editing_a_refused_message_does_not_bring_it_in(store: Store) -> N
     assert (await store.process().take()).record.body == notice
 
 
-async def test_a_withdrawn_message_is_marked_and_those_around_it_stay(store: Store) -> None:
+async def test_a_withdrawn_message_is_marked_and_the_others_stay(store: Store) -> None:
     turns = [await store.conversation(), await store.queue(message("second", ts(1)))]
 
     assert await store.process().inbox.withdraw(key_of(ts(1))) == "withdrawn"
@@ -86,7 +86,7 @@ async def parked(store: Store) -> Process:
     return process
 
 
-async def test_a_parked_lane_has_no_entry_and_messages_wait_behind_it(store: Store) -> None:
+async def test_a_parked_lane_has_no_entry_and_its_messages_wait(store: Store) -> None:
     process = await parked(store)
 
     await store.queue(message("more", ts(1)))
@@ -106,7 +106,7 @@ async def test_the_choice_wakes_a_parked_lane(store: Store, redis: Redis) -> Non
     assert await redis.hlen(f"{PREFIX}parked") == 0
 
 
-async def test_a_second_choice_changes_nothing_and_wakes_nobody(store: Store) -> None:
+async def test_a_second_choice_changes_nothing(store: Store) -> None:
     await parked(store)
     await store.sessions.choose_agent(THREAD, 7)
 
@@ -115,14 +115,14 @@ async def test_a_second_choice_changes_nothing_and_wakes_nobody(store: Store) ->
     assert await store.entries() == 1
 
 
-async def test_a_choice_before_anything_waits_binds_the_thread(store: Store) -> None:
+async def test_a_choice_without_waiting_messages_binds_the_thread(store: Store) -> None:
     assert await store.sessions.choose_agent(THREAD, 7) == 7
 
     assert await store.entries() == 0
     assert 89.9 < await store.days_left(f"thread:{THREAD}") <= 90
 
 
-async def test_a_choice_that_came_while_the_menu_was_shown_is_not_missed(store: Store) -> None:
+async def test_a_choice_while_parking_is_not_missed(store: Store) -> None:
     await store.queue()
     process = store.process()
     taken = await process.take()
@@ -134,7 +134,7 @@ async def test_a_choice_that_came_while_the_menu_was_shown_is_not_missed(store: 
     assert await store.entries() == 1
 
 
-async def test_a_withdrawal_that_came_while_the_menu_was_shown_is_not_missed(store: Store) -> None:
+async def test_a_withdrawal_while_parking_is_not_missed(store: Store) -> None:
     await store.queue()
     process = store.process()
     taken = await process.take()
@@ -143,7 +143,7 @@ async def test_a_withdrawal_that_came_while_the_menu_was_shown_is_not_missed(sto
     assert not await process.journal.park(taken, THREAD)
 
 
-async def test_withdrawing_the_message_that_waits_for_a_choice_lets_the_lane_go_on(store: Store, redis: Redis) -> None:
+async def test_withdrawing_the_parked_message_wakes_the_lane(store: Store, redis: Redis) -> None:
     process = await parked(store)
     await store.queue(message("more", ts(1)))
 
@@ -153,7 +153,7 @@ async def test_withdrawing_the_message_that_waits_for_a_choice_lets_the_lane_go_
     assert await redis.hlen(f"{PREFIX}parked") == 0
 
 
-async def test_withdrawing_a_message_behind_the_parked_one_wakes_nobody(store: Store) -> None:
+async def test_withdrawing_a_message_after_the_parked_one_keeps_it_parked(store: Store) -> None:
     await parked(store)
     await store.queue(message("more", ts(1)))
 
@@ -170,7 +170,7 @@ async def unanswered(store: Store, text: str = "hello there") -> TurnId:
     return turn
 
 
-async def test_a_message_is_sent_again_at_the_end_of_its_thread(store: Store) -> None:
+async def test_a_message_is_resent_at_the_end_of_its_thread(store: Store) -> None:
     turn = await unanswered(store)
     waiting = await store.queue(message("meanwhile", ts(1)))
 
@@ -184,7 +184,7 @@ async def test_a_message_is_sent_again_at_the_end_of_its_thread(store: Store) ->
     assert again.record.body == message()
 
 
-async def test_however_often_it_is_asked_for_a_message_is_sent_again_once(store: Store) -> None:
+async def test_a_message_is_resent_once_however_often_requested(store: Store) -> None:
     turn = await unanswered(store, "my secret words")
     await store.process().inbox.again(turn)
     before = await store.dump()
@@ -197,7 +197,7 @@ async def test_however_often_it_is_asked_for_a_message_is_sent_again_once(store:
     assert not await store.holds_words("my secret words")
 
 
-async def test_a_button_that_is_pressed_before_its_notice_is_noted_as_posted_sends_the_message_again(
+async def test_a_button_works_before_its_notice_is_recorded(
     store: Store,
 ) -> None:
     turn = await store.queue(message("my secret words"), agent=7)
@@ -218,7 +218,7 @@ async def test_a_button_that_is_pressed_before_its_notice_is_noted_as_posted_sen
 
 
 @pytest.mark.parametrize("progress", ["never was", "waits", "answered"])
-async def test_what_is_not_kept_cannot_be_sent_again(store: Store, progress: str) -> None:
+async def test_an_expired_message_cannot_be_resent(store: Store, progress: str) -> None:
     turn = TurnId("nobody") if progress == "never was" else await store.conversation()
     if progress == "answered":
         await store.process().journal.done(await store.process().take())
@@ -229,7 +229,7 @@ async def test_what_is_not_kept_cannot_be_sent_again(store: Store, progress: str
     assert await store.dump() == before
 
 
-async def test_a_full_thread_takes_nothing_again_until_there_is_room(store: Store) -> None:
+async def test_a_full_thread_resends_nothing_until_there_is_room(store: Store) -> None:
     turn = await unanswered(store)
     for number in range(50):
         await store.queue(message("x", ts(number + 1)))

@@ -15,7 +15,7 @@ from support.secrecy import BOT_TOKEN
 from support.store import CHANNEL, TEAM, message
 
 
-async def test_slack_is_asked_less_and_less_often_whether_the_token_works(harness: Harness) -> None:
+async def test_the_token_is_checked_less_and_less_often(harness: Harness) -> None:
     for method in ("auth.test", POST):
         harness.slack.faults.on(method, Error("token_revoked"), times=None)
     has_passed, goes_on = asyncio.Event(), asyncio.Event()
@@ -51,7 +51,7 @@ async def test_no_call_is_made_with_a_token_that_is_refused(harness: Harness) ->
     assert [call.method for call in harness.slack.calls] == [POST]
 
 
-async def test_a_turn_that_was_handed_over_is_given_back_unsent(harness: Harness) -> None:
+async def test_a_handed_over_turn_is_released_unsent(harness: Harness) -> None:
     turn = await harness.store.queue(message("hello"), agent=7)
     process = harness.store.process("a")
     held = (await process.hold(most=1))[0]

@@ -45,11 +45,11 @@ def test_a_message_is_named_by_permalink_or_ts(text: str) -> None:
     "text",
     ["", "hello", C, TS, f"https://acme.slack.com/archives/{C}", f"https://acme.slack.com/archives/{C}/p123", "C 17.1"],
 )
-def test_anything_else_is_no_message(text: str) -> None:
+def test_anything_else_is_not_a_message(text: str) -> None:
     assert address_of(text) is None
 
 
-def test_a_permalink_is_as_slack_makes_it() -> None:
+def test_a_permalink_has_slacks_form() -> None:
     owner = Owner(TEAM, "https://acme.slack.com/")
     link = owner.permalink(C, TS, "1700000000.000100")
 
@@ -102,7 +102,7 @@ async def test_an_answer_leads_to_its_messages_trace(harness: Harness) -> None:
     assert 6.9 < await harness.store.days_left(f"shown:{answer}") <= 7
 
 
-async def test_a_trace_never_says_what_was_said(harness: Harness) -> None:
+async def test_a_trace_never_shows_texts(harness: Harness) -> None:
     await harness.store.queue(message("my secret words"))
     known = await trace_of(harness.store.scripts, key_of(ROOT))
     assert "secret" not in for_programs(CHANNEL, ROOT, known)
@@ -114,7 +114,7 @@ async def test_a_trace_never_says_what_was_said(harness: Harness) -> None:
     assert not await harness.store.holds_words("secret words")
 
 
-async def test_a_queued_message_tells_its_place_then_and_now(store: Store) -> None:
+async def test_a_queued_message_shows_its_place_then_and_now(store: Store) -> None:
     await store.conversation()
     await store.queue(message("second", ts(1)))
     third = await store.queue(message("third", ts(2)))
@@ -178,7 +178,7 @@ async def test_a_takeover_shows_in_the_processes(harness: Harness) -> None:
     assert detail(steps, "answered") == "unknown whether it arrived; a button offers to send it again"
 
 
-async def test_a_resent_message_goes_on_in_its_new_turn(harness: Harness) -> None:
+async def test_a_resent_message_continues_in_its_new_turn(harness: Harness) -> None:
     harness.service.chats = [httpx.Response(500)]
     old = await harness.store.queue()
     await harness.work()
@@ -218,7 +218,7 @@ async def test_a_private_reply_is_traced_as_private(harness: Harness, redis: Red
     assert detail(await told(harness.store), "posted") == "in private, or through the command's response URL"
 
 
-async def test_what_cannot_be_finished_says_why(harness: Harness) -> None:
+async def test_a_dead_letter_says_why(harness: Harness) -> None:
     harness.slack.faults.on(POST, Error("is_archived"))
     await harness.store.queue()
     await harness.work()
@@ -263,7 +263,7 @@ async def test_the_last_thousand_ignored_messages_stay_known(store: Store, redis
     assert not await trace_of(store.scripts, key_of(ts(1)))
 
 
-async def test_a_message_of_an_impossible_time_is_traced_too(store: Store) -> None:
+async def test_a_message_with_an_impossible_time_is_traced(store: Store) -> None:
     await passed_over(store, "999999999999.000100")
 
     assert words(await told(store, key_of("999999999999.000100"))) == ["received", "decided"]
@@ -288,14 +288,14 @@ async def test_a_duplicate_of_an_expired_turn_leaves_nothing(store: Store, redis
     assert not await redis.exists(f"{PREFIX}turn:{turn}")
 
 
-def test_a_line_that_is_none_is_left_out() -> None:
+def test_an_invalid_line_is_left_out() -> None:
     delivery = Delivery(START, "a", "Ev1", 2, "why")
 
     assert Delivery.from_line(delivery.to_line()) == delivery
     assert [Delivery.from_line(line) for line in ("", "no", "[1]", "{}", '["x","a","",0,""]')] == [None] * 5
 
 
-async def test_a_namespace_tells_its_owner(store: Store) -> None:
+async def test_a_namespace_has_its_owner(store: Store) -> None:
     assert await owner_of(store.scripts) == Owner(TEAM)
 
 

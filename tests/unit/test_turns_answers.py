@@ -53,7 +53,7 @@ async def test_replies_continue_the_session_in_order(harness: Harness) -> None:
     ],
     ids=["500", "502", "no JSON", "another shape", "time-out", "connection lost"],
 )  # fmt: skip
-async def test_an_unknown_outcome_is_said_with_a_button_and_never_repeated(
+async def test_an_unknown_outcome_brings_a_button_and_no_retry(
     harness: Harness, answer: httpx.Response | Exception
 ) -> None:
     harness.service.chats = [answer]
@@ -72,7 +72,7 @@ async def test_an_unknown_outcome_is_said_with_a_button_and_never_repeated(
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 413, 422])
-async def test_a_refused_message_is_said_and_its_text_deleted(harness: Harness, status: int) -> None:
+async def test_a_rejected_message_brings_a_notice_and_its_text_is_deleted(harness: Harness, status: int) -> None:
     harness.service.chats = [httpx.Response(status, json={"error": "no"})]
     turn = await harness.store.queue(message("something odd"))
 
@@ -84,7 +84,7 @@ async def test_a_refused_message_is_said_and_its_text_deleted(harness: Harness, 
     assert not await harness.store.holds_words("something odd")
 
 
-async def test_a_session_that_is_gone_is_begun_anew_with_the_same_message(harness: Harness) -> None:
+async def test_a_lost_session_is_replaced_with_the_same_message(harness: Harness) -> None:
     await harness.store.queue(message("first"))
     await harness.work()
     harness.service.chats = [GONE, httpx.Response(200, json={"sessionId": 43, "message": "hello again"})]
@@ -116,7 +116,7 @@ async def test_the_second_sending_is_the_last(harness: Harness, second: httpx.Re
     assert words in harness.seen.words[-1]
 
 
-async def test_an_agent_that_is_gone_is_not_asked_a_second_time(harness: Harness) -> None:
+async def test_a_deleted_agent_is_not_asked_again(harness: Harness) -> None:
     await harness.store.conversation(agent=99)
     await harness.store.sessions.rebind(THREAD, expected=None, session=42)
     harness.service.chats = [GONE]
@@ -143,7 +143,7 @@ async def test_a_message_that_waited_too_long_is_offered_instead_of_sent(harness
     assert harness.service.messages == ["old news"]
 
 
-async def test_a_withdrawn_message_is_passed_over(harness: Harness) -> None:
+async def test_a_withdrawn_message_is_skipped(harness: Harness) -> None:
     await harness.store.queue(message("never mind"))
     await harness.store.queue(message("this one", ts(1)))
     await harness.store.process().inbox.withdraw(message().key)
@@ -156,7 +156,7 @@ async def test_a_withdrawn_message_is_passed_over(harness: Harness) -> None:
 
 
 @pytest.mark.parametrize(("fault", "pauses"), [(NOT_NOW, [1, 2]), (RateLimited(30), [30, 30])])
-async def test_a_post_that_slack_did_not_take_is_made_again_without_looking(
+async def test_a_post_that_slack_refused_is_retried_without_looking(
     harness: Harness, fault: Fault, pauses: list[float]
 ) -> None:
     harness.slack.faults.on(POST, fault, times=2)
@@ -207,7 +207,7 @@ async def test_a_mention_without_words_gets_a_private_line(harness: Harness, fai
     assert harness.service.messages == ["hello there"]
 
 
-async def test_a_record_that_cannot_be_read_is_buried_and_the_lane_goes_on(harness: Harness, redis: Redis) -> None:
+async def test_an_unreadable_record_becomes_a_dead_letter(harness: Harness, redis: Redis) -> None:
     turn = await harness.store.queue(message("first"))
     await harness.store.queue(message("second", ts(1)))
     await redis.hset(f"{PREFIX}turn:{turn}", "body", "no JSON")

@@ -31,7 +31,7 @@ async def test_a_run_is_started_once_and_its_result_is_posted(harness: Harness) 
 
 
 @pytest.mark.parametrize("answer", [httpx.Response(500), httpx.ReadTimeout("slow"), httpx.Response(400)])
-async def test_a_run_that_went_wrong_is_not_started_again(harness: Harness, answer: httpx.Response | Exception) -> None:
+async def test_a_failed_run_is_not_retried(harness: Harness, answer: httpx.Response | Exception) -> None:
     harness.service.run_answers = [answer]
     await harness.types("/workflows run 3 input")
 
@@ -54,7 +54,7 @@ async def test_a_run_taken_over_is_reported_as_unknown(harness: Harness) -> None
     assert len(harness.seen.replies("bridge_run")) == 1
 
 
-async def test_the_card_of_a_run_becomes_its_result_though_its_worker_was_killed(harness: Harness) -> None:
+async def test_the_card_of_a_run_becomes_its_result_despite_a_kill(harness: Harness) -> None:
     await harness.types("/workflows run 3 input")
     process = harness.store.process("a")
     taken = await process.take()
@@ -79,7 +79,7 @@ async def test_a_run_card_goes_by_response_url_outside_the_bots_channels(harness
     assert harness.seen.replies("bridge_run") == []
 
 
-async def test_a_form_is_opened_with_the_trigger(harness: Harness) -> None:
+async def test_a_form_is_opened_with_its_trigger(harness: Harness) -> None:
     await harness.types("/workflows run 3")
 
     await harness.work()
@@ -87,7 +87,7 @@ async def test_a_form_is_opened_with_the_trigger(harness: Harness) -> None:
     assert [form["callback_id"] for form in harness.seen.forms] == ["run"]
 
 
-async def test_a_trigger_that_is_too_old_brings_a_button_instead(harness: Harness) -> None:
+async def test_an_expired_trigger_brings_a_button(harness: Harness) -> None:
     await harness.types("/workflows run 3")
     await harness.store.process("a").take()
 
@@ -97,7 +97,7 @@ async def test_a_trigger_that_is_too_old_brings_a_button_instead(harness: Harnes
     assert len(harness.seen.whispers) == 1
 
 
-async def test_a_chat_begun_by_command_is_one_thread_with_one_question(harness: Harness) -> None:
+async def test_a_chat_started_by_a_command_is_one_thread_with_one_question(harness: Harness) -> None:
     harness.slack.faults.on(POST, DropAfter())
     await harness.types("/agents chat Support how are you?")
 
@@ -109,7 +109,7 @@ async def test_a_chat_begun_by_command_is_one_thread_with_one_question(harness: 
     assert harness.service.asked == [{"message": "how are you?", "agent": 7}]
 
 
-async def test_a_chat_begun_by_command_is_asked_once_though_its_worker_was_killed(harness: Harness) -> None:
+async def test_a_chat_started_by_a_command_is_asked_once_despite_a_kill(harness: Harness) -> None:
     harness.hang(is_done=True)
     await harness.types("/agents chat Support how are you?")
     task = await harness.begin("a")
@@ -123,7 +123,7 @@ async def test_a_chat_begun_by_command_is_asked_once_though_its_worker_was_kille
     assert harness.service.messages == ["how are you?"]
 
 
-async def test_the_choice_in_a_menu_lets_the_message_go_on(harness: Harness) -> None:
+async def test_a_choice_in_the_menu_sends_the_message(harness: Harness) -> None:
     harness.service.agents = [SUPPORT, SALES]
     await harness.store.queue(message("first"))
     await harness.work()
@@ -149,7 +149,7 @@ async def test_send_again_sends_once_however_often_pressed(harness: Harness) -> 
     assert not await harness.store.holds_words("do it, please")
 
 
-async def test_a_text_that_is_no_longer_kept_is_not_sent(harness: Harness, redis: Redis) -> None:
+async def test_an_expired_text_is_not_sent(harness: Harness, redis: Redis) -> None:
     harness.service.chats = [httpx.Response(500)]
     turn = await harness.store.queue(message("first"))
     await harness.work()
@@ -162,7 +162,7 @@ async def test_a_text_that_is_no_longer_kept_is_not_sent(harness: Harness, redis
     assert len(harness.seen.whispers) == 1
 
 
-async def test_a_handler_waits_for_redis_however_long_it_is_away(harness: Harness, redis: Redis) -> None:
+async def test_a_handler_waits_for_redis_however_long_it_is_down(harness: Harness, redis: Redis) -> None:
     await harness.types("/stats")
     language = harness.hang("users.info")
     work = await harness.begin()

@@ -76,7 +76,7 @@ async def test_a_lane_waits_in_the_stream_while_no_slot_is_free(harness: Harness
     assert harness.slots.free == 1
 
 
-async def test_a_lane_read_too_late_for_a_slot_is_given_back(harness: Harness, redis: Redis) -> None:
+async def test_a_lane_read_too_late_for_a_slot_is_released(harness: Harness, redis: Redis) -> None:
     harness.configure(BRIDGE_MAX_TURNS="2")
     harness.service.gate.clear()
     stream = LateStream(redis)
@@ -133,7 +133,7 @@ async def test_an_offer_made_before_draining_is_finished(harness: Harness, redis
     assert harness.seen.words == ["re: just in time"]
 
 
-async def test_a_message_whose_put_has_no_answer_is_answered_once_and_by_itself(harness: Harness, redis: Redis) -> None:
+async def test_a_message_whose_put_has_no_answer_is_answered_once(harness: Harness, redis: Redis) -> None:
     harness.store.scripts = losing = Losing(redis, away=1)
     harness.configure()
     async with working(harness):
@@ -149,7 +149,7 @@ async def test_a_message_whose_put_has_no_answer_is_answered_once_and_by_itself(
     assert losing.away == 0, "for a while Redis was away"
 
 
-async def test_a_doubt_that_cannot_be_settled_ends_nothing(
+async def test_an_unsettled_doubt_stops_nothing(
     harness: Harness, redis: Redis, caplog: pytest.LogCaptureFixture
 ) -> None:
     harness.store.scripts = Broken(redis, NAMESPACE, Metrics())
@@ -164,7 +164,7 @@ async def test_a_doubt_that_cannot_be_settled_ends_nothing(
         assert "handing over a lane failed" in caplog.messages
 
 
-async def test_a_lane_taken_over_in_doubt_is_begun_once(harness: Harness, redis: Redis) -> None:
+async def test_a_lane_taken_over_in_doubt_is_started_once(harness: Harness, redis: Redis) -> None:
     harness.store.scripts = losing = Losing(redis)
     harness.configure()
     losing.may_settle.clear()
@@ -185,9 +185,7 @@ async def test_a_lane_taken_over_in_doubt_is_begun_once(harness: Harness, redis:
     assert harness.seen.words == ["re: hello there"]
 
 
-async def test_a_message_for_which_nobody_waits_any_more_is_worked_on_all_the_same(
-    harness: Harness, redis: Redis
-) -> None:
+async def test_a_message_whose_request_was_cancelled_is_still_handled(harness: Harness, redis: Redis) -> None:
     harness.store.scripts = slow = Slow(redis, NAMESPACE, Metrics())
     harness.configure()
     async with working(harness):

@@ -38,7 +38,7 @@ async def test_a_turn_taken_over_after_its_request_is_reported_as_unknown(harnes
     assert harness.seen.signs == [""]  # the sign of the dead is taken away
 
 
-async def test_a_post_in_doubt_that_cannot_be_looked_up_is_said_and_not_repeated(harness: Harness) -> None:
+async def test_a_post_that_cannot_be_looked_up_brings_a_notice(harness: Harness) -> None:
     harness.hang(is_done=True)
     await harness.store.queue(message("hello"))
     task = await harness.begin("a")
@@ -69,7 +69,7 @@ async def test_a_post_taken_over_is_looked_up_first(harness: Harness, *, did_arr
     assert await harness.store.field(turn, "posted") == harness.seen.messages[0].ts
 
 
-async def test_a_worker_that_was_suspended_before_the_request_does_not_send_it(harness: Harness) -> None:
+async def test_a_worker_suspended_before_the_request_does_not_send_it(harness: Harness) -> None:
     await harness.store.queue(message("hello"), agent=7)
     process = harness.store.process("a")
     held = (await process.hold())[0]
@@ -82,7 +82,7 @@ async def test_a_worker_that_was_suspended_before_the_request_does_not_send_it(h
     assert (harness.service.asked, harness.seen.messages) == ([], [])
 
 
-async def test_a_worker_that_was_suspended_before_the_post_does_not_post(harness: Harness) -> None:
+async def test_a_worker_suspended_before_the_post_does_not_post(harness: Harness) -> None:
     await harness.store.queue(message("hello"))
     harness.service.gate.clear()
     task = await harness.begin("a")
@@ -128,7 +128,7 @@ async def test_a_post_begins_only_while_the_lease_outlasts_slacks_time_out(harne
     lease.check()
 
 
-async def test_a_lease_that_another_has_is_not_renewed_for_a_post(harness: Harness) -> None:
+async def test_another_workers_lease_is_not_renewed_for_a_post(harness: Harness) -> None:
     await harness.store.queue(message("hello"))
     harness.service.gate.clear()
     task = await harness.begin("a")
@@ -146,7 +146,7 @@ async def test_a_lease_that_another_has_is_not_renewed_for_a_post(harness: Harne
     assert harness.seen.messages == []
 
 
-async def test_draining_while_it_waits_gives_the_lane_back(harness: Harness) -> None:
+async def test_draining_releases_a_waiting_lane(harness: Harness) -> None:
     harness.slack.faults.on(POST, NOT_NOW)
     turn = await harness.store.queue(message("hello"))
 
@@ -166,7 +166,7 @@ async def test_draining_while_it_waits_gives_the_lane_back(harness: Harness) -> 
     assert harness.seen.words == ["re: hello"]
 
 
-async def test_a_turn_that_no_worker_survives_is_buried(harness: Harness) -> None:
+async def test_a_turn_that_no_worker_survives_becomes_a_dead_letter(harness: Harness) -> None:
     turn = await harness.store.queue(message("poison"))
     await harness.store.queue(message("after it", ts(1)))
     await harness.store.process("w0").take()
@@ -182,7 +182,7 @@ async def test_a_turn_that_no_worker_survives_is_buried(harness: Harness) -> Non
     assert harness.seen.words == ["re: after it"]
 
 
-async def test_a_turn_that_was_given_back_often_is_not_buried(harness: Harness) -> None:
+async def test_a_turn_released_often_is_still_answered(harness: Harness) -> None:
     await harness.store.queue(message("patient"))
     for number in range(20):
         process = harness.store.process(f"w{number}")
@@ -197,7 +197,7 @@ async def _until_asked(harness: Harness) -> None:
     await wait_until(lambda: harness.service.asked, "the request is out")
 
 
-async def test_a_turn_that_outlives_its_lease_in_each_attempt_to_show_it_is_buried(harness: Harness) -> None:
+async def test_a_turn_whose_post_always_outlasts_its_lease_becomes_a_dead_letter(harness: Harness) -> None:
     turn = await harness.store.queue(message("hello"))
     await harness.store.queue(message("and go on", ts(1)))
     harness.slack.faults.on(POST, RateLimited(1), times=8)
@@ -212,7 +212,7 @@ async def test_a_turn_that_outlives_its_lease_in_each_attempt_to_show_it_is_buri
     assert harness.seen.words == ["re: and go on"]
 
 
-async def test_a_slack_that_is_away_for_long_buries_nothing(harness: Harness) -> None:
+async def test_a_long_outage_of_slack_makes_no_dead_letters(harness: Harness) -> None:
     await harness.store.queue(message("hello"))
     harness.slack.faults.on(POST, NOT_NOW, times=50)
 

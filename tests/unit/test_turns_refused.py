@@ -29,7 +29,7 @@ WHY = {
 
 
 @pytest.mark.parametrize("error", REFUSALS)
-async def test_a_refused_look_is_no_refusal_of_the_post(harness: Harness, error: str) -> None:
+async def test_a_refused_look_up_does_not_refuse_the_post(harness: Harness, error: str) -> None:
     harness.slack.faults.on(POST, DropBefore())
     harness.slack.faults.on(READ, Error(error), times=None)
     turn = await harness.store.queue(message("first"), agent=7)
@@ -57,7 +57,7 @@ async def test_a_doubt_that_cannot_be_posted_is_a_dead_letter(harness: Harness) 
 
 
 @pytest.mark.parametrize("error", sorted({*REFUSALS, *WHY}))
-async def test_the_answer_is_kept_as_a_dead_letter_and_the_next_one_is_posted(harness: Harness, error: str) -> None:
+async def test_a_refused_answer_becomes_a_dead_letter_and_the_next_is_posted(harness: Harness, error: str) -> None:
     harness.slack.faults.on(POST, Error(error))
     turn = await harness.store.queue(message("first"), agent=7)
     await harness.store.queue(message("second", ts(1)))
@@ -98,7 +98,7 @@ async def test_a_private_line_that_slack_refuses_is_a_direct_message(harness: Ha
     assert await harness.store.field(put.turn, "what") == "told in a direct message: not_in_channel"
 
 
-async def test_an_offer_that_slack_refuses_is_left_unsaid(harness: Harness) -> None:
+async def test_an_offer_that_slack_refuses_is_dropped(harness: Harness) -> None:
     harness.slack.faults.on(WHISPER, Error("not_in_channel"))
     put = await harness.store.process().inbox.put(private_line(is_offer=True), event="e1")
 

@@ -27,7 +27,7 @@ def down_until(harness: Harness, sleeps: int) -> None:
     harness.on_sleep = count
 
 
-async def test_while_the_service_is_down_a_thread_reads_it_once_and_is_answered_by_itself(harness: Harness) -> None:
+async def test_during_an_outage_a_thread_gets_one_notice_and_then_its_answer(harness: Harness) -> None:
     down_until(harness, 20)
     await harness.store.queue(message("first"), agent=7)
     await harness.store.queue(message("second", ts(1)))
@@ -41,7 +41,7 @@ async def test_while_the_service_is_down_a_thread_reads_it_once_and_is_answered_
 
 
 @pytest.mark.parametrize("did_arrive", [False, True])
-async def test_an_outage_is_told_once_though_its_worker_is_killed(harness: Harness, *, did_arrive: bool) -> None:
+async def test_an_outage_brings_one_notice_despite_a_kill(harness: Harness, *, did_arrive: bool) -> None:
     harness.service.always = REFUSED
     await harness.store.queue(message("first"), agent=7)
     harness.hang(is_done=did_arrive)
@@ -55,7 +55,7 @@ async def test_an_outage_is_told_once_though_its_worker_is_killed(harness: Harne
     assert [one.tag.kind for one in harness.seen.messages] == ["bridge_notice", "bridge_turn"]
 
 
-async def test_every_outage_is_told_anew(harness: Harness) -> None:
+async def test_every_outage_brings_a_new_notice(harness: Harness) -> None:
     for number, text in enumerate(("first", "second")):
         down_until(harness, len(harness.slept) + 20)
         await harness.store.queue(message(text, ROOT if number == 0 else ts(number)), agent=7)
@@ -74,7 +74,7 @@ async def test_a_message_outlasts_an_outage_of_any_length(harness: Harness) -> N
     assert harness.seen.replies()[-1].words == "re: patient"
 
 
-async def test_an_agents_list_that_cannot_be_had_keeps_a_new_conversation_waiting(harness: Harness) -> None:
+async def test_an_unavailable_list_of_agents_keeps_a_conversation_waiting(harness: Harness) -> None:
     down_until(harness, 20)
     await harness.store.queue(message("first"))
 
@@ -84,7 +84,7 @@ async def test_an_agents_list_that_cannot_be_had_keeps_a_new_conversation_waitin
     assert harness.service.messages == ["first"]
 
 
-async def test_a_service_that_is_busy_is_asked_again_when_it_says(harness: Harness) -> None:
+async def test_a_busy_service_is_retried_at_its_time(harness: Harness) -> None:
     harness.service.chats = [httpx.Response(429, headers={"Retry-After": "30"})] * 12
     turn = await harness.store.queue(message("hello"), agent=7)
 
@@ -131,7 +131,7 @@ async def test_a_turn_waiting_for_the_service_lends_its_slot(harness: Harness) -
     assert harness.slots.free == 9
 
 
-async def test_draining_during_an_outage_gives_the_lane_back_unsent(harness: Harness) -> None:
+async def test_draining_during_an_outage_releases_the_lane_unsent(harness: Harness) -> None:
     harness.service.always = REFUSED
     turn = await harness.store.queue(message("hello"), agent=7)
     task = await harness.begin("a")
@@ -169,7 +169,7 @@ async def menu_is_shown(harness: Harness, *more: InboundMessage) -> None:
     await harness.work()
 
 
-async def test_a_menu_keeps_all_messages_waiting_until_somebody_chooses(harness: Harness) -> None:
+async def test_a_menu_keeps_all_messages_waiting_until_someone_chooses(harness: Harness) -> None:
     await menu_is_shown(harness, message("second", ts(1)), message("third", ts(2)))
     assert [one.tag.kind for one in harness.seen.messages] == ["bridge_menu"]
     assert harness.service.asked == []
@@ -208,9 +208,7 @@ async def test_a_withdrawn_message_takes_its_menu_with_it(harness: Harness) -> N
 
 
 @pytest.mark.parametrize("did_arrive", [True, False])
-async def test_a_menu_is_shown_once_though_its_worker_is_killed(
-    harness: Harness, redis: Redis, *, did_arrive: bool
-) -> None:
+async def test_a_menu_is_shown_once_despite_a_kill(harness: Harness, redis: Redis, *, did_arrive: bool) -> None:
     harness.service.agents = [SUPPORT, SALES]
     harness.hang(is_done=did_arrive)
     await harness.store.queue(message("first"))
@@ -224,7 +222,7 @@ async def test_a_menu_is_shown_once_though_its_worker_is_killed(
     assert await redis.hlen(f"{PREFIX}parked") == 1
 
 
-async def test_an_answer_after_a_menu_is_found_by_who_takes_over(harness: Harness) -> None:
+async def test_an_answer_after_a_menu_is_found_by_a_successor(harness: Harness) -> None:
     await menu_is_shown(harness)
     await harness.store.sessions.choose_agent(THREAD, 8)
     harness.slack.faults.on(POST, DropBefore())
@@ -254,7 +252,7 @@ async def test_a_menu_that_slack_refuses_is_a_dead_letter(harness: Harness, redi
     assert await harness.store.box() == []
 
 
-async def test_the_agent_that_is_named_after_the_menu_wakes_the_thread_with_its_own_words(harness: Harness) -> None:
+async def test_naming_an_agent_after_the_menu_wakes_the_thread(harness: Harness) -> None:
     await menu_is_shown(harness)
 
     assert await harness.store.process().inbox.edit(message("Sales: first")) == "edited"

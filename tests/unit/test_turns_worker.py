@@ -43,7 +43,7 @@ async def conversations(harness: Harness, messages: int) -> None:
             await harness.store.queue(message(f"{root} 0", root) if number == 0 else reply)
 
 
-async def test_each_lane_is_in_order_and_never_two_of_its_turns_are_in_work(harness: Harness) -> None:
+async def test_each_lane_runs_one_turn_at_a_time_in_order(harness: Harness) -> None:
     await conversations(harness, messages=4)
     async with working(harness, "a", "b"):
         await wait_until(lambda: len(harness.seen.messages) == 12, "all are answered")
@@ -55,7 +55,7 @@ async def test_each_lane_is_in_order_and_never_two_of_its_turns_are_in_work(harn
     assert harness.service.messages[:3] == [f"{root} 0" for root in ROOTS[:3]]  # no thread waits for another
 
 
-async def test_lanes_of_the_dead_are_taken_over_and_those_of_the_living_are_not(harness: Harness) -> None:
+async def test_only_lanes_of_dead_workers_are_taken_over(harness: Harness) -> None:
     for root in ROOTS[:2]:
         await harness.store.queue(message(f"of {root}", root))
     dead, living = await harness.store.process("other").hold()
@@ -68,7 +68,7 @@ async def test_lanes_of_the_dead_are_taken_over_and_those_of_the_living_are_not(
     assert await harness.store.process("other").inbox.renew([dead.entry, living.entry]) == [dead.entry]
 
 
-async def test_a_worker_that_renewed_too_late_goes_on_with_its_own_lane(harness: Harness) -> None:
+async def test_a_worker_that_renewed_late_continues_with_its_lane(harness: Harness) -> None:
     harness.service.gate.clear()
     await harness.store.queue(message("slow"))
 
@@ -82,7 +82,7 @@ async def test_a_worker_that_renewed_too_late_goes_on_with_its_own_lane(harness:
     assert (harness.seen.words, harness.service.messages) == (["re: slow"], ["slow"])
 
 
-async def test_no_more_turns_are_in_work_than_there_are_slots(harness: Harness) -> None:
+async def test_no_more_turns_run_than_there_are_slots(harness: Harness) -> None:
     harness.configure(BRIDGE_MAX_TURNS="2")
     harness.service.gate.clear()
     for root in ROOTS:
@@ -120,7 +120,7 @@ async def test_an_unexpected_error_ends_one_turn_and_not_the_worker(
     assert harness.seen.words == ["re: lucky", "re: unlucky"]
 
 
-async def test_draining_finishes_what_is_in_flight_and_begins_nothing(harness: Harness) -> None:
+async def test_draining_finishes_running_turns_and_starts_none(harness: Harness) -> None:
     harness.service.gate.clear()
     await harness.store.queue(message("in flight", ROOTS[0]))
     task = asyncio.create_task(harness.worker().run(harness.turns(harness.store.process("a")).work))
