@@ -136,11 +136,13 @@ async def test_an_unreadable_thread_is_still_answered(harness: Harness, fault: F
 
 async def test_a_recently_searched_thread_is_still_read_for_the_agent(harness: Harness) -> None:
     they_talk(harness)
+    it_answered(harness, ts(2), "✅ Report: completed", "bridge_run")
     await harness.store.sessions.mark_searched(THREAD)
 
     await mentioned(harness)
 
     assert harness.service.messages[0].startswith(BEFORE)
+    assert "> Bridge (this bot): ✅ Report: completed" in harness.service.messages[0]
 
 
 async def test_a_message_waiting_for_a_choice_keeps_its_context(harness: Harness) -> None:
