@@ -40,6 +40,7 @@ VOTED_LENGTH = 100_000  # answers
 PASSED_IN_A_DAY = 1000  # per channel; a busy one costs about 100 kB
 AUDIT_LENGTH = 200_000  # entries of about 100 bytes; older ones are trimmed
 CATCHING_UP = timedelta(seconds=15)
+LATE = timedelta(days=1)  # so that answers after another outage say it, too
 BEHIND = timedelta(minutes=10)  # the longest a reply waits for older ones
 GROUP = "workers"
 
@@ -106,7 +107,7 @@ class Keys:
     unread = Key[[]]("unread", "zset", MARKED, "threads and pages left to read, newest first")
     catching_up = Key[[]]("catching_up", "string", CATCHING_UP, "the process that catches up")
     behind = Key[ThreadKey]("behind:<thread>", "string", BEHIND, "a thread that has yet to be read")
-    late = Key[ThreadKey]("late:<thread>", "string", TRACE, "the turn whose answer says that it's late")
+    late = Key[ThreadKey]("late:<thread>", "string", LATE, "the turn whose answer says that it's late")
     offer = Key[ThreadKey]("offer:<thread>", "string", TRACE, "the turn that offers to send messages that are too old")
     offered = Key[ThreadKey]("offered:<thread>", "list", TRACE, "turns of messages that were too old when found")
     bound = Key[str, int]("bound:<team>:<session>", "hash", "session days", "thread → agent, direct message owner")

@@ -272,6 +272,8 @@ async def test_the_first_answer_in_a_thread_says_that_it_is_late(town: Town) -> 
     await town.catches_up()
 
     assert [LATE in str(one.blocks) for one in town.harness.seen.messages] == [False, True, False]
+    days = await town.harness.store.days_left(f"late:{ThreadKey(TEAM, GENERAL, root)}")
+    assert 0 < days <= 1, "after another outage it is said again"
 
 
 async def test_messages_too_old_are_offered_once_and_sent_together(town: Town) -> None:
@@ -584,6 +586,19 @@ async def test_a_message_with_an_answer_in_slack_is_skipped(town: Town, known_fo
 
     found = ["second", "waiting"] if known_for == timedelta(0) else ["waiting"]  # its thread isn't known, and isn't new
     assert sorted(town.words) == found
+
+
+async def test_after_a_wipe_what_was_stopped_is_not_sent(town: Town) -> None:
+    root = await town.bound()
+    for number, words in enumerate(("never mind", "!stop", "but this")):
+        await town.says(ALICE, GENERAL, words, HOUR / 2 - number, root)
+    await town.was_away()
+    await town.harness.store.redis.delete(*[key async for key in town.harness.store.redis.scan_iter("*:thread:*")])
+    town.harness.store.namespace.since = town.now()
+
+    await town.catches_up()
+
+    assert town.words == ["but this"]
 
 
 async def test_after_a_wipe_an_answer_that_was_on_its_way_is_waited_for(town: Town) -> None:

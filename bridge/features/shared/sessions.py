@@ -8,7 +8,7 @@ from typing import Any
 
 from bridge.ids import PersonKey, ThreadKey, TurnId, thread_lane
 from bridge.inbound import InboundMessage
-from bridge.queue.keys import GREETED, GREETING, SEEN, TRACE, milliseconds
+from bridge.queue.keys import GREETED, GREETING, LATE, SEEN, TRACE, milliseconds
 from bridge.queue.records import VERSION, Conversation, Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, or_empty
@@ -116,7 +116,7 @@ class Sessions:
 
     async def may_say_late(self, thread: ThreadKey, turn: TurnId) -> bool:
         """Whether *turn*'s answer should say that it's late after an outage: no other in *thread* does."""
-        return await self._has(self._keys.late(thread), turn, TRACE)
+        return await self._has(self._keys.late(thread), turn, LATE)
 
     async def may_offer(self, thread: ThreadKey, turn: TurnId) -> bool:
         """Whether *turn* should offer what was found too old in *thread*: no other does."""
