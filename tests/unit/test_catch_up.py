@@ -189,6 +189,30 @@ async def test_a_mention_below_a_message_of_the_outage_is_found(town: Town) -> N
     assert town.words == ["help us"]
 
 
+async def test_a_mention_in_a_reply_that_is_also_in_the_channel_is_found(town: Town) -> None:
+    root = await town.says(BOB, GENERAL, "an old question", 2 * HOUR)
+    town.slack.nobody_listens = True
+    ago = town.slack.clock() - HOUR / 2
+    await town.slack.people.say(ALICE, GENERAL, f"{MENTION}what now?", thread_ts=root, broadcast=True, at=ago)
+    town.slack.nobody_listens = False
+    await town.was_away()
+
+    await town.catches_up()
+
+    assert town.words == ["what now?"]
+
+
+async def test_a_channel_is_read_to_its_last_page(town: Town) -> None:
+    for number in range(40):
+        await town.says(ALICE, RANDOM, f"{MENTION}{number:02d}", HOUR / 2 - number)
+    await town.was_away()
+    town.slack.page_limit = 15
+
+    await town.catches_up()
+
+    assert sorted(town.words) == [f"{number:02d}" for number in range(40)]
+
+
 async def test_a_found_message_that_slack_delivers_late_is_one_turn(town: Town) -> None:
     root = await town.bound()
     reply = await town.says(ALICE, GENERAL, "once", HOUR / 2, root)
@@ -517,6 +541,25 @@ async def test_catching_up_leaves_room_in_the_rate_limits(town: Town) -> None:
     await town.reader().catch_up()
 
     assert sum(town.harness.slept) >= 2 * 60  # 100 threads, 45 calls a minute
+
+
+async def test_reading_pauses_while_too_many_threads_have_work(town: Town) -> None:
+    root = await town.bound()
+    await town.says(ALICE, GENERAL, "while away", HOUR / 2, root)
+    await town.was_away()
+    reader, depths = town.reader(), [300, 201, 0]
+    calls: list[int] = []
+
+    async def depth() -> int:
+        calls.append(len(town.slack.calls_of(READ)))
+        return depths.pop(0) if depths else 0
+
+    reader.depth = depth
+
+    await town.catches_up()
+
+    assert (depths, calls[:3]) == ([], [0, 0, 0])
+    assert town.words == ["while away"]
 
 
 @pytest.mark.parametrize(("others_reply", "is_read"), [(False, 0), (True, 1)])
