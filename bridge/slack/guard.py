@@ -56,34 +56,37 @@ class Guard:
         dispatch: Dispatch = starting,
         *,
         now: Callable[[], float] = time.time,
-        monotonic: Callable[[], float] = time.perf_counter,
         body_seconds: float = BODY_SECONDS,
     ) -> None:
         self.dispatch = dispatch
         self._secret = signing_secret.encode()
         self._metrics = metrics
         self._now = now
-        self._monotonic = monotonic
         self._body_seconds = body_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        began = self._monotonic()
+        began, kind = time.perf_counter(), ""
         try:
             kind, request = await self._admit(scope, receive)
         except _TurnedAway as away:
             self._metrics.rejected.labels(away.reason).inc()
-            if away.status is not None:
-                await _answer(send, BoltResponse(status=away.status, body=away.reason))
-            return
-        if isinstance(request, str):
-            response = BoltResponse(status=HTTPStatus.OK, body=request)
+            if away.status is None:
+                return
+            response = BoltResponse(status=away.status, body=away.reason)
         else:
-            response = await self.dispatch(request)
-        await _answer(send, response)
-        self._metrics.acked(kind, self._monotonic() - began)
+            response = request if isinstance(request, BoltResponse) else await self.dispatch(request)
+        body = response.body.encode(errors="replace")
+        headers = [(name.encode(), value.encode()) for name, value in response.first_headers().items()]
+        headers.append((b"content-length", b"%d" % len(body)))
+        if response.status == HTTPStatus.METHOD_NOT_ALLOWED:
+            headers.append((b"allow", b"POST"))
+        await send({"type": "http.response.start", "status": response.status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+        if kind:
+            self._metrics.acked(kind, time.perf_counter() - began)
 
-    async def _admit(self, scope: Scope, receive: Receive) -> tuple[str, AsyncBoltRequest | str]:
+    async def _admit(self, scope: Scope, receive: Receive) -> tuple[str, AsyncBoltRequest | BoltResponse]:
         """Check a request and read it (`read_body`).
 
         Bytes are compared with bytes, so that no header can raise.
@@ -128,13 +131,3 @@ class Guard:
         if kind == "rate_limited":
             log.warning("slack is dropping events: more than 30,000 in an hour")
         return kind, request
-
-
-async def _answer(send: Send, response: BoltResponse) -> None:
-    body = response.body.encode(errors="replace")
-    headers = [(name.encode(), value.encode()) for name, value in response.first_headers().items()]
-    headers.append((b"content-length", b"%d" % len(body)))
-    if response.status == HTTPStatus.METHOD_NOT_ALLOWED:
-        headers.append((b"allow", b"POST"))
-    await send({"type": "http.response.start", "status": response.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -46,7 +47,7 @@ class Malformed(Exception):
         self.reason = reason
 
 
-def read_body(body: bytes, headers: Mapping[bytes, bytes]) -> tuple[str, AsyncBoltRequest | str]:
+def read_body(body: bytes, headers: Mapping[bytes, bytes]) -> tuple[str, AsyncBoltRequest | BoltResponse]:
     """Read a signed body. Returns its kind, for the metrics, and Bolt's request, or an answer if Bolt isn't needed.
 
     Raises `Malformed`.
@@ -59,9 +60,9 @@ def read_body(body: bytes, headers: Mapping[bytes, bytes]) -> tuple[str, AsyncBo
         event = _object(words)
         match event:
             case {"type": "url_verification", "challenge": str() as challenge}:
-                return "verification", challenge
+                return "verification", BoltResponse(status=HTTPStatus.OK, body=challenge)
             case {"type": "app_rate_limited"}:
-                return "rate_limited", ""
+                return "rate_limited", BoltResponse(status=HTTPStatus.OK)
         # https://docs.slack.dev/apis/events-api/#retries
         return _read("events_api", event, headers.get(b"x-slack-retry-num", b"").decode("latin-1"))
     try:
@@ -73,7 +74,7 @@ def read_body(body: bytes, headers: Mapping[bytes, bytes]) -> tuple[str, AsyncBo
     if "command" in form:
         return _read("slash_commands", dict(form))
     if form.get("ssl_check") == "1":
-        return "verification", ""
+        return "verification", BoltResponse(status=HTTPStatus.OK)
     raise Malformed
 
 
@@ -92,39 +93,33 @@ def _read(envelope: object, payload: Json, retry: str = "") -> tuple[str, AsyncB
             payload[RETRY] = int(retry) if retry.isdecimal() and len(retry) <= _DIGITS else 0
         case "slash_commands", {"command": str()}:
             kind = "command"
-        case "interactive", _:
-            kind = _kind_of_interaction(payload)
+        case "interactive", {"type": "block_actions", "actions": [{"action_id": str()}, *_]}:
+            kind = "click"
+        case "interactive", {"type": "view_submission", "view": {"type": "workflow_step", "callback_id": str()}} if (
+            not isinstance(payload.get("workflow_step"), dict)
+        ):
+            raise Malformed
+        case "interactive", {"type": "view_submission" | "view_closed", "view": {"callback_id": str(), "type": str()}}:
+            kind = "submission"
+        case "interactive", {"type": "block_suggestion", "action_id": str()}:
+            kind = "options"
+        case "interactive", {"type": "shortcut" | "message_action", "callback_id": str()}:
+            kind = "shortcut"
+        # Older kinds of apps get these. https://docs.slack.dev/legacy/legacy-messaging
+        case "interactive", (
+            {"type": "interactive_message", "callback_id": str(), "actions": [{}, *_]}
+            | {"type": "workflow_step_edit", "callback_id": str(), "workflow_step": {}}
+            | {"type": "dialog_submission" | "dialog_cancellation" | "dialog_suggestion", "callback_id": str()}
+        ):
+            kind = "other"
+        case "interactive", {"type": str() as of} if of not in _INTERACTIONS:
+            kind = "other"
         case _:
             raise Malformed
     try:
         return kind, AsyncBoltRequest(mode="socket_mode", body=payload)
     except (AttributeError, IndexError, KeyError, TypeError, RecursionError):  # it expected an object or an id there
         raise Malformed from None
-
-
-def _kind_of_interaction(payload: Json) -> str:
-    match payload:
-        case {"type": "block_actions", "actions": [{"action_id": str()}, *_]}:
-            return "click"
-        case {"type": "view_submission", "view": {"type": "workflow_step", "callback_id": str()}}:
-            if isinstance(payload.get("workflow_step"), dict):
-                return "submission"
-        case {"type": "view_submission" | "view_closed", "view": {"callback_id": str(), "type": str()}}:
-            return "submission"
-        case {"type": "block_suggestion", "action_id": str()}:
-            return "options"
-        case {"type": "shortcut" | "message_action", "callback_id": str()}:
-            return "shortcut"
-        # Older kinds of apps get these. https://docs.slack.dev/legacy/legacy-messaging
-        case (
-            {"type": "interactive_message", "callback_id": str(), "actions": [{}, *_]}
-            | {"type": "workflow_step_edit", "callback_id": str(), "workflow_step": {}}
-            | {"type": "dialog_submission" | "dialog_cancellation" | "dialog_suggestion", "callback_id": str()}
-        ):
-            return "other"
-        case {"type": str() as kind} if kind not in _INTERACTIONS:
-            return "other"
-    raise Malformed
 
 
 def _object(words: str) -> Json:
