@@ -16,10 +16,10 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from datetime import timedelta
 from http import HTTPStatus
 
 import aiohttp
+from aiohttp import WSMsgType
 
 from bridge.errors import SlackError, SlackGone, SlackRefused
 from bridge.metrics import Metrics
@@ -27,13 +27,14 @@ from bridge.slack.payloads import Dispatch, Json, Malformed, mapping, read_envel
 
 log = logging.getLogger(__name__)
 
-SILENCE = timedelta(seconds=30)
-GIVE_UP = timedelta(minutes=2)
-PING_EVERY = timedelta(seconds=10)
-_HELLO_WITHIN = timedelta(seconds=10)
-_OLD_ONE_STAYS = timedelta(seconds=15)  # Slack closes it about 10 s after it said so
-_LASTS = timedelta(seconds=10)  # sooner: a pause before the next
-_ACK_WITHIN = timedelta(seconds=3)
+# All in seconds.
+SILENCE = 30.0
+_GIVE_UP = 120.0
+_PING_EVERY = 7.5
+_HELLO_WITHIN = 10.0
+_OLD_ONE_STAYS = 15.0  # Slack closes it about 10 s after it said so
+_LASTS = 10.0  # sooner: a pause before the next
+_ACK_WITHIN = 3.0
 _PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 
 Open = Callable[[], Awaitable[aiohttp.ClientWebSocketResponse]]
@@ -45,36 +46,22 @@ class Sockets:
     *open_socket* opens a new one, *dispatch* answers what arrives. `opened` is set once the first one is open.
     """
 
-    def __init__(
-        self,
-        open_socket: Open,
-        dispatch: Dispatch,
-        metrics: Metrics,
-        *,
-        monotonic: Callable[[], float] = time.monotonic,
-        silence: timedelta = SILENCE,
-        give_up: timedelta = GIVE_UP,
-        ping_every: timedelta = PING_EVERY,
-    ) -> None:
+    def __init__(self, open_socket: Open, dispatch: Dispatch, metrics: Metrics) -> None:
         self.opened = asyncio.Event()
         self._open_socket = open_socket
         self._dispatch = dispatch
         self._metrics = metrics
-        self._monotonic = monotonic
-        self._silence = silence.total_seconds()
-        self._give_up = give_up.total_seconds()
-        self._ping_every = ping_every.total_seconds()
         self._connections: set[_Connection] = set()
-        self._alive_at = monotonic()
+        self._alive_at = time.monotonic()
 
     @property
     def is_up(self) -> bool:
         """Whether an open socket has recently received anything."""
-        return any(connection.silent_for() < self._silence for connection in self._connections)
+        return any(connection.silent_for() < SILENCE for connection in self._connections)
 
     async def acknowledgement(self, envelope: Json) -> Json | None:
         """Store an *envelope*'s content; None if that failed, so that Slack sends it again."""
-        began = self._monotonic()
+        began = time.monotonic()
         ack: Json = {"envelope_id": envelope.get("envelope_id")}
         try:
             kind, request = read_envelope(envelope)
@@ -82,7 +69,7 @@ class Sockets:
             self._metrics.rejected.labels(exc.reason).inc()
             return ack  # it would be no better the next time
         response = await self._dispatch(request)
-        self._metrics.acked(kind, self._monotonic() - began)
+        self._metrics.acked(kind, time.monotonic() - began)
         if response.status != HTTPStatus.OK:
             return None
         if response.body and envelope.get("accepts_response_payload"):
@@ -103,7 +90,7 @@ class Sockets:
 
     async def _keep_one_open(self, group: asyncio.TaskGroup) -> None:
         failures = 0
-        self._alive_at = self._monotonic()
+        self._alive_at = time.monotonic()
         while True:
             try:
                 connection = await self._connected()
@@ -114,11 +101,11 @@ class Sockets:
                 await self._pause_or_give_up(failures)
                 failures += 1
                 continue
-            opened_at = self._monotonic()
+            opened_at = time.monotonic()
             group.create_task(self._use(connection))
             await connection.is_leaving.wait()
-            self._alive_at = self._monotonic()
-            if self._alive_at - opened_at > _LASTS.total_seconds():
+            self._alive_at = time.monotonic()
+            if self._alive_at - opened_at > _LASTS:
                 failures = 0
                 continue
             if failures:  # the first time the next one is opened at once
@@ -127,16 +114,16 @@ class Sockets:
 
     async def _pause_or_give_up(self, failures: int) -> None:
         if self.is_up:
-            self._alive_at = self._monotonic()
-        if self._monotonic() - self._alive_at > self._give_up:
-            raise SlackGone("apps.connections.open", f"no socket for {self._give_up:g} s")
+            self._alive_at = time.monotonic()
+        if time.monotonic() - self._alive_at > _GIVE_UP:
+            raise SlackGone("apps.connections.open", f"no socket for {_GIVE_UP:g} s")
         await asyncio.sleep(_PAUSES[min(failures, len(_PAUSES) - 1)])
 
     async def _connected(self) -> _Connection:
         socket = await self._open_socket()
-        connection = _Connection(socket, self.acknowledgement, self._monotonic)
+        connection = _Connection(socket, self.acknowledgement)
         try:
-            async with asyncio.timeout(_HELLO_WITHIN.total_seconds()):
+            async with asyncio.timeout(_HELLO_WITHIN):
                 await connection.hello()
         except TimeoutError:
             await connection.close()
@@ -159,12 +146,12 @@ class Sockets:
     async def _watch(self, connection: _Connection) -> None:
         """Ping, and drop the connection if nothing comes back, or once its successor has taken over."""
         leaving_since: float | None = None
-        while connection.silent_for() < self._silence:
-            await asyncio.sleep(min(self._ping_every, self._silence / 4))
+        while connection.silent_for() < SILENCE:
+            await asyncio.sleep(_PING_EVERY)
             await connection.ping()
             if connection.is_leaving.is_set():
-                leaving_since = leaving_since or self._monotonic()
-                if self._monotonic() - leaving_since > _OLD_ONE_STAYS.total_seconds():
+                leaving_since = leaving_since or time.monotonic()
+                if time.monotonic() - leaving_since > _OLD_ONE_STAYS:
                     break
         if not connection.is_leaving.is_set():
             log.warning("socket went silent, opening another")
@@ -176,21 +163,17 @@ class _Connection:
     """One socket, from its hello to its end."""
 
     def __init__(
-        self,
-        socket: aiohttp.ClientWebSocketResponse,
-        acknowledgement: Callable[[Json], Awaitable[Json | None]],
-        monotonic: Callable[[], float],
+        self, socket: aiohttp.ClientWebSocketResponse, acknowledgement: Callable[[Json], Awaitable[Json | None]]
     ) -> None:
         self.is_leaving = asyncio.Event()
         self._socket = socket
         self._acknowledgement = acknowledgement
-        self._monotonic = monotonic
-        self._heard_at = monotonic()
+        self._heard_at = time.monotonic()
         self._in_work: set[asyncio.Task[None]] = set()
 
     def silent_for(self) -> float:
         """Return the seconds since anything was received."""
-        return self._monotonic() - self._heard_at
+        return time.monotonic() - self._heard_at
 
     async def hello(self) -> None:
         """Wait for Slack's first message. Raises `SlackError` if the socket closes instead."""
@@ -235,7 +218,7 @@ class _Connection:
     async def close(self) -> None:
         """Close it once what has arrived is acknowledged, without waiting long for either side."""
         if self._in_work:
-            await asyncio.wait(self._in_work, timeout=_ACK_WITHIN.total_seconds())
+            await asyncio.wait(self._in_work, timeout=_ACK_WITHIN)
         with suppress(aiohttp.ClientError, ConnectionError, TimeoutError):
             async with asyncio.timeout(1.0):
                 await self._socket.close()
@@ -244,15 +227,14 @@ class _Connection:
         """Return Slack's next message; None at the end. Pings are answered here, as signs of life."""
         while True:
             frame = await self._socket.receive()
-            if frame.type in {aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSING, aiohttp.WSMsgType.CLOSED}:
-                return None
-            if frame.type is aiohttp.WSMsgType.ERROR:
-                return None
-            self._heard_at = self._monotonic()
-            if frame.type is aiohttp.WSMsgType.PING:
+            match frame.type:
+                case WSMsgType.CLOSE | WSMsgType.CLOSING | WSMsgType.CLOSED | WSMsgType.ERROR:
+                    return None
+            self._heard_at = time.monotonic()
+            if frame.type is WSMsgType.PING:
                 with suppress(aiohttp.ClientError, ConnectionError):
                     await self._socket.pong(frame.data)
-            elif frame.type is aiohttp.WSMsgType.TEXT:
+            elif frame.type is WSMsgType.TEXT:
                 try:
                     return dict(mapping(json.loads(frame.data)))
                 except (ValueError, RecursionError):  # the second over thousands of brackets
