@@ -48,7 +48,7 @@ from bridge.queue.worker import Slots, Worker
 from bridge.settings import Settings
 from bridge.slack.api import Identity
 from bridge.slack.files import Files
-from bridge.slack.indicators import Indicators, QueuedReactionClaims, QueuedReactions
+from bridge.slack.indicators import Indicators, QueuedReactions
 from bridge.slack.people import Directory
 from bridge.slack.post import Say
 
@@ -107,9 +107,7 @@ def build(
         allowed_users=settings.allowed_users,
         runners=settings.runners,
     )
-    queued_reactions = QueuedReactions(
-        indicators, say, QueuedReactionClaims(scripts), notices.in_line, monotonic=monotonic, sleep=sleep
-    )
+    queued_reactions = QueuedReactions(indicators, say, scripts, notices.in_line, monotonic=monotonic, sleep=sleep)
     receiver = Receiver(
         inbox=inbox,
         access=access,

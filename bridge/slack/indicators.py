@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 QUICK = timedelta(seconds=0.5)  # a quick answer shows no status, which would cost a call
 RENEW = timedelta(seconds=90)  # Slack clears a status by itself after some two minutes
-PATIENCE = timedelta(seconds=1)  # before a queued message is marked
+_PATIENCE = 1.0  # seconds before a queued message is marked
 SETS_A_MINUTE = 20
 SHOWN_A_MINUTE = 20
 REACTION = "hourglass_flowing_sand"
@@ -214,27 +214,10 @@ async def working(
             await indicators.clear_working(place)
 
 
-class QueuedReactionClaims:
-    """Records in the turns which queued messages are marked. Methods may raise `StoreUnavailable`."""
-
-    def __init__(self, scripts: Scripts) -> None:
-        self._scripts = scripts
-
-    async def claim(self, turn: TurnId) -> bool:
-        """Whether to show the reaction: *turn* is still waiting, and it wasn't shown before."""
-        return str(await self._scripts.run("queued_reaction", turn)) == "ok"
-
-    async def is_over(self, turn: TurnId) -> bool:
-        """Whether *turn* has ended."""
-        with translated():
-            step = await self._scripts.redis.hget(self._scripts.keys.turn(turn), "step")
-        return step not in {Step.QUEUED, Step.SENT, Step.POSTING}
-
-
 class QueuedReactions:
     """Marks messages that are waiting; *in_line* posts a line instead if the bot may not react.
 
-    A message that still waits after *patience* gets the reaction from the process that accepted it, in the background.
+    A message that still waits after a second gets the reaction from the process that accepted it, in the background.
     The turn records this first, so the worker that answers removes it. If the answer comes while the reaction is being
     added, the process that adds it checks once more, and the one that answers removes it last, so one of them is always
     after the other.
@@ -246,18 +229,16 @@ class QueuedReactions:
         self,
         indicators: Indicators,
         say: Say,
-        claims: QueuedReactionClaims,
+        scripts: Scripts,
         in_line: Callable[[int], Reply],
         *,
-        patience: timedelta = PATIENCE,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._indicators = indicators
         self._say = say
-        self._claims = claims
+        self._scripts = scripts
         self._in_line = in_line
-        self._patience = patience.total_seconds()
         self._monotonic = monotonic
         self._sleep = sleep
         self._waiting: asyncio.Queue[tuple[float, InboundMessage, TurnId, int]] = asyncio.Queue(_MOST_WAITING)
@@ -266,7 +247,7 @@ class QueuedReactions:
     def waits_behind(self, message: InboundMessage, turn: TurnId, ahead: int) -> None:
         """Note that *message*, with this *turn*, waits for *ahead* others; returns at once."""
         if not self._waiting.full():
-            self._waiting.put_nowait((self._monotonic() + self._patience, message, turn, ahead))
+            self._waiting.put_nowait((self._monotonic() + _PATIENCE, message, turn, ahead))
 
     @asynccontextmanager
     async def at_work(self) -> AsyncIterator[None]:
@@ -283,14 +264,17 @@ class QueuedReactions:
             due, message, turn, ahead = await self._waiting.get()
             await self._sleep(max(0.0, due - self._monotonic()))
             try:
-                if self._shown.is_used_up() or not await self._claims.claim(turn):
+                # Only while it's waiting, and once.
+                if self._shown.is_used_up() or await self._scripts.run("queued_reaction", turn) != "ok":
                     continue
                 self._shown.add()
                 if not await self._indicators.add_queued_reaction(message.channel, message.ts):
                     with suppress(SlackError):
                         recipient = Recipient(message.channel, message.user, message.thread_ts)
                         await self._say.whisper(recipient, self._in_line(ahead + 1))
-                if await self._claims.is_over(turn):
+                with translated():
+                    step = await self._scripts.redis.hget(self._scripts.keys.turn(turn), "step")
+                if step not in {Step.QUEUED, Step.SENT, Step.POSTING}:  # it has ended
                     await self._indicators.remove_queued_reaction(message.channel, message.ts)
             except StoreUnavailable:
                 log.debug("queued message has no reaction", extra={"turn": turn})

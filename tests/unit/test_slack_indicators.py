@@ -23,7 +23,6 @@ from bridge.slack.indicators import (
     SETS_A_MINUTE,
     SHOWN_A_MINUTE,
     Indicators,
-    QueuedReactionClaims,
     QueuedReactions,
     working,
 )
@@ -262,7 +261,7 @@ async def reactions_at_work(
         await asyncio.sleep(0)
 
     reactions = QueuedReactions(
-        Indicators(slack_web, identity(*scopes)), Say(slack_web, US), QueuedReactionClaims(store.scripts), in_line,
+        Indicators(slack_web, identity(*scopes)), Say(slack_web, US), store.scripts, in_line,
         monotonic=clock, sleep=at_once,
     )  # fmt: skip
     async with reactions.at_work():
@@ -312,16 +311,20 @@ async def test_without_reactions_a_queued_message_gets_its_place_in_line(
     assert [line["text"].split(" in line")[0][-3:] for line in asked(emulated, EPHEMERAL)] == ["2nd", "3rd"]
 
 
-async def test_a_reaction_is_claimed_once_and_only_while_queued(store: Store) -> None:
-    claims = QueuedReactionClaims(store.scripts)
-    head = await store.conversation()
-    queued, withdrawn = [await store.queue(message("more", ts(number))) for number in (1, 2)]
+async def test_only_messages_that_still_wait_get_a_reaction(
+    store: Store, emulated: EmulatedSlack, slack_web: SlackWeb, clock: Clock
+) -> None:
+    running = await store.conversation()
+    withdrawn = await store.queue(message("more", ts(2)))
     await store.process().inbox.withdraw(message(ts=ts(2)).key)
 
-    assert not await claims.claim(head)
-    assert not await claims.claim(withdrawn)
-    assert [await claims.claim(queued) for _ in range(2)] == [True, False]
-    assert not await claims.is_over(queued)
+    async with reactions_at_work(store, slack_web, clock, "reactions:write") as reactions:
+        reactions.waits_behind(message("first", ts(1)), running, 1)
+        reactions.waits_behind(message("more", ts(2)), withdrawn, 1)
+        await behind(store, reactions, 3)
+        await wait_until(lambda: reacted(emulated) != [], "one has it")
+
+    assert (reacted(emulated), reacted(emulated, REMOVE)) == ([ts(3)], [])
 
 
 async def test_a_reaction_that_comes_after_the_answer_is_removed(
