@@ -168,13 +168,6 @@ class Bridge:
         hears = self._settings.slack_app_token is None or (self._sockets is not None and self._sockets.is_up)
         return hears and self._wires.web.token.is_accepted
 
-    async def _hears_again(self) -> None:
-        """Note how long Slack wasn't heard, before anything arrives on a new socket."""
-        if self._namespace is not None and self._catch_up is not None:
-            with suppress(StoreUnavailable):  # otherwise the heartbeat does that
-                await self._namespace.hold(hears_slack=True)
-                await self._catch_up.mark_threads()
-
     async def _open_socket(self, app_token: str) -> aiohttp.ClientWebSocketResponse:
         """Open a socket. If Slack refuses because the app was removed, wait until it's back.
 
@@ -190,33 +183,35 @@ class Bridge:
                     await web.call("auth.test", {})
                 if web.token.is_accepted:
                     raise
-            else:
-                await self._hears_again()
-                return socket
+                continue
+            # Note how long Slack wasn't heard, before anything arrives on this one.
+            if self._namespace is not None and self._catch_up is not None:
+                with suppress(StoreUnavailable):  # otherwise the heartbeat does that
+                    await self._namespace.hold(hears_slack=True)
+                    await self._catch_up.mark_threads()
+            return socket
 
     async def _who_we_are(self) -> Identity:
-        """Ask Slack, as long as it's unreachable. Raises `SlackRefused` if the token is rejected."""
+        """Ask Slack, as long as it's unreachable, and log each scope the token lacks.
+
+        Raises `SlackRefused` if the token is rejected.
+        """
         while True:
             try:
-                identity = await self._wires.web.auth_test()
+                identity = (await self._wires.web.hello()).identity
+                break
             except SlackRefused:
                 raise
             except SlackError as exc:
                 log.warning("can't reach slack yet", extra={"detail": exc.detail})
                 await asyncio.sleep(_SLACK_RETRY)
-                continue
-            self._say_what_is_missing(identity)
-            return identity
-
-    def _say_what_is_missing(self, identity: Identity) -> None:
-        """Log each scope the token lacks, and what doesn't work without it, if Slack lists them."""
-        needed, optional = (
-            missing(identity.scopes, required_by(self._settings.runners)) if identity.scopes else ([], [])
-        )
-        for scope in needed:
-            log.error("a required scope is missing", extra={"scope": scope.name, "cannot": scope.purpose})
-        for scope in optional:
-            log.warning("an optional scope is missing", extra={"scope": scope.name, "cannot": scope.purpose})
+        if identity.scopes:  # else Slack didn't list them
+            needed, optional = missing(identity.scopes, required_by(self._settings.runners))
+            for scope in needed:
+                log.error("a required scope is missing", extra={"scope": scope.name, "cannot": scope.purpose})
+            for scope in optional:
+                log.warning("an optional scope is missing", extra={"scope": scope.name, "cannot": scope.purpose})
+        return identity
 
     def _readiness(self) -> Readiness:
         namespace, project = self._namespace, self._wires.project

@@ -66,7 +66,7 @@ def check_ids(user: str, channel: str) -> None:
 async def access_rows(web: SlackWeb, rules: Sequence[frozenset[str]], *, user: str, channel: str) -> list[Row]:
     """Ask Slack about the person and the channel, and apply the *rules*, in the order of `RULES`."""
     try:
-        identity = await web.auth_test()
+        identity = (await web.hello()).identity
     except SlackError as exc:
         return [slack_trouble("bot token", exc, CURE_OF_BOT)]
     directory = Directory(web, identity)

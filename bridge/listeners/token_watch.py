@@ -78,7 +78,7 @@ class TokenWatch:
 
     async def _try(self, value: str, *, is_new: bool) -> None:
         try:
-            found = await self._web.auth_test(value)
+            found = (await self._web.hello(value)).identity
         except SlackError as exc:
             log.log(
                 logging.WARNING if is_new else logging.DEBUG, "no token that works yet", extra={"detail": exc.detail}

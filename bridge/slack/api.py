@@ -235,12 +235,8 @@ class SlackWeb:
         self.client.token = token
         self.token.accept(token)
 
-    async def auth_test(self, token: str = "") -> Identity:
-        """Ask who *token*, or the current one, belongs to. Raises `SlackError`."""
-        return (await self.hello(token)).identity
-
     async def hello(self, token: str = "") -> Hello:
-        """Ask who we are, with names, and what time it is. Raises `SlackError`."""
+        """Ask who *token*, or the current one, belongs to, and what time it is. Raises `SlackError`."""
         answer = await self.call("auth.test", {}, token=token or self.token.value)
         granted = answer.headers.get("x-oauth-scopes", "")
         identity = Identity(
@@ -389,7 +385,10 @@ def _judge(method: str, status: int, headers: Mapping[str, str], body: bytes, *,
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         raise SlackAmbiguous(method, str(status))
     if not is_api:
-        word = _word_in(body)
+        # Slack's word for the error (``expired_url``); anything else isn't for us.
+        text = body[:2000].decode(errors="replace").strip()
+        said = re.fullmatch(r'[a-z_]{2,60}|\{.*"error"\s*:\s*"([a-z_]{2,60})".*\}', text, re.DOTALL)
+        word = (said[1] or said[0]) if said else ""
         if status >= HTTPStatus.BAD_REQUEST or word not in {"", "ok"}:
             raise SlackRefused(method, word if word not in {"", "ok"} else f"http_{status}")
         return Answer()
@@ -422,13 +421,6 @@ def problems_in(answer: Json) -> list[str]:
         for one in (errors if isinstance(errors, list) else [])
         if isinstance(one, dict)
     ]
-
-
-def _word_in(body: bytes) -> str:
-    """Find Slack's word for the error (``expired_url``); anything else isn't for us."""
-    text = body[:2000].decode(errors="replace").strip()
-    said = re.fullmatch(r'[a-z_]{2,60}|\{.*"error"\s*:\s*"([a-z_]{2,60})".*\}', text, re.DOTALL)
-    return (said[1] or said[0]) if said else ""
 
 
 def _retry_after(headers: Mapping[str, str]) -> timedelta:

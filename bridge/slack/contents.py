@@ -352,6 +352,8 @@ class _Reading:
     def file(self, file: Json) -> MessageFile:
         """Read a file object."""
         kind, size = _kind_of(file), _whole(file.get("size"), 10**12)
+        name, title = text(file, "name")[:_SHORT], text(file, "title")[:_SHORT]
+        is_titled = bool(title and name) and not name.casefold().startswith(title.casefold())
         url = text(file, "url_private_download") or text(file, "url_private")
         words, is_whole, is_pending = "", False, False
         match kind:
@@ -378,7 +380,7 @@ class _Reading:
         return MessageFile(
             id=_id(file, "id"),
             kind=kind,
-            name=_name_of(file),
+            name=f"{title} ({name})" if is_titled else name or title,
             format=_format_of(file) if kind == "document" else "",
             type=text(file, "pretty_type")[:_SHORT] or text(file, "filetype")[:_SHORT],
             size=size,
@@ -455,12 +457,6 @@ def _kind_of(file: Json) -> FileKind:
         case "video":
             return "text" if ending in {"ts", "mts"} and filetype != "video" else "video"
     return "text" if _TEXT_ENDINGS.fullmatch(ending) else "other"
-
-
-def _name_of(file: Json) -> str:
-    """Return a file's name, below its title if that's different."""
-    name, title = text(file, "name")[:_SHORT], text(file, "title")[:_SHORT]
-    return f"{title} ({name})" if title and name and not name.casefold().startswith(title.casefold()) else name or title
 
 
 def _format_of(file: Json) -> str:

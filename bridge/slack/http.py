@@ -103,12 +103,9 @@ def build(guard: ASGIApp | None, readiness: Callable[[], Readiness], metrics: Me
             "project": state.project,
             "draining": state.draining,
         }
-        if state.slack_trouble:
-            body["slack_trouble"] = state.slack_trouble
-        if state.redis_trouble:
-            body["redis_trouble"] = state.redis_trouble
-        if state.redis_notice:
-            body["redis_notice"] = state.redis_notice
+        for name in ("slack_trouble", "redis_trouble", "redis_notice"):
+            if said := getattr(state, name):
+                body[name] = said
         return JSONResponse(body, status_code=200 if state.is_ready else 503)
 
     async def numbers(_: Request) -> Response:

@@ -63,24 +63,21 @@ class Directory:
 
     async def user_name(self, user: str) -> str:
         """Return the display name, or the ID if it can't be read."""
-        try:
-            return (await self._people.get(user)).name or user
-        except SlackError:
-            return user
+        return (await self._if_known(user)).name or user
 
     async def user_locale(self, user: str) -> str:
         """Return the locale, or ``""`` if it can't be read."""
-        try:
-            return (await self._people.get(user)).locale
-        except SlackError:
-            return ""
+        return (await self._if_known(user)).locale
 
     async def time_zone(self, user: str) -> str:
         """Return the time zone (``Europe/Berlin``), or ``""`` if it can't be read."""
+        return (await self._if_known(user)).time_zone
+
+    async def _if_known(self, user: str) -> Person:
         try:
-            return (await self._people.get(user)).time_zone
+            return await self._people.get(user)
         except SlackError:
-            return ""
+            return Person(name="", is_home=None, kind="")
 
     async def is_home(self, user: str) -> bool:
         """Whether *user* belongs to the installing workspace. Raises `SlackError` if that's unknown."""
@@ -271,12 +268,20 @@ class FetchCache(Generic[Value]):
 
     async def get(self, key: str) -> Value:
         """Return the value for *key*. Raises the `SlackError` of fetching it."""
+        value: Value | SlackError
         if not self._is_fresh(key):
             # A lock per key, alive while held: if the caller that fetches is cancelled, the next one does.
             lock = self._fetching.setdefault(key, asyncio.Lock())
             async with lock:
                 if not self._is_fresh(key):
-                    await self._refresh(key)
+                    try:
+                        value, seconds = await self._fetch(key), self._seconds
+                    except SlackError as exc:
+                        value, seconds = exc, _REFUSED_SECONDS if isinstance(exc, SlackRefused) else _FAILED_SECONDS
+                    self._kept[key] = self._monotonic() + seconds, value
+                    self._kept.move_to_end(key)
+                    if len(self._kept) > self._most:
+                        self._kept.popitem(last=False)
         value = self._kept[key][1]
         if isinstance(value, SlackError):
             raise value.with_traceback(None)
@@ -284,14 +289,3 @@ class FetchCache(Generic[Value]):
 
     def _is_fresh(self, key: str) -> bool:
         return key in self._kept and self._monotonic() < self._kept[key][0]
-
-    async def _refresh(self, key: str) -> None:
-        value: Value | SlackError
-        try:
-            value, seconds = await self._fetch(key), self._seconds
-        except SlackError as exc:
-            value, seconds = exc, _REFUSED_SECONDS if isinstance(exc, SlackRefused) else _FAILED_SECONDS
-        self._kept[key] = self._monotonic() + seconds, value
-        self._kept.move_to_end(key)
-        if len(self._kept) > self._most:
-            self._kept.popitem(last=False)

@@ -183,7 +183,7 @@ class Say:
                 if recipient.thread_ts and not replaces:
                     body["thread_ts"] = recipient.thread_ts
                 try:
-                    return await self._respond(recipient.response_url, body, deadline)
+                    return await self._web.respond(recipient.response_url, body, seconds=max(deadline.left(), 1.0))
                 except SlackRefused as exc:  # five uses, half an hour
                     if exc.error in BLOCKS_REFUSED or not (recipient.channel and recipient.user):
                         raise
@@ -208,7 +208,8 @@ class Say:
         deadline = self._deadline()
 
         async def send(text: str, blocks: Form, *, replaces: bool) -> None:
-            await self._respond(response_url, _response(text, blocks, "in_channel", replaces=replaces), deadline)
+            body = _response(text, blocks, "in_channel", replaces=replaces)
+            await self._web.respond(response_url, body, seconds=max(deadline.left(), 1.0))
 
         await self._show(reply, existing, send)
 
@@ -374,9 +375,6 @@ class Say:
                 for text in pieces(part.instead or part.text):
                     await send_part(text, ())
             existing[part.name] = ""
-
-    async def _respond(self, response_url: str, body: Json, deadline: Deadline) -> None:
-        await self._web.respond(response_url, body, seconds=max(deadline.left(), 1.0))
 
     def _history(self, deadline: Deadline) -> History:
         return History(self._web, self._identity, deadline, self._pages)

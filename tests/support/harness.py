@@ -497,7 +497,9 @@ async def a_harness(redis: Redis, **environ: str) -> AsyncIterator[Harness]:
         slack.events_url = f"{door.url}/slack/events"
         wires = Wires(metrics, redis, redis, web, project)
         at = {"SLACK_API_URL": slack.api_url}
-        harness = Harness(store, wires, slack, service, await web.auth_test(), guard, {**_ENVIRON, **at, **environ})
+        harness = Harness(
+            store, wires, slack, service, (await web.hello()).identity, guard, {**_ENVIRON, **at, **environ}
+        )
         holder.append(harness)
         slack.calls.clear()
         harness.configure()

@@ -588,7 +588,7 @@ async def test_without_channel_lists_only_known_channels_are_read(town: Town, ca
     await town.says(BOB, PRIVATE, f"{MENTION}unknown", HOUR / 2)
     await town.says(BOB, GENERAL, "a reply", HOUR / 2, root)
     town.slack.scopes.difference_update({"channels:read", "groups:read", "im:read", "mpim:read"})
-    town.harness.identity = await town.harness.wires.web.auth_test()
+    town.harness.identity = (await town.harness.wires.web.hello()).identity
     town.harness.configure()
     await town.was_away()
 

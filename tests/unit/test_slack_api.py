@@ -167,7 +167,7 @@ async def test_the_identity_has_names(emulated: EmulatedSlack, web: SlackWeb) ->
     emulated.scopes.clear()
     emulated.scopes.update({"chat:write", "files:write", "users:read"})
 
-    identity = await web.auth_test()
+    identity = (await web.hello()).identity
 
     assert (identity.team, identity.enterprise) == (TEAM, "")
     assert (identity.bot_user, identity.bot_id) == (BRIDGE, BRIDGE_BOT)

@@ -38,7 +38,7 @@ async def test_the_token_is_checked_less_and_less_often(harness: Harness) -> Non
     watch.cancel()
 
     assert 8 <= asked <= 20
-    assert (await web.auth_test()).team == TEAM
+    assert (await web.hello()).identity.team == TEAM
 
 
 async def test_no_call_is_made_with_a_token_that_is_refused(harness: Harness) -> None:
