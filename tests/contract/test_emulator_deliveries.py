@@ -70,19 +70,9 @@ async def test_the_envelope_has_all_that_slacks_has(slack: EmulatedSlack, app: A
 
     (received,) = app.received
     assert set(received.payload) == {
-        "token",
-        "team_id",
-        "context_team_id",
-        "context_enterprise_id",
-        "api_app_id",
-        "event",
-        "type",
-        "event_id",
-        "event_time",
-        "authorizations",
-        "is_ext_shared_channel",
-        "event_context",
-    }
+        "token", "team_id", "context_team_id", "context_enterprise_id", "api_app_id", "event", "type", "event_id",
+        "event_time", "authorizations", "is_ext_shared_channel", "event_context",
+    }  # fmt: skip
     assert received.payload["authorizations"][0]["user_id"] == sample.BRIDGE
     assert received.payload["is_ext_shared_channel"] is False
 

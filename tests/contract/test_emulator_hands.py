@@ -108,14 +108,6 @@ async def test_a_commands_response_body_is_shown_to_its_author(
     assert slack.responses[0].by == "body"
 
 
-async def test_a_command_that_fails_is_never_sent_again(slack: EmulatedSlack, app: App) -> None:
-    app.answers = [PlainTextResponse("", status_code=500)]
-
-    answer = await slack.ui.command(sample.ALICE, sample.GENERAL, "/stats")
-
-    assert (answer.status, answer.error, len(app.received)) == (500, "http_error", 1)
-
-
 async def test_a_response_url_takes_five_answers(slack: EmulatedSlack, app: App) -> None:
     await slack.ui.command(sample.ALICE, sample.NOBOT, "/stats")
     webhook = AsyncWebhookClient(app.received[0].payload["response_url"])

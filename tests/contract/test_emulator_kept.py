@@ -2,8 +2,10 @@
 
 import asyncio
 import signal
+import sqlite3
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import aiohttp
@@ -146,13 +148,8 @@ async def test_a_file_of_another_form_is_put_aside(opened: Callable[[], Emulated
     async with opened() as slack:
         slack.people.read(sample.ALICE, sample.GENERAL)
     file = tmp_path / "slack" / keeping.FILE
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('PRAGMA user_version=99')",
-        file,
-    )
-    await process.wait()
+    with closing(sqlite3.connect(file)) as kept:
+        kept.execute("PRAGMA user_version=99")
 
     async with opened() as slack:
         assert slack.workspace.channels[sample.GENERAL].read_to == {}

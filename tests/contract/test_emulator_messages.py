@@ -48,18 +48,6 @@ async def test_forms_with_json_in_them_are_understood(slack: EmulatedSlack) -> N
     assert "token" not in slack.calls[0].args
 
 
-@pytest.mark.parametrize(
-    ("channel", "error"),
-    [
-        (sample.NOBOT, "not_in_channel"),
-        (sample.HIDDEN, "channel_not_found"),
-        ("C0NOWHERE", "channel_not_found"),
-    ],
-)
-async def test_the_bot_posts_only_where_it_is(client: AsyncWebClient, channel: str, error: str) -> None:
-    assert (await refusal(client.chat_postMessage(channel=channel, text="x")))["error"] == error
-
-
 async def test_a_reply_needs_a_thread_that_is_there(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     nowhere = client.chat_postMessage(channel=sample.GENERAL, text="x", thread_ts="1.000001")
     assert (await refusal(nowhere))["error"] == "thread_not_found"
@@ -89,32 +77,6 @@ async def test_an_update_replaces_text_and_blocks_and_marks_the_message(
     (message,) = slack.messages(sample.GENERAL)
     assert (message.text, message.blocks) == ("new", [])
     assert message.edited
-
-
-async def test_an_update_has_less_room_than_a_message(client: AsyncWebClient) -> None:
-    posted = await client.chat_postMessage(channel=sample.GENERAL, text="x" * 40_001)
-    assert len(posted["message"]["text"]) == 40_000
-    assert posted["warning"] == "message_truncated"
-
-    too_long = client.chat_update(channel=sample.GENERAL, ts=posted["ts"], text="x" * 4001)
-    assert (await refusal(too_long))["error"] == "msg_too_long"
-    assert (await client.chat_update(channel=sample.GENERAL, ts=posted["ts"], text="x" * 4000))["ok"]
-
-
-async def test_other_peoples_messages_can_be_neither_updated_nor_deleted(
-    slack: EmulatedSlack, client: AsyncWebClient
-) -> None:
-    ts = await slack.people.say(sample.ALICE, sample.GENERAL, "mine")
-
-    updated = await refusal(client.chat_update(channel=sample.GENERAL, ts=ts, text="x"))
-    deleted = await refusal(client.chat_delete(channel=sample.GENERAL, ts=ts))
-    missing = await refusal(client.chat_delete(channel=sample.GENERAL, ts="1.000001"))
-
-    assert [one["error"] for one in (updated, deleted, missing)] == [
-        "cant_update_message",
-        "cant_delete_message",
-        "message_not_found",
-    ]
 
 
 async def test_an_ephemeral_message_is_seen_by_one_person(slack: EmulatedSlack, client: AsyncWebClient) -> None:

@@ -109,23 +109,16 @@ async def test_only_the_app_can_fetch_an_attached_file(slack: EmulatedSlack, app
 
 async def test_a_file_says_what_it_is_and_where_it_is_shown(slack: EmulatedSlack, app: App) -> None:
     png = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + (640).to_bytes(4, "big") + (480).to_bytes(4, "big")
-    files = slack.people.attach(sample.ALICE, {"notes.md": b"1\n2\n3\n4\n5\n6", "x.png": png})
+    files = slack.people.attach(sample.ALICE, {"notes.md": b"1\n2\n3\n4\n5\n6"})
+    files += slack.people.attach(sample.ALICE, {"x.png": png}, alt_txt="a cat")
 
     ts = await slack.people.say(sample.ALICE, sample.PRIVATE, "", files=files)
 
     snippet, image = app.events[0]["files"]
-    assert (snippet["mode"], snippet["lines"], snippet["lines_more"], snippet["preview"]) == (
-        "snippet",
-        6,
-        1,
-        "1\n2\n3\n4\n5",
-    )
-    assert (image["mode"], image["mimetype"], image["original_w"], image["original_h"]) == (
-        "hosted",
-        "image/png",
-        640,
-        480,
-    )
+    shown = (snippet["lines"], snippet["lines_more"], snippet["preview"], snippet["preview_is_truncated"])
+    assert (snippet["mode"], shown) == ("snippet", (6, 1, "1\n2\n3\n4\n5", True))
+    assert (image["mode"], image["mimetype"]) == ("hosted", "image/png")
+    assert (image["original_w"], image["original_h"], image["alt_txt"]) == (640, 480, "a cat")
     info = (await AsyncWebClient(TOKEN, base_url=slack.api_url).files_info(file=image["id"]))["file"]
     assert (info["channels"], info["groups"], info["ims"]) == ([], [sample.PRIVATE], [])
     assert info["shares"]["private"][sample.PRIVATE][0]["ts"] == ts
@@ -161,6 +154,7 @@ async def test_a_failed_command_gets_a_slackbot_reply(
     await slack.ui.command(sample.ALICE, sample.GENERAL, "/stats")
 
     (told,) = slack.ephemerals(sample.ALICE)
+    assert len(app.received) == 1, "it is never sent again"
     assert (told.user, told.text) == ("USLACKBOT", f'/stats failed with the error "{word}"')
 
 

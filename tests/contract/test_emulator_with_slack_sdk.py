@@ -330,22 +330,22 @@ async def test_a_method_that_reads_finds_no_arguments_in_json(bench: Bench) -> N
 
 
 @pytest.mark.parametrize(
-    ("content_type", "error"),
+    ("content_type", "body", "error"),
     [
-        ("application/xml", "invalid_post_type"),
-        ("application/octet-stream", "invalid_post_type"),
-        ("application/json; charset=utf-16", "invalid_charset"),
-        ("", "missing_post_type"),
+        ("application/xml", "{}", "invalid_post_type"),
+        ("application/octet-stream", "{}", "invalid_post_type"),
+        ("application/json; charset=utf-16", "{}", "invalid_charset"),
+        ("", "{}", "missing_post_type"),
+        ("application/json; charset=utf-8", "{", "invalid_json"),
+        ("application/json; charset=utf-8", "[]", "json_not_object"),
     ],
 )
-async def test_a_body_of_another_type_is_refused(bench: Bench, content_type: str, error: str) -> None:
-    body = b'{"channel": "C0GENERAL", "text": "hello"}'
-    skipped = () if content_type else ("Content-Type",)
+async def test_a_body_of_another_kind_is_refused(bench: Bench, content_type: str, body: str, error: str) -> None:
     headers = {"Authorization": f"Bearer {TOKEN}", **({"Content-Type": content_type} if content_type else {})}
     url = f"{bench.slack.api_url}chat.postMessage"
     async with (
-        aiohttp.ClientSession(skip_auto_headers=skipped) as session,
-        session.post(url, headers=headers, data=body) as answer,
+        aiohttp.ClientSession(skip_auto_headers=() if content_type else ("Content-Type",)) as session,
+        session.post(url, headers=headers, data=body.encode()) as answer,
     ):
         assert await answer.json() == {"ok": False, "error": error}
 
@@ -355,11 +355,3 @@ async def test_a_token_in_json_is_none(bench: Bench) -> None:
 
     assert (await asked(bench, "auth.test", json={"token": TOKEN}, headers=headers))["error"] == "not_authed"
     assert (await asked(bench, "auth.test", data={"token": TOKEN}, headers=headers))["ok"]
-
-
-@pytest.mark.parametrize(("body", "error"), [("{", "invalid_json"), ("[]", "json_not_object")])
-async def test_a_body_that_is_no_json_object_is_refused(bench: Bench, body: str, error: str) -> None:
-    headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json; charset=utf-8"}
-    url = f"{bench.slack.api_url}auth.test"
-    async with aiohttp.ClientSession() as session, session.post(url, headers=headers, data=body) as answer:
-        assert await answer.json() == {"ok": False, "error": error}

@@ -36,6 +36,7 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
     ("chat.appendStream", {"channel": HERE, "ts": "OWN", "markdown_text": "x"}, "message_not_in_streaming_state"),
     ("chat.appendStream", {"channel": HERE, "ts": "ROOT", "markdown_text": "x"}, "message_not_owned_by_app"),
     ("chat.delete", {"channel": HERE, "ts": "ROOT"}, "cant_delete_message"),
+    ("chat.delete", {"channel": HERE, "ts": GONE}, "message_not_found"),
     ("chat.deleteScheduledMessage", {"channel": HERE, "scheduled_message_id": "Q0"}, "invalid_scheduled_message_id"),
     ("chat.getPermalink", {"channel": HERE, "message_ts": GONE}, "message_not_found"),
     ("chat.postEphemeral", {"channel": HERE, "user": sample.STRANGER, "text": "x"}, "user_not_in_channel"),
@@ -66,6 +67,9 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
     ("conversations.kick", {"channel": sample.RANDOM, "user": sample.STRANGER}, "not_in_channel"),
     ("conversations.kick", {"channel": sample.RANDOM, "user": sample.BRIDGE}, "cant_kick_self"),
     ("conversations.list", {"types": "odd"}, "invalid_types"),
+    ("conversations.open", {"users": ""}, "users_list_not_supplied"),
+    ("conversations.open", {"users": ",".join(f"U{one}" for one in range(9))}, "too_many_users"),
+    ("conversations.open", {"users": "U1"}, "user_not_found"),
     ("conversations.replies", {"channel": HERE, "ts": GONE}, "thread_not_found"),
     ("conversations.setTopic", {"channel": HERE, "topic": "x" * 251}, "too_long"),
     ("conversations.unarchive", {"channel": HERE}, "not_archived"),
@@ -193,5 +197,6 @@ async def test_texts_too_long_together_have_an_error_of_their_own(client: AsyncW
 
     assert said == "msg_blocks_too_long"
     cut = await client.chat_postMessage(channel=HERE, text="x" * (limits.TEXT_IS_CUT_AT + 1))
-    assert cut["response_metadata"]["warnings"] == ["message_truncated"]
+    assert (cut["warning"], cut["response_metadata"]["warnings"]) == ("message_truncated", ["message_truncated"])
+    assert len(cut["message"]["text"]) == limits.TEXT_IS_CUT_AT == 40_000
     assert time.time() - float(cut["ts"]) < 60
