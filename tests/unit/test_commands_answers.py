@@ -197,6 +197,7 @@ async def test_an_unknown_name_without_a_near_one_brings_the_list_command(harnes
     ("line", "words"),
     [
         ("/agents show", "Usage: /agents show <agent>, such as /agents show Support."),
+        ("/workflows show", "Usage: /workflows show <workflow>, such as /workflows show 3."),
         ("/project all", "I don't understand “all”. Usage: /project."),
         (
             "/agents channel replies no",
@@ -228,20 +229,6 @@ async def test_help_in_a_thread_lists_what_works_only_there_and_names_the_rest(h
         "Slash commands work here with ! instead of /: !workflows, !agents, !project and !stats. "
         "Add help to see more, such as !stats help."
     )
-
-
-@pytest.mark.parametrize(
-    ("line", "usage"),
-    [
-        ("/workflows show", "/workflows show <workflow>"),
-        ("/agents show", "/agents show <agent>"),
-    ],
-)
-async def test_missing_words_bring_the_usage(harness: Harness, line: str, usage: str) -> None:
-    with pytest.raises(BadUsage) as caught:
-        await typed(harness, line)
-
-    assert caught.value.usage == usage
 
 
 @pytest.mark.parametrize(

@@ -253,38 +253,11 @@ def test_a_huge_message_costs_little(fields: Json) -> None:
 
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
-NAMES = st.sampled_from(
-    [
-        "type",
-        "text",
-        "blocks",
-        "elements",
-        "attachments",
-        "files",
-        "rows",
-        "message_blocks",
-        "message",
-        "is_share",
-        "title",
-        "value",
-        "fields",
-        "style",
-        "url",
-        "user_id",
-        "transcription",
-        "preview",
-        "plain_text",
-        "size",
-        "mode",
-        "name",
-        "mimetype",
-        "from",
-        "headers",
-        "label",
-        "data",
-        "child_blocks",
-    ]
-)
+NAMES = st.sampled_from([
+    "type", "text", "blocks", "elements", "attachments", "files", "rows", "message_blocks", "message", "is_share",
+    "title", "value", "fields", "style", "url", "user_id", "transcription", "preview", "plain_text", "size", "mode",
+    "name", "mimetype", "from", "headers", "label", "data", "child_blocks",
+])  # fmt: skip
 KINDS = st.sampled_from(
     ["rich_text", "table", "section", "context", "image", "rich_text_list", "user", "link", "button", "mrkdwn"]
 )
