@@ -71,8 +71,9 @@ async def lives(redis_server: RealRedis) -> AsyncIterator[Lives]:
         diaries = Path(folder)
         peace = await in_peace(redis_server.url, diaries)
         killed = await all_lived(quick_lives(peace), redis_server.url, diaries, at_once=AT_ONCE)
-        missed = [fate for life in killed for fate in life.missed]
-        killed += await all_lived(lives_after_a_miss(missed, peace), redis_server.url, diaries, at_once=AT_ONCE)
+        for scenes in (1, len(peace)):
+            again = lives_after_a_miss(killed, peace, scenes)
+            killed += await all_lived(again, redis_server.url, diaries, at_once=AT_ONCE)
         yield Lives(peace, killed)
 
 

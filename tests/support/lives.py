@@ -28,6 +28,7 @@ from support.world import World, a_world
 RETRIES = (0.2, 0.4, 0.8, 1.6, 3.2, 6.4)  # so that Slack does not give up on whoever takes some seconds to be born
 PATIENCE = 40.0
 IDLE_MS = 60_000
+FREQUENT = 6  # so often a step is done in a life of which a part is still to be lived by a successor
 
 Accident = Callable[[World, Mortal], Awaitable[None]]
 
@@ -200,30 +201,37 @@ async def in_peace(url: str, diaries: Path) -> list[Life]:
 
 
 def quick_lives(peace: Sequence[Life]) -> list[Life]:
-    """One life for each kind of step: killed when it was done, in the middle of all that went on in *peace*.
+    """Lives in which a bridge dies after each kind of step that was done in *peace*.
 
-    A kill before a step leaves behind what a kill after the step before it does.
+    It dies after a rare step, in the middle of all that goes on; and the one that takes over after a frequent step, of
+    which some are left to do. A kill before a step leaves behind what a kill after the step before it does.
     """
     lives: list[Life] = []
     known: set[str] = set()
     for life in peace:
         steps = {point: times for point, times in life.points().items() if point.startswith("after ")}
-        fates = [f"{point} {(steps[point] + 1) // 2}" for point in sorted(steps.keys() - known)]
-        lives += [Life((fate,), life.stories, life.accident) for fate in fates]
+        points = sorted(steps.keys() - known, key=lambda point: (steps[point], point))
+        while points:
+            point = points.pop(0)
+            fates = [f"{point} {(steps[point] + 1) // 2}"]
+            if points and steps[points[-1]] >= FREQUENT:
+                fates.append(f"{points.pop()} 1")
+            lives.append(Life(tuple(fates), life.stories, life.accident))
         known |= steps.keys()
     return [*lives, Life(("after take 10", "after XAUTOCLAIM 1"))]
 
 
-def lives_after_a_miss(missed: Iterable[str], peace: Sequence[Life]) -> list[Life]:
+def lives_after_a_miss(killed: Sequence[Life], peace: Sequence[Life], scenes: int) -> list[Life]:
     """New lives for fates that were not met: a step that hangs on the clock may be passed in peace and not again.
 
-    Each is met at the first passage, in every scene that has passed it.
+    Each is met at the first passage, in so many *scenes* as have passed it, those that passed it most often first.
     """
-    points = {fate.rpartition(" ")[0] for fate in missed}
+    points = {fate.rpartition(" ")[0] for life in killed for fate in life.missed}
+    points -= {fate.rpartition(" ")[0] for life in killed for fate in life.fates if fate not in life.missed}
     return [
         Life((f"{point} 1",), life.stories, life.accident)
         for point in sorted(points)
-        for life in peace
+        for life in sorted(peace, key=lambda life: -life.points()[point])[:scenes]
         if life.points()[point]
     ]
 
