@@ -339,8 +339,7 @@ async def a_world(
         try:
             yield world
         finally:
-            for bridge in world.bridges:
-                await bridge.end()
+            await asyncio.gather(*(bridge.end() for bridge in world.bridges))
             check_logs(world)
 
 
