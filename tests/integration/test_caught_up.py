@@ -17,11 +17,11 @@ from support.real_redis import RealRedis
 from support.waiting import wait_until
 from support.world import World, a_world
 
-MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
+HOUR, DAY = 3600.0, 86_400.0
 SETTINGS = {"BRIDGE_DEFAULT_AGENT": "1", "BRIDGE_MAX_AGE": "30d", "BRIDGE_THREAD_TURNS_PER_MINUTE": "0"}
 
 
-@pytest.mark.parametrize("seconds", [30 * MINUTE, HOUR, DAY, 7 * DAY])
+@pytest.mark.parametrize("seconds", [HOUR, 7 * DAY])
 async def test_a_crowd_that_talked_in_an_outage_is_answered_once_and_in_order(world: World, seconds: float) -> None:
     bridge = await world.start_bridge(**SETTINGS)
     crowd = Crowd(world)

@@ -48,7 +48,7 @@ async def test_a_channel_is_heard_by_every_process_that_was_told(world: World) -
     assert sorted(world.chats()) == [f"question {number}" for number in range(6)]
 
 
-@pytest.mark.parametrize("dies", ["before the run", "in the run", "never"])
+@pytest.mark.parametrize("dies", ["before the run", "in the run"])
 async def test_an_alert_runs_its_workflow_once_whatever_is_repeated_or_killed(world: World, dies: str) -> None:
     bridge = await world.start_bridge()
     await change(world, f"channel run 3 {APP}")

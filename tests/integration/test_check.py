@@ -22,7 +22,6 @@ from ruamel.yaml import YAML
 import bridge
 from bridge.cli.probes import probe, redis_rows
 from bridge.cli.rows import FAILURE, OK, WARNING
-from bridge.playground.emulator.faults import Error, Http
 from bridge.settings import well_formed
 from bridge.slack.api import Identity
 from support.forks import run
@@ -125,42 +124,17 @@ async def test_where_all_are_away_each_says_so(world: World, tmp_path: Path) -> 
 
 
 async def test_the_usual_mistakes_have_their_cures(world: World, tmp_path: Path) -> None:
-    world.slack.scopes.discard("chat:write")
-
-    rows = await looked(world, tmp_path, PROJECT_API_KEY="wrong", SLACK_SIGNING_SECRET="secret")
-
-    assert rows["Slack", "scopes"]["state"] == "failure"
-    assert "chat:write is missing" in rows["Slack", "scopes"]["detail"]
-    assert "rejected (401" in rows["Project service", "get_project"]["detail"]
-    assert rows["Slack", "signing secret"]["state"] == "warning"
-
-
-@pytest.mark.parametrize(
-    ("fault", "says", "cure"),
-    [
-        (Error("token_revoked"), "(token_revoked)", "copy SLACK_BOT_TOKEN again"),
-        (Http(200, "<html>Sign in</html>"), "other than Slack", "check SLACK_API_URL (normally not set) and the proxy"),
-    ],
-)
-async def test_what_slack_answers_is_told(
-    world: World, tmp_path: Path, fault: Error | Http, says: str, cure: str
-) -> None:
-    world.slack.faults.on("auth.test", fault)
-
-    row = (await looked(world, tmp_path))["Slack", "bot token"]
-
-    assert says in row["detail"]
-    assert cure in row["cure"]
-
-
-async def test_a_user_group_makes_its_scope_needed(world: World, tmp_path: Path) -> None:
     world.slack.scopes.discard("usergroups:read")
 
-    without = await looked(world, tmp_path)
-    with_groups = await looked(world, tmp_path, BRIDGE_RUNNERS="S0123456789")
+    wrong = {"PROJECT_API_KEY": "wrong", "SLACK_SIGNING_SECRET": "secret", "SLACK_CONFIG_TOKEN": "xoxe.xoxp-1-old"}
 
-    assert without["Slack", "scopes"]["state"] == "warning"
-    assert with_groups["Slack", "scopes"]["state"] == "failure"
+    rows = await looked(world, tmp_path, **wrong, BRIDGE_RUNNERS="S0123456789")
+
+    assert rows["Slack", "scopes"]["state"] == "failure"
+    assert "usergroups:read is missing" in rows["Slack", "scopes"]["detail"]
+    assert "rejected (401" in rows["Project service", "get_project"]["detail"]
+    assert rows["Slack", "signing secret"]["state"] == rows["Slack", "configuration token"]["state"] == "warning"
+    assert "12 hours" in rows["Slack", "configuration token"]["cure"]
 
 
 async def test_socket_mode_probes_the_app_token_not_the_secret(world: World, tmp_path: Path) -> None:
@@ -336,18 +310,3 @@ async def test_the_installed_app_is_compared_with_the_manifest(world: World, tmp
 
     assert as_printed["Slack", "installed app"]["detail"] == "matches `bridge manifest`"
     assert with_prefix["Slack", "installed app"]["state"] in {"failure", "warning"}
-
-
-async def test_a_configuration_token_that_is_over_is_a_warning(world: World, tmp_path: Path) -> None:
-    rows = await looked(world, tmp_path, SLACK_CONFIG_TOKEN="xoxe.xoxp-1-old")
-
-    assert rows["Slack", "configuration token"]["state"] == "warning"
-    assert "12 hours" in rows["Slack", "configuration token"]["cure"]
-
-
-async def test_a_scope_that_nothing_uses_is_a_warning(world: World, tmp_path: Path) -> None:
-    world.slack.scopes.add("channels:join")
-
-    row = (await looked(world, tmp_path))["Slack", "scopes"]
-
-    assert (row["state"], row["detail"]) == ("warning", "channels:join: granted, but not in `bridge manifest`")

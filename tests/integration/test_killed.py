@@ -10,8 +10,8 @@ import signal
 import time
 
 from bridge.playground.emulator.entities import Message
-from bridge.playground.emulator.faults import DropAfter, Slow
-from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL, RANDOM
+from bridge.playground.emulator.faults import Slow
+from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL
 from bridge.playground.sample_project.answers import Hang, Proper
 from support.lives import end_leases
 from support.real_redis import RealRedis
@@ -46,30 +46,6 @@ async def test_a_request_whose_answer_never_came_is_said_to_be_unknown_and_can_b
     assert "Sent again" in words_of(world.answers(GENERAL, root)[0])
 
 
-async def test_what_waited_in_several_threads_is_answered_in_order_after_the_restart(world: World) -> None:
-    bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    world.project.on("POST", CHAT, Proper(delay=0.3), times=None)
-    roots = [await world.mention(ALICE, channel, f"first in {channel}") for channel in (GENERAL, RANDOM)]
-    for number in range(3):
-        for root, channel in zip(roots, (GENERAL, RANDOM), strict=True):
-            await world.slack.people.say(ALICE, channel, f"number {number} in {channel}", thread_ts=root)
-
-    await bridge.kill()
-    await end_leases(world)
-    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    for root, channel in zip(roots, (GENERAL, RANDOM), strict=True):
-        await world.answered(channel, root, 4, timeout=PATIENCE)
-
-    for root, channel in zip(roots, (GENERAL, RANDOM), strict=True):
-        asked = [words for words in world.chats() if channel in words]
-        expected = [f"first in {channel}", *(f"number {number} in {channel}" for number in range(3))]
-        assert asked == [words for words in expected if words in asked], "each at most once, in order"
-        # The kill may have come after SENT and before the request: then it is not known, and the thread says so.
-        unknown = sum("can't tell" in words for words in world.said(channel, root))
-        assert len(expected) - len(asked) <= unknown
-        assert len(world.answers(channel, root)) == 4
-
-
 async def test_an_answer_that_slack_took_is_not_posted_again_by_the_successor(world: World) -> None:
     bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
     root = await world.mention(ALICE, GENERAL, "hello there")
@@ -91,6 +67,22 @@ async def test_an_answer_that_slack_took_is_not_posted_again_by_the_successor(wo
     assert len(world.answers(GENERAL, root)) == 3
 
 
+async def test_a_run_whose_bridge_is_killed_keeps_one_card(world: World) -> None:
+    world.project.on("POST", "/api/sdk/workflows/1/run", Hang())
+    bridge = await world.start_bridge()
+    await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 hello")
+    await wait_until(lambda: _cards(world), "the card says that it is running")
+
+    await bridge.kill()
+    await end_leases(world)
+    await world.start_bridge()
+    await wait_until(lambda: "can't tell" in words_of(_cards(world)[0]), "the card says that nobody knows")
+    await wait_until(world.is_at_rest, "nothing waits any more")
+
+    assert len(_cards(world)) == 1
+    assert world.runs() == ["hello"]
+
+
 async def test_a_wrong_clock_does_not_double_what_was_posted_before_a_kill(redis_server: RealRedis) -> None:
     """This machine's clock is ten minutes ahead of Slack's, by which a search in Slack has to go."""
     async with a_world(redis_server.url, f"test-{secrets.token_hex(4)}", clock=lambda: time.time() - 600) as world:
@@ -103,30 +95,13 @@ async def test_a_wrong_clock_does_not_double_what_was_posted_before_a_kill(redis
         await wait_until(lambda: _cards(world), "the card is there")
         await end_leases(world)
         await world.start_bridge_on_a_socket()
-        await wait_until(lambda: _is_done(world), "the run has ended", PATIENCE)
+        await wait_until(world.is_at_rest, "the run has ended", PATIENCE)
 
         assert len(_cards(world)) == 1
 
 
 def _cards(world: World) -> list[Message]:
     return [one for one in world.slack.messages(GENERAL) if one.user == BRIDGE]
-
-
-async def _is_done(world: World) -> bool:
-    keys = await world.keys()
-    return not [key for key in keys if ":box:" in key]
-
-
-async def test_an_ambiguous_post_is_settled_by_looking_into_the_thread(world: World) -> None:
-    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    world.slack.faults.on("chat.postMessage", DropAfter())
-
-    root = await world.mention(ALICE, GENERAL, "hello there")
-    await world.answered(GENERAL, root)
-    await world.slack.people.say(ALICE, GENERAL, "and again", thread_ts=root)
-    await world.answered(GENERAL, root, 2)
-
-    assert len(world.answers(GENERAL, root)) == 2
 
 
 async def test_another_process_goes_on_within_twenty_seconds_and_the_suspended_one_does_nothing(world: World) -> None:

@@ -39,10 +39,10 @@ ELSEWHERE = {
 
 NOT_HERE = {
     "apps.connections.open": "opens a socket, which changes nothing; what a socket's end does: test_socket_mode",
-    "agents.sessions.rename": "names a thread, which a repetition does not change: test_say_status",
+    "agents.sessions.rename": "names a thread, which a repetition does not change: test_slack_indicators",
     "files.info": "looks a file up, which changes nothing: test_files",
     "users.conversations": "lists the bot's channels after an outage: test_caught_up",
-    "assistant.threads.setStatus": "stands in where agents.sessions.setStatus is not there: test_say_status",
+    "assistant.threads.setStatus": "stands in where agents.sessions.setStatus is not there: test_slack_indicators",
 }
 """Calls of Slack that are not in these lives, and where they are looked at."""
 

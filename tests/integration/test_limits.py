@@ -29,22 +29,6 @@ async def test_a_message_that_waited_too_long_is_offered_and_not_sent(world: Wor
     assert world.chats() == ["the first", "please hurry"]
 
 
-async def test_what_waited_for_a_bridge_that_was_away_too_long_is_offered_by_the_next(world: World) -> None:
-    first = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    await world.project.stop()
-    root = await world.mention(ALICE, GENERAL, "hello there")
-    await world.answered(GENERAL, root)
-    await first.end()
-    await world.project.start()
-
-    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_MAX_AGE="1")
-    said = await world.answered(GENERAL, root, 2)
-
-    assert "is queued" in said[0]
-    assert "waited for" in said[1]
-    assert world.chats() == []
-
-
 async def test_one_turn_at_a_time_serves_many_threads(world: World) -> None:
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_MAX_TURNS="1")
     world.project.on("POST", CHAT, Proper(delay=0.1), times=None)

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from bridge.playground.emulator.entities import Message
-from bridge.playground.emulator.sample import ALICE, BOB, CAROL, DM_ALICE, GENERAL
+from bridge.playground.emulator.sample import ALICE, BOB, CAROL, GENERAL
 from support.waiting import wait_until
 from support.world import World, shared_world
 
@@ -61,29 +61,3 @@ async def test_the_first_choice_wins_and_the_menu_names_it(world: World) -> None
     assert said[0] == f"{winner} answers in this thread."
     assert paths(world) == {f"/api/sdk/agents/{'4' if winner == 'Support' else '2'}/chat"}
     assert len(world.whispers(BOB)) + len(world.whispers(CAROL)) == 1
-
-
-async def test_a_direct_message_gets_the_menu_too(world: World) -> None:
-    root = await world.slack.people.say(ALICE, DM_ALICE, "my name is Alice")
-    menu = await a_menu(world, DM_ALICE, root)
-    await world.slack.people.say(ALICE, DM_ALICE, "what is my name?", thread_ts=root)
-
-    await world.slack.ui.select(ALICE, DM_ALICE, menu.ts, "agent:choose", "1")
-    said = await world.answered(DM_ALICE, root, 3)
-
-    assert world.chats() == ["my name is Alice", "what is my name?"]
-    assert "Alice" in said[2]
-
-
-async def test_what_waits_behind_the_menu_can_be_edited_and_withdrawn(world: World) -> None:
-    root = await world.mention(ALICE, GENERAL, "frist")
-    menu = await a_menu(world, GENERAL, root)
-    replies = [await world.slack.people.say(ALICE, GENERAL, f"reply {n}", thread_ts=root) for n in range(3)]
-
-    await world.slack.people.edit(GENERAL, root, "<@U0BRIDGE> first")
-    await world.slack.people.edit(GENERAL, replies[0], "reply zero")
-    await world.slack.people.delete(GENERAL, replies[1])
-    await world.slack.ui.select(ALICE, GENERAL, menu.ts, "agent:choose", "1")
-    await world.answered(GENERAL, root, 4)
-
-    assert world.chats() == ["first", "reply zero", "reply 2"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,6 @@ import pytest
 from bridge.playground.emulator.sample import ALICE, BOB, GENERAL, RANDOM
 from support.busy_disk import busy_disk
 from support.real_redis import ON_DISK, RealRedis
-from support.waiting import wait_until
 from support.world import World, a_world
 
 CHAT = "/api/sdk/agents/1/chat"
@@ -87,18 +86,3 @@ async def threads_until_a_write_is_put_off(world: World) -> str:
         is_put_off = (await world.redis.info("persistence"))["aof_pending_bio_fsync"]
         if is_put_off or time.monotonic() > deadline:
             return root
-
-
-async def test_redis_wiped_the_session_is_found_in_the_thread(private_redis: Callable[[], RealRedis]) -> None:
-    server = private_redis()
-    async with a_world(server.url, "test") as world:
-        await world.start_bridge(BRIDGE_DEFAULT_AGENT="2")
-        root = await world.mention(ALICE, GENERAL, "Memory: my name is Alice")
-        await world.answered(GENERAL, root)
-        await world.redis.flushall()
-        await wait_until(lambda: world.redis.exists("{test}:owner"), "the bridge has set the store up again")
-
-        await world.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
-        said = await world.answered(GENERAL, root, 2, timeout=30)
-
-        assert "Alice" in said[1]

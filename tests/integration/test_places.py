@@ -42,6 +42,21 @@ async def test_where_slack_gives_fifteen_a_call_the_newest_go_along(world: World
     assert "> Bob Brandt: reply 3\n" not in asked
 
 
+async def test_called_into_a_thread_the_agent_knows_what_was_said_and_then_who_speaks(world: World) -> None:
+    root = await world.slack.people.say(BOB, GENERAL, "the build is red")
+    await world.slack.people.say(ALICE, GENERAL, f"did <@{BOB}> look?", thread_ts=root)
+    await world.mention(ALICE, GENERAL, "what now?", thread_ts=root)
+    await world.answered(GENERAL, root)
+    await world.replied(ALICE, GENERAL, root, "and then?")
+    await world.replied(BOB, GENERAL, root, "and I?")
+
+    first, *others = world.chats()
+    assert first.split("\n")[1:3] == ["> Bob Brandt: the build is red", "> Alice Adler: did @Bob Brandt look?"]
+    assert first.endswith("\nAlice Adler: what now?")
+    assert others == ["and then?", "Bob Brandt: and I?"]
+    assert len(world.called("conversations.replies")) == 1
+
+
 @pytest.mark.parametrize("has_twin", [False, True])
 async def test_a_group_direct_message_is_like_a_channel(world: World, *, has_twin: bool) -> None:
     world.slack.events.mentions_in_mpims = has_twin

@@ -38,12 +38,8 @@ async def world(opened: World) -> AsyncIterator[World]:
     opened.look_from_here()
     yield opened
     opened.slack.faults.clear()
-    await wait_until(lambda: is_at_rest(opened), "nothing waits any more")
+    await wait_until(opened.is_at_rest, "nothing waits any more")
     assert not await opened.redis.exists(f"{{{opened.namespace}}}:dead"), "nothing is lost in silence"
-
-
-async def is_at_rest(world: World) -> bool:
-    return not [key for key in await world.keys() if ":box:" in key]
 
 
 def ours(world: World, channel: str) -> list[Message]:
@@ -84,7 +80,7 @@ async def test_a_notice_in_doubt_is_repeated_but_not_for_ever(world: World) -> N
 
     root = await world.mention(ALICE, GENERAL, "tell me twice")
     said = await world.answered(GENERAL, root, 3)
-    await wait_until(lambda: is_at_rest(world), "it ends")
+    await wait_until(world.is_at_rest, "it ends")
 
     assert [MISSING in words for words in said] == [False, True, True]
     await world.slack.ui.click(ALICE, GENERAL, world.answers(GENERAL, root)[1].ts, SHOW)
@@ -115,7 +111,7 @@ async def test_a_report_in_doubt_does_not_pause_its_schedule(world: World) -> No
 
     await becomes_due(world, report)
     await wait_until(lambda: offers(world, RANDOM), "its channel is told")
-    await wait_until(lambda: is_at_rest(world), "it ends")
+    await wait_until(world.is_at_rest, "it ends")
     await becomes_due(world, report)
 
     await wait_until(lambda: len(ours(world, RANDOM)) == 2, "the next one is posted")
@@ -136,7 +132,7 @@ async def test_a_card_by_url_is_never_posted_twice_and_offered_where_it_is_in_do
 
     await world.slack.ui.command(ALICE, NOBOT, "/workflows", f"run 1 {type(fault).__name__}")
     await wait_until(lambda: len(offers(world, DM_ALICE)) > offered, "she is told")
-    await wait_until(lambda: is_at_rest(world), "it ends")
+    await wait_until(world.is_at_rest, "it ends")
 
     assert len(cards(world)) == before + isinstance(fault, DropAfter)
     shown = len(ours(world, DM_ALICE))

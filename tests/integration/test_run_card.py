@@ -54,20 +54,6 @@ async def test_run_again_and_node_results_are_on_the_card(world: World) -> None:
     assert world.runs() == ["hello", "hello"]
 
 
-async def test_without_input_a_form_opens_and_runs_what_is_typed(world: World) -> None:
-    before = len(world.slack.views(ALICE))
-
-    await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run echo")
-    await wait_until(lambda: len(world.slack.views(ALICE)) > before, "the form is open")
-    view = world.slack.views(ALICE)[-1]
-    wrong = await world.slack.ui.submit(view.id, {"input": "{not json", "kind": "json"}, ALICE)
-    assert "input" in (wrong.json or {})["errors"]
-    await world.slack.ui.submit(view.id, {"input": '["a", 1]', "kind": "json"}, ALICE)
-    await wait_until(lambda: any("completed" in card for card in cards(world)), "the card shows the result")
-
-    assert world.runs() == [["a", 1]]
-
-
 async def test_input_that_is_nearly_json_runs_only_as_its_person_says(world: World) -> None:
     await world.slack.ui.command(ALICE, GENERAL, "/workflows", 'run Echo {"day": }')
     assert "Line 1, character 9: expected a value" in await world.whispered(ALICE)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-
-import pytest
+import socket
 
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL, RUNNERS
@@ -61,16 +60,15 @@ async def test_a_start_says_once_which_permissions_are_missing_and_what_that_tur
     assert len(said) == 3
 
 
-@pytest.mark.parametrize("error", ["invalid_auth", "account_inactive", "token_revoked"])
-async def test_a_token_that_slack_refuses_ends_it_with_a_line_that_says_what_to_do(world: World, error: str) -> None:
-    world.slack.faults.on("auth.test", Error(error), times=None)
+async def test_a_token_that_slack_refuses_ends_it_with_a_line_that_says_what_to_do(world: World) -> None:
+    world.slack.faults.on("auth.test", Error("token_revoked"), times=None)
 
     code, said = await ended(await world.bridge().start())
 
     assert code == 1
     assert len(said) == 1
     assert "SLACK_BOT_TOKEN" in said[0]
-    assert error in said[0]
+    assert "token_revoked" in said[0]
 
 
 async def test_a_second_bot_does_not_get_into_the_namespace_of_the_first(world: World) -> None:
@@ -87,30 +85,9 @@ async def test_a_second_bot_does_not_get_into_the_namespace_of_the_first(world: 
 
 
 async def test_a_port_that_is_taken_is_said_in_a_line(world: World) -> None:
-    first = await world.start_bridge()
-
-    code, said = await ended(await world.bridge(BRIDGE_PORT=first.environ["BRIDGE_PORT"]).start())
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        code, said = await ended(await world.bridge(BRIDGE_PORT=str(taken.getsockname()[1])).start())
 
     assert code == 2
     assert len(said) == 1
     assert "BRIDGE_PORT" in said[0]
-
-
-async def test_everything_that_is_wrong_with_the_settings_is_said_at_once(world: World) -> None:
-    wrong = {
-        "SLACK_BOT_TOKEN": "a-secret-that-is-no-token",
-        "SLACK_SIGNING_SECRET": "",
-        "PROJECT_BASE_URL": "example.com",
-        "PROJECT_API_KEY": "",
-        "REDIS_URL": "",
-        "BRIDGE_PORT": "many",
-        "BRIDGE_CHAT_TIMEOUT": "0",
-        "BRIDGE_THREAD_REPLIES": "some",
-    }
-
-    code, said = await ended(await world.bridge(**wrong).start())
-
-    assert code == 2
-    problems = [line for line in said if not line.startswith("Run bridge setup")]
-    assert sorted(line.split()[0] for line in problems) == sorted(wrong)
-    assert not any("a-secret" in line for line in said)

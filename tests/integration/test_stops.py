@@ -66,6 +66,19 @@ async def test_a_cross_of_the_asker_stops_and_one_of_anybody_else_does_not(world
     assert "Stopped" in await ended(world, GENERAL, root)
 
 
+async def test_a_written_stop_that_comes_as_two_events_stops_once(world: World) -> None:
+    root = await begin_slowly(world, GENERAL, "stop-written")
+
+    ts = await world.mention(ALICE, GENERAL, "!stop", thread_ts=root)
+
+    assert "Stopped" in await ended(world, GENERAL, root)
+    await wait_until(world.is_at_rest, "nothing waits any more")
+    events = [one.payload["event"] for one in world.slack.deliveries if one.kind == "event"]
+    assert sorted(one["type"] for one in events if one.get("ts") == ts) == ["app_mention", "message"]
+    assert len(world.answers(GENERAL, root)) == 1
+    assert world.whispers(ALICE) == [], "nobody says that nothing was running"
+
+
 async def test_an_answer_that_waits_for_slack_is_not_posted_after_a_stop(world: World) -> None:
     world.project.on("POST", "/api/sdk/agents/1/chat", Proper(delay=0.3))
     root = await world.mention(ALICE, GENERAL, "stop-waiting")
@@ -77,7 +90,7 @@ async def test_an_answer_that_waits_for_slack_is_not_posted_after_a_stop(world: 
     await world.slack.start()
 
     assert "The agent had already answered" in await ended(world, GENERAL, root)
-    await wait_until(lambda: is_at_rest(world), "nothing waits any more")
+    await wait_until(world.is_at_rest, "nothing waits any more")
     assert len(world.answers(GENERAL, root)) == 1
     await world.slack.ui.click(BOB, GENERAL, world.answers(GENERAL, root)[0].ts, "stopped:show")
     await world.slack.ui.click(ALICE, GENERAL, world.answers(GENERAL, root)[0].ts, "stopped:show")
@@ -90,7 +103,3 @@ async def waits_for_slack(world: World) -> None:
     (bridge,) = world.bridges
     beginning = len(bridge.log)
     await wait_until(lambda: b"slack hasn't accepted an answer yet" in bridge.log[beginning:], "the answer waits")
-
-
-async def is_at_rest(world: World) -> bool:
-    return not [key for key in await world.keys() if ":box:" in key]

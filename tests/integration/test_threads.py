@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+
 import pytest
 
+from bridge.playground.emulator.faults import RateLimited
 from bridge.playground.emulator.sample import (
     ALICE,
+    BOB,
     BRIDGE,
     DM_ALICE,
     GENERAL,
@@ -16,6 +21,7 @@ from bridge.playground.emulator.sample import (
     TEAM,
 )
 from bridge.playground.sample_project.answers import Proper
+from support.forks import run
 from support.real_redis import RealRedis
 from support.waiting import wait_until
 from support.world import World, a_shared_world, shared_world
@@ -60,21 +66,6 @@ async def test_a_mention_is_answered_once_however_slack_delivers_it(world: World
     assert len(world.answers(GENERAL, root)) == 2
 
 
-async def test_what_slack_repeats_hours_later_is_not_answered_again(world: World) -> None:
-    root = await a_conversation(world)
-    await world.replied(ALICE, GENERAL, root, "how are you?")
-    earlier = [
-        one.payload for one in world.slack.deliveries if one.payload.get("event", {}).get("text") == "how are you?"
-    ]
-
-    for payload in earlier:
-        await world.slack.people.send_event(payload["event"], GENERAL, event_id=payload["event_id"])
-        await world.slack.people.send_event(payload["event"], GENERAL)  # the same message under another event's id
-
-    assert earlier
-    assert await asked_next(world, root) == ["how are you?", "the last one"]
-
-
 async def test_replies_during_the_first_turn_wait_and_are_answered_in_its_session(world: World) -> None:
     world.project.on("POST", CHAT, Proper(delay=0.4))
 
@@ -86,6 +77,22 @@ async def test_replies_during_the_first_turn_wait_and_are_answered_in_its_sessio
     assert world.chats() == ["my name is Alice", "one", "what is my name?"]
     assert "Alice" in said[2]
     assert len({body.get("sessionId") for body in world.bodies()[1:]}) == 1
+
+
+async def test_what_waits_can_be_edited_and_withdrawn_and_what_was_sent_cannot(world: World) -> None:
+    world.project.on("POST", CHAT, Proper(delay=0.8))
+    root = await world.mention(ALICE, GENERAL, "the first")
+    await wait_until(world.chats, "the agent was asked")
+    replies = [await world.slack.people.say(ALICE, GENERAL, f"reply {n}", thread_ts=root) for n in range(4)]
+
+    await world.slack.people.edit(GENERAL, root, f"<@{BRIDGE}> the first, changed too late")
+    await world.slack.people.edit(GENERAL, replies[0], "reply zer")
+    await world.slack.people.edit(GENERAL, replies[0], "reply zero")
+    await world.slack.people.delete(GENERAL, replies[1])
+    await world.slack.people.edit(GENERAL, replies[2], f"<@{BRIDGE}> reply two, with a mention")
+    await world.answered(GENERAL, root, 4)
+
+    assert world.chats() == ["the first", "reply zero", "reply two, with a mention", "reply 3"]
 
 
 async def test_a_direct_message_begins_a_thread_and_its_replies_go_on(world: World) -> None:
@@ -175,30 +182,6 @@ async def test_files_with_words_and_replies_that_are_broadcast_are_ordinary_mess
     assert await asked_next(world, root) == [named, "everybody may read this", "the last one"]
 
 
-async def test_a_file_without_words_goes_along_by_its_name_with_a_private_line(world: World) -> None:
-    root = await a_conversation(world)
-    file = {"id": "F0FILE", "name": "list.csv", "mimetype": "text/csv"}
-
-    await world.slack.people.say(ALICE, GENERAL, "", thread_ts=root, files=[file])
-    said = await world.whispered(ALICE)
-
-    assert "list.csv" in said
-    assert "It can read text" in said
-    assert world.whispers(ALICE)[0].thread_ts == root
-    assert await asked_next(world, root) == ["[file “list.csv”]", "the last one"]
-
-
-async def test_each_thread_has_a_session_of_its_own(world: World) -> None:
-    roots = [(GENERAL, await a_conversation(world)), (GENERAL, await a_conversation(world))]
-    roots.append((RANDOM, await a_conversation(world, RANDOM)))
-
-    for number, (channel, root) in enumerate(roots):
-        await world.replied(ALICE, channel, root, f"my name is Alice{number}")
-    asked = [await world.replied(ALICE, channel, root, "what is my name?") for channel, root in roots]
-
-    assert [f"Alice{number}" in words[-1] for number, words in enumerate(asked)] == [True, True, True]
-
-
 async def test_an_answer_carries_its_session_and_its_tools(world: World) -> None:
     root = await world.mention(ALICE, GENERAL, "Support: what time is it?")
     said = await world.answered(GENERAL, root)
@@ -212,6 +195,37 @@ async def test_an_answer_carries_its_session_and_its_tools(world: World) -> None
     assert [block["type"] for block in answer.blocks] == ["markdown", "context", "context_actions"]
 
 
+async def test_a_vote_is_counted_and_told_by_bridge_feedback(world: World) -> None:
+    root = await world.mention(ALICE, GENERAL, "was that helpful?")
+    await world.answered(GENERAL, root)
+    answer = world.answers(GENERAL, root)[0]
+    pair = answer.all_blocks[-1]["elements"][0]
+
+    await world.slack.ui.select(BOB, GENERAL, answer.ts, pair["action_id"], pair["negative_button"]["value"])
+    await world.whispered(BOB)
+
+    here = {"REDIS_URL": world.redis_url, "BRIDGE_NAMESPACE": world.namespace}
+    code, said, _ = await run(("feedback", "--json"), "/", {**os.environ, **here})
+    (vote,) = [json.loads(line) for line in said.splitlines()]
+    assert (code, vote["vote"], vote["user"], vote["agent"]) == (0, "down", BOB, 1)
+    assert vote["session"] == answer.metadata["event_payload"]["session"]
+
+
+async def test_a_channel_that_slack_slows_down_holds_up_no_other(world: World) -> None:
+    world.slack.faults.on("chat.postMessage", RateLimited(3), channel=RANDOM)
+    slowed = await world.mention(BOB, RANDOM, "slowed down")
+    await wait_until(lambda: world.called("chat.postMessage"), "Slack has said when to come back")
+
+    root = await world.mention(ALICE, GENERAL, "in no hurry")
+    await world.answered(GENERAL, root)
+
+    assert world.answers(RANDOM, slowed) == []
+    await world.answered(RANDOM, slowed)
+    tried = [call for call in world.called("chat.postMessage") if call.args["channel"] == RANDOM]
+    assert tried[1].at - tried[0].at >= 3
+    assert [call.status for call in tried] == [429, 200]
+
+
 async def test_an_answer_costs_one_call_to_slack_beside_the_sign_of_work(world: World) -> None:
     root = await a_conversation(world)
     await wait_until(lambda: world.slack.status(GENERAL, root) == "", "the first turn's sign is gone")
@@ -219,7 +233,7 @@ async def test_an_answer_costs_one_call_to_slack_beside_the_sign_of_work(world: 
 
     await world.replied(ALICE, GENERAL, root, "and again")
 
-    # A busy machine makes a quick agent slow. That a quick one is not shown to be working: test_say_status.
+    # A busy machine makes a quick agent slow. That a quick one is not shown to be working: test_slack_indicators.
     called = [call.method for call in world.slack.calls[world.called_before :]]
     assert [method for method in called if method != "agents.sessions.setStatus"] == ["chat.postMessage"]
 

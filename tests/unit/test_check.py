@@ -102,16 +102,8 @@ async def test_a_good_token_shows_its_bot(emulated: EmulatedSlack, slack_web: Sl
         (refused("invalid_auth"), "rejected by Slack (invalid_auth)", "copy SLACK_BOT_TOKEN again"),
         (refused("account_inactive"), "(account_inactive)", "reinstalling the app"),
         (Http(200, "<html>Welcome</html>"), "other than Slack answers (200, not JSON)", "check SLACK_API_URL"),
-        (
-            Http(200, "[]"),
-            "other than Slack answers (200, not of Slack's shape)",
-            "SLACK_API_URL",
-        ),
-        (
-            Redirect("/sign-in"),
-            "a redirect (302)",
-            "check SLACK_API_URL (normally not set) and the proxy",
-        ),
+        (Http(200, "[]"), "other than Slack answers (200, not of Slack's shape)", "SLACK_API_URL"),
+        (Redirect("/sign-in"), "a redirect (302)", "check SLACK_API_URL (normally not set) and the proxy"),
         (Http(503), "sent an unexpected response (503)", "slack-status.com"),
         (limited(30), "rate-limiting", "wait a minute"),
     ],
@@ -142,10 +134,12 @@ async def test_an_unreachable_slack_names_the_proxy() -> None:
         ([name for name in ALL_SCOPES if name != "files:write"], [],
          (WARNING, "files:write isn't granted; without it the bot can't send long answers")),
         ([name for name in ALL_SCOPES if name != USER_GROUPS], [USER_GROUPS], (FAILURE, f"{USER_GROUPS} is missing")),
+        ([name for name in ALL_SCOPES if name != USER_GROUPS], [], (WARNING, f"{USER_GROUPS} isn't granted")),
+        ([*ALL_SCOPES, "channels:join"], [], (WARNING, "channels:join: granted, but not in `bridge manifest`")),
         ([], [], (WARNING, "Slack didn't say which scopes the token has")),
     ],
 )  # fmt: skip
-async def test_a_missing_scope_is_reported(
+async def test_a_missing_or_unused_scope_is_reported(
     emulated: EmulatedSlack, slack_web: SlackWeb, *, granted: list[str], required: list[str], found: tuple[State, str]
 ) -> None:
     rows, _ = await look(emulated, slack_web, greeting(granted=granted), required=required)
