@@ -64,7 +64,7 @@ async def test_a_voice_clip_is_shown_with_its_transcript(alice: Window, bob: Win
 async def test_a_transcript_comes_or_fails_after_a_while(
     alice: Window, slack: EmulatedSlack, wish: str, status: str
 ) -> None:
-    slack.transcribes_in = 0.2
+    slack.transcribes_in = 0.5
     await alice.does("say", channel=sample.GENERAL, text="", clip={"words": "what day", "transcript": wish})
     (before,) = (await alice.sees(sample.GENERAL))["messages"]
 

@@ -25,16 +25,15 @@ SEARCHED = {
 
 
 async def test_every_page_is_shown_and_every_link_leads_to_an_anchor(http: httpx.AsyncClient) -> None:
+    shown = {path: await http.get(path) for path in (f"/docs/{page}" for page in docs.pages())}
     broken = []
-    for path in docs.pages():
-        page = await http.get(f"/docs/{path}")
+    for path, page in list(shown.items()):
         assert page.status_code == 200, path
         for link in re.findall(r'(?:href|src)="([^"]+)"', page.text):
             if "://" in link:
                 continue
-            target = urljoin(f"/docs/{path}", link)
-            answer = await http.get(target.partition("#")[0])
-            anchor = target.partition("#")[2]
+            target, _, anchor = urljoin(path, link).partition("#")
+            answer = shown[target] = shown.get(target) or await http.get(target)
             if answer.status_code != 200 or (anchor and f'id="{anchor}"' not in answer.text):
                 broken.append((path, link))
 

@@ -82,17 +82,19 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("question", ANSWERS)
 @pytest.mark.parametrize("size", [(1280, 900), (390, 844)], ids=["desktop", "phone"])
 async def test_a_click_shows_the_answer_without_scrolling(
-    question: str, size: tuple[int, int], site: str, browser: BrowserContext
+    size: tuple[int, int], site: str, browser: BrowserContext
 ) -> None:
     page = await browser.new_page()
     await page.set_viewport_size({"width": size[0], "height": size[1]})
     await page.goto(f"{site}/index.html")
+    rows = [(page.locator("tr", has_text=question).locator("a"), words) for question, words in ANSWERS.items()]
+    links = [(str(await link.evaluate("one => one.href")), words) for link, words in rows]
 
-    await page.locator("tr", has_text=question).locator("a").click()
+    for link, words in links:
+        await page.goto(link)
 
-    answer = page.locator(".md-content :is(p, td, pre, li)", has_text=ANSWERS[question]).last
-    await expect(answer).to_be_in_viewport()
+        answer = page.locator(".md-content :is(p, td, pre, li)", has_text=words).last
+        await expect(answer, link).to_be_in_viewport()
     await page.close()
