@@ -47,7 +47,7 @@ def test_every_page_is_in_the_navigation() -> None:
     assert listed == {str(path.relative_to(docs_site.ROOT / "docs")) for path in PAGES}
 
 
-def test_a_block_that_isnt_run_says_what_tries_it_or_what_it_needs() -> None:
+def test_a_block_that_is_not_run_says_why() -> None:
     vague = [block.where for block in blocks("sh", "python") if 0 < len(block.why_not) < len("it needs a cluster")]
 
     assert vague == []

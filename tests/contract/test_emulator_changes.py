@@ -78,7 +78,7 @@ async def test_coming_and_reading_are_changes_of_the_channel(slack: EmulatedSlac
     assert not slack.workspace.is_unread(sample.ALICE, slack.workspace.channels[sample.NOBOT])
 
 
-async def test_a_listener_that_left_hears_nothing(slack: EmulatedSlack) -> None:
+async def test_a_removed_listener_gets_no_changes(slack: EmulatedSlack) -> None:
     told: list[Change] = []
     leave = slack.workspace.subscribe(told.append)
 

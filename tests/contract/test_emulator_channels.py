@@ -15,7 +15,7 @@ async def slack(app: App) -> AsyncIterator[EmulatedSlack]:
         yield slack
 
 
-async def test_an_app_that_joins_hears_of_itself_and_then_of_everything(
+async def test_an_app_that_joins_gets_its_own_event_and_later_ones(
     slack: EmulatedSlack, client: AsyncWebClient, app: App
 ) -> None:
     await client.conversations_join(channel=sample.NOBOT)

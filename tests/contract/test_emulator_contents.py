@@ -374,7 +374,7 @@ async def test_each_kind_of_conversation_needs_its_own_scope(
 # What somebody looks at
 
 
-async def test_a_direct_message_says_what_its_author_looks_at(slack: EmulatedSlack, app: App) -> None:
+async def test_a_direct_message_has_its_authors_open_channel(slack: EmulatedSlack, app: App) -> None:
     ts = await slack.people.say(sample.ALICE, sample.RANDOM, "look")
     await slack.people.look_at(sample.ALICE, sample.RANDOM, ts)
 
@@ -400,7 +400,7 @@ async def test_a_message_in_a_channel_says_nothing_of_it(slack: EmulatedSlack, a
     assert "app_context" not in app.events[-1]
 
 
-async def test_a_person_who_looks_at_nothing_has_an_empty_context(slack: EmulatedSlack, app: App) -> None:
+async def test_a_person_without_an_open_channel_has_an_empty_context(slack: EmulatedSlack, app: App) -> None:
     await slack.people.look_at(sample.ALICE)
 
     assert app.events[-1]["context"] == {}

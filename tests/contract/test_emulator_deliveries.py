@@ -26,7 +26,7 @@ def failing(times: int) -> list[PlainTextResponse]:
     return [PlainTextResponse("no", status_code=503) for _ in range(times)]
 
 
-async def test_a_mention_comes_as_two_signed_events_of_the_same_message(slack: EmulatedSlack, app: App) -> None:
+async def test_a_mention_is_two_signed_events_of_one_message(slack: EmulatedSlack, app: App) -> None:
     ts = await slack.people.say(sample.ALICE, sample.GENERAL, HELLO)
 
     by_type = {event["type"]: event for event in app.events}
@@ -116,7 +116,7 @@ async def test_a_reply_names_its_thread_and_its_author(slack: EmulatedSlack, app
     assert (loud["subtype"], loud["root"]["ts"]) == ("thread_broadcast", root)
 
 
-async def test_a_bot_outside_a_channel_hears_nothing_of_it(slack: EmulatedSlack, app: App) -> None:
+async def test_a_bot_outside_a_channel_gets_no_events_of_it(slack: EmulatedSlack, app: App) -> None:
     await slack.people.say(sample.ALICE, sample.NOBOT, HELLO)
 
     assert app.received == []
@@ -256,7 +256,7 @@ async def test_a_message_can_be_sent_without_waiting_for_the_app(slack: Emulated
     assert slack.messages(sample.GENERAL)[0].ts == ts
 
 
-async def test_an_app_hears_of_its_own_messages_as_a_bots(slack: EmulatedSlack, app: App) -> None:
+async def test_an_app_gets_its_own_messages_as_a_bots(slack: EmulatedSlack, app: App) -> None:
     client = AsyncWebClient(TOKEN, base_url=slack.api_url)
     posted = await client.chat_postMessage(channel=sample.GENERAL, text="mine")
     await client.chat_update(channel=sample.GENERAL, ts=posted["ts"], text="changed")

@@ -110,7 +110,7 @@ async def test_messages_from_an_absence_arrive_in_order(opened: Callable[[], Emu
     assert [event["text"] for event in app.events] == texts
 
 
-async def test_an_event_that_was_on_its_way_comes_once_the_app_is_there_and_then_no_more(
+async def test_an_undelivered_event_is_delivered_once_after_a_restart(
     opened: Callable[[], EmulatedSlack], app: App
 ) -> None:
     app.answers = [Silence()]
@@ -130,7 +130,7 @@ async def test_an_event_that_was_on_its_way_comes_once_the_app_is_there_and_then
         assert slack.deliveries == []
 
 
-async def test_over_a_socket_it_comes_as_soon_as_one_is_open(tmp_path: Path) -> None:
+async def test_an_undelivered_event_is_sent_over_the_first_socket(tmp_path: Path) -> None:
     def kept() -> EmulatedSlack:
         slack = EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, app_token=APP_TOKEN, kept_in=tmp_path)
         slack.use_sockets = True

@@ -184,7 +184,7 @@ async def test_without_a_connection_commands_fail_and_events_wait(
 
 @pytest.mark.parametrize("closes_after", [0.0, 10.0])
 @pytest.mark.parametrize("reason", ["warning", "refresh_requested"])
-async def test_a_client_asked_to_reconnect_hears_everything_after(
+async def test_a_client_asked_to_reconnect_misses_nothing(
     slack: EmulatedSlack, app: SocketApp, reason: str, closes_after: float
 ) -> None:
     (old,) = slack.sockets

@@ -212,7 +212,7 @@ async def test_a_warned_connection_works_until_it_is_closed(slack: EmulatedSlack
     assert await ended(socket)
 
 
-async def test_by_itself_it_speaks_over_sockets_when_it_has_the_apps_token(http: aiohttp.ClientSession) -> None:
+async def test_with_an_app_token_the_emulator_uses_sockets(http: aiohttp.ClientSession) -> None:
     port = free_port()
     command = [sys.executable, "-m", "bridge.playground.emulator", "--port", str(port), "--app-token", APP_TOKEN]
     pipe = asyncio.subprocess.PIPE

@@ -269,7 +269,7 @@ def test_every_method_is_in_the_table() -> None:
     assert set(CALLS) == set(web_api.METHODS)
 
 
-async def test_slacks_client_can_call_every_method_and_gets_what_it_expects(bench: Bench) -> None:
+async def test_slacks_client_can_call_every_method(bench: Bench) -> None:
     missing: dict[str, set[str] | str] = {}
     for method, (call, fields) in CALLS.items():
         try:
@@ -303,7 +303,7 @@ async def asked(bench: Bench, method: str, verb: str = "POST", **sent: Any) -> d
         ("chat.postMessage", "POST", "json"),
     ],
 )
-async def test_arguments_come_in_the_query_or_a_form_and_what_writes_takes_json(
+async def test_arguments_are_accepted_in_the_query_a_form_or_json(
     bench: Bench, method: str, verb: str, form: str
 ) -> None:
     sent: dict[str, Any] = {form: {"channel": HERE, "ts": bench.root, "text": "hello"}}

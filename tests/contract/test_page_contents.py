@@ -156,7 +156,7 @@ async def test_an_alert_without_words_is_refused(alice: Window) -> None:
     assert tried["error"] == "An alert needs a title and text."
 
 
-async def test_a_message_while_nobody_listens_is_never_sent(alice: Window, slack: EmulatedSlack, app: App) -> None:
+async def test_an_event_of_an_outage_is_not_sent_later(alice: Window, slack: EmulatedSlack, app: App) -> None:
     await alice.does("fault", name="nobody_listens", is_on=True)
     await alice.does("say", channel=sample.GENERAL, text="@bridge hello")
     await slack.settled()

@@ -22,7 +22,7 @@ async def heard(lines: AsyncIterator[str]) -> int:
     raise AssertionError("the stream has ended")
 
 
-async def test_a_browser_hears_of_its_persons_changes(
+async def test_a_browser_gets_its_persons_changes(
     alice: Window, http: httpx.AsyncClient, slack: EmulatedSlack, stage: Stage
 ) -> None:
     async with http.stream("GET", "/page/stream") as answer:

@@ -50,7 +50,7 @@ async def test_a_message_is_forwarded_by_keyboard_alone(opens: Opens) -> None:
         await expect(window.page.get_by_role("heading", name="random").first).to_be_visible()
 
 
-async def test_a_form_that_is_given_up_leaves_nothing_behind(opens: Opens) -> None:
+async def test_a_canceled_form_leaves_nothing(opens: Opens) -> None:
     async with opens(ALICE, "general") as window:
         form = await attaches(window.page, "Voice clip")
         await form.get_by_test_id("fill-submit").click()

@@ -50,7 +50,7 @@ def field(name: str, element: dict[str, Any], **more: Any) -> dict[str, Any]:
 TEXT = {"type": "plain_text_input", "action_id": "text"}
 
 
-async def test_enter_sends_what_was_written_and_shift_enter_begins_a_line(server: CannedPage, page: Page) -> None:
+async def test_enter_sends_and_shift_enter_starts_a_line(server: CannedPage, page: Page) -> None:
     composer = page.get_by_test_id("composer")
     await composer.fill("one")
     await composer.press("Shift+Enter")
@@ -73,7 +73,7 @@ async def test_a_whole_command_is_run_and_half_of_one_is_completed(server: Canne
     assert await server.asked("command") == [{"channel": "C1", "command": "/workflows", "text": "", "in_thread": False}]
 
 
-async def test_what_could_not_be_sent_comes_back_with_the_reason(server: CannedPage, page: Page) -> None:
+async def test_an_unsent_message_is_restored_with_the_reason(server: CannedPage, page: Page) -> None:
     server.answers["say"] = {"ok": False, "error": "This channel is archived."}
     await page.get_by_test_id("composer").fill("is anybody here?")
     await page.get_by_test_id("send").click()
@@ -141,7 +141,7 @@ async def test_a_button_that_asks_first_is_pressed_only_after_yes(server: Canned
     assert await server.asked("click") == [expected]
 
 
-async def test_a_choice_that_was_taken_back_is_not_shown(server: CannedPage, page: Page) -> None:
+async def test_a_canceled_choice_is_not_shown(server: CannedPage, page: Page) -> None:
     confirm = {"title": words("Sure?"), "text": words("Really?"), "confirm": words("Yes"), "deny": words("No")}
     menu = {
         "type": "static_select",
@@ -164,7 +164,7 @@ async def test_a_choice_that_was_taken_back_is_not_shown(server: CannedPage, pag
     await expect(choice).to_have_value("2")
 
 
-async def test_people_are_chosen_by_typing_and_taken_away_again(server: CannedPage, page: Page) -> None:
+async def test_people_are_chosen_by_typing_and_removed(server: CannedPage, page: Page) -> None:
     menu = {"type": "multi_users_select", "action_id": "who", "initial_users": ["U3"]}
     server.show(views=[view(field("people", menu))])
     modal = page.get_by_test_id("modal")
@@ -219,7 +219,7 @@ async def test_a_field_left_empty_is_named_and_the_apps_own_complaint_stands_und
     await expect(modal.get_by_label("Input")).to_be_focused()
 
 
-async def test_somebody_else_can_be_chosen_and_stands_in_the_address(page: Page) -> None:
+async def test_choosing_another_person_changes_the_address(page: Page) -> None:
     await page.get_by_test_id("as-user").select_option(label="Bob Brandt")
 
     await expect(page).to_have_url(re.compile("as=U2"))
@@ -263,7 +263,7 @@ async def test_the_drawer_shows_the_wires_and_its_switches_work(server: CannedPa
     assert await server.asked("fault") == [{"name": "slow", "is_on": True}]
 
 
-async def test_a_block_that_is_not_known_is_shown_as_it_came(server: CannedPage, page: Page) -> None:
+async def test_an_unknown_block_is_shown_as_json(server: CannedPage, page: Page) -> None:
     chart = {"type": "pie", "segments": [{"label": "finance", "value": 3}, {"label": "support", "value": 1}]}
     blocks = [
         {"type": "mystery", "block_id": "m", "riddle": "<b>what</b>"},
@@ -287,7 +287,7 @@ async def test_the_page_is_as_high_as_the_window(page: Page) -> None:
     assert await page.evaluate("document.documentElement.scrollHeight - innerHeight") == 0
 
 
-async def test_the_composer_is_as_tall_as_what_is_written_in_it(page: Page) -> None:
+async def test_the_composer_grows_with_its_text(page: Page) -> None:
     composer = page.get_by_test_id("composer")
     one_line = await height(composer)
     await composer.press_sequentially("x")

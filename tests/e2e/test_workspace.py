@@ -62,7 +62,7 @@ async def test_a_form_asks_for_the_input_of_a_run(opens: Opens) -> None:
         await window.sees(window.message("Hello Grace, good to see you!"))
 
 
-async def test_a_conversation_goes_on_after_the_bridge_was_killed(opens: Opens) -> None:
+async def test_a_conversation_continues_after_a_kill(opens: Opens) -> None:
     async with opens(ALICE, "private") as window:
         await window.ask("@bridge Memory: my name is Ada")
         await window.sees(window.in_thread("Nice to meet you, Ada."))
@@ -74,7 +74,7 @@ async def test_a_conversation_goes_on_after_the_bridge_was_killed(opens: Opens) 
         await expect(window.page.get_by_test_id("thread-message").filter(has_text="Nice to meet you")).to_have_count(1)
 
 
-async def test_somebody_chooses_an_agent_from_the_menu_in_a_direct_message(opens: Opens) -> None:
+async def test_an_agent_is_picked_from_the_menu_in_a_direct_message(opens: Opens) -> None:
     async with opens(CAROL, "dm-bridge") as window:
         await window.ask("where is order 1042?")
         await window.page.get_by_test_id("thread-panel").get_by_role("combobox").select_option(label="Support")
@@ -99,7 +99,7 @@ async def test_a_mention_where_the_app_is_not_offers_to_invite_it(opens: Opens) 
         await window.does_not_see(window.message("my cat is").get_by_role("button", name="1 reply"))
 
 
-async def test_a_failure_is_told_and_the_message_can_be_sent_again(opens: Opens) -> None:
+async def test_a_failure_brings_a_notice_and_a_retry_button(opens: Opens) -> None:
     async with opens(BOB, "private") as window:
         await window.ask("@bridge Grumpy: fail")
         again = window.page.get_by_test_id("thread-panel").get_by_role("button", name="Send again")
@@ -125,7 +125,7 @@ async def test_a_message_that_waits_has_an_hourglass_and_can_be_edited_until_it_
         await expect(hourglasses).to_have_count(0, timeout=PATIENCE)
 
 
-async def test_the_drawer_shows_what_went_over_the_wires_for_a_message(opens: Opens) -> None:
+async def test_the_drawer_shows_a_messages_requests(opens: Opens) -> None:
     async with opens(CAROL, "random") as window:
         root = await window.ask("@bridge Support: when do you open?")
         await root.press("w")
@@ -207,7 +207,7 @@ async def test_stop_ends_a_slow_agent_and_the_thread_says_so(opens: Opens) -> No
         await window.does_not_see(message.get_by_test_id("status"))
 
 
-async def test_a_thumb_under_an_answer_is_taken(opens: Opens) -> None:
+async def test_a_vote_below_an_answer_is_accepted(opens: Opens) -> None:
     async with opens(BOB, "general") as window:
         await window.ask("@bridge Memory: my favorite color is teal")
         answer = window.in_thread("I'll remember that your favorite color is teal")
@@ -249,7 +249,7 @@ async def test_seven_windows_of_one_browser_all_hear_the_news(opens: Opens) -> N
             await window.sees(window.message("Can all seven of you read this?"))
 
 
-async def test_the_news_goes_on_when_the_window_that_listens_is_closed(opens: Opens) -> None:
+async def test_other_windows_get_updates_after_the_listening_one_closes(opens: Opens) -> None:
     async with opens(BOB, "random") as bob:
         async with opens(ALICE, "random") as alice:
             await alice.write("I opened this window second.")

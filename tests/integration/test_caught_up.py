@@ -76,7 +76,7 @@ async def test_over_a_socket_an_outage_is_noticed_when_it_is_open_again(world: W
     assert crowd.faults() == []
 
 
-async def test_what_was_said_while_redis_was_away_is_caught_up(private_redis: Callable[[], RealRedis]) -> None:
+async def test_messages_of_an_outage_of_redis_are_caught_up(private_redis: Callable[[], RealRedis]) -> None:
     server = private_redis()
     async with a_world(server.url, "test") as world:
         bridge = await world.start_bridge(**SETTINGS)
@@ -161,7 +161,7 @@ async def test_a_wiped_redis_loses_neither_sessions_nor_messages_that_waited(
     assert world.chats().count("first words") == 1
 
 
-async def test_an_outage_that_nobody_could_notice_is_caught_up_when_asked_for(world: World, tmp_path: Path) -> None:
+async def test_an_unnoticed_outage_is_caught_up_on_request(world: World, tmp_path: Path) -> None:
     await world.start_bridge(**SETTINGS)
     crowd = Crowd(world)
     await crowd.gather(4, since=2 * HOUR)

@@ -36,7 +36,7 @@ async def alert(world: World, text: str = "", channel: str = GENERAL) -> str:
     return await world.slack.people.app_posts(channel, text, attachments=attachments, webhook="Alertmanager")
 
 
-async def test_a_channel_is_heard_by_every_process_that_was_told(world: World) -> None:
+async def test_a_changed_setting_reaches_every_process(world: World) -> None:
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
     await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1")
     await change(world, "channel answers all")

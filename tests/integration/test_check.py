@@ -103,7 +103,7 @@ async def test_with_some_settings_wrong_the_others_are_probed(world: World, tmp_
     assert rows["Project service", "get_stats"]["state"] == "ok"
 
 
-async def test_where_all_are_away_each_says_so(world: World, tmp_path: Path) -> None:
+async def test_each_part_that_is_down_has_its_row(world: World, tmp_path: Path) -> None:
     away = "127.0.0.1:9"  # a port that no test's server gets
 
     rows = await looked(
@@ -172,7 +172,7 @@ async def test_a_redis_that_loses_things_is_warned_of(private_redis: Callable[[]
     assert rows["version"].state == OK
 
 
-async def test_a_password_or_right_that_is_missing_is_told(private_redis: Callable[[], RealRedis]) -> None:
+async def test_a_missing_password_or_permission_is_shown(private_redis: Callable[[], RealRedis]) -> None:
     server = private_redis()
     with Redis.from_url(server.url) as redis:
         redis.execute_command("ACL", "SETUSER", "careful", "on", ">pw", "~*", "+@all", "-config")
@@ -200,7 +200,7 @@ def redis_of_compose() -> Iterator[str]:
         process.wait(timeout=10)
 
 
-async def test_the_redis_of_compose_is_what_is_needed(redis_of_compose: str) -> None:
+async def test_the_redis_of_compose_passes_the_check(redis_of_compose: str) -> None:
     def answers() -> bool:
         with Redis.from_url(redis_of_compose) as redis:
             try:

@@ -51,7 +51,7 @@ async def test_a_key_that_is_not_accepted_is_one_row(project: SampleProject) -> 
     assert "wrong-key" not in str(rows)
 
 
-async def test_nobody_there_is_one_row(project: SampleProject) -> None:
+async def test_an_unreachable_service_is_one_row(project: SampleProject) -> None:
     await project.stop()
 
     rows = await look(project)

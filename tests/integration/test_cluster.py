@@ -64,7 +64,7 @@ async def test_the_store_follows_a_failover_to_the_replica(nodes: Nodes, redis: 
     assert missing < 3, "the replica confirmed some of them, within the 50 ms that a busy machine may miss"
 
 
-async def test_the_store_is_away_until_its_slot_has_moved(nodes: Nodes, redis: Redis) -> None:
+async def test_the_store_is_down_until_its_slot_has_moved(nodes: Nodes, redis: Redis) -> None:
     store = await a_store(redis)
     await store.conversation()
     source, target = nodes.owner, nodes.others[0]

@@ -34,7 +34,7 @@ async def test_reading_commands_answer_only_the_person_who_typed(world: World) -
     assert world.posted(GENERAL) == []
 
 
-async def test_what_becomes_of_a_command_is_in_the_log(world: World) -> None:
+async def test_a_commands_outcome_is_logged(world: World) -> None:
     log = world.bridges[0].log
     before = log.count(b'"turn done"')
 
@@ -101,7 +101,7 @@ async def test_new_begins_a_fresh_session_in_its_place_in_the_queue(world: World
     assert "sessionId" not in world.bodies()[1]
 
 
-async def test_a_slip_behind_an_exclamation_mark_is_asked_about_in_private_and_sent_nowhere(world: World) -> None:
+async def test_a_mistyped_command_in_a_thread_is_asked_about_and_not_sent(world: World) -> None:
     world.project.on("POST", "/api/sdk/agents/1/chat", Hang())
     root = await world.mention(ALICE, GENERAL, "a long question")
     await wait_until(world.chats, "the agent is at work")

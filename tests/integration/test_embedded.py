@@ -94,7 +94,7 @@ async def got(url: str, key: str) -> str | None:
         return found
 
 
-async def test_data_outlives_a_stop_of_the_server(folder: Path) -> None:
+async def test_data_survives_a_stop_of_the_server(folder: Path) -> None:
     async with embedded_redis(folder) as url:
         assert server_pid(folder) is not None
         await put(url, "kept", "1")
@@ -217,7 +217,7 @@ async def test_a_server_that_cannot_read_its_data_names_its_log(folder: Path) ->
             pass
 
 
-async def test_a_silent_server_is_named_and_left_alone(folder: Path) -> None:
+async def test_a_silent_server_is_reported_and_not_killed(folder: Path) -> None:
     user = User(folder)
     await user.url()
     pid = server_pid(folder)

@@ -99,7 +99,7 @@ async def test_healthz_answers_ok(bridge: Bridge) -> None:
         (replace(UP, draining=True), 503),
     ],
 )
-async def test_readyz_says_what_is_reached(bridge: Bridge, readiness: Readiness, status: int) -> None:
+async def test_readyz_shows_the_state_of_each_part(bridge: Bridge, readiness: Readiness, status: int) -> None:
     bridge.readiness = readiness
     async with bridge.served() as address:
         said = await get(f"{address.url}/readyz")
@@ -114,7 +114,7 @@ async def test_readyz_says_what_is_reached(bridge: Bridge, readiness: Readiness,
     }
 
 
-async def test_readyz_tells_what_operators_should_know_and_stays_ready(bridge: Bridge) -> None:
+async def test_readyz_shows_notices_and_stays_ready(bridge: Bridge) -> None:
     bridge.readiness = replace(UP, redis_notice="wiped")
     async with bridge.served() as address:
         status, said = await get(f"{address.url}/readyz")

@@ -83,7 +83,7 @@ async def test_a_run_whose_bridge_is_killed_keeps_one_card(world: World) -> None
     assert world.runs() == ["hello"]
 
 
-async def test_a_wrong_clock_does_not_double_what_was_posted_before_a_kill(redis_server: RealRedis) -> None:
+async def test_a_wrong_clock_does_not_repeat_a_post_made_before_a_kill(redis_server: RealRedis) -> None:
     """This machine's clock is ten minutes ahead of Slack's, by which a search in Slack has to go."""
     async with a_world(redis_server.url, f"test-{secrets.token_hex(4)}", clock=lambda: time.time() - 600) as world:
         bridge = await world.start_bridge_on_a_socket()
@@ -104,7 +104,7 @@ def _cards(world: World) -> list[Message]:
     return [one for one in world.slack.messages(GENERAL) if one.user == BRIDGE]
 
 
-async def test_another_process_goes_on_within_twenty_seconds_and_the_suspended_one_does_nothing(world: World) -> None:
+async def test_another_process_continues_within_twenty_seconds_of_a_suspension(world: World) -> None:
     first = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
     world.project.on("POST", CHAT, Proper(delay=3.0))
     root = await world.mention(ALICE, GENERAL, "this takes a while")

@@ -81,7 +81,7 @@ async def test_in_peace_everything_is_answered_once_and_in_order(lives: Lives) -
     assert shown(lives.peace) == ""
 
 
-async def test_wherever_a_bridge_is_killed_nothing_is_lost_or_doubled_or_out_of_order_or_waits_for_ever(
+async def test_a_kill_at_any_step_loses_repeats_and_reorders_nothing(
     lives: Lives,
 ) -> None:
     assert shown(lives.killed) == ""

@@ -18,7 +18,7 @@ from support.world import World
 CHAT = "/api/sdk/agents/1/chat"
 
 
-async def test_the_rest_of_an_answer_is_posted_once_and_the_sign_of_work_is_taken_away(world: World) -> None:
+async def test_the_rest_of_an_answer_is_posted_once_and_its_status_cleared(world: World) -> None:
     bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
     long = "\n\n".join(f"Paragraph {number}: " + "word " * 100 for number in range(100))
     world.slack.faults.on("chat.postMessage", Slow(0))

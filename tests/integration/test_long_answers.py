@@ -72,7 +72,7 @@ async def test_thirty_thousand_characters_become_messages_that_slack_takes(world
     assert [problem for call in calls for problem in active(call)] == []
 
 
-async def test_a_long_answer_of_short_lines_holds_nobody_up(world: World) -> None:
+async def test_a_long_answer_of_short_lines_delays_no_other_turn(world: World) -> None:
     answer = "1\n" * 200_000
     waited: list[float] = []
 
@@ -92,7 +92,7 @@ async def test_a_long_answer_of_short_lines_holds_nobody_up(world: World) -> Non
     assert max(waited) < 8  # it took twenty and more, time after time
 
 
-async def test_an_output_that_is_too_long_goes_along_as_a_file(world: World) -> None:
+async def test_an_output_that_is_too_long_is_attached_as_a_file(world: World) -> None:
     await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 11 all")
     await wait_until(lambda: [file for file in world.slack.files if "output" in file.name and file.shared_in], "a file")
 

@@ -17,7 +17,7 @@ from support.world import World, a_world
 CHAT = "/api/sdk/agents/1/chat"
 
 
-async def test_while_the_service_is_down_messages_are_kept_and_answered_when_it_is_back(world: World) -> None:
+async def test_messages_of_an_outage_of_the_service_are_answered_after_it(world: World) -> None:
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
     root = await world.mention(ALICE, GENERAL, "hello there")
     await world.answered(GENERAL, root)

@@ -52,7 +52,7 @@ async def test_messages_flow_through_everything_that_a_redis_can_suffer(
         await bridge.reaches("redis")
 
 
-async def test_what_hangs_on_a_refused_message_comes_with_it_in_order_and_as_it_is_now(
+async def test_messages_that_depend_on_a_refused_one_follow_it_in_order(
     private_redis: Callable[[], RealRedis],
 ) -> None:
     server = private_redis()
@@ -205,7 +205,7 @@ async def test_an_embedded_redis_that_is_killed_is_started_again_with_all_that_i
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of another process are Linux's")
-async def test_an_embedded_redis_without_room_is_named_and_goes_on_when_there_is_some(folder: Path) -> None:
+async def test_an_embedded_redis_without_room_is_reported_and_recovers(folder: Path) -> None:
     async with on_an_embedded_redis(folder) as (world, bridge):
         root = await world.mention(ALICE, GENERAL, "my name is Alice")
         await world.answered(GENERAL, root)

@@ -24,7 +24,7 @@ async def a_talk(world: World, channel: str, replies: int) -> str:
     return root
 
 
-async def test_where_slack_gives_fifteen_a_call_the_newest_go_along(world: World) -> None:
+async def test_with_fifteen_messages_per_call_the_newest_are_quoted(world: World) -> None:
     world.slack.page_limit = 15
     first = await a_talk(world, GENERAL, 18)
     await world.mention(ALICE, GENERAL, "what happened?", thread_ts=first)
@@ -42,7 +42,7 @@ async def test_where_slack_gives_fifteen_a_call_the_newest_go_along(world: World
     assert "> Bob Brandt: reply 3\n" not in asked
 
 
-async def test_called_into_a_thread_the_agent_knows_what_was_said_and_then_who_speaks(world: World) -> None:
+async def test_an_agent_mentioned_in_a_thread_gets_its_messages_and_names(world: World) -> None:
     root = await world.slack.people.say(BOB, GENERAL, "the build is red")
     await world.slack.people.say(ALICE, GENERAL, f"did <@{BOB}> look?", thread_ts=root)
     await world.mention(ALICE, GENERAL, "what now?", thread_ts=root)

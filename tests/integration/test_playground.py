@@ -169,7 +169,7 @@ async def test_a_port_that_is_taken_is_refused_in_one_line(folder: Path) -> None
         ({"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_SIGNING_SECRET": "a" * 32}, ("--socket",), "--socket is for the"),
     ],
 )
-async def test_what_is_configured_by_half_or_wrongly_is_refused(
+async def test_partial_or_wrong_settings_are_refused(
     folder: Path, environ: dict[str, str], words: tuple[str, ...], complaint: str
 ) -> None:
     code, said = await refused(folder, *words, **environ)
@@ -191,7 +191,7 @@ async def test_a_bridge_that_is_killed_is_started_again(playground: Playground) 
     await wait_until(is_another, "another bridge is at work", 20)
 
 
-async def test_what_is_said_while_redis_is_stopped_is_answered_when_it_is_back(playground: Playground) -> None:
+async def test_messages_while_redis_is_stopped_are_answered_after_it(playground: Playground) -> None:
     await playground.do("fault", ALICE, name="redis_stopped", is_on=True)
     said = await playground.do("say", ALICE, channel=GENERAL, text="@bridge Memory: remember 17")
     stopped = await playground.part(ALICE, "Redis")
@@ -259,7 +259,7 @@ def redis_with_password(redis_server: RealRedis) -> Iterator[str]:
         redis.execute_command("ACL", "DELUSER", "careful")
 
 
-async def test_what_is_configured_is_real_and_without_a_workspace_the_page_says_so(
+async def test_configured_parts_are_real_and_the_page_says_so(
     folder: Path, redis_server: RealRedis, redis_with_password: str
 ) -> None:
     async with (

@@ -51,7 +51,7 @@ def offers(world: World, channel: str) -> list[Message]:
 
 
 @pytest.mark.parametrize("fault", [DropBefore(), DropAfter()])
-async def test_an_answer_in_doubt_is_said_to_be_and_shown_to_who_asks_for_it_once(world: World, fault: Fault) -> None:
+async def test_an_answer_in_doubt_brings_a_notice_and_is_shown_once(world: World, fault: Fault) -> None:
     is_there = isinstance(fault, DropAfter)
     world.slack.faults.on("chat.postMessage", fault, channel=GENERAL)
 
@@ -75,7 +75,7 @@ def offers_in_thread(world: World, root: str) -> list[Message]:
     return [one for one in world.answers(GENERAL, root) if SHOW in str(one.blocks)]
 
 
-async def test_a_notice_in_doubt_is_repeated_but_not_for_ever(world: World) -> None:
+async def test_a_notice_in_doubt_is_repeated_a_few_times(world: World) -> None:
     world.slack.faults.on("chat.postMessage", DropAfter(), times=2, channel=GENERAL)
 
     root = await world.mention(ALICE, GENERAL, "tell me twice")
@@ -89,7 +89,7 @@ async def test_a_notice_in_doubt_is_repeated_but_not_for_ever(world: World) -> N
     assert "no longer available" in await world.whispered(ALICE)
 
 
-async def test_what_is_shown_after_all_and_in_doubt_again_is_offered_again(world: World) -> None:
+async def test_a_shown_answer_in_doubt_is_offered_again(world: World) -> None:
     world.slack.faults.on("chat.postMessage", DropBefore(), channel=GENERAL)
     root = await world.mention(ALICE, GENERAL, "tell me at last")
     await world.answered(GENERAL, root)
@@ -145,7 +145,7 @@ def cards(world: World) -> list[Message]:
     return [one for one in world.slack.messages(NOBOT) if "completed" in words_of(one)]
 
 
-async def test_what_surely_did_not_go_by_url_goes_again(world: World) -> None:
+async def test_a_private_answer_that_was_not_sent_is_retried(world: World) -> None:
     world.slack.faults.on("response_url", RateLimited(1), times=2)
     before, offered = len(cards(world)), len(offers(world, DM_ALICE))
 

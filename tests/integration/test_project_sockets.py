@@ -215,7 +215,7 @@ async def drip(writer: asyncio.StreamWriter, _number: int) -> None:
         (drip, TimedOut),
     ],
 )
-async def test_what_breaks_after_the_whole_request_is_not_repeated(behave: Behavior, kind: type[ProjectError]) -> None:
+async def test_a_request_that_breaks_after_sending_is_not_repeated(behave: Behavior, kind: type[ProjectError]) -> None:
     async with service(behave) as it, client(it.url, connect=0.3) as project:
         with pytest.raises(kind) as caught:
             await project.send_message(3, "hi")
@@ -322,7 +322,7 @@ async def test_a_cancelled_call_closes_its_connection() -> None:
         await wait_until(lambda: it.open_connections == 0)
 
 
-async def test_a_withdrawn_key_is_told_and_the_client_lives_on() -> None:
+async def test_a_revoked_key_is_reported_and_the_client_still_works() -> None:
     async def withdraw_for_a_moment(writer: asyncio.StreamWriter, number: int) -> None:
         data = answer({"error": f"bad key {KEY}"}, "401 Unauthorized") if number == 2 else answer([AGENT])
         await raw(data, close=False)(writer, number)

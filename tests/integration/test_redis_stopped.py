@@ -17,7 +17,7 @@ def runs(world: World) -> list[object]:
     return [call.body["input"] for call in world.project.calls if call.path.endswith("/run")]
 
 
-async def test_what_was_refused_while_redis_hung_does_not_run_when_it_wakes_up(
+async def test_a_command_refused_while_redis_hung_does_not_run_later(
     private_redis: Callable[[], RealRedis],
 ) -> None:
     server = private_redis()

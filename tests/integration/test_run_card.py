@@ -77,7 +77,7 @@ async def test_input_that_is_nearly_json_runs_only_as_its_person_says(world: Wor
     assert 0 < await world.redis.ttl(key) <= 60, "it is used, and soon forgotten"
 
 
-async def test_long_input_of_an_exclamation_mark_that_is_nearly_json_is_kept_for_its_buttons(world: World) -> None:
+async def test_long_invalid_json_in_a_thread_is_stored_for_its_buttons(world: World) -> None:
     root = await world.mention(ALICE, GENERAL, "hello there")
     await world.answered(GENERAL, root)
     typed = "[" + "1234, " * 500 + "one]"

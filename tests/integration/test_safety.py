@@ -75,7 +75,7 @@ async def the_card(world: World, words: str) -> str:
         "<!CHANNEL> <!Here> <@w0BOB> <HTTPS://evil.example|bank> @Channel, @EVERYONE!",
     ],
 )
-async def test_an_agents_answer_reaches_nobody_but_its_readers(world: World, words: str) -> None:
+async def test_an_agents_answer_pings_no_one(world: World, words: str) -> None:
     world.project.on(
         "POST", CHAT, PlannedAnswer(200, {"sessionId": 1, "message": words, "toolsUsed": [EVIL, {"name": EVIL}]})
     )
@@ -97,7 +97,7 @@ async def test_an_answer_whose_blocks_slack_refuses_is_as_harmless_in_plain_text
     assert "&lt;!channel&gt;" in world.answers(GENERAL, root)[0].text.replace("\u2060", "")
 
 
-async def test_what_the_service_says_of_an_error_is_harmless(world: World) -> None:
+async def test_the_services_error_messages_are_harmless(world: World) -> None:
     world.project.on("POST", CHAT, PlannedAnswer(400, {"error": EVIL}))
     world.project.on("POST", CHAT, PlannedAnswer(422, {"message": EVIL}))
 
@@ -190,7 +190,7 @@ async def test_the_project_and_its_statistics_are_harmless(world: World) -> None
     nothing_is_active(world, "response_url", "chat.postMessage")
 
 
-async def test_a_thread_begun_by_command_shows_what_was_typed_without_calling_anybody(world: World) -> None:
+async def test_a_thread_started_by_a_command_quotes_it_without_pinging(world: World) -> None:
     typed = "chat 1 <!channel> @here @bob @channel <@U0BOB|bob> https://evil.example"
     await world.slack.ui.command(ALICE, GENERAL, "/agents", typed)
     await wait_until(lambda: len(world.called("chat.postMessage")) >= 2, "the thread is there, and answered")

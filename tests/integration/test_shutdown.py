@@ -30,7 +30,7 @@ async def ended(bridge: BridgeProcess) -> tuple[int, float]:
     return await bridge.wait(), time.monotonic() - began
 
 
-async def test_what_is_in_flight_is_finished_and_what_slack_still_sends_is_kept_for_the_next(world: World) -> None:
+async def test_draining_finishes_running_turns_and_queues_new_events(world: World) -> None:
     first = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_DRAIN_SECONDS="10")
     world.project.on("POST", CHAT, Proper(delay=2.0))
     root = await world.mention(ALICE, GENERAL, "my name is Alice")
@@ -72,7 +72,7 @@ async def test_an_agent_that_hangs_does_not_keep_it_longer_than_it_may_take(worl
     assert took < 4
 
 
-async def test_what_waits_for_a_service_that_is_down_keeps_nobody_and_is_answered_at_once_by_the_next(
+async def test_draining_does_not_wait_for_a_service_that_is_down(
     world: World,
 ) -> None:
     first = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_DRAIN_SECONDS="10")

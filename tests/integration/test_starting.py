@@ -17,7 +17,7 @@ async def ended(bridge: BridgeProcess) -> tuple[int, list[str]]:
     return code, [line for line in bridge.log.decode().splitlines() if not line.startswith("{")]
 
 
-async def test_it_is_not_ready_before_slack_was_reached_and_then_is_by_itself(world: World) -> None:
+async def test_a_bridge_becomes_ready_once_slack_is_reached(world: World) -> None:
     world.forks = False  # nor has it read anything before
     await world.slack.stop()
     bridge = await world.bridge(BRIDGE_DEFAULT_AGENT="1").start()
@@ -45,7 +45,7 @@ async def test_it_is_not_ready_before_slack_was_reached_and_then_is_by_itself(wo
     assert world.chats() == ["too early, so Slack repeats it"]
 
 
-async def test_a_start_says_once_which_permissions_are_missing_and_what_that_turns_off(world: World) -> None:
+async def test_a_start_logs_missing_permissions_and_what_they_disable(world: World) -> None:
     world.slack.scopes.difference_update({"usergroups:read", "reactions:read", "files:write"})
 
     bridge = await world.start_bridge(BRIDGE_RUNNERS=RUNNERS)
@@ -60,7 +60,7 @@ async def test_a_start_says_once_which_permissions_are_missing_and_what_that_tur
     assert len(said) == 3
 
 
-async def test_a_token_that_slack_refuses_ends_it_with_a_line_that_says_what_to_do(world: World) -> None:
+async def test_a_refused_token_ends_the_start_with_a_fix(world: World) -> None:
     world.slack.faults.on("auth.test", Error("token_revoked"), times=None)
 
     code, said = await ended(await world.bridge().start())
@@ -84,7 +84,7 @@ async def test_a_second_bot_does_not_get_into_the_namespace_of_the_first(world: 
     assert (await first.state())[0] == 200
 
 
-async def test_a_port_that_is_taken_is_said_in_a_line(world: World) -> None:
+async def test_a_port_that_is_taken_is_one_line(world: World) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         code, said = await ended(await world.bridge(BRIDGE_PORT=str(taken.getsockname()[1])).start())
 

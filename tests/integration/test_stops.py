@@ -43,7 +43,7 @@ async def ended(world: World, channel: str, root: str) -> str:
     return said[-1]
 
 
-async def test_slacks_own_stop_ends_the_call_and_what_waits_is_asked_about(world: World) -> None:
+async def test_slacks_stop_button_ends_the_call_and_holds_waiting_messages(world: World) -> None:
     root = await begin_slowly(world, DM_ALICE, "stop-native")
     await world.slack.people.say(ALICE, DM_ALICE, "behind-native", thread_ts=root)
 

@@ -11,7 +11,7 @@ from support.real_redis import RealRedis
 from support.store import a_store, message
 
 
-async def test_a_dead_lane_is_found_behind_a_thousand_that_are_in_work(private_redis: Callable[[], RealRedis]) -> None:
+async def test_an_abandoned_lane_is_found_after_a_thousand_running_ones(private_redis: Callable[[], RealRedis]) -> None:
     async with Redis.from_url(private_redis().url, decode_responses=True, protocol=2) as redis:
         store = await a_store(redis)
         alive, dead, other = store.process("alive"), store.process("dead"), store.process("other")

@@ -30,7 +30,7 @@ async def test_a_connection_names_itself_bridge(redis_server: RealRedis) -> None
         assert await redis.client_getname() == "bridge"
 
 
-async def test_a_killed_server_is_away_until_it_is_back(private_redis: Callable[[], RealRedis]) -> None:
+async def test_a_killed_server_is_unavailable_until_it_restarts(private_redis: Callable[[], RealRedis]) -> None:
     server = private_redis()
     async with connect(server.url) as redis:
         await redis.set("kept", "1")
@@ -42,7 +42,7 @@ async def test_a_killed_server_is_away_until_it_is_back(private_redis: Callable[
         assert await redis.get("kept") == "1"
 
 
-async def test_a_server_that_hangs_is_away_within_three_seconds(private_redis: Callable[[], RealRedis]) -> None:
+async def test_a_hanging_server_is_unavailable_within_three_seconds(private_redis: Callable[[], RealRedis]) -> None:
     server = private_redis()
     async with connect(server.url) as redis:
         await redis.ping()

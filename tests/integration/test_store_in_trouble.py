@@ -21,7 +21,7 @@ from support.store import CHANNEL, TEAM, USER, a_store, message
 from support.waiting import wait_until
 
 
-async def test_what_was_handed_over_is_still_held_after_the_server_was_killed(
+async def test_a_handed_over_lane_is_still_held_after_a_kill_of_redis(
     private_redis: Callable[[], RealRedis],
 ) -> None:
     server = private_redis()
@@ -41,7 +41,7 @@ async def test_what_was_handed_over_is_still_held_after_the_server_was_killed(
         assert await store.field(turn, "step") == "done"
 
 
-async def test_who_waits_on_a_wiped_store_is_told_so(redis: Redis) -> None:
+async def test_a_read_of_a_wiped_store_raises(redis: Redis) -> None:
     store = await a_store(redis)
     await redis.flushdb()
 
@@ -67,7 +67,7 @@ async def test_where_the_replica_is_gone_slack_shall_send_a_message_again_and_fi
 COMMAND = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/stats")
 
 
-async def test_what_slack_does_not_send_again_is_kept_without_a_replica(redis: Redis) -> None:
+async def test_commands_are_stored_without_a_replicas_confirmation(redis: Redis) -> None:
     metrics = Metrics()
     store = await a_store(redis, metrics=metrics)
     store.scripts.has_replicas = True
@@ -77,9 +77,7 @@ async def test_what_slack_does_not_send_again_is_kept_without_a_replica(redis: R
     assert b"bridge_wait_missing_total 1.0" in metrics.exposition()
 
 
-async def test_a_worker_goes_on_when_the_store_was_wiped_under_it(
-    redis: Redis, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_worker_continues_after_a_wipe(redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bridge.queue.worker._HEARTBEAT_EVERY", timedelta(hours=1))  # it does not wait for the next one
     async with a_harness(redis) as harness:
         task = asyncio.create_task(harness.worker(block=1.0).run(harness.turns(harness.store.process()).work))

@@ -79,7 +79,7 @@ async def test_replies_during_the_first_turn_wait_and_are_answered_in_its_sessio
     assert len({body.get("sessionId") for body in world.bodies()[1:]}) == 1
 
 
-async def test_what_waits_can_be_edited_and_withdrawn_and_what_was_sent_cannot(world: World) -> None:
+async def test_only_waiting_messages_can_be_edited_and_withdrawn(world: World) -> None:
     world.project.on("POST", CHAT, Proper(delay=0.8))
     root = await world.mention(ALICE, GENERAL, "the first")
     await wait_until(world.chats, "the agent was asked")
@@ -145,7 +145,7 @@ async def test_other_bots_joins_and_edits_of_answered_messages_are_never_sent(wo
 
 
 @pytest.mark.parametrize("user", [SLACK, SLACKBOT])
-async def test_what_slack_itself_writes_never_reaches_an_agent(world: World, user: str) -> None:
+async def test_slacks_own_messages_never_reach_an_agent(world: World, user: str) -> None:
     root = await a_conversation(world)
 
     await world.slack.people.slack_says(GENERAL, "Reminder: the weekly meeting", user=user, thread_ts=root)
@@ -195,7 +195,7 @@ async def test_an_answer_carries_its_session_and_its_tools(world: World) -> None
     assert [block["type"] for block in answer.blocks] == ["markdown", "context", "context_actions"]
 
 
-async def test_a_vote_is_counted_and_told_by_bridge_feedback(world: World) -> None:
+async def test_a_vote_is_counted_and_shown_by_bridge_feedback(world: World) -> None:
     root = await world.mention(ALICE, GENERAL, "was that helpful?")
     await world.answered(GENERAL, root)
     answer = world.answers(GENERAL, root)[0]

@@ -125,7 +125,7 @@ async def test_another_token_in_the_file_is_used_where_it_is_the_same_bots(world
     await bridge.reaches("slack")
 
 
-async def test_a_bridge_with_another_token_goes_on_where_the_one_beside_it_cannot(world: World) -> None:
+async def test_a_bridge_with_a_working_token_takes_over(world: World) -> None:
     await world.slack.people.revoke_token()
     await is_noticed(world.bridges[0])
     root = await world.mention(ALICE, GENERAL, "kept for whoever can")

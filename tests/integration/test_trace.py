@@ -97,7 +97,7 @@ def _cards(world: World) -> list[Message]:
     return [one for one in world.slack.messages(GENERAL) if one.user == BRIDGE and not one.thread_ts]
 
 
-async def test_a_running_bridge_posts_what_is_retried(world: World, tmp_path: Path) -> None:
+async def test_a_running_bridge_posts_a_retried_dead_letter(world: World, tmp_path: Path) -> None:
     world.slack.faults.on("chat.postMessage", Error("is_archived"), channel=GENERAL)
     root = await world.mention(ALICE, GENERAL, "nobody hears this")
     await wait_until(lambda: _dead(world), "it is a dead letter")

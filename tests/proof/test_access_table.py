@@ -204,7 +204,7 @@ async def what_comes_of_all(gate: Gate, who: Somebody, place: Channel) -> dict[s
 
 @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
 @pytest.mark.parametrize("row", PEOPLE.values(), ids=PEOPLE)
-async def test_each_person_may_on_each_surface_what_the_table_says(redis: Redis, row: Row, place: Channel) -> None:
+async def test_the_table_says_what_each_person_may_do_where(redis: Redis, row: Row, place: Channel) -> None:
     async with a_gate(redis, row) as gate:
         found = await what_comes_of_all(gate, row.who, place)
 
@@ -263,7 +263,7 @@ async def test_another_bots_message_is_ignored(redis: Redis, place: Channel) -> 
     assert found == {"is ignored"}
 
 
-async def test_a_reply_in_a_thread_where_nobody_talks_with_the_bot_is_not_even_refused(redis: Redis) -> None:
+async def test_a_reply_in_an_unrelated_thread_gets_no_refusal(redis: Redis) -> None:
     row = PEOPLE["a person who is not named"]
     async with a_gate(redis, row) as gate:
         assert await gate.says(row.who, PLACES["a channel"], "hello", thread_ts="1600000000.000100") == "is ignored"
@@ -278,7 +278,7 @@ async def test_members_are_looked_up_once_for_all_that_they_do(redis: Redis) -> 
         assert asked == ["users.info"]
 
 
-def test_the_playground_has_somebody_of_each_kind_to_try_it_with() -> None:
+def test_the_playground_has_a_person_of_each_kind() -> None:
     kinds = {(one.team == TEAM, one.is_bot, one.is_restricted, one.is_ultra_restricted) for one in sample.people()}
 
     assert kinds >= {

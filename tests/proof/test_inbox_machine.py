@@ -24,7 +24,7 @@ async def emptied(url: str) -> AsyncIterator[Redis]:
         await redis.flushdb()
 
 
-def test_whatever_happens_in_whatever_order_redis_does_what_the_model_does(redis_server: RealRedis) -> None:
+def test_redis_agrees_with_the_model_after_random_moves(redis_server: RealRedis) -> None:
     class OnAServer(InboxMachine):
         def opened(self) -> AbstractAsyncContextManager[Redis]:
             return emptied(f"{redis_server.url}?db={DATABASE}")

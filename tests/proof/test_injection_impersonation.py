@@ -87,7 +87,7 @@ def texts_of(shown: Any) -> Iterator[str]:
         lambda words: SeveralFit("workflow", words, [(1, words), (2, words)]),
     ],
 )
-def test_a_failure_quotes_what_the_service_said_and_what_was_typed(
+def test_a_failure_quotes_the_services_words_and_the_typed_text(
     failed: Callable[[str], BridgeError], words: str
 ) -> None:
     error = failed(words)

@@ -166,7 +166,7 @@ def test_harmless_markdown_stays_as_it_is(markdown: str) -> None:
     assert neutralised(markdown) == markdown
 
 
-def test_a_mention_that_a_cut_uncovers_calls_nobody() -> None:
+def test_a_mention_uncovered_by_a_cut_pings_no_one() -> None:
     words = "x" * 11_000 + "@here and <!channel>"
     assert [piece.body[:5] for piece in pieces(words)][1] == "@here"
 

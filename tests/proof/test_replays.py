@@ -133,9 +133,7 @@ async def test_a_replayed_event_is_answered_by_the_agent_once(door: FrontDoor) -
     ],
     ids=["a form that is closed", "options", "a form with mistakes"],
 )
-async def test_what_is_answered_without_being_kept_changes_nothing_however_often(
-    door: FrontDoor, payload: dict[str, Any]
-) -> None:
+async def test_requests_answered_without_storing_change_nothing(door: FrontDoor, payload: dict[str, Any]) -> None:
     body = interaction(payload)
     headers = [FORM, *signed(body)]
     before = await door.keys()
