@@ -236,6 +236,21 @@ async def test_a_delivered_message_is_not_queued_again(town: Town) -> None:
     assert town.counted("duplicate") == 1
 
 
+async def test_a_reply_written_while_it_reads_is_left_to_live_delivery(town: Town) -> None:
+    root = await town.bound()
+    await town.was_away()
+    town.passes(5)
+    live = await town.says(ALICE, GENERAL, "just now", 1, root)
+
+    await town.catches_up()
+    before = list(town.words)
+    await town.hears(GENERAL, live)
+    await town.harness.work()
+
+    assert (before, town.words) == ([], ["just now"])
+    assert LATE not in str(town.harness.seen.messages[-1].blocks)
+
+
 async def test_a_message_edited_after_reading_is_sent_with_its_new_text(town: Town) -> None:
     root = await town.bound()
     reply = await town.says(ALICE, GENERAL, "old", HOUR / 2, root)

@@ -138,6 +138,7 @@ async def test_a_document_that_unpacks_to_too_much_is_refused() -> None:
         inside.write(b"<x>")
         for _ in range(120):
             inside.write(b" " * 1_000_000)
+        inside.write(b"</x>")
 
     with pytest.raises(DocumentNotRead):
         await Documents().read(out.getvalue(), "docx", MOST)

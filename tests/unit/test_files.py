@@ -383,7 +383,11 @@ async def test_unreadable_files_are_named_and_bring_a_notice(harness: Harness) -
 @pytest.mark.parametrize(
     ("mode", "got", "why"),
     [
-        ("names", "look\n\n[file “report.txt” (Plain Text, 5 kB)]", "only the names of files are sent to agents here"),
+        (
+            "names",
+            "look\n\n[file “report.txt” (Plain Text, 5 kB)]\n\n[file “unnamed”]",
+            "only the names of files are sent to agents here",
+        ),
         ("off", "look", "files aren't sent to agents here"),
     ],
 )
@@ -395,7 +399,7 @@ async def test_the_setting_decides_what_is_sent_of_files(harness: Harness, mode:
     await harness.work()
     await harness.work()
 
-    assert harness.service.messages[0].startswith(got)
+    assert harness.service.messages == [got]
     assert fetched(harness) == []
     assert why in told(harness)
 
