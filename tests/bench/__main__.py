@@ -27,7 +27,7 @@ _BUSY = 0.5  # of one core
 
 
 async def measure(names: Sequence[str], cores: Cores, length: Length) -> dict[str, list[Figure]]:
-    """Run the named scenarios, one after the other, each on a stage of its own."""
+    """Run the named scenarios in sequence, each on its own stage."""
     found: dict[str, list[Figure]] = {}
     for name in names:
         began = time.perf_counter()
@@ -39,7 +39,7 @@ async def measure(names: Sequence[str], cores: Cores, length: Length) -> dict[st
 
 
 async def _figures(name: str, stage: Stage) -> list[Figure]:
-    """Measure; where an answer was wrong, that is the only figure."""
+    """Measure a scenario; a failed check becomes its only figure."""
     try:
         return await SCENARIOS[name](stage)
     except AssertionError as exc:
@@ -47,7 +47,7 @@ async def _figures(name: str, stage: Stage) -> list[Figure]:
 
 
 def report(found: dict[str, list[Figure]], load: float, seconds: float) -> dict[str, Any]:
-    """Make what is written as JSON."""
+    """Build the JSON report."""
     return {
         "machine": {"python": platform.python_version(), "cores": os.cpu_count(), "load_at_the_start": load},
         "seconds": round(seconds),
@@ -56,28 +56,28 @@ def report(found: dict[str, list[Figure]], load: float, seconds: float) -> dict[
 
 
 def main() -> int:
-    """Measure, print the table, write the JSON; 1 where an answer was wrong, whatever the figures are."""
-    words = argparse.ArgumentParser(prog="bench", description="Measures the bridge beside two baselines.")
-    words.add_argument("scenarios", nargs="*", type=_known, help=f"of {', '.join(SCENARIOS)}; all, if none is named")
-    words.add_argument("--json", type=Path, default=Path("build/bench.json"), help="where the figures are written")
+    """Measure, print the table and write the JSON. Returns 1 if a check failed, whatever the figures."""
+    words = argparse.ArgumentParser(prog="bench", description="Benchmark the bridge against two baselines.")
+    words.add_argument("scenarios", nargs="*", type=_known, help=f"any of {', '.join(SCENARIOS)} (default: all)")
+    words.add_argument("--json", type=Path, default=Path("build/bench.json"), help="where to write the figures")
     given = words.parse_args()
     length = Length(is_quick=os.environ.get("QUICK") == "1", is_full=os.environ.get("FULL") == "1")
     load, began, cores = os.getloadavg()[0], time.perf_counter(), Cores.of_this_machine()
     if load > _BUSY:
-        _say(f"the machine is busy (load {load:.1f}): the ratios hold, the figures may not")
-    gc.freeze()  # the load must not pause for a collection
+        _say(f"This machine is busy (load {load:.1f}). Trust the ratios, not the absolute figures.")
+    gc.freeze()  # no collection pauses in the load client
     with pinned_to(cores.load), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         found = runner.run(measure(given.scenarios or list(SCENARIOS), cores, length))
     figures = [figure for some in found.values() for figure in some]
     given.json.parent.mkdir(parents=True, exist_ok=True)
     given.json.write_text(json.dumps(report(found, load, time.perf_counter() - began), indent=2, ensure_ascii=False))
-    print(table(figures))  # noqa: T201 - the table is what is asked for
+    print(table(figures))  # noqa: T201 - the command's output
     return int(any(figure.is_failure for figure in figures))
 
 
 def _known(name: str) -> str:
     if name not in SCENARIOS:
-        raise argparse.ArgumentTypeError(f"{name} is none of {', '.join(SCENARIOS)}")
+        raise argparse.ArgumentTypeError(f"no scenario “{name}”. Choose from {', '.join(SCENARIOS)}")
     return name
 
 

@@ -1,6 +1,6 @@
-"""The baseline *bare*: a Bolt app that does nothing, on the server that the bridge uses, run as a program.
+"""The *bare* baseline: an empty Bolt app on the bridge's server, run as a program.
 
-What it acknowledges in a second is the most that anything made of Bolt can.
+Its acknowledgements per second are the upper limit for any Bolt app.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ app = AsyncApp(
 @app.event("app_mention")
 @app.event("message")
 async def nothing() -> None:
-    """Do nothing about an event."""
+    """Acknowledge an event and do nothing."""
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The documentation's figures, made from docs/explanation/performance.json: a table and a chart.
+"""Generate the documentation's performance table and chart from docs/explanation/performance.json.
 
-``make figures`` writes both anew. ``make figures FROM="build/bench.json …"`` first puts these runs into the file: where
-there are several, each figure shows its lowest and highest value.
+``make figures FROM="build/bench.json …"`` first replaces the runs in that file. With several runs, each figure shows
+its lowest and highest value.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ CHART: Final = DOCS / "images" / "performance.svg"
 MARKER: Final = "<!-- Made from performance.json by `make figures`. -->\n"
 
 _TARGET: Final = re.compile(r"([≥≤=]) ([\d.,]+)")
-_LEAST, _MOST = 0.5, 4.0  # of the chart, as multiples of the target
+_LEAST, _MOST = 0.5, 4.0  # the chart's range, as multiples of the target
 _LEFT, _WIDTH, _ROW, _TOP = 430, 300, 24, 46
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A figure of all runs: its *values*, and whether each *reached* its target (None: it has none)."""
+    """One figure across all runs; *reached* has None for a figure without a target."""
 
     name: str
     unit: str
@@ -42,7 +42,7 @@ class Measured:
 
     @property
     def mark(self) -> str:
-        """Whether it was reached: ``""`` without a target."""
+        """Whether the target was reached; ``""`` without a target."""
         if None in self.reached:
             return ""
         if all(self.reached):
@@ -51,12 +51,12 @@ class Measured:
 
     @property
     def spread(self) -> str:
-        """The value or, of several runs, the lowest and highest."""
+        """The value, or the lowest and highest of several."""
         least, most = number(min(self.values)), number(max(self.values))
         return f"{least if least == most else f'{least} to {most}'} {self.unit}".rstrip()
 
     def times_better(self) -> tuple[float, float] | None:
-        """How many times better than its target it is, at least and at most; None where that says nothing."""
+        """How many times better than its target it is, worst and best run; None if no such ratio makes sense."""
         found = _TARGET.match(self.target)
         target = float(found[2].replace(",", "")) if found else 0.0
         if not found or found[1] == "=" or not target or not all(self.values):
@@ -66,7 +66,7 @@ class Measured:
 
 
 def measured(runs: Sequence[dict[str, Any]]) -> list[Measured]:
-    """Join the figures of *runs* by their names, in the order of the first."""
+    """Merge the figures of *runs* by name, in the first run's order."""
     found: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
         for figures in run["scenarios"].values():
@@ -90,7 +90,7 @@ def measured(runs: Sequence[dict[str, Any]]) -> list[Measured]:
 
 
 def table(figures: Sequence[Measured]) -> str:
-    """Write them in Markdown: those with a target, then the others."""
+    """Lay out the figures in Markdown, those with a target first."""
     targets = [(one.name, one.spread, one.target, one.mark, one.beside) for one in figures if one.target]
     others = [(one.name, one.spread, one.beside) for one in figures if not one.target]
     return "\n\n".join(
@@ -103,7 +103,7 @@ def table(figures: Sequence[Measured]) -> str:
 
 
 def chart(figures: Sequence[Measured]) -> str:
-    """Draw how many times better than its target each figure is, as an image that loads nothing."""
+    """Draw each figure relative to its target, as a self-contained SVG."""
     rows = [(one, ratios) for one in figures if (ratios := one.times_better())]
     height = _TOP + _ROW * len(rows) + 14
     return "\n".join([*_frame(height), *(line for at, row in enumerate(rows) for line in _bar(at, *row)), "</svg>\n"])
@@ -141,13 +141,13 @@ def _bar(at: int, figure: Measured, ratios: tuple[float, float]) -> Iterator[str
 
 
 def _x(times: float) -> float:
-    """Where a ratio is drawn: on a logarithmic scale, from *_LEAST* to *_MOST*."""
+    """The x position of a ratio, on a logarithmic scale from *_LEAST* to *_MOST*."""
     bounded = min(max(times, _LEAST), _MOST)
     return _LEFT + _WIDTH * math.log(bounded / _LEAST) / math.log(_MOST / _LEAST)
 
 
 def written() -> tuple[str, str]:
-    """Give the page and the chart as they should be."""
+    """Render the up-to-date page and chart."""
     figures = measured(json.loads(DATA.read_text(encoding="utf-8"))["runs"])
     begin, _, rest = PAGE.read_text(encoding="utf-8").partition(MARKER)
     _, end, after = rest.partition(f"\n{MARKER}")
@@ -155,14 +155,14 @@ def written() -> tuple[str, str]:
 
 
 def main(files: Sequence[str]) -> None:
-    """Take the runs in *files*, if there are any; write the page and the chart."""
+    """Replace the runs with those in *files*, if any, and write the page and the chart."""
     if files:
         runs = [json.loads(Path(file).read_text(encoding="utf-8")) for file in files]
         DATA.write_text(json.dumps({"runs": runs}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     page, drawn = written()
     PAGE.write_text(page, encoding="utf-8")
     CHART.write_text(drawn, encoding="utf-8")
-    sys.stdout.write(f"{PAGE.name} and {CHART.name} are written.\n")
+    sys.stdout.write(f"Wrote {PAGE.name} and {CHART.name}.\n")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Slack and the project service, reduced to what an answer costs: constant JSON, and a ledger of who came when.
+"""A minimal Slack and project service: constant JSON, and a ledger of which message arrived when.
 
-The emulator of the playground checks all that Slack checks, at some hundred microseconds a call; with it the
-benchmark would measure the emulator. These two find in the bytes of a request which message it is about, and no more.
+The playground's emulator validates every call, at some hundred microseconds each; the benchmark would measure the
+emulator. These two only find out from a request's bytes which message it concerns.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _THREAD = re.compile(rb'"thread_ts": ?"([\d.]+)"')
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of some messages; all is well when every count is 0."""
+    """Counts of what went wrong with some messages."""
 
     lost: int = 0
     doubled: int = 0
@@ -60,12 +60,12 @@ class Ledger:
     _session_numbers: int = 1000
 
     def expect(self, said: Said) -> asyncio.Future[None]:
-        """Give what is done when the answer to *said* is posted."""
+        """Return a future that resolves when the answer to *said* is posted."""
         self._waiting[said] = future = asyncio.get_running_loop().create_future()
         return future
 
     def note_request(self, said: Said, session: int | None) -> int:
-        """A message reached the agent; gives the session of its answer."""
+        """Record that a message reached the agent. Returns its session."""
         self.reached[said].append(time.perf_counter())
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
@@ -77,12 +77,12 @@ class Ledger:
         return self.sessions[said.thread]
 
     def note_answer(self, said: Said) -> None:
-        """The agent has answered."""
+        """Record that the agent answered."""
         self.in_flight -= 1
         self.answered[said] = time.perf_counter()
 
     def note_post(self, said: Said, thread: str) -> None:
-        """An answer was posted in *thread*."""
+        """Record that an answer was posted in *thread*."""
         self.posted[said].append(time.perf_counter())
         self.order[said.thread].append(said.number)
         if thread != said.thread:
@@ -92,7 +92,7 @@ class Ledger:
             waiting.set_result(None)
 
     def verdict(self, messages: Iterable[Said]) -> Verdict:
-        """Judge what became of *messages*."""
+        """Count what went wrong with *messages*."""
         known = list(messages)
         threads = {said.thread for said in known}
         return Verdict(
@@ -106,7 +106,7 @@ class Ledger:
 
 @dataclass(slots=True)
 class FakeProject:
-    """The project service: one agent, that answers after *seconds*."""
+    """The project service, with one agent that answers after *seconds*."""
 
     ledger: Ledger
     seconds: float = 0.0
@@ -119,7 +119,7 @@ class FakeProject:
             return
         asked, session = _ASK.search(body), _SESSION.search(body)
         if asked is None:
-            self.ledger.wrong.append("a request without its message")
+            self.ledger.wrong.append("chat request without a message")
             send(b'{"sessionId": 1, "message": "what?"}')
             return
         said = Said(asked[1].decode(), int(asked[2]))
@@ -137,7 +137,7 @@ class FakeProject:
 
 @dataclass(slots=True)
 class FakeSlack:
-    """Slack's Web API: takes every call, and remembers the posts. Its history is what was stored there."""
+    """Slack's Web API: accepts every call and records the posts. Its history holds only stored messages."""
 
     ledger: Ledger
     port: int = 0
@@ -147,11 +147,11 @@ class FakeSlack:
     _roots: list[dict[str, str]] = field(default_factory=list)
 
     def store_reply(self, thread: str, message: dict[str, str]) -> None:
-        """Have *message* in a thread; the oldest comes first."""
+        """Add *message* to a thread. Call in chronological order."""
         self._replies[thread].append(message)
 
     def store_root(self, message: dict[str, str]) -> None:
-        """Have *message* at the top of the channel; the oldest comes first."""
+        """Add a top-level *message* to the channel. Call in chronological order."""
         self._roots.append(message)
 
     def answer(self, target: bytes, body: bytes, send: Reply) -> None:
@@ -178,7 +178,7 @@ class FakeSlack:
                 send(b'{"ok": true}')
 
     def _page(self, latest: str) -> dict[str, object]:
-        """A page of the top of the channel, newest first."""
+        """A page of the channel's top-level messages, newest first."""
         before = bisect.bisect_left(self._roots, float(latest or "inf"), key=lambda one: float(one["ts"]))
         page = self._roots[max(0, before - _PAGE) : before]
         return {"ok": True, "messages": page[::-1], "has_more": before > _PAGE}
@@ -186,19 +186,19 @@ class FakeSlack:
     def _note(self, body: bytes) -> None:
         answer, thread = _ANSWER.search(body), _THREAD.search(body)
         if answer is None or thread is None:
-            self.ledger.wrong.append("a post that is no answer")
+            self.ledger.wrong.append("post without an answer")
         else:
             self.ledger.note_post(Said(answer[1].decode(), int(answer[2])), thread[1].decode())
 
 
 def _asked(target: bytes, name: str) -> str:
-    """Find an argument of a call that reads."""
+    """Read an argument from the query string."""
     return parse_qs(target.partition(b"?")[2].decode()).get(name, [""])[0]
 
 
 @asynccontextmanager
 async def fakes() -> AsyncIterator[tuple[Ledger, FakeProject, FakeSlack]]:
-    """Serve both until the block is left."""
+    """Serve both for the duration of the block."""
     ledger = Ledger()
     project, slack = FakeProject(ledger), FakeSlack(ledger)
     servers = [await serve(project.answer), await serve(slack.answer)]

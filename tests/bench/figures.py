@@ -1,4 +1,4 @@
-"""Figures: what was measured, its target, and the table that shows both. Pure."""
+"""Measured figures with their targets, and the table that shows them. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One line of the table. *reached* is None without a target; *beside* has details."""
+    """One row of the table. *reached* is None without a target; *beside* has details."""
 
     name: str
     value: float
@@ -22,18 +22,18 @@ class Figure:
 
     @property
     def is_failure(self) -> bool:
-        """Whether nothing could be measured."""
+        """Whether the measurement failed."""
         return math.isnan(self.value)
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as JSON has it."""
+        """Convert to JSON, where a failure's value is null."""
         return asdict(self) | {"value": None if self.is_failure else self.value}
 
 
 def at_least(
     name: str, value: float, least: float, unit: str = "", *, goal: float | None = None, beside: str = ""
 ) -> Figure:
-    """A figure that must be *least* or more; *goal* is what we hope for."""
+    """A figure that must be *least* or more; *goal* is the stretch target."""
     return Figure(name, value, unit, _target("≥", least, unit, goal), value >= least, beside)
 
 
@@ -50,12 +50,12 @@ def exactly(name: str, value: float, wanted: float, unit: str = "", *, beside: s
 
 
 def told(name: str, value: float, unit: str = "", *, beside: str = "") -> Figure:
-    """A figure for information."""
+    """A figure without a target."""
     return Figure(name, value, unit, beside=beside)
 
 
 def failed(name: str, why: str) -> Figure:
-    """A figure that could not be measured, because something was wrong."""
+    """A scenario whose check failed."""
     return Figure(name, math.nan, "", reached=False, beside=why)
 
 
@@ -64,19 +64,19 @@ def _target(sign: str, value: float, unit: str, goal: float | None) -> str:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that is not exceeded by *share* (0 to 1) of all; NaN of none."""
+    """The nearest-rank percentile for *share* (0 to 1); NaN if there are no values."""
     if not values:
         return math.nan
     return sorted(values)[max(math.ceil(share * len(values)) - 1, 0)]
 
 
 def ratio_of_pairs(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    """The median of the ratios of neighbours in time, in which a machine that slows down for a while cancels out."""
+    """The median ratio of measurements made next to each other, which cancels out slow spells of the machine."""
     return median(one / other for one, other in zip(ours, theirs, strict=True))
 
 
 def number(value: float) -> str:
-    """Write a number with three figures that mean something."""
+    """Format a number with three significant figures."""
     if math.isnan(value):
         return "none"
     if value == int(value) or abs(value) >= 100:
@@ -84,13 +84,13 @@ def number(value: float) -> str:
     return f"{value:.3g}"
 
 
-TIMES = "\u00d7"  # what a ratio is a multiple of is said by its name
+TIMES = "\u00d7"  # the unit of a ratio
 
 _HEAD = ("figure", "measured", "target", "", "")
 
 
 def table(figures: Sequence[Figure]) -> str:
-    """Lay the figures out in columns."""
+    """Lay out the figures in columns."""
     rows = [_HEAD, *(_row(figure) for figure in figures)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
     return "\n".join(

@@ -1,7 +1,7 @@
-"""The baseline *naive*: what one writes oneself, with every library as it comes, run as a program.
+"""The *naive* baseline: an obvious implementation with every library's defaults, run as a program.
 
-Bolt on its ASGI adapter and uvicorn, one httpx client, one redis-py client: no queue, no journal, nothing
-deduplicated. A thread's session is looked up, the agent asked, the session kept, the answer said.
+It uses Bolt's ASGI adapter on uvicorn, one httpx client and one redis-py client, without a queue, a journal or
+deduplication: look up the thread's session, ask the agent, save the session, post the answer.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ project = httpx.AsyncClient(
 
 @app.event("app_mention")
 async def on_mention(event: dict[str, Any], say: AsyncSay) -> None:
-    """Begin or continue a conversation where the bot is mentioned."""
+    """Start or continue a conversation on a mention."""
     thread = event.get("thread_ts") or event["ts"]
     await answer(thread, event["text"], await redis.get(f"naive:{thread}"), say)
 
 
 @app.event("message")
 async def on_message(event: dict[str, Any], say: AsyncSay) -> None:
-    """Continue a conversation that there is."""
+    """Continue an existing conversation."""
     thread = event.get("thread_ts")
     if thread is None or event.get("bot_id") or event.get("subtype"):
         return
@@ -48,7 +48,7 @@ async def on_message(event: dict[str, Any], say: AsyncSay) -> None:
 
 
 async def answer(thread: str, text: str, session: str | bytes | None, say: AsyncSay) -> None:
-    """Ask the agent, keep the session, say the answer."""
+    """Ask the agent, save the session and post the answer."""
     body: dict[str, Any] = {"message": re.sub(r"<@\w+>\s*", "", text)}
     if session is not None:
         body["sessionId"] = int(session)

@@ -1,4 +1,4 @@
-"""The servers under test, as processes of their own on a core of their own, and what the kernel says about them."""
+"""The servers under test: separate processes on a dedicated core, with their memory and CPU use."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _MODULES: Mapping[Kind, tuple[str, ...]] = {
     "bare": ("bench.bare",),
     "naive": ("bench.naive",),
 }
-_PEACE = 10.0
+_STOP_SECONDS = 10.0
 _KIB = 1024
 
 
 @contextmanager
 def pinned_to(core: int) -> Iterator[None]:
-    """Let what is started meanwhile run on *core* only; where that is not possible, anywhere."""
+    """Pin processes started in this block to *core*, where the system supports it."""
     if not hasattr(os, "sched_setaffinity"):  # macOS
         yield
         return
@@ -43,7 +43,7 @@ def pinned_to(core: int) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a server is told, and the *core* that it gets."""
+    """A server's configuration and its *core*."""
 
     slack_port: int
     project_port: int
@@ -53,14 +53,14 @@ class Surroundings:
 
 
 class ServerProcess:
-    """One running server of some *kind*; its log goes to a file, as a supervisor would have it."""
+    """A running server that logs to a file."""
 
     def __init__(self, kind: Kind, around: Surroundings, port: int, **environ: str) -> None:
         self.kind = kind
         self.port = port
         self.log = around.folder / f"{kind}-{port}-{secrets.token_hex(2)}.log"
         environment = {**os.environ, **_environment(around, port), **environ}
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # nobody compiles what they run at each start
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # a deployed server has its bytecode cached
         command = [sys.executable, "-m", *_MODULES[kind]]
         self.began = time.perf_counter()
         with pinned_to(around.core), self.log.open("wb") as log:
@@ -70,32 +70,32 @@ class ServerProcess:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it is gone."""
+        """Whether the process has exited."""
         return self._process.poll() is not None
 
     def resident(self) -> float:
-        """Megabytes of memory now."""
+        """Current memory in MB."""
         return self._status("VmRSS")
 
     def peak(self) -> float:
-        """Megabytes of memory at most, so far."""
+        """Peak memory in MB."""
         return self._status("VmHWM")
 
     def cpu_seconds(self) -> float:
-        """Processor time used so far."""
+        """CPU time used so far."""
         fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def stop(self) -> None:
-        """End it in peace, if it ends soon."""
+        """Shut it down cleanly, or kill it after a timeout."""
         self._process.send_signal(signal.SIGTERM)
         try:
-            self._process.wait(_PEACE)
+            self._process.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:
             self.kill()
 
     def kill(self) -> None:
-        """End it now."""
+        """Kill it."""
         self._process.kill()
         self._process.wait()
 
@@ -120,5 +120,5 @@ def _environment(around: Surroundings, port: int) -> dict[str, str]:
         "BRIDGE_HOST": "127.0.0.1",
         "BRIDGE_PORT": str(port),
         "BRIDGE_DRAIN_SECONDS": "1",
-        "BRIDGE_THREAD_TURNS_PER_MINUTE": "0",  # a thread of the benchmark does as much in a second
+        "BRIDGE_THREAD_TURNS_PER_MINUTE": "0",  # a benchmark thread exceeds the limit within seconds
     }

@@ -1,6 +1,6 @@
-"""Between a server and Redis: counts the round trips, that is how often a client has written and waits.
+"""A proxy in front of Redis that counts round trips.
 
-A pipeline is one, however many commands it has; a transaction that is sent in one piece is one, too.
+A pipeline or a transaction sent at once counts as one, however many commands it has.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _CHUNK = 1 << 16
 
 
 class CountingProxy:
-    """Hands bytes on to the Redis at *upstream*, a unix socket, and counts."""
+    """Forwards bytes to the Redis at the unix socket *upstream* and counts round trips."""
 
     def __init__(self, upstream: Path) -> None:
         self._upstream = upstream
@@ -28,12 +28,12 @@ class CountingProxy:
             asyncio.create_task(_pump(reader, forth, connection.asked)),
             asyncio.create_task(_pump(back, writer, connection.answered)),
         }
-        with suppress(asyncio.CancelledError):  # at the end; asyncio's streams would print it
+        with suppress(asyncio.CancelledError):  # asyncio's streams would print it on shutdown
             await asyncio.wait(ways)
 
 
 class _Connection:
-    """Knows whose turn it is."""
+    """Counts a round trip at the first write after an answer."""
 
     def __init__(self, proxy: CountingProxy) -> None:
         self._proxy = proxy
@@ -59,7 +59,7 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, pass
 
 @asynccontextmanager
 async def counted(upstream: Path, here: Path) -> AsyncIterator[CountingProxy]:
-    """Serve a proxy at *here*, another unix socket."""
+    """Serve a proxy at the unix socket *here*."""
     proxy = CountingProxy(upstream)
     server = await asyncio.start_unix_server(proxy.carry, here)
     try:

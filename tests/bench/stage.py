@@ -1,4 +1,4 @@
-"""The stage of a scenario: Redis and the servers on one core; the load, Slack and the project service on the other."""
+"""A scenario's environment: Redis and the servers on one core; load, Slack and project service on the other."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _READY = b"GET /readyz HTTP/1.1\r\nHost: bench\r\n\r\n"
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """How long to measure: everything, or a glance at everything."""
+    """How long to measure; *is_quick* shortens every scenario."""
 
     is_quick: bool
     is_full: bool = False
@@ -38,33 +38,33 @@ class Length:
         return glance if self.is_quick else whole
 
     def times(self, whole: int, glance: int) -> int:
-        """How often to do it."""
+        """Number of repetitions."""
         return glance if self.is_quick else whole
 
 
 @dataclass(frozen=True, slots=True)
 class Cores:
-    """Which core the servers get, and which the load."""
+    """The cores of the servers and of the load client."""
 
     server: int
     load: int
 
     @classmethod
     def of_this_machine(cls) -> Cores:
-        """Take the first two that we may use; on a machine with one, both are the same."""
+        """Choose the first two available cores; both are the same on a single-core machine."""
         ours = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0, 1]
         return cls(server=ours[0], load=ours[1] if len(ours) > 1 else ours[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """A running server, and the lines to it."""
+    """A running server and the connections to it."""
 
     process: ServerProcess
     lines: Lines
 
     async def send(self, request: bytes) -> Answer:
-        """Deliver one request as Slack would; anything but 200 is a failure of the run."""
+        """Deliver one request as Slack would; any status but 200 fails the run."""
         answer = await self.lines.ask(request)
         if answer.status != HTTPStatus.OK:
             raise AssertionError(f"{self.process.kind} answered {answer.status}: see {self.process.log}")
@@ -73,7 +73,7 @@ class Door:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Everything that a scenario needs."""
+    """Everything a scenario needs."""
 
     around: Surroundings
     ledger: Ledger
@@ -86,15 +86,15 @@ class Stage:
 
     @asynccontextmanager
     async def server(self, kind: Kind, *, redis_url: str = "", **environ: str) -> AsyncIterator[Door]:
-        """Start a server, let messages at it once it is ready, and kill it in the end."""
+        """Start a server, wait until it is ready, and kill it at the end."""
         async with self.starting(kind, redis_url=redis_url, **environ) as door:
-            await self.taking(door)
+            await self.accepting(door)
             await self.ready(door)
             yield door
 
     @asynccontextmanager
     async def starting(self, kind: Kind, *, redis_url: str = "", **environ: str) -> AsyncIterator[Door]:
-        """Begin to start a server, and kill it in the end."""
+        """Start a server without waiting for it, and kill it at the end."""
         around = replace(self.around, redis_url=redis_url or self.around.redis_url)
         process = ServerProcess(kind, around, free_port(), **environ)
         door = Door(process, Lines(process.port))
@@ -102,10 +102,10 @@ class Stage:
             yield door
         finally:
             door.lines.close()
-            process.kill()  # what is still in flight was left so on purpose
+            process.kill()  # unfinished turns are intentional
 
     async def ready(self, door: Door) -> None:
-        """Wait until all is ready; a baseline is when it takes events."""
+        """Wait until the bridge is ready; a baseline is ready once it accepts events."""
 
         async def is_ready() -> bool:
             return (await door.lines.ask(_READY)).status == HTTPStatus.OK
@@ -113,10 +113,10 @@ class Stage:
         if door.process.kind == "bridge":
             await wait_until(is_ready, "the bridge is ready", START_SECONDS)
 
-    async def taking(self, door: Door) -> None:
-        """Wait until a signed event is taken."""
+    async def accepting(self, door: Door) -> None:
+        """Wait until the server accepts a signed event."""
 
-        async def takes_events() -> bool:
+        async def accepts_events() -> bool:
             if door.process.has_ended:
                 raise AssertionError(door.process.log.read_text())
             try:
@@ -124,36 +124,36 @@ class Stage:
             except ConnectionError:
                 return False
 
-        await wait_until(takes_events, f"{door.process.kind} takes events", START_SECONDS)
+        await wait_until(accepts_events, f"{door.process.kind} accepts events", START_SECONDS)
 
     async def turn(self, door: Door, said: Said) -> Answer:
-        """Say something, and wait until it is taken and answered; gives the acknowledgement."""
+        """Send a message and wait until it is answered. Returns the acknowledgement."""
         posted = self.ledger.expect(said)
-        async with self._order[said.thread]:  # the order in which messages are taken is that of their answers
-            taken = await door.send(self.request(said))
+        async with self._order[said.thread]:  # messages are answered in the order of their acceptance
+            acknowledgement = await door.send(self.request(said))
         async with asyncio.timeout(ANSWER_SECONDS):
             await posted
-        return taken
+        return acknowledgement
 
     def request(self, said: Said) -> bytes:
-        """Make the event of *said*: the root of a thread is a mention, all else are replies without one."""
+        """Build the event of *said*: a mention starts a thread, and replies have none."""
         return mention(said) if said.number == 0 else reply(said, self.clock.next())
 
     async def threads(self, door: Door, count: int) -> list[str]:
-        """Begin *count* conversations, and give their threads."""
+        """Start *count* conversations. Returns their threads."""
         found = [self.clock.next() for _ in range(count)]
         await asyncio.gather(*(self.turn(door, Said(thread, 0)) for thread in found))
         return found
 
     async def settled(self, messages: Sequence[Said], seconds: float) -> None:
-        """Wait until all are answered, at most *seconds*, and a moment longer for what comes twice."""
+        """Wait until all are answered, up to *seconds*, then a moment for duplicates."""
         waiting = [self.ledger.expect(said) for said in messages if not self.ledger.posted.get(said)]
         if waiting:
             await asyncio.wait(waiting, timeout=seconds)
         await asyncio.sleep(0.3)
 
     def check(self, messages: Sequence[Said]) -> None:
-        """Fail where a message was not answered exactly once, in order, in its thread and session."""
+        """Fail unless each message was answered exactly once, in order, in its thread and session."""
         verdict = self.ledger.verdict(messages)
         if not verdict.is_clean:
             raise AssertionError(f"{verdict}; {self.ledger.wrong[:3]}")
@@ -161,7 +161,7 @@ class Stage:
 
 @asynccontextmanager
 async def a_stage(folder: Path, cores: Cores, length: Length) -> AsyncIterator[Stage]:
-    """Open Redis and the fakes; each scenario has its own."""
+    """Start Redis and the fakes for one scenario."""
     async with AsyncExitStack() as stack:
         with pinned_to(cores.server):
             server = stack.enter_context(RealRedis(folder))

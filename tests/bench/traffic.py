@@ -1,7 +1,7 @@
-"""What Slack sends: signed requests, ready for the wire, made from templates.
+"""Signed requests as Slack sends them, made from templates.
 
-The words of a message say which it is (``ask 1790000000.000001 3``: thread and number), the agent's answer repeats
-them (``answer …``), so that both fakes can tell from the bytes of a request what it is about.
+A message's text identifies it (``ask 1790000000.000001 3``: thread and number) and the agent's answer repeats that
+(``answer …``), so the fakes can match requests to messages by their bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MICROSECONDS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One message of a person: *number* counts within the *thread*, whose root is number 0."""
+    """A person's message, numbered within its *thread* from 0, the root."""
 
     thread: str
     number: int
@@ -35,40 +35,40 @@ class Said:
 
     @property
     def answer(self) -> str:
-        """What the agent answers."""
+        """The agent's answer."""
         return f"answer {self.thread} {self.number}"
 
 
 @dataclass(slots=True)
 class Clock:
-    """Message timestamps, no two of them equal."""
+    """Unique message timestamps."""
 
     start: int = field(default_factory=lambda: int(time.time()))
     used: int = 0
 
     def next(self) -> str:
-        """Give the next one, as Slack writes it."""
+        """The next timestamp, in Slack's format."""
         self.used += 1
         return f"{self.start + self.used // _MICROSECONDS}.{self.used % _MICROSECONDS:06d}"
 
 
 def mention(said: Said, kind: str = "app_mention") -> bytes:
-    """Make the request in which *said* begins its thread; Slack delivers it as ``app_mention`` and ``message``."""
+    """The request for a mention that starts a thread; Slack delivers it as ``app_mention`` and ``message``."""
     return signed(_envelope(said, said.thread, f"<@{BOT}> {said.words}", kind), "application/json")
 
 
 def reply(said: Said, ts: str) -> bytes:
-    """Make the request of a reply without a mention, whose own timestamp is *ts*."""
+    """The request for a reply without a mention, with the timestamp *ts*."""
     return signed(_envelope(said, ts, said.words, "message"), "application/json")
 
 
 def chatter(ts: str) -> bytes:
-    """Make the request of a message in the channel that is for nobody: every server takes it, and leaves it."""
+    """The request for a channel message that doesn't concern the bot; every server accepts and ignores it."""
     return signed(_envelope(Said(ts, 0), ts, "good morning", "message"), "application/json")
 
 
 def command(text: str, number: int, response_url: str) -> bytes:
-    """Make the request of ``/workflows`` with *text*."""
+    """The request for ``/workflows`` with *text*."""
     form = {
         "token": "unused",
         "team_id": TEAM,
@@ -88,7 +88,7 @@ def command(text: str, number: int, response_url: str) -> bytes:
 
 
 def signed(body: bytes, content_type: str) -> bytes:
-    """Make a whole request of *body*, signed now."""
+    """A complete request with *body*, signed now."""
     at = str(int(time.time()))
     digest = hmac.new(SIGNING_SECRET.encode(), f"v0:{at}:".encode() + body, hashlib.sha256).hexdigest()
     head = (
@@ -100,7 +100,7 @@ def signed(body: bytes, content_type: str) -> bytes:
 
 
 def _template() -> str:
-    """An event as long as Slack's own, with holes."""
+    """An event as long as Slack's own, with placeholders."""
     text = {"type": "rich_text_section", "elements": [{"type": "text", "text": "TEXT"}]}
     event = {
         "type": "KIND",

@@ -1,7 +1,7 @@
-"""HTTP/1.1 at the price of its bytes: the server of the fakes, and the connections of the load client.
+"""Minimal HTTP/1.1: the fakes' server and the load client's connections.
 
-Both are asyncio protocols around httptools, with constant heads and no objects for requests: about 20 µs each, so
-that one core carries the load and the fakes for a server that has another core to itself.
+Both are asyncio protocols on httptools with constant headers and no request objects, at about 20 µs per request, so
+one core can run the load and the fakes while the server under test has another.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import cast
 import httptools
 
 Reply = Callable[[bytes], None]
-"""Sends a JSON body with status 200; does nothing where the client has left."""
+"""Sends a JSON body with status 200; does nothing if the client has disconnected."""
 
 Answering = Callable[[bytes, bytes, Reply], None]
-"""Gets the target and the body of a request, and what sends the answer, now or later."""
+"""Called with a request's target and body, and a callback that sends the answer, now or later."""
 
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
-_STALE_SECONDS = 2.0  # younger than the 5 s after which uvicorn, left alone, closes an idle connection
+_STALE_SECONDS = 2.0  # less than the 5 s after which uvicorn closes an idle connection by default
 
 
 class _Served(asyncio.Protocol):
-    """One connection to a fake; its client sends the next request after the answer to the last."""
+    """One connection to a fake, without pipelining."""
 
     def __init__(self, answering: Answering) -> None:
         self._answering = answering
@@ -35,7 +35,7 @@ class _Served(asyncio.Protocol):
         self._body = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's is one in all but its ancestors
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's isn't a subclass
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         self._transport = None
@@ -61,19 +61,19 @@ class _Served(asyncio.Protocol):
 
 
 async def serve(answering: Answering) -> asyncio.Server:
-    """Serve on a free port of the loopback."""
+    """Serve on a free loopback port."""
     return await asyncio.get_running_loop().create_server(lambda: _Served(answering), "127.0.0.1", 0, backlog=4096)
 
 
 def port_of(server: asyncio.Server) -> int:
-    """Where it listens."""
+    """The port that *server* listens on."""
     port: int = server.sockets[0].getsockname()[1]
     return port
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a server said, and after how long."""
+    """A server's response and how long it took."""
 
     status: int
     body: bytes
@@ -81,7 +81,7 @@ class Answer:
 
 
 class Line(asyncio.Protocol):
-    """One keep-alive connection of the load client: a request, its answer, the next request."""
+    """A keep-alive connection of the load client, without pipelining."""
 
     def __init__(self) -> None:
         self._parser = httptools.HttpResponseParser(self)
@@ -93,11 +93,11 @@ class Line(asyncio.Protocol):
 
     @property
     def is_fresh(self) -> bool:
-        """Whether the server has surely not begun to close it."""
+        """Whether the connection is too young for the server to be closing it."""
         return self._transport is not None and time.perf_counter() - self.used_at < _STALE_SECONDS
 
     async def ask(self, request: bytes) -> Answer:
-        """Send a whole request and wait for the answer. Raises `ConnectionError`."""
+        """Send a complete request and wait for the answer. Raises `ConnectionError`."""
         if self._transport is None:
             raise ConnectionResetError
         self._answer = asyncio.get_running_loop().create_future()
@@ -106,12 +106,12 @@ class Line(asyncio.Protocol):
         return await self._answer
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         if self._transport is not None:
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's is one in all but its ancestors
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's isn't a subclass
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         self._transport = None
@@ -134,27 +134,27 @@ class Line(asyncio.Protocol):
 
 
 class Lines:
-    """As many connections to one server as there are requests at once."""
+    """A pool of connections to one server, one per concurrent request."""
 
     def __init__(self, port: int) -> None:
         self._port = port
         self._idle: list[Line] = []
 
     async def open(self, count: int) -> None:
-        """Have *count* connections at hand, so that opening them is no part of what is measured."""
+        """Open *count* connections ahead of the measurement."""
         self._idle = [line for line in self._idle if line.is_fresh]
         while len(self._idle) < count:
             self._idle.append(await self._new())
 
     async def ask(self, request: bytes) -> Answer:
-        """Send a request over an idle connection, or a new one."""
+        """Send a request over an idle or a new connection."""
         line = self._take() or await self._new()
         answer = await line.ask(request)
         self._idle.append(line)
         return answer
 
     def close(self) -> None:
-        """Hang up everywhere."""
+        """Close all connections."""
         for line in self._idle:
             line.close()
         self._idle.clear()

@@ -1,4 +1,4 @@
-"""What can be measured, each under the name by which it is asked for, in the order of the table."""
+"""The scenarios by name, in the order of the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Acknowledgements in a second, while as many turns as may be wait on a slow agent."""
+"""Acknowledgements per second, while the maximum number of turns wait for a slow agent."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from bench.traffic import Said, mention
 from support.waiting import wait_until
 
 _AT_ONCE = 64
-_BATCH = 50  # what is measured here is no burst
-_IN_FLIGHT = 1000  # what one process works on at once, unless it is told otherwise
+_BATCH = 50  # small, since bursts are measured elsewhere
+_IN_FLIGHT = 1000  # a process's default limit
 _SLOW = 600.0
 
 
 async def acks(stage: Stage) -> list[Figure]:
-    """Every message begins a thread; a message that was acknowledged is found in Redis."""
+    """Send messages that each start a thread; every acknowledged one must be in Redis."""
     stage.project.seconds = _SLOW
     bare_rates, rates = [], []
     used = 0.0
     async with stage.server("bare") as bare, stage.server("bridge") as bridge:
-        kept = await _fill(stage, bridge)
+        accepted = await _fill(stage, bridge)
         for _ in range(stage.length.times(4, 2)):
             bare_rates.append(await _rate(stage, bare) / stage.length.of(4, 1))
             before = bridge.process.cpu_seconds()
             count = await _rate(stage, bridge)
             used += bridge.process.cpu_seconds() - before
-            kept += count
+            accepted += count
             rates.append(count / stage.length.of(4, 1))
-        await _check_that_all_are_kept(stage, kept)
-    cpu = used / (kept - _IN_FLIGHT) * 1e3
+        await _check_that_all_are_stored(stage, accepted)
+    cpu = used / (accepted - _IN_FLIGHT) * 1e3
     return [
         at_least("acks/s ÷ bare", ratio_of_pairs(rates, bare_rates), 0.5, TIMES),
         told("acks/s, durable", median(rates), "/s", beside=f"{cpu:.2f} ms of the bridge's processor time each"),
@@ -41,15 +41,15 @@ async def acks(stage: Stage) -> list[Figure]:
 
 
 async def _fill(stage: Stage, door: Door) -> int:
-    """Bring as many turns to the agent as may wait there."""
+    """Fill the bridge with turns that wait for the agent."""
     for _ in range(0, _IN_FLIGHT, _BATCH):
         await asyncio.gather(*(door.send(mention(Said(stage.clock.next(), 0))) for _ in range(_BATCH)))
-    await wait_until(lambda: stage.ledger.in_flight == _IN_FLIGHT, "all turns wait on the agent", 20)
+    await wait_until(lambda: stage.ledger.in_flight == _IN_FLIGHT, "all turns wait for the agent", 20)
     return _IN_FLIGHT
 
 
 async def _rate(stage: Stage, door: Door) -> int:
-    """Send as fast as it is taken; gives how many were."""
+    """Send as fast as messages are accepted. Returns their number."""
     await door.lines.open(_AT_ONCE)
     end = time.perf_counter() + stage.length.of(4, 1)
     return sum(await asyncio.gather(*(_send_until(stage, door, end) for _ in range(_AT_ONCE))))
@@ -63,9 +63,9 @@ async def _send_until(stage: Stage, door: Door, end: float) -> int:
     return count
 
 
-async def _check_that_all_are_kept(stage: Stage, expected: int) -> None:
+async def _check_that_all_are_stored(stage: Stage, expected: int) -> None:
     found = 0
     async for _ in stage.redis.scan_iter("{bench}:turn:*", count=5000):
         found += 1
     if found != expected:
-        raise AssertionError(f"{expected} messages were acknowledged, and {found} are in Redis")
+        raise AssertionError(f"{expected} messages were acknowledged but {found} are in Redis")

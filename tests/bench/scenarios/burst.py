@@ -1,4 +1,4 @@
-"""A thousand people at once, each in a thread of their own, while the agent takes two seconds."""
+"""A thousand people write at once, each in their own thread, to an agent that takes two seconds."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _PEOPLE = 1000
 _AGENT_SECONDS = 2.0
 _WARM_UP = 100
 _PATIENCE = 20.0
-_DELIVERIES = 4  # Slack repeats an event three times
+_DELIVERIES = 4  # Slack retries an event three times
 
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """What was seen of one burst."""
+    """The measurements of one burst."""
 
     in_flight: int
     last_answer: float
-    acks: list[float]  # of what was taken
-    repeated: int  # events that were answered 503 and redelivered, as Slack does
+    acks: list[float]  # of accepted events
+    repeated: int  # refused events that were redelivered, as Slack does
     verdict: Verdict
 
 
 async def burst(stage: Stage) -> list[Figure]:
-    """The bridge, several times in one process; then, for comparison, what one writes oneself, and both events."""
+    """Measure the bridge several times in one process; then mentions as two events, and the naive baseline."""
     async with stage.server("bridge") as door:
         await stage.threads(door, _WARM_UP)
         bursts = [await _at_once(stage, door) for _ in range(stage.length.times(3, 1))]
@@ -105,7 +105,7 @@ async def _at_once(stage: Stage, door: Door, kinds: tuple[str, ...] = ("app_ment
 
 
 async def _deliver(door: Door, request: bytes) -> tuple[int, float]:
-    """Deliver an event until it is taken; gives how often, and the seconds of the last time."""
+    """Deliver an event until it is accepted. Returns the number of attempts, and the seconds of the last."""
     for times in range(1, _DELIVERIES + 1):
         answer = await door.lines.ask(request)
         if answer.status == HTTPStatus.OK:

@@ -1,8 +1,7 @@
-"""After an outage: 10,000 messages that Slack has stored, found and answered beside live traffic.
+"""Catch up on 10,000 messages after an outage, with live traffic at the same time.
 
-What is measured is the bridge's own work: it makes as many calls as it may in a minute (`CatchUp`), and not one more,
-so that no second of it is a pause on behalf of Slack's rate limits. Against Slack, an outage of which more has to be
-read takes a minute longer for each further 45 pages or threads.
+The stored messages take exactly the calls that the bridge may make in a minute (`CatchUp`), so the figure has no
+pause for Slack's rate limits. With real Slack, each further 45 pages or threads take another minute.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from bench.stage import Door, Stage
 from bench.traffic import BOT, PERSON, TEAM, Said
 from support.waiting import wait_until
 
-_THREADS = 20  # with a conversation
+_THREADS = 20  # existing conversations
 _REPLIES = 50  # in each
 _ROOTS = 9_000  # mentions at the top of a channel, on 45 pages
 _LIVE_THREADS = 20
@@ -27,7 +26,7 @@ _SECONDS, _ACK = 60.0, 20.0
 
 
 async def caught_up(stage: Stage) -> list[Figure]:
-    """A bridge starts after half an hour; meanwhile the agent, which answers at once, is asked by others, too."""
+    """Start a bridge after a half-hour outage, while other people talk to an agent that answers at once."""
     share = 1 if not stage.length.is_quick else 10
     async with stage.server("bridge") as door:
         threads = await stage.threads(door, _THREADS)
@@ -48,7 +47,7 @@ async def caught_up(stage: Stage) -> list[Figure]:
         began, is_over, acks = time.perf_counter(), asyncio.Event(), list[float]()
         used = door.process.cpu_seconds()
         talking = asyncio.create_task(_talk(stage, door, live, acks, is_over))
-        await wait_until(lambda: all(stage.ledger.posted.get(said) for said in stored), "all is answered", _LONGEST)
+        await wait_until(lambda: all(stage.ledger.posted.get(said) for said in stored), "all are answered", _LONGEST)
         seconds, used = time.perf_counter() - began, door.process.cpu_seconds() - used
         is_over.set()
         said_live = await talking
@@ -64,7 +63,7 @@ async def caught_up(stage: Stage) -> list[Figure]:
 
 
 async def _talk(stage: Stage, door: Door, threads: list[str], acks: list[float], is_over: asyncio.Event) -> list[Said]:
-    """Send live replies evenly, in their order, until *is_over*; gives those that were sent."""
+    """Send live replies at a steady rate until *is_over*. Returns them."""
     said: list[Said] = []
     turns = []
     for number in count():
@@ -78,6 +77,6 @@ async def _talk(stage: Stage, door: Door, threads: list[str], acks: list[float],
 
 
 def _message(ts: str, text: str, thread: str = "") -> dict[str, str]:
-    """Make a message as Slack's history has it."""
+    """A message as in Slack's history."""
     message = {"type": "message", "user": PERSON, "team": TEAM, "ts": ts, "text": text, "client_msg_id": ts}
     return message | ({"thread_ts": thread} if thread else {})

@@ -1,4 +1,4 @@
-"""What a turn costs others: round trips to Redis, and calls of Slack."""
+"""Redis round trips and Slack API calls per turn."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from bench.proxy import CountingProxy, counted
 from bench.stage import Door, Stage
 from bench.traffic import Said, mention
 
-_IDLE_SECONDS = 5.0  # as long as the slowest of the loops that go on anyway
+_IDLE_SECONDS = 5.0  # the interval of the slowest background loop
 _TURNS = 200
-_SLOW_TURNS = 10  # within the 20 signs that the bridge shows in a minute
+_SLOW_TURNS = 10  # below the limit of 20 indicators per minute
 _SLOW = 0.8
 _PARTS = 3
 
 
 async def counts(stage: Stage) -> list[Figure]:
-    """Turns one after the other, so that nothing is shared between them; what runs anyway is taken off."""
+    """Count turns in sequence, so that none share a round trip; the idle rate is subtracted."""
     here = Path(stage.around.folder) / "counted.sock"
     async with (
         counted(Path(stage.around.redis_url.removeprefix("unix://")), here) as proxy,
@@ -51,7 +51,7 @@ async def _in_a_second(proxy: CountingProxy, seconds: float) -> float:
 async def _counted(
     stage: Stage, door: Door, proxy: CountingProxy, messages: Sequence[Said], anyway: float
 ) -> tuple[float, float]:
-    """Round trips and Slack calls for each of *messages*."""
+    """The average round trips and Slack calls per message."""
     before, calls, began = proxy.round_trips, stage.ledger.calls.total(), time.perf_counter()
     for said in messages:
         await stage.turn(door, said)
@@ -76,5 +76,5 @@ async def _slow(stage: Stage, door: Door) -> float:
     stage.project.seconds = _SLOW
     messages, calls = [Said(thread, 1) for thread in threads], stage.ledger.calls.total()
     await asyncio.gather(*(stage.turn(door, said) for said in messages))
-    await asyncio.sleep(0.2)  # the sign is taken away beside the answer
+    await asyncio.sleep(0.2)  # the indicator is removed concurrently with the answer
     return (stage.ledger.calls.total() - calls) / len(messages)

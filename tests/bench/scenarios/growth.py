@@ -1,4 +1,4 @@
-"""Whether it stays as it is: with many stored threads, and with two processes on one Redis."""
+"""Scaling: many stored threads, and two processes on one Redis."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _QUIET_SECONDS = 60.0
 
 
 async def growth(stage: Stage) -> list[Figure]:
-    """Two bridges, each with a Redis of its own: one keeps few threads, the other more and more; they talk in turns.
+    """Compare two bridges, each with its own Redis: one with few stored threads, one with a growing number.
 
-    Kept threads are copies of a real one, under other names.
+    The stored threads are copies of a real one.
     """
     figures, ratios = [], []
     async with (
@@ -40,9 +40,9 @@ async def growth(stage: Stage) -> list[Figure]:
         at_few, at_many = await talks(stage, few, _THREADS), await talks(stage, many, _THREADS)
         async with Redis.from_url(url) as beside:
             await _grow(beside, _key(at_few.threads[0]), 0, _FEW)
-        kept = 0
+        stored = 0
         for wanted in _sizes(stage.length):
-            each, kept = await _grow(stage.redis, _key(at_many.threads[0]), kept, wanted), wanted
+            each, stored = await _grow(stage.redis, _key(at_many.threads[0]), stored, wanted), wanted
             figures.append(at_most(f"Redis memory per stored thread, of {wanted:,}", each, _BYTES, "bytes"))
             if wanted != _FEW:
                 ratio = await _compared(at_many, at_few, stage.length)
@@ -54,13 +54,13 @@ async def growth(stage: Stage) -> list[Figure]:
 
 async def _compared(many: Talks, few: Talks, length: Length) -> float:
     for warming in (many, few):
-        await warming.go_on(0.5)
+        await warming.continue_for(0.5)
     return ratio_of_pairs(*await in_turns(many, few, length.of(1.5, 0.7), length.times(6, 2)))
 
 
 @asynccontextmanager
 async def _redis_beside(stage: Stage) -> AsyncIterator[str]:
-    """Start another server on the same core; gives its URL."""
+    """Start another Redis on the same core. Yields its URL."""
     folder = stage.around.folder / "beside"
     folder.mkdir()
     with pinned_to(stage.around.core):
@@ -82,22 +82,22 @@ def _key(thread: str) -> str:
     return f"{{bench}}:thread:{TEAM}:{CHANNEL}:{thread}"
 
 
-async def _grow(redis: Redis, model: str, kept: int, wanted: int) -> float:
-    """Copy the key *model* and its place in the index until there are *wanted*; gives the bytes that each took."""
+async def _grow(redis: Redis, model: str, stored: int, wanted: int) -> float:
+    """Copy the key *model* and its index entry until there are *wanted*. Returns the bytes per copy."""
     value, lifetime = await redis.dump(model), await redis.pttl(model)
     if value is None:
         raise LookupError(model)
     before = await _used(redis)
-    for first in range(kept, wanted, _BATCH):
+    for first in range(stored, wanted, _BATCH):
         async with redis.pipeline(transaction=False) as pipe:
             for number in range(first, min(first + _BATCH, wanted)):
                 root = f"16{number:08d}.000100"
                 pipe.restore(_key(root), lifetime, value)
                 pipe.zadd("{bench}:active", {f"{TEAM}:{CHANNEL}:{root}": float(root)})
             await pipe.execute()
-    # So many writes at once make Redis write its file anew, which takes the core from everybody for a while.
-    await wait_until(lambda: _is_quiet(redis), "Redis has written its file anew", _QUIET_SECONDS)
-    return (await _used(redis) - before) / (wanted - kept)
+    # This many writes trigger a rewrite of the append-only file, which occupies the core for a while.
+    await wait_until(lambda: _is_quiet(redis), "Redis has rewritten its append-only file", _QUIET_SECONDS)
+    return (await _used(redis) - before) / (wanted - stored)
 
 
 async def _is_quiet(redis: Redis) -> bool:
@@ -111,18 +111,18 @@ async def _used(redis: Redis) -> int:
 
 
 async def processes(stage: Stage) -> list[Figure]:
-    """Two bridges that share one core, beside one that has it to itself: what sharing the work costs."""
+    """Compare two bridges that share a core with one that has it to itself."""
     both, alone = [], []
     async with stage.server("bridge") as first:
         talking = await talks(stage, first, _THREADS)
         for _ in range(stage.length.times(3, 1)):
-            await talking.go_on(0.5)
-            one = await talking.go_on(stage.length.of(3, 1))
+            await talking.continue_for(0.5)
+            one = await talking.continue_for(stage.length.of(3, 1))
             async with stage.server("bridge") as second:
                 talking.doors = [first, second]
-                await talking.go_on(0.5)
-                both.append(await talking.go_on(stage.length.of(3, 1)))
-                # In peace: what a dead process has posted, another finds in the thread, and this Slack keeps none.
+                await talking.continue_for(0.5)
+                both.append(await talking.continue_for(stage.length.of(3, 1)))
+                # Not killed: after a crash the other would look for posts in the thread, and this Slack has no history.
                 second.process.stop()
             talking.doors = [first]
             alone.append(one)

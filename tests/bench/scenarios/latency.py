@@ -1,4 +1,4 @@
-"""What people wait for: acknowledgements under an even load, slash commands, and what the bridge adds to an answer."""
+"""Latency: acknowledgements under a steady load, slash commands, and the bridge's share of an answer."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _PAUSE = 0.01
 
 
 async def even(stage: Stage) -> list[Figure]:
-    """100 events in a second, one each 10 ms, all of them turns of an agent that takes 50 ms."""
+    """Send 100 events per second, one every 10 ms, to an agent that takes 50 ms."""
     async with stage.server("bridge") as door:
         threads = await stage.threads(door, _THREADS)
         stage.project.seconds = 0.05
         await _evenly(stage, door, threads, 1, _IN_A_SECOND)
         count = int(_IN_A_SECOND * stage.length.of(20, 2))
-        taken = await _evenly(stage, door, threads, 1 + _IN_A_SECOND // _THREADS, count)
-    spread = f"p50 {percentile(taken, 0.5):.1f}, slowest {max(taken):.1f}"
-    return [at_most("ack p99 at 100 events/s", percentile(taken, 0.99), 10, "ms", beside=spread)]
+        acks = await _evenly(stage, door, threads, 1 + _IN_A_SECOND // _THREADS, count)
+    spread = f"p50 {percentile(acks, 0.5):.1f}, slowest {max(acks):.1f}"
+    return [at_most("ack p99 at 100 events/s", percentile(acks, 0.99), 10, "ms", beside=spread)]
 
 
 async def _evenly(stage: Stage, door: Door, threads: list[str], first: int, count: int) -> list[float]:
-    """Send *count* replies, turn by turn through the *threads*; gives the milliseconds of their acks."""
+    """Send *count* replies, round robin over the *threads*. Returns the milliseconds of their acks."""
     messages = [Said(threads[n % len(threads)], first + n // len(threads)) for n in range(count)]
     began = time.perf_counter()
 
@@ -39,20 +39,20 @@ async def _evenly(stage: Stage, door: Door, threads: list[str], first: int, coun
         await asyncio.sleep(began + place / _IN_A_SECOND - time.perf_counter())
         return (await stage.turn(door, said)).seconds * 1e3
 
-    taken = await asyncio.gather(*(one(place, said) for place, said in enumerate(messages)))
+    acks = await asyncio.gather(*(one(place, said) for place, said in enumerate(messages)))
     stage.check(messages)
-    return list(taken)
+    return list(acks)
 
 
 async def commands(stage: Stage) -> list[Figure]:
-    """``/workflows list``, one after the other, each answered before the next."""
+    """Send ``/workflows list`` repeatedly, each after the answer to the last."""
     url = f"http://127.0.0.1:{stage.slack.port}/response_url"
-    taken = []
+    acks = []
     async with stage.server("bridge") as door:
         for number in range(stage.length.times(300, 60)):
-            taken.append((await door.send(command("list", number, url))).seconds * 1e3)
+            acks.append((await door.send(command("list", number, url))).seconds * 1e3)
             await wait_until(_answered(stage, number + 1), "the command is answered")
-    return [at_most("slash command ack, p50", percentile(taken, 0.5), 2.5, "ms", beside=_p99(taken))]
+    return [at_most("slash command ack, p50", percentile(acks, 0.5), 2.5, "ms", beside=_p99(acks))]
 
 
 def _answered(stage: Stage, count: int) -> Callable[[], bool]:
@@ -60,14 +60,14 @@ def _answered(stage: Stage, count: int) -> Callable[[], bool]:
 
 
 class Added(NamedTuple):
-    """Milliseconds that a server adds to a turn: from the event to the service, and from there to the post."""
+    """Milliseconds that a server adds to a turn, from the event to the service and from the answer to the post."""
 
     way_in: list[float]
     way_out: list[float]
 
 
 async def idle(stage: Stage) -> list[Figure]:
-    """One message after the other on an idle server: the way in, and the way out, without the agent's own time."""
+    """Send one message at a time to an idle server, and measure the turn without the agent's own time."""
     ours, naive = await _added(stage, "bridge"), await _added(stage, "naive")
     both = [way_in + way_out for way_in, way_out in zip(*ours, strict=True)]
     return [

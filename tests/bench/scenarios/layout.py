@@ -1,4 +1,4 @@
-"""What text of strangers costs, whatever it is: milliseconds of the event loop for each 100 kB."""
+"""The cost of formatting adversarial text: milliseconds of the event loop per 100 kB."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from bridge.slack import parts
 from support.adversarial import CONVERTERS, TEXTS, of_length
 
 _UNIT = 100_000
-_LAID_OUT = 88_000  # what is longer is a file, of which the beginning alone is laid out
+_LAID_OUT = 88_000  # a longer answer becomes a file, and only its beginning is formatted
 _HUGE = 1_000_000
 _MOST_MS = 50
 
 
 async def layout(stage: Stage) -> list[Figure]:
-    """Take the worst of some fifty texts, most of them made to cost much."""
+    """Measure some fifty texts, most of them crafted to be slow, and report the worst."""
     times = stage.length.times(5, 3)
     answers = {name: _milliseconds(_laid_out, of_length(unit, _LAID_OUT), times) for name, unit in TEXTS.items()}
     others = {
@@ -37,22 +37,22 @@ async def layout(stage: Stage) -> list[Figure]:
 
 
 def _laid_out(text: str) -> None:
-    """Go from what the service answered to the messages that are posted."""
+    """Format an answer of the service as Slack messages."""
     list(parts.parts_of(answer(text)))
 
 
 def _milliseconds(work: Callable[[str], Any], text: str, times: int) -> float:
-    """Measure, in the middle of some *times*, what 100 kB take."""
+    """The median time per 100 kB over some *times*."""
     return median(_took(lambda: work(text)) for _ in range(times)) * _UNIT / len(text)
 
 
 def _longest_step(text: str, times: int) -> float:
-    """Take the longest of all steps, and each as long as it takes when nothing comes in between."""
+    """The longest step, where each step counts with its fastest time."""
     return max(map(min, zip(*(_steps(text) for _ in range(times)), strict=True)))
 
 
 def _steps(text: str) -> list[float]:
-    """Measure each step between which others have their turn, where the answer has to be messages."""
+    """The duration of each uninterrupted step in formatting an answer."""
     reply = answer(text)
     found, laid_out = [_took(lambda: answer(text))], parts.parts_of(reply)
     is_over = False
@@ -67,7 +67,7 @@ def _steps(text: str) -> list[float]:
 
 
 def _took(work: Callable[[], Any]) -> float:
-    """Measure the milliseconds of this process alone: it is for others to be busy meanwhile."""
+    """CPU time in milliseconds, which other processes don't affect."""
     began = time.process_time()
     work()
     return (time.process_time() - began) * 1000

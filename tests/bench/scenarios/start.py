@@ -1,4 +1,4 @@
-"""From nothing to the first event that is taken, to all being ready, and what the process weighs then."""
+"""Cold start: time to the first accepted event and to readiness, and idle memory."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from bench.stage import Stage
 
 
 class Start(NamedTuple):
-    """Seconds until an event was *taken* and until all was *ready*, and megabytes a moment later."""
+    """Seconds until an event was *accepted* and until all was *ready*, and megabytes a moment later."""
 
-    taken: float
+    accepted: float
     ready: float
     memory: float
 
 
 async def start(stage: Stage) -> list[Figure]:
-    """Bridge and naive in turns, after each has been started once, so that all files are in memory."""
+    """Start bridge and naive in alternation, after one start of each to fill the file cache."""
     kinds: tuple[Kind, ...] = ("naive", "bridge")
     for kind in kinds:
         await _started(stage, kind)
@@ -32,7 +32,9 @@ async def start(stage: Stage) -> list[Figure]:
     return [
         at_most("cold start, all ready", _median(bridge, "ready"), 1.5, "s"),
         at_most("idle memory ÷ naive", _ratio(bridge, naive, "memory"), 1.3, TIMES),
-        told("first event accepted", _median(bridge, "taken"), "s", beside=f"naive {_median(naive, 'taken'):.2f}"),
+        told(
+            "first event accepted", _median(bridge, "accepted"), "s", beside=f"naive {_median(naive, 'accepted'):.2f}"
+        ),
         told("idle memory", _median(bridge, "memory"), "MB", beside=f"naive {_median(naive, 'memory'):.0f}"),
     ]
 
@@ -47,9 +49,9 @@ def _median(starts: list[Start], what: str) -> float:
 
 async def _started(stage: Stage, kind: Kind) -> Start:
     async with stage.starting(kind) as door:
-        await stage.taking(door)
-        taken = time.perf_counter() - door.process.began
+        await stage.accepting(door)
+        accepted = time.perf_counter() - door.process.began
         await stage.ready(door)
         ready = time.perf_counter() - door.process.began
         await asyncio.sleep(0.5)
-        return Start(taken, ready, door.process.resident())
+        return Start(accepted, ready, door.process.resident())

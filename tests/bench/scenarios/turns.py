@@ -1,4 +1,4 @@
-"""Whole turns in a second: threads in which each answer is followed by the next message at once."""
+"""Turns per second: threads in which the next message follows each answer at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bench.traffic import Said
 
 @dataclass(slots=True)
 class Talks:
-    """Some threads at one server, that go on from round to round."""
+    """Conversations that continue from round to round."""
 
     stage: Stage
     doors: list[Door]
@@ -23,8 +23,8 @@ class Talks:
     said: list[Said] = field(default_factory=list)
     _next: dict[str, int] = field(default_factory=dict)
 
-    async def go_on(self, seconds: float) -> float:
-        """Talk in all threads for *seconds*; gives the turns in a second."""
+    async def continue_for(self, seconds: float) -> float:
+        """Talk in all threads for *seconds*. Returns the turns per second."""
         before, began = len(self.said), time.perf_counter()
         end = began + seconds
         places = enumerate(self.threads)
@@ -40,21 +40,21 @@ class Talks:
 
 
 async def talks(stage: Stage, door: Door, threads: int) -> Talks:
-    """Begin *threads* conversations."""
+    """Start *threads* conversations."""
     return Talks(stage, [door], await stage.threads(door, threads))
 
 
 async def in_turns(ours: Talks, theirs: Talks, seconds: float, times: int) -> tuple[list[float], list[float]]:
-    """Let both go on, one after the other; gives the turns in a second of each, in pairs of neighbours in time."""
+    """Continue both in alternation. Returns the turns per second of each, as pairs measured next to each other."""
     rates, their_rates = [], []
     for _ in range(times):
-        their_rates.append(await theirs.go_on(seconds))
-        rates.append(await ours.go_on(seconds))
+        their_rates.append(await theirs.continue_for(seconds))
+        rates.append(await ours.continue_for(seconds))
     return rates, their_rates
 
 
 async def turns(stage: Stage) -> list[Figure]:
-    """16 and 64 threads; every message is a reply without a mention in a thread that has its session."""
+    """Measure 16 and 64 threads; every message is a reply without a mention in a thread with a session."""
     figures = []
     async with stage.server("naive") as naive, stage.server("bridge") as bridge:
         for threads in (16, 64):
@@ -66,7 +66,7 @@ async def _compared(stage: Stage, doors: dict[Kind, Door], threads: int) -> list
     seconds = stage.length.of(3, 1)
     theirs, ours = await talks(stage, doors["naive"], threads), await talks(stage, doors["bridge"], threads)
     for warming in (theirs, ours):
-        await warming.go_on(seconds / 4)
+        await warming.continue_for(seconds / 4)
     process = doors["bridge"].process
     before, used = len(ours.said), process.cpu_seconds()
     rates, their_rates = await in_turns(ours, theirs, seconds, stage.length.times(4, 2))
