@@ -35,7 +35,7 @@ class OwnRedis(Protocol):
         """Why it isn't running, if it should be."""
 
     async def keep(self) -> None:
-        """Restart it whenever it ends by itself, until cancelled."""
+        """Restart it whenever it ends, until cancelled."""
 
     async def start(self) -> None:
         """Start it."""
@@ -99,7 +99,7 @@ class Backstage:
         return PartStatus("Bridge", is_stand_in=False, is_up=is_up, detail=detail)
 
     def faults(self) -> list[Switch]:
-        """The switches: Redis where it is our own, the death of the bridge, and what finds missed messages."""
+        """The switches: our own Redis, the death of the bridge, and the search for missed messages."""
         return [*self._redis_switches(), _KILL, _CATCH_UP]
 
     def _redis_switches(self) -> list[Switch]:

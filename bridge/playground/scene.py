@@ -23,7 +23,7 @@ from bridge.playground.plain import PlainPage
 from bridge.playground.sample_project import SampleProject
 
 NAMESPACE: Final = "playground"  # a bridge on the real Slack may share the Redis
-_RETRY_DELAYS: Final = (0.5, 2.5, 30.0)  # seconds: whoever kills the bridge here is watching
+_RETRY_DELAYS: Final = (0.5, 2.5, 30.0)  # seconds: the person who kills the bridge is watching
 
 
 @dataclass(frozen=True)

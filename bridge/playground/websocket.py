@@ -1,4 +1,4 @@
-"""The local server's WebSocket protocol, in a module of its own since it needs the package ``websockets``."""
+"""The local server's WebSocket protocol, in a separate module, as it needs the package ``websockets``."""
 
 from __future__ import annotations
 

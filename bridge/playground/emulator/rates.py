@@ -15,7 +15,7 @@ _BURST: Final = 3  # "short bursts are tolerated"; how short is undocumented
 _UNLIMITED: Final = 10_000
 LIMITED_HISTORY: Final = frozenset({"conversations.history", "conversations.replies"})
 
-# Calls a minute; what is not named here has no tier of its own, or a special one that is not documented. That of
+# Calls a minute; methods missing here have no tier, or a special one that isn't documented. That of
 # blocks.validate is special too ("special rate limits apply"), and no figure is given: Tier 2 is a cautious guess.
 _TIERS: Final = {
     20: (

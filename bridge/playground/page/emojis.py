@@ -26,7 +26,7 @@ COMMON: Final = (
 
 @lru_cache(maxsize=4096)
 def glyph(name: str) -> str:
-    """Find the character with this name; empty where there is none, as for a workspace's own emoji."""
+    """Find the character with this name; empty if there is none, as for a workspace's own emoji."""
     if name in _ODD:
         return _ODD[name]
     found = emoji.emojize(f":{name}:", language="alias", variant="emoji_type")
@@ -34,7 +34,7 @@ def glyph(name: str) -> str:
 
 
 def emoji_html(name: str) -> str:
-    """Make HTML of one emoji; of a name that nobody knows, the name."""
+    """Make HTML of one emoji, or of an unknown name, the name."""
     found = glyph(name)
     shown = escape(f":{name}:")
     return f'<span class="emoji" title="{shown}">{found}</span>' if found else shown

@@ -114,7 +114,7 @@ class SlackFaults:
             self._plan()
 
     def _plan(self) -> None:
-        """Plan all faults anew: of two for the same calls, one can't be cleared alone."""
+        """Plan all faults again: of two for the same calls, one can't be cleared alone."""
         for trouble in _LASTING:
             self._slack.faults.clear(trouble.method)
         for trouble in _LASTING:

@@ -74,7 +74,7 @@ class Page:
         ]
 
     def _elsewhere(self) -> Hashable:
-        """What the page shows besides the workspace, and what changes in the workspace by itself."""
+        """What the page shows besides the workspace, and automatic changes in the workspace."""
         workspace = self._slack.workspace
         shown = [one for one in workspace.sessions.values() if one.status or one.lifecycle == "processing"]
         return (
