@@ -1,14 +1,14 @@
-# The few things one does with this repository. `make help` lists them.
+# `make help` lists what you can do in this repository.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Two stamps: what `make run` needs, and on top of it what everything else does.
+# Two stamps: what `make run` needs, and what everything else needs on top.
 RUN := $(VENV)/installed-to-run
 STAMP := $(VENV)/installed
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt
 
-# Whatever is imported is compiled once, also where the environment says that nothing is to be written beside it: a test
-# run starts Python dozens of times.
+# Modules are compiled once, even if the environment turns off writing bytecode: a test run starts Python dozens of
+# times.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
@@ -17,40 +17,40 @@ export PYTHONDONTWRITEBYTECODE :=
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-12s %s\n", $$1, $$2 }'
 
-run: $(RUN) ## Try the bridge in the browser: a workspace, a project and Redis for whatever is not configured
+run: $(RUN) ## Try the bridge in the browser; parts that aren't configured are stand-ins
 	@exec $(BIN)/bridge playground
 
-# A worker takes a whole file, and they begin in the order that tests/conftest.py says.
+# A worker runs whole files, in the order of tests/conftest.py.
 ALL := --numprocesses 5 --dist loadfile --no-loadscope-reorder
 
 test: $(STAMP) ## Run all tests
 	@$(MAKE) --no-print-directory browser || echo 'Going on without: the end-to-end tests will be skipped.'
 	@$(BIN)/pytest -q $(ALL)
 
-coverage: $(STAMP) ## Run all tests and say which lines and branches they miss, the servers' they start too; slower
+coverage: $(STAMP) ## Run all tests and list the lines and branches they miss; slower
 	@$(BIN)/pytest -q $(ALL) --cov --cov-report=term:skip-covered
 
 unit: $(STAMP) ## Run the fast tests
 	@$(BIN)/pytest -q --numprocesses 2 tests/unit
 
-# DEBIAN=bookworm takes another one than trixie, MIRROR=http://… another source of its packages. See tests/fresh.py.
+# DEBIAN=bookworm uses another release than trixie, MIRROR=http://… another mirror. See tests/fresh.py.
 fresh: ## Run both commands of the README in a minimal Debian; needs root, debootstrap and ten minutes
 	@$(PYTHON) tests/fresh.py
 
-# BASE=python:3.13.9-slim-trixie takes that one from a registry in place of a base made here. See tests/image.py.
+# BASE=python:3.13.9-slim-trixie pulls that base from a registry instead of making one. See tests/image.py.
 image: $(STAMP) ## Build the image without Docker and try it; needs root, buildah and debootstrap
 	@PYTHONPATH=.:tests $(BIN)/python tests/image.py
 
-# SECONDS=120 makes it shorter, SEED=… repeats its choices; SWEEP=1 kills a bridge at each step there is instead.
-soak: $(STAMP) ## Let people talk for ten minutes while everything fails now and then, and count what came of it
+# SECONDS=120 makes it shorter, SEED=… repeats its choices; SWEEP=1 kills a bridge at every step instead.
+soak: $(STAMP) ## Have people talk for ten minutes while parts fail at random, and count the answers
 	@PYTHONPATH=.:tests $(BIN)/python -m soak
 
-# ONLY="acks turns" measures some, QUICK=1 gives each a second, FULL=1 keeps a million threads. See tests/bench.
+# ONLY="acks turns" measures some, QUICK=1 a second each, FULL=1 with a million stored threads. See tests/bench.
 bench: $(STAMP) ## Measure the bridge beside two baselines, in five minutes (QUICK=1: one)
 	@PYTHONPATH=.:tests $(BIN)/python -m bench $(ONLY)
 
-# FROM="build/bench.json …" first takes the figures of these runs.
-figures: $(STAMP) ## Write the documentation's table and chart of what the benchmark measured
+# FROM="build/bench.json …" first replaces the data by these runs.
+figures: $(STAMP) ## Write the table and chart of docs/explanation/performance.md
 	@PYTHONPATH=.:tests $(BIN)/python -m bench.chart $(FROM)
 
 browser: $(STAMP) ## Install Chromium for the end-to-end tests, unless there is one
@@ -59,7 +59,7 @@ browser: $(STAMP) ## Install Chromium for the end-to-end tests, unless there is 
 screenshot: $(STAMP) browser ## Take the README's pictures of the playground
 	@PYTHONPATH=.:tests $(BIN)/python tests/e2e/screenshot.py docs/images
 
-check: $(STAMP) ## Check what tools can see: format, lint (Python and JavaScript), types, directions of imports
+check: $(STAMP) ## Format, lint (Python and JavaScript), types, import rules
 	@$(BIN)/ruff format --check --quiet . || { echo 'make format fixes this'; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/oxlint --quiet --config .oxlintrc.json bridge/playground/page/static/js >$(VENV)/oxlint.txt || { cat $(VENV)/oxlint.txt; exit 1; }
@@ -74,14 +74,14 @@ docs: $(STAMP) ## Build the documentation into build/docs; warnings are errors
 	@$(BIN)/zensical build --clean --strict >$(VENV)/docs.txt 2>&1 || { cat $(VENV)/docs.txt; exit 1; }
 	@echo 'Open build/docs/index.html'
 
-reference: $(STAMP) ## Write the pages of docs/reference that the code makes
+reference: $(STAMP) ## Write the generated pages of docs/reference
 	@PYTHONPATH=.:tests $(BIN)/python -m support.reference
 
 env-example: $(STAMP) ## Write .env.example from the settings
 	@$(BIN)/python -m bridge.settings >$(VENV)/env-example && mv $(VENV)/env-example .env.example
 
-# A fresh environment without constraints; what it holds is what everybody gets from now on. Run it with the oldest
-# Python that is supported, so that whatever only that one needs is named too.
+# A fresh environment without constraints; its versions are what everyone gets from now on. Run it with the oldest
+# supported Python, so that packages only that one needs are listed too.
 lock: ## Write constraints.txt from the newest versions that pyproject.toml allows
 	@rm -rf build/lock && $(PYTHON) -m venv build/lock
 	@build/lock/bin/python -m pip install -qq --disable-pip-version-check --editable '.[dev]'
@@ -89,7 +89,7 @@ lock: ## Write constraints.txt from the newest versions that pyproject.toml allo
 	   build/lock/bin/python -m pip freeze --exclude-editable; } >build/lock/constraints.txt
 	@mv build/lock/constraints.txt constraints.txt && rm -rf build/lock
 
-clean: ## Remove everything that was made here
+clean: ## Remove everything that was built here
 	@rm -rf $(VENV) build dist .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find bridge tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
