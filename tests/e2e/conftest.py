@@ -1,4 +1,4 @@
-"""What the tests in a browser stand on: a playground and a browser for each file, and windows that are theirs."""
+"""Fixtures of the browser tests: a playground and a browser per file, and windows per test."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ PICTURES = Path(__file__).parent.parent.parent / "build" / "e2e"
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def playground() -> AsyncIterator[Playground]:
-    """One playground for all: each test has a person or a channel of its own."""
-    # Not below pytest's own temporary folder, whose path may be too long for the socket of Redis.
+    """A playground per file; each test uses its own person or channel."""
+    # Not in pytest's temporary folder, whose path may be too long for Redis's socket.
     with tempfile.TemporaryDirectory(prefix="br-") as folder:
         playground = await Playground(Path(folder)).start()
         await playground.ready(ALICE)
@@ -33,19 +33,19 @@ async def playground() -> AsyncIterator[Playground]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def browser() -> AsyncIterator[BrowserContext]:
-    """One browser for all: a tab costs a third of what a context of its own does."""
+    """A browser context per file; another tab costs a third of another context."""
     opened = a_browser()
     try:
         browser = await opened.__aenter__()
     except NoBrowser as exc:
-        pytest.skip(f"no browser, make browser installs one: {exc}")
+        pytest.skip(f"no browser; `make browser` installs one: {exc}")
     yield await browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
     await opened.__aexit__(None, None, None)
 
 
 @pytest.fixture
 def opens(browser: BrowserContext, playground: Playground, request: pytest.FixtureRequest) -> Opens:
-    """Open a window as somebody, somewhere; a picture of where it fails is kept."""
+    """Open a window as *user* in *channel*; a failing test saves a screenshot."""
     PICTURES.mkdir(parents=True, exist_ok=True)
 
     def opens(user: str, channel: str) -> AbstractAsyncContextManager[Window]:

@@ -1,4 +1,4 @@
-"""Takes the README's pictures of the playground: ``make screenshot``."""
+"""Take the README's screenshots of the playground: ``make screenshot``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FILM = (1040, 580)
 
 @dataclass(frozen=True)
 class Scene:
-    """A person's actions in a channel; the picture *name* shows the result."""
+    """A person's actions in a channel; the screenshot *name* shows the result."""
 
     user: str
     channel: str
@@ -36,10 +36,10 @@ class Scene:
 
 
 async def take(folder: Path) -> None:
-    """Play the scenes one after another in a new playground, and take their pictures."""
+    """Play the scenes one after another in a new playground and take their screenshots."""
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="br-") as kept:
-        playground = await (await Playground(Path(kept)).start()).ready(ALICE)
+    with tempfile.TemporaryDirectory(prefix="br-") as data:
+        playground = await (await Playground(Path(data)).start()).ready(ALICE)
         try:
             async with a_browser() as browser:
                 context = await browser.new_context()
@@ -59,7 +59,7 @@ async def _played(scene: Scene, context: BrowserContext, url: str, folder: Path)
 
 
 async def filmed(context: BrowserContext, url: str) -> bytes:
-    """Kill the bridge in the middle of a conversation, as an animated PNG."""
+    """Record an animated PNG in which the bridge is killed in the middle of a conversation."""
     film = Film()
     async with a_window(context, url, user=ALICE, channel="general", size=FILM) as alice:
         await alice.ask("@bridge Memory: my name is Ada")
@@ -87,7 +87,7 @@ async def filmed(context: BrowserContext, url: str) -> bytes:
 
 
 async def runs_a_workflow(bob: Window) -> None:
-    """Run a workflow, for its card."""
+    """Run a workflow to show its card."""
     await bob.write("/workflows run Daily digest friday")
     await bob.sees(bob.message("green tea is running low"))
 
@@ -110,7 +110,7 @@ async def looks_at_home(alice: Window) -> None:
 
 
 async def stops_an_agent(bob: Window) -> None:
-    """Stop a working agent and ask something else, which has a Stop again."""
+    """Stop an agent and ask something else, so that a Stop button shows again."""
     await bob.write("@bridge Thinker: which tea for which hour of the day?")
     root = bob.message("which tea")
     await bob.stop(root)
@@ -121,7 +121,7 @@ async def stops_an_agent(bob: Window) -> None:
 
 
 async def has_a_report_posted(alice: Window) -> None:
-    """Schedule a report, and post it at once."""
+    """Schedule a report and post it at once."""
     await alice.write("/stats report weekdays 08:30 Europe/Berlin")
     await alice.private_line.get_by_role("button", name="Post now").click()
     report = alice.message("Mention me in this thread")
@@ -130,7 +130,7 @@ async def has_a_report_posted(alice: Window) -> None:
 
 
 async def asks_about_a_message(bob: Window) -> None:
-    """Open the form of a message's shortcut, and fill it in."""
+    """Open a message shortcut's form and fill it in."""
     await bob.write("Parcel 77 to Norway came with a broken cup. What do we tell the customer?")
     form = await bob.use("Ask an agent about this", bob.message("a broken cup"))
     await bob.chooses(form.get_by_label("Agent"), "Support")
@@ -138,7 +138,7 @@ async def asks_about_a_message(bob: Window) -> None:
 
 
 async def shares_a_table(alice: Window) -> None:
-    """Attach a table, and ask an agent about it."""
+    """Attach a table and ask an agent about it."""
     await alice.page.get_by_role("main").get_by_role("button", name="Attach", exact=True).click()
     await alice.page.get_by_role("menuitem", name="Table").click()
     await alice.page.get_by_label("Cells").fill("Product, Sold, Returned\nTeapot, 40, 2\nCup, 120, 9")

@@ -1,4 +1,4 @@
-"""What people put into messages by hand, whom they bring together, and an outage: in a browser, by mouse and keys."""
+"""Attachments, forwarded messages, groups, other apps' messages and an outage, by mouse and keyboard in a browser."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ UNLABELLED = """() => [...document.querySelectorAll("button, a")]
 
 
 async def attaches(page: Page, what: str) -> Locator:
-    """Choose from what the composer attaches; gives the form."""
+    """Choose an item from the Attach menu. Returns its form."""
     await page.get_by_role("main").get_by_role("button", name="Attach", exact=True).click()
     await page.get_by_role("menuitem", name=what).click()
     return page.get_by_test_id("fill")
 
 
 async def with_the_keyboard(window: Window, message: Locator, choice: str) -> None:
-    """Choose from a message's menu without a mouse."""
+    """Choose an item from a message's menu by keyboard."""
     await message.focus()
     await message.get_by_role("button", name="More actions").press("Enter")
     await expect(window.page.get_by_role("menu")).to_be_visible()
@@ -61,7 +61,7 @@ async def test_a_canceled_form_leaves_nothing(opens: Opens) -> None:
         await window.does_not_see(window.page.get_by_role("list", name="Attached"))
 
 
-async def test_a_table_is_attached_and_seen_by_all(opens: Opens) -> None:
+async def test_an_attached_table_is_shown_to_others(opens: Opens) -> None:
     async with opens(ALICE, "general") as alice, opens(BOB, "general") as bob:
         form = await attaches(alice.page, "Table")
         await form.get_by_label("Cells").fill("Tea, Price\nAssam, 4.5")
@@ -72,7 +72,7 @@ async def test_a_table_is_attached_and_seen_by_all(opens: Opens) -> None:
         await bob.sees(bob.message("which is cheap?").get_by_role("cell", name="Assam"))
 
 
-async def test_cells_from_a_spreadsheet_are_pasted_as_a_table(opens: Opens) -> None:
+async def test_pasted_spreadsheet_cells_become_a_table(opens: Opens) -> None:
     async with opens(CAROL, "general") as window:
         cells = {"text/plain": "Tea\tPrice\nDarjeeling\t6", "text/html": "<table><tr><td>Tea</td></tr></table>"}
         paste = """(element, cells) => {
@@ -87,7 +87,7 @@ async def test_cells_from_a_spreadsheet_are_pasted_as_a_table(opens: Opens) -> N
         await window.sees(window.page.get_by_role("cell", name="Darjeeling"))
 
 
-async def test_a_file_is_attached_described_and_removed(opens: Opens) -> None:
+async def test_attached_files_can_be_described_and_removed(opens: Opens) -> None:
     async with opens(BOB, "general") as window:
         async with window.page.expect_file_chooser() as chooser:
             await window.page.get_by_role("main").get_by_role("button", name="Attach", exact=True).click()
@@ -107,7 +107,7 @@ async def test_a_file_is_attached_described_and_removed(opens: Opens) -> None:
         await window.sees(message.get_by_text("tea is due"))
 
 
-async def test_a_voice_clip_is_attached_with_its_transcript(opens: Opens) -> None:
+async def test_a_voice_clip_shows_its_transcript_once_ready(opens: Opens) -> None:
     async with opens(CAROL, "random") as window:
         form = await attaches(window.page, "Voice clip")
         await form.get_by_label("What you say").fill("please water the plants")
@@ -120,7 +120,7 @@ async def test_a_voice_clip_is_attached_with_its_transcript(opens: Opens) -> Non
         await window.sees(clip.get_by_text("“please water the plants”"))
 
 
-async def test_a_group_message_reaches_its_people_and_the_app(opens: Opens) -> None:
+async def test_a_group_message_reaches_its_members_and_the_app(opens: Opens) -> None:
     async with opens(CAROL, "general") as carol:
         await carol.page.get_by_role("button", name="New group…").click()
         form = carol.page.get_by_test_id("fill")
@@ -136,7 +136,7 @@ async def test_a_group_message_reaches_its_people_and_the_app(opens: Opens) -> N
             await bob.sees(bob.in_thread("your bird is Pip"))
 
 
-async def test_another_apps_alert_is_posted(opens: Opens) -> None:
+async def test_an_alert_is_posted_as_another_app(opens: Opens) -> None:
     async with opens(BOB, "random") as window:
         await window.page.get_by_role("button", name="Post as an app…").click()
         form = window.page.get_by_test_id("fill")
@@ -149,7 +149,7 @@ async def test_another_apps_alert_is_posted(opens: Opens) -> None:
         await window.sees(alert.get_by_text("APP", exact=True))
 
 
-async def test_a_message_that_never_reached_the_bridge_is_caught_up(opens: Opens) -> None:
+async def test_catch_up_answers_a_message_from_an_outage(opens: Opens) -> None:
     async with opens(BOB, "org-wide") as window:
         await window.turn("Bridge unreachable")
         banner = window.page.get_by_text("Slack can't reach the bridge. It won't get what you write now.")
@@ -171,7 +171,7 @@ async def test_a_message_that_never_reached_the_bridge_is_caught_up(opens: Opens
         await window.sees(window.in_thread("I was offline when this was written"))
 
 
-async def test_every_control_has_words_on_a_phone(opens: Opens) -> None:
+async def test_every_control_has_a_text_label_on_a_phone(opens: Opens) -> None:
     async with opens(ALICE, "general") as window:
         await window.ask("@bridge Memory: my plant is called Fern")
         await window.page.set_viewport_size(PHONE)

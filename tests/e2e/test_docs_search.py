@@ -1,4 +1,4 @@
-"""What operators ask for is one search or one click away, and the answer is on the first screen of its page."""
+"""Operators' questions are one search or one click away, with the answer on the page's first screen."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def site() -> AsyncIterator[str]:
-    """The address of the documentation, built from what is in the repository."""
+    """The URL of the documentation site, built from the repository."""
     with TemporaryDirectory() as folder:
         pages = StaticFiles(directory=await docs_site.build(Path(folder)), html=True)
         server = LocalServer(Starlette(routes=[Mount("/", pages)]))
@@ -47,7 +47,7 @@ async def site() -> AsyncIterator[str]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def page(site: str, browser: BrowserContext) -> AsyncIterator[Page]:
-    """The first page, with the search opened."""
+    """The start page with its search open."""
     page = await browser.new_page()
     await page.goto(f"{site}/index.html")
     await page.get_by_role("button", name="Search").first.click()
@@ -56,12 +56,12 @@ async def page(site: str, browser: BrowserContext) -> AsyncIterator[Page]:
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-async def test_the_search_leads_to_the_page(question: str, page: Page) -> None:
+async def test_the_search_finds_the_page_among_the_first_three(question: str, page: Page) -> None:
     await page.get_by_role("combobox", name="Search").fill(question)
 
     found = page.locator(f"a[href*='?h={quote_plus(question)}']")
 
-    async def is_among_the_first() -> bool:  # they are sorted again while more pages are searched
+    async def is_among_the_first() -> bool:  # the order changes while more results load
         first: list[str] = await found.evaluate_all("all => all.slice(0, 3).map(one => one.href)")
         return any(f"/{QUESTIONS[question]}?" in link for link in first)
 
@@ -83,7 +83,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize("size", [(1280, 900), (390, 844)], ids=["desktop", "phone"])
-async def test_a_click_shows_the_answer_without_scrolling(
+async def test_a_start_page_link_shows_the_answer_without_scrolling(
     size: tuple[int, int], site: str, browser: BrowserContext
 ) -> None:
     page = await browser.new_page()

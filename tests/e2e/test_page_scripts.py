@@ -1,4 +1,4 @@
-"""The page's scripts alone, in a real browser: its server is canned."""
+"""The page's scripts in a real browser, with a canned server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def server() -> AsyncIterator[CannedPage]:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def page(server: CannedPage, browser: BrowserContext) -> AsyncIterator[Page]:
-    """A window on it, as Alice, in #general; a script that fails, fails the test."""
+    """Alice's window in #general; a JavaScript error fails the test."""
     window = await browser.new_page()
     window.set_default_timeout(15_000)
     failures: list[str] = []
@@ -61,7 +61,7 @@ async def test_enter_sends_and_shift_enter_starts_a_line(server: CannedPage, pag
     assert await server.asked("say") == [{"channel": "C1", "text": "one\ntwo"}]
 
 
-async def test_a_whole_command_is_run_and_half_of_one_is_completed(server: CannedPage, page: Page) -> None:
+async def test_enter_runs_a_complete_command_and_completes_a_partial_one(server: CannedPage, page: Page) -> None:
     composer = page.get_by_test_id("composer")
     await composer.fill("/workflows")
     await composer.press("Enter")
@@ -82,7 +82,7 @@ async def test_an_unsent_message_is_restored_with_the_reason(server: CannedPage,
     await expect(page.get_by_test_id("composer")).to_have_value("is anybody here?")
 
 
-async def test_half_typed_text_and_the_caret_survive_news(server: CannedPage, page: Page) -> None:
+async def test_a_new_message_leaves_the_draft_and_caret_alone(server: CannedPage, page: Page) -> None:
     composer = page.get_by_test_id("composer")
     await composer.fill("half a")
     await composer.press("ArrowLeft")
@@ -93,7 +93,7 @@ async def test_half_typed_text_and_the_caret_survive_news(server: CannedPage, pa
     await expect(composer).to_have_value("half Xa")
 
 
-async def test_completing_a_person_writes_the_mention(page: Page) -> None:
+async def test_tab_completes_a_mention(page: Page) -> None:
     composer = page.get_by_test_id("composer")
     await composer.press_sequentially("hello @bo")
     await composer.press("Tab")
@@ -101,7 +101,7 @@ async def test_completing_a_person_writes_the_mention(page: Page) -> None:
     await expect(composer).to_have_value("hello @bob ")
 
 
-async def test_a_thread_opens_beside_and_a_reply_goes_there(server: CannedPage, page: Page) -> None:
+async def test_the_thread_panel_sends_replies_and_stops(server: CannedPage, page: Page) -> None:
     root, reply = "1700000000.000100", "1700000001.000100"
     status = {"text": "is thinking…", "can_stop": True}
     server.show(
@@ -121,7 +121,7 @@ async def test_a_thread_opens_beside_and_a_reply_goes_there(server: CannedPage, 
     assert await server.asked("stop") == [{"channel": "C1", "thread_ts": root}]
 
 
-async def test_a_button_that_asks_first_is_pressed_only_after_yes(server: CannedPage, page: Page) -> None:
+async def test_a_button_with_a_confirmation_is_pressed_only_once_confirmed(server: CannedPage, page: Page) -> None:
     confirm = {
         "title": words("Sure?"),
         "text": words("It cannot be undone."),
@@ -176,7 +176,7 @@ async def test_people_are_chosen_by_typing_and_removed(server: CannedPage, page:
     assert (await server.asked("submit"))[0]["values"] == {"people": {"who": ["U2"]}}
 
 
-async def test_closing_a_modal_gives_the_focus_back(server: CannedPage, page: Page) -> None:
+async def test_closing_a_modal_restores_the_focus(server: CannedPage, page: Page) -> None:
     await page.get_by_test_id("composer").focus()
     server.show(views=[view(field("input", TEXT))])
     await expect(page.get_by_test_id("modal").get_by_label("Input")).to_be_focused()
@@ -187,7 +187,7 @@ async def test_closing_a_modal_gives_the_focus_back(server: CannedPage, page: Pa
     await expect(page.get_by_test_id("composer")).to_be_focused()
 
 
-async def test_a_form_is_filled_in_with_a_choice_that_the_app_suggested(server: CannedPage, page: Page) -> None:
+async def test_a_suggested_option_is_submitted_with_the_form(server: CannedPage, page: Page) -> None:
     server.answers["suggest"] = {"ok": True, "options": [option("Weekly report", "3"), option("Drafts", "4")]}
     menu = {"type": "external_select", "action_id": "pick", "min_query_length": 0}
     server.show(views=[view(field("workflow", menu), field("input", TEXT, optional=True))])
@@ -203,9 +203,7 @@ async def test_a_form_is_filled_in_with_a_choice_that_the_app_suggested(server: 
     assert await server.asked("submit") == [{"view_id": "V1", "values": values}]
 
 
-async def test_a_field_left_empty_is_named_and_the_apps_own_complaint_stands_under_its_field(
-    server: CannedPage, page: Page
-) -> None:
+async def test_a_forms_errors_appear_under_their_fields(server: CannedPage, page: Page) -> None:
     server.show(views=[view(field("input", TEXT))])
     modal = page.get_by_test_id("modal")
     await modal.get_by_test_id("modal-submit").click()
@@ -227,7 +225,7 @@ async def test_choosing_another_person_changes_the_address(page: Page) -> None:
     await expect(page.get_by_test_id("as-user")).to_have_value("U2")
 
 
-async def test_an_empty_channel_says_what_to_try(server: CannedPage, page: Page) -> None:
+async def test_an_empty_channel_suggests_messages_and_commands(server: CannedPage, page: Page) -> None:
     await page.get_by_role("button", name="@bridge hello").click()
     await page.get_by_role("button", name="/stats").click()
     await page.get_by_test_id("dm-bridge").click()
@@ -238,7 +236,7 @@ async def test_an_empty_channel_says_what_to_try(server: CannedPage, page: Page)
     assert await server.asked("open_messages") == [{}]
 
 
-async def test_an_own_message_is_edited_where_it_stands(server: CannedPage, page: Page) -> None:
+async def test_a_message_is_edited_in_place(server: CannedPage, page: Page) -> None:
     server.show(messages=[message("1700000000.000100", "U1", "helo")])
     await page.get_by_test_id("message").get_by_label("More actions").click()
     await page.get_by_role("menuitem", name="Edit message").click()
@@ -249,7 +247,7 @@ async def test_an_own_message_is_edited_where_it_stands(server: CannedPage, page
     assert await server.asked("edit") == [{"channel": "C1", "ts": "1700000000.000100", "text": "hello"}]
 
 
-async def test_the_drawer_shows_the_wires_and_its_switches_work(server: CannedPage, page: Page) -> None:
+async def test_the_drawer_shows_the_trace_and_switches_faults(server: CannedPage, page: Page) -> None:
     step = {"at": 1.0, "wire": "Slack → bridge", "what": "event message", "detail": "", "ms": 2.5, "outcome": "200"}
     fault = {"name": "slow", "group": "Slack", "title": "Slow Slack", "explains": "", "is_on": False}
     server.wires = [step | {"body": {"event": "yes"}}]
@@ -283,7 +281,7 @@ async def height(found: Locator) -> float:
     return box["height"]
 
 
-async def test_the_page_is_as_high_as_the_window(page: Page) -> None:
+async def test_the_page_is_as_tall_as_the_window(page: Page) -> None:
     assert await page.evaluate("document.documentElement.scrollHeight - innerHeight") == 0
 
 
@@ -300,7 +298,7 @@ async def test_the_composer_grows_with_its_text(page: Page) -> None:
     assert await height(composer) == one_line
 
 
-async def test_the_composers_hint_goes_where_two_panels_leave_no_room_for_it(server: CannedPage, page: Page) -> None:
+async def test_the_composers_hint_shortens_between_two_panels(server: CannedPage, page: Page) -> None:
     composer = page.get_by_test_id("composer")
     await expect(composer).to_have_attribute("placeholder", re.compile("^Message #general.* to ask an agent"))
     one_line = await height(composer)
@@ -322,10 +320,10 @@ def many_messages(count: int) -> list[dict[str, Any]]:
 
 async def is_at_its_end(shown: Locator) -> None:
     at_end = "list => list.scrollHeight - list.scrollTop - list.clientHeight < 1"
-    await wait_until(lambda: shown.evaluate(at_end), "the newest message is in sight")
+    await wait_until(lambda: shown.evaluate(at_end), "the newest message is visible")
 
 
-async def test_ones_own_message_is_in_sight_after_one_that_failed(server: CannedPage, page: Page) -> None:
+async def test_a_thread_stays_at_its_end_after_a_failed_send(server: CannedPage, page: Page) -> None:
     server.show(messages=many_messages(30))
     await expect(page.get_by_test_id("message")).to_have_count(30)
     await page.get_by_test_id("message").last.get_by_label("Reply in thread").click()
@@ -344,7 +342,7 @@ async def test_ones_own_message_is_in_sight_after_one_that_failed(server: Canned
         await is_at_its_end(shown)
 
 
-async def test_jump_to_latest_covers_no_message(server: CannedPage, page: Page) -> None:
+async def test_jump_to_latest_covers_no_messages(server: CannedPage, page: Page) -> None:
     server.show(messages=many_messages(30))
     await expect(page.get_by_test_id("message")).to_have_count(30)
     shown, jump = page.locator("main .scroll"), page.get_by_role("button", name="Jump to latest")

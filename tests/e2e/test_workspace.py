@@ -1,4 +1,4 @@
-"""People in the playground: a real browser, a real bridge, and between them only what the contract names."""
+"""The playground end to end: a real browser and a real bridge."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.window import PATIENCE, Opens
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-async def test_a_newcomer_lists_the_workflows(opens: Opens) -> None:
+async def test_the_workflow_list_is_private(opens: Opens) -> None:
     async with opens(ALICE, "general") as window:
         await window.write("/workflows")
 
@@ -24,7 +24,7 @@ async def test_a_newcomer_lists_the_workflows(opens: Opens) -> None:
         await expect(shown).to_contain_text("Only visible to you")
 
 
-async def test_the_statistics_are_drawn(opens: Opens) -> None:
+async def test_statistics_are_shown_as_charts(opens: Opens) -> None:
     async with opens(CAROL, "general") as window:
         await window.write("/stats")
 
@@ -32,16 +32,16 @@ async def test_the_statistics_are_drawn(opens: Opens) -> None:
         await window.sees(shown.get_by_role("img", name="Pie chart: Categories"))
         await window.sees(shown.get_by_role("img", name="Bar chart: Tags"))
         await window.sees(shown.get_by_text("manual 5 (42%)"))
-        await window.does_not_see(shown.get_by_role("region", name="Tags"))  # the chart says it all
+        await window.does_not_see(shown.get_by_role("region", name="Tags"))  # the chart has all the data
 
         await window.write("/stats since 7d")
-        # An hour may have ended since the playground began, whose numbers are the first to compare with.
+        # There are numbers to compare with if an hour has ended since the playground started.
         await window.sees(
             shown.get_by_text(re.compile("Nothing to compare with yet|the nearest numbers that were kept"))
         )
 
 
-async def test_a_command_runs_a_workflow_and_its_card_is_there_for_all(opens: Opens) -> None:
+async def test_a_command_posts_its_run_card_for_everyone(opens: Opens) -> None:
     async with opens(ALICE, "random") as alice, opens(BOB, "random") as bob:
         await alice.write("/workflows run Summarize text the quick brown fox")
 
@@ -51,7 +51,7 @@ async def test_a_command_runs_a_workflow_and_its_card_is_there_for_all(opens: Op
             await expect(card).to_contain_text('"words": 4')
 
 
-async def test_a_form_asks_for_the_input_of_a_run(opens: Opens) -> None:
+async def test_a_run_without_input_opens_a_form(opens: Opens) -> None:
     async with opens(ALICE, "general") as window:
         await window.write("/workflows run Greet a customer")
         form = window.page.get_by_test_id("modal")
@@ -74,7 +74,7 @@ async def test_a_conversation_continues_after_a_kill(opens: Opens) -> None:
         await expect(window.page.get_by_test_id("thread-message").filter(has_text="Nice to meet you")).to_have_count(1)
 
 
-async def test_an_agent_is_picked_from_the_menu_in_a_direct_message(opens: Opens) -> None:
+async def test_an_agent_is_chosen_from_the_menu_in_a_direct_message(opens: Opens) -> None:
     async with opens(CAROL, "dm-bridge") as window:
         await window.ask("where is order 1042?")
         await window.page.get_by_test_id("thread-panel").get_by_role("combobox").select_option(label="Support")
@@ -84,7 +84,7 @@ async def test_an_agent_is_picked_from_the_menu_in_a_direct_message(opens: Opens
         await window.sees(window.in_thread("order_status"))
 
 
-async def test_a_mention_where_the_app_is_not_offers_to_invite_it(opens: Opens) -> None:
+async def test_a_mention_in_a_channel_without_the_app_offers_an_invitation(opens: Opens) -> None:
     async with opens(BOB, "no-bot") as window:
         await window.write("@bridge Memory: my cat is called Tom")
         await window.sees(window.private_line.get_by_text("You mentioned @bridge, but they're not in this channel."))
@@ -99,7 +99,7 @@ async def test_a_mention_where_the_app_is_not_offers_to_invite_it(opens: Opens) 
         await window.does_not_see(window.message("my cat is").get_by_role("button", name="1 reply"))
 
 
-async def test_a_failure_brings_a_notice_and_a_retry_button(opens: Opens) -> None:
+async def test_a_message_with_an_unknown_outcome_can_be_sent_again(opens: Opens) -> None:
     async with opens(BOB, "private") as window:
         await window.ask("@bridge Grumpy: fail")
         again = window.page.get_by_test_id("thread-panel").get_by_role("button", name="Send again")
@@ -110,7 +110,7 @@ async def test_a_failure_brings_a_notice_and_a_retry_button(opens: Opens) -> Non
         await window.sees(window.in_thread("I can't tell whether the agent received your message"))
 
 
-async def test_a_message_that_waits_has_an_hourglass_and_can_be_edited_until_it_is_sent(opens: Opens) -> None:
+async def test_a_queued_message_has_an_hourglass_and_can_be_edited(opens: Opens) -> None:
     async with opens(BOB, "dm-bridge") as window:
         await window.write("Thinker: the first thought")
         await window.message("the first thought").get_by_role("button", name="Reply in thread").click()
@@ -135,7 +135,7 @@ async def test_the_drawer_shows_a_messages_requests(opens: Opens) -> None:
             await window.sees(drawer.get_by_text(words, exact=True).first)
 
 
-async def test_two_people_talk_with_two_agents_at_once_and_see_one_another(opens: Opens) -> None:
+async def test_two_people_talking_to_two_agents_see_each_others_threads(opens: Opens) -> None:
     async with opens(ALICE, "shared") as alice, opens(BOB, "shared") as bob:
         await alice.write("@bridge Memory: remember 40 and 2")
         await bob.write("@bridge Writer: table")
@@ -163,7 +163,7 @@ async def test_home_lists_the_workflows_and_runs_one_from_its_form(opens: Opens)
         await window.sees(window.message("Hello Grace, good to see you!"))
 
 
-async def test_a_form_opens_in_the_window_that_asked_for_it_alone(opens: Opens) -> None:
+async def test_a_form_opens_only_in_the_window_that_requested_it(opens: Opens) -> None:
     async with opens(BOB, "random") as asking:
         await asking.write("/workflows run Greet a customer")
         await asking.sees(asking.form)
@@ -178,7 +178,7 @@ async def test_a_form_opens_in_the_window_that_asked_for_it_alone(opens: Opens) 
         await asking.does_not_see(asking.form)
 
 
-async def test_a_shortcut_on_a_message_has_an_agent_answer_in_its_thread(opens: Opens) -> None:
+async def test_a_message_shortcut_gets_the_agents_answer_in_the_thread(opens: Opens) -> None:
     async with opens(BOB, "random") as window:
         await window.write("The parcel to Norway came with a broken cup")
         message = window.message("a broken cup")
@@ -195,7 +195,7 @@ async def test_a_shortcut_on_a_message_has_an_agent_answer_in_its_thread(opens: 
         await window.sees(window.in_thread("Items that arrive broken are replaced"))
 
 
-async def test_stop_ends_a_slow_agent_and_the_thread_says_so(opens: Opens) -> None:
+async def test_stop_posts_a_notice_with_a_retry_button(opens: Opens) -> None:
     async with opens(ALICE, "shared") as window:
         await window.write("@bridge Thinker: the meaning of tea")
         message = window.message("the meaning of tea")
@@ -236,7 +236,7 @@ async def test_a_scheduled_report_is_listed_and_can_be_deleted(opens: Opens) -> 
         await window.sees(window.private_line.get_by_text("No reports are scheduled yet"))
 
 
-async def test_seven_windows_of_one_browser_all_hear_the_news(opens: Opens) -> None:
+async def test_seven_windows_of_one_browser_all_receive_a_message(opens: Opens) -> None:
     async with AsyncExitStack() as stack:
         windows = [
             await stack.enter_async_context(opens((ALICE, BOB, CAROL)[number % 3], "random"))

@@ -1,5 +1,5 @@
-"""The soak: people talk for ten minutes with bridges that are killed, through a Slack, a service and a Redis that fail.
+"""Soak test: people talk for ten minutes while bridges are killed and Slack, the service and Redis fail.
 
-``make soak`` prints a table and ends with 1 where a promise was broken. ``SECONDS=120`` makes it shorter, ``SWEEP=1``
-kills bridges at every single passage of every point instead (see `support.lives`), ``SEED=…`` repeats the choices.
+``make soak`` prints a table and exits with 1 if a promise was broken. ``SECONDS=120`` shortens it, ``SEED=…`` repeats
+a run's random choices, and ``SWEEP=1`` instead kills bridges at every point, each time it is passed (`support.lives`).
 """

@@ -17,22 +17,22 @@ _MOST_FAULTS = 50
 
 
 def main() -> int:
-    """Soak, print the table, and say in the exit code whether all promises held."""
+    """Run, print the table, and return 1 if a promise was broken."""
     is_sweep = os.environ.get("SWEEP") == "1"
     seed = int(os.environ.get("SEED") or secrets.randbelow(1_000_000))
     seconds = float(os.environ.get("SECONDS") or (3600 if is_sweep else 600))
     began = time.monotonic()
-    # Not on uvloop, on which httpx raises AttributeError where a server dies just as it is connected to.
+    # Not on uvloop, where httpx raises AttributeError if a server dies during a connect.
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
         work = swept(seconds, seed, Path(folder)) if is_sweep else soaked(seconds, seed, Path(folder))
         result = asyncio.run(work)
     result.rows += [("seed", seed), ("took", elapsed(began))]
-    print(table(result))  # noqa: T201 - the table is what is asked for
+    print(table(result))  # noqa: T201 - the command's output
     return int(bool(result.faults))
 
 
 def table(result: Result) -> str:
-    """Lay it out; what was broken comes below."""
+    """Format the rows, followed by the broken promises."""
     width = max(len(name) for name, _ in result.rows)
     lines = [f"{name:<{width}}  {value}" for name, value in result.rows]
     return "\n".join([*lines, *(f"BROKEN  {fault}" for fault in result.faults[:_MOST_FAULTS])])

@@ -1,4 +1,4 @@
-"""Four bridges on one Redis, each of which is replaced when it has ended."""
+"""Four bridges on one Redis; each is replaced when it exits."""
 
 from __future__ import annotations
 
@@ -16,49 +16,49 @@ _SWITCH = 0.5
 
 
 class Fleet:
-    """The bridges of one *world*; Slack sends to one of them at a time."""
+    """The bridges of one *world*. Slack sends to one of them at a time."""
 
     def __init__(self, world: World, diaries: Path, chance: random.Random) -> None:
         self.alive: list[Mortal] = []
-        self.born = 0
+        self.started = 0
         self._world = world
         self._diaries = diaries
         self._chance = chance
 
-    async def sail(self) -> None:
-        """Have the bridges running until cancelled."""
+    async def run(self) -> None:
+        """Run the bridges until cancelled."""
         async with asyncio.TaskGroup() as group:
             for _ in range(_SIZE):
                 group.create_task(self._replace())
             group.create_task(self._switch())
 
     def signal_one(self, number: signal.Signals) -> Mortal:
-        """Let one of them have a signal."""
+        """Send a signal to a random bridge."""
         bridge = self._chance.choice(self.alive or [one for one in self._world.bridges if isinstance(one, Mortal)])
         bridge.send_signal(number)
         return bridge
 
     def continue_all(self) -> None:
-        """Let nobody be suspended any more."""
+        """Resume all suspended bridges."""
         for bridge in self.alive:
             bridge.send_signal(signal.SIGCONT)
 
     def resident(self) -> list[float]:
-        """Megabytes of memory of each."""
+        """Each bridge's memory in MB."""
         return [_resident(bridge.process.pid) for bridge in self.alive if bridge.process is not None]
 
     async def _replace(self) -> None:
         while True:
             bridge = a_mortal(self._world, self._diaries, BRIDGE_DEFAULT_AGENT="", BRIDGE_CHAT_TIMEOUT="10")
             await bridge.start()
-            self.born += 1
+            self.started += 1
             self.alive.append(bridge)
             await bridge.wait()
             self.alive.remove(bridge)
             await asyncio.sleep(self._chance.uniform(0, 3))
 
     async def _switch(self) -> None:
-        """Let Slack meet now this one, now that one, as a balancer would have it."""
+        """Point Slack at random bridges in turn, like a load balancer."""
         while True:
             if self.alive:
                 self._world.slack.events_url = f"{self._chance.choice(self.alive).url}/slack/events"

@@ -1,4 +1,4 @@
-"""The mixed load, and what came of it as a table."""
+"""The mixed load and its table of results."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _WARM_UP = 3.0
 
 @dataclass
 class Result:
-    """What was counted; *faults* are broken promises, in words."""
+    """Rows of the table; *faults* describe broken promises."""
 
     rows: list[tuple[str, object]] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
 
 async def soaked(seconds: float, seed: int, folder: Path) -> Result:
-    """Let it happen for so long."""
+    """Run the load for *seconds*, and count the results."""
     data, diaries = folder / "redis", folder / "diaries"
     data.mkdir()
     diaries.mkdir()
@@ -44,13 +44,13 @@ async def soaked(seconds: float, seed: int, folder: Path) -> Result:
         async with a_world(redis.url, f"soak-{secrets.token_hex(3)}", retry_delays=RETRIES) as world:
             chance = random.Random(seed)  # noqa: S311 - the same seed makes the same choices
             town, fleet = Town(world), Fleet(world, diaries, chance)
-            sailing = asyncio.create_task(fleet.sail())
+            running = asyncio.create_task(fleet.run())
             try:
                 return await _load(town, fleet, Trouble(world, fleet, redis, chance), seconds)
             finally:
-                sailing.cancel()
+                running.cancel()
                 with suppress(asyncio.CancelledError):
-                    await sailing
+                    await running
 
 
 async def _load(town: Town, fleet: Fleet, trouble: Trouble, seconds: float) -> Result:
@@ -62,28 +62,28 @@ async def _load(town: Town, fleet: Fleet, trouble: Trouble, seconds: float) -> R
     await _talk(town, fleet, trouble, seconds, is_over)
     result = Result()
     try:
-        await wait_until(lambda: _is_settled(town), "all is answered", _SETTLE)
-        await wait_until(lambda: _is_at_rest(world), "nobody waits in Redis", _SETTLE)
+        await wait_until(lambda: _is_settled(town), "all messages are answered", _SETTLE)
+        await wait_until(lambda: _is_at_rest(world), "the queue is empty", _SETTLE)
     except AssertionError as exc:
-        result.faults.append(f"waits for ever: {exc}")
+        result.faults.append(f"stuck: {exc}")
     _count(result, town, fleet, trouble.made)
     result.rows += [
-        ("memory of a bridge, MB, at the start", _numbers(before[0])),
-        ("memory of a bridge, MB, at the end", _numbers(fleet.resident())),
-        ("memory of Redis, MB, at the start and the end", f"{before[1]:.1f}, {await _used(world):.1f}"),
+        ("memory of each bridge at the start, MB", _numbers(before[0])),
+        ("memory of each bridge at the end, MB", _numbers(fleet.resident())),
+        ("memory of Redis at the start and the end, MB", f"{before[1]:.1f}, {await _used(world):.1f}"),
     ]
     left = await keys_without_lifetime(world.redis)
-    result.faults += [f"key that stays for ever: {key}" for key in left]
+    result.faults += [f"key without a lifetime: {key}" for key in left]
     return result
 
 
 async def _talk(town: Town, fleet: Fleet, trouble: Trouble, seconds: float, is_over: asyncio.Event) -> None:
-    """Let people talk and trouble be made for so long; then all goes well again."""
+    """Let people talk and things fail for *seconds*, then end all failures."""
     async with asyncio.TaskGroup() as group:
         for user, channel in PLACES:
             group.create_task(Person(town, user, channel, trouble.another_chance()).talk(is_over))
         group.create_task(run_things(town, trouble.another_chance(), is_over))
-        making = group.create_task(trouble.go_on(is_over))
+        making = group.create_task(trouble.run(is_over))
         await asyncio.sleep(seconds)
         is_over.set()
         await making
@@ -101,22 +101,22 @@ def _count(result: Result, town: Town, fleet: Fleet, made: Counter[str]) -> None
     acks = [one.ms for one in town.world.slack.deliveries if one.is_acked]
     result.rows += [
         ("messages sent", len(written)),
-        ("given up by Slack, which was told so each time", len(written) - len(accepted)),
+        ("given up by Slack after refusals", len(written) - len(accepted)),
         ("answered", sum(len(thread.answered()) for thread in town.threads)),
-        ("unknown, said so with a button", sum(len(thread.unknown()) for thread in town.threads)),
+        ("unknown outcome, with a Send again button", sum(len(thread.unknown()) for thread in town.threads)),
         ("runs", sum(bool(run.cards()) for run in town.runs)),
         ("lost", kinds["lost"]),
         ("doubled", kinds["doubled"]),
         ("out of order", kinds["out of order"]),
-        ("acknowledged in, ms (median, p99)", _spread(acks, 0)),
-        ("answered after, s (median, p99)", _spread(_waits(town), 1)),
-        ("bridges begun", fleet.born),
+        ("acknowledgement, ms (median, p99)", _spread(acks, 0)),
+        ("answer, s (median, p99)", _spread(_waits(town), 1)),
+        ("bridges started", fleet.started),
         *sorted(made.items()),
     ]
 
 
 def _waits(town: Town) -> list[float]:
-    """How many seconds each answered message waited."""
+    """Seconds from each message to its answer."""
     return [
         float(message.ts) - float(by_words[words].ts)
         for thread in town.threads
@@ -152,5 +152,5 @@ def _numbers(found: Sequence[float]) -> str:
 
 
 def elapsed(began: float) -> str:
-    """Say how long ago *began* is."""
+    """Format the time since *began*."""
     return f"{time.monotonic() - began:.0f} s"

@@ -1,4 +1,4 @@
-"""People who talk on, whatever happens, in threads that are counted in the end."""
+"""People who keep talking through every failure, in threads that are checked at the end."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ PLACES = (
     (BOB, DM_BOB),
     (CAROL, DM_CAROL),
 )
-LENGTH = 25  # messages of a thread, after which its author begins another
-AHEAD = 4  # messages that may wait before somebody waits for an answer
+LENGTH = 25  # messages per thread
+AHEAD = 4  # unanswered messages at which a person waits
 _LOOK = 0.25
 _AGENTS = ("Memory", "Memory", "Slow", "Memory", "Novelist")
 
 
 class Person:
-    """Writes in one thread after another, in one place."""
+    """Writes one thread after another in one channel."""
 
     def __init__(self, town: Town, user: str, channel: str, chance: random.Random) -> None:
         self._town = town
@@ -50,7 +50,7 @@ class Person:
         self._chance = chance
 
     async def talk(self, is_over: asyncio.Event) -> None:
-        """Talk until *is_over*."""
+        """Write threads until *is_over*."""
         for number in itertools.count():
             name = f"{self._user}-{self._channel}-{number}"
             agent = self._chance.choice(_AGENTS)
@@ -77,5 +77,5 @@ async def run_things(town: Town, chance: random.Random, is_over: asyncio.Event) 
         await asyncio.sleep(chance.uniform(3, 8))
         if is_over.is_set():
             return
-        with suppress(AssertionError):  # nobody took it, and a command is never repeated by Slack
+        with suppress(AssertionError):  # a refused command, which Slack doesn't retry
             await town.run(chance.choice((ALICE, BOB, CAROL)), SHARED, 1, f"run-{number:04d}")

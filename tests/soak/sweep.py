@@ -1,4 +1,4 @@
-"""Kill a bridge at each single passage of each point, and in as many lives its successor, too."""
+"""Kill a bridge at every point, each time it is passed; in as many further lives, kill its successor too."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _AT_ONCE = 16
 
 
 async def swept(seconds: float, seed: int, folder: Path) -> Result:
-    """Live all those lives."""
+    """Run all these lives, for up to *seconds*."""
     data, diaries = folder / "redis", folder / "diaries"
     data.mkdir()
     diaries.mkdir()
@@ -30,9 +30,9 @@ async def swept(seconds: float, seed: int, folder: Path) -> Result:
         ("points", len({point for life in peace for point in life.points()})),
         ("lives", f"{len(lives)} of {len(planned)}"),
         ("bridges killed", len(fates) - len(missed)),
-        ("ends that did not come about", len(missed)),
+        ("kills that didn't happen", len(missed)),
         ("messages that reached an agent", sum(life.asked for life in everything)),
-        ("unknown, said so with a button", sum(life.unknown for life in everything)),
+        ("unknown outcome, with a Send again button", sum(life.unknown for life in everything)),
         ("promises broken", sum(len(life.faults) for life in everything)),
     ]
     return Result(rows, shown(everything).splitlines())

@@ -1,4 +1,4 @@
-"""What goes wrong: one misfortune after the other, each of some kind, each mended after a while."""
+"""Random failures, one after another; each ends after a while."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SERVICE = (
     DropBefore(),
     DropAfter(),
 )
-# What makes Redis refuse, each with what ends that: it is full, its replica is gone, it was made one itself.
+# Commands that make Redis refuse writes (out of memory, replica missing, turned into a replica), each with its inverse.
 _REDIS = (
     (("CONFIG", "SET", "maxmemory", "1"), ("CONFIG", "SET", "maxmemory", "0")),
     (("CONFIG", "SET", "min-replicas-to-write", "1"), ("CONFIG", "SET", "min-replicas-to-write", "0")),
@@ -42,7 +42,7 @@ _MORE_OFTEN = ("bridge killed", "bridge killed", "redis killed", "slack fails", 
 
 
 class Trouble:
-    """Makes it, for a *world* with a *fleet* of bridges and a Redis."""
+    """Causes failures in a *world*, its *fleet* of bridges and its Redis."""
 
     def __init__(self, world: World, fleet: Fleet, redis: RealRedis, chance: random.Random) -> None:
         self.made: Counter[str] = Counter()
@@ -53,7 +53,7 @@ class Trouble:
         self._kinds: dict[str, Callable[[], Awaitable[None]]] = {
             "bridge killed": self._kill,
             "bridge suspended": self._suspend,
-            "bridge told to end": self._end,
+            "bridge terminated": self._end,
             "redis killed": self._kill_redis,
             "redis suspended": self._suspend_redis,
             "redis refuses": self._let_redis_refuse,
@@ -61,15 +61,15 @@ class Trouble:
             "service down": self._stop_service,
             "service fails": self._let_service_fail,
             "slack fails": self._let_slack_fail,
-            "slack repeats itself": self._repeat,
+            "slack redelivers": self._redeliver,
         }
 
     def another_chance(self) -> random.Random:
-        """Give somebody choices of their own, which nobody else's haste can change."""
+        """A generator of its own for each task, so that timing doesn't change the choices."""
         return random.Random(self._chance.random())  # noqa: S311 - the same seed makes the same choices
 
-    async def go_on(self, is_over: asyncio.Event) -> None:
-        """Make trouble until *is_over*."""
+    async def run(self, is_over: asyncio.Event) -> None:
+        """Cause failures until *is_over*."""
         while not is_over.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._chance.uniform(0.5, 4)):
@@ -107,7 +107,7 @@ class Trouble:
         await self._world.redis.execute_command(*end)
 
     async def _let_redis_hang_up(self) -> None:
-        """Once it has forgotten the scripts, too, as a server that takes over."""
+        """Drop all connections and cached scripts, as after a failover."""
         await self._world.redis.script_flush()
         await self._world.redis.client_kill_filter(_type="normal", skipme=True)
 
@@ -125,8 +125,8 @@ class Trouble:
         )
         self._world.slack.faults.on(method, self._chance.choice(_SLACK), times=self._chance.randint(1, 5))
 
-    async def _repeat(self) -> None:
-        """Events come once more, hours late for all that the bridge can know, and in another order."""
+    async def _redeliver(self) -> None:
+        """Deliver some past events again, out of order."""
         events = [one for one in self._world.slack.deliveries if one.kind == "event"]
         for one in self._chance.sample(events, min(5, len(events))):
             event = one.payload["event"]
