@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AwareDatetime, BaseModel, Field, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from bridge.errors import RecordNotUnderstood
@@ -27,13 +27,11 @@ FileKind = Literal["text", "mail", "document", "clip", "image", "video", "link",
 it only on request, like all files of other companies."""
 
 
-class _Part(BaseModel):
+class _Part(BaseModel, frozen=True):
     """A part of a message: the text people see there, with Slack's escapes, and references, never bytes.
 
     *is_cut*: it was larger than what is stored of a message.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     is_cut: bool = False
 
@@ -99,9 +97,7 @@ MessagePart = Annotated[Quotation | Table | Alert | MessageFile | LeftOut, Field
 """What a message has besides its text: a closed set (`bridge.slack.contents` reads them)."""
 
 
-class _Inbound(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
+class _Inbound(BaseModel, frozen=True):
     team: str
     channel: str  # "" if there is none: a form opened from Home
     user: str

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from bridge.errors import TooOften
 from bridge.inbound import WAITING_LIMIT
@@ -107,22 +107,18 @@ def mention_without_text() -> Reply:
     return kit.reply("Hello!", kit.rich(hello, kit.bullets(ways)))
 
 
-class NotRead(BaseModel):
+class NotRead(BaseModel, frozen=True):
     """Part of a message that the agent didn't get, or not completely: its *name*, and why, by a key of `_WHY`."""
-
-    model_config = ConfigDict(frozen=True)
 
     why: str
     name: str = ""
 
 
-class Unread(BaseModel):
+class Unread(BaseModel, frozen=True):
     """All such parts of one message; *is_all* means that nothing else was in it, so the agent wasn't asked.
 
     With *only_names*, the agent got only names of files.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     missing: tuple[NotRead, ...] = ()
     is_all: bool = False
@@ -150,13 +146,11 @@ def told_not_read(facts: str = "") -> Reply:
     return kit.note(f"{text} {_UNDERSTOOD}" if unread.only_names else text)
 
 
-class Slip(BaseModel):
+class Slip(BaseModel, frozen=True):
     """The value of a button below `did_you_mean`: the *word* typed, the similar *command*, and where.
 
     *m* and *t* are the ``ts`` of the message and its thread; *a*: it mentions the bot.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     word: str
     command: str

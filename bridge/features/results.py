@@ -13,17 +13,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
+from pydantic import AwareDatetime, BaseModel, ValidationError
 
 from bridge.errors import RecordNotUnderstood
 from bridge.inbound import MessagePart
 from bridge.slack.blockkit.reply import Reply, View
 
 
-class NewThread(BaseModel):
+class NewThread(BaseModel, frozen=True):
     """The message that is queued in the thread whose root the reply becomes."""
-
-    model_config = ConfigDict(frozen=True)
 
     agent: int
     text: str  # with Slack's escapes, like a typed message
@@ -31,14 +29,12 @@ class NewThread(BaseModel):
     thread_ts: str = ""  # the thread it's for, unless the reply is its root
 
 
-class PostedReport(BaseModel):
+class PostedReport(BaseModel, frozen=True):
     """What is stored about a scheduled report once it's posted for its *slot*.
 
     Its *words* are for the first question in its thread, its *numbers* for the next report to compare with. With
     *binds*, its thread is a conversation right away. *called* describes its schedule.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     report: str
     called: str
@@ -48,24 +44,20 @@ class PostedReport(BaseModel):
     binds: bool = False
 
 
-class ShownLate(BaseModel):
+class ShownLate(BaseModel, frozen=True):
     """The outcome of the earlier turn *turn* is shown on request, made in the message *notice*."""
-
-    model_config = ConfigDict(frozen=True)
 
     turn: str
     notice: str
 
 
-class Greeted(BaseModel):
+class Greeted(BaseModel, frozen=True):
     """The person was greeted, and won't be greeted again."""
-
-    model_config = ConfigDict(frozen=True)
 
     user: str
 
 
-class Outcome(BaseModel):
+class Outcome(BaseModel, frozen=True):
     """*what* happened, in a word for the trace and the metrics, and the *reply* that shows it.
 
     *mark*, *agent* and *session* go into the message's metadata; *workflow* is the one that ran. *keeps_text*: the
@@ -73,8 +65,6 @@ class Outcome(BaseModel):
     the workflow that was run, and *ended* how the run ended. *concerns* is what it was about, for the audit: a kind, an
     ID and a name (``agent 7 Support``).
     """
-
-    model_config = ConfigDict(frozen=True)
 
     what: str
     reply: Reply

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator
+from pydantic import BaseModel, Field, PlainValidator
 
 from bridge.ids import Lane, MessageKey, TurnId
 from bridge.queue.deliveries import passed_over
@@ -54,7 +54,7 @@ _Moment = Annotated[datetime | None, PlainValidator(_moment)]
 _Moments = Annotated[Sequence[tuple[datetime, str]], PlainValidator(_moments)]
 
 
-class TurnTrace(BaseModel):
+class TurnTrace(BaseModel, frozen=True):
     """What a turn's record says about its steps; times that haven't come are None.
 
     *takes* name the processes that had it, *deaths* the reasons it couldn't be finished. It was queued *behind* so many
@@ -62,8 +62,6 @@ class TurnTrace(BaseModel):
     counts requests that certainly didn't arrive. *again* is the turn that resent its message, *of* the one that this
     turn resends. *was* is a dead one's outcome.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: TurnId
     ahead: int | None

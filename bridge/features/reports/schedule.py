@@ -19,7 +19,7 @@ from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from bridge.errors import BadSchedule, RecordNotUnderstood
 from bridge.features.reports.phrases import find_zone, read_schedule, same_in_words, say
@@ -55,14 +55,12 @@ class Schedule:
     crons: tuple[str, ...]
 
 
-class ReportSpec(BaseModel):
+class ReportSpec(BaseModel, frozen=True):
     """What a person asked for.
 
     *compare* is how far back (``7d``), or ``""`` for the last report; *only* names the parts of the statistics to show,
     all if it is empty. As typed, *zone* and *channel* (``#name`` or an id) may be ``""``, and there is no owner.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     schedule: Schedule
     zone: str = ""

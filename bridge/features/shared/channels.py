@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from bridge.errors import StoreUnavailable
 from bridge.queue.redis.connection import translated
@@ -27,13 +27,11 @@ VERSION: Final = 1
 Replies = Literal["all", "mentions"]
 
 
-class AppRule(BaseModel):
+class AppRule(BaseModel, frozen=True):
     """What an app's message starts: the *agent* answers it, or the *workflow* runs with its text.
 
     *name* is the app's name, and *owner* the person who set this up, on whose behalf the workflow runs.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     agent: int | None = None
     workflow: int | None = None
@@ -41,15 +39,13 @@ class AppRule(BaseModel):
     owner: str = ""
 
 
-class ChannelSettings(BaseModel):
+class ChannelSettings(BaseModel, frozen=True):
     """One channel's settings; by default, nothing is set.
 
     *agent* answers if nothing else picks one. *answers*: to mentions, or to every top-level message. *replies*: which
     ones in a thread go to its agent; None: as ``BRIDGE_THREAD_REPLIES`` says. *apps* whose top-level messages count, by
     app ID (``A…``).
     """
-
-    model_config = ConfigDict(frozen=True)
 
     v: int = VERSION
     agent: int | None = None

@@ -13,13 +13,12 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from bridge.ids import PersonKey, ThreadKey, TurnId
 from bridge.queue.keys import REMEMBERED, SHOWN_LATELY, TYPED, TYPED_USED, milliseconds
 from bridge.queue.records import Conversation
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
+from bridge.slack.blockkit.modals import Carried
 
 MOST = 10
 """How many runs and conversations are stored for each person."""
@@ -53,25 +52,15 @@ _SIGNS: Final = {  # the service's documentation lists no statuses
 }
 
 
-class Spot(BaseModel):
+class Spot(Carried):
     """A place in Home, carried as its private_metadata: the pages of its two lists, from 0.
 
     *channel* is the person's direct message with the bot.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     channel: str = ""
     workflows: int = 0
     agents: int = 0
-
-    @classmethod
-    def parse(cls, text: str) -> Spot:
-        """Read what Home carried; unreadable places start over."""
-        try:
-            return cls.model_validate_json(text)
-        except ValidationError:
-            return cls()
 
 
 @dataclass(frozen=True, slots=True)

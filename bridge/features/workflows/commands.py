@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from bridge.errors import BadInput, NotAllowed
 from bridge.features.deps import Deps
@@ -22,7 +22,7 @@ from bridge.queue.audit import named
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.json_text import typed_input
 from bridge.slack.blockkit.lists import ListPage
-from bridge.slack.blockkit.modals import Origin
+from bridge.slack.blockkit.modals import Carried, Origin
 from bridge.slack.blockkit.mrkdwn import plain_command_text
 from bridge.slack.blockkit.reply import Reply
 
@@ -77,7 +77,7 @@ async def run_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Run again, or run an inactive workflow anyway."""
     is_sure = click.action_id == run_card.CONFIRM
     await check_runner(deps, turn.user)
-    value = _ButtonValue.of(click)
+    value = _ButtonValue.parse(click.value)
     if value.workflow is None:
         return await _ask_for_input(deps, turn, None)
     workflow = await workflow_by_id(deps, value.workflow)
@@ -91,7 +91,7 @@ async def run_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
 async def input_settled(deps: Deps, turn: Turn, click: Click) -> Result:
     """Use input that is almost JSON as text, or open the form to fix it."""
     await check_runner(deps, turn.user)
-    value, is_text = _ButtonValue.of(click), click.action_id == run_card.AS_TEXT
+    value, is_text = _ButtonValue.parse(click.value), click.action_id == run_card.AS_TEXT
     if value.workflow is None:
         return Done("unknown action", {"action": click.action_id})
     workflow = await workflow_by_id(deps, value.workflow)
@@ -108,7 +108,7 @@ async def input_settled(deps: Deps, turn: Turn, click: Click) -> Result:
 async def open_form(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form offered by a button."""
     await check_runner(deps, turn.user)
-    value = _ButtonValue.of(click)
+    value = _ButtonValue.parse(click.value)
     workflow = await workflow_by_id(deps, value.workflow) if value.workflow is not None else None
     return await _ask_for_input(deps, turn, workflow)
 
@@ -174,22 +174,12 @@ async def run_with_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result
     return await run_from_anywhere(deps, turn, shortcut)
 
 
-class _ButtonValue(BaseModel):
+class _ButtonValue(Carried):
     """The value of a button that runs a workflow, made by `bridge.features.shared.buttons.run_value`."""
-
-    model_config = ConfigDict(frozen=True)
 
     workflow: int | None = Field(default=None, alias="w")
     input: Any = Field(default=None, alias="i")
     kept: str = Field(default="", alias="t")  # the turn with an input that is almost JSON
-
-    @classmethod
-    def of(cls, click: Click) -> _ButtonValue:
-        """Read a button's value; an unreadable one, from another version, opens the empty form."""
-        try:
-            return cls.model_validate_json(click.value)
-        except ValidationError:
-            return cls()
 
 
 async def _listed(deps: Deps, turn: Turn, spot: ListPage) -> Reply:

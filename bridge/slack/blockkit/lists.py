@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.modals import Carried
 from bridge.slack.blockkit.reply import Block, Reply
 
 PAGE: Final = 20
@@ -21,21 +20,11 @@ _MOST_CHARACTERS = 300  # of the words that a button carries
 T = TypeVar("T", Workflow, Agent)
 
 
-class ListPage(BaseModel):
+class ListPage(Carried):
     """A page of a list, as its buttons carry it: the *page*, from 0, of entries matching *words*."""
-
-    model_config = ConfigDict(frozen=True)
 
     page: int = 0
     words: str = ""
-
-    @classmethod
-    def parse(cls, value: str) -> ListPage:
-        """Read a button's value; one from another version starts over."""
-        try:
-            return cls.model_validate_json(value)
-        except ValidationError:
-            return cls()
 
 
 def matching(items: Sequence[T], typed: str) -> list[T]:

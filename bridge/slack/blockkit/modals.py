@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Block, View
@@ -22,15 +22,25 @@ CHANNEL: Final = "channel"
 """A field that several forms have."""
 
 
-class Origin(BaseModel):
+class Carried(BaseModel, frozen=True):
+    """What a button, a form or Home carries, and gives back when it's used."""
+
+    @classmethod
+    def parse(cls, value: str) -> Self:
+        """Read it; something unreadable, perhaps from another version, counts as nothing."""
+        try:
+            return cls.model_validate_json(value)
+        except ValidationError:
+            return cls()
+
+
+class Origin(Carried):
     """Where a form was opened, carried as private_metadata; *is_sure*: an inactive workflow was confirmed.
 
     *direct* is the person's direct message with the bot, if known; *chosen* is the channel the form is about. If it was
     opened from a message, that is *message_ts*, written by *author* in the thread *thread_ts*; *files* are its files'
     IDs.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     channel: str = ""
     thread_ts: str = ""
@@ -46,14 +56,6 @@ class Origin(BaseModel):
     def opened_in(self) -> str:
         """Return where the person reads private notices."""
         return self.channel or self.direct
-
-    @classmethod
-    def parse(cls, private_metadata: str) -> Origin:
-        """Read what a form carried; unreadable values count as unknown."""
-        try:
-            return cls.model_validate_json(private_metadata)
-        except ValidationError:
-            return cls()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 Block = dict[str, Any]
 """A Block Kit block, as Slack's JSON has it: https://docs.slack.dev/reference/block-kit/blocks"""
@@ -22,16 +22,14 @@ class Audience(StrEnum):
     PRIVATE = "private"  # only the person who asked
 
 
-class Attachment(BaseModel):
+class Attachment(BaseModel, frozen=True):
     """A text file sent with a reply: *name* with its extension, and its whole *content*."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     content: str
 
 
-class Reply(BaseModel):
+class Reply(BaseModel, frozen=True):
     """What is shown: plain data, because it's stored in the journal before it's posted.
 
     Either *markdown* (an agent's answer of any length: `bridge.slack.parts` cuts it and makes it harmless) or *blocks*
@@ -39,8 +37,6 @@ class Reply(BaseModel):
     and refused blocks. Blocks and text are ready to send: text from outside is already escaped. *footer* follows the
     last part of a markdown answer. *plainer* are simpler forms of *blocks*, each tried if Slack refuses the one before.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     text: str
     blocks: tuple[Block, ...] = ()
