@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from bridge.cli.printing import counted, moment, to_json
+from bridge.cli.printing import moment, to_json
 from bridge.cli.store import EmbeddedRedisOption, in_store, length_of_time
+from bridge.slack.blockkit.kit import counted
 
 if TYPE_CHECKING:
     from bridge.queue.outages import PastOutage

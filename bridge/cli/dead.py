@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from bridge.cli.printing import counted, moment, printable, to_json
+from bridge.cli.printing import moment, printable, to_json
 from bridge.cli.running import CANNOT_RUN, say
 from bridge.cli.store import EmbeddedRedisOption, in_store
 from bridge.cli.usage import CommandGroup, ShellCommand, examples
 from bridge.ids import TurnId
 from bridge.inbound import WAITING_LIMIT
+from bridge.slack.blockkit.kit import counted
 
 if TYPE_CHECKING:
     from bridge.queue.dead import DeadLetter, DeadLetters

@@ -33,11 +33,6 @@ def moment(at: datetime, timespec: str = "seconds") -> str:
     return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec=timespec) + "Z"
 
 
-def counted(number: int, noun: str) -> str:
-    """Write a number with its noun: ``1 run``, ``2,000 runs``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def to_json(value: object, indent: int | None = None) -> str:
     """Write *value* in ASCII, with times in ISO 8601 and dataclasses as objects."""
 

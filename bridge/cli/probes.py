@@ -16,7 +16,6 @@ from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from bridge.cli.drift import OF_APP, drift_rows
-from bridge.cli.printing import counted
 from bridge.cli.rows import FAILURE, OK, WARNING, Row, State
 from bridge.errors import (
     Busy,
@@ -44,6 +43,7 @@ from bridge.queue.redis.connection import connect
 from bridge.queue.redis.embedded import embedded_redis, write_problem
 from bridge.queue.wipe import CURE
 from bridge.slack.api import Hello, Identity, SlackWeb, opened, proxy_for
+from bridge.slack.blockkit.kit import counted
 from bridge.slack.scopes import SCOPES, missing, required_by
 
 PATIENCE: Final = timedelta(seconds=30)
@@ -77,10 +77,11 @@ async def probe(
         return rows
 
     rows = await in_time(SLACK, slack())
-    others = await asyncio.gather(
-        in_time(REDIS, _redis_rows(values, identity, embedded=embedded)), in_time(PROJECT, _project_rows(values))
-    )
-    return [*rows, *others[0], *others[1]]
+    others = [in_time(REDIS, _redis_rows(values, identity, embedded=embedded))]
+    url, key = values.get("PROJECT_BASE_URL"), values.get("PROJECT_API_KEY")
+    if url is not None and key:
+        others.append(in_time(PROJECT, project_rows(url, key.get_secret_value())))
+    return sum(await asyncio.gather(*others), rows)
 
 
 # Slack
@@ -380,11 +381,6 @@ def _first(what: str, *cases: tuple[object, State, str, str]) -> Row:
 PROJECT: Final = "Project service"
 _WRONG_ADDRESS: Final = "check PROJECT_BASE_URL: it's the service's own address, such as https://project.example.com"
 _LATER: Final = "check the service, then run the check again"
-
-
-async def _project_rows(values: Mapping[str, Any]) -> list[Row]:
-    url, key = values.get("PROJECT_BASE_URL"), values.get("PROJECT_API_KEY")
-    return await project_rows(url, key.get_secret_value()) if url is not None and key else []
 
 
 async def project_rows(base_url: str, api_key: str) -> list[Row]:

@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import Final, Literal
 
 from bridge.cli.printing import to_json
+from bridge.slack.blockkit.kit import counted
 
 State = Literal["ok", "warning", "failure"]
 OK: Final = "ok"
@@ -52,8 +53,8 @@ def shown(rows: Sequence[Row], *, as_json: bool) -> str:
         lines.append("")
     states = [row.state for row in rows]
     failures, warnings = states.count(FAILURE), states.count(WARNING)
-    said = [f"{failures} problem{'' if failures == 1 else 's'} found"] if failures else []
-    said += [f"{warnings} warning{'' if warnings == 1 else 's'}"] if warnings else []
+    said = [f"{counted(failures, 'problem')} found"] if failures else []
+    said += [counted(warnings, "warning")] if warnings else []
     return "\n".join([*lines, f"{', '.join(said) or 'No problems found'}."])
 
 

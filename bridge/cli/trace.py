@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from bridge.cli.printing import columns, counted, moment, to_json
+from bridge.cli.printing import columns, moment, to_json
 from bridge.cli.running import CANNOT_RUN, say
 from bridge.cli.store import EmbeddedRedisOption, in_store
 from bridge.ids import MessageKey
+from bridge.slack.blockkit.kit import counted
 
 if TYPE_CHECKING:
     from bridge.queue.records import Delivery
