@@ -14,7 +14,7 @@ import io
 import re
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from xml.parsers import expat
 
 with contextlib.suppress(ImportError):  # not on Windows
@@ -48,15 +48,6 @@ class _Text:
             raise _Enough
         self._room -= size
         self.pieces.append(words)
-
-
-def _limit(seconds: int) -> None:
-    """Limit this process's time and memory; it can't write files or start anything."""
-    with contextlib.suppress(NameError, ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
 def _pdf(content: bytes, text: _Text, pages: int) -> None:
@@ -143,12 +134,6 @@ def _flowing(archive: zipfile.ZipFile, name: str, text: _Text, *, holds_text: fr
     _parsed(archive, name, start, end, data)
 
 
-def _numbered(archive: zipfile.ZipFile, pattern: str) -> Iterator[str]:
-    """Return the names of numbered files, in order."""
-    found = [(int(match[1]), name) for name in archive.namelist() if (match := re.fullmatch(pattern, name))]
-    return (name for _, name in sorted(found))
-
-
 def _shared_strings(archive: zipfile.ZipFile) -> list[str]:
     """Read the strings that a workbook's cells refer to."""
     strings: list[list[str]] = []
@@ -174,19 +159,8 @@ def _shared_strings(archive: zipfile.ZipFile) -> list[str]:
     return ["".join(one) for one in strings]
 
 
-def _workbook(archive: zipfile.ZipFile, text: _Text, pages: int) -> None:
-    """Read the sheets of a workbook, with tabs between cells."""
-    strings = _shared_strings(archive)
-    for number, name in enumerate(_numbered(archive, r"xl/worksheets/sheet(\d+)\.xml")):
-        if number >= pages:
-            text.is_cut = True
-            return
-        text.add(f"Sheet {number + 1}:\n")
-        _sheet(archive, name, text, strings)
-        text.add("\n")
-
-
 def _sheet(archive: zipfile.ZipFile, name: str, text: _Text, strings: list[str]) -> None:
+    """Read a sheet of a workbook, with tabs between cells."""
     row: list[str] = []
     value: list[str] = []
     state = {"kind": "", "in": "", "cells": "0"}
@@ -231,16 +205,20 @@ def _office(content: bytes, kind: str, text: _Text, pages: int) -> None:
         match kind:
             case "docx":
                 _flowing(archive, "word/document.xml", text, holds_text=frozenset({"t"}))
-            case "pptx":
-                for number, name in enumerate(_numbered(archive, r"ppt/slides/slide(\d+)\.xml")):
-                    if number >= pages:
+            case "pptx" | "xlsx":
+                path, noun = ("ppt/slides/slide", "Slide") if kind == "pptx" else ("xl/worksheets/sheet", "Sheet")
+                found = (re.fullmatch(rf"{path}(\d+)\.xml", name) for name in archive.namelist())
+                strings = _shared_strings(archive)
+                for number, (_, name) in enumerate(sorted((int(one[1]), one[0]) for one in found if one), 1):
+                    if number > pages:
                         text.is_cut = True
                         return
-                    text.add(f"Slide {number + 1}:\n")
-                    _flowing(archive, name, text, holds_text=frozenset({"t"}))
+                    text.add(f"{noun} {number}:\n")
+                    if kind == "pptx":
+                        _flowing(archive, name, text, holds_text=frozenset({"t"}))
+                    else:
+                        _sheet(archive, name, text, strings)
                     text.add("\n")
-            case "xlsx":
-                _workbook(archive, text, pages)
             case _:
                 _flowing(archive, "content.xml", text, holds_text=frozenset({"p", "h"}))
 
@@ -248,7 +226,11 @@ def _office(content: bytes, kind: str, text: _Text, pages: int) -> None:
 def main() -> None:
     """Read the document."""
     kind, most, pages, seconds = sys.argv[1], *map(int, sys.argv[2:5])
-    _limit(seconds)
+    with contextlib.suppress(NameError, ValueError, OSError):  # no files, no programs, and only so much time and memory
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     content, text = sys.stdin.buffer.read(), _Text(most)
     if content.startswith(b"\xd0\xcf\x11\xe0"):  # how Office stores documents with a password
         sys.exit(LOCKED)
