@@ -241,16 +241,14 @@ def load(environ: Mapping[str, str], *, embedded_redis: bool = False) -> Setting
         for error in exc.errors(include_url=False, include_input=False):
             name = error["loc"][0]
             field = next(field for field in Settings.model_fields.values() if field.alias == name)
-            # All others are a ValueError from here or from `bridge.setting_types`.
-            problems.append(f"{name} {_missing(field) if error['type'] == 'missing' else error['ctx']['error']}")
+            if error["type"] == "missing":
+                first = " ".join(str(field.description).split()).replace("*", "").partition(". ")[0].rstrip(".")
+                problems.append(f"{name} is missing: set it to {first[0].lower()}{first[1:]}")
+            else:  # a ValueError from here or from `bridge.setting_types`
+                problems.append(f"{name} {error['ctx']['error']}")
         raise ConfigurationError(problems) from None
     settings._bot_token_file = environ.get("SLACK_BOT_TOKEN_FILE", "")  # noqa: SLF001 - the class and its reader are one
     return settings
-
-
-def _missing(field: FieldInfo) -> str:
-    first = " ".join(str(field.description).split()).replace("*", "").partition(". ")[0].rstrip(".")
-    return f"is missing: set it to {first[0].lower()}{first[1:]}"
 
 
 def well_formed(environ: Mapping[str, str]) -> dict[str, Any]:

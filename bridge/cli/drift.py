@@ -31,13 +31,16 @@ def drift_rows(area: str, installed: Mapping[str, Any], prefix: str, cure: str, 
 
     Only Slack knows the bridge's public address, so over HTTP all addresses must equal the events' one.
     """
+    from bridge.listeners.events import EVENTS  # noqa: PLC0415 - Bolt
+
+    events = {event for event, scope in EVENTS.items() if scope not in _OPTIONAL}
     address = str(_at(installed, _EVENTS_ADDRESS) or "")
     wanted = app_manifest(None if uses_socket else address, prefix)
     both, needed = (wanted, installed), frozenset(scope.name for scope in SCOPES) - _OPTIONAL
     found = [
         *_compared("slash command", both, "features.slash_commands", "command"),
         *_compared("shortcut", both, "features.shortcuts", "callback_id"),
-        *_compared("event", both, "settings.event_subscriptions.bot_events", needed=_needed_events()),
+        *_compared("event", both, "settings.event_subscriptions.bot_events", needed=events),
         *_compared("scope", both, "oauth_config.scopes.bot", needed=needed),
         *_compared("optional scope", both, "oauth_config.scopes.bot_optional", needed=()),
         *_switched(wanted, installed),
@@ -45,12 +48,6 @@ def drift_rows(area: str, installed: Mapping[str, Any], prefix: str, cure: str, 
     ]
     rows = [Row(area, OF_APP, state, detail, cure) for state, detail in found]
     return rows or [Row(area, OF_APP, OK, "matches `bridge manifest`")]
-
-
-def _needed_events() -> Collection[str]:
-    from bridge.listeners.events import EVENTS  # noqa: PLC0415 - Bolt
-
-    return {event for event, scope in EVENTS.items() if scope not in _OPTIONAL}
 
 
 def _compared(

@@ -64,16 +64,10 @@ def surfaces() -> Iterator[tuple[str, Callable[..., Any]]]:
         for name, function in vars(import_module(path)).items():
             if not inspect.isfunction(function) or function.__module__ != path or name.startswith("_"):
                 continue
-            if path not in bricks and _adds_to_a_reply(function):
-                continue
+            if path not in bricks and Reply in list(typing.get_type_hints(function).values())[:-1]:
+                continue  # it adds to a reply, and makes no layout itself
             if is_pure or (not inspect.iscoroutinefunction(function) and returns(function) in {Reply, View}):
                 yield f"{feature if module == 'layout' else module}.{name}", function
-
-
-def _adds_to_a_reply(function: Callable[..., Any]) -> bool:
-    """Whether it takes a reply, and makes no layout itself."""
-    *given, _made = typing.get_type_hints(function).values()
-    return Reply in given
 
 
 def returns(function: Callable[..., Any]) -> Any:

@@ -155,7 +155,10 @@ async def _play(plan: Plan, port: int, *, open_browser: bool) -> int:
         redis = None if plan.is_redis_real else await stack.enter_async_context(EmbeddedRedis(plan.settings.data_dir))
         scene = await stack.enter_async_context(opened(_options(plan, port, redis)))
         _introduce(scene, plan)
-        if open_browser and _has_display():
+        has_display = (
+            sys.platform in {"darwin", "win32"} or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+        )
+        if open_browser and has_display and sys.stdout.isatty():
             # A daemon thread, so that a slow browser delays neither the start nor the end.
             threading.Thread(target=webbrowser.open, args=(scene.url,), daemon=True).start()
         code = await scene.run(until)
@@ -233,9 +236,3 @@ def _ways_to_look_inside(plan: Plan, namespace: str) -> list[str]:
         program = f"{shlex.quote(sys.executable)} -m bridge"
     commands = [f"{folder}{before} {program} {words}{flags}" for words in ("audit", "dead list", "feedback")]
     return [f"{heading}:", *(f"  ({line})" if folder else f"  {line}" for line in commands)]
-
-
-def _has_display() -> bool:
-    if not sys.stdout.isatty():
-        return False
-    return sys.platform in {"darwin", "win32"} or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -72,7 +72,11 @@ def setup(
     answers.ask("REDIS_URL", is_secret=True, is_needed=False)
     is_embedded = "REDIS_URL" not in answers.values
     _heading(4, "Check")
-    code = _check(embedded=is_embedded)
+    code = CANNOT_RUN
+    try:
+        check(embedded_redis=is_embedded)
+    except typer.Exit as ended:
+        code = ended.exit_code
     if code == 0:
         _heading(5, "Say hello")
         _greet(answers)
@@ -107,7 +111,12 @@ class _Answers:
                 break
             typer.secho(f"  {mine[0]}", fg="red")
         self.values[name] = given
-        _write(name, given)
+        # Into the file, readable only by its owner; the other lines stay.
+        if not ENV_FILE.exists():
+            with os.fdopen(os.open(ENV_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as it:
+                it.write(env_example())
+        dotenv.set_key(ENV_FILE, name, given, quote_mode="auto")
+        ENV_FILE.chmod(stat.S_IRUSR | stat.S_IWUSR)
 
 
 def _heading(number: int, words: str) -> None:
@@ -131,7 +140,10 @@ def _create_the_app(answers: _Answers, target: str | None, *, open_browser: bool
     """Guide through Slack's page, and ask for the values it shows."""
     prefix = answers.values.get("BRIDGE_COMMAND_PREFIX", "")
     manifest = json.dumps(app_manifest(target, prefix), separators=(",", ":"))
-    apps = _apps_page(answers.values.get("SLACK_API_URL", ""))
+    # The page where apps are created; an emulated Slack has it beside its API.
+    api = urlsplit(answers.values.get("SLACK_API_URL", ""))
+    is_slack = f".{api.hostname or _SLACK}".endswith(f".{_SLACK}")
+    apps = "https://api.slack.com/apps" if is_slack else f"{api.scheme}://{api.netloc}/apps"
     if not answers.values.get("SLACK_BOT_TOKEN") or typer.confirm("  Create a new Slack app?", default=False):
         if open_browser and webbrowser.open(f"{apps}?new_app=1&manifest_json={quote(manifest, safe='')}"):
             typer.echo("  Slack's page is open in your browser.")
@@ -152,32 +164,6 @@ def _create_the_app(answers: _Answers, target: str | None, *, open_browser: bool
     else:
         typer.echo("  The signing secret is also under Basic Information → App Credentials.")
         answers.ask("SLACK_SIGNING_SECRET", is_secret=True)
-
-
-def _apps_page(api_url: str) -> str:
-    """Find the page where apps are created; an emulated Slack has it beside its API."""
-    parts = urlsplit(api_url)
-    host = parts.hostname or _SLACK
-    if host == _SLACK or host.endswith(f".{_SLACK}"):
-        return "https://api.slack.com/apps"
-    return f"{parts.scheme}://{parts.netloc}/apps"
-
-
-def _write(name: str, value: str) -> None:
-    """Write one setting to the file, readable only by its owner; the other lines stay."""
-    if not ENV_FILE.exists():
-        with os.fdopen(os.open(ENV_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(env_example())
-    dotenv.set_key(ENV_FILE, name, value, quote_mode="auto")
-    ENV_FILE.chmod(stat.S_IRUSR | stat.S_IWUSR)
-
-
-def _check(*, embedded: bool) -> int:
-    try:
-        check(embedded_redis=embedded)
-    except typer.Exit as ended:
-        return ended.exit_code
-    return CANNOT_RUN
 
 
 def _greet(answers: _Answers) -> None:

@@ -16,7 +16,7 @@ from bridge.queue.wipe import CURE
 if TYPE_CHECKING:
     from bridge.queue.outages import PastOutage
     from bridge.queue.scripting import Scripts
-    from bridge.queue.status import Process, Status
+    from bridge.queue.status import Status
 
 
 def status(
@@ -58,8 +58,11 @@ def table(found: Status, now: datetime, outage: PastOutage | None = None) -> str
     """Write it for people."""
     lines = ["Processes"]
     for one in found.processes:
-        sign = "✓" if one.is_running else "✗"
-        lines.append(f"  {sign} {printable(one.name)}  {_seen(one)}")
+        if one.is_running:
+            seen = f"running, {len(one.work)} in progress" if one.work else "running, idle"
+        else:
+            seen = f"not seen for {_spoken(one.last_heard) if one.last_heard else 'more than an hour'}"
+        lines.append(f"  {'✓' if one.is_running else '✗'} {printable(one.name)}  {seen}")
         for work in one.work:
             age = f"accepted {_spoken(now - work.accepted_at)} ago" if work.accepted_at else ""
             lines.append(printable(f"      {work.lane}  {work.step}  {age}").rstrip())
@@ -77,12 +80,6 @@ def table(found: Status, now: datetime, outage: PastOutage | None = None) -> str
     if found.wipe:
         lines += ["", "Redis", f"  ! {found.wipe.in_words()}.", f"    → {CURE}"]
     return "\n".join(lines)
-
-
-def _seen(process: Process) -> str:
-    if process.is_running:
-        return f"running, {len(process.work)} in progress" if process.work else "running, idle"
-    return f"not seen for {_spoken(process.last_heard) if process.last_heard else 'more than an hour'}"
 
 
 def _spoken(length: timedelta) -> str:

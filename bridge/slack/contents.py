@@ -163,7 +163,12 @@ class _Reading:
         parts += self._tables_since()
         attachments = objects(message.get("attachments"))
         for attachment in attachments[:_MOST_ATTACHMENTS]:
-            parts += self._attachment(attachment)
+            if attachment.get("is_share") is True or attachment.get("message_blocks"):
+                parts.append(self._quotation(attachment))
+            elif not _is_link_preview(attachment):
+                if said := self._alert(attachment):
+                    parts.append(Alert(text=said, is_cut=self._was_cut()))
+                parts += [*self._tables_since(), *self._some_files(attachment)]
         beyond = attachments[_MOST_ATTACHMENTS:]
         self._left_out += len(beyond) - sum(map(_is_link_preview, beyond[:1000]))
         if parts and written in _INSTEAD:
@@ -172,16 +177,6 @@ class _Reading:
         if self._left_out:
             parts.append(LeftOut(count=self._left_out))
         return Contents(written, tuple(parts))
-
-    def _attachment(self, attachment: Json) -> list[MessagePart]:
-        """Read what was forwarded, pasted, or posted by an app, but no link previews."""
-        if attachment.get("is_share") is True or attachment.get("message_blocks"):
-            return [self._quotation(attachment)]
-        if _is_link_preview(attachment):
-            return []
-        said = self._alert(attachment)
-        alert = [Alert(text=said, is_cut=self._was_cut())] if said else []
-        return [*alert, *self._tables_since(), *self._some_files(attachment)]
 
     def _quotation(self, attachment: Json) -> Quotation:
         """Read a forwarded message. Slack doesn't document them; see the payloads recorded in the tests."""

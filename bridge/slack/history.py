@@ -176,7 +176,9 @@ class History:
             async for page, has_more in self._read_pages(place, begin):
                 for message in page:
                     seen += 1
-                    is_own, ts = self.identity.wrote(message), str(message.get("ts") or "")
+                    is_own, ts = self.identity.wrote(message), timestamp(message, "ts")
+                    # An answer that recalls a session may be later than *before*, and isn't quoted then.
+                    is_between = bool(ts) and float(after or 0) < float(ts) < float(before or "inf")
                     is_answer = False
                     match message.get("metadata") if is_own else None:
                         case {
@@ -190,7 +192,7 @@ class History:
                     if ts == place.thread_ts:  # Slack returns it with every window
                         root = said if not after else None
                         replies = message.get("reply_count") or 0
-                    elif said and _is_between(ts, after, before) and (not is_own or (with_own and is_answer)):
+                    elif said and is_between and (not is_own or (with_own and is_answer)):
                         newest.append(replace(said, is_own=is_own))
                         count += 1
                 if has_more and is_one_page and self.pages.are_short:
@@ -266,14 +268,6 @@ class History:
             yield messages, bool(asked["cursor"])
             if not asked["cursor"]:
                 return
-
-
-def _is_between(ts: str, after: str, before: str) -> bool:
-    """Whether to quote a message. An answer that recalls a session may be later than *before*."""
-    try:
-        return float(after or 0) < float(ts) < float(before or "inf")
-    except ValueError:
-        return False
 
 
 def _said(message: Mapping[str, Any]) -> ThreadMessage | None:

@@ -188,15 +188,14 @@ def _written(passage: Passage) -> str:
 def _markdown(part: Table, resolve: Resolve) -> str:
     """Write a table as Markdown."""
     width = max(map(len, part.rows), default=0)
-    rows = [[_cell(resolve(cell)) for cell in row] + [""] * (width - len(row)) for row in part.rows]
+    rows = [
+        [" ".join(kit.clean(resolve(cell)).split()).replace("|", "\\|") for cell in row] + [""] * (width - len(row))
+        for row in part.rows
+    ]
     if not rows:
         return ""
     lines = [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join([lines[0], f"|{' --- |' * width}", *lines[1:]])
-
-
-def _cell(words: str) -> str:
-    return " ".join(kit.clean(words).split()).replace("|", "\\|")
 
 
 def _upper(words: str) -> str:

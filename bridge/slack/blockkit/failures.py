@@ -87,27 +87,23 @@ _MOST_NAMES: Final = 10
 
 def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Reply:
     """Say what went wrong and what to do, with a button if there is a form."""
-    text, codes = sentence(error), _typed_next(error)
+    text = sentence(error)
+    codes: tuple[str, ...] = ()  # what it suggests typing
+    match error:
+        case errors.UnknownCommand():
+            codes = error.nearest
+        case errors.UnknownOption():
+            codes = (error.nearest or f"{error.command} help",)
+        case errors.BadUsage():
+            codes = (error.usage, *filter(None, [error.example]))
+        case errors.NoSuch(nearest=(), lists=str() as lists) if lists:
+            codes = (lists,)
     blocks = [kit.with_code(text, *codes) if codes else kit.section(text)]
     if isinstance(error, errors.UnknownCommand) and error.help:
         blocks.append(kit.usages(error.help))
     if isinstance(error, errors.CommandError) and error.form is not None:
         blocks.append(kit.actions(dict(error.form)))
     return kit.reply(text, *blocks, audience=audience)
-
-
-def _typed_next(error: BridgeError) -> tuple[str, ...]:
-    """Find what a sentence suggests typing, to show it as code."""
-    match error:
-        case errors.UnknownCommand():
-            return error.nearest
-        case errors.UnknownOption():
-            return (error.nearest or f"{error.command} help",)
-        case errors.BadUsage():
-            return (error.usage, *filter(None, [error.example]))
-        case errors.NoSuch(nearest=(), lists=str() as lists) if lists:
-            return (lists,)
-    return ()
 
 
 def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for each failure that has facts to tell

@@ -97,23 +97,22 @@ def _links(seen: str, leads_to: Container[int]) -> Iterator[tuple[int, int]]:
 
 
 def _misleads(label: str, url: str) -> bool:
-    """Whether a reader sees a host in a label other than the one it leads to."""
+    """Whether a reader sees a host in a label other than the one it leads to; odd addresses have none."""
     shown = unicodedata.normalize("NFKC", _UNSEEN.sub("", html.unescape(_UNSEEN.sub("", label))))
     hosts = {found["host"] for found in _BEHIND_A_SCHEME.finditer(shown)}
     bare = {found["host"] for found in _BARE.finditer(_BEHIND_A_SCHEME.sub(" ", shown))}
     hosts |= {host for host in bare if not _A_FILE.fullmatch(host)}
-    return bool(hosts) and {_plain_host(host) for host in hosts} != {_host_of(url)}
-
-
-def _host_of(url: str) -> str:
-    """Return an address's host; odd ones have none that a label could name."""
+    if not hosts:
+        return False
     url = html.unescape(url)
     if url.lower().startswith("mailto:"):
-        return _plain_host(url.partition("?")[0].rpartition("@")[2])
-    try:
-        return _plain_host(urlsplit(url if "//" in url else f"//{url}").hostname or "")
-    except ValueError:
-        return ""
+        leads_to = url.partition("?")[0].rpartition("@")[2]
+    else:
+        try:
+            leads_to = urlsplit(url if "//" in url else f"//{url}").hostname or ""
+        except ValueError:
+            leads_to = ""
+    return {_plain_host(host) for host in hosts} != {_plain_host(leads_to)}
 
 
 def _plain_host(host: str) -> str:
