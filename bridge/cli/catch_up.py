@@ -58,5 +58,5 @@ def in_words(outage: PastOutage) -> str:
     if outage.done_at is not None:
         return f"{when}: caught up at {moment(outage.done_at)}; {so_far}."
     if not outage.is_planned:
-        return f"{when}: catching up starts as soon as a bridge is running."
+        return f"{when}: catching up starts within seconds if a bridge is running, otherwise once one starts."
     return f"{when}: {outage.read} threads and channels read, {outage.left} left; {so_far}."

@@ -150,8 +150,8 @@ def _create_the_app(answers: _Answers, target: str | None, *, open_browser: bool
         else:  # with the manifest, the address has 5,000 characters
             flag = f"--url {target}" if target else "--socket"
             typer.echo(
-                f"  Open {apps} → Create New App → From a manifest,\n"
-                f"  and paste what this prints in another terminal:  bridge manifest {flag}"
+                f"  Open {apps} → Create New App → From a manifest.\n"
+                f"  Paste the output of this command, run in another terminal:  bridge manifest {flag}"
             )
         typer.echo("  Choose your workspace, then Create and Install, then Allow.")
     typer.echo("  Copy these from “Your app credentials” (hidden while you paste):")

@@ -244,7 +244,7 @@ LATER = datetime(2026, 11, 22, 12, tzinfo=UTC)
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({}, "catching up starts as soon as a bridge is running."),
+        ({}, "catching up starts within seconds if a bridge is running, otherwise once one starts."),
         ({"is_planned": True, "read": 2, "left": 3, "found": 1, "queued": 1},
          "2 threads and channels read, 3 left; 1 message found, 1 queued."),
         ({"is_planned": True, "found": 5, "queued": 4, "done_at": LATER},
