@@ -11,36 +11,20 @@ from starlette.responses import JSONResponse, PlainTextResponse
 
 from bridge.playground.emulator import EmulatedSlack, sample
 from bridge.playground.emulator.ui import NoSuchCommand
-from support.slack_app import SECRET, TOKEN, App, Clock
+from support.slack_app import SECRET, TOKEN, App, Clock, field_of, form, plain
 
-BUTTON = {"type": "button", "action_id": "go", "text": {"type": "plain_text", "text": "Go"}, "value": "7"}
-OPTIONS = [{"text": {"type": "plain_text", "text": name}, "value": name.lower()} for name in ("One", "Two")]
+BUTTON = {"type": "button", "action_id": "go", "text": plain("Go"), "value": "7"}
+OPTIONS = [{"text": plain(name), "value": name.lower()} for name in ("One", "Two")]
 MENU = {"type": "static_select", "action_id": "pick", "options": OPTIONS}
 ASKED = {"type": "external_select", "action_id": "ask", "min_query_length": 0}
 ACTIONS = [{"type": "actions", "block_id": "b", "elements": [BUTTON, MENU, ASKED]}]
-FORM: dict[str, Any] = {
-    "type": "modal",
-    "callback_id": "run",
-    "private_metadata": "kept",
-    "title": {"type": "plain_text", "text": "Run"},
-    "submit": {"type": "plain_text", "text": "Run"},
-    "notify_on_close": True,
-    "blocks": [
-        {
-            "type": "input",
-            "block_id": "input",
-            "label": {"type": "plain_text", "text": "Input"},
-            "element": {"type": "plain_text_input", "action_id": "text"},
-        },
-        {
-            "type": "input",
-            "block_id": "kind",
-            "optional": True,
-            "label": {"type": "plain_text", "text": "Kind"},
-            "element": {**MENU, "initial_option": OPTIONS[0]},
-        },
-    ],
-}
+FORM = form(
+    field_of("input"),
+    field_of("kind", {**MENU, "initial_option": OPTIONS[0]}, optional=True),
+    callback_id="run",
+    private_metadata="kept",
+    notify_on_close=True,
+)
 
 
 @pytest.fixture

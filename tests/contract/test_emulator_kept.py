@@ -16,16 +16,11 @@ from starlette.responses import PlainTextResponse
 
 from bridge.playground.emulator import EmulatedSlack, keeping, sample
 from bridge.playground.wire import Silence
-from support.slack_app import SECRET, TOKEN, App
+from support.slack_app import SECRET, TOKEN, App, form
 from support.socket_app import APP_TOKEN, connected
 from support.waiting import wait_until
 
-FORM = {
-    "type": "modal",
-    "title": {"type": "plain_text", "text": "Run"},
-    "submit": {"type": "plain_text", "text": "Run"},
-    "blocks": [],
-}
+FORM = form()
 
 
 @pytest.fixture

@@ -1,29 +1,16 @@
 """Socket Mode of the emulated Slack, driven by Slack's own client."""
 
 from collections.abc import AsyncIterator
-from typing import Any
 
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bridge.playground.emulator import EmulatedSlack, sample
-from support.slack_app import SECRET, TOKEN, refusal
+from support.slack_app import SECRET, TOKEN, field_of, form, refusal
 from support.socket_app import APP_TOKEN, SocketApp, connected, envelopes
 from support.waiting import wait_until
 
-FORM: dict[str, Any] = {
-    "type": "modal",
-    "title": {"type": "plain_text", "text": "Run"},
-    "submit": {"type": "plain_text", "text": "Run"},
-    "blocks": [
-        {
-            "type": "input",
-            "block_id": "input",
-            "label": {"type": "plain_text", "text": "Input"},
-            "element": {"type": "plain_text_input", "action_id": "text"},
-        }
-    ],
-}
+FORM = form(field_of("input"))
 BUTTON = {"type": "button", "action_id": "go", "text": {"type": "plain_text", "text": "Go"}}
 MENU = {"type": "external_select", "action_id": "ask", "min_query_length": 0}
 OPTION = {"text": {"type": "plain_text", "text": "One"}, "value": "one"}

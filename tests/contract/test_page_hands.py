@@ -6,28 +6,11 @@ import httpx
 from starlette.responses import JSONResponse, PlainTextResponse
 
 from bridge.playground.emulator import EmulatedSlack, sample
-from support.page import Json, Window, calls
-from support.slack_app import TOKEN, App
+from support.page import Window, calls
+from support.slack_app import TOKEN, App, field_of, form
 
-FORM: Json = {
-    "type": "modal",
-    "title": {"type": "plain_text", "text": "Run :tada:"},
-    "submit": {"type": "plain_text", "text": "Run"},
-    "blocks": [
-        {
-            "type": "input",
-            "block_id": "text",
-            "label": {"type": "plain_text", "text": "Input"},
-            "element": {"type": "plain_text_input", "action_id": "text"},
-        },
-        {
-            "type": "input",
-            "block_id": "ask",
-            "label": {"type": "plain_text", "text": "Workflow"},
-            "element": {"type": "external_select", "action_id": "ask", "min_query_length": 0},
-        },
-    ],
-}
+ASK = {"type": "external_select", "action_id": "ask", "min_query_length": 0}
+FORM = form(field_of("text"), field_of("ask", ASK), title="Run :tada:")
 OPTION = {"text": {"type": "plain_text", "text": "Echo <1>"}, "value": "1"}
 
 

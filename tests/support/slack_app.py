@@ -32,6 +32,21 @@ class Clock:
         return time.time() + self.ahead
 
 
+def plain(text: str) -> dict[str, Any]:
+    return {"type": "plain_text", "text": text}
+
+
+def form(*blocks: dict[str, Any], title: str = "Run", **more: Any) -> dict[str, Any]:
+    """A modal with *blocks*."""
+    return {"type": "modal", "title": plain(title), "submit": plain("Run"), "blocks": list(blocks), **more}
+
+
+def field_of(name: str, element: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    """A block with an input: a line of text, if no other *element* is given."""
+    element = element or {"type": "plain_text_input", "action_id": "text"}
+    return {"type": "input", "block_id": name, "label": plain(name.title()), "element": element, **more}
+
+
 async def refusal(call: Awaitable[Any]) -> dict[str, Any]:
     """What Slack says to a call that it refuses."""
     with pytest.raises(SlackApiError) as caught:
