@@ -1,3 +1,3 @@
-"""Fixtures of these tests."""
+"""Shared fixtures."""
 
 from support.emulated import emulated, slack_web  # noqa: F401 - found by their names

@@ -1,7 +1,7 @@
-"""Who may, as a table: every kind of person, at every place, on every surface.
+"""Access rules as a table: every kind of person, in every kind of channel, on every surface.
 
-A row says what becomes of a person at the door (let in, or refused for a reason) and whether they may run workflows;
-what that means on each surface stands in `expected`. Each cell is sent as Slack sends it, through the real surfaces.
+A row says whether a person may use the bridge and whether they may run workflows; `expected` derives the outcome on
+each surface. Each cell goes through the real surface with a payload like Slack's.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PLACES = {
 ELSEWHERE = Channel("C0ELSEWHERE", "elsewhere", [])
 
 
-def somebody(team: str = TEAM, info: Json | None = None, said: str | None = None, **flags: bool) -> Somebody:
+def a_person(team: str = TEAM, info: Json | None = None, said: str | None = None, **flags: bool) -> Somebody:
     return Somebody(Member("U0SUE", "sue", "Sue Somebody", team, **flags), info, said)
 
 
@@ -51,7 +51,7 @@ def of_workspaces(*teams: str, organisation: str = "E0GRID") -> Json:
 
 @dataclass(frozen=True)
 class Row:
-    """A person; *door* is why they are refused, and *run* why they run nothing (``""``: let in, and they do)."""
+    """A person; *door* and *run* are the reasons why they may not use the bridge or run workflows (``""``: allowed)."""
 
     who: Somebody
     door: str = ""
@@ -73,55 +73,53 @@ NO_SCOPE = {"ok": False, "error": "missing_scope", "needed": "users:read"}
 BROKEN = {"ok": False, "error": "internal_error"}
 
 PEOPLE = {
-    "a member": Row(somebody()),
-    "a guest of several channels": Row(somebody(is_restricted=True), run="runner"),
-    "a guest of one channel": Row(somebody(is_restricted=True, is_ultra_restricted=True), run="runner"),
-    "somebody from another company": Row(somebody(OTHER_TEAM, is_stranger=True), door="stranger"),
-    "somebody who was deactivated since": Row(somebody(deleted=True), run="runner"),
-    "somebody of whom the app may know nothing": Row(somebody(info=NO_SCOPE)),
-    "a member while Slack is broken": Row(somebody(info=BROKEN), run="unknown"),
-    "a listed guest": Row(somebody(is_restricted=True), rules={"BRIDGE_RUNNERS": "U0SUE"}),
-    "a guest in a listed group": Row(somebody(is_restricted=True), rules={"BRIDGE_RUNNERS": GROUP}),
-    "a listed person of whom Slack tells nothing": Row(somebody(info=NO_SCOPE), rules={"BRIDGE_RUNNERS": "U0SUE"}),
+    "a member": Row(a_person()),
+    "a guest of several channels": Row(a_person(is_restricted=True), run="runner"),
+    "a guest of one channel": Row(a_person(is_restricted=True, is_ultra_restricted=True), run="runner"),
+    "a member of another company": Row(a_person(OTHER_TEAM, is_stranger=True), door="stranger"),
+    "a deactivated member": Row(a_person(deleted=True), run="runner"),
+    "a member whom the app may not look up": Row(a_person(info=NO_SCOPE)),
+    "a member while Slack fails": Row(a_person(info=BROKEN), run="unknown"),
+    "a listed guest": Row(a_person(is_restricted=True), rules={"BRIDGE_RUNNERS": "U0SUE"}),
+    "a guest in a listed group": Row(a_person(is_restricted=True), rules={"BRIDGE_RUNNERS": GROUP}),
+    "a listed person whom the app may not look up": Row(a_person(info=NO_SCOPE), rules={"BRIDGE_RUNNERS": "U0SUE"}),
     "a member of another workspace of the organisation": Row(
-        somebody("T0SISTER", info=of_workspaces("T0SISTER")), door="stranger", identity=ORGANISATION
+        a_person("T0SISTER", info=of_workspaces("T0SISTER")), door="stranger", identity=ORGANISATION
     ),
     "a member of two workspaces of the organisation": Row(
-        somebody("T0SISTER", info=of_workspaces("T0SISTER", TEAM)), identity=ORGANISATION
+        a_person("T0SISTER", info=of_workspaces("T0SISTER", TEAM)), identity=ORGANISATION
     ),
-    "a member whom Slack names by the organisation": Row(
-        somebody("E0GRID", info=of_workspaces(TEAM)), identity=ORGANISATION
+    "a member with the organisation's ID": Row(a_person("E0GRID", info=of_workspaces(TEAM)), identity=ORGANISATION),
+    "a member of another workspace with the organisation's ID": Row(
+        a_person("E0GRID", info=of_workspaces("T0SISTER")), door="stranger", identity=ORGANISATION
     ),
-    "somebody of a sister workspace named by the organisation": Row(
-        somebody("E0GRID", info=of_workspaces("T0SISTER")), door="stranger", identity=ORGANISATION
-    ),
-    "somebody of another organisation": Row(
-        somebody("E0OTHER", info=of_workspaces("T0PARTNER", organisation="E0OTHER"), is_stranger=True),
+    "a member of another organisation": Row(
+        a_person("E0OTHER", info=of_workspaces("T0PARTNER", organisation="E0OTHER"), is_stranger=True),
         door="stranger",
         identity=ORGANISATION,
     ),
-    "somebody of the organisation of whom Slack tells nothing": Row(
-        somebody("T0SISTER", info=NO_SCOPE), door="unknown", identity=ORGANISATION
+    "a member of the organisation whom the app may not look up": Row(
+        a_person("T0SISTER", info=NO_SCOPE), door="unknown", identity=ORGANISATION
     ),
-    "a member where the whole organisation has the app": Row(
-        somebody("T0SISTER", info=of_workspaces("T0SISTER")), identity=ORG_WIDE
+    "a member, with the app installed organisation-wide": Row(
+        a_person("T0SISTER", info=of_workspaces("T0SISTER")), identity=ORG_WIDE
     ),
-    "a stranger where the whole organisation has the app": Row(
-        somebody(OTHER_TEAM, is_stranger=True), door="stranger", identity=ORG_WIDE
+    "a stranger, with the app installed organisation-wide": Row(
+        a_person(OTHER_TEAM, is_stranger=True), door="stranger", identity=ORG_WIDE
     ),
-    "a named person who is no runner": Row(somebody(), run="runner", rules=closed()),
-    "a named runner": Row(somebody(), rules=closed(runners="U0SUE")),
-    "a named person in a group of runners": Row(somebody(), rules=closed(runners=f"U0RUE {GROUP}")),
-    "a named person beside a group that cannot be read": Row(
-        somebody(), run="unknown", rules=closed(runners=UNREADABLE)
+    "an allowed user who isn't a runner": Row(a_person(), run="runner", rules=closed()),
+    "an allowed user who is a runner": Row(a_person(), rules=closed(runners="U0SUE")),
+    "an allowed user in a group of runners": Row(a_person(), rules=closed(runners=f"U0RUE {GROUP}")),
+    "an allowed user, with an unreadable group of runners": Row(
+        a_person(), run="unknown", rules=closed(runners=UNREADABLE)
     ),
-    "a named person in one group beside one that cannot be read": Row(
-        somebody(), rules=closed(runners=f"{UNREADABLE} {GROUP}")
+    "an allowed user in one of two groups, the other unreadable": Row(
+        a_person(), rules=closed(runners=f"{UNREADABLE} {GROUP}")
     ),
-    "a person who is not named": Row(somebody(), door="user", rules=closed(users="U0RUE")),
-    "a runner who is not named": Row(somebody(), door="user", rules=closed(users="U0RUE", runners="U0SUE")),
-    "a stranger who is named": Row(
-        somebody(OTHER_TEAM, is_stranger=True), door="stranger", rules=closed(runners="U0SUE")
+    "a person who isn't an allowed user": Row(a_person(), door="user", rules=closed(users="U0RUE")),
+    "a runner who isn't an allowed user": Row(a_person(), door="user", rules=closed(users="U0RUE", runners="U0SUE")),
+    "a stranger who is an allowed user": Row(
+        a_person(OTHER_TEAM, is_stranger=True), door="stranger", rules=closed(runners="U0SUE")
     ),
 }
 
@@ -135,13 +133,13 @@ SURFACES: dict[str, tuple[str, Surface]] = {
     "reply": ("talks", lambda gate, who, at, root: gate.says(who, at, "hello", thread_ts=root)),
     "command that reads": ("is answered", lambda gate, who, at, _: gate.types(who, at, "/project", "")),
     "command that runs": ("runs", lambda gate, who, at, _: gate.types(who, at, "/workflows", "run 3 hello")),
-    "command that asks for the input": (
+    "command that opens the form": (
         "gets the form",
         lambda gate, who, at, _: gate.types(who, at, "/workflows", "run 3"),
     ),
     "! that reads": ("is answered", lambda gate, who, at, root: gate.says(who, at, "!project", thread_ts=root)),
     "! that runs": ("runs", lambda gate, who, at, root: gate.says(who, at, "!workflows run 3 x", thread_ts=root)),
-    "button that runs, of whoever's card": (
+    "button that runs, on another's card": (
         "runs",
         lambda gate, who, at, _: gate.clicks(who, at, runs.AGAIN, run_value(3, "hello")),
     ),
@@ -178,7 +176,7 @@ def filled_in(place: Channel) -> tuple[View, dict[str, dict[str, Any]]]:
 
 
 def expected(outcome: str, row: Row) -> str:
-    """What a surface that leads to *outcome* comes to for a person."""
+    """The outcome for a person on a surface that normally leads to *outcome*."""
     if row.door:
         return "is offered nothing" if outcome == "is offered some" else f"is refused: {row.door}"
     return f"may not: {row.run}" if row.run and outcome in OF_RUNNERS else outcome
@@ -197,24 +195,26 @@ async def a_gate(redis: Redis, row: Row) -> AsyncIterator[Gate]:
         yield gate
 
 
-async def what_comes_of_all(gate: Gate, who: Somebody, place: Channel) -> dict[str, str]:
+async def outcomes_of_all(gate: Gate, who: Somebody, place: Channel) -> dict[str, str]:
     root = await gate.bind(place)
     return {name: await surface(gate, who, place, root) for name, (_, surface) in SURFACES.items()}
 
 
 @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
 @pytest.mark.parametrize("row", PEOPLE.values(), ids=PEOPLE)
-async def test_the_table_says_what_each_person_may_do_where(redis: Redis, row: Row, place: Channel) -> None:
+async def test_each_surface_allows_what_the_table_says(redis: Redis, row: Row, place: Channel) -> None:
     async with a_gate(redis, row) as gate:
-        found = await what_comes_of_all(gate, row.who, place)
+        found = await outcomes_of_all(gate, row.who, place)
 
     assert found == {name: expected(outcome, row) for name, (outcome, _) in SURFACES.items()}
 
 
-@pytest.mark.parametrize("row", [PEOPLE["a named runner"], PEOPLE["a named person who is no runner"]])
-async def test_an_unlisted_channel_is_refused_but_for_home(redis: Redis, row: Row) -> None:
+@pytest.mark.parametrize(
+    "row", [PEOPLE["an allowed user who is a runner"], PEOPLE["an allowed user who isn't a runner"]]
+)
+async def test_an_unlisted_channel_is_refused_except_on_home(redis: Redis, row: Row) -> None:
     async with a_gate(redis, row) as gate:
-        found = await what_comes_of_all(gate, row.who, ELSEWHERE)
+        found = await outcomes_of_all(gate, row.who, ELSEWHERE)
 
     refused_here = replace(row, door="channel")
     assert found == {
@@ -233,10 +233,12 @@ async def test_an_unlisted_channel_is_refused_but_for_home(redis: Redis, row: Ro
         ({"ok": True, "user": {"id": "U0SUE"}}, ("is refused: unknown",) * 3),
         (BROKEN, ("is sent again by Slack", "is told to try again", "is told to try again")),
     ],
-    ids=["of home", "of another company", "no scope", "not found", "says nothing", "broken"],
+    ids=["home", "another company", "no scope", "not found", "no workspace", "Slack fails"],
 )
-async def test_a_person_of_unknown_home_is_looked_up(redis: Redis, info: Json, outcomes: tuple[str, str, str]) -> None:
-    row = Row(somebody(info=info, said=""))
+async def test_a_person_without_a_workspace_is_looked_up(
+    redis: Redis, info: Json, outcomes: tuple[str, str, str]
+) -> None:
+    row = Row(a_person(info=info, said=""))
     place = PLACES["a shared channel"]
     async with a_gate(redis, row) as gate:
         root = await gate.bind(place)
@@ -264,15 +266,15 @@ async def test_another_bots_message_is_ignored(redis: Redis, place: Channel) -> 
 
 
 async def test_a_reply_in_an_unrelated_thread_gets_no_refusal(redis: Redis) -> None:
-    row = PEOPLE["a person who is not named"]
+    row = PEOPLE["a person who isn't an allowed user"]
     async with a_gate(redis, row) as gate:
         assert await gate.says(row.who, PLACES["a channel"], "hello", thread_ts="1600000000.000100") == "is ignored"
 
 
-async def test_members_are_looked_up_once_for_all_that_they_do(redis: Redis) -> None:
+async def test_a_member_is_looked_up_once_for_all_surfaces(redis: Redis) -> None:
     row = PEOPLE["a member"]
     async with a_gate(redis, row) as gate:
-        await what_comes_of_all(gate, row.who, PLACES["a channel"])
+        await outcomes_of_all(gate, row.who, PLACES["a channel"])
 
         asked = [call.method for call in gate.harness.slack.calls if call.method.startswith("user")]
         assert asked == ["users.info"]

@@ -1,7 +1,6 @@
-"""The door under fuzz: whatever is sent, signed or not, it answers once, never with a 5xx, and logs no body.
+"""Fuzz the HTTP endpoint and Socket Mode: one answer per request, never a 5xx, no errors and no body in a log.
 
-And whatever a socket brings, the bridge goes on. Some hundred inputs each time; ``FUZZ=10000`` tries as many for each
-of the tests.
+Each test tries 250 inputs; ``FUZZ=10000`` changes the number.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from bridge.slack.guard import LARGEST_BODY, Guard
 from support.front_door import FORM, JSON, SECRET, FrontDoor, Headers, a_front_door, request, signed
 
 EXAMPLES = int(os.environ.get("FUZZ", "250"))
-WORDS = "words-that-nobody-may-find-in-a-log"
+WORDS = "words-that-must-not-be-logged"
 fuzzed = settings(
     max_examples=EXAMPLES,
     deadline=None,
@@ -56,7 +55,7 @@ VALUES = st.recursive(
 
 
 class Inside:
-    """What is behind the guard: all that reaches it was signed."""
+    """The app behind the guard; records what reaches it."""
 
     def __init__(self) -> None:
         self.payloads: list[object] = []
@@ -68,7 +67,7 @@ class Inside:
 
 @st.composite
 def bodies(draw: st.DrawFn) -> list[bytes]:
-    """Bytes of any kind and length, in pieces; some nearly what Slack sends."""
+    """Arbitrary bytes in chunks, some close to what Slack sends."""
     begin = draw(
         st.binary(max_size=60)
         | st.sampled_from([b'{"type":"event_callback","event":{"type":"message"}}', b"payload=%7B%7D", b"ssl_check=1"])
@@ -80,7 +79,7 @@ def bodies(draw: st.DrawFn) -> list[bytes]:
 
 @st.composite
 def requests(draw: st.DrawFn) -> tuple[list[bytes], Headers, bool, str]:
-    """What anybody may send: pieces of a body, headers, whether the body is signed well, and a method."""
+    """Arbitrary requests: chunks of a body, headers, whether the signature is valid, and a method."""
     chunks, is_signed = draw(bodies()), draw(st.booleans())
     own = [draw(TYPES), *(signed(b"".join(chunks)) if is_signed else [])]
     return chunks, [*own, *draw(HEADERS)], is_signed, draw(st.sampled_from(["POST"] * 9 + ["GET"]))
@@ -99,7 +98,7 @@ async def test_any_request_gets_one_answer(
     response = await request(Guard(SECRET, Metrics(), inside), chunks, headers, method)
 
     assert response.status in {200, 400, 401, 405, 413}
-    assert response.taken <= LARGEST_BODY + max(map(len, chunks)), "no more is read than is needed to refuse it"
+    assert response.taken <= LARGEST_BODY + max(map(len, chunks)), "reading stops at the size limit"
     assert is_signed or (response.status != 200 and not inside.payloads)
     assert caplog.records == []
 
@@ -158,7 +157,7 @@ LEGACY = [
     {**INTERACTION, "type": "view_submission", "view": {**VIEW, "type": "workflow_step"},
      "workflow_step": {"workflow_step_edit_id": "1.2"}, "response_urls": [{"response_url": "https://x"}]},
 ]  # fmt: skip
-"""What Slack sends to older kinds of apps; nothing of ours causes it."""
+"""Payloads for legacy app features, which the bridge doesn't use."""
 COMMAND = {
     "command": "/workflows", "text": f"run 3 {WORDS}", "user_id": "U0ALICE",
     "team_id": "T0HOME", "channel_id": "C0GENERAL",
@@ -167,15 +166,15 @@ COMMAND = {
 
 
 def places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every container in *value*, with each of its keys."""
+    """Each container in *value* with each of its keys."""
     for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
         yield value, key
         yield from places(inner)
 
 
 @st.composite
-def spoilt(draw: st.DrawFn, templates: list[dict[str, Any]]) -> dict[str, Any]:
-    """A payload of Slack's in which some things are missing, or are not what they should be."""
+def corrupted(draw: st.DrawFn, templates: list[dict[str, Any]]) -> dict[str, Any]:
+    """A Slack payload with some values removed or replaced."""
     payload = copy.deepcopy(draw(st.sampled_from(templates)))
     for _ in range(draw(st.integers(0, 3))):
         if not payload:
@@ -189,7 +188,7 @@ def spoilt(draw: st.DrawFn, templates: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def sent(payload: dict[str, Any], kind: str) -> tuple[bytes, tuple[bytes, bytes]]:
-    """*payload* as Slack sends it."""
+    """Encode *payload* as Slack does."""
     if kind == "event":
         return json.dumps(payload).encode(), JSON
     fields = {"payload": json.dumps(payload)} if kind == "interaction" else payload
@@ -197,9 +196,9 @@ def sent(payload: dict[str, Any], kind: str) -> tuple[bytes, tuple[bytes, bytes]
 
 
 REQUESTS = (
-    st.tuples(spoilt(EVENTS), st.just("event"))
-    | st.tuples(spoilt(INTERACTIONS + LEGACY), st.just("interaction"))
-    | st.tuples(spoilt([COMMAND]), st.just("command"))
+    st.tuples(corrupted(EVENTS), st.just("event"))
+    | st.tuples(corrupted(INTERACTIONS + LEGACY), st.just("interaction"))
+    | st.tuples(corrupted([COMMAND]), st.just("command"))
 )
 
 
@@ -209,7 +208,7 @@ async def door(redis: Redis) -> AsyncIterator[FrontDoor]:
         yield door
 
 
-HALF = "\ud800"  # half a character: JSON can write it, UTF-8 cannot
+HALF = "\ud800"  # a lone surrogate, valid in JSON but not in UTF-8
 ODD_FORM = {"1": {forms.WORKFLOW: {"selected_option": {"value": "3"}}}, "2": {forms.INPUT: {"value": HALF}}}
 
 
@@ -231,7 +230,7 @@ ODD_FORM = {"1": {forms.WORKFLOW: {"selected_option": {"value": "3"}}}, "2": {fo
 @example(request_=({"command": "/nothing", "text": "\x00payload=1", "user_id": "", "channel_id": ""}, "command"))
 @example(request_=({**INTERACTIONS[0], "message": 7}, "interaction"))
 @example(request_=({**INTERACTIONS[5], "value": 7}, "interaction"))
-async def test_a_signed_request_breaks_nothing_inside(
+async def test_a_malformed_signed_request_logs_no_error(
     request_: tuple[dict[str, Any], str], door: FrontDoor, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -247,9 +246,9 @@ async def test_a_signed_request_breaks_nothing_inside(
 
 
 PAYLOADS = (
-    st.tuples(st.just("events_api"), spoilt(EVENTS))
-    | st.tuples(st.just("interactive"), spoilt(INTERACTIONS + LEGACY))
-    | st.tuples(st.just("slash_commands"), spoilt([COMMAND]))
+    st.tuples(st.just("events_api"), corrupted(EVENTS))
+    | st.tuples(st.just("interactive"), corrupted(INTERACTIONS + LEGACY))
+    | st.tuples(st.just("slash_commands"), corrupted([COMMAND]))
     | st.tuples(
         st.sampled_from(["events_api", "interactive", "slash_commands", "", "hello"]),
         st.dictionaries(TEXTS | st.sampled_from(["type", "event", "command", "actions"]), VALUES, max_size=4),
@@ -264,7 +263,7 @@ PAYLOADS = (
 @example(carried=("events_api", {**EVENTS[5], "authorizations": False}))
 @example(carried=("interactive", {**INTERACTIONS[0], "actions": [{"action_id": []}]}))
 @example(carried=("interactive", {"type": "of tomorrow", "command": {}}))
-async def test_an_envelope_breaks_nothing_inside(
+async def test_a_malformed_envelope_logs_no_error(
     carried: tuple[str, dict[str, Any]], door: FrontDoor, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -278,5 +277,5 @@ async def test_an_envelope_breaks_nothing_inside(
 
 
 @pytest.mark.parametrize("payload", LEGACY, ids=[str(payload["type"]) for payload in LEGACY])
-async def test_an_interaction_of_older_apps_gets_200(payload: dict[str, Any], door: FrontDoor) -> None:
+async def test_a_legacy_interaction_gets_200(payload: dict[str, Any], door: FrontDoor) -> None:
     assert (await door.interaction(payload)).status == 200

@@ -1,4 +1,4 @@
-"""Whatever happens in whatever order, the inbox and the journal do what the model of them does."""
+"""The inbox and the journal behave like their model under random sequences of events."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bridge.queue.redis.connection import connect
 from support.inbox_machine import InboxMachine
 from support.real_redis import RealRedis
 
-DATABASE = 8  # of these tests alone
+DATABASE = 8  # reserved for these tests
 
 
 @asynccontextmanager

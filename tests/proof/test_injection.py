@@ -1,8 +1,8 @@
-"""Nothing from outside pings, forges a link, unfurls or is parsed, on any surface: every function that shows something.
+"""Untrusted text never pings, forges a link, unfurls or is parsed, on any surface.
 
-The surfaces are read out of the layouts, so that a new one is attacked from its first day. What each makes of the
-attacks is sent over a socket in every way there is: posted, shown to one person, put in another message's place, and
-down each step of the ladder where Slack refuses the blocks. `support.shown` says what of it would reach anybody.
+The surfaces are discovered from the layouts, so a new one is tested automatically. Each lays out the attacks, and the
+result is sent over a socket in every way: posted, shown to one person, as an update, and as each fallback for refused
+blocks. `support.shown` finds what would take effect.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from support.saying import NO_FILES, TAG, US
 from support.shown import active
 
 TRUSTED = {"kit.trusted", "kit.trusted_context"}
-"""These make text that Slack parses, of a template of our own words; what they are given is tested below."""
+"""Functions for text that Slack parses, from literal templates; a test below checks their callers."""
 
 SHOWN = {name: function for name, function in surfaces() if name not in TRUSTED}
 REPLIES = {name: function for name, function in SHOWN.items() if returns(function) is Reply}
@@ -46,7 +46,7 @@ _FILE = re.compile(r"[a-z0-9-]{1,40}\.(?:json|md|txt)")
 
 
 def test_the_surfaces_are_found() -> None:
-    assert {"votes.thanks", "statistics_layout.stats_card"} <= REPLIES.keys(), "in whatever module they stand"
+    assert {"votes.thanks", "statistics_layout.stats_card"} <= REPLIES.keys(), "in every layout module"
     assert len(REPLIES) > 60
     assert len(BLOCKS) > 30
 
@@ -57,7 +57,7 @@ def posted(**shown: Any) -> ApiCall:
 
 
 def as_messages(reply: Reply) -> Iterator[ApiCall]:
-    """Lay out *reply* as it is posted, and as it is where Slack refuses its blocks."""
+    """Lay out *reply* as posted, and with each fallback for refused blocks."""
     for part in parts.parts_of(reply):
         yield from (posted(text=part.text, blocks=list(form)) for form in (part.blocks, *part.plainer))
         for text in parts.pieces(part.instead or part.text):
@@ -88,7 +88,7 @@ def problems_of(reply: Reply, *, is_named_by_us: bool) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", REPLIES)
-def test_a_reply_does_nothing_that_its_words_say(name: str) -> None:
+def test_attacks_in_a_reply_have_no_effect(name: str) -> None:
     found = {
         attack: [
             problem
@@ -102,7 +102,7 @@ def test_a_reply_does_nothing_that_its_words_say(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BLOCKS)
-def test_a_form_does_nothing_that_its_words_say(name: str) -> None:
+def test_attacks_in_a_form_have_no_effect(name: str) -> None:
     for attack, words in ATTACKS.items():
         for shown in results(BLOCKS[name], words):
             assert active(posted(text="x", blocks=shown if isinstance(shown, list) else [shown])) == [], attack
@@ -116,7 +116,7 @@ _AWAY = Place(GENERAL, "1699999999.000001")
 
 @asynccontextmanager
 async def every_way_out(emulated: EmulatedSlack, slack_web: SlackWeb) -> AsyncIterator[list[Callable[[Reply], Any]]]:
-    """Give the ways in which a reply is sent, with files and without."""
+    """Yield all ways to send a reply, with and without permission for files."""
     url = f"{emulated.url}/response/{emulated.tickets.response(ALICE, GENERAL)}"
 
     def ways(say: Say) -> list[Callable[[Reply], Any]]:
@@ -128,7 +128,7 @@ async def every_way_out(emulated: EmulatedSlack, slack_web: SlackWeb) -> AsyncIt
             lambda reply: say.update(GENERAL, "1699999999.000002", reply, TAG),
         ]
 
-    time = iter(range(0, 10**9, 2))  # each look at the clock is two seconds later: no channel is ever busy
+    time = iter(range(0, 10**9, 2))  # the clock advances at each look, so no channel is rate-limited
     yield [
         way
         for identity in (US, NO_FILES)
@@ -141,9 +141,7 @@ def has_blocks(asked: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("name", REPLIES)
-async def test_a_call_of_slack_does_nothing_that_its_words_say(
-    emulated: EmulatedSlack, slack_web: SlackWeb, name: str
-) -> None:
+async def test_attacks_in_a_slack_call_have_no_effect(emulated: EmulatedSlack, slack_web: SlackWeb, name: str) -> None:
     first, *_ = results(REPLIES[name], _ALL)
     async with every_way_out(emulated, slack_web) as ways:
         for takes_blocks in (True, False):
@@ -160,11 +158,8 @@ async def test_a_call_of_slack_does_nothing_that_its_words_say(
     assert [problem for call in emulated.calls for problem in active(call)] == []
 
 
-def test_templates_are_written_out_in_the_code() -> None:
-    """Nothing from outside is part of what is filled.
-
-    What fills the text that Slack parses is moments, of which digits are made: those parameters take nothing else.
-    """
+def test_trusted_templates_are_literals() -> None:
+    """Their parameters accept only points in time, which are formatted as digits."""
     found = set()
     for file in Path(bridge.__file__).parent.rglob("*.py"):
         if "playground" in file.parts or file.name == "kit.py":
@@ -176,7 +171,7 @@ def test_templates_are_written_out_in_the_code() -> None:
                 is_ours = isinstance(template, ast.Constant) or re.fullmatch(r"(\w+\.)?[A-Z_]+", ast.unparse(template))
                 assert is_ours, ast.unparse(node)
 
-    assert found == TRUSTED - {"kit.trusted"}, "nobody calls it: then it is to be deleted"
+    assert found == TRUSTED - {"kit.trusted"}, "delete a trusted function without callers"
     assert kit.trusted("{when}", when=datetime(2026, 11, 20, 12, tzinfo=UTC))["text"].startswith("<!date^1795176000^")
     for evil in ATTACKS.values():
         with pytest.raises(AttributeError):

@@ -1,4 +1,4 @@
-"""Nobody's words pass for the bridge's own: they stay within quotation marks, a quotation, code, or a name's place."""
+"""Untrusted text can't pass for the bridge's own: it stays within quotation marks, a quote, code, or a plain name."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def a_run(words: str) -> runs.Run:
 
 
 def texts_of(shown: Any) -> Iterator[str]:
-    """Go through the texts of blocks, whatever they are in."""
+    """All texts in blocks, at any depth."""
     if isinstance(shown, list | tuple):
         for item in shown:
             yield from texts_of(item)
@@ -103,12 +103,12 @@ NAMED: dict[str, Callable[[str], Reply]] = {
     "channel changed": lambda words: channels.changed(
         [channels.SettingChange("app", "workflow", words, "A1", words)], words
     ),
-    "told of a change": lambda words: channels.told_of_change(
+    "change notice": lambda words: channels.told_of_change(
         channels.change_notice([channels.SettingChange("app", "agent", words, "A1", words)], words).partition(":")[2]
     ),
     "chosen": menu.chosen,
     "session_info": lambda words: notices.session_info(words, 5),
-    "session_info without one": lambda words: notices.session_info(words, None),
+    "session_info without a session": lambda words: notices.session_info(words, None),
     "confirm": lambda words: runs.confirm(a_workflow(words), "x"),
     "confirmed": lambda words: runs.confirmed(a_workflow(words)),
     "offer_form": lambda words: runs.offer_form(a_workflow(words)),
@@ -163,7 +163,7 @@ FENCES = ["```\nFORGED\n```", "`FORGED`", "~~~\nFORGED", '"}\n```FORGED', "</cod
 
 
 @pytest.mark.parametrize("words", FENCES)
-def test_a_code_block_holds_whatever_is_in_it(words: str) -> None:
+def test_output_with_a_fence_stays_in_its_code_block(words: str) -> None:
     def of_type(blocks: tuple[Block, ...], kind: str) -> list[Block]:
         return [element for block in blocks for element in block.get("elements", []) if element.get("type") == kind]
 
@@ -190,7 +190,7 @@ def test_a_name_in_a_list_is_one_line() -> None:
     assert [text for text in texts_of(reply.blocks) if "\n" in text] == []
 
 
-def test_slack_s_reason_is_one_line() -> None:
+def test_slacks_reason_is_one_line() -> None:
     assert "\n" not in sentence(SlackRefused("x", f"a\n{FORGED}", "b\nc"))
 
 

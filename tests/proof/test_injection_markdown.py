@@ -1,4 +1,4 @@
-"""An agent's Markdown as Slack's markdown block would read it, judged by a Markdown parser that is not ours."""
+"""An agent's Markdown as Slack's markdown block would parse it, checked with an independent Markdown parser."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def inline(markdown: str) -> Iterator[list[Token]]:
 
 
 def lies(markdown: str) -> Iterator[str]:
-    """Find what would ping, images, and links that show another address than they lead to."""
+    """Find pings, images, and links that show a different address than their target."""
     for tokens in inline(markdown):
         shown = "".join(map(_shown, tokens))
         yield from (f"pings: {found[0]}" for found in PING.finditer(shown))
@@ -43,7 +43,7 @@ def lies(markdown: str) -> Iterator[str]:
 
 
 def _shown(token: Token) -> str:
-    """The text of a token; where the style changes, a run of text ends, and no mention goes over that."""
+    """The text of a token; a change of style ends a run of text, which no mention crosses."""
     if token.type in {"text", "text_special", "html_inline", "fence", "code_block"}:
         return token.content
     return "\n" if token.type.endswith("break") else f"\0{token.content}\0"
@@ -52,7 +52,7 @@ def _shown(token: Token) -> str:
 def _forged(tokens: list[Token]) -> Iterator[str]:
     target, label = "", ""
     for token in tokens:
-        if token.type == "link_open" and token.info != "auto":  # an address in angle brackets shows itself
+        if token.type == "link_open" and token.info != "auto":  # an autolink shows its own target
             target, label = str(token.attrs["href"]), ""
         elif token.type == "link_close" and target:
             hosts = {host.lower().removeprefix("www.") for host in SHOWN_ADDRESS.findall(label)}
@@ -107,15 +107,15 @@ FORGED = [
 
 
 @pytest.mark.parametrize("attack", [*FORGED, "[bank\u200b.example](https://evil.example)"])
-def test_a_forged_link_is_taken_apart(attack: str) -> None:
-    assert list(lies(attack)) or "\u200b" in attack, "the judge is blind"
+def test_a_forged_link_is_neutralised(attack: str) -> None:
+    assert list(lies(attack)) or "\u200b" in attack, "the check must find the original attack"
     assert list(lies(neutralised(attack))) == []
 
 
 @pytest.mark.parametrize(
     "attack", [*ATTACKS.values(), "<<!channel>>", "(@here) *@channel* **@Everyone**", "`<!channel>`"]
 )
-def test_a_neutralised_attack_looks_the_same_and_does_nothing(attack: str) -> None:
+def test_a_neutralised_attack_looks_the_same_and_has_no_effect(attack: str) -> None:
     assert list(lies(neutralised(attack))) == []
     assert neutralised(attack).replace("\u2060", "") == attack.replace("\u2060", "")
 
@@ -135,7 +135,7 @@ def test_any_markdown_is_harmless_once_neutralised(markdown: str) -> None:
 
 
 @given(st.lists(PIECES, max_size=25).map("".join))
-def test_neutralising_changes_nothing_visible_and_only_once(markdown: str) -> None:
+def test_neutralising_is_invisible_and_idempotent(markdown: str) -> None:
     once = neutralised(markdown)
 
     assert once.replace("\u2060", "") == markdown.replace("\u2060", "")
@@ -162,7 +162,7 @@ def test_neutralising_changes_nothing_visible_and_only_once(markdown: str) -> No
         "`@decorator`",
     ],
 )
-def test_harmless_markdown_stays_as_it_is(markdown: str) -> None:
+def test_harmless_markdown_is_unchanged(markdown: str) -> None:
     assert neutralised(markdown) == markdown
 
 

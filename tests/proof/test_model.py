@@ -1,4 +1,4 @@
-"""The theories of operation, of the inbox and of schedules, hold in every interleaving, and need each precaution."""
+"""Model checking of the inbox and of schedules: promises hold in every interleaving, and each precaution matters."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ def test_every_promise_holds_in_every_interleaving(life: str) -> None:
     found = search(budget, has_agent=has_agent)
 
     assert not found.fault, "\n".join([found.fault, *found.path])
-    assert found.states > 200  # it did go round
+    assert found.states > 200  # the search isn't trivial
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
-def test_a_precaution_that_is_left_out_is_missed(mutant: str) -> None:
+def test_each_mutant_breaks_a_promise(mutant: str) -> None:
     found = search_mutant(mutant)
 
     assert found.fault
-    assert found.path  # and it takes a while until it shows
+    assert found.path  # not in the initial state
 
 
-def test_each_slot_is_put_once_in_every_interleaving() -> None:
+def test_each_slot_is_queued_once_in_every_interleaving() -> None:
     found = slots_model.search()
 
     assert not found.fault, "\n".join([found.fault, *found.path])
@@ -34,7 +34,7 @@ def test_each_slot_is_put_once_in_every_interleaving() -> None:
 
 
 @pytest.mark.parametrize("mutant", slots_model.MUTANTS)
-def test_a_slot_needs_each_part_of_its_claim(mutant: str) -> None:
+def test_each_mutant_of_a_claim_breaks_a_promise(mutant: str) -> None:
     found = slots_model.search(mutant)
 
     assert found.fault

@@ -1,4 +1,4 @@
-"""Every text that somebody else wrote becomes HTML that is shown and does nothing."""
+"""The playground renders untrusted text as inert HTML."""
 
 from __future__ import annotations
 
@@ -85,11 +85,11 @@ LINK = 'target="_blank" rel="noopener noreferrer"'
         ("- one\n• two", "- one<br>• two"),
     ],
 )
-def test_mrkdwn_is_shown_as_slack_shows_it(written: str, shown: str) -> None:
+def test_mrkdwn_renders_as_in_slack(written: str, shown: str) -> None:
     assert mrkdwn(written) == shown
 
 
-def test_a_verbatim_text_has_no_links_but_those_that_are_marked() -> None:
+def test_a_verbatim_text_has_only_explicit_links() -> None:
     shown = mrkdwn_html("https://a.example and <https://b.example|b>", NAMES, is_verbatim=True)
 
     assert shown == f'https://a.example and <a href="https://b.example" {LINK}>b</a>'
@@ -116,11 +116,11 @@ def test_a_verbatim_text_has_no_links_but_those_that_are_marked() -> None:
         ("<https://a.example|label>", f'<p><a href="https://a.example" {LINK}>label</a></p>\n'),
     ],
 )
-def test_markdown_is_shown_as_slack_shows_it(written: str, shown: str) -> None:
+def test_markdown_renders_as_in_slack(written: str, shown: str) -> None:
     assert markdown(written) == shown
 
 
-def test_a_table_says_where_its_cells_are_aligned_without_a_style() -> None:
+def test_a_table_aligns_its_cells_with_classes() -> None:
     shown = markdown("| a | b |\n|:--|--:|\n| 1 | **2** |")
 
     assert '<th class="to-left">a</th>' in shown
@@ -128,7 +128,7 @@ def test_a_table_says_where_its_cells_are_aligned_without_a_style() -> None:
     assert "style" not in shown
 
 
-def test_rich_text_has_styles_lists_and_quotes() -> None:
+def test_rich_text_renders_styles_lists_and_quotes() -> None:
     bold = {"type": "text", "text": "x\ny", "style": {"bold": True, "italic": True}}
 
     assert rich(bold) == "<p><em><strong>x<br>y</strong></em></p>"
@@ -143,11 +143,11 @@ def test_rich_text_has_styles_lists_and_quotes() -> None:
 
 
 @pytest.mark.parametrize("elements", [None, 7, "x", [None, 3, {"type": "rich_text_section", "elements": 5}], [{}]])
-def test_rich_text_of_any_shape_is_shown_without_an_error(elements: Any) -> None:
+def test_malformed_rich_text_renders_without_an_error(elements: Any) -> None:
     assert "<script" not in rich_text_html({"type": "rich_text", "elements": elements}, NAMES)
 
 
-def test_plain_text_has_emoji_unless_it_says_no() -> None:
+def test_plain_text_renders_emoji_unless_disabled() -> None:
     assert plain_html("*a* <b>\n:tada:") == '*a* &lt;b&gt;<br><span class="emoji" title=":tada:">🎉</span>'
     assert plain_html(":tada:", has_emoji=False) == ":tada:"
 
@@ -213,7 +213,7 @@ RENDERERS = [clean, mrkdwn, markdown, plain_html, as_text, as_link, as_code]
 
 
 class Harmless(HTMLParser):
-    """Fails on whatever a browser could do something with."""
+    """Fails on any active or disallowed HTML."""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
@@ -242,7 +242,7 @@ def test_outside_text_becomes_only_text_and_safe_links(render: Callable[[str], s
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack[:30])
-def test_a_name_that_attacks_is_a_name(attack: str) -> None:
+def test_an_attack_in_a_name_has_no_effect(attack: str) -> None:
     names = Names("U1", {"U2": attack}, {"C2": attack}, {"S2": attack}, UTC)
     parser = Harmless()
 
@@ -250,7 +250,7 @@ def test_a_name_that_attacks_is_a_name(attack: str) -> None:
     parser.close()
 
 
-def test_a_text_that_was_made_to_take_long_takes_no_longer_than_another() -> None:
+def test_text_crafted_to_be_slow_renders_in_linear_time() -> None:
     tricky = [
         "*a " * 13_000,
         "<" * 39_000,
@@ -265,7 +265,7 @@ def test_a_text_that_was_made_to_take_long_takes_no_longer_than_another() -> Non
     for text in tricky:
         mrkdwn(text)
 
-    assert time.process_time() - begun < 1.0  # linear: 0.2 s
+    assert time.process_time() - begun < 1.0  # 0.2 s if linear
 
 
 def test_each_text_in_blocks_gets_html_and_the_rest_is_unchanged() -> None:

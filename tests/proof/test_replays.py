@@ -1,4 +1,4 @@
-"""What is sent a second time, signature and all, does nothing a second time."""
+"""A replayed request, signature included, has no second effect."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ RUNS = {
 
 @pytest.mark.parametrize("body", RUNS.values(), ids=RUNS.keys())
 async def test_a_replayed_request_starts_no_second_run(door: FrontDoor, body: bytes) -> None:
-    headers = [FORM, *signed(body)]  # now: five minutes later it would be too old
+    headers = [FORM, *signed(body)]  # a signature expires after five minutes
 
     first = await door.send(body, *headers)
     at_once = await door.send(body, *headers)
@@ -78,12 +78,12 @@ async def test_a_replayed_request_starts_no_second_run(door: FrontDoor, body: by
     await door.harness.work()
 
     assert (first.status, at_once.status, later.status) == (200, 200, 200)
-    assert at_once.body == later.body == b"", "whoever replays learns nothing"
+    assert at_once.body == later.body == b"", "a replay reveals nothing"
     assert door.harness.service.runs == ["hello"]
     assert door.counted('outcome="duplicate"} 2.0')
 
 
-async def test_a_question_is_answered_once_though_it_is_pressed_twice(door: FrontDoor) -> None:
+async def test_a_confirmation_pressed_twice_starts_one_run(door: FrontDoor) -> None:
     await door.interaction(CONFIRMATION)
     await door.interaction({**CONFIRMATION, "trigger_id": "1.2.b"})
     await door.harness.work()
@@ -91,7 +91,7 @@ async def test_a_question_is_answered_once_though_it_is_pressed_twice(door: Fron
     assert door.harness.service.runs == ["hello"]
 
 
-async def test_the_same_words_typed_again_are_another_command(door: FrontDoor) -> None:
+async def test_the_same_command_typed_again_starts_another_run(door: FrontDoor) -> None:
     await door.form(COMMAND)
     await door.form({**COMMAND, "trigger_id": "13345224609.738474920.other"})
     await door.harness.work()
@@ -131,7 +131,7 @@ async def test_a_replayed_event_is_answered_by_the_agent_once(door: FrontDoor) -
         },
         {**SUBMISSION, "view": {**SUBMISSION["view"], "state": {"values": {}}}},
     ],
-    ids=["a form that is closed", "options", "a form with mistakes"],
+    ids=["a closed form", "options", "a form with errors"],
 )
 async def test_requests_answered_without_storing_change_nothing(door: FrontDoor, payload: dict[str, Any]) -> None:
     body = interaction(payload)
@@ -146,11 +146,11 @@ async def test_requests_answered_without_storing_change_nothing(door: FrontDoor,
     assert door.harness.service.runs == []
 
 
-async def test_a_replay_is_refused_by_its_signature_before_its_identity_is_forgotten(door: FrontDoor) -> None:
+async def test_a_replays_signature_expires_before_its_dedup_mark(door: FrontDoor) -> None:
     body = urlencode(COMMAND).encode()
     old = signed(body, at=0)
 
     assert (await door.send(body, FORM, *old)).status == 401
     await door.send(body, FORM, *signed(body))
     (mark,) = [key for key in await door.keys() if ":seen:e:trigger:" in key]
-    assert await door.harness.store.redis.ttl(mark) > 24 * 3600, "a signature is good for five minutes"
+    assert await door.harness.store.redis.ttl(mark) > 24 * 3600, "a signature is valid for five minutes"

@@ -1,7 +1,7 @@
-"""All words that people see are plain, short and friendly: as they stand in the code, and as the layouts show them.
+"""All texts for people are plain, short and friendly, both in the source and as laid out.
 
-Both are found, not listed. Literals that read like words for people are read in the modules that have some, with a name
-in each place. Every public function that lays something out is made to speak, with arguments made from their types.
+Neither is listed by hand. Literals that look like prose are collected from the modules with texts, with placeholders
+filled. Every public layout function is called with arguments generated from their types.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ BLAME = re.compile(
     r"\b(you (forgot|failed|should have|must)|your (fault|mistake|error)|wrong!|incorrect|not permitted|denied)\b|!!",
     re.IGNORECASE,
 )
-STILTED = re.compile(  # what no native speaker says, and what has a contraction
+STILTED = re.compile(  # phrases that read as translated, and missing contractions
     r"\b(kept|taken|told|begun|go(es)? on|(?<!:)writes? on|left aside|(what )?becomes of|whoever|asks for patience|"
     r"in work|all the same|any more|please|cannot|mend(ed)?|of late|somebody|anybody|behind nobody|is told|"
     r"(do|does|did|is|are|was|were|has|have|had|will|would|could|should) not)\b",
     re.IGNORECASE,
 )
-TERMS = {  # the service's own, and what else they are called elsewhere
+TERMS = {  # the service's terms, with synonyms to avoid
     "agent": r"assistants?|chat ?bots?|ai|llms?",
     "workflow": r"flows?|pipelines?|automations?",
     "run": r"jobs?|execut\w+|invocations?",
@@ -46,7 +46,7 @@ TERMS = {  # the service's own, and what else they are called elsewhere
     "statistics": r"analytics|metrics|dashboards?",
 }
 OTHER_TERMS = re.compile(rf"\b({'|'.join(TERMS.values())})\b", re.IGNORECASE)
-MISTYPED = re.compile(r"  |\.\.\.|\s[,.;:?](?=\s|$)|[A-Z]{5,}|\{\w*\}")  # the last: a place that nothing has filled
+MISTYPED = re.compile(r"  |\.\.\.|\s[,.;:?](?=\s|$)|[A-Z]{5,}|\{\w*\}")  # the last: an unfilled placeholder
 
 LONGEST_SENTENCE = 230
 LONGEST_TEXT = 700
@@ -87,7 +87,7 @@ OF_OTHERS = {"notices.help_lines", "conversations.greeting"}  # a list of usages
 
 
 def check(text: str) -> None:
-    """Hold words to the rules."""
+    """Fail if a text breaks a rule."""
     assert not JARGON.search(text), text
     assert not BLAME.search(text), text
     assert not STILTED.search(text), text
@@ -115,13 +115,13 @@ def check(text: str) -> None:
         "This is it. " * 70,
     ],
 )
-def test_a_text_against_the_rules_is_found(text: str) -> None:
+def test_a_text_that_breaks_a_rule_fails(text: str) -> None:
     with pytest.raises(AssertionError):
         check(text)
 
 
 def written_in(code: str) -> Iterator[str]:
-    """Read the literals that look like words for people, with a name in each place."""
+    """Find the literals that look like prose, with placeholders filled."""
     tree = ast.parse(code)
     passed_over: set[ast.AST] = set()
     for node in ast.walk(tree):
@@ -146,7 +146,7 @@ def written_in(code: str) -> Iterator[str]:
             yield re.sub(r"\{\w+[^{}]*\}", NAME, text)
 
 
-def test_words_are_found_where_they_stand() -> None:
+def test_prose_is_found_in_literals() -> None:
     assert list(
         written_in('"""No."""\nkit.text(f"Hello {name}", ID)\nlog.info("a thread waits")\nA = {"x": "two words"}')
     ) == [
@@ -156,7 +156,7 @@ def test_words_are_found_where_they_stand() -> None:
 
 
 @pytest.mark.parametrize("module", WORDED, ids=lambda path: str(path.relative_to(CODE)))
-def test_words_as_they_are_written_are_plain_and_whole(module: Path) -> None:
+def test_texts_in_the_source_are_plain_and_complete(module: Path) -> None:
     for text in written_in(module.read_text()):
         check(text)
         assert not MISTYPED.search(text), text
@@ -165,7 +165,7 @@ def test_words_as_they_are_written_are_plain_and_whole(module: Path) -> None:
 
 
 @pytest.mark.parametrize("module", OPERATORS, ids=lambda path: str(path.relative_to(CODE)))
-def test_words_for_operators_are_idiomatic(module: Path) -> None:
+def test_texts_for_operators_are_idiomatic(module: Path) -> None:
     for text in written_in(module.read_text()):
         assert not STILTED.search(text), text
 
@@ -176,7 +176,7 @@ def test_descriptions_of_settings_are_idiomatic(field: FieldInfo) -> None:
 
 
 def spoken_by(module: str) -> Iterator[tuple[str, Any]]:
-    """Let the functions of a module speak: in each variant with every argument, and with only those that they need."""
+    """Call a module's layout functions in each variant, with all arguments and with only the required ones."""
     for name, function in SPEAKING.items():
         if name.partition(".")[0] == module:
             for given in VARIANTS:
@@ -186,7 +186,7 @@ def spoken_by(module: str) -> Iterator[tuple[str, Any]]:
 
 
 def objects_in(shown: Any) -> Iterator[dict[str, Any]]:
-    """Go through all objects of blocks, outermost first."""
+    """All objects in blocks, outermost first."""
     if isinstance(shown, Reply):
         yield from objects_in([*shown.blocks, *shown.footer])
     elif isinstance(shown, list | tuple):
@@ -198,7 +198,7 @@ def objects_in(shown: Any) -> Iterator[dict[str, Any]]:
 
 
 def words_in(shown: Any) -> Iterator[str]:
-    """Find the words of blocks: paragraphs whole, not run by run."""
+    """The texts in blocks, each paragraph as a whole."""
     for one in objects_in(shown):
         match one:
             case {"type": "rich_text_section" | "rich_text_quote" | "rich_text_preformatted", "elements": runs}:
@@ -208,7 +208,7 @@ def words_in(shown: Any) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_words_as_they_are_shown_are_plain_and_filled(module: str) -> None:
+def test_texts_as_laid_out_are_plain_and_filled(module: str) -> None:
     for name, shown in spoken_by(module):
         for text in words_in(shown):
             check(text)
@@ -216,7 +216,7 @@ def test_words_as_they_are_shown_are_plain_and_filled(module: str) -> None:
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_buttons_are_short_and_begin_like_a_sentence_that_they_do_not_end(module: str) -> None:
+def test_button_labels_are_short_in_sentence_case_without_a_period(module: str) -> None:
     for name, shown in spoken_by(module):
         for one in objects_in(shown):
             if one.get("type") == "button":
@@ -235,7 +235,7 @@ def test_notices_are_whole_sentences(module: str) -> None:
             assert "  " not in shown.text, (name, shown.text)
 
 
-def test_words_are_looked_for_where_they_are() -> None:
+def test_the_known_texts_are_covered() -> None:
     assert len(SPEAKING) > 50
     assert {"notices.outcome_unknown", "run_card.finished", "menu.agent_menu", "failures.failure"} <= set(SPEAKING)
     assert len(WORDED) > 20
