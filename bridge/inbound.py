@@ -112,7 +112,7 @@ class InboundMessage(_Inbound):
     *parts* are everything else. *thread_ts* is ``""`` outside of a thread. *is_mention*: it mentions the bot;
     *is_direct*: it's in the direct message with the bot; *is_typed*: it was written in one of Slack's own clients,
     which only people use. An app's post has that *app*'s ID (``A…``, or only its bot's, ``B…``) and its *app_name*;
-    there's nobody to notify in private.
+    no one can be notified in private.
     """
 
     kind: Literal["message"] = "message"
@@ -233,10 +233,10 @@ class Submission(_Inbound):
 
 
 class Notice(_Inbound):
-    """A private notice, decided on arrival: *what* names its words (`notices`).
+    """A private notice, decided on arrival: *what* names its text (`notices`).
 
-    *of* is what the person did, named as in `bridge.features.activity.action_name`. One that *is_offer* refuses
-    nothing.
+    *of* is what the person did, named as in `bridge.features.activity.action_name`. *is_offer*: nothing
+    was refused.
     """
 
     kind: Literal["notice"] = "notice"

@@ -348,7 +348,7 @@ class Inbox:
         return [held for groups in lists for entries in groups for held in _held(entries)]
 
     async def end_wait(self) -> None:
-        """Let `wait_for_lanes` return at once, with what it was given. An ACL may forbid it."""
+        """Let `wait_for_lanes` return at once. An ACL may forbid it."""
         if self._waiting is not None:
             with suppress(StoreUnavailable), translated():
                 await self._scripts.redis.client_unblock(self._waiting)

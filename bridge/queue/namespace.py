@@ -1,4 +1,4 @@
-"""The namespace: who owns it, since when the store has data, and how safe a write is."""
+"""The namespace: its owner, when its data begins, and the heartbeat."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bridge.queue.wipe import Wipe
 
 _CONSUMER_GONE = timedelta(hours=1)
 _HEARTBEAT_MISSED = timedelta(seconds=12)  # there is one every 5 s
-_UNHEARD = timedelta(minutes=1)  # Slack may not resend what it couldn't deliver for so long
+_UNHEARD = timedelta(minutes=1)  # Slack may not resend what it couldn't deliver for longer
 
 log = logging.getLogger(__name__)
 
@@ -22,15 +22,14 @@ log = logging.getLogger(__name__)
 class Namespace:
     """The part of a Redis that belongs to one bot.
 
-    `since` is when this store was first opened: a thread that is older may have been bound before the store was
-    lost. `hold` is called at start, every few seconds, and by whoever misses the consumer group, so that a wiped store
-    is set up again; `is_held` is whether that went well the last time. *workspace* is the address that permalinks
-    begin with.
+    `since` is when this store was first opened; older threads may have been bound before. `hold` is called at start,
+    every few seconds, and when the consumer group is missing, so that a wiped store is set up again; `is_held` says
+    whether that last worked. *workspace* is the address that permalinks begin with.
 
-    The same step keeps when a process last could hear Slack, which is asked by *hears_slack*. Where that is more than a
-    minute ago, or the store was wiped, an outage is noted, whoever notices it; `has_outage` is whether one is not
-    caught up yet. With *notes_outages* False none is. After a wipe, what has *waited* for so long at most may be gone;
-    for a week, `wipe` tells of it. A *process* counts as running from its first `hold` until it `leave`s, or is silent.
+    The same step records when Slack last reached a process (*hears_slack*). If that was more than a minute ago, or the
+    store was wiped, an outage is noted, unless *notes_outages* is False; `has_outage`: one isn't caught up yet. After a
+    wipe, messages that *waited* up to so long may be gone; `wipe` shows it for a week. A *process* counts as running
+    from its first `hold` until it `leave`s or is silent.
     """
 
     def __init__(

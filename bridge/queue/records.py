@@ -21,9 +21,9 @@ from bridge.ids import Lane, TurnId
 from bridge.inbound import Inbound, from_json
 
 VERSION = 1
-"""Version of both records. From 1.0.0 on a release reads its own and every older one; raise it when a reader must know.
+"""Version of both records. From 1.0.0 on, a release reads its own and older ones; raise it when a reader must know.
 
-A turn of a later version is left to the processes that know it, and its lane with it. Scripts have it as ``VERSION``.
+A turn of a later version, and its lane, are left to processes that know it. Scripts have it as ``VERSION``.
 """
 
 
@@ -146,22 +146,21 @@ Write = (
     | Append
     | Guard
 )
-"""A write that belongs to a step of a turn: made by the very script that writes the step, or not at all. (`Inbox.write`
+"""A write that belongs to a step of a turn: made by the script that writes the step, or not at all. (`Inbox.write`
 makes some that belong to none.)
 
-A closed list, which the scripts' prelude carries out (`apply`); the scripts know no feature. Each names its key, and
-how many ms that lives from then on (0: unchanged). Then come, for
+A closed list, made by the scripts' prelude (`apply`); the scripts know no feature. Each names its key, and its lifetime
+in ms from then on (0: unchanged). Then follow, for
 
 * ``set``: the value;
-* ``field``: a hash's field, and its value;
-* ``field if``: the same, and what the field has to have now (``""``: nothing); a mismatch changes nothing;
-* ``field max``: the same as for ``field``, and more fields and values; done where this number is greater than the
-  field's;
-* ``push``: what is put at the head of a list, and how many stay;
-* ``rank``: member, score, and how many of the highest stay (0: all); answered with ``1`` where the member is new;
-* ``unrank``: the member that leaves;
-* ``append``: some how many entries of the stream stay, and the fields and values of the new one;
-* ``if``: how many of the writes after it are made only where the hash has these fields and values (``""``: not there).
+* ``field``: a hash's field and value;
+* ``field if``: the same, and the field's expected value (``""``: none); a mismatch changes nothing;
+* ``field max``: the same as for ``field``, and more fields and values; done if this number is greater than the field's;
+* ``push``: a value for the head of a list, and how many stay;
+* ``rank``: member, score, and how many of the highest stay (0: all); answered with ``1`` if the member is new;
+* ``unrank``: the member to remove;
+* ``append``: roughly how many entries of the stream stay, and the fields and values of the new one;
+* ``if``: how many of the following writes are made only if the hash has these fields and values (``""``: absent).
 """
 
 

@@ -123,8 +123,8 @@ class ReportStore:
     def posted(self, report: PostedReport, thread: ThreadKey, skipped: datetime | None) -> tuple[Write, ...]:
         """Record that a slot was posted as the root of *thread*, and store its words for the first question there.
 
-        *skipped* is what the report says about skipped slots, which need not be told again. With *binds*, the thread is
-        a conversation from now on, else from the first mention.
+        *skipped* is what the report says about skipped slots, so that it isn't repeated. With *binds*, the thread is a
+        conversation from now on, else from the first mention.
         """
         key, slot = self._keys.report(report.report), str(epoch_ms(report.slot))
         conversation, lives = self._keys.thread(thread), self._session_ms

@@ -1,7 +1,7 @@
-"""Scheduled reports: what is posted below one, their list with its buttons, their form, and notices about them.
+"""Scheduled reports: their footer, list, form and notices.
 
-The form has fields for what `/stats report` takes in words; `form_words` writes them in those words, so that both are
-read by `bridge.features.reports.schedule`.
+`form_words` writes the form's fields as `/stats report` takes them, so that `bridge.features.reports.schedule` reads
+both.
 """
 
 from __future__ import annotations

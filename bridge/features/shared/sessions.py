@@ -134,7 +134,7 @@ class Sessions:
         return [TurnId(turn) for turn in reversed(found)]
 
     async def _has(self, key: str, turn: TurnId, lifetime: timedelta) -> bool:
-        """Give what may be done once to *turn*, which still has it if it runs again."""
+        """Claim *key* for *turn*, which keeps it if it runs again."""
         with translated():
             await self._redis.set(key, turn, nx=True, px=milliseconds(lifetime))
             return str(await self._redis.get(key)) == turn
