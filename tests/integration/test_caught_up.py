@@ -21,6 +21,17 @@ HOUR, WEEK = 3600.0, 7 * 86_400.0
 SETTINGS = {"BRIDGE_DEFAULT_AGENT": "1", "BRIDGE_MAX_AGE": "30d", "BRIDGE_THREAD_TURNS_PER_MINUTE": "0"}
 
 
+async def a_heartbeat(world: World) -> None:
+    """Wait until a bridge has looked after the namespace once more."""
+    owner = f"{{{world.namespace}}}:owner"
+    before = await world.redis.hget(owner, "alive")
+
+    async def beats() -> bool:
+        return before != await world.redis.hget(owner, "alive")
+
+    await wait_until(beats, "the next heartbeat")
+
+
 async def test_a_crowd_that_talked_in_a_weeks_outage_is_answered_once_and_in_order(world: World) -> None:
     bridge = await world.start_bridge(**SETTINGS)
     crowd = Crowd(world)
@@ -70,6 +81,8 @@ async def test_over_a_socket_an_outage_is_noticed_when_it_is_open_again(world: W
         await wait_until(lambda: not world.slack.sockets, "no socket is open")
         await crowd.talk(HOUR)
         await was_away(world, HOUR)
+        await a_heartbeat(world)
+        assert not await world.redis.exists(f"{{{world.namespace}}}:catch_up"), "it still hears nothing"
     await crowd.settled(crowd.count)
 
     assert crowd.faults() == []
@@ -132,12 +145,7 @@ async def test_a_wiped_redis_loses_neither_sessions_nor_messages_that_waited(
         await world.answered(RANDOM, other)  # it is told that the service is down
 
         await world.redis.hset(f"{prefix}defaults", "T0HOME:C0ELSEWHERE", "7")
-        beat = await world.redis.hget(f"{prefix}owner", "alive")
-
-        async def beats() -> bool:
-            return beat != await world.redis.hget(f"{prefix}owner", "alive")
-
-        await wait_until(beats, "the bridge knows what is set")
+        await a_heartbeat(world)  # the bridge knows what is set
         await world.redis.flushall()
         await wait_until(lambda: b"redis was wiped" in bridge.log, "the bridge notices")
         await world.project.start()

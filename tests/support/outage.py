@@ -37,11 +37,11 @@ class Line:
 @contextmanager
 def nobody_listens(slack: EmulatedSlack) -> Iterator[None]:
     """Let the app hear of nothing that happens meanwhile, then or ever."""
-    slack.nobody_listens = True
+    before, slack.nobody_listens = slack.nobody_listens, True
     try:
         yield
     finally:
-        slack.nobody_listens = False
+        slack.nobody_listens = before
 
 
 async def talk(slack: EmulatedSlack, seconds: float, lines: Sequence[Line]) -> list[str]:
