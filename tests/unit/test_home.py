@@ -71,6 +71,16 @@ async def test_home_shows_numbers_workflows_and_agents(harness: Harness) -> None
     assert "All systems are working." in words(view)
 
 
+async def test_home_buttons_tell_screen_readers_what_they_are_about(harness: Harness) -> None:
+    harness.service.workflows = [WORKFLOW | {"id": 3, "name": "x" * 100}]
+
+    view = await home_of(harness)
+
+    labels = [button["accessibility_label"] for button in buttons(view, "workflow:details")]
+    assert [(label[:9], len(label)) for label in labels] == [("Details x", 75)]
+    assert [button.get("accessibility_label") for button in buttons(view, "ask:form")] == [None, "Chat Support"]
+
+
 async def test_home_drawn_twice_asks_the_service_once(harness: Harness) -> None:
     await home_of(harness)
     asked = harness.service.requests

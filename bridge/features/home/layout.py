@@ -138,8 +138,8 @@ def _workflows(workflows: Sequence[Workflow], spot: Spot, *, may_run: bool) -> l
     if len(workflows) > WORKFLOWS_A_PAGE:
         blocks.append(kit.actions(kit.external_select(FIND, "Find a workflow")))
     for workflow in workflows[begin : begin + WORKFLOWS_A_PAGE]:
-        run = [kit.button("Run…", RUN_FORM, run_value(workflow.id))] if may_run else []
-        buttons = kit.actions(*run, kit.button("Details", DETAILS, str(workflow.id)))
+        run = [kit.button("Run…", RUN_FORM, run_value(workflow.id), about=workflow.name)] if may_run else []
+        buttons = kit.actions(*run, kit.button("Details", DETAILS, str(workflow.id), about=workflow.name))
         blocks.append(kit.rich(kit.paragraph(_bold(workflow.name), *facts_of(workflow))))
         blocks.append(buttons | {"block_id": f"workflow:{workflow.id}"})
     has_more = begin + WORKFLOWS_A_PAGE < len(workflows)

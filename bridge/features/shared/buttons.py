@@ -60,7 +60,7 @@ def settings_button() -> Block:
 
 def ask_button(agent: Agent | None, label: str) -> Block:
     """Make a button that opens the form to ask an agent."""
-    return kit.button(label, OPEN_ASK, str(agent.id) if agent else "")
+    return kit.button(label, OPEN_ASK, str(agent.id) if agent else "", about=agent.name if agent else "")
 
 
 def channel_choice() -> Block:

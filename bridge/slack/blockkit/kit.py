@@ -31,7 +31,7 @@ FIELD_TEXT: Final = 2000
 HEADER_TEXT: Final = 150
 CONTEXT_ELEMENTS: Final = 10
 ACTIONS_ELEMENTS: Final = 25
-BUTTON_TEXT: Final = 75
+BUTTON_TEXT: Final = 75  # and its accessibility label
 BUTTON_VALUE: Final = 2000
 OPTION_TEXT: Final = 75
 OPTION_VALUE: Final = 150
@@ -200,13 +200,19 @@ def actions(*elements: Block) -> Block:
     return {"type": "actions", "elements": list(elements[:ACTIONS_ELEMENTS])}
 
 
-def button(text: str, action_id: str, value: str, *, asks: Block | None = None) -> Block:
-    """Make a button. *value* comes back unchanged, so one beyond Slack's limit is our bug."""
+def button(text: str, action_id: str, value: str, *, asks: Block | None = None, about: str = "") -> Block:
+    """Make a button. *value* comes back unchanged, so one beyond Slack's limit is our bug.
+
+    Screen readers also read what it's *about*, if several buttons have the same text.
+    https://docs.slack.dev/reference/block-kit/block-elements/button-element
+    """
     if len(value) > BUTTON_VALUE:
         raise ValueError("button value too long")
     element: Block = {"type": "button", "text": plain(text, BUTTON_TEXT), "action_id": action_id, "value": value}
     if asks is not None:
         element["confirm"] = asks
+    if about:
+        element["accessibility_label"] = one_line(f"{text} {about}", BUTTON_TEXT)
     return element
 
 
