@@ -43,9 +43,15 @@ def drift_rows(area: str, installed: Mapping[str, Any], prefix: str, cure: str, 
         *_compared("event", both, "settings.event_subscriptions.bot_events", needed=events),
         *_compared("scope", both, "oauth_config.scopes.bot", needed=needed),
         *_compared("optional scope", both, "oauth_config.scopes.bot_optional", needed=()),
-        *_switched(wanted, installed),
         *([] if uses_socket else _addressed(wanted, installed, address)),
     ]
+    for path in _SWITCHES:
+        ours, theirs = (bool(_at(manifest, path)) for manifest in both)
+        if ours is not theirs:
+            name = path.rpartition(".")[2] if not path.endswith("is_enabled") else "interactivity"
+            found.append((FAILURE, f"{name} is {'on' if theirs else 'off'}, but must be {'on' if ours else 'off'}"))
+    if not _at(installed, "features.agent_view"):
+        found.append((WARNING, "agent_view is missing: the app isn't shown as an agent"))
     rows = [Row(area, OF_APP, state, detail, cure) for state, detail in found]
     return rows or [Row(area, OF_APP, OK, "matches `bridge manifest`")]
 
@@ -67,16 +73,6 @@ def _compared(
         differing = [key for key, value in ours[one].items() if key != "url" and theirs[one].get(key) != value]
         if differing:
             yield WARNING, f"{kind} {one} has a different {', '.join(differing)}"
-
-
-def _switched(wanted: Mapping[str, Any], installed: Mapping[str, Any]) -> Iterator[tuple[State, str]]:
-    for path in _SWITCHES:
-        ours, theirs = (bool(_at(manifest, path)) for manifest in (wanted, installed))
-        if ours is not theirs:
-            name = path.rpartition(".")[2] if not path.endswith("is_enabled") else "interactivity"
-            yield FAILURE, f"{name} is {'on' if theirs else 'off'}, but must be {'on' if ours else 'off'}"
-    if not _at(installed, "features.agent_view"):
-        yield WARNING, "agent_view is missing: the app isn't shown as an agent"
 
 
 def _addressed(wanted: Mapping[str, Any], installed: Mapping[str, Any], address: str) -> Iterator[tuple[State, str]]:

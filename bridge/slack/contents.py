@@ -363,7 +363,7 @@ class _Reading:
                 url = text(file, "vtt")
             case "mail":
                 body = text(file, "plain_text") or text(file, "preview_plain_text")
-                words = self._mail_head(file) + body if body else ""
+                words = _mail_head(file) + body if body else ""
                 is_whole = bool(words) and (bool(text(file, "plain_text")) or file.get("has_more") is False)
             case "text":
                 words = text(file, "preview")
@@ -386,14 +386,6 @@ class _Reading:
             is_pending=is_pending,
         )
 
-    def _mail_head(self, file: Json) -> str:
-        def people(name: str) -> str:
-            return ", ".join(text(mapping(one), "original") for one in items(file.get(name))[:_MOST_FILES])
-
-        date = text(mapping(file.get("headers")), "date")
-        head = {"From": people("from"), "To": people("to"), "Date": date, "Subject": text(file, "subject")}
-        return "".join(f"{name}: {' '.join(said.split())}\n" for name, said in head.items() if said.strip()) + "\n"
-
     def _take(self, words: str) -> str:
         """Store as much of *words* as there's room for."""
         if len(words) > self._room:
@@ -410,6 +402,15 @@ class _Reading:
         """Return the tables found since the last call."""
         found, self._tables = self._tables, []
         return found
+
+
+def _mail_head(file: Json) -> str:
+    def people(name: str) -> str:
+        return ", ".join(text(one, "original") for one in objects(file.get(name))[:_MOST_FILES])
+
+    date = text(mapping(file.get("headers")), "date")
+    head = {"From": people("from"), "To": people("to"), "Date": date, "Subject": text(file, "subject")}
+    return "".join(f"{name}: {' '.join(said.split())}\n" for name, said in head.items() if said.strip()) + "\n"
 
 
 def _is_link_preview(attachment: Json) -> bool:

@@ -18,7 +18,7 @@ from bridge.errors import SlackRefused
 from bridge.inbound import MessageFile
 from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.contents import read_file
-from bridge.slack.payloads import mapping, text
+from bridge.slack.payloads import mapping
 
 FILES_READ: Final = "files:read"
 SIGN_IN: Final = "missing_scope"
@@ -90,12 +90,11 @@ class Files:
         if not self.may_read:
             raise SlackRefused("file", SIGN_IN)
         content, headers = await self.web.download(address, most + 1, seconds=_FETCH_SECONDS)
-        declared = text(dict(headers), "Content-Type")
         is_page = _HTML.match(content) is not None
         is_whole = len(content) <= most and len(content) == file.size  # a sign-in page has another size
-        if is_page and not is_whole and "attachment" not in text(dict(headers), "Content-Disposition"):
+        if is_page and not is_whole and "attachment" not in headers.get("Content-Disposition", ""):
             raise SlackRefused("file", SIGN_IN)
-        return FileContent(content[:most], len(content) > most, declared)
+        return FileContent(content[:most], len(content) > most, headers.get("Content-Type", ""))
 
     def _address(self, url: str) -> URL | None:
         """Return the address if it's one of Slack's."""

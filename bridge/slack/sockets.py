@@ -205,9 +205,8 @@ class _Connection:
     async def _take(self, envelope: Json) -> None:
         ack = await self._acknowledgement(envelope)
         if ack is not None:
-            with suppress(
-                aiohttp.ClientError, ConnectionError
-            ):  # closed meanwhile: Slack sends it again, and it's known by then
+            # Closed meanwhile: Slack sends it again, and it's known by then.
+            with suppress(aiohttp.ClientError, ConnectionError):
                 await self._socket.send_str(json.dumps(ack))
 
     async def ping(self) -> None:

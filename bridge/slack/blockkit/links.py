@@ -19,9 +19,7 @@ from urllib.parse import urlsplit
 
 from bridge.slack.blockkit import kit
 
-_BRACKET: Final = re.compile(
-    r"[^\\\[\]]*+(?:\\.[^\\\[\]]*+)*+(?P<bracket>[\[\]])", re.DOTALL
-)  # the next, to be matched
+_BRACKET: Final = re.compile(r"[^\\\[\]]*+(?:\\.[^\\\[\]]*+)*+[\[\]]", re.DOTALL)  # the next, to be matched
 _CLOSED: Final = re.compile(  # with the whole address or none: its beginning isn't where it leads
     r"\](?=\(\s*+(?:<(?P<in_angles>[^<>\n]*)>|(?P<url>(?:[^\s()]|\([^\s()]*\)){0,2000}+)(?=[\s)]))?"
     r"|\[|:\s*+(?:<(?P<defined_in_angles>[^<>\n]*)>|(?P<defined>\S{1,2000}+)(?!\S))?)"
