@@ -28,7 +28,6 @@ TEXT = 4000  # Slack takes 40,000 and advises 4,000; chat.update takes no more
 ANSWER_FILE = "answer.md"
 
 _BREAKS = ("\n\n", "\n", " ")
-_LONGEST_ENTITY = len("&amp;")
 _PREFIX = "bridge_"
 _OPTIONAL = "context_actions"  # the buttons below an answer, which are left out before its Markdown
 
@@ -104,11 +103,13 @@ def parts_of(reply: Reply) -> Iterator[Part]:
             escaped = kit.escape(text)
             shown = reply.text if reply.text and not number else escaped
             blocks: tuple[Block, ...] = ({"type": "markdown", "text": text}, *(() if following else reply.footer))
-            yield Part(str(number), cut(shown, kit.FALLBACK_TEXT), blocks, escaped, _without_optional(blocks))
+            yield Part(
+                str(number), kit.cut_escaped(shown, kit.FALLBACK_TEXT), blocks, escaped, _without_optional(blocks)
+            )
             number, text = number + 1, following
     elif reply.blocks:
         blocks, *plainer = ((*form, *reply.footer) for form in (reply.blocks, *reply.plainer))
-        yield Part("0", cut(reply.text), blocks, reply.text, tuple(plainer))
+        yield Part("0", kit.cut_escaped(reply.text, TEXT), blocks, reply.text, tuple(plainer))
     else:
         yield from (Part(str(number), piece) for number, piece in enumerate(pieces(reply.text)))
 
@@ -151,13 +152,6 @@ def tagged_parts(turn: TurnId, message: Mapping[str, Any]) -> Iterator[str]:
             yield found[1]
 
 
-def cut(text: str, limit: int = TEXT) -> str:
-    """Keep the beginning of an escaped text, with whole entities."""
-    if len(text) <= limit:
-        return text
-    return text[: _before_entity(text, limit - 1)] + "…"
-
-
 def pieces(text: str, limit: int = TEXT) -> list[str]:
     """Cut an escaped text at paragraphs, else lines, else words, else anywhere; joined, they are the text.
 
@@ -167,17 +161,10 @@ def pieces(text: str, limit: int = TEXT) -> list[str]:
     while len(text) - at > limit:
         breaks = ((mark, text.rfind(mark, at + limit // 2, at + limit)) for mark in _BREAKS)
         end = next((place + len(mark) for mark, place in breaks if place >= 0), None)
-        end = end or _before_entity(text, at + limit)
+        end = end or at + len(kit.TORN_ENTITY.sub("", text[at : at + limit]))
         found.append(text[at:end])
         at = end
     return [piece for piece in [*found, text[at:]] if piece.strip()]
-
-
-def _before_entity(text: str, end: int) -> int:
-    """Step back if *end* is inside of ``&amp;`` or the like."""
-    start = text.rfind("&", max(0, end - _LONGEST_ENTITY + 1), end)
-    is_torn = start > 0 and ";" not in text[start:end] and ";" in text[end : start + _LONGEST_ENTITY]
-    return start if is_torn else end
 
 
 def _without_optional(blocks: tuple[Block, ...]) -> tuple[tuple[Block, ...], ...]:

@@ -203,7 +203,7 @@ def test_pieces_are_the_whole_text_within_the_limit(text: str, limit: int) -> No
 
 @given(st.lists(st.sampled_from(["&amp;", "&lt;", "&gt;", "word", "x"]), max_size=80))
 def test_a_cut_never_tears_an_entity(words: list[str]) -> None:
-    for piece in [*parts.pieces("".join(words), 17), parts.cut("".join(words), 17)]:
+    for piece in [*parts.pieces("".join(words), 17), kit.cut_escaped("".join(words), 17)]:
         assert len(piece) <= 17
         assert piece.count("&") == piece.count(";")
 
@@ -250,7 +250,7 @@ async def test_an_answer_started_as_plain_text_continues_as_such(slack: Emulated
     with pytest.raises(SlackAmbiguous):
         await post(say, answer(markdown))
 
-    await post(say, answer(markdown), await say.find(HERE, TURN, SINCE))
+    await post(say, answer(markdown), await say.history().find(HERE, TURN, SINCE))
 
     assert "".join(texts(slack)) == markdown
 
@@ -333,7 +333,7 @@ async def test_refused_metadata_moves_into_a_block_and_is_found(
 
     (message,) = there(slack)
     assert not message.metadata
-    assert await say.find(HERE, TURN, SINCE) == {"0": ts}
+    assert await say.history().find(HERE, TURN, SINCE) == {"0": ts}
 
 
 # Files
@@ -353,7 +353,7 @@ async def test_attachments_follow_once_into_the_messages_thread(slack: EmulatedS
 async def test_a_shared_file_is_found_by_its_name(slack: EmulatedSlack, say: Say) -> None:
     await post(say, RAN)
 
-    existing = await say.find(HERE, TURN, SINCE)
+    existing = await say.history().find(HERE, TURN, SINCE)
     await post(say, RAN, existing)
 
     message, shared = there(slack)

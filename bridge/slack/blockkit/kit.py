@@ -78,6 +78,7 @@ _BARE_BROADCAST = re.compile(  # an underscore is no letter here: Markdown remov
 )
 _QUOTATION_MARKS: Final = str.maketrans(dict.fromkeys("“”„‟″〝〞＂", "'"))  # noqa: RUF001 - the look-alikes are the point
 _PLAIN_NAME = re.compile(r"[\w'’&+/()#@-]+(?:[ .][\w'’&+/()#@-]+){0,8}")  # noqa: RUF001 - as people write it
+TORN_ENTITY: Final = re.compile(r"&[a-z]{0,3}\Z")  # at the end of a cut text that was escaped
 _UNSEEN = re.compile(  # control characters but newline and tab; embeddings, overrides, isolates; half characters
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -98,6 +99,11 @@ def one_line(text: str, limit: int = SECTION_TEXT) -> str:
 def cut(text: str, limit: int) -> str:
     """Shorten a text to *limit* characters, showing that it was."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def cut_escaped(text: str, limit: int) -> str:
+    """Shorten an escaped text, as `cut` does, with whole entities."""
+    return text if len(text) <= limit else TORN_ENTITY.sub("", text[: limit - 1]) + "…"
 
 
 def quoted(text: str, limit: int) -> str:
@@ -146,8 +152,7 @@ def quiet(text: str) -> str:
 
 def fallback(text: str, limit: int = FALLBACK_TEXT) -> str:
     """Make a message's plain ``text``, for notifications, screen readers and refused blocks."""
-    escaped = escape(quiet(clean(text.lstrip()[: _LOOKED_AT * limit]))).strip() or _NOTHING
-    return escaped if len(escaped) <= limit else re.sub(r"&[a-z]{0,3}$", "", escaped[: limit - 1]) + "…"
+    return cut_escaped(escape(quiet(clean(text.lstrip()[: _LOOKED_AT * limit]))).strip() or _NOTHING, limit)
 
 
 def plain(text: str, limit: int = SECTION_TEXT) -> Block:
