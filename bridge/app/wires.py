@@ -14,7 +14,7 @@ from bridge.project import ProjectClient
 from bridge.queue.redis.connection import blocking_connection, connect
 from bridge.queue.redis.embedded import Keeper, embedded_redis
 from bridge.settings import Settings
-from bridge.slack.api import SlackWeb, opened, proxy_for
+from bridge.slack.api import SlackWeb, opened
 
 log = logging.getLogger(__name__)
 
@@ -46,8 +46,8 @@ async def opened_wires(settings: Settings, *, embedded: bool) -> AsyncIterator[W
         redis, blocking = connect(url), blocking_connection(url)
         stack.push_async_callback(redis.aclose)
         stack.push_async_callback(blocking.aclose)
-        token, proxy = settings.slack_bot_token.get_secret_value(), proxy_for(settings.slack_api_url)
-        web = await stack.enter_async_context(opened(settings.slack_api_url, token, metrics, proxy=proxy))
+        token = settings.slack_bot_token.get_secret_value()
+        web = await stack.enter_async_context(opened(settings.slack_api_url, token, metrics))
         project = ProjectClient(
             settings.project_base_url,
             settings.project_api_key.get_secret_value(),

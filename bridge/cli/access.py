@@ -12,7 +12,7 @@ from bridge.errors import ConfigurationError, NotAllowed, SlackError, SlackRefus
 from bridge.features.access import Access
 from bridge.inbound import SlashCommand
 from bridge.metrics import Metrics
-from bridge.slack.api import SlackWeb, opened, proxy_for
+from bridge.slack.api import SlackWeb, opened
 from bridge.slack.people import Directory, Person
 
 AREA: Final = "Access"
@@ -43,8 +43,7 @@ async def access_of(values: Mapping[str, Any], user: str, channel: str) -> list[
     check_ids(user, channel)
     if any(name not in values for name in ("SLACK_API_URL", "SLACK_BOT_TOKEN", *RULES)):  # half the rules would mislead
         return None
-    url, token = values["SLACK_API_URL"], values["SLACK_BOT_TOKEN"].get_secret_value()
-    async with opened(url, token, Metrics(), proxy=proxy_for(url)) as web:
+    async with opened(values["SLACK_API_URL"], values["SLACK_BOT_TOKEN"].get_secret_value(), Metrics()) as web:
         return await access_rows(web, [values[name] for name in RULES], user=user, channel=channel)
 
 

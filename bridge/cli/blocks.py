@@ -18,7 +18,7 @@ from bridge.cli.probes import CURE_OF_BOT, slack_trouble
 from bridge.cli.rows import FAILURE, OK, Row
 from bridge.errors import SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable
 from bridge.metrics import Metrics
-from bridge.slack.api import SlackWeb, opened, problems_in, proxy_for
+from bridge.slack.api import SlackWeb, opened, problems_in
 
 LAYOUTS: Final = "Layouts"
 _METHOD: Final = "blocks.validate"
@@ -38,7 +38,7 @@ async def block_rows(
     url, token = values.get("SLACK_API_URL"), values.get("SLACK_BOT_TOKEN")
     if url is None or token is None:
         return []
-    async with opened(url, token.get_secret_value(), Metrics(), proxy=proxy_for(url)) as web:
+    async with opened(url, token.get_secret_value(), Metrics()) as web:
         return await validated(web, samples, progress)
 
 

@@ -42,7 +42,7 @@ from bridge.queue.redis.condition import RedisCondition, condition_of
 from bridge.queue.redis.connection import connect
 from bridge.queue.redis.embedded import embedded_redis, write_problem
 from bridge.queue.wipe import CURE
-from bridge.slack.api import Hello, Identity, SlackWeb, opened, proxy_for
+from bridge.slack.api import Hello, Identity, SlackWeb, opened
 from bridge.slack.blockkit.kit import counted
 from bridge.slack.scopes import SCOPES, missing, required_by
 
@@ -114,7 +114,7 @@ async def _slack_rows(values: Mapping[str, Any], now: Callable[[], datetime]) ->
     identity = None
     url, bot, app = values.get("SLACK_API_URL"), values.get("SLACK_BOT_TOKEN"), values.get("SLACK_APP_TOKEN")
     if url is not None and (bot or app):
-        async with opened(url, bot.get_secret_value() if bot else "", Metrics(), proxy=proxy_for(url)) as web:
+        async with opened(url, bot.get_secret_value() if bot else "", Metrics()) as web:
             if bot:
                 required = required_by(values.get("BRIDGE_RUNNERS", ()))
                 rows, identity = await bot_rows(web, now=now, required_scopes=required, uses_http=not app)

@@ -181,10 +181,9 @@ def _greet(answers: _Answers) -> None:
 
     async def send() -> int:
         from bridge.metrics import Metrics  # noqa: PLC0415 - both: 300 ms
-        from bridge.slack.api import opened, proxy_for  # noqa: PLC0415
+        from bridge.slack.api import opened  # noqa: PLC0415
 
-        url, token = values["SLACK_API_URL"], values["SLACK_BOT_TOKEN"].get_secret_value()
-        async with opened(url, token, Metrics(), proxy=proxy_for(url)) as web:
+        async with opened(values["SLACK_API_URL"], values["SLACK_BOT_TOKEN"].get_secret_value(), Metrics()) as web:
             await web.call("chat.postMessage", {"channel": user, "text": _GREETING})
         return 0
 

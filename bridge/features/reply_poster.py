@@ -192,7 +192,7 @@ class ReplyPoster:
     ) -> ExistingParts:
         """Look for the post. If Slack doesn't let us look, that says nothing about it."""
         try:
-            return await self._say.find(place, mark.turn, turn.record.accepted_at - CLOCK_SKEW)
+            return await self._say.history().find(place, mark.turn, turn.record.accepted_at - CLOCK_SKEW)
         except SlackRefused as exc:
             is_stranger = exc.error in _NOT_A_MEMBER and turn.response_url  # then it can't have posted here
             if is_surely_new or is_stranger or outcome.mark == MENU_MARK:  # a second menu does no harm

@@ -349,7 +349,9 @@ class Turns:
             return
         place, since = place_of(turn.body), turn.record.accepted_at - CLOCK_SKEW
         try:
-            existing = await self.deps.say.find(place, notice, since) if turn.record.takes > 1 else ExistingParts()
+            existing = ExistingParts()
+            if turn.record.takes > 1:
+                existing = await self.deps.say.history().find(place, notice, since)
             await self.deps.say.post(place, notices.service_down(), MessageTag("bridge_notice", notice), existing)
         except SlackError as exc:
             log.warning("notice can't be posted", extra={"turn": turn.id, "detail": exc.detail})

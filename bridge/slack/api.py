@@ -109,9 +109,9 @@ class Hello:
 class Answer(dict[str, Any]):
     """Slack's answer, with its *headers*."""
 
-    def __init__(self, answer: Json | None = None, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(answer or {})
-        self.headers = headers or {}
+    def __init__(self, answer: Json, headers: Mapping[str, str]) -> None:
+        super().__init__(answer)
+        self.headers = headers
 
 
 class BotToken:
@@ -307,15 +307,19 @@ class SlackWeb:
 
 
 @asynccontextmanager
-async def opened(
-    base_url: str, token: str, metrics: Metrics, *, proxy: str | None = None, clock: Clock = _UTC_NOW
-) -> AsyncIterator[SlackWeb]:
-    """Open the session, and close it at the end; *proxy* is from `proxy_for`, *clock* is this machine's."""
+async def opened(base_url: str, token: str, metrics: Metrics, *, clock: Clock = _UTC_NOW) -> AsyncIterator[SlackWeb]:
+    """Open the session, through the environment's proxy if there is one, and close it at the end.
+
+    *clock* is this machine's.
+    """
     # Running turns bound the number of calls; keep-alive is below the minute after which
     # Slack's own front closes, so that a request rarely meets a connection that is being closed.
     connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=30)
     async with aiohttp.ClientSession(
-        connector=connector, cookie_jar=aiohttp.DummyCookieJar(), proxy=proxy, middlewares=(_refuse_redirect,)
+        connector=connector,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        proxy=proxy_for(base_url),
+        middlewares=(_refuse_redirect,),
     ) as session:
         yield SlackWeb(session, base_url, token, metrics, clock)
 
@@ -391,7 +395,7 @@ def _judge(method: str, status: int, headers: Mapping[str, str], body: bytes, *,
         word = (said[1] or said[0]) if said else ""
         if status >= HTTPStatus.BAD_REQUEST or word not in {"", "ok"}:
             raise SlackRefused(method, word if word not in {"", "ok"} else f"http_{status}")
-        return Answer()
+        return Answer({}, headers)
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError) as exc:

@@ -114,7 +114,7 @@ class History:
     deadline: Deadline
     pages: Pages = field(default_factory=Pages)
 
-    async def find_parts(self, place: Place, turn: TurnId, since: datetime) -> dict[str, str]:
+    async def find(self, place: Place, turn: TurnId, since: datetime) -> dict[str, str]:
         """Find all own messages of *turn* in *place*: the ``ts`` of each by its part. Raises `SlackError`.
 
         If *place* is a channel, a message's files are in the thread below it.
@@ -136,7 +136,7 @@ class History:
                     search.oldest, search.latest = search.newest, ""
             if search.found and not is_thread:
                 below = Place(place.channel, min(search.found.values()))
-                return await self.find_parts(below, turn, since) | search.found
+                return await self.find(below, turn, since) | search.found
         except SlackUnreachable:
             while len(self.pages.searches) >= _MOST_SEARCHES:
                 self.pages.searches.pop(next(iter(self.pages.searches)))
@@ -145,7 +145,7 @@ class History:
         return search.found
 
     async def read_thread(
-        self, place: Place, *, after: str = "", before: str = "", with_own: bool = False
+        self, place: Place, after: str = "", before: str = "", *, with_own: bool = False
     ) -> ThreadRead:
         """Read a thread's messages between two others, *with_own* answers or without. Raises `SlackError`.
 
@@ -226,13 +226,16 @@ class History:
         return f"{end - (end - begin) * _AIMED_AT / replies:.6f}" if replies >= min(_SHORT) else ""
 
     async def apps_in(self, channel: str) -> dict[str, str]:
-        """List the other apps that recently posted at the top of *channel*: name by app ID. Raises `SlackError`.
+        """List the other apps that recently posted at the top of *channel*: name by app ID; none if it can't be read.
 
         https://docs.slack.dev/reference/methods/conversations.history
         """
         asked = {"channel": channel, "limit": _PAGE}
-        page = await self.web.read("conversations.history", asked, seconds=max(self.deadline.left(), 1.0))
         found: dict[str, str] = {}
+        try:
+            page = await self.web.read("conversations.history", asked, seconds=max(self.deadline.left(), 1.0))
+        except SlackError:
+            return found
         for message in map(mapping, items(page.get("messages"))):
             profile = mapping(message.get("bot_profile"))
             app = text(message, "app_id") or text(profile, "app_id")

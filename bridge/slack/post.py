@@ -2,7 +2,7 @@
 
 Every call ends within `BUDGET`, including waits, because a turn's lease isn't much longer. If that cuts a `Say.post`
 short (`SlackUnreachable`), *existing* has what was posted, and it's called again with that; if its outcome is in doubt
-(`SlackAmbiguous`), `Say.find` finds what is there.
+(`SlackAmbiguous`), `Say.history` finds what is there.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from itertools import islice
 
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreachable
-from bridge.ids import TurnId
 from bridge.slack.api import Deadline, Identity, Json, Monotonic, Pace, SlackWeb, Sleep
+from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Attachment, Block, Reply, View
-from bridge.slack.history import History, Pages, ThreadRead
+from bridge.slack.history import History, Pages
 from bridge.slack.parts import (
     ANSWER_FILE,
     MOST_MESSAGES,
+    TEXT,
     WHOLE,
     MessageTag,
     Part,
     Place,
     as_text,
-    cut,
     has_begun_as_text,
     has_later_parts,
     parts_of,
@@ -150,25 +150,9 @@ class Say:
             await self._attach(posting, reply.files)
         return first_of(existing)
 
-    async def find(self, place: Place, turn: TurnId, since: datetime) -> ExistingParts:
-        """Find own messages with the tag of *turn*, not older than *since*. Raises `SlackError`."""
-        return await self._history(self._deadline()).find_parts(place, turn, since)
-
-    async def read_thread(
-        self, place: Place, after: str = "", before: str = "", *, with_own: bool = False
-    ) -> ThreadRead:
-        """Read a thread's last session, and the messages after and before a ``ts``.
-
-        Others' messages, or *with_own* answers. Raises `SlackError`.
-        """
-        return await self._history(self._deadline()).read_thread(place, after=after, before=before, with_own=with_own)
-
-    async def apps_in(self, channel: str) -> dict[str, str]:
-        """List the other apps that recently posted in *channel*: name by app ID; none if it can't be read."""
-        try:
-            return await self._history(self._deadline()).apps_in(channel)
-        except SlackError:
-            return {}
+    def history(self, deadline: Deadline | None = None) -> History:
+        """Return what reads Slack's history, within `BUDGET` or until *deadline*."""
+        return History(self._web, self._identity, deadline or self._deadline(), self._pages)
 
     async def whisper(self, recipient: Recipient, reply: Reply, existing: ExistingParts | None = None) -> None:
         """Show a reply to one person, by response_url or, if that is used up, as an ephemeral message.
@@ -225,7 +209,7 @@ class Say:
             body: Json = {
                 "channel": channel,
                 "ts": ts,
-                "text": cut(text),
+                "text": kit.cut_escaped(text, TEXT),
                 "blocks": list(blocks),
                 "metadata": tag.metadata("0", 1),
                 "parse": "none",  # without it, Slack makes links of bare words again
@@ -240,10 +224,10 @@ class Say:
         if not await self._fallback.send(part, send):
             await send(part.instead or part.text, ())
         if reply.files:  # except those that an earlier update sent
-            history = self._history(deadline)
+            history = self.history(deadline)
             try:
                 place = Place(channel, await history.root_of(channel, ts))
-                existing = await history.find_parts(place, tag.turn, self._web.now() - _AN_UPDATE_EARLIER)
+                existing = await history.find(place, tag.turn, self._web.now() - _AN_UPDATE_EARLIER)
             except SlackRefused:  # no permission to read: then a repeated update may repeat the file
                 place, existing = Place(channel, ts), {}
             await self._attach(_Posting(place, tag, existing, deadline), reply.files)
@@ -313,9 +297,9 @@ class Say:
         if posting.deadline.left() < _BEFORE_LOOKING + 2 * _FOR_A_CALL:
             raise doubt
         await self._sleep(_BEFORE_LOOKING)
-        history = self._history(Deadline(posting.deadline.at - _FOR_A_CALL, self._monotonic))
+        history = self.history(Deadline(posting.deadline.at - _FOR_A_CALL, self._monotonic))
         try:
-            found = await history.find_parts(posting.place, posting.tag.turn, self._web.now() - _CLOCK_SKEW)
+            found = await history.find(posting.place, posting.tag.turn, self._web.now() - _CLOCK_SKEW)
         except SlackError:
             raise doubt from None  # what can't be looked up stays in doubt
         return found.get(name)
@@ -375,9 +359,6 @@ class Say:
                 for text in pieces(part.instead or part.text):
                     await send_part(text, ())
             existing[part.name] = ""
-
-    def _history(self, deadline: Deadline) -> History:
-        return History(self._web, self._identity, deadline, self._pages)
 
     def _deadline(self) -> Deadline:
         return Deadline(self._monotonic() + BUDGET, self._monotonic)

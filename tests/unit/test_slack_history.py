@@ -53,7 +53,7 @@ def page(*messages: Any, cursor: str = "") -> Json:
 async def test_finding_reads_all_pages(emulated: EmulatedSlack, say: Say) -> None:
     answers(emulated, REPLIES, page(tagged(), cursor="more"), page(tagged(part="1")))
 
-    assert await say.find(HERE, TURN, SINCE) == {"0": "17.0", "1": "17.1"}
+    assert await say.history().find(HERE, TURN, SINCE) == {"0": "17.0", "1": "17.1"}
 
     first, second = asked(emulated, REPLIES)
     assert (first["include_all_metadata"], first["ts"], float(first["oldest"])) == ("true", ROOT, SINCE.timestamp())
@@ -82,7 +82,7 @@ async def test_finding_reads_all_pages(emulated: EmulatedSlack, say: Say) -> Non
 async def test_finding_believes_only_own_messages_of_the_turn(emulated: EmulatedSlack, say: Say, message: Any) -> None:
     answers(emulated, REPLIES, page(message))
 
-    assert await say.find(HERE, TURN, SINCE) == {}
+    assert await say.history().find(HERE, TURN, SINCE) == {}
 
 
 async def test_finding_in_a_channel_also_reads_the_thread(emulated: EmulatedSlack, say: Say) -> None:
@@ -90,7 +90,7 @@ async def test_finding_in_a_channel_also_reads_the_thread(emulated: EmulatedSlac
     answers(emulated, "conversations.history", page(tagged()))
     answers(emulated, REPLIES, page(tagged(), file))
 
-    assert await say.find(Place("C1"), TURN, SINCE) == {"0": "17.0", "file0": "17.5"}
+    assert await say.history().find(Place("C1"), TURN, SINCE) == {"0": "17.0", "file0": "17.5"}
     assert asked(emulated, REPLIES)[0]["ts"] == "17.0"
 
 
@@ -114,8 +114,8 @@ async def test_the_newest_own_answer_recalls_the_session(emulated: EmulatedSlack
     forged = tagged("forged", bot_id="B2", session=666)
     answers(emulated, REPLIES, page(tagged(), tagged("later", session=78), forged, notice), page())
 
-    assert (await say.read_thread(HERE)).recalled == Recalled(agent=3, session=78)
-    assert (await say.read_thread(HERE)).recalled is None
+    assert (await say.history().read_thread(HERE)).recalled == Recalled(agent=3, session=78)
+    assert (await say.history().read_thread(HERE)).recalled is None
 
 
 # What others said
@@ -128,7 +128,7 @@ async def test_a_thread_is_its_root_and_earlier_messages(emulated: EmulatedSlack
         page(said(0, "the root"), said(1, "one"), said(2, "two", user="U2"), said(3, "the question"), said(4, "later")),
     )
 
-    read = await say.read_thread(HERE, before=at(3))
+    read = await say.history().read_thread(HERE, before=at(3))
 
     assert read.root == ThreadMessage("U1", "", "the root")
     assert read.newest == (ThreadMessage("U1", "", "one"), ThreadMessage("U2", "", "two"))
@@ -138,7 +138,7 @@ async def test_a_thread_is_its_root_and_earlier_messages(emulated: EmulatedSlack
 async def test_after_a_message_only_newer_ones_are_read(emulated: EmulatedSlack, say: Say) -> None:
     answers(emulated, REPLIES, page(said(0, "the root"), said(1, "heard"), said(2, "new")))
 
-    read = await say.read_thread(HERE, after=at(1), before=at(3))
+    read = await say.history().read_thread(HERE, after=at(1), before=at(3))
 
     assert (read.root, [one.text for one in read.newest]) == (None, ["new"])
     assert asked(emulated, REPLIES)[0]["oldest"] == at(1)
@@ -150,7 +150,7 @@ async def test_the_bots_own_messages_are_left_out_except_a_root(emulated: Emulat
         emulated, REPLIES, page(said(0, "a report", **own), said(1, "an answer", **own), said(2, "a notice", **own))
     )
 
-    read = await say.read_thread(HERE, before=at(3))
+    read = await say.history().read_thread(HERE, before=at(3))
 
     assert (read.root, read.newest) == (ThreadMessage(BOT, "", "a report"), ())
 
@@ -166,7 +166,7 @@ async def test_own_answers_and_run_cards_are_read_on_request(emulated: EmulatedS
         page(said(0, "root"), answer, said(2, "✅ Report", **own, metadata=card), said(3, "!", **own, metadata=notice)),
     )
 
-    read = await say.read_thread(HERE, before=at(4), with_own=True)
+    read = await say.history().read_thread(HERE, before=at(4), with_own=True)
 
     assert [(one.text, one.is_own) for one in read.newest] == [("an answer", True), ("✅ Report", True)]
 
@@ -197,7 +197,7 @@ async def test_a_message_is_read_as_a_persons_text_or_none(
 ) -> None:
     answers(emulated, REPLIES, page(said(0, "the root"), message))
 
-    assert (await say.read_thread(HERE, before=at(3))).newest == ((expected,) if expected else ())
+    assert (await say.history().read_thread(HERE, before=at(3))).newest == ((expected,) if expected else ())
 
 
 async def test_a_long_thread_is_read_to_its_newest_messages(emulated: EmulatedSlack, say: Say) -> None:
@@ -208,7 +208,7 @@ async def test_a_long_thread_is_read_to_its_newest_messages(emulated: EmulatedSl
         page(*(said(number, str(number)) for number in range(31, 61))),
     )
 
-    read = await say.read_thread(HERE, before=at(99))
+    read = await say.history().read_thread(HERE, before=at(99))
 
     assert [one.text for one in read.newest] == [str(number) for number in range(61 - NEWEST, 61)]
     assert read.left_out == 60 - NEWEST
@@ -217,12 +217,12 @@ async def test_a_long_thread_is_read_to_its_newest_messages(emulated: EmulatedSl
 async def test_an_interrupted_read_returns_the_messages_so_far(emulated: EmulatedSlack, say: Say) -> None:
     answers(emulated, REPLIES, page(said(0, "the root"), tagged(), said(1, "one"), cursor="more"), limited(60))
 
-    read = await say.read_thread(HERE, before=at(3))
+    read = await say.history().read_thread(HERE, before=at(3))
 
     assert ([one.text for one in read.newest], read.recalled) == (["one"], Recalled(3, 77))
     assert isinstance(read.cut_short, SlackUnreachable)
     with pytest.raises(SlackUnreachable):  # and where nothing was read, nothing is said to be known
-        await say.read_thread(HERE)
+        await say.history().read_thread(HERE)
 
 
 def short_page(first: int, *, cursor: str = "", replies: int = 40) -> Json:
@@ -236,8 +236,8 @@ async def test_with_short_pages_the_next_read_starts_near_the_end(emulated: Emul
     answers(emulated, REPLIES, short_page(1, cursor="more"), limited(60), short_page(27))
     answers(emulated, "conversations.history", page(root))
 
-    beginning = await say.read_thread(HERE, before=at(41))
-    newest = await say.read_thread(HERE, before=at(41))
+    beginning = await say.history().read_thread(HERE, before=at(41))
+    newest = await say.history().read_thread(HERE, before=at(41))
 
     assert (beginning.newest[0].text, beginning.left_out, bool(beginning.cut_short)) == ("1", 25, True)
     assert (newest.newest[-1].text, newest.left_out, newest.cut_short) == ("40", 25, None)
@@ -250,8 +250,8 @@ async def test_without_messages_near_the_end_the_beginning_is_read(emulated: Emu
     answers(emulated, REPLIES, short_page(1, cursor="more"), limited(60), page(root), short_page(1, cursor="more"))
     answers(emulated, "conversations.history", page(root))
 
-    await say.read_thread(HERE, before=at(999_000))
-    read = await say.read_thread(HERE, before=at(999_000))
+    await say.history().read_thread(HERE, before=at(999_000))
+    read = await say.history().read_thread(HERE, before=at(999_000))
 
     assert (read.newest[0].text, read.left_out) == ("1", 25)
     assert "oldest" not in asked(emulated, REPLIES)[3]
@@ -261,8 +261,8 @@ async def test_with_short_pages_only_one_page_is_read(emulated: EmulatedSlack, s
     answers(emulated, REPLIES, short_page(1, cursor="more"), limited(60), short_page(20, cursor="more"))
     answers(emulated, "conversations.history", page(said(0, "the root", reply_count=40)))
 
-    await say.read_thread(HERE, before=at(41))
-    read = await say.read_thread(HERE, before=at(41))
+    await say.history().read_thread(HERE, before=at(41))
+    read = await say.history().read_thread(HERE, before=at(41))
 
     assert (len(read.newest), read.left_out, read.cut_short, read.stops_early) == (14, 25, None, True)
     assert len(asked(emulated, REPLIES)) == 3
@@ -275,8 +275,8 @@ async def test_a_thread_of_unknown_length_is_read_from_its_beginning(
     answers(emulated, REPLIES, short_page(1, cursor="more"), limited(60), page(said(0, "the root"), said(1, "one")))
     answers(emulated, "conversations.history", answer)
 
-    await say.read_thread(HERE, before=at(41))
-    read = await say.read_thread(HERE, before=at(41))
+    await say.history().read_thread(HERE, before=at(41))
+    read = await say.history().read_thread(HERE, before=at(41))
 
     assert "oldest" not in asked(emulated, REPLIES)[2]
     assert ([one.text for one in read.newest], read.left_out) == (["one"], 0)
@@ -292,8 +292,8 @@ async def test_a_long_page_shows_that_pages_are_not_short(emulated: EmulatedSlac
         page(said(31, "the last")),
     )
 
-    await say.read_thread(HERE, before=at(41))
-    read = await say.read_thread(HERE, after=at(1), before=at(41))
+    await say.history().read_thread(HERE, before=at(41))
+    read = await say.history().read_thread(HERE, after=at(1), before=at(41))
 
     assert read.newest[-1].text == "the last"
 
@@ -317,9 +317,9 @@ async def test_without_the_permission_slack_is_not_called(
     say = Say(slack_web, Identity(US.team, "", US.bot_user, US.bot_id, scopes=frozenset(scopes)))
 
     if is_read:
-        await say.read_thread(Place(channel, ROOT))
+        await say.history().read_thread(Place(channel, ROOT))
     else:
         with pytest.raises(SlackRefused):
-            await say.read_thread(Place(channel, ROOT))
+            await say.history().read_thread(Place(channel, ROOT))
 
     assert bool(asked(emulated, REPLIES)) is is_read

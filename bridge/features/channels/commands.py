@@ -142,7 +142,8 @@ async def _set_app(deps: Deps, turn: Turn, typed: str, rule: AppRule | None) -> 
         return layout.not_in_direct_messages()
     await check_runner(deps, turn.user, "default")
     rules = (await deps.channels.stored(turn.team, turn.channel)).settings.apps
-    names = await deps.say.apps_in(turn.channel) | {id_: known.name for id_, known in rules.items() if known.name}
+    named = {id_: known.name for id_, known in rules.items() if known.name}
+    names = await deps.say.history().apps_in(turn.channel) | named
     wanted = typed.strip().strip('"“”').removeprefix("@")
     found = [id_ for id_, name in names.items() if name.casefold() == wanted.casefold()]
     if len(found) != 1 and not APP_ID.fullmatch(wanted):
@@ -197,7 +198,7 @@ async def _app_fields(deps: Deps, channel: str, settings: ChannelSettings) -> li
         workflow = next((one for one in workflows if one.id == rule.workflow), None)
         agent = await agent_by_id(deps, rule.agent) if rule.agent is not None else None
         fields.append(forms.AppField(id_, rule.name or id_, agent, workflow))
-    seen = await deps.say.apps_in(channel)
+    seen = await deps.say.history().apps_in(channel)
     return fields + [forms.AppField(id_, name) for id_, name in seen.items() if id_ not in settings.apps]
 
 
@@ -212,7 +213,7 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: form
             await workflow_by_id(deps, id_)
         elif await agent_by_id(deps, id_) is None:
             raise NoSuch("agent", str(id_))
-    names = await deps.say.apps_in(turn.channel) if filled.apps else {}
+    names = await deps.say.history().apps_in(turn.channel) if filled.apps else {}
 
     def change(now: ChannelSettings) -> ChannelSettings:
         settings = now.model_copy(update={"agent": filled.agent})

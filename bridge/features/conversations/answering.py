@@ -214,7 +214,8 @@ async def _search(deps: Deps, message: InboundMessage) -> ThreadRead | None:
     if await deps.sessions.was_searched(thread):
         return None
     try:
-        read = await deps.say.read_thread(Place(thread.channel, thread.root), before=message.ts, with_own=True)
+        place = Place(thread.channel, thread.root)
+        read = await deps.say.history().read_thread(place, before=message.ts, with_own=True)
         if read.recalled is None and read.cut_short is not None:
             raise read.cut_short
     except SlackUnreachable as exc:

@@ -87,7 +87,8 @@ class Context:
 
     async def _read(self, thread: ThreadKey, after: str, before: str, *, with_own: bool) -> ThreadRead:
         try:
-            return await self.say.read_thread(Place(thread.channel, thread.root), after, before, with_own=with_own)
+            place = Place(thread.channel, thread.root)
+            return await self.say.history().read_thread(place, after, before, with_own=with_own)
         except SlackError as exc:  # mostly a missing permission, which `bridge check` reports
             log.info("thread history can't be read", extra={"detail": exc.detail})
             return _NOTHING

@@ -119,9 +119,7 @@ class _Text:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._lines = (
-            f"\n{text}"  # so that each line has a break before it: where that is in here, the line begins there
-        )
+        self._lines = f"\n{text}"  # each line has a break before it: where that is in here, the line begins there
         self._seen = 0  # how far blocks were looked for
         self._blocks: list[_Block] = []
         self._starts: list[int] = []
