@@ -364,6 +364,17 @@ async def test_an_apps_post_found_late_goes_to_its_agent_and_runs_nothing(
     assert town.harness.service.started == []
 
 
+async def test_replies_in_threads_that_were_quiet_for_weeks_are_found(town: Town) -> None:
+    for days in (20, 21):
+        root = await town.bound(days * 24 * HOUR)
+        await town.says(BOB, GENERAL, f"after {days} days", HOUR / 2, root)
+    await town.was_away()
+
+    await town.catches_up()
+
+    assert sorted(town.words) == ["after 20 days", "after 21 days"]
+
+
 async def test_messages_older_than_seven_days_are_not_looked_for(town: Town) -> None:
     town.harness.configure(BRIDGE_MAX_AGE="30d")
     for days in (7.1, 6.9):
