@@ -1,52 +1,50 @@
-"""Exhaustive model of the inbox, the journal and the handlers: every interleaving that one lane can meet.
+"""Exhaustive model of the inbox, the journal and the handlers: every interleaving possible in one lane.
 
-Two messages, each delivered twice; two workers; as many kills, lost leases, lost replies of Redis, requests that did
-not arrive, drains, edits, withdrawals, dead letters and retries of these, refusals by which a message comes after a
-later one or after its own deletion, messages that Slack gives up and that are found in its history, as a `Budget` says.
-The search visits every reachable state and checks the
-promises. The model is tested by its mutants: each leaves out one precaution, and has to be caught.
+Two messages are each delivered twice to two workers. A `Budget` limits the kills, expired leases, lost Redis replies,
+requests that don't arrive, drains, edits, withdrawals, dead letters and their retries, messages delivered after a
+later one or after their own deletion, and messages that Slack gives up on and that are found in its history. The
+search visits every reachable state and checks the promises. Mutants test the model: each leaves out one precaution
+and must break a promise.
 
-What is modelled is what ``bridge/queue/scripts`` does: one yielded move is one script, one effect outside, or one
-misfortune. A stop is given at one moment and arrives at a later one. Run: ``python tests/model/inbox_model.py``
+The model mirrors ``bridge/queue/scripts``: each move is one script, one external effect or one failure. A stop is
+requested at one moment and arrives later. Run: ``python tests/model/inbox_model.py``
 
-How a turn is carried out:
+A turn's steps:
 
-1. **Take.** A worker reads the head of the lane. The take writes nothing that the turn depends on.
-2. **Run.** A turn that is ``queued`` is given to its handler, from the handler's beginning. It may run again from there
-   at any time until its outcome is recorded: in another process after a crash, in the same one when Redis was away in
-   the middle, or because the message was edited or withdrawn meanwhile. What it awaits by itself has to be
-   repeatable, *by turn*: who won a choice is stored with the turn that won, so that a second run meets its own choice
-   and says the same.
-3. **Once.** The one effect that may not be repeated, the request. SENT is written before it, in a script of its own,
-   and only if the turn is still what the handler was given: not edited, withdrawn or stopped. A second `once` in the
-   same turn fails the handler. In this process its result is remembered (an answer, or that nobody knows), and a
-   handler that runs again gets that. Another process finds ``sent``, doesn't run the handler, and records *unknown*. A
-   request that surely did not arrive goes back to ``queued``.
-4. **Staged writes.** A handler only collects them: a push onto a list, a counter, a field that is set if it still has
-   the value that the handler read. They start from nothing in each run. The script that writes OUTCOME commits them,
-   the first time that it runs. A turn without an outcome of its handler (unknown, failed, withdrawn) writes none.
-5. **Outcome**, in the same script: ``posting``. It is never replaced. A handler that sent nothing may get here
-   straight from ``queued``, and then only with the message as it was given.
-6. **Post**, then **done**. Writes that need the ``ts`` of the post are recorded with OUTCOME, and committed by the
-   script that finishes the turn, if the reply is known to be in Slack.
+1. **Take.** A worker reads the head of the lane. The turn depends on nothing that this writes.
+2. **Run.** A ``queued`` turn's handler runs from the start. Until its outcome is recorded, it may run again: in
+   another process after a crash, in the same one after a Redis outage, or after an edit or withdrawal. Everything it
+   awaits must be repeatable *per turn*: a choice is stored with the turn that won it, so a second run gets the same
+   result.
+3. **Once.** The one effect that can't be repeated: the request. A separate script writes SENT before it, and only if
+   the turn hasn't been edited, withdrawn or stopped since it was taken. A second `once` in a turn fails the handler.
+   This process remembers the result (an answer, or *unknown*) for another run of the handler. Another process finds
+   ``sent``, doesn't run the handler, and records *unknown*. A request that certainly didn't arrive goes back to
+   ``queued``.
+4. **Staged writes.** A handler collects them: a push to a list, a counter, a field that is set if it still has the
+   value that the handler read. Each run starts with none. The script that writes OUTCOME commits them, on its first
+   run. A turn without its handler's outcome (unknown, failed, withdrawn) commits none.
+5. **Outcome**, written by the same script together with ``posting``, and never replaced. A handler that sent nothing
+   gets here straight from ``queued``, if its message hasn't changed.
+6. **Post**, then **done**. Writes that need the post's ``ts`` are recorded with OUTCOME and committed by the script
+   that finishes the turn, if the reply is known to be in Slack.
 
-What was said while nobody listened is caught up from Slack's history:
+Catching up from Slack's history after an outage:
 
-1. Before anything new is accepted, each thread that has to be read is marked. What comes into it live is queued, and
-   a worker who has it as the head **waits** for the mark to go: it has begun nothing, so what is found may go first.
-2. A **reader**, of this process or another, copies what the thread says, and puts one after the other, the oldest
-   first, by the script that Slack's own deliveries take: the same deduplication, in either order.
-3. An edit or a deletion of a message that became no turn yet leaves its mark, since a reader may have an earlier copy.
-   A put of an earlier text is void, and the reader reads again.
-4. When it has put all, the thread's mark goes. Where a reader dies, another one begins. The mark has a lifetime: then
-   nobody waits any longer, and what is found later goes last.
-5. What is too old is offered, not sent.
+1. Before new messages are accepted, each thread to read is marked. Its live messages are queued, and a worker that has
+   one as the head **waits** until the mark is gone: nothing has started, so older messages can still go first.
+2. A **reader**, in any process, copies the thread's messages and puts them, oldest first, with the same script and
+   deduplication as Slack's deliveries.
+3. An edit or deletion of a message that isn't queued yet leaves a mark, since a reader may have an earlier copy. A put
+   of an earlier text is void, and the reader reads again.
+4. After the last put the thread's mark is removed. If a reader dies, another starts over. The mark has a lifetime;
+   once it expires, nothing waits, and messages found later go last.
+5. A message that is too old is offered, not sent.
 
-A **wipe** of the store takes all that is above with it, and no worker's step passes the fence any more. What has no
-answer is found as after an outage: the posts say to which messages they are. A reader begins only when the leases from
-before are over, so that no earlier worker's answer comes after it has looked. What an agent was being asked at that
-moment it may be asked again, once for each wipe, and no order is kept; but nobody is answered twice, and nothing is
-lost.
+A **wipe** of the store deletes all of this, and no worker passes the fence from then on. Unanswered messages are found
+as after an outage; each post names the message it answers. A reader starts only when all leases from before have
+expired, so that no earlier worker posts after it has looked. An agent may receive a message again that it was working
+on, once per wipe, and order isn't preserved; but nothing is answered twice or lost.
 """
 
 from __future__ import annotations
@@ -59,38 +57,38 @@ from typing import NamedTuple
 MESSAGES = 2
 DEAD = -1  # the owner of an entry whose worker was killed
 NONE = -1
-SOMEBODY = -2
+OTHER = -2
 
 
 class Budget(NamedTuple):
     """How much may go wrong, of each kind, in one life of the lane."""
 
     kills: int = 0
-    stalls: int = 0  # a worker is slow for longer than its lease, and its clock says so too
-    losses: int = 0  # a script ran, its reply was lost, and it is run again; a PUT may also run later than that
-    refusals: int = 0  # a request surely did not arrive
-    releases: int = 0  # a draining worker gives its lane back
+    stalls: int = 0  # a worker outlasts its lease, and its own clock shows it
+    losses: int = 0  # a script's reply is lost and it is repeated; a PUT may also run later than its repetition
+    refusals: int = 0  # a request certainly didn't arrive
+    releases: int = 0  # a draining worker releases its lane
     withdrawals: int = 0
-    deaths: int = 0  # a turn cannot be finished: Slack refuses it for good, or nobody came to an end with it
-    retries: int = 0  # somebody wants a dead letter to be done after all
-    stops: int = 0  # somebody wants the turn that is in work to end
-    delays: int = 0  # a message was refused, and comes only after a later one
-    deletions: int = 0  # a message was refused, and is deleted before it comes again
-    limits: int = 0  # Slack surely did not take a post
-    doubts: int = 0  # nobody knows whether Slack took a post
-    edits: int = 0  # a message that is queued gets another text
-    reruns: int = 0  # Redis was away in the middle of a handler, which runs again in the same process
-    timeouts: int = 0  # nobody knows whether a request arrived, and its worker lives
-    bugs: int = 0  # a handler asks for a second `once`
-    rebinds: int = 0  # somebody else sets the field that handlers stage
-    losses_in_slack: int = 0  # Slack gives a message up: it was refused too often
+    deaths: int = 0  # a turn can't be finished: Slack refuses it permanently, or too many workers failed at it
+    retries: int = 0  # of dead letters
+    stops: int = 0  # of running turns
+    delays: int = 0  # a message was refused and arrives after a later one
+    deletions: int = 0  # a message was refused and is deleted before its redelivery
+    limits: int = 0  # Slack certainly didn't accept a post
+    doubts: int = 0  # it's unknown whether Slack accepted a post
+    edits: int = 0  # of a queued message
+    reruns: int = 0  # a handler runs again in the same process after a Redis outage
+    timeouts: int = 0  # it's unknown whether a request arrived, and its worker lives
+    bugs: int = 0  # a handler calls `once` again
+    rebinds: int = 0  # another process sets the field that handlers stage
+    losses_in_slack: int = 0  # Slack gives up on a message after too many refusals
     reads: int = 0  # readers of Slack's history
-    expiries: int = 0  # reading takes too long, and what came live waits no longer
+    expiries: int = 0  # reading takes too long, and live messages stop waiting
     wipes: int = 0  # the store is emptied
-    is_old: bool = False  # what is found is too old to be sent
-    is_choice: bool = False  # handlers send no request: each claims the one thing that there is to choose
-    is_blind: bool = False  # nobody may look for a post in Slack
-    is_by_url: bool = False  # answers go by response_url, where nobody can look
+    is_old: bool = False  # found messages are too old to send
+    is_choice: bool = False  # handlers send no request: each claims the only choice
+    is_blind: bool = False  # the bridge may not look for its posts in Slack
+    is_by_url: bool = False  # answers go by response_url and can't be looked for
 
 
 class Turn(NamedTuple):
@@ -99,29 +97,29 @@ class Turn(NamedTuple):
     step: str = "queued"  # queued, sent, posting, done, dead, replaced
     outcome: str = ""  # answer, won, lost; unknown, failed
     by: int = NONE
-    text: int = 0  # how often it was edited
+    text: int = 0  # number of edits
     is_withdrawn: bool = False
-    died: str = ""  # at which step
-    was_retried: bool = False  # and so it has lost its place
-    stopped_at: str = ""  # at which step
-    is_held: bool = False  # it waited behind one that was stopped, and nobody has said that it shall go on
-    was_taken: bool = False  # a worker has looked at it
-    is_overtaken: bool = False  # when it came, a later one was being dealt with: its order can't be kept
-    waits: bool = False  # its outcome waits for Slack, and nobody is about to post it
-    out: int = NONE  # the take that marked that it goes out by response_url
-    is_doubtful: bool = False  # nobody can tell whether its outcome is in Slack
-    given: int = NONE  # the text by which it was dealt with
+    died: str = ""  # at this step
+    was_retried: bool = False  # which loses its place
+    stopped_at: str = ""  # at this step
+    is_held: bool = False  # it waits for a decision after the stop of an earlier turn
+    was_taken: bool = False  # by any worker
+    is_overtaken: bool = False  # a later message was in progress when it arrived, so it can't go first
+    waits: bool = False  # its outcome waits for Slack, and no post is under way
+    out: int = NONE  # the take that marked its post by response_url
+    is_doubtful: bool = False  # it's unknown whether its outcome is in Slack
+    given: int = NONE  # the text that was sent or handled
     was_found: bool = False  # in Slack's history
-    is_out_of_place: bool = False  # and a later one was being dealt with by then
-    is_behind: bool = False  # when it came, its thread had still to be read
-    has_edits_to_come: bool = False  # its text was edited before it was put, and nobody will say so again
-    heard: str = ""  # what its handler made of the choice when it ran first
+    is_out_of_place: bool = False  # a later message was in progress when it was found
+    is_unread: bool = False  # its thread wasn't read yet when it arrived
+    has_missed_edit: bool = False  # it was put with a text from before an edit
+    heard: str = ""  # the result of the choice in its handler's first run
     written: int = 0  # how often its staged writes were committed
-    begun: int = 0  # how often those were that need the ts of its post
+    written_after: int = 0  # how often the staged writes that need its post's ts were committed
 
 
 class Worker(NamedTuple):
-    """One worker: *token* is of its last take, *has_lease* what it believes, by its own clock."""
+    """One worker: *token* identifies its last take; *has_lease* is by its own clock."""
 
     at: str = "idle"
     entry: int = NONE
@@ -130,18 +128,18 @@ class Worker(NamedTuple):
     has_lease: bool = False
     must_look: bool = False  # its own post may have arrived
     knows_ts: bool = False  # of the reply in Slack
-    text: int = 0  # that the handler was given
-    bound: int = NONE  # the field, as the handler read it
-    staged: int = 0  # how many pushes
-    result: str = ""  # of `once` or of the choice, which the handler's next run gets, too
-    was_wiped: bool = False  # the store was, since it took its lane
+    text: int = 0  # as given to the handler
+    bound: int = NONE  # the field as the handler read it
+    staged: int = 0  # number of pushes
+    result: str = ""  # of `once` or the choice; the handler's next run gets it too
+    was_wiped: bool = False  # the store, since it took its lane
 
 
 _IDLE = Worker()
 
 
 class Late(NamedTuple):
-    """A PUT that nobody waits for any more, and that may still run: it hands the lane to *owner*."""
+    """A PUT that was given up on but may still run, handing the lane to *owner*."""
 
     message: int
     owner: int
@@ -149,34 +147,34 @@ class Late(NamedTuple):
 
 
 Copies = tuple[tuple[int, int], ...]
-"""What a reader has copied and not put yet: messages, each with its text as it was then."""
+"""A reader's copies that it hasn't put yet: messages with their texts at that time."""
 
 
 class State(NamedTuple):
-    """The lane, its workers, what reached the agent, and what people saw."""
+    """The lane, its workers, the requests to the agent and the posts."""
 
     delivered: tuple[int, ...] = (0,) * MESSAGES
     seen: frozenset[int] = frozenset()
-    gone: frozenset[int] = frozenset()  # deleted before they came
+    gone: frozenset[int] = frozenset()  # deleted before they arrived
     box: tuple[int, ...] = ()
-    ready: tuple[int, ...] = ()  # entries that nobody has
+    ready: tuple[int, ...] = ()  # entries without an owner
     pending: frozenset[tuple[int, int]] = frozenset()  # (entry, owner)
     is_parked: bool = False
-    is_held: bool = False  # one was stopped: what waits behind it does not go on by itself
-    given: int = NONE  # how many messages there were when the stop was given that is under way
+    is_held: bool = False  # a turn was stopped, and the turns after it wait for a decision
+    given: int = NONE  # the number of messages when the stop that is under way was requested
     has_agent: bool = True
-    winner: int = NONE  # the turn that has what there is to choose
-    bound: int = NONE  # the field that staged writes set if it is as they know it: the turn that has set it
-    is_overwritten: bool = False  # though it was not
+    winner: int = NONE  # the turn that won the choice
+    bound: int = NONE  # the turn that set the field; a staged write sets it if it is unchanged since it was read
+    is_overwritten: bool = False  # it was set although it had changed
     turns: tuple[Turn, ...] = (Turn(),) * MESSAGES
     late: tuple[Late, ...] = ()
-    is_behind: bool = False  # the thread has still to be read
-    has_no_order: bool = False  # that took too long
+    is_unread: bool = False  # the thread hasn't been read yet
+    has_no_order: bool = False  # reading it took too long
     readers: tuple[Copies, ...] = ()
     workers: tuple[Worker, ...] = (Worker(), Worker())
     sent: tuple[int, ...] = ()
     posts: tuple[tuple[int, str], ...] = ()
-    sent_before: tuple[int, ...] = ()  # the store was wiped
+    sent_before: tuple[int, ...] = ()  # before or across a wipe
     was_wiped: bool = False
     left: Budget = Budget()
 
@@ -191,20 +189,20 @@ class State(NamedTuple):
         return self._replace(workers=(*self.workers[:number], changed, *self.workers[number + 1 :]))
 
     def spend(self, kind: str) -> State:
-        """Take one from the budget."""
+        """Subtract one from the budget."""
         return self._replace(left=self.left._replace(**{kind: getattr(self.left, kind) - 1}))
 
     def idle(self, number: int) -> State:
-        """Let a worker stop and touch nothing more."""
+        """Make a worker idle."""
         return self._replace(workers=(*self.workers[:number], _IDLE, *self.workers[number + 1 :]))
 
     def woken(self) -> State:
-        """Add an entry, by a number that nobody holds or remembers."""
+        """Add an entry, with a number that isn't in use."""
         used = {*self.ready, *(entry for entry, _ in self.pending), *(worker.entry for worker in self.workers)}
         return self._replace(ready=(*self.ready, min(set(range(len(used) + 1)) - used)))
 
     def holding(self, number: int) -> State:
-        """Let a worker begin a take, with a new token."""
+        """Start a take with a new token."""
         used = {
             *(turn.by for turn in self.turns),
             *(turn.out for turn in self.turns),
@@ -216,11 +214,11 @@ class State(NamedTuple):
         return self.with_worker(number, at="held", turn=NONE, token=token, **fresh)
 
     def retired(self, entry: int) -> State:
-        """Take an entry away, whoever has it."""
+        """Remove an entry, whichever worker has it."""
         return self._replace(pending=frozenset(pair for pair in self.pending if pair[0] != entry))
 
     def in_order(self) -> State:
-        """Number the workers anew, in one order: they differ in nothing else, so that two mirrored states are one."""
+        """Sort the workers, which are interchangeable, so that mirrored states become one."""
         first, second = self.workers
         if first <= second:
             return self
@@ -234,7 +232,7 @@ class State(NamedTuple):
 _MIRRORED = {0: 1, 1: 0, DEAD: DEAD}
 
 SAYS = {"answer", "won", "lost"}
-"""Outcomes of a handler that came to its end."""
+"""Outcomes of a handler that completed."""
 
 Move = tuple[str, State]
 
@@ -252,82 +250,82 @@ MUTANTS = {
     "a second once": Budget(bugs=1),
     "once forgotten in the same process": Budget(reruns=1),
     "doubt forgotten in the same process": Budget(timeouts=1, reruns=1),
-    "sent in spite of an edit": Budget(edits=1),
-    "outcome in spite of an edit": Budget(edits=1, is_choice=True),
-    "outcome in spite of withdrawal": Budget(withdrawals=1, is_choice=True),
-    "staged beside the step": Budget(kills=1),
-    "staged again when the answer was lost": Budget(losses=1),
-    "staged of an earlier run kept": Budget(reruns=1),
-    "staged of a run that failed": Budget(bugs=1),
-    "staged whatever the field is": Budget(rebinds=1),
-    "after the post in a script of its own": Budget(kills=1),
-    "after the post without a post": Budget(stops=1),
-    "after the post forgotten on taking over": Budget(kills=1),
+    "sent despite an edit": Budget(edits=1),
+    "outcome despite an edit": Budget(edits=1, is_choice=True),
+    "outcome despite withdrawal": Budget(withdrawals=1, is_choice=True),
+    "staged writes apart from the outcome": Budget(kills=1),
+    "staged writes again after a lost reply": Budget(losses=1),
+    "staged writes of an earlier run": Budget(reruns=1),
+    "staged writes of a failed run": Budget(bugs=1),
+    "staged write to a changed field": Budget(rebinds=1),
+    "writes after the post in their own script": Budget(kills=1),
+    "writes after the post without a post": Budget(stops=1),
+    "writes after the post forgotten at takeover": Budget(kills=1),
     "choice without the winner's turn": Budget(kills=1, is_choice=True),
     "unsent without fence": Budget(stalls=1, losses=1, refusals=1),
     "unsent forgotten": Budget(refusals=1),
-    "sent in spite of withdrawal": Budget(withdrawals=1),
-    "park without looking for the choice": Budget(),
-    "park without looking for the withdrawal": Budget(withdrawals=1),
+    "sent despite withdrawal": Budget(withdrawals=1),
+    "park without checking for the choice": Budget(),
+    "park without checking for withdrawal": Budget(withdrawals=1),
     "park without retiring": Budget(),
-    "choice wakes nobody": Budget(),
-    "withdrawal wakes nobody": Budget(withdrawals=1),
+    "choice wakes no worker": Budget(),
+    "withdrawal wakes no worker": Budget(withdrawals=1),
     "release without retiring": Budget(releases=1),
     "release without waking": Budget(releases=1),
-    "death wakes nobody": Budget(deaths=1),
-    "retry wakes nobody": Budget(deaths=1, retries=1),
+    "death wakes no worker": Budget(deaths=1),
+    "retry wakes no worker": Budget(deaths=1, retries=1),
     "retry always wakes": Budget(deaths=1, retries=1),
     "retry leaves it on the list": Budget(deaths=1, retries=2),
-    "retry asks what was answered": Budget(deaths=1, retries=1),
-    "retry of the unknown as the same turn": Budget(kills=1, deaths=1, retries=1),
-    "sent in spite of stop": Budget(stops=1),
-    "take over in spite of stop": Budget(kills=1, stops=1),
-    "outcome in spite of stop": Budget(stops=1),
-    "unsent in spite of stop": Budget(refusals=1, stops=1),
-    "stop without its time": Budget(stops=1),
+    "retry asks again after an answer": Budget(deaths=1, retries=1),
+    "retry of an unknown outcome as the same turn": Budget(kills=1, deaths=1, retries=1),
+    "sent despite a stop": Budget(stops=1),
+    "takeover despite a stop": Budget(kills=1, stops=1),
+    "outcome despite a stop": Budget(stops=1),
+    "unsent despite a stop": Budget(refusals=1, stops=1),
+    "stop of a later message": Budget(stops=1),
     "stop holds nothing": Budget(stops=1),
-    "park in spite of stop": Budget(stops=1),
-    "stop wakes nobody": Budget(stops=1),
-    "go on wakes nobody": Budget(stops=1),
+    "park despite a stop": Budget(stops=1),
+    "stop wakes no worker": Budget(stops=1),
+    "resume wakes no worker": Budget(stops=1),
     "withdrawal ends the hold": Budget(withdrawals=1, stops=1),
-    "hold of what was withdrawn": Budget(withdrawals=1, stops=1),
+    "hold of a withdrawn message": Budget(withdrawals=1, stops=1),
     "hold outlives its lane": Budget(stops=1),
     "hand over and wake": Budget(),
-    "hand over what waits behind another": Budget(),
+    "hand over a message that isn't the head": Budget(),
     "hand over and forget": Budget(losses=1),
     "settle without fence": Budget(stalls=1, losses=1),
-    "settle without refusing what is late": Budget(losses=1),
+    "settle without refusing a late put": Budget(losses=1),
     "a late message goes last": Budget(delays=1),
-    "a late message goes before what was taken": Budget(delays=1),
-    "a late message goes before what was sent": Budget(delays=1),
-    "a late message goes before what was stopped": Budget(delays=1, stops=1),
+    "a late message overtakes one that was taken": Budget(delays=1),
+    "a late message overtakes one that was sent": Budget(delays=1),
+    "a late message overtakes one that was stopped": Budget(delays=1, stops=1),
     "a late message ends the hold": Budget(delays=1, stops=1),
     "a late message wakes": Budget(delays=1),
     "no tombstone": Budget(deletions=1),
-    "post in spite of stop": Budget(stops=1, limits=1),
-    "stop of what is on its way": Budget(stops=1),
-    "post what still waits": Budget(kills=1, stops=1, limits=1),
+    "post despite a stop": Budget(stops=1, limits=1),
+    "stop of a post under way": Budget(stops=1),
+    "post a waiting outcome unchecked": Budget(kills=1, stops=1, limits=1),
     "no look after a doubt": Budget(doubts=1),
-    "post again where nobody can look": Budget(doubts=1, is_blind=True),
-    "take over where nobody can look": Budget(kills=1, is_blind=True),
+    "post again when blind": Budget(doubts=1, is_blind=True),
+    "takeover when blind": Budget(kills=1, is_blind=True),
     "no mark by url": Budget(kills=1, is_by_url=True),
     "post by url again": Budget(doubts=1, is_by_url=True),
     "mark outlives a refusal": Budget(limits=1, releases=1, is_by_url=True),
     "found without dedup": Budget(losses_in_slack=1, reads=1),
-    "found in spite of its deletion": Budget(losses_in_slack=1, reads=1, deletions=1),
-    "found in spite of an edit": Budget(losses_in_slack=1, reads=1, edits=1),
-    "a void text is not read again": Budget(losses_in_slack=1, reads=1, edits=1),
-    "found and sent though it is too old": Budget(losses_in_slack=1, reads=1, is_old=True),
+    "found despite its deletion": Budget(losses_in_slack=1, reads=1, deletions=1),
+    "found despite an edit": Budget(losses_in_slack=1, reads=1, edits=1),
+    "a void text isn't read again": Budget(losses_in_slack=1, reads=1, edits=1),
+    "found and sent although too old": Budget(losses_in_slack=1, reads=1, is_old=True),
     "found newest first": Budget(losses_in_slack=2, reads=1),
     "a live message doesn't wait": Budget(losses_in_slack=1, reads=1),
-    "found goes behind what waits for it": Budget(losses_in_slack=1, reads=1),
+    "found goes after live messages": Budget(losses_in_slack=1, reads=1),
     "a reader's death ends the reading": Budget(losses_in_slack=1, reads=1, kills=1),
-    "found goes before what is being dealt with": Budget(losses_in_slack=1, reads=1, expiries=1),
-    "read while leases from before a wipe last": Budget(wipes=1),
-    "what was answered before a wipe is found": Budget(wipes=1),
+    "found overtakes one in progress": Budget(losses_in_slack=1, reads=1, expiries=1),
+    "read during leases from before a wipe": Budget(wipes=1),
+    "answered messages are found after a wipe": Budget(wipes=1),
     "nothing is read after a wipe": Budget(wipes=1),
 }
-"""What is left out, and how much has to go wrong for that to be seen."""
+"""The precaution that each mutant leaves out, and the failures that reveal it."""
 
 LIVES = {
     "a kill and a slow worker": (True, Budget(kills=1, stalls=1)),
@@ -336,22 +334,22 @@ LIVES = {
     "two kills": (True, Budget(kills=2)),
     "two stalls": (True, Budget(stalls=2)),
     "lost replies": (True, Budget(stalls=1, losses=1)),
-    "requests that do not arrive": (True, Budget(kills=1, losses=1, refusals=1)),
+    "requests that don't arrive": (True, Budget(kills=1, losses=1, refusals=1)),
     "a drain": (True, Budget(kills=1, refusals=1, releases=1)),
     "a drain of a slow worker": (True, Budget(stalls=1, releases=1)),
     "a thread without an agent": (False, Budget(kills=1, withdrawals=1)),
     "a slow menu": (False, Budget(stalls=1)),
     "a menu and lost replies": (False, Budget(losses=1, withdrawals=1)),
-    "a drained menu": (False, Budget(releases=1, withdrawals=1)),
+    "a drain at a menu": (False, Budget(releases=1, withdrawals=1)),
     "a dead letter": (True, Budget(kills=1, deaths=1, retries=1)),
     "a dead letter and a slow worker": (True, Budget(stalls=1, deaths=1, retries=1)),
     "a dead letter and lost replies": (True, Budget(losses=1, deaths=1, retries=1)),
-    "a letter that dies twice": (True, Budget(deaths=2, retries=2)),
+    "a message that is dead-lettered twice": (True, Budget(deaths=2, retries=2)),
     "a dead letter and a withdrawal": (False, Budget(withdrawals=1, deaths=2, retries=1)),
     "a stop and a kill": (True, Budget(kills=1, stops=1)),
     "a stop and a slow worker": (True, Budget(stalls=1, stops=1)),
     "a stop and lost replies": (True, Budget(losses=1, stops=1)),
-    "a stop and requests that do not arrive": (True, Budget(refusals=1, losses=1, stops=1)),
+    "a stop and requests that don't arrive": (True, Budget(refusals=1, losses=1, stops=1)),
     "a stop and a withdrawal": (True, Budget(withdrawals=1, stops=1)),
     "a stop and a drain": (True, Budget(refusals=1, releases=1, stops=1)),
     "two stops": (True, Budget(stops=2)),
@@ -364,7 +362,7 @@ LIVES = {
     "a late message and a kill": (True, Budget(kills=1, delays=1)),
     "a late message and a slow worker": (True, Budget(stalls=1, delays=1)),
     "a late message and lost replies": (True, Budget(losses=1, delays=1)),
-    "a late message and requests that do not arrive": (True, Budget(refusals=1, releases=1, delays=1)),
+    "a late message and requests that don't arrive": (True, Budget(refusals=1, releases=1, delays=1)),
     "a late message and a withdrawal": (True, Budget(kills=1, withdrawals=1, delays=1)),
     "a late message and a stop": (True, Budget(stops=1, delays=1)),
     "a late message and a dead letter": (True, Budget(deaths=1, retries=1, delays=1)),
@@ -378,8 +376,8 @@ LIVES = {
     "an answer that waits for Slack, a drain and a stop": (True, Budget(releases=1, stops=1, limits=1)),
     "an answer that waits for Slack, lost replies and a stop": (True, Budget(losses=1, stops=1, limits=1)),
     "posts in doubt": (True, Budget(kills=1, doubts=2)),
-    "posts in doubt where nobody can look": (True, Budget(kills=1, doubts=1, stops=1, is_blind=True)),
-    "a slow worker where nobody can look": (True, Budget(stalls=1, limits=1, is_blind=True)),
+    "posts in doubt when blind": (True, Budget(kills=1, doubts=1, stops=1, is_blind=True)),
+    "a slow worker when blind": (True, Budget(stalls=1, limits=1, is_blind=True)),
     "answers by url": (True, Budget(kills=1, limits=1, doubts=1, is_by_url=True)),
     "answers by url and a slow worker": (True, Budget(stalls=1, limits=1, is_by_url=True)),
     "answers by url and lost replies": (True, Budget(losses=1, limits=1, is_by_url=True)),
@@ -392,7 +390,7 @@ LIVES = {
     "handlers that run again, and a dead letter": (True, Budget(reruns=1, deaths=1, retries=1)),
     "edits": (True, Budget(kills=1, edits=1, reruns=1)),
     "edits and lost replies": (True, Budget(losses=1, edits=1)),
-    "edits and requests that do not arrive": (True, Budget(refusals=1, edits=2)),
+    "edits and requests that don't arrive": (True, Budget(refusals=1, edits=2)),
     "edits and a menu": (False, Budget(edits=1, withdrawals=1)),
     "a field that others set": (True, Budget(losses=1, rebinds=1, reruns=1)),
     "a field that others set, and a kill": (True, Budget(kills=1, rebinds=1)),
@@ -403,7 +401,7 @@ LIVES = {
     "found in history, and a kill": (True, Budget(losses_in_slack=1, reads=1, kills=1)),
     "found in history, and a slow worker": (True, Budget(losses_in_slack=1, reads=1, stalls=1)),
     "found in history, and lost replies": (True, Budget(losses_in_slack=1, reads=1, losses=1)),
-    "found in history by two": (True, Budget(losses_in_slack=1, reads=2, kills=1)),
+    "found in history by two readers": (True, Budget(losses_in_slack=1, reads=2, kills=1)),
     "found in history, and an edit": (True, Budget(losses_in_slack=1, reads=2, edits=2)),
     "found in history, and a deletion": (True, Budget(losses_in_slack=1, reads=2, deletions=1, withdrawals=1)),
     "found in history, and refusals": (True, Budget(losses_in_slack=1, reads=1, delays=1, refusals=1)),
@@ -415,16 +413,16 @@ LIVES = {
     "a wiped store": (True, Budget(wipes=1, losses_in_slack=1)),
     "a wiped store, and a kill": (True, Budget(wipes=1, kills=1)),
     "a wiped store, and a slow worker": (True, Budget(wipes=1, stalls=1)),
-    "a store that is wiped twice": (True, Budget(wipes=2)),
+    "a store wiped twice": (True, Budget(wipes=2)),
     "a choice and a dead letter": (True, Budget(kills=1, deaths=1, retries=1, is_choice=True)),
 }
-"""Lives of a lane: whether its thread has an agent from the start, and what goes wrong."""
+"""Lives of a lane: whether its thread has an agent from the start, and its failures."""
 
-_WITHOUT_AGENT = ("park", "choice", "withdrawal wakes", "stop wakes", "a late message goes before what was taken")
+_WITHOUT_AGENT = ("park", "choice", "withdrawal wakes", "stop wakes", "a late message overtakes one that was taken")
 
 
 class Lane:
-    """The rules, with one precaution left out where there is a *mutant*."""
+    """The rules, without the precaution that a *mutant* leaves out."""
 
     def __init__(self, mutant: str = "") -> None:
         self.mutant = mutant
@@ -434,7 +432,7 @@ class Lane:
             "held": self._held,
             "choosing": self._choosing,
             "chosen": self._chosen,
-            "behind": self._behind,
+            "waiting": self._waiting,
             "menu": self._menu,
             "decided": self._decided,
             "sending": self._sending,
@@ -445,14 +443,14 @@ class Lane:
             "going": self._going,
             "posting": self._posting,
             "held back": self._held_back,
-            "in doubt about it": self._in_doubt_about_it,
-            "telling": self._telling,
+            "doubtful": self._doubtful,
+            "notifying": self._notifying,
             "posted": self._posted,
             "burying": self._burying,
         }
 
     def moves(self, s: State) -> Iterator[Move]:
-        """Yield what may happen next."""
+        """Yield the possible next moves."""
         yield from self._outside(s)
         for i, worker in enumerate(s.workers):
             for what, after in self._works[worker.at](s, i):
@@ -460,7 +458,7 @@ class Lane:
             if worker.at != "idle":
                 yield from self._misfortune(s, i)
 
-    # What comes from outside.
+    # External events.
 
     def _outside(self, s: State) -> Iterator[Move]:
         for m in range(MESSAGES):
@@ -475,44 +473,44 @@ class Lane:
             yield f"late PUT {late.message}", self._late(s, late)
         yield from self._readings(s)
         if s.left.wipes and any(s.delivered):
-            yield "the store is wiped", self._wiped(s.spend("wipes"))
+            yield "wipe the store", self._wiped(s.spend("wipes"))
         yield from self._stops(s)
         if not s.has_agent:
             yield "choose", self._choose(s)
         if s.left.rebinds:
-            yield "rebind", s._replace(bound=SOMEBODY).spend("rebinds")
+            yield "rebind", s._replace(bound=OTHER).spend("rebinds")
         for m, turn in enumerate(s.turns if s.left.retries else ()):
             if turn.step == "dead" or (turn.died and self.mutant == "retry leaves it on the list"):
                 yield f"retry {m}", self._retry(s.spend("retries"), m)
 
     def _deliveries(self, s: State, m: int) -> Iterator[Move]:
-        """Deliver a message, as two events or as a retry; or delete it before it comes."""
+        """Deliver a message, a second time as another event or a retry; or delete it before its delivery."""
         is_next = all(s.delivered[:m])
         if s.delivered[m] < 2 and (is_next or s.left.delays):
             sent = s if is_next else s.spend("delays")
             put = self._put(sent, m)
-            if put != sent or not s.delivered[m]:  # what comes again and changes nothing leads nowhere
+            if put != sent or not s.delivered[m]:  # skip redeliveries without effect
                 yield f"deliver {m}", self._delivered(put, m)
             yield from self._hand_over(sent, m)
         if s.left.deletions and m not in s.seen | s.gone:
             yield f"delete {m}", s._replace(gone=s.gone | {m}).spend("deletions")
 
     def _given_up(self, s: State, m: int) -> Iterator[Move]:
-        """Slack sends a message no more, which nobody took; and one may be edited while a reader has a copy of it."""
+        """Let Slack give up on a message that wasn't accepted, or edit one that isn't queued yet."""
         if s.left.losses_in_slack and not s.delivered[m] and all(s.delivered[:m]):
             lost = tuple(2 if k == m else count for k, count in enumerate(s.delivered))
-            yield f"Slack gives {m} up", s._replace(delivered=lost).spend("losses_in_slack")
+            yield f"Slack gives up on {m}", s._replace(delivered=lost).spend("losses_in_slack")
         if s.left.edits and (s.readers or s.left.reads) and m not in s.seen | s.gone:
-            yield f"edit {m}, which is not here", s.spend("edits").with_turn(m, text=s.turns[m].text + 1)
+            yield f"edit {m} before it is queued", s.spend("edits").with_turn(m, text=s.turns[m].text + 1)
 
-    # What is found in Slack's history.
+    # Catching up from Slack's history.
 
     def _readings(self, s: State) -> Iterator[Move]:
         is_early = any(worker.was_wiped and worker.has_lease for worker in s.workers)
-        if s.left.reads and not (is_early and self.mutant != "read while leases from before a wipe last"):
-            yield "begins to read", self._copied(s.spend("reads"))
-        if s.left.expiries and s.is_behind:
-            yield "reading takes too long", s._replace(is_behind=False, has_no_order=True).spend("expiries")
+        if s.left.reads and not (is_early and self.mutant != "read during leases from before a wipe"):
+            yield "a reader starts", self._copied(s.spend("reads"))
+        if s.left.expiries and s.is_unread:
+            yield "reading takes too long", s._replace(is_unread=False, has_no_order=True).spend("expiries")
         for copies in set(s.readers):
             others = list(s.readers)
             others.remove(copies)
@@ -522,26 +520,26 @@ class Lane:
                 is_over = self.mutant == "a reader's death ends the reading"
                 yield "a reader is killed", self._all_read(killed) if is_over else self._copied(killed)
             if not copies:
-                yield "has put all", self._all_read(left)
+                yield "a reader finishes", self._all_read(left)
                 continue
             (m, text), *rest = copies
-            if m not in s.seen and text != s.turns[m].text and self.mutant != "found in spite of an edit":
-                is_forgotten = self.mutant == "a void text is not read again"
+            if m not in s.seen and text != s.turns[m].text and self.mutant != "found despite an edit":
+                is_forgotten = self.mutant == "a void text isn't read again"
                 yield (
-                    f"finds {m}: void",
+                    f"a reader puts {m}: void",
                     left._replace(readers=(*others, tuple(rest))) if is_forgotten else self._copied(left),
                 )
                 continue
             put = self._put(left, m, is_found=True)
             if put != left and text != s.turns[m].text:
-                put = put.with_turn(m, has_edits_to_come=True)
-            yield f"finds {m}", put._replace(readers=tuple(sorted((*others, tuple(rest)))))
+                put = put.with_turn(m, has_missed_edit=True)
+            yield f"a reader puts {m}", put._replace(readers=tuple(sorted((*others, tuple(rest)))))
 
     def _wiped(self, s: State) -> State:
-        """Forget all that is stored; what was delivered, asked and posted stays so.
+        """Delete everything stored; deliveries, requests and posts remain.
 
-        Nobody knows which threads are to be read: so what comes live waits for nothing. What Slack repeats over a wipe
-        is not known any more; that it does not is assumed.
+        Which threads to read is unknown, so live messages don't wait. Deduplication is lost too; the model assumes that
+        Slack redelivers nothing across a wipe.
         """
         is_read = self.mutant != "nothing is read after a wipe"
         return State(
@@ -556,8 +554,8 @@ class Lane:
         )
 
     def _copied(self, s: State) -> State:
-        """Copy what the thread says now: what was deleted is not there, and an answer says to what it is one."""
-        known = {m for m, _ in s.posts} if self.mutant != "what was answered before a wipe is found" else set[int]()
+        """Copy the thread's current messages, without deleted and answered ones; a post names what it answers."""
+        known = {m for m, _ in s.posts} if self.mutant != "answered messages are found after a wipe" else set[int]()
         without = s.gone | known if s.was_wiped else s.gone
         copies = tuple((m, turn.text) for m, turn in enumerate(s.turns[:MESSAGES]) if m not in without)
         if self.mutant == "found newest first":
@@ -565,14 +563,14 @@ class Lane:
         return s._replace(readers=tuple(sorted((*s.readers, copies))))
 
     def _all_read(self, s: State) -> State:
-        return s._replace(is_behind=False)
+        return s._replace(is_unread=False)
 
     def _delivered(self, s: State, m: int) -> State:
         return s._replace(delivered=tuple(count + (k == m) for k, count in enumerate(s.delivered)))
 
     def _hand_over(self, s: State, m: int) -> Iterator[Move]:
-        """Deliver to the process of a worker that is free: it has the lane at once, where that was empty."""
-        if m in s.seen or self._is_gone(s, m) or (s.box and self.mutant != "hand over what waits behind another"):
+        """Deliver to a process with a free worker, which gets an empty lane at once."""
+        if m in s.seen or self._is_gone(s, m) or (s.box and self.mutant != "hand over a message that isn't the head"):
             return
         for i, worker in enumerate(s.workers):
             if worker.at != "idle":
@@ -598,7 +596,7 @@ class Lane:
         return s if owner == DEAD else s.with_worker(owner, entry=entry, has_lease=True)
 
     def _late(self, s: State, put: Late) -> State:
-        """Let a PUT run that nobody waits for any more: the door has said that it failed."""
+        """Run a PUT that was already reported as failed."""
         s = s._replace(late=tuple(other for other in s.late if other != put))
         if put.message in s.seen or self._is_gone(s, put.message):
             return s
@@ -627,24 +625,24 @@ class Lane:
             is_held=bool(later) and s.is_held,
             text=s.turns[m].text,
             was_found=is_found,
-            is_behind=s.is_behind,
+            is_unread=s.is_unread,
         )
         s = s.with_turn(m, **turn._asdict())
         if wakes:
             return s.woken()
-        # Whoever writes on wants to go on; what was written before the stop and comes late does not count.
+        # A new message resumes a held lane; a late one from before the stop doesn't.
         if later:
             return self._unparked(s._replace(is_held=False), "") if self._ends_the_hold(s) else s
-        return self._let_go_on(s)
+        return self._resume(s)
 
     def _ends_the_hold(self, s: State) -> bool:
         return s.is_held and self.mutant == "a late message ends the hold"
 
     def _is_gone(self, s: State, m: int, *, is_found: bool = False) -> bool:
-        return m in s.gone and self.mutant != ("found in spite of its deletion" if is_found else "no tombstone")
+        return m in s.gone and self.mutant != ("found despite its deletion" if is_found else "no tombstone")
 
     def _place(self, s: State, m: int) -> int:
-        """Where a message goes: before what was written later and nobody has begun to deal with."""
+        """The position of a message: before later ones that haven't been started."""
         place = len(s.box)
         while place and self.mutant != "a late message goes last":
             other = s.box[place - 1]
@@ -655,40 +653,40 @@ class Lane:
         return place
 
     def _is_dealt_with(self, s: State, m: int, *, can_forget: bool = False) -> bool:
-        """Whether it is too late for another to go before it; a head that is parked nobody holds."""
-        turn, left_out = s.turns[m], self.mutant.removeprefix("a late message goes before what was ") * can_forget
+        """Whether it is too late for another to go first; no worker holds a parked head."""
+        turn, left_out = s.turns[m], self.mutant.removeprefix("a late message overtakes one that was ") * can_forget
         if turn.step != "queued":
             return left_out != "sent"
         if s.box[:1] != (m,):
             return False
         if turn.is_withdrawn or turn.stopped_at:
             return left_out != "stopped"
-        if turn.is_behind and self.mutant == "found goes before what is being dealt with":
+        if turn.is_unread and self.mutant == "found overtakes one in progress":
             return False
-        if turn.is_behind and s.is_behind and self.mutant != "found goes behind what waits for it":
-            return False  # whoever has it waits
+        if turn.is_unread and s.is_unread and self.mutant != "found goes after live messages":
+            return False  # its worker waits for the reader
         return turn.was_taken and not s.is_parked and left_out != "taken"
 
     def _stops(self, s: State) -> Iterator[Move]:
-        """Give a stop, let it arrive some time later, and decide about what waits behind what was stopped."""
+        """Request a stop, let it arrive later, and decide what happens to the turns after the stopped one."""
         if s.left.stops and s.given == NONE:
             written = max((m + 1 for m, count in enumerate(s.delivered) if count), default=0)
-            yield "give a stop", s._replace(given=written).spend("stops")
+            yield "request a stop", s._replace(given=written).spend("stops")
         if s.given != NONE:
             yield "stop", self._stop(s._replace(given=NONE), s.given)
         if s.is_held:
-            yield "go on", self._let_go_on(s)
-            yield "drop", self._drop(s)
+            yield "resume", self._resume(s)
+            yield "discard", self._discard(s)
 
     def _stop(self, s: State, given: int) -> State:
-        """STOP: mark the head, if the stop is meant for it, and hold what waits behind."""
+        """STOP: mark the head, if the stop was meant for it, and hold the turns after it."""
         if not s.box:
             return s
-        head, *behind = s.box
+        head, *rest = s.box
         turn = s.turns[head]
         is_later = head >= given or turn.was_retried
         if (
-            (is_later and self.mutant != "stop without its time")
+            (is_later and self.mutant != "stop of a later message")
             or turn.is_held
             or turn.is_withdrawn
             or turn.stopped_at
@@ -696,48 +694,48 @@ class Lane:
         ):
             return s
         s = s.with_turn(head, stopped_at="too early" if is_later else turn.step)._replace(is_held=True)
-        for waiting in behind:
+        for waiting in rest:
             s = s.with_turn(waiting, is_held=True)
-        return self._unparked(s, "stop wakes nobody")
+        return self._unparked(s, "stop wakes no worker")
 
     def _may_stop(self, turn: Turn) -> bool:
-        is_back = turn.step == "posting" and (turn.waits or self.mutant == "stop of what is on its way")
+        is_back = turn.step == "posting" and (turn.waits or self.mutant == "stop of a post under way")
         return turn.step in {"queued", "sent"} or is_back
 
-    def _let_go_on(self, s: State) -> State:
-        """GO ON: whatever is parked in a lane that is held is parked for that."""
+    def _resume(self, s: State) -> State:
+        """RESUME: release all held turns, and unpark the lane, since holding parked it."""
         if not s.is_held:
             return s
         s = s._replace(is_held=False, turns=tuple(turn._replace(is_held=False) for turn in s.turns))
-        return self._unparked(s, "go on wakes nobody")
+        return self._unparked(s, "resume wakes no worker")
 
-    def _drop(self, s: State) -> State:
-        """DROP: what is held is withdrawn."""
+    def _discard(self, s: State) -> State:
+        """DISCARD: withdraw all held turns."""
         for m in s.box:
             if s.turns[m].is_held and s.turns[m].step == "queued":
                 s = s.with_turn(m, is_withdrawn=True)
-        return self._let_go_on(s)
+        return self._resume(s)
 
     def _withdraw(self, s: State, m: int) -> State:
         s = s.with_turn(m, is_withdrawn=True)
         if self.mutant == "withdrawal ends the hold":
             s = s._replace(is_held=False)
-        return self._unparked(s, "withdrawal wakes nobody") if s.box[:1] == (m,) else s
+        return self._unparked(s, "withdrawal wakes no worker") if s.box[:1] == (m,) else s
 
     def _choose(self, s: State) -> State:
-        s = self._let_go_on(s._replace(has_agent=True))
-        return self._unparked(s, "choice wakes nobody")
+        s = self._resume(s._replace(has_agent=True))
+        return self._unparked(s, "choice wakes no worker")
 
     def _retry(self, s: State, m: int) -> State:
-        """RETRY: at the end of the lane; a new turn where nobody knows whether the old one arrived."""
+        """RETRY: go to the end of the lane, as a new turn if it's unknown whether the old one arrived."""
         turn = s.turns[m]
         is_unknown = turn.died == "sent" or turn.outcome == "unknown"
-        wakes = not s.box and self.mutant != "retry wakes nobody"
-        if is_unknown and self.mutant != "retry of the unknown as the same turn":
+        wakes = not s.box and self.mutant != "retry wakes no worker"
+        if is_unknown and self.mutant != "retry of an unknown outcome as the same turn":
             new = Turn(was_retried=True)
             s = s.with_turn(m, step="replaced")._replace(turns=(*s.turns, new), box=(*s.box, len(s.turns)))
         else:
-            shows = turn.died == "posting" and not is_unknown and self.mutant != "retry asks what was answered"
+            shows = turn.died == "posting" and not is_unknown and self.mutant != "retry asks again after an answer"
             step = "posting" if shows else "queued"
             s = s.with_turn(m, step=step, by=NONE, was_retried=True)._replace(box=(*s.box, m))
         return s.woken() if wakes or self.mutant == "retry always wakes" else s
@@ -754,7 +752,7 @@ class Lane:
         if s.left.stalls and worker.has_lease:
             yield f"w{i} stalls", s.with_worker(i, has_lease=False).spend("stalls")
         if worker.was_wiped and worker.has_lease:
-            yield f"w{i}'s lease is over", s.with_worker(i, has_lease=False)
+            yield f"w{i}'s lease expires", s.with_worker(i, has_lease=False)
         is_known = worker.at != "in doubt"
         if is_known and not worker.has_lease and ((worker.entry, i) in s.pending or self._steals(s, worker)):
             yield f"w{i} renews", self._claimed(s, worker.entry, i).with_worker(i, has_lease=True)
@@ -762,7 +760,7 @@ class Lane:
     def _steals(self, s: State, worker: Worker) -> bool:
         return self.mutant == "renewal steals" and any(entry == worker.entry for entry, _ in s.pending)
 
-    # What a worker does, by where it is.
+    # A worker's moves, by its place.
 
     def _owns(self, s: State, i: int) -> bool:
         """The fence: the entry is pending for this worker, and its turn is the head."""
@@ -772,9 +770,9 @@ class Lane:
         return (worker.entry, i) in s.pending and (worker.turn == NONE or s.box[:1] == (worker.turn,))
 
     def _script(self, s: State, i: int, what: str, after: State) -> Iterator[Move]:
-        """Do a step behind the fence; its reply may be lost, and then the worker does it again."""
+        """Run a fenced script; if its reply is lost, the worker repeats it."""
         if not self._owns(s, i):
-            yield f"{what}: lost it", s.idle(i)
+            yield f"{what}: lost the lane", s.idle(i)
             return
         yield what, after
         if s.left.losses:
@@ -803,24 +801,24 @@ class Lane:
         yield from self._release(s, i)
 
     def _taken(self, s: State, i: int) -> State:
-        """Go on with the head; one that is queued is given to its handler."""
+        """Continue with the head; a queued one's handler runs."""
         head = s.box[0]
         place = self._next_place(s, s.turns[head])
         run = self._run(s, i) if place in {"decided", "choosing"} else {"at": place}
         return s.with_worker(i, turn=head, text=s.turns[head].text, **run)
 
     def _run(self, s: State, i: int) -> dict[str, object]:
-        """Begin a run of the handler: with the message as it was taken, what its `once` gave, and nothing staged yet.
+        """Start the handler, with the message as taken, the result of its `once` and no staged writes.
 
         It stages one push and one field at once.
         """
         worker = s.workers[i]
-        kept = worker.staged if self.mutant == "staged of an earlier run kept" else 0
+        earlier = worker.staged if self.mutant == "staged writes of an earlier run" else 0
         forgets = {"once forgotten in the same process": "answer", "doubt forgotten in the same process": "unknown"}
         is_forgotten = s.left.is_choice or worker.result == forgets.get(self.mutant)
         return {
             "at": "choosing" if s.left.is_choice else "decided",
-            "staged": kept + 1,
+            "staged": earlier + 1,
             "bound": s.bound,
             "result": "" if is_forgotten else worker.result,
         }
@@ -830,77 +828,77 @@ class Lane:
             yield "runs again", s.with_worker(i, **self._run(s, i)).spend("reruns")
 
     def _in_doubt(self, s: State, i: int) -> Iterator[Move]:
-        """SETTLE: look what became of a PUT whose reply was lost. One that has not run yet is refused when it comes."""
+        """SETTLE: find the result of a PUT whose reply was lost. One that hasn't run yet will be refused."""
         worker = s.workers[i]
         is_ours = (worker.entry, i) in s.pending or (self.mutant == "settle without fence" and worker.turn in s.box[:1])
         if is_ours:
             renewed = s.with_worker(i, has_lease=True).with_turn(s.box[0], was_taken=True)
-            yield "settles: has it", self._taken(renewed, i)
+            yield "settles: has the lane", self._taken(renewed, i)
             return
-        kept = tuple(put for put in s.late if put.owner != i)
-        settled = s if self.mutant == "settle without refusing what is late" else s._replace(late=kept)
-        yield "settles: has it not", settled.idle(i)
+        others = tuple(put for put in s.late if put.owner != i)
+        settled = s if self.mutant == "settle without refusing a late put" else s._replace(late=others)
+        yield "settles: doesn't have the lane", settled.idle(i)
         if s.left.losses:
             yield "settles, reply lost", settled.spend("losses")
 
     def _next_place(self, s: State, turn: Turn) -> str:
-        if turn.stopped_at and turn.step != "queued" and self.mutant != "take over in spite of stop":
-            return "posted"  # nothing to show: on to DONE
+        if turn.stopped_at and turn.step != "queued" and self.mutant != "takeover despite a stop":
+            return "posted"  # with nothing to post, continue to DONE
         if turn.step == "queued":
             if self._is_off(turn):
                 return "posted"
             if self._waits_for_the_reader(s, turn):
-                return "behind"
+                return "waiting"
             return "menu" if not s.has_agent else "choosing" if s.left.is_choice else "decided"
         if turn.step == "sent":
             return "sending" if self.mutant == "ask again" else "unsure"
         if turn.is_doubtful:
-            return "telling"
+            return "notifying"
         if s.left.is_by_url:
             return "going"
         return "posting" if self.mutant == "no look" else "looking"
 
     def _is_off(self, turn: Turn, *mutants: str) -> bool:
-        """Whether somebody took the message back, or stopped its turn."""
-        is_stopped = bool(turn.stopped_at) and (turn.stopped_at, self.mutant) != ("unsent", "unsent in spite of stop")
+        """Whether the message was withdrawn or its turn stopped."""
+        is_stopped = bool(turn.stopped_at) and (turn.stopped_at, self.mutant) != ("unsent", "unsent despite a stop")
         return (turn.is_withdrawn and self.mutant not in mutants[:1]) or (is_stopped and self.mutant not in mutants[1:])
 
     def _waits_for_the_reader(self, s: State, turn: Turn) -> bool:
-        return turn.is_behind and s.is_behind and not turn.was_found and self.mutant != "a live message doesn't wait"
+        return turn.is_unread and s.is_unread and not turn.was_found and self.mutant != "a live message doesn't wait"
 
-    def _behind(self, s: State, i: int) -> Iterator[Move]:
-        """Wait until the thread has been read, or an older one is the head; then take that anew."""
+    def _waiting(self, s: State, i: int) -> Iterator[Move]:
+        """Wait until the thread has been read or an older message is the head; then take the head again."""
         turn = s.workers[i].turn
         if s.box[:1] != (turn,) or self._is_off(s.turns[turn]) or not self._waits_for_the_reader(s, s.turns[turn]):
-            yield "has waited", s.holding(i)
+            yield "stops waiting", s.holding(i)
         yield from self._release(s, i)
 
     def _menu(self, s: State, i: int) -> Iterator[Move]:
-        """PARK, after the menu was shown: unless somebody has chosen, or withdrawn, meanwhile."""
+        """PARK after showing the menu, unless an agent was chosen or the message withdrawn in the meantime."""
         head = s.workers[i].turn
-        chosen = s.has_agent and self.mutant != "park without looking for the choice"
-        forgotten = self._is_off(s.turns[head], "park without looking for the withdrawal", "park in spite of stop")
+        chosen = s.has_agent and self.mutant != "park without checking for the choice"
+        forgotten = self._is_off(s.turns[head], "park without checking for withdrawal", "park despite a stop")
         if chosen or forgotten:
-            yield from self._script(s, i, "need not park", s.holding(i))
+            yield from self._script(s, i, "doesn't park", s.holding(i))
             return
         retired = s if self.mutant == "park without retiring" else s.retired(s.workers[i].entry)
         yield from self._script(s, i, "parks", retired._replace(is_parked=True).idle(i))
         yield from self._release(s, i)
 
     def _decided(self, s: State, i: int) -> Iterator[Move]:
-        """SENT, unless the message was edited or withdrawn meanwhile; or what `once` gave this worker before."""
+        """SENT, unless the message has been edited or withdrawn; or reuse the earlier result of `once`."""
         worker = s.workers[i]
         turn = s.turns[worker.turn]
         if worker.result:
-            yield "remembers", s.with_worker(i, at="calling")
+            yield "reuses its result", s.with_worker(i, at="calling")
             return
-        if turn.was_found and s.left.is_old and self.mutant != "found and sent though it is too old":
+        if turn.was_found and s.left.is_old and self.mutant != "found and sent although too old":
             yield from self._outcome(s, i, "offered")
             return
-        is_edited = turn.text != worker.text and self.mutant != "sent in spite of an edit"
-        is_off = self._is_off(turn, "sent in spite of withdrawal", "sent in spite of stop")
+        is_edited = turn.text != worker.text and self.mutant != "sent despite an edit"
+        is_off = self._is_off(turn, "sent despite withdrawal", "sent despite a stop")
         if turn.step == "queued" and (is_edited or is_off):
-            yield from self._script(s, i, "must look again", s.holding(i))
+            yield from self._script(s, i, "takes it again", s.holding(i))
             return
         sent = s.with_worker(i, at="sending")
         if turn.step == "sent" and (turn.by != worker.token or self.mutant == "no token"):
@@ -912,10 +910,10 @@ class Lane:
         yield from self._give_up(s, i)
 
     def _choosing(self, s: State, i: int) -> Iterator[Move]:
-        """CHOOSE: an effect of the handler's own, not behind the fence. The first turn wins, in each of its runs."""
+        """CHOOSE: an unfenced effect of the handler. The first turn wins, in each of its runs."""
         m = s.workers[i].turn
         is_won = s.winner in {NONE, m}
-        winner = SOMEBODY if self.mutant == "choice without the winner's turn" else m
+        winner = OTHER if self.mutant == "choice without the winner's turn" else m
         result = "won" if is_won else "lost"
         heard = result if s.turns[m].heard in {"", result} else "both"
         chosen = s.with_turn(m, heard=heard)._replace(winner=winner if is_won else s.winner)
@@ -941,13 +939,13 @@ class Lane:
         if s.left.timeouts:
             doubt = {"at": "calling", "result": "unknown"}
             yield f"asks {worker.turn}, in doubt", asked.with_worker(i, **doubt).spend("timeouts")
-            yield f"cannot ask {worker.turn}, in doubt", s.with_worker(i, **doubt).spend("timeouts")
+            yield f"can't ask {worker.turn}, in doubt", s.with_worker(i, **doubt).spend("timeouts")
         if s.left.refusals:
-            yield f"cannot ask {worker.turn}", s.with_worker(i, at="refused").spend("refusals")
+            yield f"can't ask {worker.turn}", s.with_worker(i, at="refused").spend("refusals")
         yield from self._give_up(s, i)
 
     def _refused(self, s: State, i: int) -> Iterator[Move]:
-        """UNSENT: the message waits as before, and the head is taken anew."""
+        """UNSENT: queue the message as before, and take the head again."""
         turn = s.workers[i].turn
         again = s.holding(i)
         if s.turns[turn].step == "sent" and self.mutant != "unsent forgotten":
@@ -960,101 +958,101 @@ class Lane:
         yield from self._script(s, i, f"UNSENT {turn}", again)
 
     def _calling(self, s: State, i: int) -> Iterator[Move]:
-        """The request has gone out. OUTCOME comes with its answer; before that, the handler may run again."""
+        """Record OUTCOME once the request is answered; until then the handler may run again."""
         worker = s.workers[i]
         yield from self._outcome(s, i, worker.result)
         yield from self._run_again(s, i)
         if s.left.bugs and worker.result == "answer":
             failed = s.with_worker(i, result="failed").spend("bugs")
             asked = s._replace(sent=(*s.sent, worker.turn)) if self.mutant == "a second once" else failed
-            yield f"wants to ask {worker.turn} a second time", asked
+            yield f"calls once again for {worker.turn}", asked
         if s.turns[worker.turn].stopped_at:
-            yield "hears of the stop", s.with_worker(i, at="posted")
+            yield "notices the stop", s.with_worker(i, at="posted")
 
     def _unsure(self, s: State, i: int) -> Iterator[Move]:
         yield from self._outcome(s, i, "unknown")
         yield from self._give_up(s, i)
 
     def _give_up(self, s: State, i: int) -> Iterator[Move]:
-        """Slack refuses it for good, or too many workers have had it: from here on it is buried, and nothing else."""
+        """Give up when Slack refuses it permanently or too many workers failed; only DEAD can follow."""
         if s.left.deaths:
-            yield f"gives {s.workers[i].turn} up", s.with_worker(i, at="burying").spend("deaths")
+            yield f"gives up on {s.workers[i].turn}", s.with_worker(i, at="burying").spend("deaths")
 
     def _burying(self, s: State, i: int) -> Iterator[Move]:
-        """DEAD: as DONE, and the record stays as it is."""
+        """DEAD: like DONE, but keep the record unchanged."""
         worker = s.workers[i]
         dead = s.with_turn(worker.turn, step="dead", died=s.turns[worker.turn].step)
         dead = dead.retired(worker.entry).idle(i)
-        yield from self._script(s, i, f"buries {worker.turn}", self._popped(dead, "death wakes nobody"))
+        yield from self._script(s, i, f"buries {worker.turn}", self._popped(dead, "death wakes no worker"))
 
     def _popped(self, s: State, mutant: str) -> State:
-        """Take the head away: what waits behind it goes on, or is held."""
+        """Remove the head; the next turn continues or is held."""
         s = s._replace(box=s.box[1:])
         if not s.box:
             return s if self.mutant == "hold outlives its lane" else s._replace(is_held=False)
-        is_forgotten = s.turns[s.box[0]].is_withdrawn and self.mutant != "hold of what was withdrawn"
+        is_forgotten = s.turns[s.box[0]].is_withdrawn and self.mutant != "hold of a withdrawn message"
         if s.is_held and not is_forgotten and self.mutant != "stop holds nothing":
             return s._replace(is_parked=True)
         return s if self.mutant == mutant else s.woken()
 
     def _outcome(self, s: State, i: int, outcome: str) -> Iterator[Move]:
-        """OUTCOME and POSTING in one step, with what the handler has staged. What is written already stays."""
+        """OUTCOME and ``posting`` in one step, with the staged writes. An existing outcome remains."""
         worker = s.workers[i]
         m, turn = worker.turn, s.turns[worker.turn]
-        is_edited = turn.text != worker.text and self.mutant != "outcome in spite of an edit"
-        is_off = turn.is_withdrawn and self.mutant != "outcome in spite of withdrawal"
+        is_edited = turn.text != worker.text and self.mutant != "outcome despite an edit"
+        is_off = turn.is_withdrawn and self.mutant != "outcome despite withdrawal"
         if turn.step == "queued" and (is_edited or is_off or turn.stopped_at):
-            yield from self._script(s, i, "must look again", s.holding(i))
+            yield from self._script(s, i, "takes it again", s.holding(i))
             return
-        if self.mutant == "staged beside the step" and worker.staged and outcome in SAYS:
-            yield "writes what is staged", s.with_turn(m, written=turn.written + 1).with_worker(i, staged=0)
+        if self.mutant == "staged writes apart from the outcome" and worker.staged and outcome in SAYS:
+            yield "commits its staged writes", s.with_turn(m, written=turn.written + 1).with_worker(i, staged=0)
             return
         written = s
         if turn.step != "posting":
             given = worker.text if outcome in SAYS else turn.given
             written = self._committed(s.with_turn(m, step="posting", outcome=outcome, given=given), i)
-        elif self.mutant == "staged again when the answer was lost":
+        elif self.mutant == "staged writes again after a lost reply":
             written = self._committed(s, i)
-        is_shown = not turn.stopped_at or self.mutant == "outcome in spite of stop"
+        is_shown = not turn.stopped_at or self.mutant == "outcome despite a stop"
         shows = "going" if s.left.is_by_url else "posting"
         after = written.with_worker(i, at=shows if is_shown else "posted")
         yield from self._script(s, i, f"OUTCOME {outcome} {m}", after)
 
     def _committed(self, s: State, i: int) -> State:
-        """Commit what a run has staged that came to its end."""
+        """Commit the staged writes of a completed run."""
         worker = s.workers[i]
         turn = s.turns[worker.turn]
-        if turn.outcome not in SAYS and self.mutant != "staged of a run that failed":
+        if turn.outcome not in SAYS and self.mutant != "staged writes of a failed run":
             return s
         s = s.with_turn(worker.turn, written=turn.written + worker.staged)
-        if s.bound != worker.bound and self.mutant != "staged whatever the field is":
+        if s.bound != worker.bound and self.mutant != "staged write to a changed field":
             return s
         return s._replace(bound=worker.turn, is_overwritten=s.is_overwritten or s.bound != worker.bound)
 
     def _looking(self, s: State, i: int) -> Iterator[Move]:
-        """Look for the post of an earlier worker, which is over: the lease outlasts it."""
+        """Look for an earlier worker's post, which has ended, since the lease outlasts it."""
         turn = s.workers[i].turn
-        again = {"post again where nobody can look": True, "take over where nobody can look": False}.get(self.mutant)
+        again = {"post again when blind": True, "takeover when blind": False}.get(self.mutant)
         if s.left.is_blind and again is not s.workers[i].must_look:
-            yield "must not look", s.with_worker(i, at="in doubt about it", must_look=False)
+            yield "may not look", s.with_worker(i, at="doubtful", must_look=False)
             return
         is_there = any(posted == turn for posted, _ in s.posts) and not s.left.is_blind
-        waits = s.turns[turn].waits and self.mutant != "post what still waits"
+        waits = s.turns[turn].waits and self.mutant != "post a waiting outcome unchecked"
         looked = s.with_worker(i, must_look=False, knows_ts=is_there)
-        if self.mutant == "after the post forgotten on taking over":
+        if self.mutant == "writes after the post forgotten at takeover":
             looked = looked.with_worker(i, knows_ts=False)
         yield "looks", looked.with_worker(i, at="posted" if is_there else "going" if waits else "posting")
         yield from self._release(s, i)
         yield from self._give_up(s, i)
 
     def _going(self, s: State, i: int) -> Iterator[Move]:
-        """GOES: from here on a stop comes too late. What goes by url is marked: nobody could look for it."""
+        """GOES: from here a stop is too late. A post by url is marked, since it can't be looked for."""
         worker = s.workers[i]
         turn = s.turns[worker.turn]
-        if turn.stopped_at and self.mutant != "post in spite of stop":
-            yield from self._script(s, i, f"GOES {worker.turn}: it was stopped", s.with_worker(i, at="posted"))
+        if turn.stopped_at and self.mutant != "post despite a stop":
+            yield from self._script(s, i, f"GOES {worker.turn}: stopped", s.with_worker(i, at="posted"))
         elif s.left.is_by_url and turn.out not in {NONE, worker.token}:
-            yield from self._script(s, i, f"GOES {worker.turn}: again", s.with_worker(i, at="in doubt about it"))
+            yield from self._script(s, i, f"GOES {worker.turn}: again", s.with_worker(i, at="doubtful"))
         else:
             out = worker.token if s.left.is_by_url and self.mutant != "no mark by url" else NONE
             goes = s.with_turn(worker.turn, waits=False, out=out).with_worker(i, at="posting")
@@ -1062,62 +1060,64 @@ class Lane:
         yield from self._release(s, i)
 
     def _posting(self, s: State, i: int) -> Iterator[Move]:
-        """Post; Slack may surely not take it, or nobody knows."""
+        """Post; it may certainly fail, or with an unknown result."""
         worker = s.workers[i]
         if worker.has_lease or self.mutant == "no clock":
             turn = s.turns[worker.turn]
-            outcome = worker.result if worker.was_wiped else turn.outcome  # as it has it in its hand
+            outcome = worker.result if worker.was_wiped else turn.outcome  # from memory after a wipe
             post = (worker.turn, "too late" if turn.stopped_at else outcome)
             posted = s._replace(posts=(*s.posts, post))
             yield f"posts {worker.turn}", posted.with_worker(i, at="posted", knows_ts=not s.left.is_by_url)
             if s.left.limits:
-                yield f"cannot post {worker.turn}", s.with_worker(i, at="held back").spend("limits")
+                yield f"can't post {worker.turn}", s.with_worker(i, at="held back").spend("limits")
             if s.left.doubts:
                 doubts = {"at": "held back", "must_look": self.mutant != "no look after a doubt"}
                 yield f"posts {worker.turn}, in doubt", posted.with_worker(i, **doubts).spend("doubts")
-                yield f"cannot post {worker.turn}, in doubt", s.with_worker(i, **doubts).spend("doubts")
+                yield f"can't post {worker.turn}, in doubt", s.with_worker(i, **doubts).spend("doubts")
         else:
             yield "gives up before the post", s.idle(i)
         yield from self._release(s, i) if not s.left.is_by_url else ()
         yield from self._give_up(s, i)
 
     def _held_back(self, s: State, i: int) -> Iterator[Move]:
-        """WAITS: a stop may come now. What surely did not go out by url may go out that way again."""
+        """WAITS: a stop can take effect. A post by url that certainly failed may be sent that way again."""
         worker = s.workers[i]
         if s.left.is_by_url and worker.must_look and self.mutant != "post by url again":
-            yield "cannot look", s.with_worker(i, at="in doubt about it", must_look=False)
+            yield "can't look", s.with_worker(i, at="doubtful", must_look=False)
             return
-        is_off = bool(s.turns[worker.turn].stopped_at) and self.mutant != "post in spite of stop"
-        goes_on = "looking" if worker.must_look and not s.left.is_by_url else "going"
-        waits = s.with_turn(worker.turn, waits=True).with_worker(i, at="posted" if is_off else goes_on)
+        is_off = bool(s.turns[worker.turn].stopped_at) and self.mutant != "post despite a stop"
+        place = "looking" if worker.must_look and not s.left.is_by_url else "going"
+        waits = s.with_turn(worker.turn, waits=True).with_worker(i, at="posted" if is_off else place)
         if self.mutant != "mark outlives a refusal":
             waits = waits.with_turn(worker.turn, out=NONE)
         yield from self._script(s, i, f"WAITS {worker.turn}", waits)
 
-    def _in_doubt_about_it(self, s: State, i: int) -> Iterator[Move]:
-        """DOUBT: from here on people are told so, and the outcome is kept for a button."""
+    def _doubtful(self, s: State, i: int) -> Iterator[Move]:
+        """DOUBT: people will be notified, and the outcome is saved for a button."""
         turn = s.workers[i].turn
-        doubtful = s.with_turn(turn, is_doubtful=True).with_worker(i, at="telling")
+        doubtful = s.with_turn(turn, is_doubtful=True).with_worker(i, at="notifying")
         yield from self._script(s, i, f"DOUBT {turn}", doubtful)
 
-    def _telling(self, s: State, i: int) -> Iterator[Move]:
-        """Tell people, once more where somebody was killed at it: that does no harm."""
+    def _notifying(self, s: State, i: int) -> Iterator[Move]:
+        """Post the notice; a harmless duplicate may follow a kill."""
         worker = s.workers[i]
-        told = s.posts if (worker.turn, "doubtful") in s.posts else (*s.posts, (worker.turn, "doubtful"))
-        yield f"tells of {worker.turn}", s._replace(posts=told).with_worker(i, at="posted")
+        notified = s.posts if (worker.turn, "doubtful") in s.posts else (*s.posts, (worker.turn, "doubtful"))
+        yield f"posts a notice about {worker.turn}", s._replace(posts=notified).with_worker(i, at="posted")
         yield from self._give_up(s, i)
 
     def _posted(self, s: State, i: int) -> Iterator[Move]:
-        """DONE: write what was staged for after the post, pop, retire, and wake somebody if more waits."""
+        """DONE: commit the writes that need the post's ts, pop, retire, and wake a worker if more turns wait."""
         worker = s.workers[i]
         turn = s.turns[worker.turn]
-        knows_ts = worker.knows_ts or self.mutant == "after the post without a post"
-        begun = turn.begun + (knows_ts and turn.outcome in SAYS)
-        if begun != turn.begun and self.mutant == "after the post in a script of its own":
-            written = s.with_turn(worker.turn, begun=begun).with_worker(i, knows_ts=False)
-            yield "writes what comes after the post", written
+        knows_ts = worker.knows_ts or self.mutant == "writes after the post without a post"
+        written = turn.written_after + (knows_ts and turn.outcome in SAYS)
+        if written != turn.written_after and self.mutant == "writes after the post in their own script":
+            yield (
+                "writes after the post",
+                s.with_turn(worker.turn, written_after=written).with_worker(i, knows_ts=False),
+            )
             return
-        done = s.with_turn(worker.turn, step="done", begun=begun).retired(worker.entry).idle(i)
+        done = s.with_turn(worker.turn, step="done", written_after=written).retired(worker.entry).idle(i)
         yield from self._script(s, i, f"DONE {worker.turn}", self._popped(done, "never wake after done"))
 
     def _release(self, s: State, i: int) -> Iterator[Move]:
@@ -1125,11 +1125,11 @@ class Lane:
             return
         freed = s if self.mutant == "release without retiring" else s.retired(s.workers[i].entry)
         freed = freed.idle(i).spend("releases")
-        yield "gives it back", freed.woken() if s.box and self.mutant != "release without waking" else freed
+        yield "releases the lane", freed.woken() if s.box and self.mutant != "release without waking" else freed
 
 
 def broken(s: State, budget: Budget) -> str:
-    """Name the promise that a state breaks, or nothing."""
+    """Describe the promise that a state breaks, if any."""
     said = [m for m, outcome in s.posts if outcome != "doubtful"]
     for m in s.sent_before:
         if s.sent_before.count(m) > budget.wipes:
@@ -1138,7 +1138,7 @@ def broken(s: State, budget: Budget) -> str:
         if s.sent.count(m) > 1:
             return f"message {m} reached the agent twice"
         if s.turns[m].step == "queued":
-            return f"message {m} is queued, and a request went out"
+            return f"message {m} is queued although it was sent"
     for m in said:
         if said.count(m) > 1:
             return f"message {m} was answered twice"
@@ -1146,14 +1146,14 @@ def broken(s: State, budget: Budget) -> str:
             return f"message {m} was answered without being asked"
     for m in (*s.sent, *said):
         if m in s.gone:
-            return f"message {m} was dealt with though it was deleted"
+            return f"message {m} was handled although it was deleted"
         if s.turns[m].is_withdrawn:
-            return f"message {m} was dealt with though it was withdrawn"
+            return f"message {m} was handled although it was withdrawn"
     for m in s.sent:
-        if s.turns[m].has_edits_to_come:
-            return f"message {m} was sent with a text that was edited before it was put"
+        if s.turns[m].has_missed_edit:
+            return f"message {m} was sent with a text from before an edit"
         if s.turns[m].was_found and budget.is_old:
-            return f"message {m} was sent though it is too old"
+            return f"message {m} was sent although it is too old"
     return (
         _wrongly_run(s)
         or (_wrongly_stopped(s) if budget.stops else "")
@@ -1164,46 +1164,46 @@ def broken(s: State, budget: Budget) -> str:
 
 
 def _wrongly_lost(s: State, budget: Budget) -> str:
-    """Check that nothing is lost where no worker was."""
+    """Check for losses without a lost worker."""
     for m, outcome in s.posts:
         if outcome == "unknown" and budget.timeouts == s.left.timeouts:
-            return f"message {m} has an unknown outcome, and no worker was lost"
+            return f"message {m} has an unknown outcome although no worker was lost"
         if outcome == "doubtful" and budget.doubts == s.left.doubts:
-            return f"message {m} is in doubt, and nothing was lost"
+            return f"message {m} is in doubt although nothing was lost"
     is_idle = any(owner != DEAD and s.workers[owner].at == "idle" for _, owner in s.pending)
-    return "nobody works on a lane that a worker holds" if is_idle else ""
+    return "an idle worker holds a lane" if is_idle else ""
 
 
 def _wrongly_run(s: State) -> str:
-    """Check what handlers did, and what was written for them."""
+    """Check the handlers' results and their staged writes."""
     for m, turn in enumerate(s.turns):
         if turn.written != (turn.outcome in SAYS):
-            return f"what message {m} staged was written {turn.written} times, with the outcome “{turn.outcome}”"
-        if turn.begun > 1:
-            return f"what message {m} staged for after its post was written {turn.begun} times"
+            return f"message {m}'s staged writes were committed {turn.written} times, with the outcome “{turn.outcome}”"
+        if turn.written_after > 1:
+            return f"message {m}'s writes after its post were committed {turn.written_after} times"
         if turn.heard == "both" or (turn.outcome in {"won", "lost"} and turn.outcome != turn.heard):
-            return f"message {m} heard one thing when its handler ran first, and another later"
+            return f"message {m}'s handler got different results of the choice in two runs"
         if turn.given not in {NONE, turn.text}:
-            return f"message {m} was dealt with by a text that was edited before"
+            return f"message {m} was handled with a text from before an edit"
         if turn.step == "done":
             is_shown = turn.outcome in SAYS and (m, turn.outcome) in s.posts
             is_known = is_shown and not (turn.is_doubtful or turn.stopped_at or s.left.is_by_url)
-            if (is_known and not turn.begun) or (turn.begun and not is_shown):
-                return f"what message {m} staged for after its post was written {turn.begun} times"
-    return "a field was overwritten that is not as its handler knew it" if s.is_overwritten else ""
+            if (is_known and not turn.written_after) or (turn.written_after and not is_shown):
+                return f"message {m}'s writes after its post were committed {turn.written_after} times"
+    return "a field was overwritten although it had changed" if s.is_overwritten else ""
 
 
 def _wrongly_stopped(s: State) -> str:
     posted = {turn for turn, _ in s.posts}
     for m, turn in enumerate(s.turns):
         if turn.stopped_at == "too early":
-            return f"message {m} was stopped before it was written"
+            return f"message {m} was stopped by a stop from before it"
         if turn.stopped_at and m in posted and (turn.stopped_at != "posting" or (m, "too late") in s.posts):
-            return f"message {m} was answered though it was stopped"
+            return f"message {m} was answered although it was stopped"
         if (turn.stopped_at == "queued" and m in s.sent) or (turn.stopped_at == "unsent" and turn.step == "sent"):
-            return f"message {m} was sent though it was stopped"
+            return f"message {m} was sent although it was stopped"
         if turn.is_held and ((m in s.sent and not turn.was_retried) or turn.step == "sent"):
-            return f"message {m} was sent though nobody said that it shall go on"
+            return f"message {m} was sent while it was held"
     return ""
 
 
@@ -1212,7 +1212,7 @@ def _out_of_order(s: State) -> str:
         return ""
     for m, turn in enumerate(s.turns):
         if turn.is_out_of_place and not s.has_no_order:
-            return f"message {m} was found, and a later one had not waited for it"
+            return f"message {m} was found after a later one had started"
     has_place = [not (turn.was_retried or turn.is_overtaken) for turn in s.turns]
     posted = [turn for turn, _ in s.posts if has_place[turn]]
     sent = [turn for turn in s.sent if has_place[turn]]
@@ -1228,27 +1228,27 @@ def _wrong_entries(s: State) -> str:
     """Check the invariant: a lane with work has exactly one entry or is parked; one without has none."""
     entries = len(s.ready) + len(s.pending) + s.is_parked
     if s.is_parked and (s.turns[s.box[0]].is_withdrawn or s.turns[s.box[0]].stopped_at):
-        return "a lane waits behind a message that was withdrawn or stopped"
+        return "a lane is parked at a withdrawn or stopped message"
     if s.is_held and not s.box:
-        return "an empty lane is held, and what comes would be"
+        return "an empty lane is held"
     return "" if entries == bool(s.box) else f"{entries} entries for a lane with {len(s.box)} turns"
 
 
 def at_the_end(s: State) -> str:
-    """Name what is wrong with a state in which nothing more can happen."""
+    """Describe what is wrong with a final state, if anything."""
     left = {m for m, turn in enumerate(s.turns) if turn.step not in {"done", "dead", "replaced"}}
     left -= {m for m, _ in s.posts} if s.was_wiped else set()
     if s.box or left - s.gone:
-        return "stuck with work left"
+        return "stuck with unfinished turns"
     answered = {turn for turn, _ in s.posts} | {
         m for m, turn in enumerate(s.turns) if turn.is_withdrawn or turn.stopped_at
     }
     done = {m for m, turn in enumerate(s.turns) if turn.step == "done"}
-    return "" if done <= answered else "a message got neither an answer nor a word"
+    return "" if done <= answered else "a message got no answer"
 
 
 class Found(NamedTuple):
-    """What a search found: how many *states*, the *fault*, and the way to it."""
+    """A search's result: the number of *states*, the *fault*, and the path to it."""
 
     states: int
     fault: str
@@ -1256,9 +1256,9 @@ class Found(NamedTuple):
 
 
 def search(budget: Budget, *, has_agent: bool = True, mutant: str = "") -> Found:
-    """Visit every state that can be reached, or stop at the first that breaks a promise."""
+    """Visit every reachable state, up to the first that breaks a promise."""
     lane = Lane(mutant)
-    start = State(left=budget, has_agent=has_agent, is_behind=bool(budget.reads))
+    start = State(left=budget, has_agent=has_agent, is_unread=bool(budget.reads))
     came_from: dict[State, tuple[State | None, str]] = {start: (None, "")}
     queue = deque([start])
     while queue:
@@ -1276,7 +1276,7 @@ def search(budget: Budget, *, has_agent: bool = True, mutant: str = "") -> Found
 
 
 def search_mutant(mutant: str) -> Found:
-    """Search with one precaution left out, where that can be seen."""
+    """Search with a mutant, in a life that reveals it."""
     return search(MUTANTS[mutant], has_agent=not mutant.startswith(_WITHOUT_AGENT), mutant=mutant)
 
 
@@ -1290,7 +1290,7 @@ def _path(came_from: dict[State, tuple[State | None, str]], end: State) -> tuple
 
 
 def main() -> int:
-    """Search all lives and all mutants; 1 where a promise breaks or a mutant is not caught."""
+    """Search all lives and all mutants. Returns 1 if a promise breaks or a mutant isn't caught."""
     failed = False
     for name, (has_agent, budget) in LIVES.items():
         states, fault, path = search(budget, has_agent=has_agent)
@@ -1298,7 +1298,7 @@ def main() -> int:
         failed |= bool(fault)
     for mutant in MUTANTS:
         states, fault, path = search_mutant(mutant)
-        sys.stdout.write(f"without it ({mutant}): {fault or 'NOT CAUGHT'} after {len(path)} steps, {states} states\n")
+        sys.stdout.write(f"mutant “{mutant}”: {fault or 'NOT CAUGHT'} after {len(path)} steps, {states} states\n")
         failed |= not fault
     return int(failed)
 

@@ -1,9 +1,9 @@
-"""The claims of a schedule's slots (`bridge.features.clock`): each slot that is due is put once, whoever finds it.
+"""Model of a schedule's slots (`bridge.features.clock`): each due slot is queued once, whichever process claims it.
 
-Some processes look at what a schedule says is due, and then claim what they saw. A claim is one step: the turn of the
-slot is put and the schedule goes on, if the schedule still says what was seen (``if``) and the slot has no mark. Where
-it has one, only the schedule goes on. In between a process may be killed; a failover may take the schedule one slot
-back; and a mark lives for some time only, while a process may sleep for longer.
+Processes read the due slot from a schedule and then claim it. A claim is one step: if the schedule hasn't changed since
+(``if``) and the slot has no mark, it queues the slot's turn and advances the schedule; if the slot has a mark, it only
+advances the schedule. In between, a process may be killed, a failover may set the schedule back by one slot, and a mark
+may expire while a process sleeps.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-LAST: Final = 2  # the slots that are due: 0, 1 and 2
+LAST: Final = 2  # slots 0, 1 and 2 are due
 PROCESSES: Final = 2
-MUTANTS: Final = ("no guard", "no mark", "put beside the schedule", "a duplicate ends it")
-"""What is left out."""
+MUTANTS: Final = ("no guard", "no mark", "put apart from the schedule", "a duplicate ends it")
+"""The precautions that are left out."""
 
 
 class Place(NamedTuple):
-    """Where everything stands. *seen* is what each process saw is due; *puts* counts the turns of each slot."""
+    """The state. *seen* is the due slot that each process read; *puts* counts each slot's turns."""
 
     due: int = 0
     marks: frozenset[int] = frozenset()
     puts: tuple[int, ...] = (0,) * (LAST + 1)
     seen: tuple[int | None, ...] = (None,) * PROCESSES
-    writes: tuple[int | None, ...] = (None,) * PROCESSES  # a slot whose schedule is still to go on
+    writes: tuple[int | None, ...] = (None,) * PROCESSES  # a queued slot past which the schedule hasn't advanced yet
     failovers: int = 1
-    sleeps: int = 1  # so often a mark is gone before a process wakes up
+    sleeps: int = 1  # how often a mark expires while a process sleeps
 
 
 class Search(NamedTuple):
-    """What was *found* wrong, the steps to it, and how many states there are."""
+    """A search's result: the fault, the path to it, and the number of states."""
 
     fault: str
     path: list[str]
@@ -40,12 +40,12 @@ class Search(NamedTuple):
 
 
 def steps(s: Place, mutant: str) -> Iterator[tuple[str, Place]]:
-    """Give every step that can come next."""
+    """Yield the possible next steps."""
     for i in range(PROCESSES):
         mine = s._replace(seen=_with(s.seen, i, None), writes=_with(s.writes, i, None))
         seen, writes = s.seen[i], s.writes[i]
         if writes is not None:
-            yield f"{i} has the schedule go on", _go_on(mine, writes, mutant)
+            yield f"{i} advances the schedule", _advanced(mine, writes, mutant)
         elif seen is None:
             if s.due <= LAST:
                 yield f"{i} sees that {s.due} is due", s._replace(seen=_with(s.seen, i, s.due))
@@ -54,25 +54,27 @@ def steps(s: Place, mutant: str) -> Iterator[tuple[str, Place]]:
             yield f"{i} claims {seen}", _claim(mine, i, seen, mutant)
         yield f"{i} is killed", mine
     if s.failovers and s.due:
-        yield "a failover takes the schedule back", s._replace(due=s.due - 1, failovers=s.failovers - 1)
-    if s.sleeps and s.failovers:  # with both, nobody could know that the slot was put
+        yield "a failover sets the schedule back", s._replace(due=s.due - 1, failovers=s.failovers - 1)
+    if s.sleeps and s.failovers:  # after both, nothing could prevent a second put
         for gone in s.marks:
-            yield f"the mark of {gone} runs out", s._replace(marks=s.marks - {gone}, sleeps=0, failovers=0)
+            yield f"the mark of {gone} expires", s._replace(marks=s.marks - {gone}, sleeps=0, failovers=0)
 
 
 def _claim(s: Place, i: int, slot: int, mutant: str) -> Place:
     if slot in s.marks and mutant != "no mark":
         return s if mutant == "a duplicate ends it" else s._replace(writes=_with(s.writes, i, slot))
-    if s.due != slot and mutant not in {"no guard", "put beside the schedule"}:
+    if s.due != slot and mutant not in {"no guard", "put apart from the schedule"}:
         return s
     puts = tuple(count + (at == slot) for at, count in enumerate(s.puts))
     s = s._replace(marks=s.marks | {slot}, puts=puts)
     return (
-        s._replace(writes=_with(s.writes, i, slot)) if mutant == "put beside the schedule" else _go_on(s, slot, mutant)
+        s._replace(writes=_with(s.writes, i, slot))
+        if mutant == "put apart from the schedule"
+        else _advanced(s, slot, mutant)
     )
 
 
-def _go_on(s: Place, slot: int, mutant: str) -> Place:
+def _advanced(s: Place, slot: int, mutant: str) -> Place:
     return s._replace(due=slot + 1) if s.due == slot or mutant == "no guard" else s
 
 
@@ -82,17 +84,17 @@ def _with(values: tuple[int | None, ...], at: int, value: int | None) -> tuple[i
 
 def _fault(s: Place, mutant: str) -> str:
     if max(s.puts) > 1:
-        return f"slot {s.puts.index(max(s.puts))} was put {max(s.puts)} times"
-    for _ in range(6 * (LAST + 1)):  # one process, left alone, does what is left
+        return f"slot {s.puts.index(max(s.puts))} was queued {max(s.puts)} times"
+    for _ in range(6 * (LAST + 1)):  # a single process finishes the rest
         left = [after for said, after in steps(s, mutant) if said.startswith("0") and "killed" not in said]
         if not left:
             break
         s = left[0]
-    return "" if min(s.puts) else f"slot {s.puts.index(0)} is never put"
+    return "" if min(s.puts) else f"slot {s.puts.index(0)} is never queued"
 
 
 def search(mutant: str = "") -> Search:
-    """Look at every state that can be reached, the nearest first, until a promise is broken."""
+    """Visit every reachable state, breadth first, up to the first that breaks a promise."""
     begin = Place()
     came_from: dict[Place, tuple[str, Place] | None] = {begin: None}
     left = deque([begin])
@@ -113,4 +115,4 @@ def search(mutant: str = "") -> Search:
 
 if __name__ == "__main__":
     for name in ("", *MUTANTS):
-        sys.stdout.write(f"{name or 'all of it'}: {search(name)}\n")
+        sys.stdout.write(f"{name or 'no mutant'}: {search(name)}\n")
