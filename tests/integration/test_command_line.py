@@ -50,7 +50,3 @@ async def test_malformed_and_misspelled_settings_are_named_and_not_shown(tmp_pat
     assert lines[1] == "SLACK_BOT_TOKEN starts with xoxp-…: use the bot token (xoxb-…)"
     assert [line for line in lines if line.startswith("BRIDGE_PORT ")]
     assert "hidden" not in aside
-
-
-async def test_a_mistyped_command_line_exits_2(tmp_path: Path) -> None:
-    assert (await run(["serve", "--embeded-redis"], tmp_path, PLAIN))[0] == 2
