@@ -71,7 +71,7 @@ async def test_the_search_finds_the_page_among_the_first_three(question: str, pa
 ANSWERS = {
     "only in some channels?": "BRIDGE_ALLOWED_CHANNELS=",
     "the default agent?": "/agents default Support",
-    "Redis is lost?": "start with an empty Redis",
+    "Redis is lost?": "Start an empty Redis",
     "three replicas?": "Start as many as you like",
     "back up?": "cp -a",
     "rotate a token?": "Revoke All OAuth Tokens",
