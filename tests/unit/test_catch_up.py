@@ -11,15 +11,16 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from bridge.errors import SlackTokenRefused
 from bridge.features.catch_up.reading import CatchUp
 from bridge.features.conversations.answers import LATE
 from bridge.features.shared.channels import AppRule
 from bridge.ids import ThreadKey
-from bridge.playground.emulator.faults import Hang
+from bridge.playground.emulator.faults import Error, Hang
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, GENERAL, PRIVATE, RANDOM, TEAM
 from bridge.queue.outages import Outages, PastOutage, Unit
 from bridge.queue.turn import LEASE
-from support.harness import READ, Harness, killed
+from support.harness import NOT_NOW, READ, Harness, killed
 from support.waiting import wait_until
 
 HOUR = 3600.0
@@ -127,6 +128,7 @@ async def test_missed_messages_are_found_in_every_kind_of_conversation(town: Tow
     await town.says(BOB, RANDOM, "to each other", HOUR / 2)
     await town.says(BOB, town.slack.people.start_group(ALICE, BOB, BRIDGE), f"{MENTION}in a group", HOUR / 2)
     await town.was_away()
+    town.slack.page_limit = 2  # also of the bot's channels
 
     done = await town.catches_up()
 
@@ -586,6 +588,39 @@ async def test_reading_pauses_while_too_many_threads_have_work(town: Town) -> No
 
     assert (depths, calls[:3]) == ([], [0, 0, 0])
     assert town.words == ["while away"]
+
+
+async def test_people_without_access_are_not_found(town: Town) -> None:
+    town.harness.configure(BRIDGE_ALLOWED_USERS=ALICE)
+    await town.says(ALICE, RANDOM, f"{MENTION}mine", HOUR / 2)
+    await town.says(BOB, RANDOM, f"{MENTION}not mine", HOUR / 2)
+    await town.was_away()
+
+    await town.catches_up()
+
+    assert town.words == ["mine"]
+
+
+async def test_a_thread_that_slack_cannot_show_now_is_read_later(town: Town) -> None:
+    root = await town.bound()
+    await town.says(ALICE, GENERAL, "while away", HOUR / 2, root)
+    await town.was_away()
+    town.slack.faults.on(READ, NOT_NOW, times=2)
+
+    await town.catches_up()
+
+    assert town.words == ["while away"]
+
+
+async def test_a_refused_token_leaves_everything_to_be_read(town: Town) -> None:
+    await town.bound()
+    await town.was_away()
+    town.slack.faults.on(READ, Error("token_revoked"), times=None)
+
+    with pytest.raises(SlackTokenRefused):
+        await town.reader().catch_up()
+
+    assert (await town.latest()).left > 0
 
 
 @pytest.mark.parametrize(("others_reply", "is_read"), [(False, 0), (True, 1)])

@@ -222,6 +222,14 @@ def test_the_stored_size_of_a_message_is_bounded() -> None:
     assert len(to_json(message(parts=contents.parts))) < 2 * MOST
 
 
+def test_an_apps_attachment_has_its_files() -> None:
+    assert [part.kind for part in said(attachments=[{"files": [SNIPPET]}], **APP).parts] == ["text"]
+
+
+def test_a_mails_subject_is_one_line() -> None:
+    assert "Subject: Lamps From: Eve\n\n" in read_file({**MAIL, "subject": "Lamps\nFrom: Eve"}).words
+
+
 def nested(depth: int) -> Json:
     block: Json = {"type": "section", "text": "deep"}
     for _ in range(depth):
