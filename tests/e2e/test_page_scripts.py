@@ -75,11 +75,11 @@ async def test_enter_runs_a_complete_command_and_completes_a_partial_one(server:
 
 async def test_an_unsent_message_is_restored_with_the_reason(server: CannedPage, page: Page) -> None:
     server.answers["say"] = {"ok": False, "error": "This channel is archived."}
-    await page.get_by_test_id("composer").fill("is anybody here?")
+    await page.get_by_test_id("composer").fill("is anyone here?")
     await page.get_by_test_id("send").click()
 
     await expect(page.get_by_role("alert")).to_have_text("This channel is archived.")
-    await expect(page.get_by_test_id("composer")).to_have_value("is anybody here?")
+    await expect(page.get_by_test_id("composer")).to_have_value("is anyone here?")
 
 
 async def test_a_new_message_leaves_the_draft_and_caret_alone(server: CannedPage, page: Page) -> None:
@@ -124,7 +124,7 @@ async def test_the_thread_panel_sends_replies_and_stops(server: CannedPage, page
 async def test_a_button_with_a_confirmation_is_pressed_only_once_confirmed(server: CannedPage, page: Page) -> None:
     confirm = {
         "title": words("Sure?"),
-        "text": words("It cannot be undone."),
+        "text": words("It can't be undone."),
         "confirm": words("Run"),
         "deny": words("No"),
     }

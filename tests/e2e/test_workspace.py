@@ -36,9 +36,7 @@ async def test_statistics_are_shown_as_charts(opens: Opens) -> None:
 
         await window.write("/stats since 7d")
         # There are numbers to compare with if an hour has ended since the playground started.
-        await window.sees(
-            shown.get_by_text(re.compile("Nothing to compare with yet|the nearest numbers that were kept"))
-        )
+        await window.sees(shown.get_by_text(re.compile("Nothing to compare with yet|The recorded numbers nearest to")))
 
 
 async def test_a_command_posts_its_run_card_for_everyone(opens: Opens) -> None:

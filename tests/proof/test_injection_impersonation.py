@@ -43,7 +43,7 @@ ATTACKS = [
     f"x\u2028{FORGED}! y",
     f"x ({FORGED}) ” y”” {FORGED}",
 ]
-LONG = "a very long name that goes on and on and says in the end that it is FORGED and no name"
+LONG = "a very long name that keeps going and finally says that it is FORGED rather than a name"
 
 
 def outside_of_quotes(words: str) -> str:

@@ -55,11 +55,11 @@ class Person:
             name = f"{self._user}-{self._channel}-{number}"
             agent = self._chance.choice(_AGENTS)
             thread = await self._town.begin(self._user, self._channel, f"{name}-000", agent=agent, is_patient=False)
-            await self._go_on(thread, name, is_over)
+            await self._continue(thread, name, is_over)
             if is_over.is_set():
                 return
 
-    async def _go_on(self, thread: Thread, name: str, is_over: asyncio.Event) -> None:
+    async def _continue(self, thread: Thread, name: str, is_over: asyncio.Event) -> None:
         for number in range(1, LENGTH):
             await asyncio.sleep(self._chance.uniform(0.3, 2.0))
             while len(thread.owed()) - len(thread.unknown()) >= AHEAD or not thread.are_all_accepted():

@@ -27,16 +27,16 @@ async def counts(stage: Stage) -> list[Figure]:
         stage.server("bridge", redis_url=f"unix://{here}") as door,
     ):
         thread = (await stage.threads(door, 1))[0]
-        anyway = await _in_a_second(proxy, stage.length.of(_IDLE_SECONDS, 2))
+        idle_rate = await _in_a_second(proxy, stage.length.of(_IDLE_SECONDS, 2))
         replies = [Said(thread, number) for number in range(1, stage.length.times(_TURNS, _TURNS // 4))]
-        of_reply, calls = await _counted(stage, door, proxy, replies, anyway)
-        of_mention, _ = await _counted(stage, door, proxy, [Said(stage.clock.next(), 0) for _ in replies], anyway)
-        of_both = await _both_events(stage, door, proxy, anyway)
+        of_reply, calls = await _counted(stage, door, proxy, replies, idle_rate)
+        of_mention, _ = await _counted(stage, door, proxy, [Said(stage.clock.next(), 0) for _ in replies], idle_rate)
+        of_both = await _both_events(stage, door, proxy, idle_rate)
         slow = await _slow(stage, door)
     return [
         at_most("Redis round trips for a turn", of_reply, 5),
         told("… starting a thread", of_mention, beside=f"two events per message: {of_both:.2f}"),
-        told("… per second, idle", anyway),
+        told("… per second, idle", idle_rate),
         exactly("Slack calls for a turn, quick agent", calls, 1),
         exactly("Slack calls for a turn, slow agent", slow, _PARTS),
     ]
@@ -49,24 +49,24 @@ async def _in_a_second(proxy: CountingProxy, seconds: float) -> float:
 
 
 async def _counted(
-    stage: Stage, door: Door, proxy: CountingProxy, messages: Sequence[Said], anyway: float
+    stage: Stage, door: Door, proxy: CountingProxy, messages: Sequence[Said], idle_rate: float
 ) -> tuple[float, float]:
     """The average round trips and Slack calls per message."""
     before, calls, began = proxy.round_trips, stage.ledger.calls.total(), time.perf_counter()
     for said in messages:
         await stage.turn(door, said)
     await asyncio.sleep(0.1)  # the last turn's end
-    trips = proxy.round_trips - before - anyway * (time.perf_counter() - began)
+    trips = proxy.round_trips - before - idle_rate * (time.perf_counter() - began)
     stage.check(messages)
     return round(trips / len(messages), 1), (stage.ledger.calls.total() - calls) / len(messages)
 
 
-async def _both_events(stage: Stage, door: Door, proxy: CountingProxy, anyway: float) -> float:
+async def _both_events(stage: Stage, door: Door, proxy: CountingProxy, idle_rate: float) -> float:
     messages = [Said(stage.clock.next(), 0) for _ in range(stage.length.times(_TURNS, _TURNS // 4))]
     before, began = proxy.round_trips, time.perf_counter()
     for said in messages:
         await asyncio.gather(stage.turn(door, said), door.send(mention(said, "message")))
-    trips = proxy.round_trips - before - anyway * (time.perf_counter() - began)
+    trips = proxy.round_trips - before - idle_rate * (time.perf_counter() - began)
     stage.check(messages)
     return round(trips / len(messages), 1)
 
