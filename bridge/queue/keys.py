@@ -161,10 +161,10 @@ def milliseconds(duration: timedelta) -> int:
 def _in_words(lives: timedelta | str) -> str:
     if isinstance(lives, str):
         return lives
-    hours = lives / timedelta(hours=1)
-    if hours * 60 < 1:
-        return f"{hours * 3600:g} seconds"
-    return f"{hours * 60:g} minutes" if hours < 1 else f"{hours / 24:g} days" if hours % 24 == 0 else f"{hours:g} hours"
+    for unit, name in ((timedelta(days=1), "day"), (timedelta(hours=1), "hour"), (timedelta(minutes=1), "minute")):
+        if lives % unit == timedelta(0):
+            return f"{lives // unit} {name}{'' if lives == unit else 's'}"
+    return f"{lives.total_seconds():g} seconds"
 
 
 def markdown() -> str:
