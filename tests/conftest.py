@@ -16,11 +16,12 @@ from redis.asyncio import Redis
 from support import waiting
 from support.leaks import pytest_runtest_makereport  # noqa: F401 - a hook, found by its name
 from support.lifetimes import keys_without_lifetime
-from support.real_redis import DATABASE, RealRedis
+from support.real_redis import RealRedis
 
 settings.register_profile("any machine", deadline=None)  # speed is measured in the benchmark, never in a test
 settings.load_profile("any machine")
 
+EMPTIED = 9  # the number of the database that a test has for itself
 HERE = Path(__file__).parent
 LONGEST = (
     "test_workspace",
@@ -90,7 +91,7 @@ async def real_redis(redis_server: RealRedis) -> AsyncIterator[Redis]:
     What may stay is in the store's own table of keys.
     """
     connect = import_module("bridge.queue.redis.connection").connect
-    async with connect(f"{redis_server.url}?db={DATABASE}") as client:
+    async with connect(f"{redis_server.url}?db={EMPTIED}") as client:
         await client.flushdb()
         yield client
         assert await keys_without_lifetime(client) == [], "keys were left without a lifetime"

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -149,7 +149,6 @@ class Inbox:
         self._limits = limits
         self._passed = PassedOver(scripts)
         self._who_is_free: Callable[[], Offer | None] | None = None  # no worker here yet
-        self._waiting: int | None = None  # the server's number for the connection that waits for lanes
         self.stops = Stops(scripts, now=now)
         self.refusals = Refusals(scripts)
 
@@ -340,18 +339,10 @@ class Inbox:
                 block=max(1, milliseconds(block)),
             )
         if not answer:
-            with suppress(StoreUnavailable), translated():  # an ACL may forbid to ask
-                self._waiting = int(await connection.client_id())
             return []
         # A list of streams in RESP2 and a map in RESP3.
         lists = answer.values() if isinstance(answer, dict) else [[entries] for _stream, entries in answer]
         return [held for groups in lists for entries in groups for held in _held(entries)]
-
-    async def end_wait(self) -> None:
-        """Let `wait_for_lanes` return at once. An ACL may forbid it."""
-        if self._waiting is not None:
-            with suppress(StoreUnavailable), translated():
-                await self._scripts.redis.client_unblock(self._waiting)
 
     async def claim_from_the_dead(self, *, lease: timedelta, most: int) -> list[Held]:
         """Take over about *most* lanes whose holder hasn't renewed them for longer than *lease*."""

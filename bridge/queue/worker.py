@@ -189,7 +189,6 @@ class Worker:
                 group.create_task(self._repeat(_RENEW_EVERY, self._renew)),
                 group.create_task(self._repeat(_HEARTBEAT_EVERY, self._heartbeat)),
                 group.create_task(self._repeat(_STORE_RETRY, partial(self._watches.listen, self._inbox.stops))),
-                group.create_task(self._end_wait_when_draining()),
             ]
             takers = [
                 group.create_task(self._repeat(timedelta(0), partial(self._take_new, begin), until_draining=True)),
@@ -230,10 +229,6 @@ class Worker:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._draining.wait()
-
-    async def _end_wait_when_draining(self) -> None:
-        await self._draining.wait()
-        await self._inbox.end_wait()
 
     async def _take_new(self, begin: Callable[[Held, float], None]) -> None:
         if not self._may_begin():

@@ -28,8 +28,7 @@ from bridge.queue.scripting import digest, source
 
 READS = frozenset(
     {
-        "AUTH", "CLIENT", "CLIENT ID", "CLIENT UNBLOCK", "EXISTS", "GET", "HGET", "HGETALL", "HKEYS", "HLEN", "HMGET",
-        "INFO", "LLEN", "LPOS",
+        "AUTH", "CLIENT", "EXISTS", "GET", "HGET", "HGETALL", "HKEYS", "HLEN", "HMGET", "INFO", "LLEN", "LPOS",
         "LRANGE", "MGET", "MULTI", "PING", "PTTL", "SELECT", "SUBSCRIBE", "XLEN", "XRANGE", "ZCARD",
         "ZRANGE", "ZRANGEBYSCORE", "ZREVRANGE", "ZSCORE",
     }

@@ -16,7 +16,6 @@ from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
 from redis.exceptions import ConnectionError as NoConnection, TimeoutError as NoAnswer
 
-DATABASE = 9  # the number of the one that a test has for itself
 START_SECONDS = 20.0  # it may have to load its data
 ON_DISK = "/var/tmp"  # a folder whose syncs are real: the usual temporary one is in memory on some systems
 

@@ -34,9 +34,6 @@ class SilentStream:
         await self._bench.draining.wait()
         return []
 
-    async def client_id(self) -> int:
-        return 0
-
 
 @asynccontextmanager
 async def working(harness: Harness, *, blocking: Any = None) -> AsyncIterator[asyncio.Task[None]]:

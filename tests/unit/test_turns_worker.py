@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import timedelta
 
 import pytest
-from redis.asyncio import Redis
 
-from bridge.queue.redis.connection import blocking_connection
 from bridge.queue.turn import Lease
 from bridge.queue.worker import Work
 from support.harness import Harness
-from support.real_redis import DATABASE, RealRedis
 from support.store import message
 from support.waiting import wait_until
 
@@ -142,25 +137,6 @@ async def test_draining_finishes_running_turns_and_starts_none(harness: Harness)
     harness.draining.clear()
     await harness.work("b")
     assert harness.seen.words[-1] == "re: too late"
-
-
-async def test_draining_ends_the_wait_for_lanes(harness: Harness, redis_server: RealRedis) -> None:
-    block = timedelta(seconds=1)
-    async with blocking_connection(f"{redis_server.url}?db={DATABASE}", block) as waiting:
-        worker = harness.worker(block=block.total_seconds(), blocking=waiting)
-        task = asyncio.create_task(worker.run(harness.turns(harness.store.process("a")).work))
-        await wait_until(lambda: worker._inbox._waiting, "it has waited once")
-        await wait_until(lambda: is_blocked(harness.store.redis), "it waits again")
-
-        began = time.monotonic()
-        harness.draining.set()
-        await task
-
-    assert time.monotonic() - began < block.total_seconds() / 2
-
-
-async def is_blocked(redis: Redis) -> bool:
-    return bool((await redis.info("clients"))["blocked_clients"])
 
 
 async def test_a_turn_that_outlasts_draining_is_left_to_a_successor(harness: Harness) -> None:
