@@ -180,10 +180,6 @@ class SlackUnreachable(SlackError):
 class SlackTokenRefused(SlackUnreachable):
     """Slack rejected the bot token; work is queued until one is accepted."""
 
-    def __init__(self, method: str, error: str) -> None:
-        super().__init__(method, error)
-        self.error = error
-
 
 class SlackAmbiguous(SlackError):
     """The call was sent, but whether Slack received it is unknown."""
@@ -220,8 +216,6 @@ class NamespaceTaken(StoreError):
 
     def __init__(self, namespace: str, owner: str) -> None:
         super().__init__(f"{namespace} belongs to {owner}")
-        self.namespace = namespace
-        self.owner = owner
 
 
 class LaneLost(StoreError):

@@ -33,7 +33,7 @@ async def test_another_bots_namespace_is_refused(store: Store, team: str, bot: s
     with pytest.raises(NamespaceTaken) as caught:
         await other.hold()
 
-    assert (caught.value.namespace, caught.value.owner) == (NAMESPACE, f"{TEAM}/{BOT}")
+    assert str(caught.value) == f"{NAMESPACE} belongs to {TEAM}/{BOT}"
     assert not other.is_held
     assert await store.dump() == before
 
