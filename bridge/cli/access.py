@@ -40,15 +40,6 @@ async def access_of(values: Mapping[str, Any], user: str, channel: str) -> list[
 
     Raises `ConfigurationError` for names instead of IDs.
     """
-    check_ids(user, channel)
-    if any(name not in values for name in ("SLACK_API_URL", "SLACK_BOT_TOKEN", *RULES)):  # half the rules would mislead
-        return None
-    async with opened(values["SLACK_API_URL"], values["SLACK_BOT_TOKEN"].get_secret_value(), Metrics()) as web:
-        return await access_rows(web, [values[name] for name in RULES], user=user, channel=channel)
-
-
-def check_ids(user: str, channel: str) -> None:
-    """Check that these are IDs, not names. Raises `ConfigurationError`."""
     problems = []
     if not re.fullmatch(r"[UW][A-Z0-9]{2,}", user):
         problems.append(
@@ -60,6 +51,10 @@ def check_ids(user: str, channel: str) -> None:
         )
     if problems:
         raise ConfigurationError(problems)
+    if any(name not in values for name in ("SLACK_API_URL", "SLACK_BOT_TOKEN", *RULES)):  # half the rules would mislead
+        return None
+    async with opened(values["SLACK_API_URL"], values["SLACK_BOT_TOKEN"].get_secret_value(), Metrics()) as web:
+        return await access_rows(web, [values[name] for name in RULES], user=user, channel=channel)
 
 
 async def access_rows(web: SlackWeb, rules: Sequence[frozenset[str]], *, user: str, channel: str) -> list[Row]:

@@ -100,14 +100,7 @@ def _tell(turn: str, result: str, words: str, *, is_well: bool, as_json: bool) -
 
 def for_programs(letters: Sequence[DeadLetter], owner: Owner | None) -> str:
     """Write them as JSON."""
-    rows = [
-        {
-            **asdict(letter),
-            "asks_again": letter.asks_again,
-            "permalink": _permalink(letter, owner),
-        }
-        for letter in letters
-    ]
+    rows = [asdict(one) | {"asks_again": one.asks_again, "permalink": _permalink(one, owner)} for one in letters]
     return to_json({"dead": rows}, indent=2)
 
 

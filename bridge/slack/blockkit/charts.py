@@ -26,9 +26,8 @@ Counts = Sequence[tuple[str, int]]
 
 def pie(title: str, counts: Counts) -> Block | None:
     """Make a pie chart; None if it can't show each name, or there's nothing to see."""
-    if not _LEAST_SHAPE <= len(counts) <= kit.CHART_SEGMENTS or any(count <= 0 for _name, count in counts):
-        return None
-    if not _fit(counts):
+    is_shape = _LEAST_SHAPE <= len(counts) <= kit.CHART_SEGMENTS and all(count > 0 for _name, count in counts)
+    if not is_shape or not _fit(counts):
         return None
     segments = [{"label": label, "value": value} for label, value in _labelled(counts)]
     return _chart(title, {"type": "pie", "segments": segments})
@@ -36,9 +35,7 @@ def pie(title: str, counts: Counts) -> Block | None:
 
 def bars(title: str, counts: Counts) -> Block | None:
     """Make a bar chart; None if there are too many names, or there's nothing to see."""
-    if not _LEAST_SHAPE <= len(counts) <= _MOST_BARS:
-        return None
-    return _series("bar", title, counts)
+    return _series("bar", title, counts) if _LEAST_SHAPE <= len(counts) <= _MOST_BARS else None
 
 
 def line(title: str, points: Counts) -> Block | None:
@@ -64,9 +61,8 @@ def summed(counts: Counts, most: int, style: Style = ENGLISH) -> list[tuple[str,
 def _series(kind: str, title: str, points: Counts) -> Block | None:
     if not _fit(points):
         return None
-    labelled = _labelled(points)
-    data = [{"label": label, "value": value} for label, value in labelled]
-    axis = {"categories": [label for label, _value in labelled]}
+    data = [{"label": label, "value": value} for label, value in _labelled(points)]
+    axis = {"categories": [point["label"] for point in data]}
     series = [{"name": kit.one_line(title, kit.CHART_LABEL), "data": data}]
     return _chart(title, {"type": kind, "series": series, "axis_config": axis})
 

@@ -84,13 +84,14 @@ def _shortened(one: Passage, room: int) -> str:
 
 def passage(part: MessagePart, resolve: Resolve) -> Passage | None:
     """Write one part; None for a file, which needs more than this."""
+    note = _CUT if part.is_cut else ""
     match part:
         case Quotation():
-            return _quotation(part, resolve)
+            head, body = _quotation(part, resolve)
+            return Passage(head, body, "quoted", note)
         case Table():
-            return Passage("A table:", _markdown(part, resolve), "plain", _cut_note(is_cut=part.is_cut))
+            return Passage("A table:", _markdown(part, resolve), "plain", note)
         case Alert():
-            note = _cut_note(is_cut=part.is_cut)
             return Passage("Shown by an app:", kit.clean(resolve(part.text)).strip(), "quoted", note)
         case LeftOut():
             return Passage(f"[{kit.counted(part.count, 'more part')} left out]", is_name=True)
@@ -118,7 +119,8 @@ def with_escapes(own: str, parts: Sequence[MessagePart]) -> str:
     return composed(own, [one for one in said if one is not None]).text
 
 
-def _quotation(part: Quotation, resolve: Resolve) -> Passage:
+def _quotation(part: Quotation, resolve: Resolve) -> tuple[str, str]:
+    """Write a forwarded message: who wrote it where, and its content."""
     author = kit.escape(part.author) if part.author else f"<@{part.author_id}>" if part.author_id else ""
     is_direct = part.channel.startswith("D") or part.channel_name == "Direct Message"
     channel = f"#{kit.escape(part.channel_name)}" if part.channel_name else f"<#{part.channel}>" if part.channel else ""
@@ -127,7 +129,7 @@ def _quotation(part: Quotation, resolve: Resolve) -> Passage:
     tables = (_markdown(table, resolve) for table in part.tables)
     body = "\n\n".join(filter(None, (kit.clean(resolve(part.text)).strip(), *tables)))
     link = part.link.replace("&amp;", "&")
-    return Passage(f"{head}{f' ({link})' if link else ''}:", body, "quoted", _cut_note(is_cut=part.is_cut))
+    return f"{head}{f' ({link})' if link else ''}:", body
 
 
 def named_file(file: MessageFile, note: str = "") -> Passage:
@@ -142,11 +144,11 @@ def named_file(file: MessageFile, note: str = "") -> Passage:
 
 def file_with(file: MessageFile, content: str, note: str = "") -> Passage:
     """Write a file with its *content*; *note* says what is missing."""
+    words = described(file)
+    head = words[:1].upper() + words[1:]
     if file.kind == "clip":
-        return Passage(
-            f"{_upper(described(file))}, as Slack transcribed it:", kit.clean(content).strip(), "quoted", note
-        )
-    return Passage(f"{_upper(described(file))}:", kit.clean(content).strip("\n"), "fenced", note)
+        return Passage(f"{head}, as Slack transcribed it:", kit.clean(content).strip(), "quoted", note)
+    return Passage(f"{head}:", kit.clean(content).strip("\n"), "fenced", note)
 
 
 def described(file: MessageFile) -> str:
@@ -196,11 +198,3 @@ def _markdown(part: Table, resolve: Resolve) -> str:
         return ""
     lines = [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join([lines[0], f"|{' --- |' * width}", *lines[1:]])
-
-
-def _upper(words: str) -> str:
-    return words[:1].upper() + words[1:]
-
-
-def _cut_note(*, is_cut: bool) -> str:
-    return _CUT if is_cut else ""
