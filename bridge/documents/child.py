@@ -163,12 +163,14 @@ def _sheet(archive: zipfile.ZipFile, name: str, text: _Text, strings: list[str])
     """Read a sheet of a workbook, with tabs between cells."""
     row: list[str] = []
     value: list[str] = []
-    state = {"kind": "", "in": "", "cells": "0"}
+    kind = inside = ""
+    cells = 0
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        state["in"] = tag
+        nonlocal kind, inside
+        inside = tag
         if tag == "c":
-            state["kind"] = attributes.get("t", "")
+            kind = attributes.get("t", "")
             column = 0
             for letter in re.match(r"[A-Z]{0,3}", attributes.get("r", "") or "")[0]:  # type: ignore[index]
                 column = 26 * column + ord(letter) - 64
@@ -176,14 +178,15 @@ def _sheet(archive: zipfile.ZipFile, name: str, text: _Text, strings: list[str])
             value.clear()
 
     def end(tag: str) -> None:
-        state["in"] = ""
+        nonlocal inside, cells
+        inside = ""
         if tag == "c":
             found = "".join(value)
-            if state["kind"] == "s":
+            if kind == "s":
                 found = strings[int(found)] if found.isdecimal() and int(found) < len(strings) else ""
             row.append(" ".join(found.split()))
-            state["cells"] = str(int(state["cells"]) + 1)
-            if int(state["cells"]) > _MOST_CELLS:
+            cells += 1
+            if cells > _MOST_CELLS:
                 text.is_cut = True
                 raise _Enough
         elif tag == "row":
@@ -192,7 +195,7 @@ def _sheet(archive: zipfile.ZipFile, name: str, text: _Text, strings: list[str])
             row.clear()
 
     def data(words: str) -> None:
-        if state["in"] in {"v", "t"}:
+        if inside in {"v", "t"}:
             value.append(words)
 
     _parsed(archive, name, start, end, data)
