@@ -277,8 +277,7 @@ def _said(message: Mapping[str, Any]) -> ThreadMessage | None:
     """Read a person's or another app's message; None for messages about a join, a topic and the like."""
     if str(message.get("subtype") or "") not in _SAID_BY_SOMEBODY or message.get("hidden"):
         return None
-    profile = message.get("bot_profile")
-    app = str(message.get("username") or (profile.get("name") if isinstance(profile, dict) else "") or "")
+    app = text(message, "username") or text(mapping(message.get("bot_profile")), "name")
     own, parts = contents.read(message)
     said = ThreadMessage(
         user="" if message.get("bot_id") and app else str(message.get("user") or ""),
