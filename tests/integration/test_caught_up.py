@@ -17,7 +17,7 @@ from support.real_redis import RealRedis
 from support.waiting import wait_until
 from support.world import World, a_world
 
-HOUR, WEEK = 3600.0, 7 * 86_400.0
+HOUR, DAY = 3600.0, 86_400.0
 SETTINGS = {"BRIDGE_DEFAULT_AGENT": "1", "BRIDGE_MAX_AGE": "30d", "BRIDGE_THREAD_TURNS_PER_MINUTE": "0"}
 
 
@@ -32,13 +32,14 @@ async def a_heartbeat(world: World) -> None:
     await wait_until(beats, "the next heartbeat")
 
 
-async def test_a_crowd_that_talked_in_a_weeks_outage_is_answered_once_and_in_order(world: World) -> None:
+@pytest.mark.parametrize("seconds", [HOUR / 2, HOUR, DAY, 7 * DAY])
+async def test_a_crowd_that_talked_in_an_outage_is_answered_once_and_in_order(world: World, seconds: float) -> None:
     bridge = await world.start_bridge(**SETTINGS)
     crowd = Crowd(world)
-    await crowd.gather(since=WEEK + HOUR)
+    await crowd.gather(since=seconds + HOUR)
     await bridge.kill()
-    await crowd.talk(WEEK)
-    await was_down(world, WEEK)
+    await crowd.talk(seconds)
+    await was_down(world, seconds)
 
     await world.start_bridge(**SETTINGS)
     await crowd.settled(crowd.count)
