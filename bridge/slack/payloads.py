@@ -56,25 +56,32 @@ def read_body(body: bytes, headers: Mapping[bytes, bytes]) -> tuple[str, AsyncBo
         words = body.strip().decode()
     except UnicodeDecodeError:
         raise Malformed("not_utf8") from None
-    if words.startswith("{") or headers.get(b"content-type", b"").startswith(b"application/json"):
-        event = _object(words)
-        match event:
-            case {"type": "url_verification", "challenge": str() as challenge}:
-                return "verification", BoltResponse(status=HTTPStatus.OK, body=challenge)
-            case {"type": "app_rate_limited"}:
-                return "rate_limited", BoltResponse(status=HTTPStatus.OK)
-        # https://docs.slack.dev/apis/events-api/#retries
-        return _read("events_api", event, headers.get(b"x-slack-retry-num", b"").decode("latin-1"))
+    is_form = not words.startswith("{") and not headers.get(b"content-type", b"").startswith(b"application/json")
+    if is_form:
+        try:
+            form = dict(parse_qsl(words, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+        except ValueError:
+            raise Malformed from None
+        if "payload" not in form:
+            if "command" in form:
+                return _read("slash_commands", dict(form))
+            if form.get("ssl_check") == "1":
+                return "verification", BoltResponse(status=HTTPStatus.OK)
+            raise Malformed
+        words = form["payload"]
     try:
-        form = dict(parse_qsl(words, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
-    except ValueError:
+        payload = json.loads(words)
+    except (ValueError, RecursionError):  # a number of 5,000 digits is a ValueError, 100,000 brackets the other
         raise Malformed from None
-    if "payload" in form:
-        return _read("interactive", _object(form["payload"]))
-    if "command" in form:
-        return _read("slash_commands", dict(form))
-    if form.get("ssl_check") == "1":
-        return "verification", BoltResponse(status=HTTPStatus.OK)
+    match payload:
+        case dict() if is_form:
+            return _read("interactive", payload)
+        case {"type": "url_verification", "challenge": str() as challenge}:
+            return "verification", BoltResponse(status=HTTPStatus.OK, body=challenge)
+        case {"type": "app_rate_limited"}:
+            return "rate_limited", BoltResponse(status=HTTPStatus.OK)
+        case dict():  # https://docs.slack.dev/apis/events-api/#retries
+            return _read("events_api", payload, headers.get(b"x-slack-retry-num", b"").decode("latin-1"))
     raise Malformed
 
 
@@ -120,16 +127,6 @@ def _read(envelope: object, payload: Json, retry: str = "") -> tuple[str, AsyncB
         return kind, AsyncBoltRequest(mode="socket_mode", body=payload)
     except (AttributeError, IndexError, KeyError, TypeError, RecursionError):  # it expected an object or an id there
         raise Malformed from None
-
-
-def _object(words: str) -> Json:
-    try:
-        value = json.loads(words)
-    except (ValueError, RecursionError):  # a number of 5,000 digits is a ValueError, 100,000 brackets the other
-        raise Malformed from None
-    if not isinstance(value, dict):
-        raise Malformed
-    return value
 
 
 def mapping(value: object) -> Mapping[str, Any]:
