@@ -114,14 +114,14 @@ class Indicators:
 
     async def set_title(self, place: Place, title: str) -> None:
         """Set the title of a thread's conversation, unless too many were set within a minute."""
-        if title and place.thread_ts and not self._titles.is_used_up() and not self._is_refused(_RENAME):
+        if title and place.thread_ts and not self._titles.is_used_up():
             self._titles.add()
             body = {"channel_id": place.channel, "thread_ts": place.thread_ts, "title": title}
             await self._call(_RENAME, body)
 
     async def suggest_prompts(self, channel: str, prompts: list[dict[str, str]]) -> None:
         """Suggest prompts in a direct message."""
-        if prompts and not self._is_refused(_PROMPTS):
+        if prompts:
             await self._call(_PROMPTS, {"channel_id": channel, "prompts": prompts})
 
     async def add_queued_reaction(self, channel: str, ts: str) -> bool:
@@ -142,19 +142,18 @@ class Indicators:
             log.debug("reaction skipped", extra={"method": method, "detail": exc.detail})
         return True
 
-    def _is_refused(self, method: str) -> bool:
-        return self._monotonic() < self._refused_until.get(method, float("-inf"))
-
     async def _set_status(self, place: Place, *, agents: str, assistant: str) -> None:
         where = {"channel_id": place.channel, "thread_ts": place.thread_ts}
         # Slack shows these in turn.
         rotating = {"loading_messages": [assistant, "is still waiting for the answer…"]} if assistant else {}
         for method, more in ((_AGENTS, {"status": agents}), (_ASSISTANT, {"status": assistant, **rotating})):
-            if not self._is_refused(method) and await self._call(method, {**where, **more}):
+            if await self._call(method, {**where, **more}):
                 return
 
     async def _call(self, method: str, body: Json) -> bool:
-        """Make the call; False if this workspace doesn't have the method."""
+        """Make the call; False if this workspace doesn't have the method, or refused it within the hour."""
+        if self._monotonic() < self._refused_until.get(method, float("-inf")):
+            return False
         try:
             await self._web.call(method, body, seconds=_SECONDS)
         except SlackRefused as exc:

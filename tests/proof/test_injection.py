@@ -34,7 +34,7 @@ from support.evil import ATTACKS
 from support.saying import NO_FILES, TAG, US
 from support.shown import active
 
-TRUSTED = {"kit.trusted", "kit.trusted_context"}
+TRUSTED = {"kit.trusted_context"}
 """Functions for text that Slack parses, from literal templates; a test below checks their callers."""
 
 SHOWN = {name: function for name, function in surfaces() if name not in TRUSTED}
@@ -171,8 +171,9 @@ def test_trusted_templates_are_literals() -> None:
                 is_ours = isinstance(template, ast.Constant) or re.fullmatch(r"(\w+\.)?[A-Z_]+", ast.unparse(template))
                 assert is_ours, ast.unparse(node)
 
-    assert found == TRUSTED - {"kit.trusted"}, "delete a trusted function without callers"
-    assert kit.trusted("{when}", when=datetime(2026, 11, 20, 12, tzinfo=UTC))["text"].startswith("<!date^1795176000^")
+    assert found == TRUSTED, "delete a trusted function without callers"
+    [shown] = kit.trusted_context("{when}", when=datetime(2026, 11, 20, 12, tzinfo=UTC))["elements"]
+    assert shown["text"].startswith("<!date^1795176000^")
     for evil in ATTACKS.values():
         with pytest.raises(AttributeError):
-            kit.trusted("{when}", when=evil)  # type: ignore[arg-type]
+            kit.trusted_context("{when}", when=evil)  # type: ignore[arg-type]

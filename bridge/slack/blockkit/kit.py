@@ -1,7 +1,7 @@
 """Block Kit: Slack's limits in one table, and small constructors that respect them.
 
 Text from the service, an agent or a person goes into ``plain_text`` and ``rich_text`` only, which Slack doesn't parse,
-so nothing needs escaping. ``mrkdwn`` is parsed: `trusted` makes it from our own templates, filled with moments only;
+so nothing needs escaping. ``mrkdwn`` is parsed: `trusted_context` makes it from our own templates and times only;
 `fallback` makes a message's ``text``, also parsed. No text begins or ends with a blank; add one when joining two.
 Workflow, agent, run, node, session, prompt, member, version, category and tag are the service's words; use no others.
 """
@@ -160,15 +160,6 @@ def plain(text: str, limit: int = SECTION_TEXT) -> Block:
     return {"type": "plain_text", "text": cut(clean(text), limit).strip() or _NOTHING, "emoji": False}
 
 
-def trusted(template: str, **moments: datetime) -> Block:
-    """Make a parsed text object of our own words and times; nothing from outside belongs here."""
-    dates = {  # shown in the reader's own time zone
-        name: f"<!date^{int(moment.timestamp())}^{MOMENT}|{DATE_AND_TIME.format(moment=moment.astimezone(UTC))}>"
-        for name, moment in moments.items()
-    }
-    return {"type": "mrkdwn", "text": template.format(**dates), "verbatim": True}
-
-
 def header(text: str) -> Block:
     """Make a heading."""
     return {"type": "header", "text": plain(one_line(text), HEADER_TEXT)}
@@ -196,8 +187,12 @@ def context(*texts: str) -> Block:
 
 
 def trusted_context(template: str, **moments: datetime) -> Block:
-    """Make a small grey line of our own words, with times in it."""
-    return {"type": "context", "elements": [trusted(template, **moments)]}
+    """Make a small grey line of our own words and times, which Slack parses; nothing from outside belongs here."""
+    dates = {  # shown in the reader's own time zone
+        name: f"<!date^{int(moment.timestamp())}^{MOMENT}|{DATE_AND_TIME.format(moment=moment.astimezone(UTC))}>"
+        for name, moment in moments.items()
+    }
+    return {"type": "context", "elements": [{"type": "mrkdwn", "text": template.format(**dates), "verbatim": True}]}
 
 
 def actions(*elements: Block) -> Block:
