@@ -166,7 +166,7 @@ class Bridge:
     def _hears_slack(self) -> bool:
         """Whether events from Slack arrive, as far as this process knows."""
         hears = self._settings.slack_app_token is None or (self._sockets is not None and self._sockets.is_up)
-        return hears and self._wires.web.token.is_accepted
+        return hears and self._wires.web.token.accepted.is_set()
 
     async def _open_socket(self, app_token: str) -> aiohttp.ClientWebSocketResponse:
         """Open a socket. If Slack refuses because the app was removed, wait until it's back.
@@ -175,13 +175,13 @@ class Bridge:
         """
         web = self._wires.web
         while True:
-            await web.token.until_accepted()
+            await web.token.accepted.wait()
             try:
                 socket = await web.open_socket(app_token)
             except SlackRefused:
                 with suppress(SlackError):
                     await web.call("auth.test", {})
-                if web.token.is_accepted:
+                if web.token.accepted.is_set():
                     raise
                 continue
             # Note how long Slack wasn't heard, before anything arrives on this one.

@@ -206,7 +206,7 @@ def build(
         patience=patience,
         monotonic=monotonic,
         watches=watches,
-        may_begin=lambda: wires.web.token.is_accepted,
+        may_begin=wires.web.token.accepted.is_set,
     )
     wires.metrics.watch_queue(lambda: worker.depth)
     return Parts(

@@ -183,7 +183,7 @@ class ReplyPoster:
         log.warning("slack hasn't accepted an answer yet", extra={"attempt": attempt})
         async with self._watches.ends_when_stopped(turn.id):
             if isinstance(trouble, SlackTokenRefused):  # a recorded outcome waits as long as it takes
-                await self._patience.wait_for(self._say.token.until_accepted())
+                await self._patience.wait_for(self._say.token.accepted.wait())
                 return
             await self._patience.pause(trouble.retry_after or _PAUSES[min(attempt, len(_PAUSES)) - 1])
 

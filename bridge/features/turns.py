@@ -116,13 +116,13 @@ class Turns:
     async def _take(self, lease: Lease, *, begins: bool) -> Turn | None:
         """Take the head of a lane; None if it's empty, or left to others now."""
         head, lease.head = lease.head, None  # what was taken with the lane; later it's taken again
-        if head is None and not self.deps.say.token.is_accepted:
+        if head is None and not self.deps.say.token.accepted.is_set():
             await self.journal.release(lease.held)  # no turn starts now (`Worker`)
             return None
         if head is None and (head := await self.journal.take(lease.held, begins=begins)) is None:
             return None
         if isinstance(head, Taken):
-            return Turn(head, lease, self.journal, self.watches, may_begin=lambda: self.deps.say.token.is_accepted)
+            return Turn(head, lease, self.journal, self.watches, may_begin=self.deps.say.token.accepted.is_set)
         if head.is_newer:  # during a rolling upgrade, the process that wrote this record is still running
             log.warning("a lane needs a newer version of the bridge", extra={"lane": lease.lane})
             async with self.slots.lent():
@@ -174,7 +174,7 @@ class Turns:
                     raise TurnChanged from exc
                 turn.staged.clear()
                 result = Outcome(what=type(exc).__name__, reply=failures.failure(exc), concerns=exc.about)
-        if not self.deps.say.token.is_accepted and not turn.has_sent:  # rejected since the turn was taken
+        if not self.deps.say.token.accepted.is_set() and not turn.has_sent:  # rejected since the turn was taken
             raise NothingBegins
         return result
 

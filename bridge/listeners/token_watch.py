@@ -62,12 +62,12 @@ class TokenWatch:
     async def run(self) -> None:
         """Whenever the token is rejected, find out when it, or another one, works."""
         while True:
-            await self._web.token.until_refused()
+            await self._web.token.refused.wait()
             await self._find_one()
 
     async def _find_one(self) -> None:
         tried, probes, due = self._web.token.value, iter(_PROBES), _PROBES[0]
-        while not self._web.token.is_accepted:
+        while not self._web.token.accepted.is_set():
             await self._sleep(_LOOK)
             due -= _LOOK
             given = self._given()

@@ -32,7 +32,7 @@ class Patience:
         """Wait for *duration*. Raises `Draining`."""
         await self.wait_for(self._sleep(duration.total_seconds()))
 
-    async def wait_for(self, what: Awaitable[None]) -> None:
+    async def wait_for(self, what: Awaitable[object]) -> None:
         """Wait for *what*. Raises `Draining`."""
         waiting = asyncio.ensure_future(what)
         draining = asyncio.ensure_future(self._draining.wait())

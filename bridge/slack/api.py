@@ -124,9 +124,8 @@ class BotToken:
     def __init__(self, value: str) -> None:
         self.value = value
         self.refused_because = ""
-        self.is_accepted = True  # as far as is known
-        self._accepted, self._refused = asyncio.Event(), asyncio.Event()
-        self._accepted.set()
+        self.accepted, self.refused = asyncio.Event(), asyncio.Event()  # as far as is known
+        self.accepted.set()
 
     def refuse(self, value: str, because: str) -> None:
         """Note that Slack rejects *value*, unless it was replaced meanwhile; logged once."""
@@ -136,23 +135,15 @@ class BotToken:
             "slack rejected the bot token: work is queued until it's accepted again",
             extra={"error": because},
         )
-        self.refused_because, self.is_accepted = because, False
-        self._accepted.clear()
-        self._refused.set()
+        self.refused_because = because
+        self.accepted.clear()
+        self.refused.set()
 
     def accept(self, value: str) -> None:
         """Use *value*, which works."""
-        self.value, self.refused_because, self.is_accepted = value, "", True
-        self._refused.clear()
-        self._accepted.set()
-
-    async def until_accepted(self) -> None:
-        """Wait until it works."""
-        await self._accepted.wait()
-
-    async def until_refused(self) -> None:
-        """Wait until it no longer works."""
-        await self._refused.wait()
+        self.value, self.refused_because = value, ""
+        self.refused.clear()
+        self.accepted.set()
 
 
 class SlackWeb:
@@ -197,7 +188,7 @@ class SlackWeb:
         if arguments is not None:
             request["json"] = {name: value for name, value in arguments.items() if value is not None}
         is_as_bot = not token and not url
-        if is_as_bot and not self.token.is_accepted:
+        if is_as_bot and not self.token.accepted.is_set():
             raise SlackTokenRefused(method, self.token.refused_because)
         used = token or self.token.value
         headers = {} if url else {"Authorization": f"Bearer {used}"}

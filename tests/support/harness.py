@@ -421,7 +421,7 @@ class Harness:
         turns = self.turns(process)
         lease = self.lease(process, taken.held)
         token = self.wires.web.token
-        return Turn(taken, lease, process.journal, turns.watches, may_begin=lambda: token.is_accepted)
+        return Turn(taken, lease, process.journal, turns.watches, may_begin=token.accepted.is_set)
 
     async def answer(self, inbound: Inbound, **how: Any) -> Result:
         """Put something in, and run its handler, once; nothing of what that returns is shown."""

@@ -34,7 +34,7 @@ async def test_the_token_is_checked_less_and_less_often(harness: Harness) -> Non
     asked = len(harness.seen.called("auth.test"))
     harness.slack.faults.clear()
     goes_on.set()
-    await web.token.until_accepted()
+    await web.token.accepted.wait()
     watch.cancel()
 
     assert 8 <= asked <= 20
