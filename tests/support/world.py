@@ -333,7 +333,7 @@ async def a_world(
         )
         slack.install(import_module("bridge.cli.manifest").app_manifest(None))
         project = await stack.enter_async_context(SampleProject(api_key=API_KEY))
-        redis = Redis.from_url(redis_url, decode_responses=True)
+        redis = Redis.from_url(redis_url, decode_responses=True, socket_timeout=30)  # a busy disk takes its time
         stack.push_async_callback(redis.aclose)
         world = World(slack, project, redis, redis_url, namespace)
         try:
