@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from bridge.cli.printing import moment, to_json
-from bridge.cli.store import EmbeddedRedisOption, in_store, length_of_time
+from bridge.cli.store import EmbeddedRedisOption, JsonOption, in_store, length_of_time
 from bridge.slack.blockkit.kit import counted
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def catch_up(
     since: Annotated[
         str, typer.Option(metavar="AGE", help="How long ago messages stopped arriving, such as 90m, 2h or 3d.")
     ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
     embedded_redis: EmbeddedRedisOption = False,
 ) -> None:
     """Find messages missed in an outage.

@@ -13,6 +13,7 @@ import typer
 from bridge.cli.printing import coloured
 from bridge.cli.rows import OK, Row, is_well, settings_rows, shown
 from bridge.cli.running import CANNOT_RUN, problems_of, run, say
+from bridge.cli.store import JsonOption
 from bridge.errors import ConfigurationError
 from bridge.logs import configure
 from bridge.settings import environment, unknown_names, well_formed
@@ -24,7 +25,7 @@ _OF_ACCESS = ("SLACK_BOT_TOKEN", "SLACK_API_URL", "BRIDGE_ALLOWED_", "BRIDGE_RUN
 
 def check(
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
     embedded_redis: Annotated[
         bool, typer.Option("--embedded-redis", help="Check the embedded Redis if REDIS_URL isn't set.")
     ] = False,

@@ -11,7 +11,7 @@ import typer
 
 from bridge.cli.printing import moment, printable, to_json
 from bridge.cli.running import CANNOT_RUN, say
-from bridge.cli.store import EmbeddedRedisOption, in_store
+from bridge.cli.store import EmbeddedRedisOption, JsonOption, in_store
 from bridge.cli.usage import CommandGroup, ShellCommand, examples
 from bridge.ids import TurnId
 from bridge.inbound import WAITING_LIMIT
@@ -37,12 +37,11 @@ _RETRIED: Final = {
 dead = typer.Typer(cls=CommandGroup, help="List, retry or drop work that couldn't be finished.", no_args_is_help=True)
 _ID: Final = "3q2-7wIBuGYdM1xK"
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help=f"From bridge dead list, such as {_ID}.")]
 
 
 @dead.command("list", cls=ShellCommand, epilog=examples("bridge dead list", "bridge dead list --json"))
-def list_all(*, as_json: AsJson = False, embedded_redis: EmbeddedRedisOption = False) -> None:
+def list_all(*, as_json: JsonOption = False, embedded_redis: EmbeddedRedisOption = False) -> None:
     """List work that failed in the last 30 days, with the reason and what a retry would do."""
 
     async def show(scripts: Scripts) -> int:
@@ -56,7 +55,7 @@ def list_all(*, as_json: AsJson = False, embedded_redis: EmbeddedRedisOption = F
 
 
 @dead.command(cls=ShellCommand, epilog=examples(f"bridge dead retry {_ID}"))
-def retry(turn: Id, *, as_json: AsJson = False, embedded_redis: EmbeddedRedisOption = False) -> None:
+def retry(turn: Id, *, as_json: JsonOption = False, embedded_redis: EmbeddedRedisOption = False) -> None:
     """Queue an item again, at the end of its thread.
 
     If it already has a result, that is posted and nothing is sent again.
@@ -71,7 +70,7 @@ def retry(turn: Id, *, as_json: AsJson = False, embedded_redis: EmbeddedRedisOpt
 
 
 @dead.command(cls=ShellCommand, epilog=examples(f"bridge dead drop {_ID}"))
-def drop(turn: Id, *, as_json: AsJson = False, embedded_redis: EmbeddedRedisOption = False) -> None:
+def drop(turn: Id, *, as_json: JsonOption = False, embedded_redis: EmbeddedRedisOption = False) -> None:
     """Drop an item and delete its text."""
 
     async def give_up(scripts: Scripts) -> int:

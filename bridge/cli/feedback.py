@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 
 from bridge.cli.printing import columns, to_json
-from bridge.cli.store import EmbeddedRedisOption, SinceOption, in_store, length_of_time
+from bridge.cli.store import EmbeddedRedisOption, JsonLinesOption, SinceOption, in_store, length_of_time
 
 if TYPE_CHECKING:
     from bridge.features.feedback.votes import Vote
@@ -24,7 +24,7 @@ _LATEST: Final = 5
 def feedback(
     *,
     since: SinceOption = "7d",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
+    as_json: JsonLinesOption = False,
     embedded_redis: EmbeddedRedisOption = False,
 ) -> None:
     """Show the votes on agents' answers.

@@ -13,7 +13,7 @@ import typer
 
 from bridge.cli.printing import moment as iso, printable, to_json
 from bridge.cli.running import run, values_or_exit
-from bridge.cli.store import EmbeddedRedisOption, opened
+from bridge.cli.store import EmbeddedRedisOption, JsonOption, opened
 from bridge.logs import configure
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Compared:
 
 def stats(
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     since: Annotated[str, typer.Option(metavar="WHEN", help="Compare with then, such as 7d, 24h or 2026-11-01.")] = "",
     embedded_redis: EmbeddedRedisOption = False,

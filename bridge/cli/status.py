@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from bridge.cli.catch_up import in_words
 from bridge.cli.printing import coloured, printable, to_json
-from bridge.cli.store import EmbeddedRedisOption, in_store
+from bridge.cli.store import EmbeddedRedisOption, JsonOption, in_store
 from bridge.queue.wipe import CURE
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def status(
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
     embedded_redis: EmbeddedRedisOption = False,
 ) -> None:
     """Show what each process is doing.

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 EmbeddedRedisOption = Annotated[
     bool, typer.Option("--embedded-redis", help="Read the embedded Redis if REDIS_URL isn't set.")
 ]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+JsonLinesOption = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
 SinceOption = Annotated[str, typer.Option(metavar="AGE", help="How far back to look, such as 90m, 24h or 7d.")]
 
 _LONGEST: Final = timedelta(days=3650)

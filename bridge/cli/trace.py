@@ -13,7 +13,7 @@ import typer
 
 from bridge.cli.printing import columns, moment, to_json
 from bridge.cli.running import CANNOT_RUN, say
-from bridge.cli.store import EmbeddedRedisOption, in_store
+from bridge.cli.store import EmbeddedRedisOption, JsonOption, in_store
 from bridge.ids import MessageKey
 from bridge.slack.blockkit.kit import counted
 
@@ -52,7 +52,7 @@ def trace(
         list[str], typer.Argument(metavar="PERMALINK", help="A message's link, or its channel ID and ts.")
     ],
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
     embedded_redis: EmbeddedRedisOption = False,
 ) -> None:
     """Show what happened to one Slack message.
