@@ -1,4 +1,4 @@
-"""Fixtures of contract tests: the page on an emulated Slack, with a small app behind it, and Slack's own client."""
+"""Fixtures of the contract tests: the page on an emulated Slack, a small app behind it, and Slack's own client."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def project() -> SampleProject:
 
 @pytest.fixture
 async def service(project: SampleProject) -> AsyncIterator[httpx.AsyncClient]:
-    """The bridge's way to the sample project, which is up."""
+    """The bridge's client for the sample project, which is running."""
     headers = {"Authorization": "Bearer a-key"}
     async with project, httpx.AsyncClient(base_url=project.base_url, headers=headers) as service:
         yield service

@@ -1,4 +1,4 @@
-"""`docker-compose.yml`: Compose's own schema, what it promises about safety, and that its parts fit the bridge."""
+"""`docker-compose.yml`: valid by Compose's schema, hardened, and consistent with the bridge."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DOCKERFILE = (CODE / "Dockerfile").read_text(encoding="utf-8")
 
 
 def filled_in(text: str, **values: str) -> str:
-    """Put values in the places of variables, as Compose does."""
+    """Substitute variables as Compose does."""
     found = re.sub(r"\$\{(\w+)(?::-([^}]*)|:\?[^}]*)\}", lambda place: values.get(place[1], place[2] or ""), text)
     return found.replace("$$", "$")
 

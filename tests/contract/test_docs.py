@@ -1,6 +1,6 @@
-"""The documentation: it builds without a warning, asks no other server, and its files fit what they configure.
+"""The documentation builds without warnings, loads nothing from other servers, and matches the files it describes.
 
-Its shell and Python blocks are run by `tests/integration/test_docs_blocks.py`.
+`tests/integration/test_docs_blocks.py` runs its shell and Python blocks.
 """
 
 from __future__ import annotations

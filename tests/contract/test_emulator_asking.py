@@ -1,4 +1,4 @@
-"""What an app asks the emulated Slack without changing anything: whether blocks would be taken, what it is made of."""
+"""Read-only calls to the emulated Slack: validating blocks and looking up the app."""
 
 from collections.abc import AsyncIterator
 from typing import Any

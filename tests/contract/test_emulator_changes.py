@@ -1,4 +1,4 @@
-"""Whoever looks at the emulated workspace is told of every change in it."""
+"""Observers of the emulated workspace are notified of every change."""
 
 from collections.abc import AsyncIterator
 

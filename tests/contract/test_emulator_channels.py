@@ -1,4 +1,4 @@
-"""What the app does to channels, pins and files of the emulated workspace, and what is seen of it."""
+"""Channels, pins and files in the emulated workspace, as the app changes them and people see them."""
 
 from collections.abc import AsyncIterator
 

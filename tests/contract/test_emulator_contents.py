@@ -1,4 +1,4 @@
-"""What messages of the emulated Slack hold beside text: forwards, tables, alerts, files, clips; and group messages."""
+"""Message content beyond text in the emulated Slack: forwards, tables, alerts, files, clips; and group messages."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -280,7 +280,7 @@ async def test_a_clip_that_cannot_be_transcribed_says_so(slack: EmulatedSlack, c
     assert (await client.files_info(file=clip.id))["file"]["transcription"] == {"status": "failed"}
 
 
-# Direct messages of several people
+# Group direct messages
 
 
 async def test_a_group_message_comes_as_one_event(slack: EmulatedSlack, app: App) -> None:
@@ -371,7 +371,7 @@ async def test_each_kind_of_conversation_needs_its_own_scope(
     assert (refused["error"], refused["needed"]) == ("missing_scope", scope)
 
 
-# What somebody looks at
+# Views
 
 
 async def test_a_direct_message_has_its_authors_open_channel(slack: EmulatedSlack, app: App) -> None:

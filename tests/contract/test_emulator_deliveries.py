@@ -1,4 +1,4 @@
-"""What the emulated Slack sends when people write, and how often."""
+"""Which events the emulated Slack sends when people write, and how often it retries them."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What goes wrong in the emulated Slack on purpose, seen with Slack's own client."""
+"""Faults switched on in the emulated Slack, seen through Slack's own client."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -54,7 +54,7 @@ async def test_a_hanging_call_takes_effect_at_once_or_once_awaited(
     for fault in faults:
         slack.faults.on("chat.postMessage", fault)
     gone, waits = (asyncio.create_task(client.chat_postMessage(channel=sample.GENERAL, text="x")) for _ in faults)
-    await wait_until(lambda: len(slack.calls) == len(faults), "both were asked")
+    await wait_until(lambda: len(slack.calls) == len(faults), "both calls arrived")
 
     gone.cancel()
     await asyncio.wait({gone})

@@ -1,4 +1,4 @@
-"""Commands, buttons, menus and forms in the emulated Slack, and what it does with the app's answers."""
+"""Commands, buttons, menus and forms in the emulated Slack, and how it handles the app's responses."""
 
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""The emulated workspace outlives its process, and what the app did not take is sent to it afterwards."""
+"""The emulated workspace survives a restart and then delivers what the app had not acknowledged."""
 
 import asyncio
 import signal
@@ -25,7 +25,7 @@ FORM = form()
 
 @pytest.fixture
 def opened(app: App, tmp_path: Path) -> Callable[[], EmulatedSlack]:
-    """Open the workspace that is kept, as the next process does."""
+    """Open the saved workspace, as the next process does."""
     return lambda: EmulatedSlack(
         signing_secret=SECRET,
         bot_token=TOKEN,
@@ -81,7 +81,9 @@ async def test_an_unaccepted_event_is_retried_with_the_reason(opened: Callable[[
     app.answers = [PlainTextResponse("no", status_code=503), PlainTextResponse("no", status_code=503)]
     async with opened() as slack:
         await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
-        await wait_until(lambda: len(slack.deliveries) == 2 and slack.deliveries[1].error, "it was tried twice")
+        await wait_until(
+            lambda: len(slack.deliveries) == 2 and slack.deliveries[1].error, "the second delivery attempt"
+        )
 
     async with opened() as slack:
         await slack.settled()
@@ -111,7 +113,7 @@ async def test_an_undelivered_event_is_delivered_once_after_a_restart(
     app.answers = [Silence()]
     async with opened() as slack:
         await slack.people.say(sample.ALICE, sample.GENERAL, "hello", wait=False)
-        await wait_until(lambda: app.received, "it is on its way")
+        await wait_until(lambda: app.received, "the delivery is in flight")
     await app.server.stop()
 
     async with opened() as slack:
@@ -135,7 +137,7 @@ async def test_an_undelivered_event_is_sent_over_the_first_socket(tmp_path: Path
         await slack.people.say(sample.ALICE, sample.GENERAL, "nobody listens")
 
     async with kept() as slack, connected(slack) as (app,):
-        await wait_until(lambda: app.texts == ["nobody listens"], "it comes")
+        await wait_until(lambda: app.texts == ["nobody listens"], "the delivery arrives")
         assert (app.envelopes[0].retry_attempt, app.envelopes[0].retry_reason) == (1, "timeout")
 
 
@@ -178,7 +180,7 @@ async def test_a_killed_process_leaves_all_that_it_answered(app: App, tmp_path: 
 
     second = await served()
     try:
-        await wait_until(lambda: len(app.received) == 20, "the events of all messages come")
+        await wait_until(lambda: len(app.received) == 20, "events for all messages arrive")
     finally:
         second.kill()
         await second.wait()

@@ -1,4 +1,4 @@
-"""What the emulated Slack takes and refuses: Block Kit, sizes, sums."""
+"""What the emulated Slack accepts and rejects: Block Kit, sizes, totals."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Messages and threads of the emulated Slack, written and read with Slack's own client."""
+"""Messages and threads in the emulated Slack, written and read with Slack's own client."""
 
 import json
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""An outage that is longer than Slack repeats what it sends, and the messages that history still has."""
+"""An outage longer than Slack's retries, and the messages still in the history."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -67,12 +67,12 @@ async def test_an_outage_cuts_sockets_and_opens_none(slack: EmulatedSlack) -> No
     slack.use_sockets = True
     async with connected(slack) as (socket,):
         with nobody_listens(slack):
-            await wait_until(lambda: not slack.sockets, "the socket is cut")
+            await wait_until(lambda: not slack.sockets, "the socket is closed")
             await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
             await asyncio.sleep(0.3)
             assert slack.sockets == []
 
-        await wait_until(lambda: slack.sockets, "the app has come back")
+        await wait_until(lambda: slack.sockets, "the app has reconnected")
         await slack.settled()
         assert socket.envelopes == []
 

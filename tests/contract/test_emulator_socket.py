@@ -1,4 +1,4 @@
-"""Socket Mode of the emulated Slack, driven by Slack's own client."""
+"""Socket Mode in the emulated Slack, driven by Slack's own client."""
 
 from collections.abc import AsyncIterator
 
@@ -177,7 +177,7 @@ async def test_a_client_asked_to_reconnect_misses_nothing(
     (old,) = slack.sockets
 
     await slack.socket_mode.disconnect(reason, closes_after=closes_after)
-    await wait_until(lambda: not old.is_open and slack.sockets, "there is a new connection and no old one")
+    await wait_until(lambda: not old.is_open and slack.sockets, "a new connection has replaced the old one")
     await slack.people.say(sample.ALICE, sample.GENERAL, "after")
     await slack.settled()
 
@@ -192,7 +192,7 @@ async def test_one_of_two_connections_can_be_refreshed(slack: EmulatedSlack) -> 
         first, second = slack.sockets
 
         await slack.socket_mode.disconnect(connection=first)
-        await wait_until(lambda: not first.is_open and len(slack.sockets) == 2, "the first is replaced")
+        await wait_until(lambda: not first.is_open and len(slack.sockets) == 2, "the first connection is replaced")
 
         assert second.is_open
         assert [one["type"] for one in second.sent] == ["hello"]
@@ -201,7 +201,7 @@ async def test_one_of_two_connections_can_be_refreshed(slack: EmulatedSlack) -> 
 async def test_an_event_in_flight_on_a_broken_connection_is_retried(slack: EmulatedSlack, app: SocketApp) -> None:
     app.is_deaf = True
     await slack.people.say(sample.ALICE, sample.GENERAL, "hello", wait=False)
-    await wait_until(lambda: app.envelopes, "the first try has arrived")
+    await wait_until(lambda: app.envelopes, "the first attempt arrives")
     app.is_deaf = False
 
     slack.socket_mode.cut()

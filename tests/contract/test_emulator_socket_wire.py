@@ -1,4 +1,4 @@
-"""The WebSockets of the emulated Slack, frame by frame: tickets, pings, silence, limits."""
+"""The emulated Slack's WebSockets, frame by frame: tickets, pings, silence, limits."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ from support.socket_app import APP_TOKEN, connected, envelopes
 from support.waiting import wait_until
 
 SOON = 5.0
-SILENCE = 0.4  # several times the interval of pings below
+SILENCE = 0.4  # several ping intervals (see below)
 
 
 @pytest.fixture
@@ -46,16 +46,16 @@ async def a_url(api_url: str) -> str:
 
 
 async def a_socket(slack: EmulatedSlack, http: aiohttp.ClientSession) -> ClientWebSocketResponse:
-    """A connection whose hello was read, and which answers no ping by itself."""
+    """A connection that has received hello and doesn't answer pings."""
     before = len(slack.sockets)
     socket = await http.ws_connect(await a_url(slack.api_url), autoping=False)
     assert (await the_next(socket))["type"] == "hello"
-    await wait_until(lambda: len(slack.sockets) > before, "the connection counts")
+    await wait_until(lambda: len(slack.sockets) > before, "the connection is counted")
     return socket
 
 
 async def the_next(socket: ClientWebSocketResponse) -> dict[str, Any]:
-    """The next message that is no ping."""
+    """The next message other than a ping."""
     async with asyncio.timeout(SOON):
         while (message := await socket.receive()).type is WSMsgType.PING:
             pass
@@ -118,7 +118,7 @@ async def test_an_event_lost_on_a_muted_connection_arrives_on_a_later_one(
         await slack.settled()
 
         assert sorted(app.texts) == ["0", "1"]
-        assert [one.retry_attempt for one in app.envelopes] == [1, 1]  # the silent one had the first turn each time
+        assert [one.retry_attempt for one in app.envelopes] == [1, 1]  # the silent connection came first each time
         assert envelopes(slack.sockets[0]) == []
         slack.sockets[0].cut()
         assert await ended(silent)
@@ -127,11 +127,11 @@ async def test_an_event_lost_on_a_muted_connection_arrives_on_a_later_one(
 async def test_an_app_leaving_a_muted_connection_is_noticed(slack: EmulatedSlack, http: aiohttp.ClientSession) -> None:
     socket = await a_socket(slack, http)
     slack.socket_mode.mute()
-    leaving = asyncio.create_task(socket.close())  # it says goodbye and waits long for the answer
+    leaving = asyncio.create_task(socket.close())  # it sends a close frame and waits a long time for the answer
 
     await http.close()
 
-    await wait_until(lambda: not slack.sockets, "the connection is gone")
+    await wait_until(lambda: not slack.sockets, "the connection is closed")
     await leaving
 
 
@@ -145,7 +145,7 @@ async def test_the_eleventh_connection_is_one_too_many(slack: EmulatedSlack, htt
     assert await ended(eleventh)
     assert len(slack.sockets) == 10
     await kept[0].close()
-    await wait_until(lambda: len(slack.sockets) == 9, "there is room again")
+    await wait_until(lambda: len(slack.sockets) == 9, "a connection is free again")
     await a_socket(slack, http)
 
 

@@ -1,4 +1,4 @@
-"""Messages that grow, messages that are due later, and steps of workflows, in the emulated Slack."""
+"""Streamed messages, scheduled messages and workflow steps in the emulated Slack."""
 
 import time
 from collections.abc import AsyncIterator
@@ -143,7 +143,7 @@ async def test_a_message_is_posted_when_it_is_due_unless_it_was_deleted(
     listed = (await client.chat_scheduledMessages_list(channel=HERE))["scheduled_messages"]
     await client.chat_deleteScheduledMessage(channel=HERE, scheduled_message_id=later["scheduled_message_id"])
 
-    await wait_until(lambda: len(slack.messages(HERE, root)) == 2, "the message that is due is posted")
+    await wait_until(lambda: len(slack.messages(HERE, root)) == 2, "the scheduled message is posted")
 
     assert [one["text"] for one in listed] == ["now", "never"]
     assert slack.messages(HERE, root)[1].text == "now"
@@ -160,7 +160,7 @@ async def test_a_scheduled_message_due_while_away_is_posted_afterwards(tmp_path:
     clock.ahead = 700
 
     async with kept() as slack:
-        await wait_until(lambda: slack.messages(HERE), "it is posted")
+        await wait_until(lambda: slack.messages(HERE), "the scheduled message is posted")
         assert [message.text for message in slack.messages(HERE)] == ["due"]
 
 

@@ -1,4 +1,4 @@
-"""Shortcuts, tabs, reactions, files, links and people of every kind in the emulated Slack."""
+"""Shortcuts, tabs, reactions, files, links and every kind of user in the emulated Slack."""
 
 from collections.abc import AsyncIterator
 
@@ -12,7 +12,7 @@ from bridge.playground.emulator.ui import NotInThreads
 from bridge.playground.wire import Silence
 from support.slack_app import SECRET, TOKEN, App
 
-# Of each, in recorded payloads (slackapi/java-slack-sdk, json-logs).
+# Fields of each, from recorded payloads (slackapi/java-slack-sdk, json-logs).
 SHOWN_OF_FILES = {
     "created", "display_as_bot", "editable", "external_type", "file_access", "filetype",
     "has_rich_preview", "id", "is_external", "is_public", "mimetype", "mode",

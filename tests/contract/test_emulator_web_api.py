@@ -1,4 +1,4 @@
-"""The emulated Web API beside messages, called with Slack's own client."""
+"""The emulated Web API apart from messages, called with Slack's own client."""
 
 from collections.abc import AsyncIterator
 
@@ -68,7 +68,7 @@ async def test_people_channels_and_groups_are_described(client: AsyncWebClient) 
     assert sample.BRIDGE in (await client.conversations_members(channel=sample.GENERAL))["members"]
 
 
-# Of each, in recorded payloads (slackapi/java-slack-sdk, json-logs).
+# Fields of each, from recorded payloads (slackapi/java-slack-sdk, json-logs).
 SHOWN_OF_PEOPLE = {
     "color", "deleted", "id", "is_admin", "is_app_user", "is_bot",
     "is_email_confirmed", "is_owner", "is_primary_owner", "is_restricted", "is_ultra_restricted", "name",
@@ -88,7 +88,7 @@ async def test_a_person_has_every_field_and_an_email_with_its_scope(
     assert alice.keys() == SHOWN_OF_PEOPLE
     assert known.keys() - alice.keys() == {"locale"}
     assert known["profile"].keys() - alice["profile"].keys() == {"email"}
-    assert "is_restricted" not in gone  # little is told of who has gone
+    assert "is_restricted" not in gone  # deactivated users have few fields
 
 
 async def test_a_bots_text_comes_back_with_blocks_and_with_the_bots_profile(client: AsyncWebClient) -> None:

@@ -1,4 +1,4 @@
-"""The emulated Web API against Slack's own client, method by method: how each is called, and what it gives."""
+"""Every method of the emulated Web API, called with Slack's own client: its arguments and its response."""
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -27,7 +27,7 @@ STREAM = {"recipient_team_id": sample.TEAM, "recipient_user_id": sample.ALICE}
 
 @dataclass
 class Bench:
-    """A workspace with a thread of Alice's, a message of the bot's, and whatever a call needs to be possible."""
+    """A workspace with a thread of Alice's, a message from the bot, and whatever else the calls need."""
 
     slack: EmulatedSlack
     client: AsyncWebClient
@@ -161,7 +161,7 @@ async def _delete_message(b: Bench) -> AsyncSlackResponse:
     return await b.client.chat_delete(channel=HERE, ts=posted["ts"])
 
 
-# Method: how it is called, and the fields that are in its answer beside "ok".
+# Method: its call, and the fields of its response besides "ok".
 CALLS: Calls = {
     "agents.sessions.rename": (lambda b: _agents(b, "agents.sessions.rename", title="A talk"), ""),
     "agents.sessions.setStatus": (lambda b: _agents(b, "agents.sessions.setStatus", status="active"), ""),
@@ -285,7 +285,7 @@ async def test_slacks_client_can_call_every_method(bench: Bench) -> None:
 
 
 async def asked(bench: Bench, method: str, verb: str = "POST", **sent: Any) -> dict[str, Any]:
-    """Call a method without Slack's client; gives the answer."""
+    """Call a method without Slack's client and return the response."""
     headers = {"Authorization": f"Bearer {TOKEN}", **sent.pop("headers", {})}
     url = f"{bench.slack.api_url}{method}"
     async with aiohttp.ClientSession() as session, session.request(verb, url, headers=headers, **sent) as answer:

@@ -1,4 +1,4 @@
-"""What the emulated Web API refuses, in Slack's words, as Slack's own client hears it."""
+"""Errors of the emulated Web API, as Slack's own client reports them."""
 
 import time
 from collections.abc import AsyncIterator
@@ -16,7 +16,7 @@ GONE = "1.000001"
 LONG_AGO, FAR_AHEAD = 1_000_000_000, 4_000_000_000
 MODAL = {"type": "modal", "title": {"type": "plain_text", "text": "Run"}, "blocks": []}
 
-# Method, arguments, and Slack's word. ROOT and OWN stand for a person's message and the bot's.
+# Method, arguments, and Slack's error code. ROOT and OWN stand for a person's message and the bot's.
 REFUSALS: list[tuple[str, dict[str, Any], str]] = [
     (
         "agents.sessions.setStatus",

@@ -1,4 +1,4 @@
-"""`.env.example` says what the settings say."""
+"""`.env.example` matches the settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FILE = Path(bridge.__file__).parent.parent / ".env.example"
 
 
 def test_the_file_is_what_the_settings_make() -> None:
-    assert FILE.read_text(encoding="utf-8") == env_example(), "make env-example writes it anew"
+    assert FILE.read_text(encoding="utf-8") == env_example(), "run make env-example"
 
 
 def test_a_copy_lacks_only_unpredictable_values() -> None:

@@ -1,4 +1,4 @@
-"""The directions of imports hold, and the rules see it when one does not; the playground's names are its own."""
+"""The import rules hold and catch violations; the playground shares no class names with the bridge."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def public_classes(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def test_a_public_class_name_has_one_meaning() -> None:
-    """The playground, which is a product of its own, shares none with the bridge, and may have one twice itself."""
+    """The playground is a product of its own: it shares no class name with the bridge but may use one twice itself."""
     places: dict[str, list[str]] = {}
     for name, file in public_classes(CODE / "bridge"):
         places.setdefault(name, []).append(str(file.relative_to(CODE)))

@@ -1,4 +1,4 @@
-"""The app manifest: Slack's own schema, the commands there are, and no more permissions than are used."""
+"""The app manifest: valid by Slack's schema, with exactly the commands and permissions in use."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Validated = Callable[[dict[str, Any]], Awaitable[list[dict[str, str]]]]
 
 @pytest.fixture
 async def validated() -> AsyncIterator[Validated]:
-    """Have Slack look at a manifest; gives what is wrong with it."""
+    """Validate a manifest with Slack and return the errors."""
     async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, config_token=CONFIG_TOKEN) as slack:
         owner = AsyncWebClient(CONFIG_TOKEN, base_url=slack.api_url)
 
@@ -207,7 +207,7 @@ async def test_an_installed_app_lacks_only_declined_scopes() -> None:
     async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN) as slack:
         slack.install(made(), declined={"users:read", "channels:history", "chat:write"})
 
-        assert slack.scopes == NAMES - {"users:read", "channels:history"}  # what is needed can't be declined
+        assert slack.scopes == NAMES - {"users:read", "channels:history"}  # a required scope can't be declined
         assert {"reaction_removed", "pin_added"} <= slack.unsubscribed
         assert not slack.unsubscribed & EVENTS.keys()
         await slack.people.say(sample.ALICE, sample.GENERAL, "nothing that the app could hear")

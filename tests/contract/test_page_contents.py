@@ -1,4 +1,4 @@
-"""What people put into messages on the page beside text, whom they bring together, and what other apps post."""
+"""Message content beyond text on the page, group messages, and posts by other apps."""
 
 from __future__ import annotations
 

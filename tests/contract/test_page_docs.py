@@ -1,4 +1,4 @@
-"""The documentation inside the playground: every page is shown, every link leads somewhere, and the search finds."""
+"""The documentation in the playground: every page opens, every link resolves, and search works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page answers itself and no other: its policy, and who may ask."""
+"""The page's content security policy and access rules."""
 
 from __future__ import annotations
 

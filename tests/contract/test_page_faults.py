@@ -1,4 +1,4 @@
-"""The switches of the page make things go wrong, and well again."""
+"""The page's fault switches, on and off."""
 
 from __future__ import annotations
 
@@ -83,4 +83,4 @@ async def test_the_sockets_can_fall_silent_only_where_there_are_sockets(alice: W
 
     assert (await switches(alice))["dead_socket"] is False
     await alice.does("fault", name="dead_socket", is_on=True)
-    assert (await switches(alice))["dead_socket"] is False, "what happens once is never on"
+    assert (await switches(alice))["dead_socket"] is False, "a one-time fault is never shown as on"

@@ -1,4 +1,4 @@
-"""A browser hears that something has changed, and what changed is not in the news."""
+"""The browser is notified of changes; the event itself doesn't contain them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.page import Stage, Window
 
 
 async def heard(lines: AsyncIterator[str]) -> int:
-    """The version of the next event."""
+    """The version in the next event."""
     async with asyncio.timeout(5):
         async for line in lines:
             if line.startswith("data:"):
@@ -39,8 +39,8 @@ async def test_a_browser_gets_its_persons_changes(
         await alice.does("fault", name="redis_stopped", is_on=True)
         third = await heard(lines)
 
-    assert second >= first + 22, "those that come together are told as one"
-    assert third == second, "what is no part of the workspace is no change of it, and yet is told"
+    assert second >= first + 22, "simultaneous changes make one event"
+    assert third == second, "a change outside the workspace doesn't change its version but is announced"
     assert not stage.redis_is_up
 
 

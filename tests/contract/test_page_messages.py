@@ -125,7 +125,7 @@ async def test_other_peoples_messages_are_unread_until_read(alice: Window, bob: 
     await alice.does("read", channel=sample.RANDOM)
 
     assert not await is_unread(alice)
-    assert (await alice.sees())["version"] == before, "reading once more is no news"
+    assert (await alice.sees())["version"] == before, "reading again announces nothing"
 
 
 async def test_an_unsendable_message_is_explained_in_a_sentence(alice: Window) -> None:

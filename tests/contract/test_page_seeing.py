@@ -1,4 +1,4 @@
-"""What one person sees on the page, and what nobody else sees."""
+"""What one person sees on the page and others don't."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The drawer shows what went over each wire because of one message."""
+"""The drawer shows the traffic that a message caused on each wire."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def test_the_wires_show_the_event_its_steps_the_chat_and_the_answer_in_ord
     assert steps[2]["detail"] == "agent 1; process p1"
     assert of_the_answer == steps
     assert TOKEN not in json.dumps(steps)
-    assert stage.asked == [link], "an open drawer asks often, the bridge is asked now and then"
+    assert stage.asked == [link], "an open drawer polls often, the bridge only now and then"
 
 
 async def test_without_the_bridges_records_the_chat_is_found_by_its_words(

@@ -1,4 +1,4 @@
-"""What the README and the docstrings name is there."""
+"""Everything the README and the docstrings name exists."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES = sorted(
 
 
 def words(markdown: str) -> list[str]:
-    """Split what a page shows into words: no comments, fences, link targets or punctuation alone."""
+    """Split a page's visible text into words, without comments, fences, link targets and bare punctuation."""
     shown = re.sub(r"<!--.*?-->|^```.*?$|\]\([^)]*\)|^!\[[^\n]*", " ", markdown, flags=re.MULTILINE | re.DOTALL)
     return [word for word in shown.split() if re.search(r"\w", word)]
 
@@ -61,7 +61,7 @@ ANSWERS = {
 @pytest.mark.parametrize("link", ANSWERS)
 def test_an_operators_question_is_answered_after_eighty_words(link: str) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    to_the_link = readme.partition(f"](docs/{link})")[0].partition("**Looking for**")[2]  # bold, so the eye jumps there
+    to_the_link = readme.partition(f"](docs/{link})")[0].partition("**Looking for**")[2]  # bold, to catch the eye
     path, _, anchor = link.partition("#")
     page = (ROOT / "docs" / path).read_text(encoding="utf-8")
     heading = "## " + anchor.replace("-", " ").capitalize() if anchor else "# "

@@ -1,4 +1,4 @@
-"""The sample project service: the eight operations, and trouble on demand."""
+"""The sample project service: its eight operations, and failures on demand."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

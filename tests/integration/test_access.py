@@ -1,4 +1,4 @@
-"""Who may, in a channel that is shared with another company: its people are refused, those of home are served."""
+"""Access in a channel shared with another company: outsiders are refused, members served."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def test_a_guests_change_of_a_channels_agent_is_refused_however_it_is_made
     key, root = f"{{{world.namespace}}}:defaults", await world.mention(GUEST, RANDOM, "Memory: hello")
     await world.answered(RANDOM, root)
     await world.slack.ui.command(CAROL, RANDOM, "/agents", "default")
-    await wait_until(lambda: world.slack.views(CAROL), "a member gets the form")
+    await wait_until(lambda: world.slack.views(CAROL), "the member's form opens")
 
     await world.slack.ui.command(GUEST, RANDOM, "/agents", "default Writer")
     await world.slack.ui.command(GUEST, RANDOM, "/agents", "default none")
@@ -45,7 +45,7 @@ async def test_a_guests_change_of_a_channels_agent_is_refused_however_it_is_made
     await world.slack.people.say(GUEST, RANDOM, "!agents default Writer", thread_ts=root)
     told = await world.whispered(GUEST, 4)
     writer = {"text": {"type": "plain_text", "text": "Writer"}, "value": "2"}
-    await world.slack.ui.submit(world.slack.views(CAROL)[-1].id, {"agent": writer}, GUEST)  # who sends it counts
+    await world.slack.ui.submit(world.slack.views(CAROL)[-1].id, {"agent": writer}, GUEST)  # the sender is what counts
     await world.whispered(CAROL)
 
     assert "permission" in told

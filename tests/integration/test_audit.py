@@ -1,4 +1,4 @@
-"""`bridge audit` on what a real bridge has kept, and the limits of its settings at work."""
+"""`bridge audit` on a real bridge's records, and the limits from its settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.world import World
 
 
 async def audit(world: World, folder: Path, *words: str) -> str:
-    """What the command prints, which knows nothing but where Redis is."""
+    """The command's output, given only the Redis URL."""
     here = {"REDIS_URL": world.redis_url, "BRIDGE_NAMESPACE": world.namespace}
     code, said, _ = await run(("audit", *words), folder, {**os.environ, **here})
     assert code == 0
@@ -36,7 +36,7 @@ async def test_the_audit_tells_acts_and_limits(world: World, tmp_path: Path) -> 
     async def is_kept() -> bool:
         return int(await world.redis.xlen(f"{{{world.namespace}}}:audit")) == 5
 
-    await wait_until(is_kept, "all five are in the audit")
+    await wait_until(is_kept, "all five actions are in the audit")
     acts = [json.loads(line) for line in (await audit(world, tmp_path, "--json")).splitlines()]
     table = await audit(world, tmp_path, "--since", "1h")
 

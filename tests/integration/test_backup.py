@@ -72,7 +72,7 @@ async def test_a_restored_backup_continues_conversations_and_answers_nothing_twi
         await restore(world, server, tmp_path)
         await was_away(world, AN_HOUR)
         await world.start_bridge(**SETTINGS)
-        await wait_until(lambda: has_caught_up(world), "it has caught up")
+        await wait_until(lambda: has_caught_up(world), "the bridge has caught up")
         said = await world.replied(ALICE, GENERAL, old, "what is my name?")
         said += await world.replied(ALICE, GENERAL, late, f"<@{BRIDGE}> what is my name?")
 

@@ -1,4 +1,4 @@
-"""What a machine without a browser makes of the end-to-end tests."""
+"""The end-to-end tests on a machine without a browser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LACKS = "node: error while loading shared libraries: libatomic.so.1: cannot open
 
 @pytest.fixture
 def bare_machine(tmp_path: Path) -> dict[str, str]:
-    """The environment of a machine on which Playwright's driver lacks a library, and apt isn't there."""
+    """Environment of a machine without apt, where Playwright's driver lacks a library."""
     node = tmp_path / "node"
     node.write_text(f"#!/bin/sh\necho '{LACKS}' >&2\nexit 127\n")
     node.chmod(0o755)

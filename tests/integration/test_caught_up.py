@@ -1,4 +1,4 @@
-"""What people said while the bridge was away for long is found in Slack's history, and answered once, in order."""
+"""Messages from a long outage are found in Slack's history and answered once, in order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SETTINGS = {"BRIDGE_DEFAULT_AGENT": "1", "BRIDGE_MAX_AGE": "30d", "BRIDGE_THREAD
 
 
 async def a_heartbeat(world: World) -> None:
-    """Wait until a bridge has looked after the namespace once more."""
+    """Wait for a bridge's next heartbeat in the namespace."""
     owner = f"{{{world.namespace}}}:owner"
     before = await world.redis.hget(owner, "alive")
 
@@ -48,7 +48,7 @@ async def test_a_crowd_that_talked_in_an_outage_is_answered_once_and_in_order(wo
     assert len(crowd.threads) == THREADS
 
 
-@pytest.mark.timeout(180)  # the claim of the dead one has to run out
+@pytest.mark.timeout(180)  # the dead bridge's claim has to expire
 async def test_a_killed_process_is_followed_by_another(world: World) -> None:
     bridge = await world.start_bridge(**SETTINGS)
     crowd = Crowd(world)
@@ -63,7 +63,7 @@ async def test_a_killed_process_is_followed_by_another(world: World) -> None:
     async def has_begun() -> bool:
         return int(await world.redis.hget(f"{prefix}catch_up", "read") or 0) > 2
 
-    await wait_until(has_begun, "somebody catches up")
+    await wait_until(has_begun, "catching up begins")
     reader = str(await world.redis.get(f"{prefix}catching_up"))
     os.kill(int(reader.split(":")[1]), signal.SIGKILL)
     left = await world.redis.zcard(f"{prefix}unread")
@@ -83,7 +83,7 @@ async def test_over_a_socket_an_outage_is_noticed_when_it_is_open_again(world: W
         await crowd.talk(HOUR)
         await was_away(world, HOUR)
         await a_heartbeat(world)
-        assert not await world.redis.exists(f"{{{world.namespace}}}:catch_up"), "it still hears nothing"
+        assert not await world.redis.exists(f"{{{world.namespace}}}:catch_up"), "the socket is still closed"
     await crowd.settled(crowd.count)
 
     assert crowd.faults() == []
@@ -95,7 +95,7 @@ async def test_messages_of_an_outage_of_redis_are_caught_up(private_redis: Calla
         bridge = await world.start_bridge(**SETTINGS)
         crowd = Crowd(world)
         await crowd.gather(4, since=2 * HOUR)
-        bridge.send_signal(signal.SIGSTOP)  # its next heartbeat would say that it listens
+        bridge.send_signal(signal.SIGSTOP)  # the next heartbeat would say that it is listening
         await was_away(world, HOUR)
         server.kill()
         bridge.send_signal(signal.SIGCONT)
@@ -123,7 +123,7 @@ async def test_switched_off_nothing_is_looked_for(world: World) -> None:
 
 
 async def prints(world: World, folder: Path, *words: str, code: int = 0) -> str:
-    """What a command prints, which knows nothing but where Redis is."""
+    """A command's output, given only the Redis URL."""
     here = {"REDIS_URL": world.redis_url, "BRIDGE_NAMESPACE": world.namespace}
     ended, printed, _ = await run(words, folder, {**os.environ, **here})
     assert ended == code
@@ -143,10 +143,10 @@ async def test_a_wiped_redis_loses_neither_sessions_nor_messages_that_waited(
         await world.project.stop()
         await world.slack.people.say(ALICE, GENERAL, "waiting here", thread_ts=root)
         other = await world.mention(BOB, RANDOM, "waiting there")
-        await world.answered(RANDOM, other)  # it is told that the service is down
+        await world.answered(RANDOM, other)  # the answer says that the service is down
 
         await world.redis.hset(f"{prefix}defaults", "T0HOME:C0ELSEWHERE", "7")
-        await a_heartbeat(world)  # the bridge knows what is set
+        await a_heartbeat(world)  # the bridge has read the settings
         await world.redis.flushall()
         await wait_until(lambda: b"redis was wiped" in bridge.log, "the bridge notices")
         await world.project.start()
@@ -154,12 +154,14 @@ async def test_a_wiped_redis_loses_neither_sessions_nor_messages_that_waited(
         def words() -> list[str]:
             return [one for one in world.chats() if one.startswith("waiting")]
 
-        await wait_until(lambda: sorted(words()) == ["waiting here", "waiting there"], f"both are answered: {words()}")
-        await wait_until(world.is_at_rest, "nothing waits")
+        await wait_until(
+            lambda: sorted(words()) == ["waiting here", "waiting there"], f"both messages are answered: {words()}"
+        )
+        await wait_until(world.is_at_rest, "nothing is queued")
         told = [
             (await bridge.state())[1]["redis_notice"],
             await prints(world, tmp_path, "status"),
-            await prints(world, tmp_path, "check", code=1),  # there is no project
+            await prints(world, tmp_path, "check", code=1),  # without a project
         ]
 
     assert all("the settings of 1 channel (default agents, apps)" in " ".join(one.split()) for one in told)

@@ -1,4 +1,4 @@
-"""What people set for a channel: who answers there, to what, and which apps' messages start something."""
+"""Channel settings: the default agent, what it answers, and which apps' messages start a workflow."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ ALERT = {"color": "danger", "title": "Disk full", "text": "db-1 is at 93 %", "fa
 
 
 def told(world: World, channel: str, words: str) -> list[Message]:
-    """List what the bridge has said at the top of *channel* with these *words*."""
+    """The bot's top-level messages in *channel* that contain these *words*."""
     return [one for one in world.slack.messages(channel) if one.user == BRIDGE and words in words_of(one)]
 
 
 async def change(world: World, text: str, channel: str = GENERAL, user: str = ALICE) -> None:
-    """Set something for *channel*, and wait until that is told."""
+    """Change a setting of *channel* and wait for the notice."""
     before = len(told(world, channel, "Changed by"))
     await world.slack.ui.command(user, channel, "/agents", text)
-    await wait_until(lambda: len(told(world, channel, "Changed by")) > before, "the channel is told")
+    await wait_until(lambda: len(told(world, channel, "Changed by")) > before, "the channel is notified")
 
 
 async def alert(world: World, text: str = "", channel: str = GENERAL) -> str:
-    """Let an app post an alert by its incoming webhook, as a monitor does: its words are in an attachment."""
+    """Post an alert by incoming webhook, as monitors do, with its text in an attachment."""
     attachments = [] if text else [ALERT]
     return await world.slack.people.app_posts(channel, text, attachments=attachments, webhook="Alertmanager")
 
@@ -61,13 +61,13 @@ async def test_an_alert_runs_its_workflow_once_whatever_is_repeated_or_killed(wo
     if dies == "before the run":
         await world.start_bridge()
     if dies == "in the run":
-        await wait_until(lambda: world.project.calls_to(RUN), "the workflow was started")
+        await wait_until(lambda: world.project.calls_to(RUN), "the workflow is started")
         await bridge.kill()
         await end_leases(world)
         await world.start_bridge()
-    await wait_until(lambda: world.answers(GENERAL, ts), "its card is there", TAKEOVER_SECONDS + 20)
+    await wait_until(lambda: world.answers(GENERAL, ts), "the run card is posted", TAKEOVER_SECONDS + 20)
     await wait_until(lambda: "⏳" not in world.said(GENERAL, ts)[0], "the run has ended")
-    await asyncio.sleep(1.0)  # Slack's repeats have come by then
+    await asyncio.sleep(1.0)  # Slack's retries have arrived by then
 
     (run,) = world.project.calls_to(RUN)
     assert "Disk full" in run.body["input"]
@@ -75,7 +75,7 @@ async def test_an_alert_runs_its_workflow_once_whatever_is_repeated_or_killed(wo
     (card,) = world.said(GENERAL, ts)
     assert ("can't tell" in card) is (dies == "in the run")
     assert "Started by Alertmanager, set up by " in card
-    assert told(world, GENERAL, "Started by") == []  # in the thread of the alert alone
+    assert told(world, GENERAL, "Started by") == []  # only in the alert's thread
 
 
 async def test_an_agent_answers_an_alert_in_its_thread_and_people_go_on_there(world: World) -> None:
@@ -96,7 +96,7 @@ async def test_an_agent_answers_an_alert_in_its_thread_and_people_go_on_there(wo
 
 
 async def test_two_bots_that_answer_each_other_are_stopped(world: World) -> None:
-    """The other one posts at the top whenever ours has said something."""
+    """The other bot posts at the top level whenever ours does."""
     await world.start_bridge(BRIDGE_APP_TURNS_PER_MINUTE="4")
     await change(world, f"channel ask Memory {APP}", RANDOM)
     world.project.on("POST", "/api/sdk/agents/1/chat", Proper(delay=0.02), times=None)
@@ -113,7 +113,7 @@ async def test_two_bots_that_answer_each_other_are_stopped(world: World) -> None
             await asyncio.sleep(0.05)
 
     other = asyncio.create_task(answer_everything())
-    await wait_until(lambda: told(world, RANDOM, "is posting too fast"), "the channel is told")
+    await wait_until(lambda: told(world, RANDOM, "is posting too fast"), "the channel is notified")
     await asyncio.sleep(2.0)
     other.cancel()
     await asyncio.gather(other, return_exceptions=True)
@@ -134,7 +134,7 @@ async def test_the_form_shows_the_apps_that_have_posted_and_sets_everything(worl
     run = {"text": {"type": "plain_text", "text": "Runs Greet"}, "value": "workflow:3"}
     every = {"text": {"type": "plain_text", "text": "Every top-level message"}, "value": "all"}
     await world.slack.ui.submit(view.id, {"answers": every, f"app:{APP}": run}, ALICE)
-    await wait_until(lambda: told(world, GENERAL, "Changed by"), "the channel is told")
+    await wait_until(lambda: told(world, GENERAL, "Changed by"), "the channel is notified")
     root = await world.slack.people.say(BOB, GENERAL, "anybody?")
     await world.answered(GENERAL, root)
     ts = await alert(world)

@@ -1,4 +1,4 @@
-"""`bridge check` and `bridge manifest`, as processes, with everything at the other end of the wires."""
+"""`bridge check` and `bridge manifest` as processes, with real servers at the other end."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SECRETS = (SECRET, BOT_TOKEN, API_KEY, CONFIG_TOKEN)
 
 
 async def bridge_says(folder: Path, *words: str, **environ: str) -> tuple[int, str]:
-    """Run the command line with nothing but *environ*; gives its exit code and all that it says."""
+    """Run the command line with only *environ*; return its exit code and output."""
     code, said, aside = await run(
         words, folder, {"PATH": os.environ["PATH"], "NO_COLOR": "1", "TERM": "dumb", **environ}
     )
@@ -58,7 +58,7 @@ def settings(world: World, **changed: str) -> dict[str, str]:
 
 
 async def looked(world: World, folder: Path, **changed: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """Run the check for programs; gives its rows by area and thing."""
+    """Run the check with JSON output; return its rows by area and name."""
     code, said = await bridge_says(folder, "check", "--json", **settings(world, **changed))
     report = json.loads(said)
     assert code == (0 if report["ok"] else 1)
@@ -104,7 +104,7 @@ async def test_with_some_settings_wrong_the_others_are_probed(world: World, tmp_
 
 
 async def test_each_part_that_is_down_has_its_row(world: World, tmp_path: Path) -> None:
-    away = "127.0.0.1:9"  # a port that no test's server gets
+    away = "127.0.0.1:9"  # a port that no test server uses
 
     rows = await looked(
         world,
@@ -188,7 +188,7 @@ async def test_a_missing_password_or_permission_is_shown(private_redis: Callable
 
 @pytest.fixture
 def redis_of_compose() -> Iterator[str]:
-    """Start a server with the options of docker-compose.yml, on a socket of this test; gives its URL."""
+    """Start a server with docker-compose.yml's options, on a socket of this test; return its URL."""
     command = YAML(typ="safe").load((CODE / "docker-compose.yml").read_text(encoding="utf-8"))["services"]["redis"]
     words = [word.replace("${REDIS_PASSWORD:?}", "ab12") for word in command["command"]]
     with tempfile.TemporaryDirectory(prefix="br-") as folder:
@@ -208,7 +208,7 @@ async def test_the_redis_of_compose_passes_the_check(redis_of_compose: str) -> N
             except NoConnection:
                 return False
 
-    await wait_until(answers, "it answers")
+    await wait_until(answers, "the server answers")
 
     assert {row.state for row in await redis_rows(redis_of_compose, "bridge", None)} == {OK}
 
@@ -221,12 +221,12 @@ async def test_the_embedded_redis_is_probed_when_asked(world: World, tmp_path: P
     assert code == 0, said
     assert "✓ embedded" in said
     assert "✓ maxmemory-policy  noeviction" in said
-    assert not (tmp_path / "data" / "redis.sock").exists(), "it is stopped afterwards"
+    assert not (tmp_path / "data" / "redis.sock").exists(), "the server is stopped afterwards"
 
 
 @asynccontextmanager
 async def a_silent_server() -> AsyncIterator[int]:
-    """Take connections and never say a word; gives the port."""
+    """Accept connections and never send anything; return the port."""
 
     async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()

@@ -1,4 +1,4 @@
-"""What a check says of the project service, against a sample one on a real socket."""
+"""Checks of the project service, against a sample one on a real socket."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bridge on a cluster of three nodes, some of which are lost."""
+"""The bridge on a three-node cluster that loses nodes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def nodes() -> Iterator[Nodes]:
 
 @pytest.fixture
 async def redis(nodes: Nodes) -> AsyncIterator[Redis]:
-    """What the store is given for a cluster."""
+    """The store's client for a cluster."""
     async with connect(nodes.url) as client:
         yield client
 
@@ -45,7 +45,7 @@ async def redis(nodes: Nodes) -> AsyncIterator[Redis]:
 async def test_the_store_follows_a_failover_to_the_replica(nodes: Nodes, redis: Redis) -> None:
     metrics = Metrics()
     store = await a_store(redis, metrics=metrics)
-    assert store.scripts.has_replicas, "it asked the node that has the keys"
+    assert store.scripts.has_replicas, "the node that owns the keys was asked"
     assert isinstance(await store.put(), Queued)
     async with blocking_connection(nodes.url, BLOCK) as waiting:
         (held,) = await store.process().inbox.wait_for_lanes(waiting, most=10, block=BLOCK)
@@ -56,12 +56,14 @@ async def test_the_store_follows_a_failover_to_the_replica(nodes: Nodes, redis: 
         with pytest.raises(StoreUnavailable):
             await store.put(message("and this?", ts(1)))
 
-        assert isinstance(await store.put(message("and this?", ts(1))), Queued), "the next try finds it"
-        assert await store.process().inbox.wait_for_lanes(waiting, most=10, block=BLOCK) == [], "it is one lane"
+        assert isinstance(await store.put(message("and this?", ts(1))), Queued), "the next attempt finds it"
+        assert await store.process().inbox.wait_for_lanes(waiting, most=10, block=BLOCK) == [], (
+            "everything is in one lane"
+        )
     assert await store.box() == nodes.replica.ask("LRANGE", f"{PREFIX}box:{held.lane}", 0, -1)
     assert len(await store.box()) == 2
     missing = float(metrics.exposition().partition(b"\nbridge_wait_missing_total ")[2].split()[0])
-    assert missing < 3, "the replica confirmed some of them, within the 50 ms that a busy machine may miss"
+    assert missing < 3, "the replica confirmed some writes within 50 ms, which a busy machine may miss"
 
 
 async def test_the_store_is_down_until_its_slot_has_moved(nodes: Nodes, redis: Redis) -> None:
@@ -72,7 +74,7 @@ async def test_the_store_is_down_until_its_slot_has_moved(nodes: Nodes, redis: R
     source.ask("CLUSTER", "SETSLOT", nodes.slot, "MIGRATING", nodes.id_of(target))
     move_a_key(source, target, f"{PREFIX}seen:e:{message().event_id}")
 
-    assert await reason_why_not(store) == "away", "what it would be compared with is somewhere else"
+    assert await reason_why_not(store) == "away", "the session to compare with is on another node"
 
     for key in source.ask("CLUSTER", "GETKEYSINSLOT", nodes.slot, 100):
         move_a_key(source, target, key)
@@ -80,7 +82,7 @@ async def test_the_store_is_down_until_its_slot_has_moved(nodes: Nodes, redis: R
         server.ask("CLUSTER", "SETSLOT", nodes.slot, "NODE", nodes.id_of(target))
 
     patience = Patience(asyncio.Event())
-    assert isinstance(await patience.through_outages(store.put), Duplicate), "it was seen before the move"
+    assert isinstance(await patience.through_outages(store.put), Duplicate), "it was recorded before the move"
     assert isinstance(await patience.through_outages(lambda: store.put(message("and this?", ts(1)))), Queued)
     assert target.ask("LLEN", f"{PREFIX}box:{(await store.process().hold())[0].lane}") == 2
 
@@ -106,9 +108,9 @@ async def test_conversations_go_on_while_nodes_are_killed(nodes: Nodes) -> None:
         nodes.others[0].kill()
         await world.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
         said = await world.answered(GENERAL, root, 2)
-        assert "Alice" in said[1], "the node that was lost had none of the keys"
+        assert "Alice" in said[1], "the lost node owned none of the keys"
         nodes.others[0].start()
-        await wait_until(nodes.are_all_there, "there is a majority again for electing a master", 20)
+        await wait_until(nodes.are_all_there, "a majority can elect a master again", 20)
 
         async with flow(world, (ALICE, GENERAL), (BOB, GENERAL), (BOB, RANDOM)) as threads:
             await threads.passes(3)

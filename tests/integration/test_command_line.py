@@ -1,4 +1,4 @@
-"""The command line where it ends before the bridge begins."""
+"""Commands that end before a bridge starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slash commands, their ``!`` twins, and the conversation that a command begins."""
+"""Slash commands, their ``!`` twins, and conversations started by command."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ async def test_a_commands_outcome_is_logged(world: World) -> None:
 
     await private_answer(world, ALICE, GENERAL, "/workflows", "")
 
-    await wait_until(lambda: log.count(b'"turn done"') > before, "the log says that it is done")
+    await wait_until(lambda: log.count(b'"turn done"') > before, "the log shows that the command finished")
 
 
 async def test_share_shows_the_answer_to_the_channel(world: World) -> None:
     await world.slack.ui.command(ALICE, GENERAL, "/stats", "--share")
-    await wait_until(lambda: world.posted(GENERAL), "it is in the channel")
+    await wait_until(lambda: world.posted(GENERAL), "the answer is in the channel")
     await world.slack.ui.command(ALICE, NOBOT, "/stats", "--share")
-    await wait_until(lambda: world.posted(NOBOT), "it is in the channel without the bot, too")
+    await wait_until(lambda: world.posted(NOBOT), "the answer is in the channel without the bot, too")
 
     assert world.whispers(ALICE) == []
 
 
 async def test_a_command_begins_a_thread_and_its_agent_answers_there(world: World) -> None:
     await world.slack.ui.command(ALICE, GENERAL, "/agents", "chat Memory my name is Alice")
-    await wait_until(lambda: world.posted(GENERAL), "the root is there")
+    await wait_until(lambda: world.posted(GENERAL), "the root message is posted")
     root = world.posted(GENERAL)[0]
     await world.answered(GENERAL, root.ts, 2)
     await world.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root.ts)
@@ -77,7 +77,7 @@ async def test_exclamation_marks_are_commands_in_threads_and_direct_messages(wor
     await world.answered(GENERAL, root)
 
     await world.slack.people.say(BOB, GENERAL, "!workflows list", thread_ts=root)
-    await wait_until(lambda: world.whispers(BOB), "Bob's list is there")
+    await wait_until(lambda: world.whispers(BOB), "Bob's list is shown")
     assert world.whispers(BOB)[-1].thread_ts == root
     direct = await world.slack.people.say(ALICE, DM_ALICE, "!stats")
     await world.answered(DM_ALICE, direct)
@@ -104,7 +104,7 @@ async def test_new_begins_a_fresh_session_in_its_place_in_the_queue(world: World
 async def test_a_mistyped_command_in_a_thread_is_asked_about_and_not_sent(world: World) -> None:
     world.project.on("POST", "/api/sdk/agents/1/chat", Hang())
     root = await world.mention(ALICE, GENERAL, "a long question")
-    await wait_until(world.chats, "the agent is at work")
+    await wait_until(world.chats, "the agent is running")
 
     await world.slack.people.say(BOB, GENERAL, "!stpo", thread_ts=root)
     assert "Did you mean !stop?" in await world.whispered(BOB)
@@ -130,7 +130,7 @@ async def test_a_slip_is_sent_as_text_once_if_its_person_says_so(world: World) -
         await world.slack.ui.click(ALICE, DM_ALICE, question.ts, "slip:text")
     await world.answered(DM_ALICE, direct, 2)
     await world.slack.ui.click(BOB, GENERAL, world.whispers(BOB)[-1].ts, "slip:command")
-    await wait_until(lambda: len(world.whispers(BOB)) == 2, "Bob's statistics are there")
+    await wait_until(lambda: len(world.whispers(BOB)) == 2, "Bob's statistics are shown")
 
     shown = [words_of(message) for message in world.whispers(BOB)]
     assert any("Statistics" in words for words in shown), shown

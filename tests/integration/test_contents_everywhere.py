@@ -1,4 +1,4 @@
-"""Each content at each place: what the agent gets of it is what docs/reference/contents.md says."""
+"""Each kind of content in each place: the agent receives what docs/reference/contents.md says."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MATRIX = {(row[0], place): cell for row in ROWS[1:] for place, cell in zip(PLACE
 
 @dataclass(frozen=True)
 class Content:
-    """A message with *words* that the agent is to get, and the *name* of what it is in."""
+    """A message with *words* for the agent, and the *name* of its kind of content."""
 
     words: str
     name: str = ""
@@ -70,7 +70,7 @@ CONTENTS = {
 
 @dataclass
 class Stage:
-    """The shared world, with a thread that has its agent, and a group message."""
+    """The shared world, with a thread bound to an agent, and a group message."""
 
     world: World
     thread: str
@@ -78,7 +78,7 @@ class Stage:
     asked: int = 0
 
     async def say(self, who: str, channel: str, content: Content, *, thread_ts: str = "", mention: bool = False) -> str:
-        """Let somebody send it."""
+        """Send the content."""
         people, text, attachments, blocks = self.world.slack.people, content.text, content.attachments, content.blocks
         if mention and blocks and not text:
             blocks = (rich({"type": "user", "user_id": BRIDGE}, words(" "), *blocks[0]["elements"][0]["elements"]),)
@@ -95,12 +95,12 @@ class Stage:
         )
 
     async def got(self) -> str:
-        """Wait until an agent got something; gives it."""
-        await wait_until(lambda: len(self.world.chats()) > self.asked, "an agent is asked")
+        """Wait until an agent receives something, and return it."""
+        await wait_until(lambda: len(self.world.chats()) > self.asked, "the agent is asked")
         return self.world.chats()[self.asked]
 
     async def at(self, place: str, content: Content) -> str:
-        """Have it come to an agent from there; gives what that got."""
+        """Send the content there and return what the agent received."""
         self.asked = len(self.world.chats())
         people, ui = self.world.slack.people, self.world.slack.ui
         match place:
@@ -128,7 +128,7 @@ class Stage:
         return await self.got()
 
     def told(self) -> str:
-        """What Alice alone was told of what did not go along."""
+        """Alice's private notices about content that was left out."""
         return " ".join(one.text for one in self.world.whispers(ALICE) if "reached the agent" in one.text)
 
 
@@ -170,6 +170,6 @@ async def test_what_the_agent_gets(stage: Stage, what: str, place: str) -> None:
         case _:
             raise AssertionError(says)
     if "notice" in says:
-        await wait_until(lambda: content.name in stage.told() or "200 kB" in stage.told(), "its person is told")
+        await wait_until(lambda: content.name in stage.told() or "200 kB" in stage.told(), "the author is notified")
     else:
         assert stage.told() == ""

@@ -1,6 +1,6 @@
-"""Each shell and Python block of the documentation works, in a clean folder, beside a bridge that runs.
+"""Each shell and Python block in the documentation works, in a clean folder next to a running bridge.
 
-A few values of the pages are made-up examples; here they are the real ones of this bridge (`_real`).
+Made-up values in the pages are replaced by this bridge's real ones (`_real`).
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ DEAD = ("aB3dE5fG7hJ9kL1m", "nP2qR4sT6uV8wX0y")
 
 @dataclass
 class Running:
-    """A bridge at work, and what happened there: a message that was answered, and two that couldn't be."""
+    """A running bridge, one answered message, and two that failed."""
 
     world: World
     answered: str
     dead: list[str]
 
     def real(self, code: str) -> str:
-        """Put what is real here in the place of the page's examples."""
+        """Replace the page's examples with real values."""
         link = f"https://playground.slack.com/archives/{GENERAL}/p{self.answered.replace('.', '')}"
         examples = {
             "https://acme.slack.com/archives/C0123456789/p1700000000123456": link,
@@ -67,7 +67,7 @@ class Running:
         return re.sub("|".join(map(re.escape, examples)), lambda found: examples[found[0]], code)
 
     def settings(self) -> dict[str, str]:
-        """What `.env` has: the bridge's own settings, and a port for a second one."""
+        """The contents of `.env`: the bridge's own settings, and a port for a second one."""
         return {**self.world.bridges[0].environ, "BRIDGE_PORT": str(free_port()), "BRIDGE_LOG_FORMAT": "console"}
 
 
@@ -80,7 +80,7 @@ async def running() -> AsyncIterator[Running]:
             for count in range(1, len(DEAD) + 1):
                 world.slack.faults.on("chat.postMessage", Error("is_archived"), channel=GENERAL)
                 await world.mention(ALICE, GENERAL, "a question that Slack takes no answer to")
-                await wait_until(partial(_has_dead_letters, world, count), "it is a dead letter")
+                await wait_until(partial(_has_dead_letters, world, count), "the message is a dead letter")
             world.slack.faults.clear()
             yield Running(world, root, await _dead_letters(world))
 
@@ -131,8 +131,8 @@ async def _ended(block: Block, code: str, folder: Path, environ: dict[str, str])
 
 
 async def _until_stopped(block: Block, code: str, folder: Path, environ: dict[str, str]) -> tuple[int, str]:
-    """Start it, wait for its words, and press Ctrl-C."""
-    # A shell's background job ignores SIGINT, and what it starts would inherit that.
+    """Start it, wait for its output, and press Ctrl-C."""
+    # A shell's background jobs and their children ignore SIGINT.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     process = await asyncio.create_subprocess_exec(
         *["sh", "-euc", f"exec env {code}"], cwd=folder, env=environ,
@@ -189,7 +189,7 @@ async def test_the_schedule_that_the_page_types_is_accepted(running: Running) ->
 
     await world.slack.ui.command(ALICE, GENERAL, command, text)
 
-    await wait_until(lambda: len(world.whispers(ALICE)) > before or world.posted(GENERAL), "it is answered")
+    await wait_until(lambda: len(world.whispers(ALICE)) > before or world.posted(GENERAL), "the message is answered")
 
 
 async def test_readyz_answers_what_the_page_shows(running: Running) -> None:
@@ -200,4 +200,4 @@ async def test_readyz_answers_what_the_page_shows(running: Running) -> None:
             answer = await http.get(f"{running.world.bridges[0].url}/readyz")
         return bool(answer.json() == httpx.Response(200, text=shown).json())
 
-    await wait_until(is_the_same, "it says so")
+    await wait_until(is_the_same, "the message is printed")

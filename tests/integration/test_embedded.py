@@ -1,4 +1,4 @@
-"""The embedded server, killed and shared in every way there is. Real processes, real files."""
+"""The embedded server, killed and shared in every possible way, with real processes and files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from bridge.queue.redis.embedded import embedded_redis
 CODE = Path(bridge.__file__).parent.parent
 WaitUntil = Callable[..., Awaitable[None]]
 
-# A bridge reduced to its use of the server: it prints the address, and stays until it is told to go or killed.
+# A minimal bridge: it prints the server's address and runs until told to stop or killed.
 USER = """
 import asyncio, signal, sys
 from pathlib import Path
@@ -43,7 +43,7 @@ asyncio.run(main())
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A data folder with a space in its name, whose server does not outlive the test."""
+    """A data folder with a space in its name, whose server stops with the test."""
     with tempfile.TemporaryDirectory(prefix="br-") as parent:
         data_dir = Path(parent) / "the data"
         yield data_dir
@@ -99,7 +99,7 @@ async def test_data_survives_a_stop_of_the_server(folder: Path) -> None:
         assert server_pid(folder) is not None
         await put(url, "kept", "1")
 
-    assert server_pid(folder) is None, "nothing is left running"
+    assert server_pid(folder) is None, "no process is left running"
     async with embedded_redis(folder) as url:
         assert await got(url, "kept") == "1"
 
@@ -109,7 +109,7 @@ async def test_a_server_is_private_and_durable(folder: Path) -> None:
         config = await redis.config_get("port", "appendonly", "appendfsync", "maxmemory-policy", "save")
         socket, environ = folder / "redis.sock", Path(f"/proc/{server_pid(folder)}/environ")
         assert (stat.S_IMODE(folder.stat().st_mode), stat.S_IMODE(socket.stat().st_mode)) == (0o700, 0o700)
-        assert not environ.exists() or environ.read_bytes() == b"", "it has none of our secrets"
+        assert not environ.exists() or environ.read_bytes() == b"", "it inherited none of our secrets"
 
     expected = {"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction", "port": "0", "save": ""}
     assert config == expected
@@ -156,7 +156,7 @@ async def test_the_last_of_several_users_stops_the_server(folder: Path, wait_unt
     assert await got(urls[2], "shared") == "1"
 
     users[2].end(signal.SIGTERM)
-    await wait_until(lambda: server_pid(folder) is None, "the server is stopped")
+    await wait_until(lambda: server_pid(folder) is None, "the server has stopped")
 
 
 async def test_users_that_come_and_go_at_once_share_a_server(folder: Path) -> None:
@@ -236,7 +236,7 @@ async def test_without_its_package_the_cure_is_named(folder: Path) -> None:
     kept = (
         "bridge", "redis", "hiredis", "typing_extensions.py",
         "pydantic", "pydantic_core", "annotated_types", "typing_inspection",
-        "async_timeout",  # redis-py's, before Python 3.11.3
+        "async_timeout",  # redis-py's own, before Python 3.11.3
     )  # fmt: skip
     bare.mkdir()
     for name in kept:

@@ -18,19 +18,19 @@ opened, world = shared_world()
 
 
 async def home_of(world: World, user: str) -> View:
-    """Let somebody open their Home tab."""
+    """Open a user's Home tab."""
 
     def published() -> int:
         return sum(call.is_ok and call.args["user_id"] == user for call in world.called("views.publish"))
 
     before = published()
     await world.slack.people.open_home(user)
-    await wait_until(lambda: published() > before, "home is published")
+    await wait_until(lambda: published() > before, "Home is published")
     return world.slack.workspace.homes[user]
 
 
 async def modal_of(world: World, user: str, form: str) -> View:
-    """Wait for a form that was just asked for."""
+    """Wait for the form that was just opened."""
     await wait_until(
         lambda: any(view.content["callback_id"] == form for view in world.slack.views(user)), f"the form {form} is open"
     )
@@ -42,13 +42,13 @@ def shown(view: View) -> str:
 
 
 async def a_root(world: World, channel: str, words: str) -> Message:
-    """Wait for a thread that the bot has begun."""
+    """Wait for a thread started by the bot."""
 
     def found() -> list[Message]:
         own = [one for one in world.slack.messages(channel) if one.user == BRIDGE and one.thread_ts in {"", one.ts}]
         return [one for one in own if words in words_of(one)]
 
-    await wait_until(lambda: len(found()) > 0, "the thread is begun")
+    await wait_until(lambda: len(found()) > 0, "the thread is started")
     return found()[-1]
 
 
@@ -62,7 +62,9 @@ async def test_chat_in_home_begins_a_conversation_in_the_direct_message(world: W
     await world.answered(DM_ALICE, root.ts, 2)
 
     assert world.chats() == ["What do you <remember> & why?"]
-    await wait_until(lambda: "Your recent conversations" in shown(world.slack.workspace.homes[ALICE]), "home shows it")
+    await wait_until(
+        lambda: "Your recent conversations" in shown(world.slack.workspace.homes[ALICE]), "Home shows the conversation"
+    )
 
 
 async def test_a_run_from_home_keeps_its_card_in_the_direct_message(world: World) -> None:
@@ -72,13 +74,13 @@ async def test_a_run_from_home_keeps_its_card_in_the_direct_message(world: World
     wrong = await world.slack.ui.submit(form.id, {"input": "{", "kind": "json"}, ALICE)
     await world.slack.ui.submit(form.id, {"input": '{"a": 1}', "kind": "json", "remember": ["yes"]}, ALICE)
     await a_root(world, DM_ALICE, "completed")
-    await wait_until(lambda: "Your recent runs" in shown(world.slack.workspace.homes[ALICE]), "home shows the run")
+    await wait_until(lambda: "Your recent runs" in shown(world.slack.workspace.homes[ALICE]), "Home shows the run")
 
     await world.slack.ui.click_in_view(ALICE, home.id, "run:form", block_id="recent:0")
     again = await modal_of(world, ALICE, "run")
 
     assert "input" in (wrong.json or {})["errors"]
-    assert '{\\"a\\": 1}' in shown(again), "what was typed is remembered"
+    assert '{\\"a\\": 1}' in shown(again), "the input is remembered"
 
 
 async def test_a_question_about_a_message_is_answered_in_its_thread(world: World) -> None:

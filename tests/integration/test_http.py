@@ -1,4 +1,4 @@
-"""The door of the whole product, over HTTP. What it says to what is odd is in ``unit/test_guard``."""
+"""The whole product over HTTP; malformed requests are in ``unit/test_guard``."""
 
 from __future__ import annotations
 

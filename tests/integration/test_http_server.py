@@ -41,7 +41,7 @@ def headers(body: bytes = BODY) -> dict[str, str]:
 
 @dataclass
 class Bridge:
-    """What runs behind the server, to be turned by a test."""
+    """A test-controlled app behind the server."""
 
     readiness: Readiness = UP
     metrics: Metrics = field(default_factory=Metrics)
@@ -144,7 +144,7 @@ async def test_an_unread_huge_body_gets_its_413(bridge: Bridge) -> None:
     async with bridge.served() as address:
         reader, writer = await asyncio.open_connection("127.0.0.1", address.port)
         writer.write(b"POST /slack/events HTTP/1.1\r\nHost: x\r\nContent-Length: 20971520\r\n\r\n")
-        for _ in range(20):  # a client that sends all before it listens
+        for _ in range(20):  # a client that sends everything before it reads
             writer.write(b"x" * 1024 * 1024)
             await writer.drain()
         assert b" 413 " in await reader.readline()
@@ -163,7 +163,7 @@ async def test_an_endless_head_closes_the_connection(bridge: Bridge) -> None:
 
 
 async def _lines_taken(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, line: bytes) -> int:
-    """Write until the other side has closed."""
+    """Write until the other side closes."""
     for number in range(10_000):
         writer.write(line)
         try:
@@ -199,7 +199,7 @@ async def test_a_connection_is_closed_unless_its_head_ends_in_time(bridge: Bridg
     server = await loop.create_server(lambda: Hasty(config, state, {}), "127.0.0.1", 0)
     async with server:
         reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-        for part in (sent, sent[:20]) if answers else (sent,):  # after an answer, the next head doesn't end either
+        for part in (sent, sent[:20]) if answers else (sent,):  # after a response, the next head doesn't end either
             writer.write(part)
             await asyncio.sleep(0.1)
         async with asyncio.timeout(5):
@@ -226,7 +226,7 @@ async def test_a_running_request_is_answered_before_shutdown(bridge: Bridge, wai
                     return response.status
 
             asking = asyncio.create_task(ask())
-            await wait_until(lambda: bridge.began == 1, "the request has begun")
+            await wait_until(lambda: bridge.began == 1, "the request has started")
             asyncio.get_running_loop().call_later(0.2, bridge.may_answer.set)
 
         assert await asking == 200

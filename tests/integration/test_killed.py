@@ -1,6 +1,6 @@
-"""kill -9 at any moment: nothing is lost, nothing is doubled, the order stays.
+"""kill -9 at any moment: nothing is lost or doubled, and the order stays.
 
-How long a lease lasts is waited for once; elsewhere the lease of the dead is ended as soon as they are.
+One test waits for a lease to expire; the others expire it as soon as its owner is killed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ async def test_a_request_whose_answer_never_came_is_said_to_be_unknown_and_can_b
     world.project.on("POST", CHAT, Hang())
     bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
     root = await world.mention(ALICE, GENERAL, "remember the number 42")
-    await wait_until(lambda: len(world.chats()) == 1, "the agent was asked")
+    await wait_until(lambda: len(world.chats()) == 1, "the agent is asked")
     await world.slack.people.say(ALICE, GENERAL, "and the number 43", thread_ts=root)
 
     await bridge.kill()
@@ -52,11 +52,11 @@ async def test_an_answer_that_slack_took_is_not_posted_again_by_the_successor(wo
     await world.answered(GENERAL, root)
     world.slack.faults.on("chat.postMessage", Slow(1.0))
     await world.slack.people.say(ALICE, GENERAL, "hello again", thread_ts=root)
-    await wait_until(lambda: len(world.chats()) == 2, "the agent was asked")
-    await wait_until(lambda: len(world.slack.calls_of("chat.postMessage")) == 2, "the answer is on its way")
+    await wait_until(lambda: len(world.chats()) == 2, "the agent is asked")
+    await wait_until(lambda: len(world.slack.calls_of("chat.postMessage")) == 2, "the answer is being posted")
 
     await bridge.kill()
-    # A lease outlasts a post that is on its way; it is ended early here, so the post has to be there.
+    # A lease outlasts a post in flight. This one is expired early, so the post has to arrive first.
     await world.answered(GENERAL, root, 2)
     await end_leases(world)
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
@@ -71,28 +71,28 @@ async def test_a_run_whose_bridge_is_killed_keeps_one_card(world: World) -> None
     world.project.on("POST", "/api/sdk/workflows/1/run", Hang())
     bridge = await world.start_bridge()
     await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 hello")
-    await wait_until(lambda: _cards(world), "the card says that it is running")
+    await wait_until(lambda: _cards(world), "the card says running")
 
     await bridge.kill()
     await end_leases(world)
     await world.start_bridge()
-    await wait_until(lambda: "can't tell" in words_of(_cards(world)[0]), "the card says that nobody knows")
-    await wait_until(world.is_at_rest, "nothing waits any more")
+    await wait_until(lambda: "can't tell" in words_of(_cards(world)[0]), "the card says that the outcome is unknown")
+    await wait_until(world.is_at_rest, "nothing is queued")
 
     assert len(_cards(world)) == 1
     assert world.runs() == ["hello"]
 
 
 async def test_a_wrong_clock_does_not_repeat_a_post_made_before_a_kill(redis_server: RealRedis) -> None:
-    """This machine's clock is ten minutes ahead of Slack's, by which a search in Slack has to go."""
+    """This machine's clock is ten minutes ahead of Slack's; the search for the post has to use Slack's."""
     async with a_world(redis_server.url, f"test-{secrets.token_hex(4)}", clock=lambda: time.time() - 600) as world:
         bridge = await world.start_bridge_on_a_socket()
         world.slack.faults.on("chat.postMessage", Slow(0.5))
         await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 hello")
-        await wait_until(lambda: world.called("chat.postMessage"), "the card is on its way")
+        await wait_until(lambda: world.called("chat.postMessage"), "the card is being posted")
 
         await bridge.kill()
-        await wait_until(lambda: _cards(world), "the card is there")
+        await wait_until(lambda: _cards(world), "the card is posted")
         await end_leases(world)
         await world.start_bridge_on_a_socket()
         await wait_until(world.is_at_rest, "the run has ended", PATIENCE)
@@ -108,7 +108,7 @@ async def test_another_process_continues_within_twenty_seconds_of_a_suspension(w
     first = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
     world.project.on("POST", CHAT, Proper(delay=3.0))
     root = await world.mention(ALICE, GENERAL, "this takes a while")
-    await wait_until(lambda: len(world.chats()) == 1, "the agent was asked")
+    await wait_until(lambda: len(world.chats()) == 1, "the agent is asked")
     first.send_signal(signal.SIGSTOP)
 
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")

@@ -1,8 +1,7 @@
-"""kill -9 between every two steps: several threads in conversation, and a bridge that dies in their midst.
+"""kill -9 between every two steps, with several conversations in progress.
 
-The steps are not listed here, they are found: one life in peace shows what there is, and for each kind of step a
-bridge is killed right after it (`support.points`). `make soak` does it at each single passage, before and after, and
-kills the successors, too.
+The steps aren't listed here: an undisturbed run finds them, and for each kind of step a bridge is killed right after
+it (`support.points`). `make soak` kills before and after every single passage, and kills the successors, too.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from support.real_redis import RealRedis
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
-    pytest.mark.timeout(300),  # the first waits for 58 lives: half a minute, or 140 s on a machine that others use
+    pytest.mark.timeout(300),  # the first test waits for 58 lives: half a minute, or 140 s on a busy machine
     pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="bridges are forked, and their ends are told by Linux"),
 ]
 
-AT_ONCE = 8  # more of them on a slow machine keep one another waiting
+AT_ONCE = 8  # on a slow machine, more of them would starve one another
 
 ELSEWHERE = {
     "drop": "an operator's, on the command line",
@@ -49,19 +48,19 @@ NOT_HERE = {
 
 @dataclass(frozen=True)
 class Lives:
-    """All that happened."""
+    """Everything that happened."""
 
     peace: list[Life]
     killed: list[Life]
 
     @property
     def passed(self) -> Counter[str]:
-        """How often each point was passed in all of them."""
+        """How often each point was passed in all lives."""
         return sum((life.points() for life in [*self.peace, *self.killed]), Counter())
 
     @property
     def met(self) -> set[str]:
-        """After what somebody died."""
+        """The points after which a bridge died."""
         return {fate.rpartition(" ")[0] for life in self.killed for fate in life.fates if fate not in life.missed}
 
 
@@ -99,7 +98,7 @@ async def test_no_script_is_forgotten(lives: Lives) -> None:
 
     forgotten = scripts_in_use() - killed_after - ELSEWHERE.keys()
 
-    assert not forgotten, "they need a story in support.conversations, in which they are run"
+    assert not forgotten, "run these scripts in a story in support.conversations"
     assert not killed_after & ELSEWHERE.keys()
 
 
@@ -108,5 +107,5 @@ async def test_no_call_of_slack_or_of_the_service_is_forgotten(lives: Lives) -> 
 
     forgotten = {call for call in slack_calls() if f"slack {call}" not in passed} - NOT_HERE.keys()
 
-    assert not forgotten, "they need a story in support.conversations, in which they are made"
+    assert not forgotten, "make these calls in a story in support.conversations"
     assert {"project chat", "project run"} <= passed

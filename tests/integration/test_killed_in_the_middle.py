@@ -1,4 +1,4 @@
-"""kill -9 between two messages of one answer, and while a sign shows that an agent works."""
+"""kill -9 between two messages of one answer, and while the working status is shown."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ async def test_the_rest_of_an_answer_is_posted_once_and_its_status_cleared(world
     world.project.on("POST", CHAT, PlannedAnswer(200, {"sessionId": 1, "message": long}))
     world.project.on("POST", CHAT, Hang())
     root = await world.mention(ALICE, GENERAL, "tell me everything")
-    await wait_until(lambda: len(world.called("chat.postMessage")) == 2, "the second part is on its way")
+    await wait_until(lambda: len(world.called("chat.postMessage")) == 2, "the second part is being posted")
     silent = await world.mention(ALICE, GENERAL, "are you there?")
-    await wait_until(lambda: world.slack.status(GENERAL, silent), "the agent is shown to be working")
+    await wait_until(lambda: world.slack.status(GENERAL, silent), "the agent is shown as working")
 
     await bridge.kill()
-    await world.answered(GENERAL, root, 2)  # what was on its way is there before the lease ends
+    await world.answered(GENERAL, root, 2)  # the post in flight arrives before the lease ends
     await end_leases(world)
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
     said = await world.answered(GENERAL, silent)
-    await wait_until(lambda: "Paragraph 99:" in "".join(world.said(GENERAL, root)), "the rest is there", timeout=10)
+    await wait_until(lambda: "Paragraph 99:" in "".join(world.said(GENERAL, root)), "the rest is posted", timeout=10)
 
     posted = "".join(world.said(GENERAL, root))
     assert len(world.answers(GENERAL, root)) == len(world.called("chat.postMessage")) - 1, (
@@ -43,7 +43,7 @@ async def test_the_rest_of_an_answer_is_posted_once_and_its_status_cleared(world
     )
     assert [posted.count(f"Paragraph {number}:") for number in range(100)] == [1] * 100
     assert "can't tell" in said[0]
-    await wait_until(lambda: world.slack.status(GENERAL, silent) == "", "the sign of work is taken away")
+    await wait_until(lambda: world.slack.status(GENERAL, silent) == "", "the working status is cleared")
     assert world.chats() == ["tell me everything", "are you there?"]
 
 
@@ -53,13 +53,15 @@ async def test_a_greeting_survives_a_kill_and_is_not_repeated(world: World, tmp_
     await (await mortal.start()).ready()
     world.slack.events_url = f"{mortal.url}/slack/events"
     await world.slack.people.open_messages(BOB)
-    await wait_until(lambda: mortal.has_ended, "it is killed before it greets")
+    await wait_until(lambda: mortal.has_ended, "the bridge is killed before it sends the greeting")
 
     await end_leases(world)
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    await wait_until(lambda: world.slack.workspace.messages.top_level(DM_BOB), "somebody greets", timeout=5)
+    await wait_until(lambda: world.slack.workspace.messages.top_level(DM_BOB), "the greeting is sent", timeout=5)
     prompted = len(world.called("assistant.threads.setSuggestedPrompts"))
     await world.slack.people.open_messages(BOB)
-    await wait_until(lambda: len(world.called("assistant.threads.setSuggestedPrompts")) > prompted, "prompts again")
+    await wait_until(
+        lambda: len(world.called("assistant.threads.setSuggestedPrompts")) > prompted, "the prompts are set again"
+    )
 
     assert len(world.slack.workspace.messages.top_level(DM_BOB)) == 1

@@ -1,4 +1,4 @@
-"""How old a message may get, and how many turns one process has in flight."""
+"""Maximum age of a message, and maximum number of turns in flight per process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ async def test_a_message_that_waited_too_long_is_offered_and_not_sent(world: Wor
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_MAX_AGE="1")
     world.project.on("POST", CHAT, Proper(delay=1.5))
     root = await world.mention(ALICE, GENERAL, "the first")
-    await wait_until(world.chats, "the agent was asked")
+    await wait_until(world.chats, "the agent is asked")
     await world.slack.people.say(ALICE, GENERAL, "please hurry", thread_ts=root)
     said = await world.answered(GENERAL, root, 2)
     assert world.chats() == ["the first"]

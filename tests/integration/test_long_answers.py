@@ -1,4 +1,4 @@
-"""Answers and outputs that are too long for one message: nothing is lost, and nothing is said twice."""
+"""Answers and outputs too long for one message: nothing is lost, nothing is repeated."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ opened, world = shared_world(BRIDGE_DEFAULT_AGENT="1")
 
 
 def a_long_answer(length: int) -> str:
-    """Prose, code and tables, in which every line is there once."""
+    """Prose, code and tables in which each line occurs once."""
     parts: list[str] = []
     number = 0
     while sum(map(len, parts)) < length:
@@ -37,23 +37,23 @@ def a_long_answer(length: int) -> str:
 
 
 def lines(text: str) -> list[str]:
-    """The lines of *text* without those that only keep code whole."""
+    """The lines of *text*, except those repeated where code or a table is split."""
     return [line for line in text.splitlines() if line.strip() and not line.startswith(("```", "| ---"))]
 
 
 def markdown_of(world: World, root: str) -> str:
-    """All Markdown that was posted in a thread, one message after the other."""
+    """All Markdown posted in a thread, in order."""
     blocks = [block for message in world.answers(GENERAL, root) for block in message.blocks]
     return "\n".join(block["text"] for block in blocks if block["type"] == "markdown")
 
 
 async def asked(world: World, answer: str) -> str:
-    """Let an agent answer with *answer*, and wait until all of it is in Slack."""
+    """Have an agent give *answer*, and wait until all of it is posted."""
     world.project.on("POST", CHAT, PlannedAnswer(200, {"sessionId": 1, "message": answer, "toolsUsed": ["the_tool"]}))
     root = await world.mention(ALICE, GENERAL, "tell me everything")
     posts = partial(world.called, "chat.postMessage")
     await wait_until(
-        lambda: any("the_tool" in str(call.args) and call.is_ok for call in posts()), "the end is there", 20
+        lambda: any("the_tool" in str(call.args) and call.is_ok for call in posts()), "the last part is posted", 20
     )
     return root
 
@@ -67,7 +67,9 @@ async def test_thirty_thousand_characters_become_messages_that_slack_takes(world
     assert lines(markdown_of(world, root)) == lines(answer)
     assert 3 <= len(calls) <= 5
     assert all(call.is_ok for call in calls)
-    assert all(str(call.args["blocks"]).count("```") % 2 == 0 for call in calls), "code is whole in each message"
+    assert all(str(call.args["blocks"]).count("```") % 2 == 0 for call in calls), (
+        "code blocks are whole in each message"
+    )
     assert ["the_tool" in str(call.args["blocks"]) for call in calls] == [False] * (len(calls) - 1) + [True]
     assert [problem for call in calls for problem in active(call)] == []
 
@@ -87,14 +89,16 @@ async def test_a_long_answer_of_short_lines_delays_no_other_turn(world: World) -
     root = await asked(world, answer)
     asking.cancel()
 
-    await wait_until(lambda: len(world.answers(GENERAL, root)) == 2, "the file is there")
+    await wait_until(lambda: len(world.answers(GENERAL, root)) == 2, "the file is uploaded")
     assert (world.slack.files[-1].content or b"").decode() == answer
     assert max(waited) < 8  # it took twenty and more, time after time
 
 
 async def test_an_output_that_is_too_long_is_attached_as_a_file(world: World) -> None:
     await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 11 all")
-    await wait_until(lambda: [file for file in world.slack.files if "output" in file.name and file.shared_in], "a file")
+    await wait_until(
+        lambda: [file for file in world.slack.files if "output" in file.name and file.shared_in], "the file is uploaded"
+    )
 
     file = next(file for file in world.slack.files if "output" in file.name)
     assert len(json.loads(file.content or b"")["rows"]) == 2000

@@ -1,4 +1,4 @@
-"""Where nothing chooses the agent, a menu does, and what was said waits for the choice."""
+"""Without a default agent, the bot offers a menu, and messages wait for the choice."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ async def test_the_first_choice_wins_and_the_menu_names_it(world: World) -> None
 
     choose = partial(world.slack.ui.select, channel=GENERAL, ts=menu.ts, action_id="agent:choose")
     await asyncio.gather(choose(BOB, value="4"), choose(CAROL, value="2"))
-    await wait_until(lambda: world.whispers(BOB) or world.whispers(CAROL), "one of them is told that it was too late")
+    await wait_until(
+        lambda: world.whispers(BOB) or world.whispers(CAROL), "the slower of the two is told that it was too late"
+    )
     said = await world.answered(GENERAL, root, 2)
     await world.replied(ALICE, GENERAL, root, "who are you?")
 

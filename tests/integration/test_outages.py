@@ -1,4 +1,4 @@
-"""The service, Redis or Slack is away for a while: nothing is lost, and people are told."""
+"""The service, Redis or Slack is unavailable for a while: nothing is lost, and people are notified."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ async def test_messages_of_an_outage_of_the_service_are_answered_after_it(world:
         "are you there?",
         "and now?",
     ]
-    assert sum("down" in words for words in world.said(GENERAL, root)) == 1, "told once"
+    assert sum("down" in words for words in world.said(GENERAL, root)) == 1, "notified once"
 
 
 @pytest.fixture
 def redis_on_disk() -> Iterator[RealRedis]:
-    """A server whose data is on a disk for certain."""
+    """A server with its data on a real disk."""
     with tempfile.TemporaryDirectory(prefix="br-", dir=ON_DISK) as folder, RealRedis(Path(folder)) as server:
         yield server
 
@@ -74,10 +74,10 @@ async def test_redis_killed_and_restarted(redis_on_disk: RealRedis) -> None:
 
 
 async def threads_until_a_write_is_put_off(world: World) -> str:
-    """Begin one thread after the other, with an answer in each, for more than a second; gives the last one.
+    """Start thread after thread, each with an answer, for more than a second; return the last one.
 
-    With `appendfsync everysec` a server syncs once a second in the background, and puts off writing what it has
-    answered meanwhile: that is the moment to kill it. With `always` it never comes.
+    With `appendfsync everysec` a server syncs once a second in the background and meanwhile delays writes that it has
+    already answered: the moment to kill it. With `always` there is no such moment.
     """
     deadline = time.monotonic() + 1.5
     while True:

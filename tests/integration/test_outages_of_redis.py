@@ -1,4 +1,4 @@
-"""People talk on while a real Redis is full, read-only, loading, slow or cannot write its file: nothing is lost."""
+"""People keep writing while a real Redis is full, read-only, loading, slow or unable to write: nothing is lost."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def test_messages_flow_through_everything_that_a_redis_can_suffer(
                 await threads.passes(1)
                 async with fault(world, server):
                     await refused_meanwhile(world, fault.__name__)
-                    # The others take something now and then: a reply in a full one.
+                    # The other faults let some writes through, such as a reply in a full one.
                     if fault in {is_read_only, cannot_write}:
                         await threads.are_refused(2)
                 await threads.passes(1)
@@ -91,17 +91,17 @@ async def test_messages_that_depend_on_a_refused_one_follow_it_in_order(
 
 
 async def refused_meanwhile(world: World, what: str) -> None:
-    """Wait until somebody is told that nothing can be taken."""
+    """Wait until someone is told that nothing can be accepted."""
 
     async def is_told() -> bool:
         return "couldn't queue this" in (await world.slack.ui.command(ALICE, PRIVATE, "/stats")).body
 
-    await wait_until(is_told, f"a command could not be taken while redis {what}", 15)
+    await wait_until(is_told, f"a command is refused while redis {what}", 15)
 
 
 @asynccontextmanager
 async def is_full(world: World, _server: RealRedis) -> AsyncIterator[None]:
-    """Every write is answered with OOM."""
+    """Every write fails with OOM."""
     await world.redis.config_set("maxmemory", "1")
     yield
     await world.redis.config_set("maxmemory", "0")
@@ -109,7 +109,7 @@ async def is_full(world: World, _server: RealRedis) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def is_read_only(world: World, _server: RealRedis) -> AsyncIterator[None]:
-    """It has become the replica of somebody."""
+    """The server became a replica."""
     await world.redis.slaveof("127.0.0.1", "1")
     yield
     await world.redis.slaveof()
@@ -117,7 +117,7 @@ async def is_read_only(world: World, _server: RealRedis) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def cannot_write(world: World, _server: RealRedis) -> AsyncIterator[None]:
-    """It wants a replica that is not there, and takes no write without."""
+    """The server requires a replica that is missing, and refuses writes."""
     await world.redis.config_set("min-replicas-to-write", "1")
     yield
     await world.redis.config_set("min-replicas-to-write", "0")
@@ -125,7 +125,7 @@ async def cannot_write(world: World, _server: RealRedis) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def is_slow(_world: World, server: RealRedis) -> AsyncIterator[None]:
-    """It stands still most of the time."""
+    """The server is suspended most of the time."""
 
     async def stutter() -> None:
         while True:
@@ -144,11 +144,11 @@ async def is_slow(_world: World, server: RealRedis) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def is_loading(world: World, server: RealRedis) -> AsyncIterator[None]:
-    """It was killed, and takes a while to read its file again: the longer the more was written, so this comes first.
+    """The server was killed and reloads its file, which takes longer the more was written; so this comes first.
 
-    On a machine with much to do it may be back before anybody has noticed: then it is killed once more.
+    A fast reload may go unnoticed on a busy machine; then the server is killed again.
     """
-    for number in range(50):  # 10 ms each, however little was said until now
+    for number in range(50):  # 10 ms each, however little was written so far
         await world.redis.set(f"ballast:{number}", "x" * 1024, ex=60)
     is_over = asyncio.Event()
     server.kill()
@@ -169,7 +169,7 @@ async def started_again_until(is_over: asyncio.Event, server: RealRedis) -> None
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A data folder, whose server does not outlive the test."""
+    """A data folder whose server stops with the test."""
     with tempfile.TemporaryDirectory(prefix="br-") as path:
         yield Path(path)
         if (Path(path) / "redis.sock").exists():
@@ -183,7 +183,7 @@ def server_pid(folder: Path) -> int:
 @asynccontextmanager
 async def on_an_embedded_redis(folder: Path) -> AsyncIterator[tuple[World, BridgeProcess]]:
     async with a_world(f"unix://{folder}/redis.sock", "test", retry_delays=[0.5] * 30) as world:
-        world.forks = False  # what it is forbidden here must not befall others
+        world.forks = False  # its restrictions must not affect other bridges
         environ = {"REDIS_URL": "", "BRIDGE_DATA_DIR": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
         yield world, await world.start_bridge("--embedded-redis", BRIDGE_DEFAULT_AGENT="1", **environ)
 
@@ -219,7 +219,7 @@ async def test_an_embedded_redis_without_room_is_reported_and_recovers(folder: P
                 said = (await bridge.state())[1]
                 return said["redis"] == "down" and "can't grow any larger" in said.get("redis_trouble", "")
 
-            await wait_until(is_named, "it says what is wrong")
+            await wait_until(is_named, "it reports the problem")
             status, _ = await bridge.state()
             code, checked = await check_without_room(folder)
         said = await world.answered(GENERAL, root, 2)
@@ -235,9 +235,9 @@ async def test_an_embedded_redis_without_room_is_reported_and_recovers(folder: P
 
 @contextmanager
 def no_room(*pids: int) -> Iterator[None]:
-    """Let no file of these processes grow, as on a full disk, nor of those that the first one starts.
+    """Limit file sizes for these processes and the server they start, as on a full disk.
 
-    Python must not write its compiled code meanwhile: it does not notice that it wrote only half of it.
+    Python must not write bytecode meanwhile: it doesn't notice a partial write.
     """
     before = [resource.prlimit(pid, resource.RLIMIT_FSIZE) for pid in pids]
     for pid, (_, most) in zip(pids, before, strict=True):
@@ -249,7 +249,7 @@ def no_room(*pids: int) -> Iterator[None]:
 
 
 async def check_without_room(folder: Path) -> tuple[int, dict[str, Any]]:
-    """Run the check where no file can grow; gives its exit code and what it says of the embedded Redis."""
+    """Run the check while no file can grow; return its exit code and its row for the embedded Redis."""
     command = shlex.join([sys.executable, "-m", "bridge", "check", "--json", "--embedded-redis"])
     process = await asyncio.create_subprocess_shell(
         f"ulimit -f 1; exec {command}",

@@ -1,4 +1,4 @@
-"""Where people talk, and what the agent gets of a place: with one bridge for the file."""
+"""Where people write, and what the agent learns about the place; one bridge for the file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ opened, world = shared_world(BRIDGE_DEFAULT_AGENT="1")
 
 
 async def a_talk(world: World, channel: str, replies: int) -> str:
-    """Let people talk among themselves; gives the root."""
+    """Start a thread between people; return its root."""
     root = await world.slack.people.say(ALICE, channel, "the root")
     for number in range(replies):
         await world.slack.people.say(BOB, channel, f"reply {number}", thread_ts=root)
@@ -38,7 +38,7 @@ async def test_with_fifteen_messages_per_call_the_newest_are_quoted(world: World
     (asked,) = world.chats()
     assert "> Alice Adler: the root" in asked
     assert re.search(r"^> \[showing (the newest )?\d+ of 40 messages\]$", asked, re.MULTILINE)
-    assert re.search(r"^> Bob Brandt: reply [23]\d$", asked, re.MULTILINE), "people wrote at no even pace"
+    assert re.search(r"^> Bob Brandt: reply [23]\d$", asked, re.MULTILINE), "people wrote at irregular intervals"
     assert "> Bob Brandt: reply 3\n" not in asked
 
 
@@ -72,7 +72,7 @@ async def test_a_group_direct_message_is_like_a_channel(world: World, *, has_twi
 
 
 def canvas_mention(channel: str, ts: str) -> dict[str, object]:
-    """An event as the reference has it: https://docs.slack.dev/reference/events/message/document_mention."""
+    """A document mention: https://docs.slack.dev/reference/events/message/document_mention."""
     return {
         "type": "app_mention", "subtype": "document_mention", "user": ALICE, "team": TEAM, "channel": channel,
         "text": f"<@{BRIDGE}> was mentioned in a canvas", "ts": ts, "event_ts": ts,
@@ -85,7 +85,7 @@ async def test_a_mention_in_a_canvas_is_answered_in_private(world: World) -> Non
 
     await world.slack.people.send_event(canvas_mention(GENERAL, "1716411280.657549"), GENERAL)
 
-    await wait_until(lambda: len(world.whispers(ALICE)) > before, "Alice is told")
+    await wait_until(lambda: len(world.whispers(ALICE)) > before, "Alice is notified")
     assert "can't answer in a canvas" in words_of(world.whispers(ALICE)[-1])
     assert world.chats() == []
 

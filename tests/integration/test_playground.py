@@ -1,4 +1,4 @@
-"""`bridge playground`: what stands in for what, what it survives, and how it ends."""
+"""`bridge playground`: what it emulates, what it survives, and how it ends."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CODE = Path(__file__).parent.parent.parent
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A data folder with a short path, for the socket of Redis."""
+    """A data folder with a path short enough for Redis's socket."""
     with tempfile.TemporaryDirectory(prefix="br-") as folder:
         yield Path(folder)
 
@@ -49,14 +49,14 @@ async def playground() -> AsyncIterator[Playground]:
 
 
 async def refused(folder: Path, *words: str, **environ: str) -> tuple[int, str]:
-    """Start a playground that cannot run; gives the exit code and what it says."""
+    """Start a playground that can't run; return its exit code and output."""
     environ = bare_environment(PYTHONPATH=str(CODE), BRIDGE_DATA_DIR=str(folder), **environ)
     code, said, aside = await run(("playground", *words), folder, environ)
     return code, said + aside
 
 
 async def words_in(playground: Playground, channel: str, thread: str) -> str:
-    """All that is said in a thread, as Alice sees it."""
+    """All messages in a thread, as Alice sees it."""
     async with httpx.AsyncClient(base_url=playground.url) as http:
         answer = await http.get("/page/state", params={"as": ALICE, "channel": channel, "thread": thread})
     shown = answer.raise_for_status().json()["thread"]
@@ -127,7 +127,7 @@ async def test_the_commands_it_prints_work_in_another_terminal(playground: Playg
 
 
 async def pasted(line: str, folder: Path, **environ: str) -> tuple[str, str]:
-    """Carry out a line in a shell that knows nothing of the playground; gives what it says, out and aside."""
+    """Run a line in a shell that knows nothing of the playground; return its stdout and stderr."""
     process = await asyncio.create_subprocess_shell(
         line,
         cwd=folder,
@@ -188,7 +188,7 @@ async def test_a_bridge_that_is_killed_is_started_again(playground: Playground) 
         part = await playground.part(ALICE, "Bridge")
         return bool(part["is_up"]) and pid_in(part) != before
 
-    await wait_until(is_another, "another bridge is at work", 20)
+    await wait_until(is_another, "another bridge is running", 20)
 
 
 async def test_messages_while_redis_is_stopped_are_answered_after_it(playground: Playground) -> None:
@@ -214,7 +214,7 @@ async def test_a_redis_that_is_killed_from_outside_is_started_again_and_its_ligh
     async def is_down() -> bool:
         return "manifest" in (await playground.part(ALICE, "Redis"))["detail"]
 
-    await wait_until(is_down, "the light says what is wrong")
+    await wait_until(is_down, "the status light shows the problem")
     light = await playground.part(ALICE, "Redis")
     said = await playground.do("say", ALICE, channel=GENERAL, text="@bridge Memory: remember 18")
     manifest.write_bytes(what_is_there)
@@ -232,7 +232,7 @@ async def test_kill_9_of_the_playground_takes_the_bridge_along_and_leaves_all_th
     await answered(first, PRIVATE, said["ts"], "Nice to meet you, Ada.")
     bridge = pid_in(await first.part(ALICE, "Bridge"))
     await first.kill()
-    await wait_until(lambda: not _is_alive(bridge), "the bridge is gone", 20)
+    await wait_until(lambda: not _is_alive(bridge), "the bridge has ended", 20)
 
     second = await (await Playground(folder, words=("--socket",)).start()).ready(ALICE)
     await second.do("say", ALICE, channel=PRIVATE, text="what is my name?", thread_ts=said["ts"])
@@ -246,13 +246,13 @@ def _is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    stat = Path(f"/proc/{pid}/stat")  # in a container, nobody may bury a process whose parent is dead
+    stat = Path(f"/proc/{pid}/stat")  # in a container, an orphaned process may stay a zombie
     return not (stat.exists() and ") Z " in stat.read_text())
 
 
 @pytest.fixture
 def redis_with_password(redis_server: RealRedis) -> Iterator[str]:
-    """The address of the server that is shared, with a user and a password."""
+    """The shared server's address, with a user and a password."""
     with Redis.from_url(redis_server.url) as redis:
         redis.execute_command("ACL", "SETUSER", "careful", "on", ">pass-word", "~*", "&*", "+@all")
         yield f"unix://careful:pass-word@{redis_server.socket}"
@@ -282,7 +282,7 @@ async def test_configured_parts_are_real_and_the_page_says_so(
             async def all_are_up() -> bool:
                 return (await http.get(playground.url)).text.count("<td>up</td>") == 4
 
-            await wait_until(all_are_up, "the page says that all is up", 20)
+            await wait_until(all_are_up, "the page shows everything as up", 20)
             page = (await http.get(playground.url)).text
         [line, *_] = re.findall(r"^  (\(cd .*\))$", playground.text, re.MULTILINE)
         _, aside = await pasted(line, Path("/"), REDIS_URL=redis_with_password)

@@ -1,4 +1,4 @@
-"""Posts of which nobody can tell whether Slack took them: without permission to read, or by response_url."""
+"""Posts that Slack may or may not have accepted: without history permission, or by response_url."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MISSING = "so it may be missing"
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
     async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="1") as world:
-        world.slack.scopes.difference_update(HISTORY)  # which Slack lets people decline
+        world.slack.scopes.difference_update(HISTORY)  # scopes that people can decline
         yield world
 
 
@@ -38,8 +38,8 @@ async def world(opened: World) -> AsyncIterator[World]:
     opened.look_from_here()
     yield opened
     opened.slack.faults.clear()
-    await wait_until(opened.is_at_rest, "nothing waits any more")
-    assert not await opened.redis.exists(f"{{{opened.namespace}}}:dead"), "nothing is lost in silence"
+    await wait_until(opened.is_at_rest, "nothing is queued")
+    assert not await opened.redis.exists(f"{{{opened.namespace}}}:dead"), "nothing is lost silently"
 
 
 def ours(world: World, channel: str) -> list[Message]:
@@ -64,7 +64,7 @@ async def test_an_answer_in_doubt_brings_a_notice_and_is_shown_once(world: World
     await world.slack.ui.click(BOB, GENERAL, notice, SHOW)
     await world.slack.ui.click(ALICE, GENERAL, notice, SHOW)
     said = await world.answered(GENERAL, root, 2 + is_there)
-    await world.whispered(ALICE)  # that somebody else was faster
+    await world.whispered(ALICE)  # that someone else was faster
     assert type(fault).__name__ in said[-1]
     await wait_until(lambda: not offers_in_thread(world, root), "the offer is gone")
     assert len(world.answers(GENERAL, root)) == 2 + is_there
@@ -80,7 +80,7 @@ async def test_a_notice_in_doubt_is_repeated_a_few_times(world: World) -> None:
 
     root = await world.mention(ALICE, GENERAL, "tell me twice")
     said = await world.answered(GENERAL, root, 3)
-    await wait_until(world.is_at_rest, "it ends")
+    await wait_until(world.is_at_rest, "the turn ends")
 
     assert [MISSING in words for words in said] == [False, True, True]
     await world.slack.ui.click(ALICE, GENERAL, world.answers(GENERAL, root)[1].ts, SHOW)
@@ -96,7 +96,7 @@ async def test_a_shown_answer_in_doubt_is_offered_again(world: World) -> None:
     world.slack.faults.on("chat.postMessage", DropBefore(), channel=GENERAL)
 
     await world.slack.ui.click(ALICE, GENERAL, world.answers(GENERAL, root)[0].ts, SHOW)
-    await wait_until(lambda: len(world.answers(GENERAL, root)) == 2, "it is in doubt again")
+    await wait_until(lambda: len(world.answers(GENERAL, root)) == 2, "the post is in doubt again")
     await world.slack.ui.click(ALICE, GENERAL, world.answers(GENERAL, root)[-1].ts, SHOW)
     said = await world.answered(GENERAL, root, 3)
 
@@ -110,15 +110,15 @@ async def test_a_report_in_doubt_does_not_pause_its_schedule(world: World) -> No
     world.slack.faults.on("chat.postMessage", DropBefore(), channel=RANDOM)
 
     await becomes_due(world, report)
-    await wait_until(lambda: offers(world, RANDOM), "its channel is told")
-    await wait_until(world.is_at_rest, "it ends")
+    await wait_until(lambda: offers(world, RANDOM), "the channel is notified")
+    await wait_until(world.is_at_rest, "the turn ends")
     await becomes_due(world, report)
 
-    await wait_until(lambda: len(ours(world, RANDOM)) == 2, "the next one is posted")
+    await wait_until(lambda: len(ours(world, RANDOM)) == 2, "the second post is there")
     assert "Statistics" in words_of(ours(world, RANDOM)[-1])
     assert "is paused" not in "".join(map(words_of, ours(world, DM_ALICE)))
     await world.slack.ui.click(ALICE, RANDOM, offers(world, RANDOM)[0].ts, SHOW)
-    await wait_until(lambda: len(ours(world, RANDOM)) == 3, "the first one is posted, too")
+    await wait_until(lambda: len(ours(world, RANDOM)) == 3, "the first post is there, too")
 
 
 async def becomes_due(world: World, report: str) -> None:
@@ -131,13 +131,13 @@ async def test_a_card_by_url_is_never_posted_twice_and_offered_where_it_is_in_do
     before, offered = len(cards(world)), len(offers(world, DM_ALICE))
 
     await world.slack.ui.command(ALICE, NOBOT, "/workflows", f"run 1 {type(fault).__name__}")
-    await wait_until(lambda: len(offers(world, DM_ALICE)) > offered, "she is told")
-    await wait_until(world.is_at_rest, "it ends")
+    await wait_until(lambda: len(offers(world, DM_ALICE)) > offered, "she is notified")
+    await wait_until(world.is_at_rest, "the turn ends")
 
     assert len(cards(world)) == before + isinstance(fault, DropAfter)
     shown = len(ours(world, DM_ALICE))
     await world.slack.ui.click(ALICE, DM_ALICE, offers(world, DM_ALICE)[-1].ts, SHOW)
-    await wait_until(lambda: len(ours(world, DM_ALICE)) > shown, "it is shown where the bot may post")
+    await wait_until(lambda: len(ours(world, DM_ALICE)) > shown, "the answer is shown where the bot may post")
     assert "completed" in words_of(ours(world, DM_ALICE)[-1])
 
 
@@ -151,7 +151,7 @@ async def test_a_private_answer_that_was_not_sent_is_retried(world: World) -> No
 
     await world.slack.ui.command(ALICE, NOBOT, "/workflows", "run 1 again")
 
-    await wait_until(lambda: len(cards(world)) == before + 1, "the card is there")
+    await wait_until(lambda: len(cards(world)) == before + 1, "the card is posted")
     assert len(offers(world, DM_ALICE)) == offered
 
 
@@ -160,7 +160,7 @@ async def test_a_private_answer_by_url_is_never_shown_twice(world: World) -> Non
     offered = len(offers(world, DM_ALICE))
 
     await world.slack.ui.command(ALICE, GENERAL, "/workflows", "list")
-    await wait_until(lambda: len(offers(world, DM_ALICE)) > offered, "she is told")
+    await wait_until(lambda: len(offers(world, DM_ALICE)) > offered, "she is notified")
 
     assert len(world.whispers(ALICE)) == 1
     await world.slack.ui.click(ALICE, DM_ALICE, offers(world, DM_ALICE)[-1].ts, SHOW)
@@ -177,9 +177,9 @@ async def test_a_kill_after_a_card_went_by_url_does_not_double_it(world: World, 
     before, offered = len(cards(world)), len(offers(world, DM_ALICE))
 
     await world.slack.ui.command(ALICE, NOBOT, "/workflows", "run 1 killed")
-    await wait_until(lambda: mortal.has_ended, "it is killed")
+    await wait_until(lambda: mortal.has_ended, "the bridge is killed")
     await end_leases(world)
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    await wait_until(lambda: len(offers(world, DM_ALICE)) > offered, "she is told")
+    await wait_until(lambda: len(offers(world, DM_ALICE)) > offered, "she is notified")
 
     assert len(cards(world)) == before + 1

@@ -1,4 +1,4 @@
-"""What the project client makes of a service that misbehaves, at real sockets."""
+"""The project client against a misbehaving service on real sockets."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Behavior = Callable[[asyncio.StreamWriter, int], Awaitable[None]]
 
 @dataclass
 class Service:
-    """A server that reads whole requests and answers each as *behave* does: given the connection and a count."""
+    """A server that reads whole requests and answers each with *behave*(connection, count)."""
 
     behave: Behavior
     requests: list[bytes] = field(default_factory=list)
@@ -127,7 +127,7 @@ async def wait_until(condition: Callable[[], bool]) -> None:
 
 @pytest.fixture
 def unused() -> Iterator[socket.socket]:
-    """Give a port that nobody listens on."""
+    """Return a port that nothing listens on."""
     with socket.socket() as it:
         it.bind(("127.0.0.1", 0))
         yield it
@@ -167,7 +167,7 @@ async def test_tls_to_a_plain_port_sent_nothing() -> None:
 
 
 async def test_a_tls_handshake_that_hangs_sent_nothing(unused: socket.socket) -> None:
-    unused.listen()  # the kernel takes the connection, and nobody ever says a word
+    unused.listen()  # the kernel accepts the connection, but nothing ever answers
     await cannot_connect(url_of(unused, "https"), connect=0.2)
 
 
@@ -185,7 +185,7 @@ async def test_a_proxy_that_refuses_the_tunnel_sent_nothing(monkeypatch: pytest.
     assert all(KEY.encode() not in request for request in proxy.requests)
 
 
-# It may have arrived: a chat or a run is not repeated
+# May have arrived: chats and runs are not retried
 
 
 async def reset(writer: asyncio.StreamWriter, _number: int) -> None:
@@ -257,7 +257,7 @@ async def test_a_kept_connection_that_closes_under_a_chat_sends_it_once() -> Non
     assert (it.connections, len(it.requests)) == (1, 2)
 
 
-# Long answers and broken errors
+# Long answers and malformed errors
 
 
 async def test_an_answer_of_ten_megabytes_is_read() -> None:
@@ -290,7 +290,7 @@ async def test_a_kept_connection_that_was_closed_is_replaced() -> None:
         await project.send_message(3, "one")
         await wait_until(lambda: it.open_connections == 0)
         for _ in range(10):
-            await asyncio.sleep(0)  # the client's side of the loop sees the end
+            await asyncio.sleep(0)  # let the client's side of the loop see the end
         await project.send_message(3, "two")
     assert (it.connections, len(it.requests)) == (2, 2)
 

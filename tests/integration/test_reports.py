@@ -1,4 +1,4 @@
-"""Scheduled reports with two bridges at work: each slot is posted once, and its thread is a conversation."""
+"""Scheduled reports with two bridges running: each is posted once per slot, and its thread is a conversation."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def reports(world: World, channel: str) -> list[Message]:
 
 
 async def keep(world: World, channel: str, words: str) -> str:
-    """Keep a report by command; gives its id."""
+    """Schedule a report by command; return its id."""
     return await keep_by(lambda: world.slack.ui.command(ALICE, channel, "/stats", words), world)
 
 
 async def keep_by(ask: Callable[[], Awaitable[object]], world: World) -> str:
-    """Keep a report by whatever asks for it; gives its id."""
+    """Schedule a report with any request; return its id."""
     kept = f"{{{world.namespace}}}:reports"
     before = set(await world.redis.zrange(kept, 0, -1))
     await ask()
@@ -39,13 +39,13 @@ async def keep_by(ask: Callable[[], Awaitable[object]], world: World) -> str:
     async def made() -> set[str]:
         return set(await world.redis.zrange(kept, 0, -1)) - before
 
-    await wait_until(made, "the report is kept")
+    await wait_until(made, "the report is scheduled")
     (id_,) = await made()
     return id_
 
 
 async def becomes_due(world: World, report: str) -> float:
-    """Let a report be due now, as if its time had come; gives the moment."""
+    """Make a report due now; return the time."""
     due = time.time()
     await world.redis.zadd(f"{{{world.namespace}}}:due", {report: int(due * 1000)})
     return due
@@ -60,7 +60,7 @@ async def test_one_of_two_bridges_posts_a_slot_and_discusses_it(world: World) ->
     assert "Schedule: every day at 09:00 (Europe/Berlin)" in words_of(post)
 
     await world.mention(ALICE, GENERAL, "1: why so many?", thread_ts=post.ts)
-    await world.answered(GENERAL, post.ts, 2)  # the report itself is the first
+    await world.answered(GENERAL, post.ts, 2)  # the report itself is the first message
 
     (asked,) = world.chats()
     assert "> Statistics: " in asked
@@ -74,7 +74,7 @@ async def test_a_report_for_an_archived_channel_pauses_and_tells_its_owner(world
     world.slack.workspace.change_channel(channel, is_archived=True)
 
     await becomes_due(world, report)
-    await wait_until(lambda: told(world), "its owner is told")
+    await wait_until(lambda: told(world), "the owner is notified")
     await world.slack.ui.command(ALICE, GENERAL, "/stats", "reports")
 
     listed = await world.whispered(ALICE, 2)
@@ -84,7 +84,7 @@ async def test_a_report_for_an_archived_channel_pauses_and_tells_its_owner(world
 
 
 async def test_a_channel_is_found_by_each_of_its_names(world: World) -> None:
-    """With ids, as the manifest asks for, and without, as an older one has it; in messages with and without."""
+    """With ids, as in the manifest, and without, as in an older one; in messages with and without."""
     said = "report weekdays 08:30 Europe/Berlin {}"
     made = [await keep(world, GENERAL, said.format(name)) for name in ("#random", "#private")]
     older = app_manifest(None)

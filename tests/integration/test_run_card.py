@@ -1,4 +1,4 @@
-"""Workflows are run by command, by form and by button, and each run keeps one card."""
+"""Workflows run by command, form and button; each run has one card."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ async def test_a_slow_run_shows_its_card_at_once_and_changes_it(world: World) ->
     world.project.on("POST", "/api/sdk/workflows/1/run", Proper(delay=1.5))
 
     await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 hello")
-    await wait_until(lambda: any("running" in card for card in cards(world)), "the card shows that it runs")
+    await wait_until(lambda: any("running" in card for card in cards(world)), "the card says running")
     await wait_until(lambda: any("completed" in card for card in cards(world)), "the card shows the result")
 
-    assert len(cards(world)) == 1, "one card, brought up to date"
+    assert len(cards(world)) == 1, "one card, updated"
     assert world.runs() == ["hello"]
 
 
@@ -49,7 +49,7 @@ async def test_run_again_and_node_results_are_on_the_card(world: World) -> None:
     await world.slack.ui.click(BOB, GENERAL, card.ts, "run:nodes")
     await wait_until(lambda: len(world.answers(GENERAL, card.ts)) == 2, "the node results are in the card's thread")
     await world.slack.ui.click(BOB, GENERAL, card.ts, "run:again")
-    await wait_until(lambda: len(cards(world)) == 2, "the second run has a card of its own")
+    await wait_until(lambda: len(cards(world)) == 2, "the second run has its own card")
 
     assert world.runs() == ["hello", "hello"]
 
@@ -68,13 +68,13 @@ async def test_input_that_is_nearly_json_runs_only_as_its_person_says(world: Wor
     assert shown["kind"]["initial_option"]["value"] == "json"
     assert world.runs() == []
     await world.slack.ui.submit(view.id, {"input": '{"day": 1}'}, ALICE)
-    await wait_until(lambda: len(world.runs()) == 1, "what was mended runs")
+    await wait_until(lambda: len(world.runs()) == 1, "the corrected input runs")
     for _ in range(2):
         await world.slack.ui.click(ALICE, GENERAL, question.ts, "run:text")
     await wait_until(lambda: "as text." in words_of(world.whispers(ALICE)[-1]), "the question is gone")
 
     assert world.runs() == [{"day": 1}, '{"day": }'], "one question, one run as text"
-    assert 0 < await world.redis.ttl(key) <= 60, "it is used, and soon forgotten"
+    assert 0 < await world.redis.ttl(key) <= 60, "the button works once and its input is soon deleted"
 
 
 async def test_long_invalid_json_in_a_thread_is_stored_for_its_buttons(world: World) -> None:
@@ -87,6 +87,6 @@ async def test_long_invalid_json_in_a_thread_is_stored_for_its_buttons(world: Wo
     question = world.whispers(ALICE)[-1]
     assert world.runs() == []
     await world.slack.ui.click(ALICE, GENERAL, question.ts, "run:text")
-    await wait_until(world.runs, "it runs as text")
+    await wait_until(world.runs, "the input runs as text")
 
     assert world.runs() == [typed]

@@ -1,4 +1,4 @@
-"""Nothing from the service, an agent or a person pings anybody, forges a link, or is unfolded by Slack."""
+"""No text from the service, an agent or a person pings anyone, forges a link, or is unfurled."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ opened, world = shared_world(begun, BRIDGE_DEFAULT_AGENT="1")
 
 
 def nothing_is_active(world: World, *methods: str) -> None:
-    """Fail for anything that would reach somebody; what was sent must have been sent by *methods*."""
+    """Fail on anything active in what was sent; something must have been sent by each of *methods*."""
     calls = world.slack.calls[world.called_before :]
     assert {call.method for call in calls} >= set(methods)
     assert [problem for call in calls for problem in active(call)] == []
 
 
 async def the_card(world: World, words: str) -> str:
-    """Wait for the newest message of the bot in the channel that says *words*."""
+    """Wait for the bot's newest message in the channel that contains *words*."""
 
     def newest() -> list[str]:
         calls = [*world.called("chat.postMessage"), *world.called("chat.update")]
@@ -105,7 +105,7 @@ async def test_the_services_error_messages_are_harmless(world: World) -> None:
     said = await world.answered(GENERAL, root)
     await world.replied(ALICE, GENERAL, root, "and again")
 
-    assert "evil.example" in said[0], "it is quoted"
+    assert "evil.example" in said[0], "the input is quoted"
     nothing_is_active(world, "chat.postMessage")
 
 
@@ -119,7 +119,7 @@ async def test_an_agents_name_is_harmless_wherever_it_is_shown(world: World) -> 
     for text in ("list", "show 66", "default 66", "show <!channel>", "default none", "list --share"):
         await world.slack.ui.command(ALICE, GENERAL, "/agents", text)
     await wait_until(lambda: len(world.called("response_url")) >= 5, "the commands are answered")
-    await wait_until(lambda: world.called("chat.postMessage")[-1].args["channel"] == GENERAL, "one of them is shared")
+    await wait_until(lambda: world.called("chat.postMessage")[-1].args["channel"] == GENERAL, "one answer is shared")
 
     nothing_is_active(world, "response_url", "chat.postMessage")
 
@@ -130,7 +130,7 @@ async def test_the_words_of_a_status_are_harmless(world: World) -> None:
 
     root = await world.mention(ALICE, GENERAL, "66: hello there")
     await world.answered(GENERAL, root)
-    await wait_until(lambda: world.slack.status(GENERAL, root) == "", "the status is gone")
+    await wait_until(lambda: world.slack.status(GENERAL, root) == "", "the status is cleared")
 
     nothing_is_active(world, "assistant.threads.setStatus")
 
@@ -185,7 +185,7 @@ async def test_the_project_and_its_statistics_are_harmless(world: World) -> None
         await world.slack.ui.command(ALICE, GENERAL, command)
         await world.slack.ui.command(ALICE, GENERAL, command, "--share")
     await wait_until(lambda: len(world.called("response_url")) >= 2, "the commands are answered")
-    await wait_until(lambda: len(world.called("chat.postMessage")) >= 2, "what is shared is there")
+    await wait_until(lambda: len(world.called("chat.postMessage")) >= 2, "the shared answer is posted")
 
     nothing_is_active(world, "response_url", "chat.postMessage")
 
@@ -193,7 +193,7 @@ async def test_the_project_and_its_statistics_are_harmless(world: World) -> None
 async def test_a_thread_started_by_a_command_quotes_it_without_pinging(world: World) -> None:
     typed = "chat 1 <!channel> @here @bob @channel <@U0BOB|bob> https://evil.example"
     await world.slack.ui.command(ALICE, GENERAL, "/agents", typed)
-    await wait_until(lambda: len(world.called("chat.postMessage")) >= 2, "the thread is there, and answered")
+    await wait_until(lambda: len(world.called("chat.postMessage")) >= 2, "the thread is started and answered")
 
     root = next(message for message in world.slack.messages(GENERAL)[::-1] if message.user == BRIDGE)
     assert "evil.example" in words_of(root)

@@ -1,4 +1,4 @@
-"""The bridge on a master with a replica, watched by Sentinels, while the master changes."""
+"""The bridge on a master with a replica, watched by Sentinels, during failovers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def test_messages_flow_through_the_death_of_a_master() -> None:
 
 
 async def test_messages_flow_through_a_planned_switch_of_masters() -> None:
-    # Without that wish the former master takes writes for seconds after the other was promoted, and loses them.
+    # Without this the former master accepts writes for seconds after the failover, and loses them.
     with watched(needs_replica=True) as group:
         async with a_world(group.first.url, NAMESPACE, retry_delays=RETRIES) as world:
             world.redis_url = group.url
@@ -56,7 +56,7 @@ async def test_messages_flow_through_a_planned_switch_of_masters() -> None:
                 await threads.passes(3)
                 group.switch()
                 await wait_until(lambda: group.knows_as_master(group.second), "the replica is the master", PATIENCE)
-                await wait_until(lambda: group.first.follows, "the former master is its replica", PATIENCE)
+                await wait_until(lambda: group.first.follows, "the former master is a replica", PATIENCE)
                 await threads.passes(3)
 
             await bridge.reaches("redis")
@@ -75,7 +75,7 @@ async def test_the_master_is_found_while_one_sentinel_answers(caplog: pytest.Log
                 assert await reason_why_not(wrong.get("a")) == "away"
                 assert await reason_why_not(wrong.get("a")) == "away"
             said = [record.getMessage() for record in caplog.records]
-            assert said == ["a sentinel doesn't know this master"], "once"
+            assert said == ["a sentinel doesn't know this master"], "answered once"
 
             for sentinel in group.sentinels[1:]:
                 sentinel.ask("ACL", "SETUSER", "default", "resetpass", ">secret")
@@ -85,7 +85,7 @@ async def test_the_master_is_found_while_one_sentinel_answers(caplog: pytest.Log
 
             for sentinel in group.sentinels:
                 sentinel.kill()
-            assert await redis.get("a") == "1", "a connection that is open is as good as before"
+            assert await redis.get("a") == "1", "the open connection still works"
             async with connect(group.url) as stranger:
                 assert await reason_why_not(stranger.get("a")) == "away"
 

@@ -40,7 +40,7 @@ def environ(slack: EmulatedSlack, folder: Path) -> dict[str, str]:
 
 
 async def credentials(terminal: Terminal) -> dict[str, str]:
-    """Do what it says: paste the manifest on the page, create the app, and read what the last page shows."""
+    """Follow its instructions: paste the manifest, create the app, and read the tokens from the last page."""
     await terminal.sees("Create and Install")
     address = re.search(r"Open (http://\S+/apps) ", terminal.screen)
     printing = re.search(r"bridge (manifest --\S+)", terminal.screen)

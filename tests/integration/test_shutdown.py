@@ -1,4 +1,4 @@
-"""SIGTERM: what is in flight is finished, what waits is kept, and the next process goes on with it."""
+"""SIGTERM: turns in flight finish, queued messages stay queued, and the next process handles them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def folder() -> Iterator[str]:
 
 
 async def ended(bridge: BridgeProcess) -> tuple[int, float]:
-    """The exit code, and how many seconds the end took."""
+    """The exit code, and how many seconds shutdown took."""
     began = time.monotonic()
     return await bridge.wait(), time.monotonic() - began
 
@@ -34,14 +34,14 @@ async def test_draining_finishes_running_turns_and_queues_new_events(world: Worl
     first = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_DRAIN_SECONDS="10")
     world.project.on("POST", CHAT, Proper(delay=2.0))
     root = await world.mention(ALICE, GENERAL, "my name is Alice")
-    await wait_until(world.chats, "the agent was asked")
+    await wait_until(world.chats, "the agent is asked")
 
     first.send_signal(signal.SIGTERM)
 
     async def has_heard() -> bool:
         return bool((await first.state())[1].get("draining"))
 
-    await wait_until(has_heard, "it has heard")
+    await wait_until(has_heard, "the bridge received the signal")
     await world.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
     other = await world.mention(BOB, GENERAL, "and I am Bob")
     status, _ = await first.state()
@@ -63,7 +63,7 @@ async def test_an_agent_that_hangs_does_not_keep_it_longer_than_it_may_take(worl
     bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_DRAIN_SECONDS="1")
     world.project.on("POST", CHAT, Hang())
     await world.mention(ALICE, GENERAL, "hello there")
-    await wait_until(world.chats, "the agent was asked")
+    await wait_until(world.chats, "the agent is asked")
 
     bridge.send_signal(signal.SIGTERM)
     code, took = await ended(bridge)

@@ -38,7 +38,9 @@ async def test_a_socket_carries_conversations_commands_and_forms(world: World) -
     options = await world.slack.ui.suggestions(ALICE, "workflow", "summ", view_id=view.id)
     wrong = await world.slack.ui.submit(view.id, {"input": "{", "kind": "json"}, ALICE)
     await world.slack.ui.submit(view.id, {"input": "hello", "kind": "text"}, ALICE)
-    await wait_until(lambda: "/api/sdk/workflows/1/run" in {call.path for call in world.project.calls}, "it runs")
+    await wait_until(
+        lambda: "/api/sdk/workflows/1/run" in {call.path for call in world.project.calls}, "the workflow runs"
+    )
 
     assert "Alice" in said[1]
     assert answer.status == 200
@@ -53,7 +55,7 @@ async def test_a_replaced_socket_loses_nothing(world: World) -> None:
     await world.slack.socket_mode.disconnect("warning", closes_after=2.0)
     roots = [await world.mention(ALICE, GENERAL, f"hello {number}") for number in range(10)]
     answer = await world.slack.ui.command(ALICE, GENERAL, "/stats")
-    await wait_until(lambda: old not in world.slack.sockets, "the old socket is gone")
+    await wait_until(lambda: old not in world.slack.sockets, "the old socket is closed")
     roots += [await world.mention(ALICE, GENERAL, f"hello {number}") for number in range(10, 20)]
     for root in roots:
         await world.answered(GENERAL, root)
@@ -89,7 +91,7 @@ async def test_a_silent_socket_is_not_ready_and_replaced(world: World) -> None:
     async def is_red() -> bool:
         return (await bridge.state())[0] == 503
 
-    await wait_until(is_red, "readiness is red", timeout=40)
+    await wait_until(is_red, "readiness fails", timeout=40)
     world.slack.socket_mode.refuse("")
     await bridge.ready(timeout=30)
     root = await world.mention(ALICE, GENERAL, "hello there")
@@ -102,11 +104,11 @@ async def test_it_is_ready_once_a_socket_is_open(world: World) -> None:
     world.slack.use_sockets = True
     world.slack.socket_mode.refuse("internal_error")
     bridge = await world.bridge(SLACK_APP_TOKEN=APP_TOKEN, SLACK_SIGNING_SECRET="").start()
-    await wait_until(lambda: b"no socket to slack yet" in bridge.log, "it tries to open one")
+    await wait_until(lambda: b"no socket to slack yet" in bridge.log, "the bridge tries to open a socket")
     early = (await bridge.state())[0], SAYS_READY in bridge.log
 
     world.slack.socket_mode.refuse("")
-    await wait_until(lambda: SAYS_READY in bridge.log, "it says so")
+    await wait_until(lambda: SAYS_READY in bridge.log, "the bridge reports the problem")
     answer = await world.slack.ui.command(ALICE, GENERAL, "/stats")
 
     assert early == (503, False)
@@ -122,14 +124,15 @@ async def test_an_event_that_was_not_stored_is_not_acknowledged(private_redis: C
         await world.slack.people.say(ALICE, GENERAL, "<@U0BRIDGE> hello there", wait=False)
         answer = await world.slack.ui.command(ALICE, GENERAL, "/stats")
         await wait_until(
-            lambda: any("couldn't queue this" in words_of(m) for m in world.slack.ephemerals(ALICE)), "said so"
+            lambda: any("couldn't queue this" in words_of(m) for m in world.slack.ephemerals(ALICE)),
+            "the refusal is shown",
         )
         server.start()
-        await wait_until(lambda: world.chats() == ["hello there"], "slack sent it again", timeout=30)
+        await wait_until(lambda: world.chats() == ["hello there"], "Slack retried it", timeout=30)
 
         assert answer.ms < 3000
         records = [await world.redis.hgetall(key) for key in await world.keys() if ":turn:" in key]
-        assert [deliveries(record["came"])[0].retry > 0 for record in records] == [True], "the trace knows of the retry"
+        assert [deliveries(record["came"])[0].retry > 0 for record in records] == [True], "the trace shows the retry"
 
 
 async def test_a_malformed_envelope_is_acknowledged_and_dropped(world: World) -> None:
@@ -144,7 +147,7 @@ async def test_a_malformed_envelope_is_acknowledged_and_dropped(world: World) ->
     assert world.slack.sockets == [socket]
     assert [ack["envelope_id"] for ack in socket.acked if "nonsense" in ack["envelope_id"]] == [
         f"nonsense-{number}" for number in range(len(NONSENSE))
-    ], "none of it would be better the next time"
+    ], "none of it would succeed on a retry"
     assert b"Traceback" not in bridge.log
 
 
@@ -165,7 +168,7 @@ async def test_a_removed_app_is_waited_for(world: World) -> None:
     await world.slack.people.revoke_token("account_inactive")
     world.slack.faults.on("apps.connections.open", Error("invalid_auth"), times=1)
     await world.slack.socket_mode.disconnect("refresh_requested", closes_after=0.0)
-    await wait_until(lambda: b"slack rejected the bot token" in bridge.log, "it notices")
+    await wait_until(lambda: b"slack rejected the bot token" in bridge.log, "the bridge notices")
     world.slack.people.give_token()
     await bridge.ready()
     root = await world.mention(ALICE, GENERAL, "here again")
@@ -177,13 +180,13 @@ async def test_draining_keeps_the_socket_for_the_last_turn(world: World) -> None
     bridge = await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1", BRIDGE_DRAIN_SECONDS="10")
     world.project.on("POST", CHAT, Proper(delay=1.5))
     root = await world.mention(ALICE, GENERAL, "this takes a while")
-    await wait_until(world.chats, "the agent was asked")
+    await wait_until(world.chats, "the agent is asked")
 
     async def drains() -> bool:
         return bool((await bridge.state())[1].get("draining"))
 
     bridge.process.terminate()  # type: ignore[union-attr]
-    await wait_until(drains, "it has heard of it")
+    await wait_until(drains, "the bridge received the signal")
     late = await world.mention(BOB, GENERAL, "this waits")
     code = await bridge.wait()
 

@@ -1,4 +1,4 @@
-"""The socket's own manners, against a server that sends frames as it likes."""
+"""The socket client against a server that sends arbitrary frames."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Serve = Callable[[web.WebSocketResponse], Awaitable[None]]
 
 @asynccontextmanager
 async def sockets_to(serve: Serve) -> AsyncIterator[Sockets]:
-    """Keep a socket open to a server that does *serve* on each, and acknowledge whatever comes."""
+    """Keep a socket open to a server that runs *serve* on each connection, and acknowledge every envelope."""
 
     async def handle(request: web.Request) -> web.WebSocketResponse:
         socket = web.WebSocketResponse()
@@ -87,7 +87,7 @@ async def test_sockets_closed_at_once_are_reopened_with_pauses() -> None:
         await socket.close()
 
     async with sockets_to(serve):
-        await wait_until(lambda: len(opened) == 4, "a fourth was asked for")
+        await wait_until(lambda: len(opened) == 4, "a fourth connection is requested")
 
     assert opened[2] - opened[1] >= 0.5
     assert opened[3] - opened[2] >= 1.0

@@ -1,4 +1,4 @@
-"""How a bridge starts, or says in a line why it does not."""
+"""Startup, and the one-line error if it fails."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from support.world import BridgeProcess, World
 
 
 async def ended(bridge: BridgeProcess) -> tuple[int, list[str]]:
-    """The exit code, and what was said to the operator beside the log."""
+    """The exit code, and what the operator was told outside the log."""
     code = await bridge.wait()
     return code, [line for line in bridge.log.decode().splitlines() if not line.startswith("{")]
 
 
 async def test_a_bridge_becomes_ready_once_slack_is_reached(world: World) -> None:
-    world.forks = False  # nor has it read anything before
+    world.forks = False  # and nothing was read before
     await world.slack.stop()
     bridge = await world.bridge(BRIDGE_DEFAULT_AGENT="1").start()
 
@@ -34,7 +34,7 @@ async def test_a_bridge_becomes_ready_once_slack_is_reached(world: World) -> Non
             },
         )
 
-    await wait_until(says_why, "it says that it is not ready")
+    await wait_until(says_why, "readiness fails")
     world.slack.events_url = f"{bridge.url}/slack/events"
     await world.slack.start()
     root = await world.mention(ALICE, GENERAL, "too early, so Slack repeats it")
@@ -54,7 +54,7 @@ async def test_a_start_logs_missing_permissions_and_what_they_disable(world: Wor
     assert {(line["level"], line["scope"]) for line in said} == {
         ("warning", "files:write"),
         ("warning", "reactions:read"),
-        ("error", "usergroups:read"),  # the settings ask for it
+        ("error", "usergroups:read"),  # as set in the settings
     }
     assert "stop an agent" in next(line["cannot"] for line in said if line["scope"] == "reactions:read")
     assert len(said) == 3

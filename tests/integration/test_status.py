@@ -1,4 +1,4 @@
-"""`bridge status` beside a real bridge, and where there is none."""
+"""`bridge status` next to a real bridge, and without one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from support.world import World, a_world
 
 
 async def status(world: World, folder: Path, *words: str) -> str:
-    """What the command prints, which knows nothing but where Redis is."""
+    """The command's output, given only the Redis URL."""
     here = {"REDIS_URL": world.redis_url, "BRIDGE_NAMESPACE": world.namespace}
     code, printed, _ = await run(("status", *words), folder, {**os.environ, **here})
     assert code == 0
@@ -33,7 +33,7 @@ async def test_status_shows_each_process_with_its_work(world: World, tmp_path: P
         work = [work for process in found["processes"] for work in process["work"]]
         return found if [one["step"] for one in work] == ["sent"] else None
 
-    await wait_until(works, "it works on the question")
+    await wait_until(works, "the question is running")
     found = await works()
     table = await status(world, tmp_path)
 
@@ -62,10 +62,10 @@ async def test_a_killed_process_is_not_running_where_redis_was_restarted(
     async with a_world(server.url, "test") as world:
         bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="Thinker")
         await world.mention(ALICE, GENERAL, "a question that takes a while")
-        await wait_until(world.chats, "it works on the question")
+        await wait_until(world.chats, "the question is running")
         await bridge.kill()
         ((name, heard),) = await world.redis.zrange("{test}:processes", 0, -1, withscores=True)
-        await world.redis.zadd("{test}:processes", {name: heard - 30_000})  # it was killed half a minute ago
+        await world.redis.zadd("{test}:processes", {name: heard - 30_000})  # killed half a minute ago
 
         server.kill()
         server.start()

@@ -1,4 +1,4 @@
-"""Stop, as people do it in Slack: its own button, a command, a cross on the message; and the Messages tab."""
+"""Stopping a turn by Slack's own button, a command or a ❌ reaction; and the Messages tab."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ opened, world = shared_world(begun, BRIDGE_DEFAULT_AGENT="Memory")
 
 
 async def begin_slowly(world: World, channel: str, words: str) -> str:
-    """Let an agent work for longer than anybody waits here, so that only a stop ends it."""
+    """Start an agent that runs longer than any test waits, so only a stop ends it."""
     mention = "" if channel.startswith("D") else f"<@{BRIDGE}> "
     root = await world.slack.people.say(ALICE, channel, f"{mention}Sloth: {words}")
     await wait_until(lambda: words in world.chats(), "the agent is asked")
-    await wait_until(lambda: shown(world, channel, root) == "processing", "its work is shown")
+    await wait_until(lambda: shown(world, channel, root) == "processing", "the agent is shown as working")
     return root
 
 
@@ -39,7 +39,7 @@ def shown(world: World, channel: str, root: str) -> str:
 
 async def ended(world: World, channel: str, root: str) -> str:
     said = await world.answered(channel, root, 1, timeout=4.0)
-    await wait_until(lambda: shown(world, channel, root) == "active", "nothing is shown to be at work")
+    await wait_until(lambda: shown(world, channel, root) == "active", "the working status is cleared")
     return said[-1]
 
 
@@ -51,7 +51,7 @@ async def test_slacks_stop_button_ends_the_call_and_holds_waiting_messages(world
 
     assert "its answer won't be shown" in await ended(world, DM_ALICE, root)
     await world.slack.ui.click(ALICE, DM_ALICE, world.answers(DM_ALICE, root)[0].ts, "held:drop")
-    await wait_until(lambda: "1 message discarded" in world.said(DM_ALICE, root)[0], "it is dropped")
+    await wait_until(lambda: "1 message discarded" in world.said(DM_ALICE, root)[0], "the message is discarded")
     assert world.chats() == ["stop-native"]
 
 
@@ -72,11 +72,11 @@ async def test_a_written_stop_that_comes_as_two_events_stops_once(world: World) 
     ts = await world.mention(ALICE, GENERAL, "!stop", thread_ts=root)
 
     assert "Stopped" in await ended(world, GENERAL, root)
-    await wait_until(world.is_at_rest, "nothing waits any more")
+    await wait_until(world.is_at_rest, "nothing is queued")
     events = [one.payload["event"] for one in world.slack.deliveries if one.kind == "event"]
     assert sorted(one["type"] for one in events if one.get("ts") == ts) == ["app_mention", "message"]
     assert len(world.answers(GENERAL, root)) == 1
-    assert world.whispers(ALICE) == [], "nobody says that nothing was running"
+    assert world.whispers(ALICE) == [], "nobody is told that nothing was running"
 
 
 async def test_an_answer_that_waits_for_slack_is_not_posted_after_a_stop(world: World) -> None:
@@ -90,7 +90,7 @@ async def test_an_answer_that_waits_for_slack_is_not_posted_after_a_stop(world: 
     await world.slack.start()
 
     assert "The agent had already answered" in await ended(world, GENERAL, root)
-    await wait_until(world.is_at_rest, "nothing waits any more")
+    await wait_until(world.is_at_rest, "nothing is queued")
     assert len(world.answers(GENERAL, root)) == 1
     await world.slack.ui.click(BOB, GENERAL, world.answers(GENERAL, root)[0].ts, "stopped:show")
     await world.slack.ui.click(ALICE, GENERAL, world.answers(GENERAL, root)[0].ts, "stopped:show")
@@ -102,4 +102,4 @@ async def test_an_answer_that_waits_for_slack_is_not_posted_after_a_stop(world: 
 async def waits_for_slack(world: World) -> None:
     (bridge,) = world.bridges
     beginning = len(bridge.log)
-    await wait_until(lambda: b"slack hasn't accepted an answer yet" in bridge.log[beginning:], "the answer waits")
+    await wait_until(lambda: b"slack hasn't accepted an answer yet" in bridge.log[beginning:], "the answer is queued")

@@ -1,4 +1,4 @@
-"""Lanes of the dead are found, however many others are in work: a real server looks at a part of them at a time."""
+"""Lanes of dead processes are found however many others are running; a real server scans a part of them at a time."""
 
 from __future__ import annotations
 

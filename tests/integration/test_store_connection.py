@@ -1,4 +1,4 @@
-"""What a real server that fails looks like through the connection."""
+"""Failures of a real server, as the connection reports them."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ async def test_a_blocked_read_ends_when_its_master_is_demoted(
     async with connect(server.url) as redis, blocking_connection(server.url) as waiting:
         await redis.xgroup_create("ready", "workers", mkstream=True)
         reading = asyncio.create_task(waiting.xreadgroup("workers", "one", {"ready": ">"}, count=1, block=5000))
-        await wait_until(lambda: is_blocked(redis), "the read waits at the server")
+        await wait_until(lambda: is_blocked(redis), "the read is blocked at the server")
 
         await redis.replicaof("127.0.0.1", 1)
 

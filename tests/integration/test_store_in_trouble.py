@@ -54,7 +54,7 @@ async def test_a_read_of_a_wiped_store_raises(redis: Redis) -> None:
 async def test_where_the_replica_is_gone_slack_shall_send_a_message_again_and_finds_it_kept(redis: Redis) -> None:
     metrics = Metrics()
     store = await a_store(redis, metrics=metrics)
-    store.scripts.has_replicas = True  # as the heartbeat found; there is none to answer by now
+    store.scripts.has_replicas = True  # as the heartbeat found; the server is gone by now
 
     with pytest.raises(StoreUnavailable):
         await store.put()
@@ -78,17 +78,17 @@ async def test_commands_are_stored_without_a_replicas_confirmation(redis: Redis)
 
 
 async def test_a_worker_continues_after_a_wipe(redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bridge.queue.worker._HEARTBEAT_EVERY", timedelta(hours=1))  # it does not wait for the next one
+    monkeypatch.setattr("bridge.queue.worker._HEARTBEAT_EVERY", timedelta(hours=1))  # don't wait for it
     async with a_harness(redis) as harness:
         task = asyncio.create_task(harness.worker(block=1.0).run(harness.turns(harness.store.process()).work))
         harness.service.gate.clear()
         await harness.store.queue(message("is lost with the store"))
-        await wait_until(lambda: harness.service.asked, "a turn is in work")
+        await wait_until(lambda: harness.service.asked, "a turn is running")
         await redis.flushdb()
         harness.service.gate.set()
 
         await harness.store.queue(message("comes after it", "1700000090.000100"))
-        await wait_until(lambda: harness.seen.words, "it is answered")
+        await wait_until(lambda: harness.seen.words, "the message is answered")
 
         assert harness.seen.words == ["re: comes after it"]
         harness.draining.set()

@@ -1,4 +1,4 @@
-"""Which messages are for the agent, and how they reach it: everything in a thread, with one bridge for the file."""
+"""Which thread messages are for the agent, and how they reach it; one bridge for the file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ opened, world = shared_world(BRIDGE_DEFAULT_AGENT="1")
 
 
 async def a_conversation(world: World, channel: str = GENERAL) -> str:
-    """Begin a conversation, and look at nothing before its first answer."""
+    """Start a conversation and clear the records after its first answer."""
     root = await world.mention(ALICE, channel, "hello there")
     await world.answered(channel, root)
     world.look_from_here()
@@ -43,7 +43,7 @@ async def a_conversation(world: World, channel: str = GENERAL) -> str:
 
 
 async def asked_next(world: World, root: str, channel: str = GENERAL) -> list[str]:
-    """What has reached the agent, once a last message is answered."""
+    """What reached the agent by the time a last message is answered."""
     before = len([words for words in world.said(channel, root) if "the last one" in words])
     await world.slack.people.say(ALICE, channel, "the last one", thread_ts=root)
     await wait_until(
@@ -82,7 +82,7 @@ async def test_replies_during_the_first_turn_wait_and_are_answered_in_its_sessio
 async def test_only_waiting_messages_can_be_edited_and_withdrawn(world: World) -> None:
     world.project.on("POST", CHAT, Proper(delay=0.8))
     root = await world.mention(ALICE, GENERAL, "the first")
-    await wait_until(world.chats, "the agent was asked")
+    await wait_until(world.chats, "the agent is asked")
     replies = [await world.slack.people.say(ALICE, GENERAL, f"reply {n}", thread_ts=root) for n in range(4)]
 
     await world.slack.people.edit(GENERAL, root, f"<@{BRIDGE}> the first, changed too late")
@@ -168,7 +168,7 @@ async def test_another_apps_bot_whose_posts_lack_their_bot_id_never_reaches_an_a
         )
 
     assert await asked_next(world, root) == ["the last one"]
-    assert len(world.called("users.info")) <= 1, "who they are is asked once in ten minutes"
+    assert len(world.called("users.info")) <= 1, "users are looked up once in ten minutes"
 
 
 async def test_files_with_words_and_replies_that_are_broadcast_are_ordinary_messages(world: World) -> None:
@@ -214,7 +214,7 @@ async def test_a_vote_is_counted_and_shown_by_bridge_feedback(world: World) -> N
 async def test_a_channel_that_slack_slows_down_holds_up_no_other(world: World) -> None:
     world.slack.faults.on("chat.postMessage", RateLimited(3), channel=RANDOM)
     slowed = await world.mention(BOB, RANDOM, "slowed down")
-    await wait_until(lambda: world.called("chat.postMessage"), "Slack has said when to come back")
+    await wait_until(lambda: world.called("chat.postMessage"), "Slack has sent Retry-After")
 
     root = await world.mention(ALICE, GENERAL, "in no hurry")
     await world.answered(GENERAL, root)
@@ -228,18 +228,18 @@ async def test_a_channel_that_slack_slows_down_holds_up_no_other(world: World) -
 
 async def test_an_answer_costs_one_call_to_slack_beside_the_sign_of_work(world: World) -> None:
     root = await a_conversation(world)
-    await wait_until(lambda: world.slack.status(GENERAL, root) == "", "the first turn's sign is gone")
+    await wait_until(lambda: world.slack.status(GENERAL, root) == "", "the first turn's status is cleared")
     world.look_from_here()
 
     await world.replied(ALICE, GENERAL, root, "and again")
 
-    # A busy machine makes a quick agent slow. That a quick one is not shown to be working: test_slack_indicators.
+    # A busy machine slows down a quick agent. That quick agents show no status: test_slack_indicators.
     called = [call.method for call in world.slack.calls[world.called_before :]]
     assert [method for method in called if method != "agents.sessions.setStatus"] == ["chat.postMessage"]
 
 
 async def test_a_slow_agent_is_shown_to_be_working_until_it_has_answered(redis_server: RealRedis) -> None:
-    # With a bridge of its own: one shows twenty signs a minute, and on a slow machine those before have had them.
+    # A bridge of its own: each shows at most twenty statuses a minute, and earlier tests may have used them up.
     async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="1") as world:
         world.project.on("POST", CHAT, Proper(delay=1.6))
 
@@ -247,4 +247,4 @@ async def test_a_slow_agent_is_shown_to_be_working_until_it_has_answered(redis_s
         await world.answered(GENERAL, root)
 
         assert world.slack.statuses(GENERAL, root)[0].status == "processing"
-        await wait_until(lambda: world.slack.status(GENERAL, root) == "", "nothing is shown any more")
+        await wait_until(lambda: world.slack.status(GENERAL, root) == "", "the status is cleared")

@@ -1,4 +1,4 @@
-"""A bot token that Slack does not accept any more: nothing begins, nothing is lost, and it goes on by itself."""
+"""A revoked bot token: nothing starts, nothing is lost, and the bridge recovers by itself."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def is_noticed(bridge: BridgeProcess) -> None:
     async def is_down() -> bool:
         return (await bridge.state())[1]["slack"] == "down"
 
-    await wait_until(is_down, "it notices that its token is refused")
+    await wait_until(is_down, "the bridge notices that its token is rejected")
 
 
 async def are_queued(world: World, count: int) -> None:
@@ -57,7 +57,7 @@ async def are_queued(world: World, count: int) -> None:
         keys = [key for key in await world.keys() if ":box:" in key]
         return sum([await world.redis.llen(key) for key in keys]) == count
 
-    await wait_until(boxes, f"{count} messages wait in Redis")
+    await wait_until(boxes, f"{count} messages are queued in Redis")
 
 
 async def dead_letters(world: World) -> list[str]:
@@ -88,7 +88,7 @@ async def test_a_revoked_token_keeps_messages_until_it_works_again(world: World)
 
 
 async def test_an_answer_that_is_recorded_waits_for_the_token_and_is_posted_once(world: World) -> None:
-    world.slack.unsubscribed.add("tokens_revoked")  # Slack's answers alone tell
+    world.slack.unsubscribed.add("tokens_revoked")  # only Slack's responses tell
     world.project.on("POST", CHAT, Proper(delay=0.3))
 
     root = await world.mention(ALICE, GENERAL, "asked before")
@@ -104,7 +104,9 @@ async def test_an_answer_that_is_recorded_waits_for_the_token_and_is_posted_once
 
     assert world.chats() == ["asked before", "asked after"]
     assert len(world.answers(GENERAL, root)) == 1
-    assert {call.method for call in world.slack.calls[calls:] if not call.is_ok} <= {"auth.test"}, "only it is tried"
+    assert {call.method for call in world.slack.calls[calls:] if not call.is_ok} <= {"auth.test"}, (
+        "only the token is checked"
+    )
     assert await dead_letters(world) == []
 
 
@@ -117,7 +119,7 @@ async def test_another_token_in_the_file_is_used_where_it_is_the_same_bots(world
 
     bot.id = "U0ANOTHER"
     the_file(world).write_text(f"{NEW_TOKEN}\n")
-    await wait_until(lambda: b"which is another bot's" in bridge.log, "it says whose it is")
+    await wait_until(lambda: b"which is another bot's" in bridge.log, "the bridge reports whose token it is")
     assert (await bridge.state())[1]["slack"] == "down"
     bot.id = BRIDGE
 

@@ -1,4 +1,4 @@
-"""`bridge trace` and `bridge dead`, as processes beside a bridge at work, with one bridge for the file."""
+"""`bridge trace` and `bridge dead`, as processes next to a running bridge; one bridge for the file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ opened, world = shared_world(BRIDGE_DEFAULT_AGENT="1")
 
 
 async def bridge_says(world: World, folder: Path, *words: str, **environ: str) -> tuple[int, str, str]:
-    """Run the command line with nothing but where Redis is; gives its exit code and what it says, out and aside."""
+    """Run the command line with only the Redis URL; return its exit code, stdout and stderr."""
     here = {"REDIS_URL": world.redis_url, "BRIDGE_NAMESPACE": world.namespace}
     return await run(words, folder, {"PATH": os.environ["PATH"], "NO_COLOR": "1", "TERM": "dumb", **here, **environ})
 
@@ -44,7 +44,7 @@ def link(ts: str) -> str:
 async def test_a_repeated_mention_is_traced_by_its_permalink(world: World, tmp_path: Path) -> None:
     address, world.slack.events_url = world.slack.events_url, NOWHERE
     root = await world.mention(ALICE, GENERAL, "a question for the trace")
-    await wait_until(lambda: any(one.error for one in world.slack.deliveries), "Slack could not deliver it")
+    await wait_until(lambda: any(one.error for one in world.slack.deliveries), "the delivery to Slack failed")
     world.slack.events_url = address
     await world.answered(GENERAL, root)
 
@@ -66,7 +66,7 @@ async def test_a_repeated_mention_is_traced_by_its_permalink(world: World, tmp_p
 
 async def test_an_ignored_and_an_unknown_message_say_why(world: World, tmp_path: Path) -> None:
     ignored = await world.slack.people.say(ALICE, GENERAL, "hello everybody")
-    await wait_until(lambda: _is_passed_over(world, ignored), "it is written down")
+    await wait_until(lambda: _is_passed_over(world, ignored), "the event is recorded")
 
     told = await steps(world, tmp_path, f"{GENERAL}/{ignored}")
     code, said, aside = await bridge_says(world, tmp_path, "trace", link("1500000000.000100"))
@@ -100,7 +100,7 @@ def _cards(world: World) -> list[Message]:
 async def test_a_running_bridge_posts_a_retried_dead_letter(world: World, tmp_path: Path) -> None:
     world.slack.faults.on("chat.postMessage", Error("is_archived"), channel=GENERAL)
     root = await world.mention(ALICE, GENERAL, "nobody hears this")
-    await wait_until(lambda: _dead(world), "it is a dead letter")
+    await wait_until(lambda: _dead(world), "the message is a dead letter")
     asked = world.chats()
 
     code, said, _ = await bridge_says(world, tmp_path, "dead", "list", "--json")
@@ -140,7 +140,7 @@ async def test_each_command_says_where_it_looks(world: World, tmp_path: Path) ->
 
 
 def _documents(words: tuple[str, ...], said: str) -> list[str]:
-    """What is JSON in *said*: each line of the audit and of the feedback, else all of it."""
+    """JSON documents in *said*: one per line for the audit and feedback, else a single one."""
     return said.splitlines() if words[0] in {"audit", "feedback"} else [said]
 
 
