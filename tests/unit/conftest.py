@@ -1,4 +1,4 @@
-"""Fixtures of these tests."""
+"""Fixtures of the unit tests."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ IN_PROCESS = (
 
 @pytest.fixture
 async def fake_redis() -> AsyncIterator[Redis]:
-    """An empty Redis in this process, which fails a test that leaves keys behind for ever."""
+    """An empty in-process Redis; fails a test that leaves keys without a lifetime."""
     async with InProcessRedis(decode_responses=True, protocol=2, version=(7,)) as client:
         yield client
-        assert await keys_without_lifetime(client) == [], "keys were left without a lifetime"
+        assert await keys_without_lifetime(client) == [], "keys left without a lifetime"
 
 
 @pytest.fixture

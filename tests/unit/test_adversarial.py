@@ -1,7 +1,7 @@
-"""Text of strangers, made to cost much: whatever it is, to show it takes a time that grows with its length alone.
+"""Hostile text: displaying it takes time linear in its length, whatever it contains.
 
-What is measured exactly is in the benchmark (``make bench``); the limit here is some twenty times that, and what has
-no such bound takes minutes.
+The benchmark (``make bench``) measures the exact times. The limit here is about twenty times those; anything that
+isn't linear takes minutes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bridge.slack.blockkit import untyped_json
 from support.adversarial import CONVERTERS, TEXTS, of_length, shown_run
 
 LENGTH = 200_000
-SECONDS = 2.0  # of this process; linear is 0.1
+SECONDS = 2.0  # of CPU time; linear takes 0.1
 NOW = datetime(2026, 3, 4, tzinfo=UTC)
 
 

@@ -1,4 +1,4 @@
-"""The audit: who did what, where, when, allowed or refused, with which outcome; never what was said."""
+"""The audit log: who did what, where, when, allowed or denied, and the outcome; never message text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table and the chart of the documentation are made from what was measured."""
+"""The benchmark's table and chart in the documentation match its data."""
 
 from __future__ import annotations
 

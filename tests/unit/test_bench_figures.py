@@ -1,4 +1,4 @@
-"""The figures of the benchmark: what is reached, what is not, and how they are written."""
+"""Benchmark figures: targets met, targets missed, and how they are formatted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ledger of the benchmark sees whatever goes wrong with a message."""
+"""The benchmark's ledger catches every lost, duplicated or misplaced message."""
 
 from __future__ import annotations
 

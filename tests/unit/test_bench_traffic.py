@@ -1,4 +1,4 @@
-"""The traffic of the benchmark is what Slack would send: signed, and understood by the bridge as what it is."""
+"""Benchmark traffic looks like Slack's: signed, and parsed by the bridge as intended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The statistics as people see them: in every form the same, within Slack's limits, and never parsed."""
+"""How statistics look: the same in every form, within Slack's limits, no markup interpreted."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def trend(points: int, each: timedelta = DAY) -> Trend:
 
 
 def texts(blocks: Any) -> Iterator[str]:
-    """Go through all that is written in *blocks*."""
+    """Yield every text in *blocks*."""
     if isinstance(blocks, dict):
         yield from (text for key, text in blocks.items() if key in {"text", "label", "title"} and isinstance(text, str))
         blocks = list(blocks.values())
@@ -168,7 +168,7 @@ def test_each_group_is_shown_once_below_the_numbers(number: int, changed: NamesC
     reply = stats_card(the_stats(many(number), many(number)), changes=[changes(categories=changed)], trend=followed)
 
     for form in forms(reply)[:-1]:  # the last is text
-        assert [block["type"] for block in form][:2] == ["header", "section"], "the numbers come first"
+        assert [block["type"] for block in form][:2] == ["header", "section"], "numbers come first"
         groups = [title for block in form if (title := block.get("title") or block.get("caption"))]
         assert groups == [*(["Runs over time"] if points else []), "Categories", "Tags"]
 

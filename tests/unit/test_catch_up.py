@@ -1,4 +1,4 @@
-"""After an outage, what people said meanwhile is found in Slack's history and taken in once, in order."""
+"""After an outage, missed messages are found in Slack's history and accepted once, in order."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _COUNTER = "bridge_catch_up_messages_total"
 
 @dataclass
 class Town:
-    """A *harness* of whose workspace nobody hears unless a test says so; time passes while somebody sleeps."""
+    """A *harness* whose events reach the bridge only when a test delivers them; sleeping advances the clock."""
 
     harness: Harness
 
@@ -52,20 +52,20 @@ class Town:
         return Outages(self.harness.store.scripts)
 
     async def says(self, user: str, channel: str, text: str, ago: float, root: str | None = None) -> str:
-        """Let *user* write something so many seconds ago, of which nobody hears."""
+        """Post a message from *user*, *ago* seconds in the past, without delivering it."""
         self.slack.nobody_listens = True
         ts = await self.slack.people.say(user, channel, text, thread_ts=root, at=self.slack.clock() - ago)
         self.slack.nobody_listens = False
         return ts
 
     async def hears(self, channel: str, ts: str) -> None:
-        """Let Slack deliver a message now."""
+        """Deliver a message to the bridge."""
         message = self.slack.workspace.messages.find(channel, ts)
         assert message is not None
         await asyncio.gather(*(tried.wait() for tried in self.slack.events.posted(message)))
 
     async def was_away(self, seconds: float = HOUR) -> PastOutage:
-        """Note that nobody heard Slack for so long, until now."""
+        """Record an outage of *seconds* that ends now."""
         await self.outages.note(self.now() - timedelta(seconds=seconds), self.now())
         return await self.latest()
 
@@ -75,24 +75,24 @@ class Town:
         return found
 
     def reader(self, process: str = "a") -> CatchUp:
-        """What catches up in a process."""
+        """The catch-up of a process."""
         return self.harness.parts(process).catch_up
 
     async def catches_up(self) -> PastOutage:
-        """Read all that is to be read, and let the agents answer."""
+        """Run the catch-up and let the agents answer."""
         await self.reader().catch_up()
         await self.harness.work()
         return await self.latest()
 
     async def while_it_reads(self, hang: Hang) -> asyncio.Task[PastOutage]:
-        """Begin to catch up, until a thread was read whose answer is still on its way."""
+        """Start catching up and stop where a thread's history was requested but hasn't arrived."""
         self.slack.faults.on(READ, hang)
         catching_up = asyncio.create_task(self.catches_up())
-        await wait_until(lambda: any(call.fault is hang for call in self.slack.calls), "a thread is read")
+        await wait_until(lambda: any(call.fault is hang for call in self.slack.calls), "a thread is being read")
         return catching_up
 
     async def bound(self, ago: float = 2 * HOUR) -> str:
-        """Have a thread in #general to whose root an agent has answered."""
+        """Create a thread in #general whose root message an agent has answered."""
         root = await self.says(ALICE, GENERAL, f"{MENTION}hello", ago)
         await self.hears(GENERAL, root)
         await self.harness.work()
@@ -105,11 +105,11 @@ class Town:
 
     @property
     def words(self) -> list[str]:
-        """What agents were asked, without who said it."""
+        """The messages agents were sent, without their authors."""
         return [words.rpartition(": ")[2] for words in self.asked]
 
     def counted(self, outcome: str) -> float:
-        """How many messages were found with that outcome."""
+        """The number of missed messages with this outcome."""
         text = self.harness.metrics.exposition().decode()
         samples = [one for family in text_string_to_metric_families(text) for one in family.samples]
         return sum(one.value for one in samples if one.labels.get("outcome") == outcome and one.name == _COUNTER)
@@ -128,7 +128,7 @@ async def test_missed_messages_are_found_in_every_kind_of_conversation(town: Tow
     await town.says(BOB, RANDOM, "to each other", HOUR / 2)
     await town.says(BOB, town.slack.people.start_group(ALICE, BOB, BRIDGE), f"{MENTION}in a group", HOUR / 2)
     await town.was_away()
-    town.slack.page_limit = 2  # also of the bot's channels
+    town.slack.page_limit = 2  # applies to the bot's channel list too
 
     done = await town.catches_up()
 
@@ -314,7 +314,7 @@ async def test_the_first_answer_in_a_thread_says_that_it_is_late(town: Town) -> 
 
     assert [LATE in str(one.blocks) for one in town.harness.seen.messages] == [False, True, False]
     days = await town.harness.store.days_left(f"late:{ThreadKey(TEAM, GENERAL, root)}")
-    assert 0 < days <= 1, "after another outage it is said again"
+    assert 0 < days <= 1, "after another outage the notice is posted again"
 
 
 async def test_messages_too_old_are_offered_once_and_sent_together(town: Town) -> None:
@@ -435,7 +435,7 @@ async def test_an_outage_that_another_process_read_is_forgotten(town: Town) -> N
     assert other._done
 
     running = asyncio.create_task(other.run())
-    await wait_until(lambda: not other._done, "it has nothing left to remember")
+    await wait_until(lambda: not other._done, "the outage is forgotten")
     await killed(running)
 
     assert town.words == ["while away", "live"]
@@ -461,7 +461,7 @@ async def test_more_replies_than_may_wait_are_all_sent(town: Town) -> None:
     await town.was_away()
 
     async def answers_meanwhile() -> None:
-        """Let the agent answer only when the reader pauses: nothing more may wait."""
+        """Answer only when the reader pauses; by then the queue has to be empty."""
         town.passes(town.harness.slept[-1])
         await town.harness.work()
 
@@ -521,7 +521,7 @@ async def test_limited_history_is_waited_for(town: Town) -> None:
     await town.catches_up()
 
     assert town.asked == [f"{number:02d}" for number in range(40)]
-    assert sum(town.harness.slept) > 2 * 60  # three pages of the thread
+    assert sum(town.harness.slept) > 2 * 60  # the thread has three pages
 
 
 async def test_a_live_reply_waits_for_a_long_thread_where_history_is_limited(town: Town) -> None:
@@ -536,7 +536,7 @@ async def test_a_live_reply_waits_for_a_long_thread_where_history_is_limited(tow
     await town.harness.work()
 
     assert town.asked == [*(f"{number:02d}" for number in range(40)), "live"]
-    assert len(town.slack.calls_of(READ)) <= 2 * 3  # each page once, and refused once
+    assert len(town.slack.calls_of(READ)) <= 2 * 3  # each page is fetched once and refused once
 
 
 async def test_a_thread_whose_messages_are_edited_all_the_time_is_read_to_its_end(town: Town) -> None:
@@ -547,7 +547,7 @@ async def test_a_thread_whose_messages_are_edited_all_the_time_is_read_to_its_en
     take = reader.take
 
     async def edited_first(said: Any, channel: str) -> str:
-        """Let a person edit each message at the moment at which it is taken in."""
+        """Edit each message just as it is accepted."""
         if said["ts"] in written and "edited" not in said:
             await town.slack.people.edit(GENERAL, said["ts"], f"{said['text']}, edited")
         return await take(said, channel)
@@ -633,7 +633,7 @@ async def test_a_thread_that_only_the_bot_replied_in_is_not_read(
     if others_reply:
         await town.says(BOB, GENERAL, "a reply", HOUR / 4, root)
     scripts = town.harness.store.scripts
-    await scripts.redis.delete(scripts.keys.active())  # it became a conversation after the threads were listed
+    await scripts.redis.delete(scripts.keys.active())  # became a conversation after the threads were listed
     await town.was_away()
 
     await town.catches_up()
@@ -688,7 +688,7 @@ async def test_a_message_with_an_answer_in_slack_is_skipped(town: Town, known_fo
 
     await town.catches_up()
 
-    found = ["second", "waiting"] if known_for == timedelta(0) else ["waiting"]  # its thread isn't known, and isn't new
+    found = ["second", "waiting"] if known_for == timedelta(0) else ["waiting"]  # its thread is neither known nor new
     assert sorted(town.words) == found
 
 
@@ -713,7 +713,7 @@ async def test_after_a_wipe_an_answer_that_was_on_its_way_is_waited_for(town: To
     town.harness.store.namespace.since = town.now()
 
     async def passes() -> None:
-        """Let the worker that had it in hand post its answer within its lease."""
+        """Let the worker that holds the turn post its answer within the lease."""
         if len(town.harness.slept) == 1:
             payload = {"turn": "t", "part": "0", "parts": 1, "agent": 7, "session": 42, "message": root}
             tag = {"event_type": "bridge_turn", "event_payload": payload}

@@ -1,4 +1,4 @@
-"""Called into a thread, an agent gets what was said before; and who speaks, once it is more than one person."""
+"""Mentioned in an existing thread, an agent gets the earlier messages, and authors' names once several people write."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ QUOTED = (
 
 
 def they_talk(harness: Harness) -> None:
-    """Let people have talked in the thread before the bot is called."""
+    """Post messages in the thread before the bot is mentioned."""
     harness.write(ROOT, f"the <@{BOB}> problem")
     file = {"id": "F1", "name": "log.txt"}
     harness.write(ts(1), f"it is <#{RANDOM}>", user=BOB, thread_ts=ROOT, files=[file])
 
 
 def it_answered(harness: Harness, at: str, text: str, kind: str = "bridge_turn", **about: int) -> None:
-    """Let the bot have written in the thread."""
+    """Post a message of the bot in the thread."""
     tag = MessageTag(kind, new_turn_id(), **about).metadata("0", 1)
     harness.write(at, text, user=BOT, thread_ts=ROOT, bot_id=BRIDGE_BOT, metadata=tag)
 
 
 async def mentioned(harness: Harness, text: str = "help", number: int = 5, **changes: Any) -> None:
-    """Let somebody call the bot into the thread, and let it answer."""
+    """Mention the bot in the thread and let it answer."""
     await harness.store.queue(
         message(f"<@{BOT}> {text}", ts(number), is_mention=True, **changes), condition=Condition.START, is_limited=True
     )
@@ -53,7 +53,7 @@ async def test_earlier_messages_are_quoted_with_names(harness: Harness) -> None:
     await mentioned(harness)
 
     assert harness.service.messages == [f"{QUOTED}Alice Adler: help"]
-    assert harness.seen.looks == 1  # the same look finds a lost session and what was said
+    assert harness.seen.looks == 1  # one read finds both a lost session and earlier messages
 
 
 async def test_the_bots_answers_are_quoted_to_an_agent_without_a_session(harness: Harness) -> None:
@@ -227,7 +227,7 @@ async def test_a_second_speaker_adds_names_to_messages(harness: Harness) -> None
 
 async def test_a_command_does_not_make_its_author_a_speaker(harness: Harness) -> None:
     await harness.store.queue(message("hello"), is_limited=True)
-    await harness.store.queue(message("!stats", ts(1), user=BOB), in_order=False)  # a command, as the door puts it
+    await harness.store.queue(message("!stats", ts(1), user=BOB), in_order=False)  # a command, as the receiver queues it
     await harness.work()
 
     await replied(harness, "go on", 2)

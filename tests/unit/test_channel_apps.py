@@ -1,4 +1,4 @@
-"""Apps whose messages count in a channel: which do, what they start, and what holds them."""
+"""Apps that may post to an agent: which messages are accepted, what they start, and how they are limited."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def posted(harness: Harness, text: str = "disk full", ts: str = ROOT, app:
 
 
 def has_posted(harness: Harness, app: str, name: str) -> None:
-    """Let an app have posted in the channel, once."""
+    """Post one message of an app in the channel."""
     profile = {"app_id": app, "name": name}
     harness.write(ts(-1), "up again", user=OTHER_BOT, bot_id=ITS_BOT, app_id=app, bot_profile=profile)
 
@@ -137,7 +137,7 @@ async def test_changes_of_other_apps_messages_cost_nothing(harness: Harness) -> 
 
 
 async def posts(harness: Harness, rule: AppRule, text: str = "disk full", **changes: Any) -> None:
-    """Let the app post, and let that be worked on."""
+    """Deliver a message of the app and process it."""
     await harness.store.set_channel(apps={APP: rule})
     assert await harness.receives(alert(text, **changes)) == QUEUED
     await harness.work()
@@ -191,7 +191,7 @@ async def test_a_deleted_workflow_is_reported_in_the_channel(harness: Harness) -
 
 
 async def done(harness: Harness, text: str, **fields: Any) -> str:
-    """Type a command, and let it be carried out; gives what its person was told."""
+    """Run a command; return the private reply."""
     body = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/agents", text=text, **fields)
     assert isinstance(await harness.store.process().inbox.put(body), Queued)
     await harness.work()
@@ -289,7 +289,7 @@ async def test_the_form_sets_what_apps_do(harness: Harness) -> None:
 
     assert (await harness.store.channels.get(TEAM, CHANNEL)) == ChannelSettings(
         apps={
-            APP: RUNS,  # still on behalf of who has set it
+            APP: RUNS,  # still on behalf of whoever added the rule
             "A2": AppRule(agent=7, name="Deploys", owner=BOB),
             "A3NEW": AppRule(workflow=3, owner=BOB),
         }

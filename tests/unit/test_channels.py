@@ -1,4 +1,4 @@
-"""What is set for a channel: how it is kept, what it changes, who changes it, and who is told."""
+"""Channel settings: how they are saved, what they change, who may change them, and who is notified."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ async def test_a_change_whose_answer_was_lost_may_be_made_again(store: Store) ->
 
 
 class Counted(Channels):
-    """Counts how often Redis is asked."""
+    """Channel settings that count their Redis reads."""
 
     reads = 0
 
@@ -96,7 +96,7 @@ async def test_settings_are_read_once_until_another_process_changes_them(store: 
 
     await store.set_channel(answers="all")
 
-    await wait_until(lambda: not mine._is_fresh, "it hears of the change")
+    await wait_until(lambda: not mine._is_fresh, "it received the change")
     for _ in range(3):
         assert await mine.get(TEAM, CHANNEL) == ALL
     assert mine.reads == 2
@@ -104,7 +104,7 @@ async def test_settings_are_read_once_until_another_process_changes_them(store: 
     await asyncio.gather(task, return_exceptions=True)
     await mine.get(TEAM, CHANNEL)
     await mine.get(TEAM, CHANNEL)
-    assert mine.reads == 4  # it hears of nothing any longer
+    assert mine.reads == 4  # no longer notified of changes
 
 
 async def test_the_last_known_settings_apply_while_redis_is_down(store: Store) -> None:
@@ -133,7 +133,7 @@ async def typed(harness: Harness, line: str, channel: str = CHANNEL, **fields: A
 
 
 async def done(harness: Harness, text: str, **fields: Any) -> None:
-    """Type a command, and let it be carried out."""
+    """Run a command."""
     body = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/agents", text=text, **fields)
     assert isinstance(await harness.store.process().inbox.put(body), Queued)
     await harness.work()

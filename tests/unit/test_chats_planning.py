@@ -1,4 +1,4 @@
-"""Planning: which agent a message goes to, in which session, with which words."""
+"""Planning a turn: which agent gets a message, in which session, with which text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ AGENTS = [
 
 
 def asked(agent: int, message: str, session: int | None = None) -> list[dict[str, Any]]:
-    """What the service is asked, once."""
+    """The one request the service should get."""
     return [{"message": message, "agent": agent} | ({} if session is None else {"sessionId": session})]
 
 
@@ -36,14 +36,14 @@ def asked(agent: int, message: str, session: int | None = None) -> list[dict[str
     ("text", "expected"),
     [
         ("Support: hello", (7, "hello")),
-        ("support:hello", None),  # a colon in the middle of a word, as in an address
+        ("support:hello", None),  # a colon inside a word, as in a URL
         ("sUpPoRt :  hello", (7, "hello")),
         ('"Two Words": hello', (10, "hello")),
         ("Two Words: hello", (10, "hello")),
         ("8: hello", (8, "hello")),
         ("Support:\nhello\nthere", (7, "hello\nthere")),
         ("Support:", (7, "")),
-        ("7: whom?", None),  # an id and another one's name
+        ("7: whom?", None),  # an agent's ID with another agent's name
         ("Nobody: hello", None),
         ("Support hello", None),
         ("see this: Support: hello", None),
@@ -80,7 +80,7 @@ def test_a_default_name_shared_by_two_agents_picks_neither() -> None:
         (f"<@{BOT}> 8: hello", None, "", (8, "hello")),
         (f"<@{BOT}> hello", 8, "Support", (8, "hello")),
         (f"<@{BOT}> hello", None, "Sales", (8, "hello")),
-        (f"<@{BOT}> hello", 99, "8", (8, "hello")),  # the channel's agent is gone
+        (f"<@{BOT}> hello", 99, "8", (8, "hello")),  # the channel's agent was deleted
         (f"<@{BOT}> Nobody: hello", 8, "", (8, "Nobody: hello")),
     ],
 )
@@ -145,7 +145,7 @@ async def test_a_repeated_handler_sends_once_and_replies_the_same(harness: Harne
     turn = await harness.turn(message("Sales: hello"))
 
     first = await harness.handle(turn)
-    await turn.begin()  # Redis was away in the middle of it
+    await turn.begin()  # Redis was unavailable in between
     again = await harness.handle(turn)
 
     assert again == first
@@ -154,7 +154,7 @@ async def test_a_repeated_handler_sends_once_and_replies_the_same(harness: Harne
 
 async def test_a_turn_taken_over_before_its_request_asks_the_same_agent(harness: Harness) -> None:
     harness.service.agents = [SUPPORT, SALES]
-    await harness.turn(message("Sales: hello"))  # and dies
+    await harness.turn(message("Sales: hello"))  # then the worker is killed
 
     await harness.take_over("b")
 
@@ -227,7 +227,7 @@ async def test_an_unreadable_image_brings_one_private_notice(harness: Harness) -
     await harness.store.queue(message("look", parts=[photo]))
 
     await harness.work()
-    await harness.work()  # the notice
+    await harness.work()  # posts the notice
 
     assert harness.service.messages == ["look\n\n[image “a.png” (PNG, 1.2 kB); described as “A lamp”]"]
     (told,) = harness.seen.whispers
@@ -236,7 +236,7 @@ async def test_an_unreadable_image_brings_one_private_notice(harness: Harness) -
 
 
 def answered_earlier(harness: Harness) -> None:
-    """Let an answer stand in the thread whose binding Redis has lost."""
+    """Post an earlier answer in a thread whose session Redis has lost."""
     tag = MessageTag("bridge_turn", new_turn_id(), 8, 41).metadata("0", 1)
     harness.write("1700000000.000150", "an answer", user=BOT, thread_ts=ROOT, bot_id=BRIDGE_BOT, metadata=tag)
 

@@ -1,4 +1,4 @@
-"""The receiver: which messages are for the bot, and what becomes of them."""
+"""The receiver: which messages are for the bot, and what happens to them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OTHERS = Received("ignored", "starts by mentioning someone else")
 @pytest.fixture
 async def harness(redis: Redis) -> AsyncIterator[Harness]:
     async with a_harness(redis) as harness:
-        harness.store.namespace.since = None  # no thread may have been bound before
+        harness.store.namespace.since = None  # every thread is new
         yield harness
 
 
@@ -277,7 +277,7 @@ async def test_a_message_to_a_full_thread_gets_a_private_notice(harness: Harness
     assert await receive(harness, "one too many", ts(50)) == Received("full", "thread_full")
 
     assert len(await harness.store.box(LANE)) == 50
-    assert await receive(harness, "one too many", ts(50)) == Received("duplicate")  # it is told once
+    assert await receive(harness, "one too many", ts(50)) == Received("duplicate")  # the notice is sent only once
     await harness.work()
     (told,) = harness.seen.whispers
     assert "50 messages are already waiting" in told.text

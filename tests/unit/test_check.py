@@ -1,4 +1,4 @@
-"""What `bridge check` makes of what the settings, Slack and Redis say."""
+"""What `bridge check` reports for given settings, Slack responses and Redis states."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def test_unconfigured_parts_are_not_probed() -> None:
 
 
 def greeting(*, granted: Sequence[str] = ALL_SCOPES, at: datetime | None = NOW) -> Http:
-    """Answer ``auth.test`` with these scopes, at this time of Slack's."""
+    """Answer ``auth.test`` with these scopes and this server time."""
     body = '{"ok": true, "team": "Acme", "team_id": "T1", "user": "helper", "user_id": "UBOT", "bot_id": "B1"}'
     headers = {"x-oauth-scopes": ",".join(granted), "Date": format_datetime(at) if at else "then"}
     return Http(200, body, headers)

@@ -1,4 +1,4 @@
-"""`bridge check --access`: what a person may do in a channel, and why, from what Slack and the settings say."""
+"""`bridge check --access`: what a person may do in a channel, and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `bridge check --blocks` makes of what Slack says of the layouts."""
+"""How `bridge check --blocks` interprets Slack's verdict on the layouts."""
 
 from __future__ import annotations
 

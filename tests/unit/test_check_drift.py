@@ -1,4 +1,4 @@
-"""How the installed app differs from the manifest, as `bridge check` tells it."""
+"""How `bridge check` reports differences between the installed app and the manifest."""
 
 from __future__ import annotations
 

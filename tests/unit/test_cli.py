@@ -1,4 +1,4 @@
-"""What a command leaves behind: its exit code, a line for each trouble, tables and JSON, and where it looked."""
+"""Output of the commands: exit codes, one line per problem, tables, JSON, and the settings' source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedules and periodic jobs: each slot is put once, each period's job is done by one process."""
+"""Schedules and periodic jobs: each slot is queued once; one process does each period's job."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def clock_of(harness: Harness, feature: Feature, name: str = "a") -> Clock:
 
 @pytest.fixture
 def feature() -> Feature:
-    """One with a slot that is due for as long as nobody looks whether it is."""
+    """A feature with a slot that always counts as due."""
     feature = Feature("scheduled")
 
     @feature.slots
@@ -157,7 +157,7 @@ async def test_a_failed_job_is_retried_until_draining(harness: Harness, redis: R
 
     assert harness.slept == [LOOKS_EVERY.total_seconds()] * 3
     assert harness.service.requests == 2
-    assert await redis.pttl(claim) > CLAIMED / timedelta(milliseconds=1), "it is not done again in this hour"
+    assert await redis.pttl(claim) > CLAIMED / timedelta(milliseconds=1), "not repeated within the hour"
 
 
 async def test_a_job_is_missed_while_redis_is_down(harness: Harness, redis: Redis) -> None:

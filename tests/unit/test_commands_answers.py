@@ -1,4 +1,4 @@
-"""What is typed, pressed and filled in, and what comes of it: replies, forms, runs and questions at the service."""
+"""What commands, buttons and forms lead to: replies, forms, runs and requests to the service."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def filled_form(*, form: str = "run", private_metadata: str = "", user: str = US
 
 
 def shown(result: Result) -> Reply:
-    """The reply that a handler returned."""
+    """The reply in a handler's result."""
     if isinstance(result, Outcome):
         return result.reply
     assert isinstance(result, Reply)
@@ -73,13 +73,13 @@ def words_of(reply: Reply) -> str:
 
 
 def button_of(harness: Harness, reply: Reply, user: str = USER) -> Click:
-    """Press the first button of a reply."""
+    """The click on a reply's first button."""
     button = next(b for block in reply.blocks if block["type"] == "actions" for b in block["elements"])
     return click(button["action_id"], button["value"], user, response_url=harness.url)
 
 
 async def said(harness: Harness, text: str, number: int) -> Result:
-    """Say something in the thread of a conversation."""
+    """Send a message in a conversation's thread."""
     return await harness.answer(message(text, ts(number)), in_order=False)
 
 
@@ -326,7 +326,7 @@ async def test_a_conversation_starts_with_the_typed_message(harness: Harness) ->
 
 
 async def test_people_and_channels_reach_an_agent_by_name(harness: Harness) -> None:
-    """Slack sends ids, and no name for a private channel."""
+    """Slack sends IDs, and no names of private channels."""
     line = f"/agents chat Support ask <@{BOB}|bob> and <@{CAROL}> in <#{PRIVATE}|> or <#C3|general>, see <https://a.b>"
 
     outcome = await typed(harness, line)

@@ -1,4 +1,4 @@
-"""Which workflow or agent a person means, and where its name ends."""
+"""Which workflow or agent a command names, and where the name ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One usage line declares a command; what is declared wrongly does not come into being."""
+"""A usage line declares a command; an invalid one is rejected."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ async def with_default(deps: Deps, turn: Turn, *, word: str = "") -> Result:  # 
 
 
 async def positional(deps: Deps, turn: Turn, word: str) -> Result:  # noqa: ARG001 - the shape of a command
-    """Take a word in the wrong way."""
+    """Declare the parameter positional."""
     return Done(word)
 
 
 def not_async(deps: Deps, turn: Turn) -> Result:  # noqa: ARG001 - the shape of a command
-    """Forget to be async."""
+    """Omit ``async``."""
     return Done("test")
 
 
 async def without_turn(deps: Deps) -> Result:  # noqa: ARG001 - the shape of a command
-    """Forget the turn."""
+    """Omit the turn."""
     return Done("test")
 
 

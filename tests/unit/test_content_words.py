@@ -1,4 +1,4 @@
-"""The parts of a message in words."""
+"""Message parts as text."""
 
 from __future__ import annotations
 

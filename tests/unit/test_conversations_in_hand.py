@@ -1,4 +1,4 @@
-"""People have their conversations in hand: muted, handed over, continued elsewhere, named, and greeted."""
+"""Controlling a conversation: mute, hand over, continue elsewhere, rename, greeting."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ async def test_an_interrupted_greeting_is_posted_later(harness: Harness) -> None
     await harness.store.sessions.may_greet(TEAM, USER, turn)
 
     await open_messages(harness)
-    assert harness.seen.words == []  # that turn may still be about to
+    assert harness.seen.words == []  # the running turn may still do it
     await harness.store.redis.pexpire(f"{PREFIX}greeted:{TEAM}:{USER}", 0)
     await open_messages(harness, 2)
     await open_messages(harness, 3)
@@ -251,7 +251,7 @@ async def test_there_are_never_more_than_four_prompts(harness: Harness) -> None:
     await open_messages(harness)
 
     assert len(harness.seen.prompts[0][1]) == 4
-    assert "starts a conversation" in said(harness)  # nobody is the default, so it is the bridge that greets
+    assert "starts a conversation" in said(harness)  # no default agent, so the bridge sends the greeting
 
 
 async def test_an_opened_messages_tab_does_not_mention_an_outage(harness: Harness) -> None:

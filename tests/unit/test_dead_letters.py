@@ -1,4 +1,4 @@
-"""`bridge dead`: work that could not be finished is listed, and queued again or given up exactly once."""
+"""`bridge dead`: failed turns are listed, and retried or discarded exactly once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def letters(store: Store) -> DeadLetters:
 
 
 async def dead_in(store: Store, step: Step, what: str = "answered") -> TurnId:
-    """Let the next turn die at *step*."""
+    """Bury the next turn as a dead letter at *step*."""
     process = store.process()
     taken = await process.take()
     if step is not Step.QUEUED:
@@ -54,7 +54,7 @@ async def an_answer_that_could_not_be_posted(redis: Redis) -> AsyncIterator[tupl
         turn = await harness.store.queue(message("what is it?"))
         await harness.work()
         (told,) = harness.seen.messages
-        assert told.place == Place(DM_ALICE), "who asked is told, and nobody else"
+        assert told.place == Place(DM_ALICE), "only the author is notified"
         harness.slack.workspace.messages.delete(told.message)
         yield harness, turn
 
@@ -101,9 +101,9 @@ async def test_a_retry_posts_a_recorded_answer_without_asking(redis: Redis) -> N
 
 async def test_a_retry_does_not_repeat_a_posted_answer(harness: Harness) -> None:
     turn = await harness.store.queue(message("what is it?"))
-    harness.hang(is_done=True)  # it arrives, and the worker never hears of it
+    harness.hang(is_done=True)  # the post arrives, but its response doesn't
     task = await harness.begin("a")
-    await wait_until(lambda: harness.seen.messages, "the answer is there")
+    await wait_until(lambda: harness.seen.messages, "the answer is posted")
     await killed(task)
     other = harness.store.process("b")
     await other.journal.bury((await other.take_over())[0], turn, reason="begun again and again")
@@ -173,15 +173,15 @@ async def test_only_a_retry_sends_a_doubtful_message_again(
 async def test_a_resent_message_is_answered_after_its_notice(harness: Harness) -> None:
     turn = await harness.store.queue(message("what is it?"))
     harness.service.chats = [httpx.Response(500)]
-    harness.hang(is_done=True)  # the notice is there, and the worker never hears of it
+    harness.hang(is_done=True)  # the notice arrives, but the response doesn't
     task = await harness.begin("a")
-    await wait_until(lambda: harness.seen.messages, "the notice is there")
+    await wait_until(lambda: harness.seen.messages, "the notice is posted")
     await killed(task)
     other = harness.store.process("b")
     await other.journal.bury((await other.take_over())[0], turn, reason="begun again and again")
     await letters(harness.store).retry(turn)
-    task = await harness.begin("b")  # its answer arrives, too, and its worker dies, too
-    await wait_until(lambda: len(harness.seen.messages) > 1, "the answer is there")
+    task = await harness.begin("b")  # this answer arrives too, and this worker is killed too
+    await wait_until(lambda: len(harness.seen.messages) > 1, "the answer is posted")
     await killed(task)
 
     await harness.take_over("c")

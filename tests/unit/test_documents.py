@@ -1,4 +1,4 @@
-"""The text of documents, read in a process of its own."""
+"""Text extraction from documents, in a separate process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A message that is changed after an agent has got it: its author may ask again with the new text, once."""
+"""Editing a message the agent already received: its author may send the new text, once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REPLY = ts(1)
 
 
 async def answered(harness: Harness) -> None:
-    """Let a thread have a question in its root and one more, both answered."""
+    """Create a thread whose root and one reply are answered."""
     await harness.receives(message(f"<@{BOT}> hello", is_mention=True))
     await harness.receives(message("how many?", REPLY))
     await harness.work()
@@ -29,7 +29,7 @@ async def edited(harness: Harness, text: str, event: str = "Ev-edit", **changes:
 
 
 async def pressed(harness: Harness) -> None:
-    """Press the button of the newest offer."""
+    """Press the button of the latest offer."""
     await harness.presses(ASK_EDITED)
     await harness.work()
 

@@ -1,4 +1,4 @@
-"""Events that are no messages, as Slack sends them: Slack's own Stop, a cross on a message, the Messages tab."""
+"""Slack events other than messages: the native Stop button, an ❌ reaction, the Messages tab."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every failure has words of its own: short, plain, and without blame."""
+"""Each failure has its own error text: short, plain, without blame."""
 
 from __future__ import annotations
 
