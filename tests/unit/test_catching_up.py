@@ -227,7 +227,7 @@ async def test_a_second_speaker_adds_names_to_messages(harness: Harness) -> None
 
 async def test_a_command_does_not_make_its_author_a_speaker(harness: Harness) -> None:
     await harness.store.queue(message("hello"), is_limited=True)
-    await harness.store.queue(message("!stats", ts(1), user=BOB), in_order=False)  # a command, as the receiver queues it
+    await harness.store.queue(message("!stats", ts(1), user=BOB), in_order=False)  # as the receiver queues a command
     await harness.work()
 
     await replied(harness, "go on", 2)

@@ -1,4 +1,4 @@
-"""Feedback: one vote for each person and answer, kept and counted, with not a word of what was said."""
+"""Feedback: one vote per person and answer, saved and counted, without any message text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def votes(redis: Redis, since: Any = AGES) -> list[Vote]:
 
 
 async def answered(harness: Harness) -> dict[str, Any]:
-    """Let the agent answer; gives the pair of buttons below."""
+    """Let the agent answer; return the answer's pair of feedback buttons."""
     await harness.store.queue(message("my very own words"), agent=7)
     await harness.work()
     (posted,) = harness.seen.replies()

@@ -1,4 +1,4 @@
-"""Files of messages: fetched over the wire, from Slack only, and in words for the agent."""
+"""Files in messages: downloaded from Slack only, and presented to the agent as text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DOWNLOAD = "download"
 
 
 def a_clip(harness: Harness, **state: Any) -> File:
-    """Let there be a voice clip, said by the bot's own account: it sees that one."""
+    """A voice clip uploaded by the bot's own account, so the bot has access to it."""
     made = File(
         "F0CLIP", "audio_message.m4a", 22_000, BOT, site=harness.slack.url, content=b"m4a", subtype="slack_audio",
         duration_ms=4200, **state,
@@ -34,7 +34,7 @@ def a_clip(harness: Harness, **state: Any) -> File:
 
 
 def files_of(harness: Harness, *scopes: str, api_url: str = "") -> Files:
-    """What reads files for an app that has *scopes*."""
+    """The file reader of an app with *scopes*."""
     identity = replace(harness.identity, scopes=frozenset(scopes))
     return Files(harness.wires.web, identity, api_url or harness.slack.api_url)
 
@@ -62,7 +62,7 @@ async def test_no_more_than_the_limit_is_fetched(harness: Harness, files: Files)
     [
         "http://127.0.0.1:1/a",
         "http://files.slack.com/a",
-        "https://files.slack.com/a",  # with an API of one's own
+        "https://files.slack.com/a",  # the API is at another address
         "http://{host}@evil.test/a",
         "http://evil.test#@{host}/a",
         "http://evil.test\\@{host}/a",
@@ -177,11 +177,11 @@ def test_a_transcript_is_one_line() -> None:
     assert transcript("WEBVTT\n\n") == ""
 
 
-# In words for the agent
+# Files as text for the agent
 
 
 async def sent(harness: Harness, *files: MessageFile | Quotation, text: str = "look") -> str:
-    """Send a message with *files*; gives what the agent got of them."""
+    """Send a message with *files*; return what the agent got of them."""
     await harness.store.queue(message(text, parts=files))
     await harness.work()
     await harness.work()
@@ -195,7 +195,7 @@ def told(harness: Harness) -> str:
 
 
 def fetched(harness: Harness) -> list[str]:
-    """What Slack was asked for."""
+    """The Slack methods called for files."""
     return [call.method for call in harness.seen.called(DOWNLOAD, "files.info")]
 
 

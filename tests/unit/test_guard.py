@@ -1,4 +1,4 @@
-"""What the door lets through, and what it says to everything else."""
+"""Which requests the guard lets through, and how it answers the rest."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from support.front_door import FORM, JSON, SECRET, Headers, Response, no_socket,
 NOW = 1_700_000_000
 EVENT = json.dumps({"type": "event_callback", "event": {"type": "message", "text": "hello"}}).encode()
 STAMP, SIGNATURE = signed(EVENT, NOW)
-ARABIC_17 = "\u0661\u0667".encode()  # digits, says str.isdigit
+ARABIC_17 = "\u0661\u0667".encode()  # digits according to bytes.decode().isdigit()
 
 
 class Inner(AsyncApp):
-    """What is behind the guard: notes the payloads it gets and answers as it is told."""
+    """The app behind the guard: records payloads and answers as configured."""
 
     def __init__(self) -> None:
-        """Need nothing that an app needs."""
+        """Skip the setup of a real app."""
         self.status, self.error = 200, None
         self.payloads: list[Any] = []
 
@@ -87,7 +87,7 @@ async def test_a_body_in_pieces_is_joined(door: Door) -> None:
 
 
 def stamped(stamp: bytes) -> Headers:
-    """Sign the event with a timestamp of any kind."""
+    """Sign the event with an arbitrary timestamp."""
     digest = hmac.new(SECRET.encode(), b"v0:" + stamp + b":" + EVENT, hashlib.sha256).hexdigest()
     return [(b"x-slack-request-timestamp", stamp), (b"x-slack-signature", f"v0={digest}".encode())]
 

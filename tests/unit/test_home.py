@@ -1,4 +1,4 @@
-"""The Home tab: what it shows to whom, page by page, and when it is drawn anew."""
+"""The Home tab: what each person sees, page by page, and when it is refreshed."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from support.store import CHANNEL, ROOT, TEAM, USER, message, ts
 
 
 async def run(harness: Harness, user: str = USER) -> None:
-    """Let somebody run a workflow."""
+    """Run a workflow."""
     await harness.types("/workflows run 3 x", user)
     await harness.work()
 
 
 async def home_of(harness: Harness) -> dict[str, Any]:
-    """Let Alice look at Home; gives what she sees."""
+    """Open Home as Alice; return what she sees."""
     await harness.slack.people.open_home(USER)
     await harness.work()
     return home_now(harness)
@@ -39,7 +39,7 @@ def home_now(harness: Harness) -> dict[str, Any]:
 
 
 async def pressed(harness: Harness, action: str, block: str = "") -> dict[str, Any]:
-    """Let Alice press the first such button in Home; gives what she sees then."""
+    """Press the first matching button in Alice's Home; return what she sees next."""
     home = harness.slack.home(USER)
     assert home is not None
     await harness.slack.ui.click_in_view(USER, home.id, action, block_id=block)
@@ -140,7 +140,7 @@ async def test_a_run_redraws_home_with_its_outcome(harness: Harness) -> None:
     await home_of(harness)
     await run(harness)
 
-    assert len(harness.seen.homes) == 2, "nobody had to open it"
+    assert len(harness.seen.homes) == 2, "refreshed without being opened"
     view, (card,) = harness.seen.homes[-1]["view"], harness.seen.replies("bridge_run")
     assert " · completed · " in words(view)
     assert f'"url": "{harness.slack.permalink(CHANNEL, card.ts)}"' in words(view)
@@ -153,7 +153,7 @@ async def test_a_conversation_appears_once_however_long(harness: Harness) -> Non
         await harness.store.queue(message("hello", at, is_mention=True), condition=Condition.START, agent=7)
         await harness.work()
 
-    assert len(harness.seen.homes) == 2, "the second answer changes nothing"
+    assert len(harness.seen.homes) == 2, "the second result changes nothing"
     assert words(harness.seen.homes[-1]["view"]).count(harness.slack.permalink(CHANNEL, ROOT)) == 1
     assert "Your recent conversations" in words(harness.seen.homes[-1]["view"])
 

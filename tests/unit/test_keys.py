@@ -1,4 +1,4 @@
-"""Every key is spelled in one table: by functions for code, and for scripts by helpers of the same lines."""
+"""All Redis keys are defined in one module, for Python code and Lua scripts alike."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BEGUN = re.compile(rf"(\{{.*)?\}}:({'|'.join(key.begin for key in TABLE)}|$)")
 
 
 def spelled(source: str) -> Iterator[str]:
-    """Find what only the table may write: a namespace's prefix, with or without a key's name behind it."""
+    """Find what only that module may contain: the namespace prefix, with or without a key name."""
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Constant(value=str() as text) if BEGUN.match(text):
@@ -35,7 +35,7 @@ def test_no_key_is_spelled_outside_the_table() -> None:
         f"{one.name}: {key}" for one in SCRIPTS for key in re.findall(r".*\b(?:KEYS|prefix)\b.*", one.read_text())
     ]
 
-    assert set(found) == {"scripting.py: self.keys.prefix"}  # which is KEYS[1]
+    assert set(found) == {"scripting.py: self.keys.prefix"}  # passed as KEYS[1]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What people see: within Slack's limits, never crashing, and never parsed where it came from outside."""
+"""Layouts: within Slack's limits, never crashing, and never interpreting untrusted text as markup."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NASTY = "<!channel> *b* `x` ```y``` <https://evil.example|label> @here <@U0123> 
 LONG = NASTY * 200
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
-OURS = {  # given our own words, blocks or ids
+OURS = {  # built from our own text, blocks or IDs
     "kit.reply", "kit.ask", "kit.note", "lists.list_reply", "notices.help_lines",
 }  # fmt: skip
 LAYOUTS = {
@@ -39,7 +39,7 @@ LAYOUTS = {
     if returns(function) is Reply
     and name not in OURS
     and name.partition(".")[0]
-    not in {"reports", "statistics_layout"}  # what reports have is short; for statistics: test_blocks_stats
+    not in {"reports", "statistics_layout"}  # report values are short; test_blocks_stats covers statistics
 }
 
 ANY_JSON = st.recursive(
@@ -72,7 +72,7 @@ def result(output: Any, nodes: Any = None, status: str = "completed") -> RunResu
 
 
 def objects(shown: Any) -> Iterator[dict[str, Any]]:
-    """Go through all objects in blocks."""
+    """Yield every object in blocks."""
     if isinstance(shown, dict):
         yield shown
         shown = list(shown.values())
@@ -100,7 +100,7 @@ LENGTHS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "rich_text_quote": lambda b: len(b["elements"]) == 1,
     "rich_text_list": lambda b: len(b["elements"]) > 0,
     "rich_text_preformatted": lambda b: len(b["elements"]) == 1,
-    # Looked into by tests/unit/test_blocks_stats.py
+    # Covered by tests/unit/test_blocks_stats.py
     "data_visualization": lambda b: 0 < len(b["title"]) <= 50,
     "pie": lambda b: 0 < len(b["segments"]) <= 6,
     "bar": lambda b: 0 < len(b["series"]) <= 6,
@@ -156,7 +156,7 @@ def test_a_long_list_is_cut_into_numbered_pages() -> None:
     assert "21 to 40 of 300" in texts(second)
     assert buttons(first) == {"list:workflows:next": '{"page":1,"words":"flow"}'}
     assert buttons(second).keys() == {"list:workflows:previous", "list:workflows:next"}
-    assert "281 to 300 of 300" in texts(last), "a page that is no longer there is the last one"
+    assert "281 to 300 of 300" in texts(last), "past the end, the last page is shown"
     assert buttons(last).keys() == {"list:workflows:previous"}
 
 

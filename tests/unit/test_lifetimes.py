@@ -1,4 +1,4 @@
-"""The guard of the `redis` fixture does see what stays for ever."""
+"""The guard of the `redis` fixture detects keys without a lifetime."""
 
 from __future__ import annotations
 

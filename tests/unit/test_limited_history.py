@@ -1,4 +1,4 @@
-"""Where Slack gives fifteen messages a call and takes one call a minute, what reads its history goes on after a pause.
+"""Where Slack limits history to fifteen messages a call and one call a minute, a read resumes after a pause.
 
 https://docs.slack.dev/apis/web-api/rate-limits
 """
@@ -21,7 +21,7 @@ TURN = new_turn_id()
 
 
 def written(harness: Harness, *own: int, root: str = "", first: int = 1) -> None:
-    """Let there be many messages, of which the bot wrote those with the numbers *own* in its turn."""
+    """Write many messages; those numbered in *own* are the bot's, from its turn."""
     for number in range(first, first + MANY):
         more = {}
         if number in own:
@@ -30,7 +30,7 @@ def written(harness: Harness, *own: int, root: str = "", first: int = 1) -> None
 
 
 async def found(harness: Harness, place: Place, turn: TurnId = TURN) -> dict[str, str]:
-    """Look, as often as it takes, after each pause that Slack wants."""
+    """Search until done, pausing as long as Slack asks."""
     since = harness.store.clock() - timedelta(days=9000)
     for _ in range(12):
         try:

@@ -1,4 +1,4 @@
-"""How much may be begun: a thread that runs wild pauses, and people are held to what they may, with words."""
+"""Limits: a runaway thread is paused, people are held to their limits, and both get a notice."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OTHER_ROOT = "1700000500.000001"
 
 @pytest.fixture
 async def opened(redis: Redis) -> AsyncIterator[Opened]:
-    """Open a door with some limits; its threads have a conversation already."""
+    """Open a front door with some limits; its threads already have conversations."""
     contexts: list[AbstractAsyncContextManager[FrontDoor]] = []
 
     async def open_(**limits: str) -> FrontDoor:
@@ -40,7 +40,7 @@ async def opened(redis: Redis) -> AsyncIterator[Opened]:
 
 
 async def say(door: FrontDoor, text: str, number: int, *, user: str = USER, root: str = ROOT) -> None:
-    """Let somebody reply in a thread, and let the bridge do what there is to do."""
+    """Post a reply in a thread and process it."""
     stamp = f"{root.partition('.')[0]}.{number:06d}"
     event: dict[str, Any] = {
         "type": "message", "channel_type": "channel", "channel": CHANNEL, "user": user, "team": TEAM,
@@ -51,12 +51,12 @@ async def say(door: FrontDoor, text: str, number: int, *, user: str = USER, root
 
 
 def told(door: FrontDoor) -> list[tuple[str, str]]:
-    """Who was told what in private."""
+    """The private notices: who got which text."""
     return [(one.user, one.text) for one in door.harness.seen.whispers]
 
 
 async def pass_by(door: FrontDoor, kind: str) -> None:
-    """Let a window end: its key is gone."""
+    """End a rate-limit window by deleting its keys."""
     keys = [key for key in await door.keys() if f":pace:{kind}:" in key]
     assert keys
     await door.harness.store.redis.delete(*keys)
@@ -139,7 +139,7 @@ async def test_a_refused_message_counts_toward_no_other_limit(opened: Opened) ->
     await say(door, "three", 200, root=OTHER_ROOT)
 
     assert door.harness.service.messages == ["one", "three"], (
-        "the second was the thread's refusal, not the person's turn"
+        "the second was refused by the thread's limit and didn't count toward the person's"
     )
 
 

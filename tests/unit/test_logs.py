@@ -1,4 +1,4 @@
-"""What logging writes, and above all what it does not."""
+"""What logging writes, and what it must never write."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_an_exception_has_its_traceback_and_no_locals(log_format: logs.Format) -
         ("DEBUG", "slack_bolt.AsyncApp", logging.INFO),
         ("DEBUG", "aiohttp.client", logging.INFO),
         ("DEBUG", "httpx", logging.INFO),
-        ("DEBUG", "uvicorn.error", logging.WARNING),  # one for each bad request
+        ("DEBUG", "uvicorn.error", logging.WARNING),  # would log every bad request
         ("ERROR", "httpx", logging.WARNING),
         ("ERROR", "bridge.test", logging.WARNING),
     ],

@@ -1,4 +1,4 @@
-"""An agent's Markdown is cut into parts: nothing of it is lost, and code stays code."""
+"""An agent's Markdown is split into parts: no text is lost, and code blocks stay intact."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def split(markdown: str, limit: int = kit.MARKDOWN_PART) -> list[str]:
 
 
 def fences_are_closed(part: str) -> bool:
-    """Go through a part as Markdown does, by a rule written anew."""
+    """Check a part's code fences with an independent implementation of Markdown's rule."""
     open_marks = ""
     for line in part.split("\n"):
         found = re.match(r"[ \t]*(`{3,}|~{3,})(.*)", line)
-        if not found or len(line) >= 80:  # nobody writes such a fence, and it could not be repeated
+        if not found or len(line) >= 80:  # too long for a real fence, and can't be repeated in the next part
             continue
         if not open_marks and not ("`" in found[1] and "`" in found[2]):
             open_marks = found[1]

@@ -1,4 +1,4 @@
-"""What an event about a message says."""
+"""Parsing message events."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_message_of_an_app_names_the_app(more: dict[str, Any], changes: dict[s
 
 
 def test_a_message_of_our_own_app_is_ignored() -> None:
-    """Slack's ``auth.test`` need not say which app one is; the event does."""
+    """Slack's ``auth.test`` may omit the app ID; the event has it."""
     body = {"type": "event_callback", "api_app_id": "A7", "event": {**SAID, "bot_id": "B8", "app_id": "A7"}}
 
     assert parse(body, US) == Ignored("written by the bot itself")
@@ -162,7 +162,7 @@ def test_an_edit_and_a_deletion_name_their_message(event: dict[str, Any], expect
     "event",
     [
         {**CHANGED, "message": SAID, "previous_message": SAID},
-        {**CHANGED, "message": {**SAID, **UNFURLED}, "previous_message": SAID},  # by Slack, not by its person
+        {**CHANGED, "message": {**SAID, **UNFURLED}, "previous_message": SAID},  # changed by Slack, not by the author
         {**CHANGED, "message": {**SAID, "bot_id": US.bot_id}},
         {**CHANGED, "message": 7},
         {"type": "message", "subtype": "message_deleted", "deleted_ts": 7},

@@ -1,4 +1,4 @@
-"""What Prometheus reads."""
+"""The metrics Prometheus scrapes."""
 
 from __future__ import annotations
 

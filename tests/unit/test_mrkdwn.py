@@ -1,4 +1,4 @@
-"""What people type, freed of Slack's escapes."""
+"""Typed text with Slack's escapes removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Slack and people are told while Redis is away, or when a listener fails."""
+"""How Slack and people are answered while Redis is unavailable or a listener fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When an outage is noticed: by whoever can hear Slack again, after more than a minute."""
+"""An outage is recorded when Slack events arrive again after more than a minute."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def process(store: Store, **changes: Any) -> Namespace:
-    """Give another process's view of the namespace."""
+    """Another process's view of the namespace."""
     return Namespace(store.scripts, name=NAMESPACE, team=TEAM, bot=BOT, now=store.clock, **changes)
 
 
@@ -160,7 +160,7 @@ async def test_an_outage_is_stored_for_eight_days_and_its_index_with_its_threads
 
 
 async def test_the_index_forgets_threads_with_their_sessions(store: Store, redis: Redis) -> None:
-    await store.queue()  # its ts is years ago
+    await store.queue()  # its ts is years old
     await store.queue(message("new", f"{store.clock().timestamp():.6f}"))
 
     await store.namespace.prune_dead_consumers()

@@ -1,4 +1,4 @@
-"""The stream of events of one browser."""
+"""The event stream of one browser."""
 
 from __future__ import annotations
 
@@ -45,4 +45,4 @@ async def test_a_closed_stream_gets_no_further_changes() -> None:
     await events.aclose()
     workspace.messages.post(sample.BOB, sample.GENERAL, "unheard")
 
-    assert (before, len(heard)) == (2, 3), "the count and the stream, then the count alone"
+    assert (before, len(heard)) == (2, 3), "first the count and the stream, then the count alone"

@@ -1,4 +1,4 @@
-"""What people type becomes what Slack writes down, and what Slack wrote down becomes what they typed."""
+"""Typed text becomes Slack's stored form, and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When the project service counts as down, and when it may be probed."""
+"""When the project service counts as unavailable, and when it is probed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lists that commands look names up in."""
+"""The cached lists in which commands look up names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORKFLOW = {"id": 3, "name": "Import", "is_active": True, "trigger_type": "manua
 
 
 class Service:
-    """A service with one agent and one workflow, which answers when *gate* is open; and the catalog's clock."""
+    """A service with one agent and one workflow that answers while *gate* is open, and the catalog's clock."""
 
     def __init__(self) -> None:
         self.paths: list[str] = []

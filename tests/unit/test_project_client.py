@@ -1,4 +1,4 @@
-"""The eight operations: what is sent, what failures mean, what is repeated, what happens while the service is down."""
+"""The eight operations: requests, errors, retries, and behavior while the service is unavailable."""
 
 from __future__ import annotations
 
@@ -67,16 +67,16 @@ REFUSED = httpx.ConnectError("refused")
 
 
 class Service:
-    """A service that answers as documented, unless *troubles* (one for each request to come) or *always* differ.
+    """A service that answers as documented, except for *troubles* (one per coming request) or *always*.
 
-    *project* is its client, whose time goes on only when it sleeps.
+    *project* is its client, whose clock advances only when it sleeps.
     """
 
     def __init__(self, base_url: str = "http://project.example") -> None:
         self.requests: list[httpx.Request] = []
         self.troubles: list[Trouble] = []
         self.always: Trouble | None = None
-        self.gate = asyncio.Event()  # while it is shut, requests whose path ends with *held* get no answer
+        self.gate = asyncio.Event()  # while closed, requests whose path ends with *held* hang
         self.gate.set()
         self.held = ""
         self.now = 1000.0
@@ -126,7 +126,7 @@ async def service() -> AsyncIterator[Service]:
 
 
 async def bring_down(service: Service) -> None:
-    """Let five attempts fail, and forget the requests."""
+    """Make five attempts fail, then clear the requests."""
     service.always = REFUSED
     for operation in (service.project.get_stats, service.project.get_project):
         with pytest.raises(CannotConnect):
@@ -135,7 +135,7 @@ async def bring_down(service: Service) -> None:
     service.requests.clear()
 
 
-# What is sent
+# Requests
 
 
 @pytest.mark.parametrize(("line", "operate"), READS + CHANGES)
@@ -229,7 +229,7 @@ def test_usable_addresses_are_accepted(base_url: str) -> None:
     assert repr(ProjectClient(base_url, "key")) == f"ProjectClient({base_url.rstrip('/')!r})"
 
 
-# What failures mean
+# Errors
 
 PLACE = ConnectionKey("h", 1, is_ssl=True, ssl=True, proxy=None, proxy_auth=None, proxy_headers_hash=None)
 INFO: Any = aiohttp.RequestInfo(URL("http://h"), "POST", headers={}, real_url=URL("http://h"))
@@ -277,11 +277,11 @@ def told_by(httpx_error: type[httpx.TransportError], cause: Exception) -> Except
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
-        *BY_CAUSE,  # whatever httpx calls it
+        *BY_CAUSE,  # however httpx classifies them
         *((told_by(httpx.ConnectTimeout, cause), kind) for cause, kind in BY_CAUSE),
         *((told_by(httpx.ConnectError, cause), kind) for cause, kind in BY_CAUSE),
         *((told_by(httpx.ReadError, cause), kind) for cause, kind in BY_CAUSE),
-        *BY_HTTPX,  # another transport means what httpx documents
+        *BY_HTTPX,  # other transports raise what httpx documents
     ],
     ids=lambda value: (
         f"{type(value).__name__}-{type(value.__cause__).__name__}" if isinstance(value, Exception) else ""
@@ -296,7 +296,7 @@ async def test_a_failure_is_classified_by_its_cause(
     assert type(caught.value) is kind
 
 
-# What is repeated
+# Retries
 
 
 def busy(status: int, seconds: str) -> httpx.Response:
@@ -374,7 +374,7 @@ async def test_an_outage_between_tries_ends_them(service: Service) -> None:
     assert len(service.requests) == 10
 
 
-# While the service is down
+# While the service is unavailable
 
 
 async def test_no_request_is_sent_after_five_failures_in_a_row(service: Service) -> None:
@@ -413,7 +413,7 @@ async def test_no_caller_waits_for_another_callers_probe(service: Service) -> No
     service.gate.clear()
     first = asyncio.create_task(service.project.get_agents())
     await service.asked()
-    service.now += 60  # it hangs for long
+    service.now += 60  # the request hangs for a minute
     with pytest.raises(CircuitOpen) as caught:
         await service.project.get_agents()
     assert caught.value.retry_in > timedelta(0)
@@ -488,7 +488,7 @@ async def test_a_late_answer_to_an_earlier_call_ends_the_outage(service: Service
     assert service.project.is_up
 
 
-# What is told of it
+# Metrics and logs
 
 
 async def test_each_operation_is_observed_once_with_its_outcome(service: Service) -> None:

@@ -1,4 +1,4 @@
-"""How an answer becomes values, how what does not fit is named, and which error an error status becomes."""
+"""Parsing responses: values, errors for malformed data, and the error for each status."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def problem_of(shape: Any, body: bytes, called: str = "", content_type: str = ""
     with pytest.raises(NotUnderstood) as caught:
         read_answer("op", 200, content_type, body, TypeAdapter(shape), name=called)
     assert caught.value.status == 200
-    assert caught.value.__cause__ is None  # pydantic's own words would quote the answer
+    assert caught.value.__cause__ is None  # pydantic's message would quote the response
     assert caught.value.__context__ is None
     return caught.value.problem
 

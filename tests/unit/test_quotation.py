@@ -1,4 +1,4 @@
-"""What is quoted for an agent cannot pass for anything but a quotation, and is never too long."""
+"""Text quoted for an agent can't break out of its quotation, and is never too long."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_neither_text_nor_name_can_close_the_quotation(name: str, text: str, fil
 def test_a_quotation_never_exceeds_its_limit(newest: list[Quoted], root: str) -> None:
     words = with_quotation("?", Quoted("Alice", root), newest, left_out=0)
 
-    # Each line of a message has its mark, so that a message of nothing but short lines grows to three times its size.
+    # Each line gets a marker, so a message of very short lines can triple in size.
     assert len(words) <= max(ALL, 3 * MESSAGE + 100) + 300
 
 

@@ -1,4 +1,4 @@
-"""Reports are kept by command and by form, listed, paused, run at once and deleted, each by who may."""
+"""Reports are scheduled by command or form, listed, paused, run now and deleted, with permission checks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FORM = {
 
 
 async def does(harness: Harness, inbound: Inbound, event: str) -> dict[str, Any]:
-    """Let somebody do something; gives what they are shown in private, by response_url."""
+    """Do something as a person; return the private response."""
     before = len(harness.slack.responses)
     by_url = inbound.model_copy(update={"response_url": harness.response_url(inbound.user)})
     await harness.store.process().inbox.put(by_url, event=event)
@@ -71,7 +71,7 @@ async def test_an_unknown_time_zone_becomes_utc_and_is_shown(harness: Harness) -
 
 async def test_a_repeated_command_stores_one_report(harness: Harness) -> None:
     await harness.store.process().inbox.put(typed("report daily 09:00"), event="1")
-    await harness.handle(await harness.taken("a"))  # and dies
+    await harness.handle(await harness.taken("a"))  # then the worker is killed
 
     await harness.take_over("b")
 
@@ -133,7 +133,7 @@ async def test_the_list_pauses_resumes_runs_and_deletes(harness: Harness) -> Non
     assert blocks.RESUME in buttons(paused["blocks"])
     assert [one.paused for one in await kept(harness)] == ["asked"]
 
-    for again in ("4", "4b"):  # a paused report can be run by hand, once for each click
+    for again in ("4", "4b"):  # a paused report can be run by hand, once per click
         await does(harness, click(blocks.NOW, value), again)
     assert len(harness.seen.replies("bridge_report")) == 2
 
@@ -175,7 +175,7 @@ def test_the_form_writes_the_words_of_the_command() -> None:
         ({"often": "cron", "cron": '0 9 * * 1-5" --loud "'}, "cron"),
         ({"often": "cron", "cron": "0 9 * * 1-5"}, None),
         ({"often": "daily", "cron": "every day"}, "cron"),
-        ({"often": "weekly tue"}, None),  # a form that an earlier release opened
+        ({"often": "weekly tue"}, None),  # a form opened by an earlier release
         ({"zone": "new york"}, None),
         ({"zone": "UTC --loud"}, "zone"),
         ({"only": "prompts,runs,versions,categories,tags", "compare": "-"}, None),

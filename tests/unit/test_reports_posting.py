@@ -1,4 +1,4 @@
-"""A report is posted once for each slot, whoever finds it, dies on the way or comes too late."""
+"""A report is posted once per slot, even when processes compete, are killed or are late."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from support.harness import POST, SALES, SUPPORT, Harness, Posted, killed
 from support.store import CHANNEL, TEAM, USER, message
 from support.waiting import wait_until
 
-SLOT = datetime(2026, 3, 5, 9, tzinfo=UTC)  # the next after the clock of the store begins
+SLOT = datetime(2026, 3, 5, 9, tzinfo=UTC)  # the first one after the store clock's start
 DAILY, MINUTELY = "0 9 * * *", "* * * * *"
 OWNER = BOB
 
@@ -40,7 +40,7 @@ async def find_due(harness: Harness, name: str = "a") -> int:
 
 
 async def at(harness: Harness, moment: datetime) -> None:
-    """Let it be *moment*, and the bridge do what there is to do then."""
+    """Set the clock to *moment* and process whatever is due."""
     harness.store.clock.time = moment
     await find_due(harness)
     await harness.work()
@@ -85,7 +85,7 @@ async def test_one_of_many_processes_posts_a_slot(harness: Harness) -> None:
 async def test_a_slot_whose_claim_was_undone_is_posted_once(harness: Harness, redis: Redis) -> None:
     await keep(harness)
     await at(harness, SLOT)
-    await redis.zadd("{test}:due", {"r1": SLOT.timestamp() * 1000})  # as a failover may do
+    await redis.zadd("{test}:due", {"r1": SLOT.timestamp() * 1000})  # as after a failover
 
     await at(harness, SLOT + timedelta(seconds=1))
 
@@ -117,7 +117,7 @@ async def test_an_ambiguous_post_is_settled_by_history(harness: Harness, *, arri
     await at(harness, SLOT)
 
     assert len(posts(harness)) == 1
-    assert harness.seen.looks == (2 if arrives else 1), "and below the message, where it is there"
+    assert harness.seen.looks == (2 if arrives else 1), "one search before the post, one after it if it arrived"
 
 
 async def test_a_missed_slot_is_posted_late_within_half_a_period(harness: Harness) -> None:
@@ -126,7 +126,7 @@ async def test_a_missed_slot_is_posted_late_within_half_a_period(harness: Harnes
     await at(harness, SLOT + timedelta(days=3, hours=11))
 
     (post,) = posts(harness)
-    assert "were skipped" in str(post.blocks), "three slots were skipped before it"
+    assert "were skipped" in str(post.blocks), "three earlier slots were skipped"
     assert (await kept(harness)).skipped is None
 
 
@@ -186,7 +186,7 @@ async def test_a_service_that_stays_down_skips_the_slot(harness: Harness) -> Non
 async def test_a_refused_report_pauses_and_tells_its_owner_once(harness: Harness, error: str) -> None:
     await keep(harness, cron=MINUTELY)
     await keep(harness, "r2")
-    for name in ("a", "b"):  # two slots of the first are on their way when one is refused
+    for name in ("a", "b"):  # two slots of the first report are in progress when one is refused
         harness.store.clock.time = SLOT if name == "a" else SLOT + timedelta(minutes=1)
         await find_due(harness, name)
     harness.slack.faults.on(POST, Error(error), times=2)
@@ -195,7 +195,7 @@ async def test_a_refused_report_pauses_and_tells_its_owner_once(harness: Harness
     await at(harness, SLOT + timedelta(minutes=2))
 
     told = [post for post in harness.seen.messages if post.place == Place(DM_BOB)]
-    assert len(told) == 2, "one for each report"
+    assert len(told) == 2, "one per report"
     assert all("is paused" in post.words for post in told)
     assert {(await kept(harness)).paused, (await kept(harness, "r2")).paused} == {error}
     assert posts(harness) == []
@@ -280,7 +280,7 @@ async def test_a_question_carries_the_report_after_the_menu(harness: Harness) ->
     question = message("why?", ts="1700009000.000100", thread_ts=root, is_mention=True)
     await harness.store.queue(question, condition=Condition.START)
     await harness.work()
-    assert harness.service.asked == [], "nobody has chosen yet"
+    assert harness.service.asked == [], "no agent has been chosen yet"
 
     choice = Click(
         team=TEAM, channel=CHANNEL, user=USER, action_id="agent:choose", value="8", thread_ts=root,

@@ -1,4 +1,4 @@
-"""When a report is due: a table of schedules, time zones and moments."""
+"""When a report is due: a table of schedules, time zones and times."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bridge.features.reports.schedule import (
 
 BERLIN, NEW_YORK, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"
 DUE = [
-    # every day, on either side of the time
+    # daily, just before and at the time
     ("daily 09:00", "UTC", "2026-11-21T08:59:59.5", "2026-11-21T09:00"),
     ("daily 09:00", "UTC", "2026-11-21T09:00", "2026-11-22T09:00"),
     ("daily 09:00", BERLIN, "2026-11-21T07:00", "2026-11-21T08:00"),
@@ -36,7 +36,7 @@ DUE = [
     ("weekly mon 09:00", "UTC", "2026-11-21T00:00", "2026-11-23T09:00"),
     ("weekly Sunday 23:59", "UTC", "2026-11-21T00:00", "2026-11-22T23:59"),
     ("weekly mon 00:30", "Pacific/Auckland", "2026-11-21T00:00", "2026-11-22T11:30"),
-    # months and their ends
+    # months and month ends
     ("monthly 1 09:00", "UTC", "2026-11-21T00:00", "2026-12-01T09:00"),
     ("monthly 1 09:00", "UTC", "2026-12-01T09:00", "2027-01-01T09:00"),
     ("monthly 31 09:00", "UTC", "2026-11-21T00:00", "2026-11-30T09:00"),
@@ -46,16 +46,16 @@ DUE = [
     ("monthly 29 09:00", "UTC", "2028-02-01T00:00", "2028-02-29T09:00"),
     ("monthly 29 09:00", "UTC", "2028-02-29T09:00", "2028-03-29T09:00"),
     ("monthly last 09:00", "UTC", "2028-02-10T00:00", "2028-02-29T09:00"),
-    # one Monday, or Friday, of each month
+    # the nth Monday or Friday of a month
     ("first monday of the month at 9", "UTC", "2026-11-21T00:00", "2026-12-07T09:00"),
     ("last friday of the month 17:00", "UTC", "2026-11-21T00:00", "2026-11-27T17:00"),
     ("monthly 1,15 9", "UTC", "2026-11-01T09:00", "2026-11-15T09:00"),
-    # cron, down to each minute, and the leap day
+    # cron: every minute, and leap day
     ('cron "* * * * *"', "UTC", "2026-11-21T07:00:00.001", "2026-11-21T07:01"),
     ('cron "*/15 8-9 * * 1-5"', "UTC", "2026-11-20T09:45", "2026-11-23T08:00"),
     ("cron 0 9 * * 1-5", BERLIN, "2026-11-21T00:00", "2026-11-23T08:00"),
     ('cron "0 12 29 2 *"', "UTC", "2026-01-01T00:00", "2028-02-29T12:00"),
-    # spring: 02:00-03:00 is not there on 29 March in Berlin; the next minute that is, is 03:00, 01:00 UTC
+    # spring: 02:00-03:00 doesn't exist on 29 March in Berlin; the next minute is 03:00, which is 01:00 UTC
     ("daily 02:30", BERLIN, "2026-03-28T12:00", "2026-03-29T01:00"),
     ("daily 02:30", BERLIN, "2026-03-29T01:00", "2026-03-30T00:30"),
     ("daily 03:00", BERLIN, "2026-03-28T12:00", "2026-03-29T01:00"),
@@ -63,8 +63,8 @@ DUE = [
     ('cron "*/20 * * * *"', BERLIN, "2026-03-29T00:40", "2026-03-29T01:00"),
     ('cron "*/20 * * * *"', BERLIN, "2026-03-29T01:00", "2026-03-29T01:20"),
     ("daily 02:30", NEW_YORK, "2026-03-08T05:00", "2026-03-08T07:00"),
-    ("daily 02:15", LORD_HOWE, "2026-10-03T12:00", "2026-10-03T15:30"),  # half an hour, to 02:30
-    # autumn: 02:00-03:00 is there twice on 25 October; the first counts
+    ("daily 02:15", LORD_HOWE, "2026-10-03T12:00", "2026-10-03T15:30"),  # the gap is half an hour, up to 02:30
+    # autumn: 02:00-03:00 occurs twice on 25 October; the first one counts
     ("daily 02:30", BERLIN, "2026-10-24T12:00", "2026-10-25T00:30"),
     ("daily 02:30", BERLIN, "2026-10-25T00:30", "2026-10-26T01:30"),
     ("daily 02:30", BERLIN, "2026-10-25T00:59", "2026-10-26T01:30"),  # between the two
@@ -74,7 +74,7 @@ DUE = [
     ("daily 01:45", LORD_HOWE, "2026-04-04T12:00", "2026-04-04T14:45"),
 ]
 LATE = [
-    # half of a day, of a minute, of a long month; of the weekend for who reports on weekdays only
+    # half of a day, of a minute and of a long month; the weekend for weekday reports
     ("daily 09:00", "2026-11-21T09:00", timedelta(hours=11, minutes=59), False),
     ("daily 09:00", "2026-11-21T09:00", timedelta(hours=12), True),
     ('cron "* * * * *"', "2026-11-21T09:00", timedelta(seconds=29), False),
@@ -107,7 +107,7 @@ WRONG = [
     ('cron "0 9 * * 1" cron "0 9 * * 2"', "cron"), ("cron 0 9 * * FRI-SUN", "cron"),
 ]  # fmt: skip
 SAID = [
-    # typed, shown, and in which time zone
+    # input, displayed text, time zone
     ("every monday at 9", "every Monday at 09:00", ""),
     ("monday 9am", "every Monday at 09:00", ""),
     ("mon 9", "every Monday at 09:00", ""),
@@ -143,13 +143,13 @@ SAID = [
     ("cron 00 09 * * MON,THU", "every Monday and Thursday at 09:00", ""),
     ('"0 9 * * 5L"', "every month on the last Friday at 09:00", ""),
     ("cron 0 9 1-7 * 1", "cron 0 9 1-7 * 1", ""),
-    ("cron 0 9 30 * *", "cron 0 9 30 * *", ""),  # not in February, which the words would add
+    ("cron 0 9 30 * *", "cron 0 9 30 * *", ""),  # in words, it would cover February
     ("daily 9 berlin", "every day at 09:00", BERLIN),
     ("daily 9 (Europe/Berlin)", "every day at 09:00", BERLIN),
     ("every monday in New York at 9", "every Monday at 09:00", NEW_YORK),
     ("daily 9 utc", "every day at 09:00", "UTC"),
     ("daily 9, port of spain", "every day at 09:00", "America/Port_of_Spain"),
-    ("daily 9 istanbul", "every day at 09:00", "Europe/Istanbul"),  # which is in the tables twice
+    ("daily 9 istanbul", "every day at 09:00", "Europe/Istanbul"),  # listed twice in the time zone tables
     ("cron 0 9 1-7 * 1 berlin", "cron 0 9 1-7 * 1", BERLIN),
 ]
 PIECES = [
@@ -225,7 +225,7 @@ def test_a_schedule_is_understood_as_people_say_it(typed: str, shown: str, zone:
         ("daily 9 Europe/Berln", "Europe/Berln", ["Europe/Berlin", "Europe/Dublin"]),
         ("daily berln 9", "berln", ["Europe/Berlin"]),
         ("daily 9 pacific", "pacific", ["Canada/Pacific", "US/Pacific"]),
-        ("daily 9 GMT+5", "GMT+5", []),  # Etc/GMT+5 is five hours behind
+        ("daily 9 GMT+5", "GMT+5", []),  # Etc/GMT+5 means five hours behind UTC
         ("daily 9 sales team", "sales team", []),
         ("daily 9 --onyl runs", "--onyl", ["--only"]),
         ("daily 25:00", "25:00", []),

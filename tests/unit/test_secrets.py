@@ -1,4 +1,4 @@
-"""Whoever shows a part of the bridge, whole, in a log line or a traceback, shows no secret."""
+"""No secret shows up when a part of the bridge is printed, logged or in a traceback."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ HIDDEN = [name for name in GIVEN if name != "PROJECT_BASE_URL"]
 
 
 def every_form(part: Any) -> Iterator[str]:
-    """What people write into a log when they look for something."""
+    """The forms in which a value might be logged while debugging."""
     yield from (repr(part), str(part), f"{part}", repr([part]), repr({"part": part}))
     if isinstance(part, Settings):
         yield from (
@@ -81,7 +81,7 @@ async def test_components_that_hold_secrets_show_none() -> None:
 
 @contextmanager
 def everything_logged(path: Path, log_format: Any) -> Iterator[None]:
-    """Log as the bridge does, into a file, from DEBUG on."""
+    """Log everything from DEBUG up to a file, configured as in the bridge."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     with path.open("w") as stream:

@@ -1,4 +1,4 @@
-"""What Slack sends again because it was refused: after later messages, edits and deletions, and before replies."""
+"""Slack's retries of refused events, arriving after later messages, edits and deletions, or before replies."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ BOT = US.bot_user
 @pytest.fixture
 async def door(redis: Redis) -> AsyncIterator[FrontDoor]:
     async with a_front_door(redis) as door:
-        door.harness.store.namespace.since = None  # no thread may have been bound before
+        door.harness.store.namespace.since = None  # every thread is new
         yield door
 
 
 def said(text: str, at: str = ROOT, **changes: Any) -> dict[str, Any]:
-    """Make the event of a message; any but `ROOT` is a reply in its thread."""
+    """The event of a message; unless its ts is `ROOT`, a reply in the thread."""
     event = {
         "type": "app_mention" if f"<@{BOT}>" in text else "message", "channel": CHANNEL, "user": USER, "text": text,
         "ts": at, "event_ts": at, "client_msg_id": f"c{at}",
@@ -41,14 +41,14 @@ def said(text: str, at: str = ROOT, **changes: Any) -> dict[str, Any]:
 
 
 async def sent(door: FrontDoor, event: dict[str, Any], event_id: str = "", retry: int = 0) -> int:
-    """Let Slack send *event* for the *retry*-th time again."""
+    """Send *event* as Slack does; *retry* is the number of the retry."""
     headers = [(b"x-slack-retry-num", b"%d" % retry)] if retry else []
     known = {"event_id": event_id or f"Ev{event['ts']}", "is_ext_shared_channel": False}
     return (await door.event(event, *headers, **known)).status
 
 
 def deleted(at: str, now: str = ts(9)) -> dict[str, Any]:
-    """Make the event of a deletion."""
+    """The event of a deletion."""
     return {
         "type": "message", "subtype": "message_deleted", "channel": CHANNEL, "ts": now, "event_ts": now,
         "deleted_ts": at, "hidden": True,
@@ -56,7 +56,7 @@ def deleted(at: str, now: str = ts(9)) -> dict[str, Any]:
 
 
 def changed(text: str, at: str = ROOT, after: float = 5.0, was: str = f"<@{BOT}> old") -> dict[str, Any]:
-    """Make the event of an edit, *after* so many seconds."""
+    """The event of an edit, *after* seconds later."""
     now = f"{float(at) + after:.6f}"
     return {
         "type": "message", "subtype": "message_changed", "channel": CHANNEL, "ts": now, "event_ts": now, "hidden": True,
@@ -66,7 +66,7 @@ def changed(text: str, at: str = ROOT, after: float = 5.0, was: str = f"<@{BOT}>
 
 
 def mentioned_again(text: str, at: str = ROOT, after: float = 5.0) -> dict[str, Any]:
-    """Make the mention that an edit brings: with the old ts."""
+    """The mention event that follows an edit: it has the original ts."""
     return said(f"<@{BOT}> {text}", at, edited={"user": USER, "ts": _seconds(f"{float(at) + after:.6f}")})
 
 
@@ -76,13 +76,13 @@ def _seconds(moment: str) -> str:
 
 @contextmanager
 def away(door: FrontDoor) -> Iterator[None]:
-    """Let Redis be away."""
+    """Make Redis unavailable."""
     with real_redis.away(door.harness.store.redis):
         yield
 
 
 async def traced(door: FrontDoor, at: str, count: int = 1) -> list[str]:
-    """Give what the trace of a message says was decided, once *count* lines of it are written."""
+    """Return the decisions in a message's trace once there are *count*."""
 
     async def steps() -> list[str]:
         known = steps_of(await trace_of(door.harness.store.scripts, key_of(at)))
@@ -91,7 +91,7 @@ async def traced(door: FrontDoor, at: str, count: int = 1) -> list[str]:
     async def are_there() -> bool:
         return len(await steps()) >= count
 
-    await wait_until(are_there, "the trace knows of it")
+    await wait_until(are_there, "the decisions are in the trace")
     return await steps()
 
 
@@ -369,7 +369,7 @@ async def test_a_refused_deletion_reaches_other_processes(door: FrontDoor) -> No
     with away(door):
         await sent(door, deleted(ROOT), "Ev-deleted")
 
-    await wait_until(lambda: store.redis.exists(f"{PREFIX}seen:m:{key_of(ROOT)}"), "the tombstone is there")
+    await wait_until(lambda: store.redis.exists(f"{PREFIX}seen:m:{key_of(ROOT)}"), "the tombstone is saved")
 
     assert 0 < await store.redis.pttl(f"{PREFIX}seen:m:{key_of(ROOT)}") <= 15 * 60 * 1000
 
@@ -382,11 +382,11 @@ async def test_a_deleted_old_message_leaves_no_mark(door: FrontDoor) -> None:
     assert await door.keys() == before
 
 
-# Replies to a root that was refused
+# Replies to a refused root
 
 
 def reads(door: FrontDoor, *events: dict[str, Any]) -> None:
-    """Let the thread be what *events* say of it, and its root."""
+    """Write the root and *events* to the thread's history."""
     door.harness.write(ROOT, f"<@{BOT}> begin")
     for one in events:
         changes = {"edited": one["edited"]} if "edited" in one else {}
@@ -499,7 +499,7 @@ async def test_a_root_written_while_no_bridge_ran_is_waited_for(door: FrontDoor,
     store, began = door.harness.store, START.timestamp()
     store.clock.time = START + timedelta(seconds=10)
 
-    await (await a_store(store.redis, store.clock)).namespace.hold()  # a process that starts
+    await (await a_store(store.redis, store.clock)).namespace.hold()  # a starting process
 
     root, reply = f"{began + written:.6f}", f"{began + written + 30:.6f}"
     assert await sent(door, said("and this", reply, thread_ts=root)) == status
@@ -516,8 +516,8 @@ async def test_a_stored_reply_expires_after_ten_minutes(door: FrontDoor) -> None
 @pytest.mark.parametrize(
     ("root", "reply"),
     [
-        (f"{float(ROOT) + 3:.6f}", f"{float(ROOT) + 4:.6f}"),  # its root was written when nothing was refused
-        (ROOT, f"{float(ROOT) + 600:.6f}"),  # Slack does not send its root any more
+        (f"{float(ROOT) + 3:.6f}", f"{float(ROOT) + 4:.6f}"),  # nothing was refused when its root was written
+        (ROOT, f"{float(ROOT) + 600:.6f}"),  # Slack no longer retries its root
     ],
 )
 async def test_an_unrelated_reply_in_an_unbound_thread_is_ignored(door: FrontDoor, root: str, reply: str) -> None:
@@ -573,6 +573,6 @@ async def test_over_a_socket_a_reply_to_a_refused_root_is_acknowledged_only_with
 
 
 def enveloped(event: dict[str, Any], retry: int = 0) -> dict[str, Any]:
-    """Make what an envelope carries, as `bridge.slack.sockets` hands it on."""
+    """An envelope's content, as `bridge.slack.sockets` passes it on."""
     payload = {"type": "event_callback", "event_id": f"Ev{event['ts']}", "event": event, "retry_attempt": retry}
     return payload | {"is_ext_shared_channel": False}

@@ -1,4 +1,4 @@
-"""What the environment may say, and what is said about it."""
+"""Environment variables: accepted values and error messages."""
 
 from __future__ import annotations
 

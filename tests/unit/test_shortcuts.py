@@ -1,4 +1,4 @@
-"""Shortcuts and the forms that they, buttons and Home open: what is filled in, where it goes, and who may."""
+"""Shortcuts and forms (opened by shortcuts, buttons or Home): prefilled values, where results go, permissions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HERE: dict[str, Any] = {"channel": CHANNEL, "message_ts": ROOT, "thread_ts": ROO
 
 
 async def after(harness: Harness, inbound: Inbound) -> Any:
-    """Let something happen; gives the form that was opened last."""
+    """Process *inbound*; return the form opened last."""
     if getattr(inbound, "trigger_id", ""):
         inbound = inbound.model_copy(update={"trigger_id": harness.slack.tickets.trigger(inbound.user)})
     put = await harness.store.process().inbox.put(inbound)
@@ -47,7 +47,7 @@ def field(view: Any, name: str) -> Any:
 
 
 def sent(view: Any, **values: str) -> Submission:
-    """Fill a form in, as Slack sends it."""
+    """Submit a form, as Slack sends it."""
     state = {name: {name: {"type": "x", "value": value}} for name, value in values.items()}
     body = {"view": {**view, "state": {"values": state}}, "user": {"id": USER, "team_id": TEAM}, "trigger_id": "t2"}
     return parse_submission(body, US).model_copy(update={"team": TEAM})
@@ -219,13 +219,13 @@ async def test_only_runners_choose_for_a_channel_but_anyone_for_their_direct_mes
 
 async def test_a_change_brings_one_notice_although_its_process_is_killed(harness: Harness) -> None:
     harness.slack.faults.on(WHISPER, NOT_NOW)
-    harness.on_sleep = asyncio.Event().wait  # whoever wants to try again is killed there
+    harness.on_sleep = asyncio.Event().wait  # the worker never gets past the pause before its retry
     put = await harness.store.process().inbox.put(
         SlashCommand(**FIELDS, channel=CHANNEL, command="/agents", text="default Support")
     )
     assert isinstance(put, Queued)
     task = await harness.begin()
-    await wait_until(lambda: harness.slept, "it waits for Slack")
+    await wait_until(lambda: harness.slept, "it is waiting to retry")
     await killed(task)
     harness.on_sleep = None
     await harness.take_over()
@@ -275,7 +275,7 @@ def test_a_message_shortcuts_payload_is_read() -> None:
 
 @pytest.mark.parametrize("odd", [{}, {"channel": 3, "message": [], "user": None}, {"message": {"text": 1}}])
 def test_an_odd_value_in_a_payload_is_empty(odd: dict[str, Any]) -> None:
-    assert parse_shortcut(odd, US).is_shared, "nobody says where they belong"
+    assert parse_shortcut(odd, US).is_shared, "the person's workspace is unknown"
     assert parse_submission({"view": odd}, US).channel == ""
 
 
@@ -302,7 +302,7 @@ def test_a_mistake_in_the_form_is_shown_under_its_field(values: dict[str, str], 
     ("values", "filled"),
     [
         ({"agent": "7", "answers": "all", "replies": "mentions"}, forms.Filled(7, "all", "mentions")),
-        ({"agent": "none"}, forms.Filled(None)),  # in a direct message there is no more to set
+        ({"agent": "none"}, forms.Filled(None)),  # direct messages have no other settings
         ({"agent": ""}, FormErrors({"agent": "Choose an agent from the list."})),
         ({"agent": "9" * 5000}, FormErrors({"agent": "Choose an agent from the list."})),
         ({"agent": "7", "answers": "sometimes"}, FormErrors({"answers": "Choose one from the list."})),
@@ -331,7 +331,7 @@ async def test_home_ignores_allowed_channels(harness: Harness, inbound: Inbound)
 
 @pytest.mark.parametrize(("user", "refusal"), [(USER, None), (STRANGER, "stranger")])
 async def test_a_person_who_opens_home_is_looked_up(harness: Harness, user: str, refusal: str | None) -> None:
-    """Slack does not say with that event where they belong."""
+    """Slack doesn't include the person's workspace in this event."""
     opened = HomeOpened(team=TEAM, channel=DIRECT, user=user, is_shared=True)
 
     assert await harness.parts().turns.deps.access.refusal(opened) == refusal

@@ -1,4 +1,4 @@
-"""What a call of the Web API can come to, at the socket."""
+"""Possible results of a Web API call, at the socket."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ async def test_an_unreadable_answer_leaves_the_outcome_unknown(
     with pytest.raises(SlackAmbiguous):
         await web.call("auth.test", {})
 
-    assert methods(emulated) == ["auth.test"]  # and it was not repeated
+    assert methods(emulated) == ["auth.test"]  # no retry
     assert 'bridge_slack_calls_total{method="auth.test",outcome="ambiguous"} 1.0' in metrics.exposition().decode()
 
 

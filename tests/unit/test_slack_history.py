@@ -1,4 +1,4 @@
-"""Reading in Slack: our own messages by their tags, and what others said in a thread."""
+"""Reading Slack's history: our own messages by their metadata, and other people's messages in a thread."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ async def test_the_newest_own_answer_recalls_the_session(emulated: EmulatedSlack
     assert (await say.history().read_thread(HERE)).recalled is None
 
 
-# What others said
+# Other people's messages
 
 
 async def test_a_thread_is_its_root_and_earlier_messages(emulated: EmulatedSlack, say: Say) -> None:
@@ -221,12 +221,12 @@ async def test_an_interrupted_read_returns_the_messages_so_far(emulated: Emulate
 
     assert ([one.text for one in read.newest], read.recalled) == (["one"], Recalled(3, 77))
     assert isinstance(read.cut_short, SlackUnreachable)
-    with pytest.raises(SlackUnreachable):  # and where nothing was read, nothing is said to be known
+    with pytest.raises(SlackUnreachable):  # no result at all if nothing was read
         await say.history().read_thread(HERE)
 
 
 def short_page(first: int, *, cursor: str = "", replies: int = 40) -> Json:
-    """What Slack gives an app of which it takes one call a minute: the root and fourteen replies."""
+    """A page for an app limited to one call a minute: the root and fourteen replies."""
     root = said(0, "the root", reply_count=replies, latest_reply=at(replies))
     return page(root, *(said(number, str(number)) for number in range(first, first + 14)), cursor=cursor)
 
@@ -302,12 +302,12 @@ async def test_a_long_page_shows_that_pages_are_not_short(emulated: EmulatedSlac
     ("channel", "scopes", "is_read"),
     [
         ("C1", {"channels:history"}, True),
-        ("C1", {"groups:history"}, True),  # whether a channel is private cannot be seen
+        ("C1", {"groups:history"}, True),  # can't tell whether the channel is private
         ("C1", {"mpim:history"}, True),
         ("C1", {"im:history", "chat:write"}, False),
         ("D1", {"im:history"}, True),
         ("D1", {"channels:history"}, False),
-        ("C1", set(), True),  # Slack did not say
+        ("C1", set(), True),  # Slack didn't list the scopes
     ],
 )
 async def test_without_the_permission_slack_is_not_called(

@@ -1,4 +1,4 @@
-"""What is shown beside messages: a status, titles, prompts, and that a message is queued. In nobody's way."""
+"""Indicators beside messages: status, titles, prompts and the queued reaction. They never delay anything."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def identity(*scopes: str) -> Identity:
 
 @pytest.fixture
 async def emulated(emulated: EmulatedSlack) -> EmulatedSlack:
-    """A Slack that takes everything, in whatever thread."""
+    """A Slack that accepts everything, in any thread."""
     for method in (AGENTS, ASSISTANT, RENAME, PROMPTS, ADD, REMOVE, EPHEMERAL):
         answers(emulated, method, {"ok": True})
     return emulated
@@ -167,11 +167,11 @@ async def test_outside_a_thread_there_is_no_status(emulated: EmulatedSlack, indi
 
 async def test_a_status_is_renewed_while_the_agent_works(emulated: EmulatedSlack, indicators: Indicators) -> None:
     async with working(indicators, HERE, "Support", renew=timedelta(milliseconds=20)):
-        await wait_until(lambda: len(asked(emulated, AGENTS)) >= 3, "it is shown for the third time")
+        await wait_until(lambda: len(asked(emulated, AGENTS)) >= 3, "the status is shown a third time")
     shown = [call["status"] for call in asked(emulated, AGENTS)]
 
     assert shown == ["processing"] * (len(shown) - 1) + ["active"]
-    assert timedelta(minutes=2) > RENEW, "how long Slack shows it"
+    assert timedelta(minutes=2) > RENEW, "how long Slack shows a status"
 
 
 async def test_a_quick_block_shows_no_status(emulated: EmulatedSlack, indicators: Indicators) -> None:
@@ -255,7 +255,7 @@ async def test_a_bot_without_the_permission_does_not_react(emulated: EmulatedSla
 async def reactions_at_work(
     store: Store, slack_web: SlackWeb, clock: Clock, *scopes: str
 ) -> AsyncIterator[QueuedReactions]:
-    """Show the reactions without the second of patience."""
+    """Run the queued reactions without their one-second delay."""
 
     async def at_once(_seconds: float) -> None:
         await asyncio.sleep(0)
@@ -269,7 +269,7 @@ async def reactions_at_work(
 
 
 async def behind(store: Store, reactions: QueuedReactions, number: int, ahead: int = 1) -> TurnId:
-    """Let a message be queued behind *ahead* others, and its process be told."""
+    """Queue a message behind *ahead* others and notify its process."""
     inbound = message("more", ts(number))
     turn = await store.queue(inbound)
     reactions.waits_behind(inbound, turn, ahead)
@@ -294,7 +294,7 @@ async def test_a_queued_message_gets_one_reaction_from_any_process(
             each.waits_behind(message("more", ts(1)), turn, 1)
         await behind(store, one, 2)
         await behind(store, other, 3)
-        await wait_until(lambda: {ts(2), ts(3)} <= set(reacted(emulated)), "the last ones have theirs")
+        await wait_until(lambda: {ts(2), ts(3)} <= set(reacted(emulated)), "the last ones have a reaction")
 
     assert sorted(reacted(emulated)) == [ts(1), ts(2), ts(3)]
 
@@ -306,7 +306,7 @@ async def test_without_reactions_a_queued_message_gets_its_place_in_line(
     async with reactions_at_work(store, slack_web, clock) as reactions:
         for number in (1, 2):
             await behind(store, reactions, number, ahead=number)
-        await wait_until(lambda: len(asked(emulated, EPHEMERAL)) == 2, "both are told")
+        await wait_until(lambda: len(asked(emulated, EPHEMERAL)) == 2, "both notices are posted")
 
     assert [line["text"].split(" in line")[0][-3:] for line in asked(emulated, EPHEMERAL)] == ["2nd", "3rd"]
 
@@ -322,7 +322,7 @@ async def test_only_messages_that_still_wait_get_a_reaction(
         reactions.waits_behind(message("first", ts(1)), running, 1)
         reactions.waits_behind(message("more", ts(2)), withdrawn, 1)
         await behind(store, reactions, 3)
-        await wait_until(lambda: reacted(emulated) != [], "one has it")
+        await wait_until(lambda: reacted(emulated) != [], "one has a reaction")
 
     assert (reacted(emulated), reacted(emulated, REMOVE)) == ([ts(3)], [])
 
@@ -336,12 +336,12 @@ async def test_a_reaction_that_comes_after_the_answer_is_removed(
     answers(emulated, ADD, under_way)
     async with reactions_at_work(store, slack_web, clock, "reactions:write") as reactions:
         turn = await behind(store, reactions, 1)
-        await wait_until(lambda: reacted(emulated) == [ts(1)], "it is about to be added")
+        await wait_until(lambda: reacted(emulated) == [ts(1)], "the reaction is being added")
 
         await redis.hset(f"{PREFIX}turn:{turn}", "step", "done")
         under_way.until.set()
 
-        await wait_until(lambda: reacted(emulated, REMOVE) == [ts(1)], "it is removed")
+        await wait_until(lambda: reacted(emulated, REMOVE) == [ts(1)], "the reaction is removed")
     assert [call.is_ok for call in emulated.calls_of(ADD)] == [True]
 
 
@@ -352,10 +352,10 @@ async def test_twenty_reactions_a_minute_are_shown(
     async with reactions_at_work(store, slack_web, clock, "reactions:write") as reactions:
         for number in range(1, SHOWN_A_MINUTE + 5):
             await behind(store, reactions, number)
-        await wait_until(lambda: len(reacted(emulated)) == SHOWN_A_MINUTE, "as many as may be")
+        await wait_until(lambda: len(reacted(emulated)) == SHOWN_A_MINUTE, "the limit is reached")
         await asyncio.sleep(0.05)
         assert len(reacted(emulated)) == SHOWN_A_MINUTE
 
         clock.time += 61
         await behind(store, reactions, 40)
-        await wait_until(lambda: reacted(emulated)[-1] == ts(40), "a minute later there is room again")
+        await wait_until(lambda: reacted(emulated)[-1] == ts(40), "a minute later more are allowed")

@@ -1,4 +1,4 @@
-"""How fast messages go out to one channel and to its neighbours."""
+"""How fast messages are sent to a channel and to other channels."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from support.clocks import Clock
 
 
 class Slack:
-    """Slack's end, and the pace that spares it: notes when each message arrives, and refuses so many times."""
+    """Slack behind a pace: records arrivals and refuses as configured."""
 
     def __init__(self) -> None:
         self.clock = Clock()
         self.pace = Pace(monotonic=self.clock, sleep=self.clock.sleep)
         self.arrived: list[tuple[str, float]] = []
-        self.refusals: list[float | None] = []  # after how many seconds to come back
+        self.refusals: list[float | None] = []  # Retry-After in seconds
 
     async def take(self, method: str, arguments: Any, *, seconds: float) -> dict[str, Any]:  # noqa: ARG002 - as a call
         if self.refusals:
@@ -30,7 +30,7 @@ class Slack:
         return {"ok": True}
 
     async def post(self, *texts: str, channel: str = "C1", method: str = "chat.postMessage") -> list[asyncio.Task[Any]]:
-        """Ask to post; each is refused or gets in line before the next."""
+        """Start posting; each call is refused or queued before the next starts."""
         tasks = []
         for text in texts:
             deadline = Deadline(self.clock() + 10 + RESERVE, self.clock)
@@ -85,7 +85,7 @@ async def test_a_wait_beyond_the_deadline_says_when_to_retry(slack: Slack) -> No
     errors = [task.exception() for task in tasks[2:]]
     assert [error.retry_after for error in errors if isinstance(error, SlackUnreachable)] == [
         timedelta(seconds=11),
-        timedelta(seconds=11),  # "c" is not in line any more when "d" comes
+        timedelta(seconds=11),  # "c" has left the queue when "d" is queued
     ]
 
 
@@ -96,7 +96,7 @@ async def test_a_cancelled_message_does_not_hold_up_the_next(slack: Slack) -> No
     tasks[1].cancel()
     await slack.clock.run(tasks)
 
-    assert slack.arrived == [("a", 2), ("c", 4)]  # no later than it was due when it got in line
+    assert slack.arrived == [("a", 2), ("c", 4)]  # no later than was due when it was queued
 
 
 async def test_a_quiet_channel_is_free_again_and_forgotten(slack: Slack) -> None:

@@ -1,4 +1,4 @@
-"""Names, groups and workspaces of people."""
+"""People's names, groups and workspaces."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ async def test_a_group_is_fetched_again_after_a_minute(
 async def test_an_unreadable_group_is_an_error(emulated: EmulatedSlack, directory: Directory, clock: Clock) -> None:
     answers(emulated, "usergroups.users.list", refused("missing_scope"), {"ok": True})
 
-    for _ in range(2):  # refused, then an answer without users
+    for _ in range(2):  # once refused, once without users
         with pytest.raises(SlackError):
             await directory.in_group("U1", "S1")
         clock.time += 61
@@ -266,7 +266,7 @@ async def test_a_person_has_slacks_time_zone(
         ({"is_member": True, "is_archived": True}, False),
         ({"is_im": True}, True),
         ("channel_not_found", False),
-        ("missing_scope", True),  # it shows when something is posted
+        ("missing_scope", True),  # shows up on the first post
     ],
 )
 async def test_the_bot_may_post_where_it_is_a_member(

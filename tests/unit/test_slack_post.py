@@ -1,4 +1,4 @@
-"""What goes out to Slack: parts, plainer forms where blocks are refused, files, doubt, private lines and updates."""
+"""Posting to Slack: parts, simpler forms when blocks are refused, files, unknown outcomes, private replies."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ RAN = Reply(text="ran", blocks=(SECTION,), files=(Attachment(name="output.json",
 
 @pytest.fixture
 def slack(emulated: EmulatedSlack) -> EmulatedSlack:
-    """A workspace where somebody has begun the thread that is answered."""
+    """A workspace with the thread that is answered."""
     emulated.workspace.messages.insert(Message(HERE.channel, HERE.thread_ts, ALICE, "What is this?", TEAM), None)
     return emulated
 
@@ -54,12 +54,12 @@ async def post(say: Say, reply: Reply, existing: ExistingParts | None = None, pl
 
 
 def posted(slack: EmulatedSlack) -> list[Json]:
-    """What was asked to be posted, and is there."""
+    """The arguments of successful posts."""
     return [call.args for call in slack.calls_of(POST) if call.is_ok]
 
 
 def there(slack: EmulatedSlack) -> list[Message]:
-    """What the channel and the thread show of the bot's, files too."""
+    """The bot's messages in the channel and its threads, including files."""
     return [one for one in slack.workspace.messages.of(GENERAL) if one.user == BRIDGE]
 
 
@@ -84,7 +84,7 @@ def contents(slack: EmulatedSlack) -> list[bytes | None]:
 
 
 def refuses(slack: EmulatedSlack, method: str, *refused_kinds: str, error: str = "invalid_blocks") -> None:
-    """Let it be a workspace that does not take these kinds of blocks."""
+    """Make the workspace refuse these kinds of blocks."""
 
     def has_one(args: Json) -> bool:
         return any(block["type"] in refused_kinds for block in args.get("blocks") or [])
@@ -93,7 +93,7 @@ def refuses(slack: EmulatedSlack, method: str, *refused_kinds: str, error: str =
 
 
 def own_message(slack: EmulatedSlack, thread_ts: str = "") -> str:
-    """Let the bot have posted something."""
+    """Post a message of the bot."""
     return slack.workspace.messages.post(BRIDGE, GENERAL, "Working", thread_ts=thread_ts).ts
 
 
@@ -198,7 +198,7 @@ def test_pieces_are_the_whole_text_within_the_limit(text: str, limit: int) -> No
     found = parts.pieces(text, limit)
 
     assert all(0 < len(piece) <= limit for piece in found)
-    assert "".join("".join(found).split()) == "".join(text.split())  # only what nobody sees is left out
+    assert "".join("".join(found).split()) == "".join(text.split())  # only whitespace is left out
 
 
 @given(st.lists(st.sampled_from(["&amp;", "&lt;", "&gt;", "word", "x"]), max_size=80))
@@ -227,7 +227,7 @@ async def test_an_empty_reply_is_no_message(slack: EmulatedSlack, say: Say, repl
     assert slack.calls == []
 
 
-# Plainer forms
+# Simpler forms
 
 
 @pytest.mark.parametrize("error", ["invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "block_mismatch"])
@@ -283,7 +283,7 @@ async def test_a_refusal_not_about_blocks_is_final(slack: EmulatedSlack, say: Sa
         (["data_visualization"], "invalid_blocks", [BOTH, TABLE_ONLY, TABLE_ONLY]),
         (BOTH, "invalid_blocks", [BOTH, TABLE_ONLY, IN_WORDS, IN_WORDS]),
         (["data_visualization"], "msg_blocks_too_long", [BOTH, TABLE_ONLY, BOTH, TABLE_ONLY]),
-        ([*BOTH, *IN_WORDS], "invalid_blocks", [BOTH, TABLE_ONLY, IN_WORDS, []] * 2),  # says nothing about any kind
+        ([*BOTH, *IN_WORDS], "invalid_blocks", [BOTH, TABLE_ONLY, IN_WORDS, []] * 2),  # the error names no kind
     ],
 )
 async def test_a_refused_kind_of_block_is_tried_once(
@@ -382,7 +382,7 @@ async def test_an_interrupted_upload_is_repeated(slack: EmulatedSlack, say: Say)
     assert len(asked(slack, SHARED)) == 1
 
 
-# Time and doubt
+# Timeouts and unknown outcomes
 
 
 async def test_a_429_is_waited_out(slack: EmulatedSlack, slack_web: SlackWeb) -> None:
@@ -414,7 +414,7 @@ async def test_a_429_beyond_the_budget_says_when_to_retry(slack: EmulatedSlack, 
 
 async def test_a_call_without_time_left_is_not_made(slack: EmulatedSlack, slack_web: SlackWeb) -> None:
     def monotonic() -> float:
-        return 1000 + 9.5 * len(slack.calls)  # which is how long each takes
+        return 1000 + 9.5 * len(slack.calls)  # each call takes 9.5 s
 
     existing: ExistingParts = {}
 
@@ -460,7 +460,7 @@ async def test_a_doubt_remains_if_history_cannot_be_read(slack: EmulatedSlack, s
     assert posted(slack) == []
 
 
-# Private lines, responses, updates, forms
+# Private messages, responses, updates, forms
 
 
 async def test_a_private_line_goes_by_response_url(slack: EmulatedSlack, say: Say) -> None:

@@ -1,4 +1,4 @@
-"""Snapshots of the statistics: bounded, thinned, found again and compared. Pure."""
+"""Snapshots of the statistics: bounded, thinned, found and compared."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_beyond_a_week_a_day_keeps_its_first_snapshot() -> None:
     oldest = hour_of(NOON - KEPT) - 48
     kept: set[int] = set()
 
-    for hour in range(oldest, hour_of(NOON) + 1):  # as the bridge does it: hour by hour
+    for hour in range(oldest, hour_of(NOON) + 1):  # hourly, as the bridge does
         kept.add(hour)
         kept -= too_many(kept, moment_of(hour) + HOUR / 2)
 

@@ -1,4 +1,4 @@
-"""Statistics that are read, kept and compared; only the service and Redis are stand-ins."""
+"""Reading, saving and comparing statistics; only the service and Redis are fakes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 @dataclass
 class Service:
-    """The project service at the wire, whose numbers a test moves."""
+    """The project service at the HTTP level, with numbers that tests change."""
 
     runs: int = 1000
     tags: dict[str, int] = field(default_factory=lambda: {"billing": 4})
@@ -62,7 +62,7 @@ async def statistics(redis: Redis, service: Service, clock: Clock) -> AsyncItera
 
 
 async def live(statistics: Statistics, clock: Clock, service: Service, *, hours: int, runs: int = 1) -> None:
-    """Let hours pass, in each of which somebody looks and *runs* are made."""
+    """Let *hours* pass; each hour, read the statistics and add *runs*."""
     for _ in range(hours):
         await statistics.read()
         service.runs += runs

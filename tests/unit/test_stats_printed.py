@@ -1,4 +1,4 @@
-"""`bridge stats`: what it prints, for people and for programs."""
+"""`bridge stats`: its output for people and for programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stop ends the turn that it was meant for, wherever that is, and nothing else; what waits behind is asked about."""
+"""A stop ends exactly the turn it was meant for, in any process, and asks about the waiting messages."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ async def test_an_answer_after_a_stop_is_recorded_and_not_shown(harness: Harness
     work = await harness.begin()
     await wait_until(lambda: harness.service.at_once == 1, "the agent is asked")
 
-    await press_stop(harness, name="b")  # and nobody hears of it
+    await press_stop(harness, name="b")  # but no process receives it
     harness.service.gate.set()
     await work
 
@@ -101,7 +101,7 @@ async def test_an_answer_after_a_stop_is_recorded_and_not_shown(harness: Harness
     assert await harness.store.field(turn, "what") == "stopped"
     conversation = await harness.store.sessions.thread(message().thread)
     assert conversation is not None
-    assert conversation.session == 42  # what the agent knows, it goes on from
+    assert conversation.session == 42  # the agent's session is resumed
 
 
 async def test_a_stopped_message_that_was_not_sent_is_never_sent(harness: Harness) -> None:
@@ -131,7 +131,7 @@ async def test_a_stopped_turn_of_a_dead_worker_ends_without_a_notice(harness: Ha
 
 
 async def left_waiting_for_slack(harness: Harness) -> None:
-    """Let a worker die while the answer that it has recorded waits for Slack."""
+    """Kill a worker while its recorded answer waits for Slack."""
     waits = asyncio.Event()
 
     async def wait() -> None:
@@ -162,7 +162,7 @@ async def test_a_stop_prevents_a_dead_workers_waiting_post(
     assert {GO_ON, DROP} < buttons(harness).keys()
     assert harness.service.messages == ["hello there"]
     assert len(harness.seen.words) == 1
-    assert await harness.store.field(turn, "body") is None  # it can't be sent again: the agent has answered
+    assert await harness.store.field(turn, "body") is None  # no retry: the agent has answered
     conversation = await harness.store.sessions.thread(message().thread)
     assert conversation is not None
     assert conversation.session == 42
@@ -171,7 +171,7 @@ async def test_a_stop_prevents_a_dead_workers_waiting_post(
     await press(harness, SHOW, turn)
     assert harness.seen.words[1:] == ["re: hello there"]
     assert harness.seen.replies()[-1].tag.session == 42
-    assert await harness.store.field(turn, "outcome") is None  # what was shown is not kept
+    assert await harness.store.field(turn, "outcome") is None  # deleted once posted
 
 
 async def test_an_answer_being_posted_cannot_be_stopped(harness: Harness) -> None:
@@ -179,11 +179,11 @@ async def test_an_answer_being_posted_cannot_be_stopped(harness: Harness) -> Non
     await left_waiting_for_slack(harness)
     hang = harness.hang()
     successor = asyncio.create_task(harness.take_over())
-    await wait_until(lambda: harness.seen.attempts == 2, "it is on its way")
+    await wait_until(lambda: harness.seen.attempts == 2, "the post is under way")
 
     await press_stop(harness, name="c")
     stop = asyncio.create_task(harness.work("c"))
-    await wait_until(lambda: harness.seen.whispers, "they are told")
+    await wait_until(lambda: harness.seen.whispers, "the notice is posted")
     hang.set()
     await asyncio.gather(successor, stop)
 
@@ -247,7 +247,7 @@ async def test_a_repeated_stop_affects_no_other_turn(harness: Harness) -> None:
 
 async def test_a_queued_stop_that_was_not_made_is_made_by_its_turn(harness: Harness) -> None:
     await harness.store.conversation(agent=7)
-    put = await harness.store.process().inbox.put(a_request(), event="EvStop")  # and then the process ended
+    put = await harness.store.process().inbox.put(a_request(), event="EvStop")  # then the process is killed
     assert isinstance(put, Queued)
     held = await harness.store.process().hold()
     stop = next(one for one in held if one.lane != LANE)
@@ -288,7 +288,7 @@ async def test_a_decision_repeated_after_a_kill_reports_its_result(harness: Harn
     put = await harness.store.process().inbox.put(click, event="press")
     assert isinstance(put, Queued)
 
-    await harness.store.process("dead").inbox.stops.resume(LANE, by=put.turn, drop=False)  # and then it was killed
+    await harness.store.process("dead").inbox.stops.resume(LANE, by=put.turn, drop=False)  # then the process is killed
     await harness.work()
 
     assert harness.service.messages == ["two"]
@@ -320,7 +320,7 @@ async def test_a_new_message_releases_the_held_ones(harness: Harness) -> None:
 
     await harness.store.queue(message("late", ts(3)), is_limited=True)
     await harness.work()
-    assert harness.service.messages == []  # it was written before the stop
+    assert harness.service.messages == []  # written before the stop
     await harness.store.queue(message("three", ts(7)), is_limited=True)
     await harness.work()
 

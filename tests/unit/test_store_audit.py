@@ -1,4 +1,4 @@
-"""The audit in the store: one entry for each turn that has ended, for as long as it may be kept."""
+"""The audit log in the store: one entry per finished turn, for the configured lifetime."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def acts(redis: Redis) -> list[AuditEntry]:
 
 
 def entry(store: Store, taken: Taken, what: str) -> list[Write]:
-    """What the end of a turn writes into the audit."""
+    """The audit writes at the end of a turn."""
     activity = Activity(store.scripts, store.process().inbox, features, audit_lifetime=DAYS, now=store.clock)
     return activity.writes(taken.record.id, taken.record, what)
 

@@ -1,4 +1,4 @@
-"""Scripts of several lanes share a round trip, and nothing else."""
+"""Scripts for several lanes share one round trip, and nothing else."""
 
 from __future__ import annotations
 

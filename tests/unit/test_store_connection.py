@@ -1,4 +1,4 @@
-"""What redis-py raises, and what it means here."""
+"""How redis-py's exceptions are mapped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bridge.errors import ConfigurationError, StoreUnavailable
 from bridge.queue.redis.connection import connect, translated
 from bridge.setting_types import redis_servers
 
-PIPELINE = "Command # 1 (EVALSHA 1f 1 {b}: BUSY) of pipeline caused error:"  # an argument says nothing of the answer
+PIPELINE = "Command # 1 (EVALSHA 1f 1 {b}: BUSY) of pipeline caused error:"  # the BUSY inside is an argument
 
 
 @pytest.mark.parametrize(
@@ -126,13 +126,13 @@ def test_an_address_of_one_server_is_unchanged(url: str) -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "redis+sentinel://:hidden@a:1,b:2",  # no name
+        "redis+sentinel://:hidden@a:1,b:2",  # no service name
         "redis+sentinel://:hidden@a:1,b:2/main/first",
         "redis+sentinel://:hidden@/main",
         "redis+cluster://:hidden@a:1,b:port",
         "redis+cluster://:hidden@a:1,,b:2",
         "redis+cluster://:hidden@a:70000",
-        "rediss+cluster://:hidden@a:1/1",  # a cluster has one database
+        "rediss+cluster://:hidden@a:1/1",  # a cluster has only one database
     ],
 )
 def test_a_wrong_address_of_several_servers_is_not_shown(url: str) -> None:

@@ -1,4 +1,4 @@
-"""The fence: whoever lost a lane changes nothing, whatever step they are at."""
+"""The fence: a worker that lost its lane can't change anything, at any step."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ async def test_a_worker_with_an_outdated_entry_changes_nothing(redis: Redis, ste
     a, b = store.process("a"), store.process("b")
     taken = await a.take()
     await b.journal.done(await b.take((await b.take_over())[0]))
-    await a.hold()  # the lane again, by its new entry, and for this very process
+    await a.hold()  # the same lane and process, by a new entry
 
     await nothing_changes(store, ALL[step](a.journal, taken))
 

@@ -1,4 +1,4 @@
-"""Put and take in one: whoever takes a message in hands its lane to the worker of the same process, if that is free."""
+"""Queue and claim in one step: a free worker in the accepting process gets the lane directly."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.store import CHANNEL, LANE, TEAM, USER, Store, a_store, message, ts
 
 
 async def a_conversation(redis: Redis) -> Store:
-    """A thread with an agent, and nothing in its lane."""
+    """A thread with an agent and an empty lane."""
     store = await a_store(redis)
     await store.conversation()
     await store.process().journal.done(await store.process().take())
@@ -22,7 +22,7 @@ async def a_conversation(redis: Redis) -> Store:
 
 
 def handed(offer: Offer) -> Taken:
-    """Give the head that was handed over."""
+    """The turn handed over to the worker."""
     taken = offer.answer.result()
     assert isinstance(taken, Taken)
     return taken
@@ -35,7 +35,7 @@ async def test_a_free_worker_gets_the_lane_with_its_head(store: Store) -> None:
     assert (handed(offer).record.id, handed(offer).record.step) == (turn, Step.QUEUED)
     assert (handed(offer).record.takes, handed(offer).record.handed_out) == (1, 1)
     assert handed(offer).held.lane == LANE
-    assert await store.process("b").hold() == [], "nobody else gets it"
+    assert await store.process("b").hold() == [], "no other worker gets it"
     assert await store.entries() == 1
 
 
@@ -95,7 +95,7 @@ async def test_a_command_is_not_handed_over(store: Store) -> None:
     offer = await store.process().offer()
     assert isinstance(await store.process().inbox.put(command, event="t1"), Queued)
 
-    assert not offer.answer.done(), "whoever typed it is told that it failed where its answer is lost"
+    assert not offer.answer.done(), "a lost result is reported to the author as a failure"
 
 
 async def test_a_wiped_store_hands_nothing_over(store: Store, redis: Redis) -> None:
@@ -107,11 +107,11 @@ async def test_a_wiped_store_hands_nothing_over(store: Store, redis: Redis) -> N
     assert offer.answer.result() is None
 
 
-# When the answer is lost
+# When Redis's answer is lost
 
 
 async def a_lost_reply(redis: Redis, *, is_late: bool = False) -> tuple[Store, Losing, Offer, InDoubt]:
-    """Put a plain reply in, for a worker of the process ``c`` that is free; the answer is lost."""
+    """Queue a plain reply while a worker of process ``c`` is free; Redis's answer is lost."""
     store = await a_conversation(redis)
     store.scripts = losing = Losing(redis, is_late=is_late)
     offer = await store.process("c").offer()
@@ -163,7 +163,7 @@ async def test_a_lane_with_a_newer_entry_is_not_ours(redis: Redis) -> None:
     b = store.process("b")
     await store.queue(message("and more", ts(2)))
     await b.journal.done(await b.take((await b.take_over())[0]))
-    assert await store.process("c").hold(), "the same process has the lane again, for what comes next"
+    assert await store.process("c").hold(), "the same process can claim the lane again"
 
     assert await store.process("c").inbox.settle(doubt) is None
 
@@ -175,7 +175,7 @@ async def test_a_put_after_settling_is_refused(redis: Redis) -> None:
 
     assert await losing.run_what_is_late() == ["late"]
     assert await store.entries() == 0
-    assert isinstance(await store.put(message("more", ts(1)), by="a"), Queued), "as what Slack repeats"
+    assert isinstance(await store.put(message("more", ts(1)), by="a"), Queued), "as for Slack's retry"
 
 
 async def test_a_put_before_settling_is_found(redis: Redis) -> None:

@@ -1,4 +1,4 @@
-"""The limits in the store: counted once, for all processes, and only where they are asked for."""
+"""Limits in the store: counted once across all processes, only where requested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The namespace: whose it is, what becomes of it when the store is wiped, and who is forgotten."""
+"""The namespace: its owner, a wiped store, and removal of dead consumers."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ async def test_dead_consumers_that_hold_nothing_are_pruned(store: Store, redis: 
     await holder.hold(most=1)
     await idler.journal.done(await idler.take())
 
-    assert await store.namespace.prune_dead_consumers() == 0  # nobody is gone for long enough
+    assert await store.namespace.prune_dead_consumers() == 0  # none is old enough
     dropped = await store.scripts.run("forget", -1, 0, 0, 1000)
 
     assert dropped == 1
@@ -103,5 +103,5 @@ async def test_a_script_that_redis_forgot_is_sent_whole(store: Store, redis: Red
 
     assert len(await store.box()) == 2
     called = await redis.info("commandstats")
-    assert "cmdstat_eval" in called, "in one step: while a master is replaced, the next may reach another server"
+    assert "cmdstat_eval" in called, "one step: during a failover, the next command may reach another server"
     assert "cmdstat_script|load" not in called

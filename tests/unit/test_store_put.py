@@ -1,4 +1,4 @@
-"""Putting turns into the inbox: seen and queued in one step, or neither."""
+"""Queuing turns: marked as seen and queued in one step, or neither."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ async def test_a_thread_that_starts_with_its_agent_needs_no_choice(store: Store)
 
 
 async def test_a_put_after_its_deadline_is_not_stored(store: Store) -> None:
-    store.scripts.clock_ahead -= SPARE + timedelta(seconds=10)  # the server reads the command ten seconds later
+    store.scripts.clock_ahead -= SPARE + timedelta(seconds=10)  # the server receives the command ten seconds late
     before = await store.dump()
 
     with pytest.raises(StoreUnavailable):

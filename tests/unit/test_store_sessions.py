@@ -1,4 +1,4 @@
-"""The session map, the channels' defaults, and the marks of searched threads."""
+"""The session map, channel defaults, and marks of searched threads."""
 
 from __future__ import annotations
 

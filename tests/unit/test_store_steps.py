@@ -101,7 +101,7 @@ async def test_the_first_sent_message_gives_its_thread_the_agent(store: Store) -
     taken = await process.take()
 
     await process.journal.sent(taken, first=(THREAD, 7))
-    await process.journal.sent(taken, first=(THREAD, 7))  # its answer was lost on the way
+    await process.journal.sent(taken, first=(THREAD, 7))  # retried: the reply was lost
 
     assert await store.sessions.thread(THREAD) == Conversation(agent=7)
 
@@ -152,7 +152,7 @@ async def test_a_request_that_did_not_arrive_is_queued_again(store: Store) -> No
     await process.journal.sent(taken)
 
     await process.journal.unsent(taken)
-    await process.journal.unsent(taken)  # its answer was lost
+    await process.journal.unsent(taken)  # retried: the reply was lost
 
     assert await store.field(turn, "step") == "queued"
     assert await process.inbox.edit(message("better words")) == "edited"

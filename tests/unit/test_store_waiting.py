@@ -1,4 +1,4 @@
-"""What happens to messages while they wait: edits, withdrawals, a choice that is open, and sending again."""
+"""Waiting messages: edits, deletions, a pending agent choice, and retries."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def test_a_withdrawn_message_is_marked_and_the_others_stay(store: Store) -
 
 
 async def parked(store: Store) -> Process:
-    """Let a thread wait for somebody to choose its agent."""
+    """Create a thread that waits for an agent to be chosen."""
     await store.queue()
     process = store.process()
     assert await process.journal.park(await process.take(), THREAD)
@@ -163,7 +163,7 @@ async def test_withdrawing_a_message_after_the_parked_one_keeps_it_parked(store:
 
 
 async def unanswered(store: Store, text: str = "hello there") -> TurnId:
-    """Have a turn whose text a button may send again."""
+    """A turn whose text a button may send again."""
     turn = await store.queue(message(text), agent=7)
     process = store.process()
     await process.journal.done(await process.take(), what="unknown", keep_text=True)
@@ -208,7 +208,7 @@ async def test_a_button_works_before_its_notice_is_recorded(
     assert await process.inbox.again(turn) == "queued"
 
     assert (await process.take(taken.held)).record.body == message("my secret words"), (
-        "who takes over can still read it"
+        "the next worker can still read it"
     )
     await process.journal.done(taken, what="unknown", keep_text=True)
     again = await process.take()

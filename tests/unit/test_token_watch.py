@@ -1,4 +1,4 @@
-"""A token that Slack does not accept: no turn begins with it, and Slack is asked about it less and less often."""
+"""A token Slack rejects: no turn starts with it, and Slack is asked about it less and less often."""
 
 from __future__ import annotations
 

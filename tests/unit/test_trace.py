@@ -1,4 +1,4 @@
-"""`bridge trace`: what can be said of a message afterwards, from what the store has kept of it."""
+"""`bridge trace`: what the store's data says about a message."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ async def passed_over(store: Store, ts: str = ROOT, why: str = "not addressed to
     async def is_written() -> bool:
         return bool((await trace_of(store.scripts, key_of(ts))).passed_over)
 
-    await wait_until(is_written, "it is written down")
+    await wait_until(is_written, "the trace is saved")
 
 
 async def test_an_ignored_message_says_why(store: Store) -> None:
@@ -332,5 +332,5 @@ async def test_ignored_messages_are_written_again_after_an_outage(store: Store, 
     async def is_written() -> bool:
         return bool((await trace_of(store.scripts, key_of(ts(1)))).passed_over)
 
-    await wait_until(is_written, "what came later is written down")
+    await wait_until(is_written, "the later message is in the trace")
     assert not await trace_of(store.scripts, key_of(ROOT))

@@ -1,4 +1,4 @@
-"""A turn that nothing interrupts: what the agent is asked, and what people see."""
+"""An uninterrupted turn: the request to the agent, and what people see."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def test_an_unknown_outcome_brings_a_button_and_no_retry(
     assert turn in str(unknown.blocks)
     assert after.words == "re: and go on"
     assert await harness.store.field(turn, "what") == "unknown"
-    assert await harness.store.holds_words("do it once")  # for the button
+    assert await harness.store.holds_words("do it once")  # needed by the retry button
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 413, 422])
@@ -95,7 +95,7 @@ async def test_a_lost_session_is_replaced_with_the_same_message(harness: Harness
     _, gone, anew = harness.service.asked
     assert gone == {"message": "second", "sessionId": 42, "agent": 7}
     assert "sessionId" not in anew
-    assert "> Alice Adler: first" in anew["message"]  # which a new session does not know
+    assert "> Alice Adler: first" in anew["message"]  # a new session lacks the history
     assert anew["message"].endswith("second")
     assert "hello again" in harness.seen.words[-1]
     assert "starts a new one" in str(harness.seen.messages[-1].blocks)

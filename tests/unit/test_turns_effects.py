@@ -1,4 +1,4 @@
-"""Runs, forms, clicks and threads that are begun by command: each at most once."""
+"""Runs, forms, clicks and threads started by commands: each at most once."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ async def test_a_chat_started_by_a_command_is_asked_once_despite_a_kill(harness:
     harness.hang(is_done=True)
     await harness.types("/agents chat Support how are you?")
     task = await harness.begin("a")
-    await wait_until(lambda: harness.seen.messages, "the root is there")
+    await wait_until(lambda: harness.seen.messages, "the root is posted")
     await killed(task)
 
     await harness.take_over("b")
@@ -166,11 +166,11 @@ async def test_a_handler_waits_for_redis_however_long_it_is_down(harness: Harnes
     await harness.types("/stats")
     language = harness.hang("users.info")
     work = await harness.begin()
-    await wait_until(lambda: harness.seen.called("users.info"), "the handler is at work")
+    await wait_until(lambda: harness.seen.called("users.info"), "the handler is running")
 
     with real_redis.away(redis):
         language.set()
-        await wait_until(lambda: len(harness.slept) > 1100, "it has tried again and again")
+        await wait_until(lambda: len(harness.slept) > 1100, "many retries have passed")
     await work
 
     assert "4,321 runs" in harness.seen.whispers[0].text

@@ -1,4 +1,4 @@
-"""A worker that is free takes lanes from the hand of whoever takes messages in, in the same process."""
+"""A free worker gets lanes directly from the listener in its own process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROOTS = [f"170000{minute}000.000100" for minute in range(5)]
 
 
 class SilentStream:
-    """A ready stream from which nothing is ever read, so that whatever is worked on was handed over."""
+    """A ready stream that yields nothing, so every turn must be handed over directly."""
 
     def __init__(self, harness: Harness) -> None:
         self._bench = harness
@@ -37,7 +37,7 @@ class SilentStream:
 
 @asynccontextmanager
 async def working(harness: Harness, *, blocking: Any = None) -> AsyncIterator[asyncio.Task[None]]:
-    """Have the worker of the process ``a`` at work."""
+    """Run the worker of process ``a``."""
     worker, turns = (
         harness.worker(blocking=blocking or SilentStream(harness)),
         harness.turns(harness.store.process("a")),
@@ -58,7 +58,7 @@ async def test_a_queued_lane_is_handed_to_a_free_worker(harness: Harness) -> Non
         await harness.store.queue(message("at once"))
 
         await wait_until(lambda: harness.seen.words == ["re: at once"], "it is answered")
-        await wait_until(lambda: harness.slots.free == free, "its turn is over")
+        await wait_until(lambda: harness.slots.free == free, "its slot is free")
         assert await harness.store.entries() == 0
 
 
@@ -68,7 +68,7 @@ async def test_a_lane_waits_in_the_stream_while_no_slot_is_free(harness: Harness
     async with working(harness):
         for root in ROOTS[:2]:
             await harness.store.queue(message(f"of {root}", root))
-        await wait_until(lambda: harness.service.asked, "one is in work")
+        await wait_until(lambda: harness.service.asked, "one is running")
 
         assert [held.lane for held in await harness.store.process("b").hold()] == [f"t:{TEAM}:{CHANNEL}:{ROOTS[1]}"]
         harness.service.gate.set()
@@ -81,12 +81,12 @@ async def test_a_lane_read_too_late_for_a_slot_is_released(harness: Harness, red
     harness.service.gate.clear()
     stream = LateStream(redis)
     async with working(harness, blocking=stream):
-        await wait_until(stream.has_come.is_set, "it reads, for two")
+        await wait_until(stream.has_come.is_set, "it reads, with two free slots")
         for root in ROOTS[:3]:
             await harness.store.queue(message(f"of {root}", root))
         stream.may_go.set()
         await wait_until(lambda: stream.reads > 0, "the third was read")
-        await wait_until(lambda: harness.service.at_once == 2, "two are in work")
+        await wait_until(lambda: harness.service.at_once == 2, "two are running")
 
         taken = await wait_for_a_lane(harness)
         assert taken == [f"t:{TEAM}:{CHANNEL}:{ROOTS[2]}"]
@@ -104,7 +104,7 @@ async def test_an_unclaimed_offer_frees_its_slot(harness: Harness) -> None:
 
         await harness.store.put(message("once"))
 
-        await wait_until(lambda: harness.slots.free == free, "all places are free")
+        await wait_until(lambda: harness.slots.free == free, "all slots are free")
 
 
 async def test_a_worker_that_drains_is_not_free(harness: Harness) -> None:
@@ -122,7 +122,7 @@ async def test_an_offer_made_before_draining_is_finished(harness: Harness, redis
     harness.configure()
     async with working(harness) as task:
         putting = asyncio.create_task(harness.store.put(message("just in time")))
-        await wait_until(slow.has_come.is_set, "it is being put in")
+        await wait_until(slow.has_come.is_set, "it is being queued")
         harness.draining.set()
         await asyncio.sleep(0.05)
         assert not task.done()
@@ -142,11 +142,11 @@ async def test_a_message_whose_put_has_no_answer_is_answered_once(harness: Harne
             await harness.store.put(message("hello there"), agent=7)
         await wait_until(lambda: harness.seen.words == ["re: hello there"], "it is answered")
 
-        await harness.store.put(message("hello there"), agent=7)  # Slack repeats it
-        await wait_until(lambda: harness.slots.free == free, "nothing is in work")
+        await harness.store.put(message("hello there"), agent=7)  # Slack's retry
+        await wait_until(lambda: harness.slots.free == free, "nothing is running")
 
     assert harness.service.messages == ["hello there"]
-    assert losing.away == 0, "for a while Redis was away"
+    assert losing.away == 0, "Redis was unavailable for a while"
 
 
 async def test_an_unsettled_doubt_stops_nothing(
@@ -158,7 +158,7 @@ async def test_an_unsettled_doubt_stops_nothing(
         free = harness.slots.free
         with pytest.raises(ResponseError):
             await harness.store.put(message("hello there"))
-        await wait_until(lambda: harness.slots.free == free, "its place is free")
+        await wait_until(lambda: harness.slots.free == free, "its slot is free")
 
         assert not task.done()
         assert "handing over a lane failed" in caplog.messages
@@ -174,10 +174,10 @@ async def test_a_lane_taken_over_in_doubt_is_started_once(harness: Harness, redi
         with pytest.raises(StoreUnavailable):
             await harness.store.put(message("hello there"), agent=7)
         await harness.store.expire_all_leases()
-        await wait_until(lambda: harness.seen.attempts, "the worker has taken its own lane over")
+        await wait_until(lambda: harness.seen.attempts, "the worker has reclaimed its own lane")
 
         losing.may_settle.set()
-        await wait_until(lambda: harness.slots.free == free - 1, "one of the two places is free again")
+        await wait_until(lambda: harness.slots.free == free - 1, "one of the two slots is free again")
         hang.set()
         await wait_until(lambda: harness.slots.free == free, "it is over")
 
@@ -190,13 +190,13 @@ async def test_a_message_whose_request_was_cancelled_is_still_handled(harness: H
     harness.configure()
     async with working(harness):
         putting = asyncio.create_task(harness.store.put(message("hello there")))
-        await wait_until(slow.has_come.is_set, "it is being put in")
+        await wait_until(slow.has_come.is_set, "it is being queued")
         putting.cancel()
         slow.may_go.set()
         free = harness.slots.free + 1
-        await wait_until(lambda: harness.slots.free == free, "the doubt is settled")
+        await wait_until(lambda: harness.slots.free == free, "the unknown outcome is resolved")
 
-        await harness.store.put(message("hello there"))  # Slack repeats it
+        await harness.store.put(message("hello there"))  # Slack's retry
         await wait_until(lambda: harness.seen.words == ["re: hello there"], "it is answered")
 
     assert harness.service.messages == ["hello there"]
@@ -214,7 +214,7 @@ async def test_a_turns_log_has_no_facts_of_the_request_that_brought_it(harness: 
 
 
 async def wait_for_a_lane(harness: Harness) -> list[str]:
-    """Wait until another process gets a lane; gives its name."""
+    """Wait until another process gets a lane; return the lane's name."""
     lanes: list[str] = []
 
     async def found() -> bool:
@@ -226,7 +226,7 @@ async def wait_for_a_lane(harness: Harness) -> list[str]:
 
 
 class LateStream:
-    """A ready stream from which is read when a test lets it."""
+    """A ready stream whose reads wait for the test."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
@@ -241,7 +241,7 @@ class LateStream:
 
 
 class Broken(Scripts):
-    """On a Redis that says that we are wrong."""
+    """Scripts that fail as if Redis held a wrong type."""
 
     async def run(self, name: str, *args: str | int, **how: Any) -> Any:
         if name in {"put", "settle"}:
@@ -250,7 +250,7 @@ class Broken(Scripts):
 
 
 class Slow(Scripts):
-    """Lets a put wait."""
+    """Scripts that hold a put until told to continue."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

@@ -1,4 +1,4 @@
-"""Turns whose worker was killed, suspended or told to end: nothing is asked or posted twice, and nothing is lost."""
+"""Turns whose worker is killed, suspended or shut down: nothing is lost, sent to the agent twice or posted twice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from support.waiting import wait_until
 
 
 async def killed_while_asking(harness: Harness) -> None:
-    """Let process a die with its request under way."""
+    """Kill process a during its request to the agent."""
     harness.service.gate.clear()
     task = await harness.begin("a")
     await _until_asked(harness)
@@ -35,7 +35,7 @@ async def test_a_turn_taken_over_after_its_request_is_reported_as_unknown(harnes
     assert harness.service.messages == ["do it once", "and go on"]
     assert "can't tell" in harness.seen.words[0]
     assert harness.seen.words[1:] == ["re: and go on"]
-    assert harness.seen.signs == [""]  # the sign of the dead is taken away
+    assert harness.seen.signs == [""]  # the killed worker's status is cleared
 
 
 async def test_a_post_that_cannot_be_looked_up_brings_a_notice(harness: Harness) -> None:
@@ -74,7 +74,7 @@ async def test_a_worker_suspended_before_the_request_does_not_send_it(harness: H
     process = harness.store.process("a")
     held = (await process.hold())[0]
     lease = harness.lease(process, held)
-    harness.monotonic += LEASE.total_seconds() + 0.1  # between its last renewal and the request
+    harness.monotonic += LEASE.total_seconds() + 0.1  # between the last renewal and the request
 
     with pytest.raises(LaneLost):
         await harness.turns(process).work(lease)
@@ -120,7 +120,7 @@ async def test_a_post_begins_only_while_the_lease_outlasts_slacks_time_out(harne
     held = (await process.hold())[0]
     lease = harness.lease(process, held)
     await harness.store.expire_lease(held)
-    harness.monotonic += 6  # 9 s are left of the lease, and a post may take 10
+    harness.monotonic += 6  # the lease has 9 s left, and a post may take 10
 
     await harness.turns(process).work(lease)
 
@@ -152,7 +152,7 @@ async def test_draining_releases_a_waiting_lane(harness: Harness) -> None:
 
     async def drain() -> None:
         harness.draining.set()
-        await asyncio.Event().wait()  # the pause would take longer than the process has
+        await asyncio.Event().wait()  # the pause is longer than the drain time
 
     harness.on_sleep = drain
     await (await harness.begin("a"))
@@ -194,7 +194,7 @@ async def test_a_turn_released_often_is_still_answered(harness: Harness) -> None
 
 
 async def _until_asked(harness: Harness) -> None:
-    await wait_until(lambda: harness.service.asked, "the request is out")
+    await wait_until(lambda: harness.service.asked, "the request is under way")
 
 
 async def test_a_turn_whose_post_always_outlasts_its_lease_becomes_a_dead_letter(harness: Harness) -> None:

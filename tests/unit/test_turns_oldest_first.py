@@ -1,4 +1,4 @@
-"""When the service is back, what waited in many threads is answered in the order in which it was written."""
+"""After an outage of the service, messages waiting in many threads are sent in the order they were written."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ async def test_after_an_outage_the_oldest_message_is_sent_first(harness: Harness
         workers.append(asyncio.create_task(work(held)))
     await wait_until(
         lambda: sum(not place.has_left for place in turns.line._places) == THREADS,
-        "each thread was told, and stands in the line",
+        "each thread has its notice and is in line",
     )
 
-    turns.slots.free = 1  # so that they go one after the other
+    turns.slots.free = 1  # one at a time
     harness.service.always = None
     await asyncio.gather(*workers)
 
@@ -56,7 +56,7 @@ async def test_the_longest_waiting_goes_first_even_if_it_joins_later() -> None:
             await asyncio.sleep(0)
         leaves = group.create_task(line.wait(datetime(2026, 11, 1, 11, 0, tzinfo=UTC), asyncio.Event().wait))
         await asyncio.sleep(0)
-        leaves.cancel()  # so that the next one is told that it is first
+        leaves.cancel()  # the next one becomes first
         await asyncio.sleep(0)
         group.create_task(wait(0))
         await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Whatever Slack refuses for good costs one turn, kept as a dead letter, and nobody is asked twice because of it."""
+"""A permanent refusal by Slack costs one turn: it becomes a dead letter, and the agent isn't asked twice."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def test_a_refused_look_up_does_not_refuse_the_post(harness: Harness, erro
 
     assert await harness.store.field(turn, "step") == "done"
     assert "may be missing here" in harness.seen.words[0]
-    assert "re: first" in str(await harness.store.field(turn, "outcome")), "what was to be said is kept"
+    assert "re: first" in str(await harness.store.field(turn, "outcome")), "the answer is saved"
     assert harness.seen.words[1:] == ["re: second"]
     assert harness.service.messages == ["first", "second"], "each once"
 
@@ -69,14 +69,14 @@ async def test_a_refused_answer_becomes_a_dead_letter_and_the_next_is_posted(har
         "dead",
         f"slack: {error}",
     )
-    assert "re: first" in str(await harness.store.field(turn, "outcome")), "what was to be said is kept"
+    assert "re: first" in str(await harness.store.field(turn, "outcome")), "the answer is saved"
     (notice,) = [said for said in harness.seen.messages if said.place == Place(DM_ALICE)]
     assert "couldn't post my answer" in notice.words
     assert WHY.get(error, "") in notice.words
     assert "your admin" in notice.words
     assert CHANNEL in str(notice.blocks)
     assert [words for words in harness.seen.words if words != notice.words] == ["re: second"]
-    assert await harness.store.entries() == 0, "nobody waits"
+    assert await harness.store.entries() == 0, "nothing is queued"
     assert b"bridge_dead_letters_total 1.0" in harness.metrics.exposition()
 
 

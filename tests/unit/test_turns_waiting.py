@@ -1,4 +1,4 @@
-"""Turns that wait: for the service, for Slack, for Redis, for somebody to choose an agent."""
+"""Turns that wait: for the service, Slack, Redis or an agent choice."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from support.waiting import wait_until
 
 
 def down_until(harness: Harness, sleeps: int) -> None:
-    """Let the service be down, and back after so many pauses."""
+    """Make the service unavailable until *sleeps* pauses have passed."""
     harness.service.always = REFUSED
 
     async def count() -> None:
@@ -46,7 +46,7 @@ async def test_an_outage_brings_one_notice_despite_a_kill(harness: Harness, *, d
     await harness.store.queue(message("first"), agent=7)
     harness.hang(is_done=did_arrive)
     work = await harness.begin()
-    await wait_until(lambda: harness.seen.attempts == 1, "the notice is on its way")
+    await wait_until(lambda: harness.seen.attempts == 1, "the notice is under way")
     await killed(work)
 
     down_until(harness, len(harness.slept) + 20)
@@ -66,7 +66,7 @@ async def test_every_outage_brings_a_new_notice(harness: Harness) -> None:
 
 async def test_a_message_outlasts_an_outage_of_any_length(harness: Harness) -> None:
     await harness.store.queue(message("patient"), agent=7)
-    harness.service.chats = [REFUSED] * 60  # each time it seems to be back, and is not
+    harness.service.chats = [REFUSED] * 60  # each probe succeeds, each request fails
 
     await harness.work()
 
@@ -101,7 +101,7 @@ async def test_a_message_waiting_for_the_service_can_be_edited_and_withdrawn(har
     await harness.store.queue(message("first"), agent=7)
     await harness.store.queue(message("second", ts(1)))
     task = await harness.begin()
-    await wait_until(lambda: harness.seen.messages, "the thread was told")
+    await wait_until(lambda: harness.seen.messages, "the notice is posted")
 
     inbox = harness.store.process().inbox
     edited = await inbox.edit(message("better"))
@@ -123,9 +123,9 @@ async def test_a_turn_waiting_for_the_service_lends_its_slot(harness: Harness) -
 
     await harness.store.conversation()
     task = await harness.begin()
-    await wait_until(lambda: harness.seen.messages, "the thread was told")
+    await wait_until(lambda: harness.seen.messages, "the notice is posted")
     harness.on_sleep = never
-    await wait_until(lambda: harness.slots.free == 10, "the slot was lent")
+    await wait_until(lambda: harness.slots.free == 10, "the slot was released")
     await killed(task)
 
     assert harness.slots.free == 9
@@ -135,7 +135,7 @@ async def test_draining_during_an_outage_releases_the_lane_unsent(harness: Harne
     harness.service.always = REFUSED
     turn = await harness.store.queue(message("hello"), agent=7)
     task = await harness.begin("a")
-    await wait_until(lambda: harness.seen.messages, "the thread was told")
+    await wait_until(lambda: harness.seen.messages, "the notice is posted")
 
     harness.draining.set()
     await task
@@ -161,7 +161,7 @@ async def test_a_command_in_a_channel_does_not_bind_its_thread_while_the_service
 
 
 async def menu_is_shown(harness: Harness, *more: InboundMessage) -> None:
-    """Let a thread begin whose agent has to be chosen."""
+    """Start a thread whose agent has to be chosen."""
     harness.service.agents = [SUPPORT, SALES]
     await harness.store.queue(message("first"))
     for one in more:
@@ -188,7 +188,7 @@ async def test_a_choice_while_the_menu_is_posted_needs_no_parking(harness: Harne
     hang = harness.hang(is_done=True)
     await harness.store.queue(message("first"))
     task = await harness.begin()
-    await wait_until(lambda: harness.seen.messages, "the menu is there")
+    await wait_until(lambda: harness.seen.messages, "the menu is posted")
     await harness.store.sessions.choose_agent(THREAD, 8)
     hang.set()
     await task

@@ -1,4 +1,4 @@
-"""The worker: which lanes a process works on, how many at a time, and how it ends."""
+"""The worker: which lanes it processes, how many at once, and how it shuts down."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOTS = [f"170000{minute}000.000100" for minute in range(5)]
 
 @asynccontextmanager
 async def working(harness: Harness, *names: str, work: Callable[[str], Work] | None = None) -> AsyncIterator[None]:
-    """Have workers at work for as long as the block takes."""
+    """Run workers for the duration of the block."""
 
     def usual(name: str) -> Work:
         return harness.turns(harness.store.process(name)).work
@@ -29,7 +29,7 @@ async def working(harness: Harness, *names: str, work: Callable[[str], Work] | N
         yield
         assert not any(task.done() for task in tasks), "a worker ended"
     finally:
-        # Not cancelled: the fake swallows that now and then (asyncio.wait_for of Python 3.11).
+        # Not cancelled: the fake sometimes swallows that (asyncio.wait_for in Python 3.11).
         harness.draining.set()
         await asyncio.wait(tasks)
         harness.draining.clear()
@@ -73,7 +73,7 @@ async def test_a_worker_that_renewed_late_continues_with_its_lane(harness: Harne
     await harness.store.queue(message("slow"))
 
     async with working(harness, "a"):
-        await wait_until(lambda: harness.service.asked, "the request is out")
+        await wait_until(lambda: harness.service.asked, "the request is under way")
         await harness.store.expire_all_leases()
         await wait_until(harness.store.leases_are_fresh, "the worker has claimed its own lane")
         harness.service.gate.set()
@@ -89,7 +89,7 @@ async def test_no_more_turns_run_than_there_are_slots(harness: Harness) -> None:
         await harness.store.queue(message(f"of {root}", root))
 
     async with working(harness, "a"):
-        await wait_until(lambda: harness.service.at_once == 2, "both slots are taken")
+        await wait_until(lambda: harness.service.at_once == 2, "both slots are busy")
         harness.service.gate.set()
         await wait_until(lambda: len(harness.seen.messages) == 5, "all are answered")
 
@@ -110,13 +110,13 @@ async def test_an_unexpected_error_ends_one_turn_and_not_the_worker(
 
     async with working(harness, "a", work=lambda _name: work):
         await harness.store.queue(message("unlucky", ROOTS[0]))
-        await wait_until(lambda: broken, "the first one broke")
+        await wait_until(lambda: broken, "the first one failed")
         await harness.store.queue(message("lucky", ROOTS[1]))
         await wait_until(lambda: harness.seen.words == ["re: lucky"], "the second one is answered")
 
     assert "a turn failed unexpectedly" in caplog.messages
     assert "unlucky" not in caplog.text
-    await harness.take_over("b")  # the first is still there for whoever comes after the lease
+    await harness.take_over("b")  # the first one is still queued for the next worker once the lease expires
     assert harness.seen.words == ["re: lucky", "re: unlucky"]
 
 
@@ -124,7 +124,7 @@ async def test_draining_finishes_running_turns_and_starts_none(harness: Harness)
     harness.service.gate.clear()
     await harness.store.queue(message("in flight", ROOTS[0]))
     task = asyncio.create_task(harness.worker().run(harness.turns(harness.store.process("a")).work))
-    await wait_until(lambda: harness.service.asked, "the request is out")
+    await wait_until(lambda: harness.service.asked, "the request is under way")
 
     harness.draining.set()
     await harness.store.queue(message("too late", ROOTS[1]))
@@ -144,7 +144,7 @@ async def test_a_turn_that_outlasts_draining_is_left_to_a_successor(harness: Har
     await harness.store.queue(message("slow"))
     worker = harness.worker(drain=0.01)
     task = asyncio.create_task(worker.run(harness.turns(harness.store.process("a")).work))
-    await wait_until(lambda: harness.service.asked, "the request is out")
+    await wait_until(lambda: harness.service.asked, "the request is under way")
 
     harness.draining.set()
     await task
