@@ -1,4 +1,4 @@
-"""The benchmark's ledger catches every lost, duplicated or misplaced message."""
+"""The benchmark's ledger catches every lost, duplicated, misplaced or out-of-order message."""
 
 from __future__ import annotations
 

@@ -289,7 +289,7 @@ async def test_the_form_sets_what_apps_do(harness: Harness) -> None:
 
     assert (await harness.store.channels.get(TEAM, CHANNEL)) == ChannelSettings(
         apps={
-            APP: RUNS,  # still on behalf of whoever added the rule
+            APP: RUNS,  # the owner is unchanged
             "A2": AppRule(agent=7, name="Deploys", owner=BOB),
             "A3NEW": AppRule(workflow=3, owner=BOB),
         }

@@ -24,7 +24,7 @@ from support.front_door import FORM, JSON, SECRET, Headers, Response, no_socket,
 NOW = 1_700_000_000
 EVENT = json.dumps({"type": "event_callback", "event": {"type": "message", "text": "hello"}}).encode()
 STAMP, SIGNATURE = signed(EVENT, NOW)
-ARABIC_17 = "\u0661\u0667".encode()  # digits according to bytes.decode().isdigit()
+ARABIC_17 = "\u0661\u0667".encode()  # digits according to str.isdigit
 
 
 class Inner(AsyncApp):

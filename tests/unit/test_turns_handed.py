@@ -250,7 +250,7 @@ class Broken(Scripts):
 
 
 class Slow(Scripts):
-    """Scripts that hold a put until told to continue."""
+    """Scripts that hold a put until allowed to continue."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
