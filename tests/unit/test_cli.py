@@ -1,4 +1,4 @@
-"""Output of the commands: exit codes, one line per problem, tables, JSON, and the settings' source."""
+"""Output of the commands: exit codes, one line per problem, tables, JSON, and the address of the Redis in use."""
 
 from __future__ import annotations
 

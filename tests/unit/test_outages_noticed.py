@@ -1,4 +1,4 @@
-"""An outage is recorded when Slack events arrive again after more than a minute."""
+"""Detecting outages of more than a minute, and stores that were wiped."""
 
 from __future__ import annotations
 
