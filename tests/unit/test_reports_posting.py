@@ -117,7 +117,7 @@ async def test_an_ambiguous_post_is_settled_by_history(harness: Harness, *, arri
     await at(harness, SLOT)
 
     assert len(posts(harness)) == 1
-    assert harness.seen.looks == (2 if arrives else 1), "one search before the post, one after it if it arrived"
+    assert harness.seen.looks == (2 if arrives else 1), "if it arrived, its thread is searched too"
 
 
 async def test_a_missed_slot_is_posted_late_within_half_a_period(harness: Harness) -> None:
