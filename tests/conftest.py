@@ -1,4 +1,4 @@
-"""Fixtures for all tests. Folders give the markers: ``pytest -m integration``."""
+"""Shared fixtures. Each folder is a marker: ``pytest -m integration``."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from support.leaks import pytest_runtest_makereport  # noqa: F401 - a hook, foun
 from support.lifetimes import keys_without_lifetime
 from support.real_redis import RealRedis
 
-settings.register_profile("any machine", deadline=None)  # speed is measured in the benchmark, never in a test
+settings.register_profile("any machine", deadline=None)  # benchmarks measure speed; tests don't
 settings.load_profile("any machine")
 
-EMPTIED = 9  # the number of the database that a test has for itself
+EMPTIED = 9  # the test's own database number
 HERE = Path(__file__).parent
 LONGEST = (
     "test_workspace",
@@ -36,7 +36,7 @@ KINDS = ("e2e", "integration", "contract", "proof", "unit")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each with its folder; whole files go to workers, and those that take longest shall not begin last."""
+    """Mark each test with its folder; run slow files first, each on one worker."""
 
     def begins(item: pytest.Item) -> tuple[int, int]:
         kind = item.path.relative_to(HERE).parts[0]
@@ -44,11 +44,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         stem = item.path.stem
         return LONGEST.index(stem) if stem in LONGEST else len(LONGEST), KINDS.index(kind)
 
-    items.sort(key=begins)  # in between, the order stays random
+    items.sort(key=begins)  # otherwise the order stays random
 
 
 def pytest_collection_finish() -> None:
-    """What was imported and collected stays: the garbage collector need not look at it again and again."""
+    """Exempt imported and collected objects from garbage collection."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000)
@@ -60,20 +60,20 @@ NOISY += ["uvicorn", "uvicorn.error", "uvicorn.access"]
 
 @pytest.fixture(autouse=True)
 def _logging_as_before() -> Iterator[None]:
-    """A command that a test runs in this process sets up the process's logging."""
+    """Restore logging after a test that runs a command in this process."""
     loggers = [logging.getLogger(name) for name in NOISY]
     levels, handlers = [logger.level for logger in loggers], logging.getLogger().handlers[:]
     yield
     logging.getLogger().handlers[:] = handlers
     for logger, level in zip(loggers, levels, strict=True):
-        if logger.level != level:  # to set a level makes all loggers forget what they know
+        if logger.level != level:  # setting a level clears the loggers' caches
             logger.setLevel(level)
 
 
 @pytest.fixture(scope="session")
 def redis_server() -> Iterator[RealRedis]:
-    """The server that tests share, in namespaces or a database of their own; they leave it alive and well."""
-    # Not below pytest's own temporary folder, whose path may be too long for a socket.
+    """The server shared by all tests, each in its own namespace or database; they must leave it running."""
+    # pytest's temporary folder may be too long for a socket path
     with tempfile.TemporaryDirectory(prefix="br-") as folder, RealRedis(Path(folder), is_durable=False) as server:
         yield server
 
@@ -86,9 +86,9 @@ async def redis(real_redis: Redis) -> Redis:
 
 @pytest.fixture
 async def real_redis(redis_server: RealRedis) -> AsyncIterator[Redis]:
-    """An empty database of a real server, which fails a test that leaves keys behind for ever.
+    """An empty database of a real server; fails a test that leaves keys without a lifetime.
 
-    What may stay is in the store's own table of keys.
+    The store's table of keys lists the exceptions.
     """
     connect = import_module("bridge.queue.redis.connection").connect
     async with connect(f"{redis_server.url}?db={EMPTIED}") as client:

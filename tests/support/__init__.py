@@ -1,1 +1,1 @@
-"""What tests of several kinds use; see also the fixtures in conftest.py."""
+"""Code shared by several kinds of tests; see also the fixtures in conftest.py."""

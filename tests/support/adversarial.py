@@ -1,4 +1,4 @@
-"""Text of strangers, made to cost much, and what the bridge makes of such text."""
+"""Untrusted text designed to be slow, and the functions that process it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bridge.slack.blockkit.reply import Reply
 
 AGENTS = [Agent(id=number, name=f"Agent {number}", model="m") for number in range(50)]
 
-# What is repeated, up to a length, is cheap for nobody who looks at it twice.
+# Anything that scans repeated text twice becomes expensive.
 TEXTS = {
     "prose": "The quick brown fox jumps over the lazy dog, again and again.\n\n",
     "short lines": "1\n",

@@ -1,4 +1,4 @@
-"""Joins screenshots into an animated PNG: https://www.w3.org/TR/png-3/#apng-frame-based-animation."""
+"""Join screenshots into an animated PNG: https://www.w3.org/TR/png-3/#apng-frame-based-animation."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _DIFFERENCE = """async ([before, after]) => {
 
 @dataclass
 class Film:
-    """Screenshots of a page with the seconds that each is shown."""
+    """Screenshots of a page, with the seconds to show each."""
 
     shots: list[tuple[str, float]] = field(default_factory=list)
 
@@ -49,7 +49,7 @@ class Film:
         self.shots.append((base64.b64encode(await page.screenshot()).decode(), seconds))
 
     async def developed(self, blank: Page) -> bytes:
-        """The animation; *blank* is a page whose browser compares the shots, so frames hold changed pixels only."""
+        """Build it; *blank* is a page whose browser compares the shots, so frames hold only changed pixels."""
         chunks, frames = [], [None, *(shot for shot, _ in self.shots)]
         number = 0
         for (before, after), (_, seconds) in zip(pairwise(frames), self.shots, strict=True):

@@ -17,7 +17,7 @@ from playwright.sync_api import sync_playwright
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _FLAGS = (
-    "--no-sandbox",  # which does not work for root, as in most containers
+    "--no-sandbox",  # the sandbox doesn't work for root, as in most containers
     "--disable-gpu",
     "--disable-background-networking",
     "--disable-component-update",
@@ -27,7 +27,7 @@ _FLAGS = (
 
 
 class NoBrowser(Exception):
-    """There is none on this machine; says why."""
+    """No browser on this machine; the message says why."""
 
 
 def on_the_path() -> str | None:
@@ -36,7 +36,7 @@ def on_the_path() -> str | None:
 
 
 def of_playwright() -> str | None:
-    """Find the Chromium that Playwright has downloaded."""
+    """Find the Chromium downloaded by Playwright."""
     with sync_playwright() as playwright:
         path = playwright.chromium.executable_path
     return path if Path(path).exists() else None
@@ -59,7 +59,7 @@ async def a_browser() -> AsyncIterator[Browser]:
 
 
 def driver_trouble() -> str:
-    """Why Playwright's own program doesn't start here: a minimal system may lack a library that it needs."""
+    """Explain why Playwright's driver doesn't start here: a minimal system may lack a library."""
     node, _ = compute_driver_executable()
     try:
         done = subprocess.run((node, "--version"), check=False, capture_output=True, text=True)  # noqa: S603
@@ -71,14 +71,14 @@ def driver_trouble() -> str:
 
 
 def missing() -> str:
-    """What a browser test lacks on this machine, if anything."""
+    """What this machine lacks for browser tests, if anything."""
     if trouble := driver_trouble():
         return trouble
     return "" if on_the_path() or of_playwright() else "there is no Chromium"
 
 
 def install() -> None:
-    """Install what is missing: by apt where we may, and Playwright's own Chromium where the system has none."""
+    """Install what is missing: by apt where allowed, and Playwright's Chromium if the system has none."""
     rights = _rights_for_apt()
     if rights is not None:
         _by_apt(*rights)
@@ -97,8 +97,8 @@ def _rights_for_apt() -> tuple[str, ...] | None:
 
 
 def _by_apt(*rights: str) -> None:
-    packages = ["libatomic1"]  # which Playwright's driver needs
-    # Debian only: Ubuntu's package of that name brings a snap, which containers cannot run.
+    packages = ["libatomic1"]  # required by Playwright's driver
+    # Debian only: Ubuntu's package of that name is a snap, which doesn't run in containers
     if _distribution() == "debian" and not on_the_path():
         packages += ["chromium", "fonts-noto-color-emoji"]
     apt = (*rights, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "--yes", "--quiet")
@@ -121,7 +121,7 @@ def _ran(*command: str) -> bool:
 
 
 def main() -> int:
-    """Have a browser; gives the exit code."""
+    """Ensure that there is a browser; return the exit code."""
     if not missing():
         return 0
     sys.stdout.write("Installing Chromium for the end-to-end tests …\n")

@@ -1,4 +1,4 @@
-"""A disk that is busy: somebody else writes to it and waits for each piece to be there."""
+"""A disk kept busy by another writer that syncs each piece."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PIECE = bytes(32 << 20)
 
 @contextmanager
 def busy_disk(folder: Path) -> Iterator[None]:
-    """Write to the disk of *folder* and sync, over and over, while the block runs: a server's own syncs take long."""
+    """Write and sync in *folder* continuously during the block, so that a server's own syncs are slow."""
     over = threading.Event()
     writers = [threading.Thread(target=_write, args=(folder / f"busy{n}", over)) for n in range(_WRITERS)]
     for writer in writers:

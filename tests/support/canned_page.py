@@ -1,4 +1,4 @@
-"""The page's server in a few lines, on a real socket: each test says what is shown, and reads what was done."""
+"""A minimal server for the page, on a real socket: each test sets what is shown and reads what was done."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def option(text: str, value: str) -> Json:
 
 
 def empty_world() -> Json:
-    """A workspace in which nobody has said anything."""
+    """A workspace without messages."""
     return {
         "version": 1,
         "me": PEOPLE[0],
@@ -99,7 +99,7 @@ def empty_world() -> Json:
 
 @dataclass
 class CannedPage:
-    """Shows *world*, and whatever a test puts there; keeps every action that the page asks for in *done*."""
+    """Show *world*, and record every action in *done*."""
 
     url: str = ""
     world: Json = field(default_factory=empty_world)
@@ -109,15 +109,15 @@ class CannedPage:
     _streams: set[asyncio.Event] = field(default_factory=set)
 
     async def asked(self, action: str, times: int = 1) -> list[Json]:
-        """What the page sent for *action*, once it has asked that often."""
-        await wait_until(lambda: len(self._bodies(action)) >= times, f"the page asks for {action}")
+        """The requests for *action*, once there are that many."""
+        await wait_until(lambda: len(self._bodies(action)) >= times, f"the page requests {action}")
         return self._bodies(action)
 
     def _bodies(self, action: str) -> list[Json]:
         return [body for name, body in self.done if name == action]
 
     def show(self, **changes: Any) -> None:
-        """Change the world and tell every window."""
+        """Change the world and notify every window."""
         self.world |= changes
         for stream in self._streams:
             stream.set()
@@ -160,7 +160,7 @@ class CannedPage:
 
 @asynccontextmanager
 async def canned_page() -> AsyncIterator[CannedPage]:
-    """Serve the scripts, with the same policy as the real server, and a world that a test can change."""
+    """Serve the page's scripts with the real server's policy, and a world that a test can change."""
     page = CannedPage()
     app = web.Application()
     app.on_response_prepare.append(_with_policy)

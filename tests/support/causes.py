@@ -1,4 +1,4 @@
-"""Why people read each sentence about a failure, and what to do: for docs/reference/messages.md."""
+"""The cause of each failure message and what to do about it, for docs/reference/messages.md."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _TOO_OFTEN: Final = {
 
 
 def cause_of(error: BridgeError) -> tuple[str, str]:
-    """Give its section and its cause."""
+    """Return a message's section and cause."""
     match error:
         case errors.SlackRefused() if error.needed:
             return SLACK, "The app lacks this permission. Paste `bridge manifest` again and reinstall the app."

@@ -1,4 +1,4 @@
-"""A clock that goes on only when somebody sleeps by it."""
+"""A clock that advances only when a task sleeps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import heapq
 
 
 class Clock:
-    """Monotonic time and sleep: call it for the time; `sleep` returns once `run` has got so far."""
+    """Monotonic time and sleep: call it for the time; `sleep` returns once `run` gets there."""
 
     def __init__(self, start: float = 1000.0) -> None:
         self.time = start
@@ -24,9 +24,9 @@ class Clock:
         await woken.wait()
 
     async def run(self, tasks: list[asyncio.Task[object]]) -> None:
-        """Let time pass, from one sleeper to the next, until all *tasks* are done."""
+        """Advance from one sleeper to the next until all *tasks* are done."""
         while True:
-            for _ in range(20):  # let whoever can go on without time do so
+            for _ in range(20):  # run everything that doesn't sleep first
                 await asyncio.sleep(0)
             if all(task.done() for task in tasks):
                 return

@@ -1,4 +1,4 @@
-"""People who together make a bridge do everything that it does, and who try again as people do when it is dead."""
+"""Stories that together exercise everything a bridge does, and retry like people when it is down."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from support.world import World, words_of
 
 PATIENCE = 40.0
 _TRIES = 60
-_PAUSE = 0.2  # between two tries of a person
+_PAUSE = 0.2  # a person's pause between attempts
 _BUSY = PlannedAnswer(429, {"error": "slow down"}, headers={"Retry-After": "0"})
 _AGENT_CHOICE = "agent:choose"
 
@@ -39,7 +39,7 @@ Story = Callable[["Town"], Coroutine[None, None, None]]
 
 @dataclass
 class Town:
-    """The people of one world, and what they have begun."""
+    """The people of one world, and the conversations they started."""
 
     world: World
     threads: list[Thread] = field(default_factory=list)
@@ -49,27 +49,27 @@ class Town:
         self._deliveries = Deliveries(self.world)
 
     async def live(self, *stories: Story) -> None:
-        """Let all *stories* happen at once, to their end."""
+        """Run all *stories* concurrently to their end."""
         self.world.project.operations.agents = list(AGENTS)
         self.world.project.operations.workflows[0].seconds = 0.8
         async with asyncio.TaskGroup() as group:
             for story in stories:
                 group.create_task(story(self))
-        await wait_until(self.is_settled, "all is answered", PATIENCE)
+        await wait_until(self.is_settled, "everything is answered", PATIENCE)
 
     def is_settled(self) -> bool:
-        """Whether nobody waits any more."""
+        """Whether nothing is pending."""
         return all(one.is_settled() for one in (*self.threads, *self.runs))
 
     def faults(self) -> Iterator[str]:
-        """Say what is wrong."""
+        """List the faults."""
         for one in (*self.threads, *self.runs):
             yield from one.faults()
 
     async def begin(self, user: str, channel: str, words: str, *, agent: str = "", is_patient: bool = True) -> Thread:
-        """Begin a thread: by a mention, or in a direct message without one.
+        """Start a thread: by a mention, or by a plain message in a DM.
 
-        Who *is_patient* waits until that was taken: in a channel, a reply that comes before it is not for the bot.
+        If *is_patient*, wait until it is accepted: in a channel, an earlier reply is not for the bot.
         """
         thread = Thread(self.world, self._deliveries, channel)
         self.threads.append(thread)
@@ -77,38 +77,40 @@ class Town:
         await self.write(thread, user, f"{mention}{agent and f'{agent}: '}{words}", words)
         thread.root = thread.written[0].ts
         if is_patient:
-            await wait_until(thread.are_all_accepted, f"{words} is taken", PATIENCE)
+            await wait_until(thread.are_all_accepted, f"{words} is accepted", PATIENCE)
         return thread
 
     async def reply(self, thread: Thread, user: str, words: str) -> Written:
-        """Write in a thread."""
+        """Reply in a thread."""
         return await self.write(thread, user, words, words)
 
     async def write(self, thread: Thread, user: str, text: str, words: str) -> Written:
-        """Write *text*, of which *words* are for the agent."""
+        """Write *text*, of which the agent gets *words*."""
         written = Written(words)
         thread.written.append(written)
         written.ts = await self.world.slack.people.say(user, thread.channel, text, thread_ts=thread.root or None)
         return written
 
     async def settled(self, thread: Thread) -> None:
-        """Wait until all is answered in a thread, and Slack has ended its deliveries there."""
-        await wait_until(thread.is_settled, f"all is answered: {[one.words for one in thread.written]}", PATIENCE)
+        """Wait until a thread is fully answered and Slack has stopped delivering its messages."""
+        await wait_until(
+            thread.is_settled, f"everything is answered: {[one.words for one in thread.written]}", PATIENCE
+        )
 
     async def insist(self, act: Callable[[], Awaitable[AppDelivery]]) -> None:
-        """Do it again until it is taken, or can be seen to have been, as people do."""
+        """Repeat an action until it is accepted or visibly was, as people do."""
         for _ in range(_TRIES):
             try:
                 delivery = await act()
-            except LookupError:  # what was to be pressed is not there any more
+            except LookupError:  # the button is gone
                 return
             if delivery.is_acked and "couldn't queue this" not in delivery.body:
                 return
             await asyncio.sleep(_PAUSE)
-        raise AssertionError("nobody takes it")
+        raise AssertionError("the action is never accepted")
 
     async def run(self, user: str, channel: str, workflow: int, name: str) -> None:
-        """Start a workflow; each try has an input of its own, since nobody knows what became of the last."""
+        """Start a workflow; each attempt has its own input, because the last one's outcome is unknown."""
         tries = iter(range(_TRIES))
 
         async def once() -> AppDelivery:
@@ -122,7 +124,7 @@ class Town:
 
 
 async def asks_in_a_row(town: Town) -> None:
-    """Somebody writes on without waiting, and later begins anew."""
+    """Send messages without waiting for answers, and later start a new thread."""
     thread = await town.begin(ALICE, GENERAL, "row-one", agent="Memory")
     await town.reply(thread, ALICE, "row-two")
     await town.reply(thread, BOB, "row-three")
@@ -133,21 +135,21 @@ async def asks_in_a_row(town: Town) -> None:
 
 
 async def chooses_from_the_menu(town: Town) -> None:
-    """Nobody is named, so that everything waits for a choice."""
+    """Without a default agent, everything waits for a choice."""
     thread = await town.begin(BOB, RANDOM, "menu-one")
     await town.reply(thread, BOB, "menu-two")
 
     def menu() -> list[Message]:
         return [one for one in thread.said() if _AGENT_CHOICE in str(one.blocks)]
 
-    await wait_until(menu, "the menu is there", PATIENCE)
+    await wait_until(menu, "the menu is shown", PATIENCE)
     ts = menu()[0].ts
     await town.insist(lambda: town.world.slack.ui.select(BOB, RANDOM, ts, _AGENT_CHOICE, "1"))
     await town.settled(thread)
 
 
 async def changes_what_waits(town: Town) -> None:
-    """What waits behind a slow answer is edited and deleted."""
+    """Edit and delete queued messages during a slow answer."""
     thread = await town.begin(CAROL, DM_CAROL, "wait-one", agent="Slow")
     changed = await town.reply(thread, CAROL, "wait-two")
     deleted = await town.reply(thread, CAROL, "wait-three")
@@ -162,9 +164,9 @@ async def changes_what_waits(town: Town) -> None:
 
 
 async def presses_the_button(town: Town) -> None:
-    """The agent fails, nobody knows how far it got, and somebody sends the message again, twice at once."""
+    """The agent fails with an unknown outcome, and the message is retried by button, twice at once."""
     thread = await town.begin(ALICE, DM_ALICE, "fail-one", agent="Grumpy")
-    await wait_until(thread.unknown, "it is said to be unknown", PATIENCE)
+    await wait_until(thread.unknown, "the outcome is shown as unknown", PATIENCE)
     thread.written[0].again += 1
     ts = thread.unknown()[0].ts
 
@@ -175,11 +177,11 @@ async def presses_the_button(town: Town) -> None:
         return await town.world.slack.ui.click(ALICE, DM_ALICE, ts, AGAIN)
 
     await town.insist(press)
-    await wait_until(lambda: is_replaced() and thread.unknown(), "it failed once more", PATIENCE)
+    await wait_until(lambda: is_replaced() and thread.unknown(), "it failed again", PATIENCE)
 
 
 async def meets_a_busy_service(town: Town) -> None:
-    """The service wants to be asked later."""
+    """The service is busy and asks for a retry."""
     town.world.project.on("POST", "/api/sdk/agents/4/chat", _BUSY, times=3)
     thread = await town.begin(BOB, DM_BOB, "busy-one", agent="Busy")
     await town.settled(thread)
@@ -194,14 +196,14 @@ async def gets_a_long_answer(town: Town) -> None:
         return [words for one in thread.said() if "Part 59:" in (words := words_of(one))]
 
     if not thread.unknown():
-        await wait_until(ends, "the last part is there", PATIENCE)
+        await wait_until(ends, "the last part is posted", PATIENCE)
     parts = "".join(map(words_of, thread.said()))
     doubled = [number for number in range(60) if parts.count(f"Part {number}:") > 1]
-    assert not doubled, f"parts that were posted twice: {doubled}"
+    assert not doubled, f"parts posted twice: {doubled}"
 
 
 async def runs_a_workflow(town: Town) -> None:
-    """A run that takes a moment, so that it shows a card first."""
+    """A run long enough to show a card first."""
     await town.run(ALICE, SHARED, 1, "run")
 
 
@@ -211,12 +213,12 @@ async def runs_for_a_long_output(town: Town) -> None:
 
 
 async def begins_by_command(town: Town) -> None:
-    """A thread that a command begins."""
+    """A thread started by a command."""
     await town.insist(lambda: town.world.slack.ui.command(BOB, GENERAL, "/agents", "chat Memory root-one"))
 
 
 async def looks_around(town: Town) -> None:
-    """Private answers, a channel's settings, and a form."""
+    """Private answers, channel settings and a form."""
     await town.world.slack.ui.command(CAROL, SHARED, "/workflows", "list")
     await town.world.slack.ui.command(CAROL, SHARED, "/agents", "channel replies all")
     await town.world.slack.people.say(CAROL, SHARED, f"<@{BRIDGE}>")
@@ -224,9 +226,9 @@ async def looks_around(town: Town) -> None:
 
 
 async def is_refused_by_redis(town: Town) -> None:
-    """Redis refuses for a moment; the rest is written before Slack sends again what was refused.
+    """Redis refuses for a moment; more messages follow before Slack retries the refused ones.
 
-    The bridge that was refused finds out what came of what it had in its hand, unless it dies before.
+    Unless it dies first, the refusing bridge finds out whether its own writes succeeded.
     """
     world, bridge = town.world, town.world.bridges[-1]
     async with refusing(world):
@@ -237,8 +239,8 @@ async def is_refused_by_redis(town: Town) -> None:
         deleted.written[0].withdrawn = True
         await world.slack.people.edit(DM_BOB, changed.root, "Memory: away-other")
         await world.slack.people.delete(DM_CAROL, deleted.root)
-        for one in (thread, changed, deleted):  # a slow machine may not have taken the first try for three seconds
-            await wait_until(lambda at=one: at.was_refused() or bridge.has_ended, "it was refused", PATIENCE)  # type: ignore[misc]
+        for one in (thread, changed, deleted):  # a slow machine may take three seconds to accept the first attempt
+            await wait_until(lambda at=one: at.was_refused() or bridge.has_ended, "the message is refused", PATIENCE)  # type: ignore[misc]
 
     async def is_out_of_doubt() -> bool:
         return bridge.has_ended or any(":refused:" in key for key in await world.keys())
@@ -246,16 +248,16 @@ async def is_refused_by_redis(town: Town) -> None:
     async def is_known() -> bool:
         return bool(await world.redis.exists(f"{{{world.namespace}}}:refusing")) or thread.are_all_accepted()
 
-    await wait_until(is_known, "it is known what was refused, or it was taken", PATIENCE)
+    await wait_until(is_known, "the refusal is recorded, or the message is accepted", PATIENCE)
     await town.reply(thread, ALICE, "away-four")
-    await wait_until(is_out_of_doubt, "what nobody knew to be put is settled", PATIENCE)
+    await wait_until(is_out_of_doubt, "unknown writes are settled", PATIENCE)
     for one in (thread, changed, deleted):
         await town.settled(one)
 
 
 @asynccontextmanager
 async def refusing(world: World) -> AsyncIterator[None]:
-    """Let Redis run no script for the bridges of *world*, which have a user of their own there."""
+    """Forbid scripts to the Redis user of *world*'s bridges."""
     await world.redis.execute_command("ACL", "SETUSER", world.namespace, "-eval", "-evalsha")  # type: ignore[no-untyped-call]
     try:
         yield
@@ -264,7 +266,7 @@ async def refusing(world: World) -> AsyncIterator[None]:
 
 
 async def waits_long(town: Town) -> None:
-    """An answer that takes longer than a lease goes without being renewed."""
+    """An answer that takes longer than an unrenewed lease."""
     thread = await town.begin(ALICE, GENERAL, "sleep-one", agent="Sleepy")
     await town.settled(thread)
 

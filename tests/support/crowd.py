@@ -1,4 +1,4 @@
-"""Twenty people who talk while nobody listens: in threads, in direct messages and by mentions in channels."""
+"""Twenty people writing during an outage: in threads, in DMs and by mentions in channels."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ MENTION = f"<@{BRIDGE}> "
 
 @dataclass
 class Crowd:
-    """The *people*, their *threads* with an agent (channel and root), and the words that are for an agent.
+    """The *people*, their *threads* with an agent (channel and root), and the words meant for an agent.
 
-    *said* has those of the outage by thread, in their order: a message at the top is a thread of its own.
+    *said* lists the words of the outage by thread, in order; a top-level message is a thread of its own.
     """
 
     world: World
@@ -32,7 +32,7 @@ class Crowd:
     said: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     async def gather(self, threads: int = THREADS, *, since: float = 7200.0) -> None:
-        """Let them come, and begin *threads* some seconds ago, to which an agent has answered."""
+        """Add the people, and start *threads* some seconds ago that an agent has answered."""
         workspace = self.world.slack.workspace
         for number in range(PEOPLE):
             person = Member(f"U0CROWD{number:02d}", f"crowd{number}", f"Crowd {number}", TEAM)
@@ -50,7 +50,7 @@ class Crowd:
         await self.settled(threads)
 
     async def talk(self, seconds: float, *, rounds: int = 2) -> None:
-        """Let all talk, spread over the last *seconds*, and the app hear of nothing."""
+        """Have everyone write, spread over the last *seconds*, while the app receives nothing."""
         lines: list[Line] = []
         for _ in range(rounds):
             for number, (channel, root) in enumerate(self.threads):
@@ -67,8 +67,8 @@ class Crowd:
                 self.said[line.thread_ts or ts].append(line.text.removeprefix(MENTION))
 
     def faults(self) -> list[str]:
-        """Say what was lost, doubled or out of order; an outcome that is said to be unknown is not lost."""
-        asked = [words.rpartition(": ")[2] for words in self.world.chats()]  # "Crowd 3: …" where several talk
+        """List what was lost, doubled or out of order; a reported unknown outcome is not lost."""
+        asked = [words.rpartition(": ")[2] for words in self.world.chats()]  # "Crowd 3: …" where several people speak
         found = [words for words in asked if words.startswith("aside")]
         unknown = self.unknown()
         for thread, words in self.said.items():
@@ -81,23 +81,23 @@ class Crowd:
         return found
 
     def unknown(self) -> Counter[str]:
-        """Count the notices that say that nobody knows whether a message arrived, by thread."""
+        """Count the notices of an unknown outcome, by thread."""
         slack = self.world.slack
         posted = [message for channel in slack.workspace.channels for message in slack.workspace.messages.of(channel)]
         return Counter(message.thread_ts for message in posted if UNKNOWN in words_of(message))
 
     async def settled(self, count: int, timeout: float = 90.0) -> None:  # noqa: ASYNC109
-        """Wait until so many were sent to agents or said to be unknown, and nothing waits."""
+        """Wait until that many messages reached an agent or have an unknown outcome, and nothing is queued."""
 
         def have_come() -> bool:
             return len(self.world.chats()) + self.unknown().total() >= count
 
-        await wait_until(have_come, f"{count} messages have come", timeout)
-        await wait_until(self.world.is_at_rest, "nothing waits", timeout)
+        await wait_until(have_come, f"{count} messages have arrived", timeout)
+        await wait_until(self.world.is_at_rest, "nothing is queued", timeout)
 
     @property
     def count(self) -> int:
-        """How many words there are."""
+        """The number of messages."""
         return len(self.threads) + sum(map(len, self.said.values()))
 
     def _person(self, number: int) -> str:
@@ -108,13 +108,13 @@ class Crowd:
 
 
 async def was_away(world: World, seconds: float) -> None:
-    """Let the bridge know that it heard Slack for the last time so long ago."""
+    """Set the time since the bridge last heard from Slack."""
     heard = int((time.time() - seconds) * 1000)
     await world.redis.hset(f"{{{world.namespace}}}:owner", "listened", str(heard))
 
 
 async def was_down(world: World, seconds: float) -> None:
-    """Let a bridge that is not running believe that it knew the store long before it went down so long ago."""
+    """Make a stopped bridge's store look old, and set how long ago the bridge went down."""
     since = int((time.time() - seconds - 86_400.0) * 1000)
     await world.redis.hset(f"{{{world.namespace}}}:owner", "since", str(since))
     await was_away(world, seconds)

@@ -1,4 +1,4 @@
-"""The documentation: built as `make docs` does, and its fenced blocks."""
+"""The documentation as `make docs` builds it, and its fenced blocks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BLOCK = re.compile(
 class Block:
     """A fenced block: *where* it is, and its *code*.
 
-    *why_not* says why it isn't run. A program that runs until it's stopped is stopped once it has said *words*.
+    *why_not* says why it isn't run. A program that runs until stopped is stopped after it prints *words*.
     """
 
     where: str
@@ -35,7 +35,7 @@ class Block:
 
 
 def blocks(*languages: str) -> Iterator[Block]:
-    """Give each fenced block in one of *languages*."""
+    """Find the fenced blocks in any of *languages*."""
     for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]:
         for number, found in enumerate(_BLOCK.finditer(path.read_text(encoding="utf-8")), 1):
             if found["language"] in languages:
@@ -44,7 +44,7 @@ def blocks(*languages: str) -> Iterator[Block]:
 
 
 async def build(folder: Path) -> Path:
-    """Build the site below *folder*, and give where it is. Raises AssertionError with its warnings."""
+    """Build the site below *folder* and return its path; raise AssertionError with any warnings."""
     shutil.copytree(ROOT / "docs", folder / "docs")
     shutil.copy(ROOT / "zensical.toml", folder)
     building = await asyncio.create_subprocess_exec(

@@ -1,8 +1,8 @@
-"""Fixtures for tests of what talks to Slack: the emulated one on a real socket, and the client's end of it.
+"""Fixtures with the emulated Slack on a real socket, and the bridge's client for it.
 
 For the folders whose conftest.py imports them.
 
-What the emulated Slack never says, because no documentation does, a test has it say with `answers`.
+Use `answers` for responses that no documentation mentions, which the emulated Slack never sends.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ async def slack_web(emulated: EmulatedSlack) -> AsyncIterator[SlackWeb]:
 
 
 async def at_once(_: float) -> None:
-    """Sleep no longer than others need to come in between."""
+    """Replace sleeping with just enough of a pause for other tasks to run."""
     await asyncio.sleep(0)
 
 
@@ -49,9 +49,9 @@ def refused(error: str, **more: Any) -> Json:
 
 
 def answers(slack: EmulatedSlack, method: str, *given: Answer) -> None:
-    """Let the next calls of *method* be answered so, one after the other, and all that follow like the last.
+    """Queue responses for the next calls of *method*; the last one repeats.
 
-    What it was to answer before is forgotten.
+    Replaces any earlier ones.
     """
     slack.faults.clear(method)
     for number, one in enumerate(given, start=1):
@@ -64,10 +64,10 @@ def limited(seconds: int | str) -> Http:
 
 
 def methods(slack: EmulatedSlack) -> list[str]:
-    """What was called, one after the other."""
+    """The methods called, in order."""
     return [call.method for call in slack.calls]
 
 
 def asked(slack: EmulatedSlack, method: str) -> list[Json]:
-    """What each call of *method* asked for."""
+    """The arguments of each call of *method*."""
     return [call.args for call in slack.calls_of(method)]

@@ -1,4 +1,4 @@
-"""Words that mean harm, wherever a function takes something from outside."""
+"""Hostile strings for every function that takes outside input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An example of each failure, for the tests of their sentences and for the reference."""
+"""An example of each failure, for the tests of messages and for the reference."""
 
 from __future__ import annotations
 

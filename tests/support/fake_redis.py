@@ -1,4 +1,4 @@
-"""A Redis in this process, with what the fake of it does not know."""
+"""An in-process Redis, with what fakeredis lacks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fakeredis import FakeAsyncRedis
 
 
 class InProcessRedis(FakeAsyncRedis):
-    """Answers INFO as a server without replicas does."""
+    """Answer INFO like a server without replicas."""
 
     async def info(self, section: str | None = None, *_more: str, **_options: Any) -> dict[str, Any]:  # noqa: ARG002
         return {"role": "master", "connected_slaves": 0}

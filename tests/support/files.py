@@ -1,4 +1,4 @@
-"""Files in the emulated Slack, of which messages say what was recorded elsewhere."""
+"""Files in the emulated Slack, referenced by recorded messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support.store import BOT
 
 
 def there_is(harness: Harness, content: bytes, recorded: dict[str, Any]) -> MessageFile:
-    """Let Slack have a file that the bot sees; gives what a message says of it, with its address."""
+    """Add a file that the bot can see; return its fields for a message, with its URL."""
     made = File(recorded["id"], recorded["name"], len(content), BOT, site=harness.slack.url, content=content)
     harness.slack.workspace.add_file(made)
     return read_file({**recorded, "url_private_download": made.as_json()["url_private_download"]})

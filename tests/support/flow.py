@@ -1,7 +1,7 @@
-"""People who talk in several threads at once, one message after the other, whatever happens meanwhile.
+"""People writing in several threads at once, message after message, whatever happens meanwhile.
 
-They do not wait until what they wrote was taken. So what Slack sends again comes among what was written after it, and
-goes before what nobody has begun to deal with.
+They don't wait for a message to be accepted. So Slack's retries arrive among later messages, and go before any
+message that hasn't started.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from support.ledger import Deliveries
 from support.waiting import wait_until
 from support.world import World, words_of
 
-WAITING = 10  # messages of a person that may wait for their answers
+WAITING = 10  # messages per person that may wait for answers
 PATIENCE = 30.0
-THINKS = 0.15  # seconds that an answer takes, and a person until the next message: so a few wait
-RETRIES = (0.2, 0.5, *(0.3, 0.7, 0.5) * 30)  # Slack gives up on nothing here, and what was refused comes mixed up
+THINKS = 0.15  # seconds that an answer takes, and that a person waits before the next message: so a few are queued
+RETRIES = (0.2, 0.5, *(0.3, 0.7, 0.5) * 30)  # Slack doesn't give up here; refused messages come back out of order
 
 
 @dataclass
 class Talk:
-    """One person in one thread. *written* is all that was written, in order, each with its ``ts``."""
+    """One person in one thread. *written* is everything written, in order, each with its ``ts``."""
 
     world: World
     user: str
@@ -44,10 +44,10 @@ class Talk:
         """Start the thread."""
         text = f"{self.name} begins"
         self.root = self.written[text] = await self.world.mention(self.user, self.channel, text)
-        await wait_until(self.accepted, f"{text} is taken", PATIENCE)
+        await wait_until(self.accepted, f"{text} is accepted", PATIENCE)
 
     async def go_on(self, is_over: asyncio.Event) -> None:
-        """Write until *is_over*, whatever became of what was written before: nobody sees what the bot was told."""
+        """Write until *is_over*, whatever happened to earlier messages."""
         while not is_over.is_set():
             await wait_until(self.may_go_on, "the answers keep up", PATIENCE)
             text = f"{self.name} says number {len(self.written):03d}"
@@ -55,15 +55,15 @@ class Talk:
             await asyncio.sleep(THINKS)
 
     def may_go_on(self) -> bool:
-        """Whether not too many wait for their answers."""
+        """Whether few enough messages wait for answers."""
         return self.is_impatient or len(self.written) - len(self.answers()) < WAITING
 
     def accepted(self) -> list[str]:
-        """What Slack was told was taken."""
+        """Messages acknowledged to Slack."""
         return [words for words in self.written if self._accepted_at(words) < math.inf]
 
     def refused(self) -> list[str]:
-        """What was not taken at first."""
+        """Messages refused at first."""
         return [words for words in self.written if any(one.error for one in self._tries(words))]
 
     def _accepted_at(self, words: str) -> float:
@@ -73,19 +73,19 @@ class Talk:
         return self._deliveries.of(self.written[words])
 
     def asked(self) -> list[str]:
-        """What of it reached the agent, in order."""
+        """The messages that reached the agent, in order."""
         return [words for words in self.world.chats() if words.startswith(self.name)]
 
     def answers(self) -> list[Message]:
-        """What was answered."""
+        """The answers."""
         return self.world.answers(self.channel, self.root)
 
     def is_answered(self) -> bool:
-        """Whether nobody waits any more."""
+        """Whether nothing is pending."""
         return len(self.answers()) >= len(self.written)
 
     def faults(self) -> Iterator[str]:
-        """Say where something is lost, doubled, out of order or not answered."""
+        """List what is lost, doubled, out of order or unanswered."""
         asked, answers = self.asked(), self.answers()
         for words in self.written:
             if asked.count(words) != 1:
@@ -97,9 +97,9 @@ class Talk:
         yield from self._disorder(asked, [float(one.ts) for one in answers])
 
     def _disorder(self, asked: list[str], answered_at: list[float]) -> Iterator[str]:
-        """Find messages that were sent before an earlier one, although that was known before they could be begun.
+        """Find messages sent before an earlier one that was accepted before they could start.
 
-        A message is begun after the answer to the one that was sent before it.
+        A message starts after the answer to the one sent before it.
         """
         places = {words: place for place, words in enumerate(asked)}
         for earlier, later in combinations([words for words in self.written if words in places], 2):
@@ -110,7 +110,7 @@ class Talk:
                     yield f"{later} was sent before {earlier}, free at {free_at}: {self._told(earlier)}"
 
     def _told(self, words: str) -> list[str]:
-        """How Slack was answered about a message."""
+        """Slack's delivery attempts for a message, with the responses."""
         return [f"{one.at:.3f} +{one.ms:.0f} ms #{one.retry} {one.error or one.status}" for one in self._tries(words)]
 
 
@@ -121,7 +121,7 @@ class Flow:
     talks: Sequence[Talk]
 
     async def are_refused(self, count: int) -> None:
-        """Wait until *count* more messages have been refused in each thread, however many wait there."""
+        """Wait until *count* more messages are refused in each thread, however many are waiting there."""
         goals = [(talk, len(talk.refused()) + count) for talk in self.talks]
         for talk in self.talks:
             talk.is_impatient = True
@@ -138,14 +138,14 @@ class Flow:
         goals = [(talk, len(talk.accepted()) + count) for talk in self.talks]
         await wait_until(
             lambda: all(len(talk.accepted()) >= goal for talk, goal in goals),
-            "the messages flow in each thread",
+            "messages are accepted in each thread",
             PATIENCE,
         )
 
 
 @asynccontextmanager
 async def flow(world: World, *places: tuple[str, str]) -> AsyncIterator[Flow]:
-    """Let people talk meanwhile, a thread for each user and channel of *places*; check in the end what came of it."""
+    """Have people write during the block, one thread per user and channel of *places*; check the outcome at the end."""
     agents = world.project.operations.agents
     agents[0] = replace(agents[0], seconds=THINKS)
     talks = [Talk(world, user, channel, f"thread {number}") for number, (user, channel) in enumerate(places)]
@@ -157,7 +157,7 @@ async def flow(world: World, *places: tuple[str, str]) -> AsyncIterator[Flow]:
             group.create_task(talk.go_on(is_over))
         yield Flow(talks)
         is_over.set()
-    with suppress(AssertionError):  # what is missing is said below
-        await wait_until(lambda: all(talk.is_answered() for talk in talks), "all is answered", PATIENCE)
+    with suppress(AssertionError):  # missing answers are reported below
+        await wait_until(lambda: all(talk.is_answered() for talk in talks), "everything is answered", PATIENCE)
     faults = [fault for talk in talks for fault in talk.faults()]
     assert not faults, "\n".join(faults)

@@ -1,8 +1,8 @@
-"""``python -m support.forker FD``: forks bridges, because reading all modules anew is most of what a start costs.
+"""``python -m support.forker FD``: fork bridges, because importing all modules is most of a start's cost.
 
-It reads them once. Whoever asks at the other end of the socket FD sends JSON and the files that are to be a bridge's
-output (one for all, or a second one for what it says aside), and gets the number of a new process; or asks for the exit
-code of one that has ended. When nobody is left to ask, all that live are killed.
+It imports them once. The parent sends JSON and the bridge's output files (one for all, or a second for stderr) over
+socket FD and gets back a process id; or it asks for a process's exit code. When the parent is gone, all running
+processes are killed.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from support.points import names_of_scripts
 READ = {"serve": ("bridge.app",), "playground": ("bridge.playground",)}
 """What each command reads only when it is carried out; the others some of all this, and probes of their own."""
 
-_MOST = 1 << 18  # bytes of a wish
+_MOST = 1 << 18  # maximum size of a request in bytes
 
 
 def become(wish: dict[str, Any], outputs: list[int]) -> int:
-    """Be the bridge that *wish* describes; gives its exit code."""
+    """Be the bridge that *wish* describes; return its exit code."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -61,8 +61,8 @@ def read_all_of(package: str) -> None:
 
 
 def fork(wish: dict[str, Any], outputs: list[int], ear: socket.socket) -> int:
-    """Fork one; gives its number."""
-    for package in READ.get(wish["words"][0], ("bridge.app", "bridge.cli")):  # here, once, and not in each fork
+    """Fork a bridge; return its process id."""
+    for package in READ.get(wish["words"][0], ("bridge.app", "bridge.cli")):  # once here rather than in each fork
         read_all_of(package)
     pid = os.fork()
     if pid == 0:
@@ -82,7 +82,7 @@ def fork(wish: dict[str, Any], outputs: list[int], ear: socket.socket) -> int:
 
 
 def serve(ear: socket.socket) -> None:
-    """Do what is asked for until nobody is left to ask."""
+    """Serve requests until the parent is gone."""
     alive: set[int] = set()
     try:
         while (said := socket.recv_fds(ear, _MOST, 2))[0]:
@@ -101,5 +101,5 @@ def serve(ear: socket.socket) -> None:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    names_of_scripts()  # once for all
+    names_of_scripts()  # once for all forks
     serve(socket.socket(fileno=int(sys.argv[1])))

@@ -1,4 +1,4 @@
-"""Processes out of `support.forker`, as asyncio's own ones: one parent for all tests of this process."""
+"""Processes forked by `support.forker`, with asyncio's process interface; one parent for all tests of this process."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from functools import cache
 from pathlib import Path
 
 _ROOT = Path(__file__).parents[2]
-_COVERAGE = "COVERAGE"  # its variables: a fork is not measured, and measuring slows down
+_COVERAGE = "COVERAGE"  # set by coverage: forks aren't measured, and measuring is slow
 
 
 def are_possible() -> bool:
-    """Whether bridges may be forked here: Linux tells of the end of somebody else's child, and nobody measures."""
+    """Whether bridges may be forked here: on Linux, which reports the end of another's child, and without coverage."""
     return hasattr(os, "pidfd_open") and not any(name.startswith(_COVERAGE) for name in os.environ)
 
 
 class Fork:
-    """A process, as far as `asyncio.subprocess.Process` is used in tests."""
+    """A process, with the part of `asyncio.subprocess.Process` that tests use."""
 
     def __init__(self, pid: int, stdout: asyncio.StreamReader) -> None:
         self.pid = pid
@@ -36,21 +36,21 @@ class Fork:
         asyncio.get_running_loop().add_reader(self._watched, self._end)
 
     def send_signal(self, number: int) -> None:
-        """Send a signal, if there is still somebody to hear it."""
+        """Send a signal if the process is still running."""
         if self.returncode is None:
-            with suppress(ProcessLookupError):  # it has ended, and the news of it is under way
+            with suppress(ProcessLookupError):  # it has ended, and the notification is in flight
                 signal.pidfd_send_signal(self._watched, number)
 
     def terminate(self) -> None:
-        """Tell it to end."""
+        """Send SIGTERM."""
         self.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it."""
+        """Send SIGKILL."""
         self.send_signal(signal.SIGKILL)
 
     async def wait(self) -> int:
-        """Wait for its end; gives the exit code."""
+        """Wait for its end; return the exit code."""
         await self._ended.wait()
         return self.returncode or 0
 
@@ -62,9 +62,9 @@ class Fork:
 
 
 async def fork(environ: Mapping[str, str], arguments: Sequence[str] = (), *, fate: str = "", diary: str = "") -> Fork:
-    """Fork ``bridge serve`` with *environ* beside our own and *arguments*.
+    """Fork ``bridge serve`` with *environ* added to our own and *arguments*.
 
-    With a *diary*, a file, it writes the points there that it passes, and dies at its *fate*: `support.mortal`.
+    With a *diary*, it records the points it passes in that file and dies at its *fate*: `support.mortal`.
     """
     wish = {"environ": {**os.environ, **environ}, "words": ["serve", *arguments], "fate": fate, "diary": diary}
     process, _ = await _forked(wish, 1)
@@ -74,7 +74,7 @@ async def fork(environ: Mapping[str, str], arguments: Sequence[str] = (), *, fat
 async def start(
     words: Sequence[str], folder: Path | str, environ: Mapping[str, str]
 ) -> Fork | asyncio.subprocess.Process:
-    """Start ``bridge`` with *words* in *folder*, and nothing but *environ*; what it says is all in its *stdout*."""
+    """Start ``bridge`` with *words* in *folder*, and only *environ*; *stdout* has all its output."""
     if are_possible():
         return (await _forked({"environ": dict(environ), "words": list(words), "folder": str(folder)}, 1))[0]
     return await start_alone(words, folder, environ)
@@ -83,7 +83,7 @@ async def start(
 async def start_alone(
     words: Sequence[str], folder: Path | str, environ: Mapping[str, str], aside: int = asyncio.subprocess.STDOUT
 ) -> asyncio.subprocess.Process:
-    """Start it as a person does, with an interpreter of its own."""
+    """Start it with an interpreter of its own, as a person does."""
     return await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "bridge", *words),
         cwd=folder,
@@ -95,9 +95,9 @@ async def start_alone(
 
 
 async def run(words: Sequence[str], folder: Path | str, environ: Mapping[str, str]) -> tuple[int, str, str]:
-    """Run ``bridge`` with *words* in *folder*, and nothing but *environ*; gives its exit code and what it says.
+    """Run ``bridge`` with *words* in *folder*, and only *environ*.
 
-    That is what it says out, and what it says aside.
+    Return its exit code, stdout and stderr.
     """
     if are_possible():
         wish = {"environ": dict(environ), "words": list(words), "folder": str(folder)}
@@ -110,7 +110,7 @@ async def run(words: Sequence[str], folder: Path | str, environ: Mapping[str, st
 
 
 async def _forked(wish: Mapping[str, object], pipes: int) -> tuple[Fork, list[asyncio.StreamReader]]:
-    """Have somebody forked whose output goes into so many *pipes*."""
+    """Fork a process with that many output *pipes*."""
     ends = [os.pipe() for _ in range(pipes)]
     try:
         pid = _ask(wish, *(its for _, its in ends))
@@ -130,7 +130,7 @@ async def _reading(pipe: int) -> asyncio.StreamReader:
 
 
 def _ask(wish: Mapping[str, object], *files: int) -> int:
-    """Say something to the parent; gives its answer, which comes at once."""
+    """Send a request to the parent; return its immediate answer."""
     parent = _parent()
     socket.send_fds(parent, [json.dumps(wish).encode()], files)
     return int(parent.recv(64))
@@ -138,7 +138,7 @@ def _ask(wish: Mapping[str, object], *files: int) -> int:
 
 @cache
 def _parent() -> socket.socket:
-    """Start the parent; it ends when nobody is left at this end."""
+    """Start the parent; it ends with this process."""
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with its:
         environ = {name: value for name, value in os.environ.items() if not name.startswith(_COVERAGE)}

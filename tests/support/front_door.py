@@ -1,4 +1,4 @@
-"""What Slack sends, byte by byte: signed requests that speak ASGI to the guard, and envelopes of a socket."""
+"""Slack's requests byte by byte: signed ASGI requests to the guard, and socket envelopes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Headers = list[tuple[bytes, bytes]]
 
 
 def signed(body: bytes, at: float | None = None, secret: str = SECRET) -> Headers:
-    """The two headers with which Slack signs *body*, *at* a time (now)."""
+    """Slack's two signature headers for *body*, *at* a time (now)."""
     stamp = b"%d" % (time.time() if at is None else at)
     digest = hmac.new(secret.encode(), b"v0:%b:%b" % (stamp, body), hashlib.sha256).hexdigest()
     return [(b"x-slack-request-timestamp", stamp), (b"x-slack-signature", f"v0={digest}".encode())]
@@ -40,22 +40,22 @@ def signed(body: bytes, at: float | None = None, secret: str = SECRET) -> Header
 
 @dataclass
 class Response:
-    """What came back; *statuses* has more than one where a request was answered twice."""
+    """The response; *statuses* has several if a request was answered twice."""
 
     statuses: list[int] = field(default_factory=list)
     headers: dict[bytes, bytes] = field(default_factory=dict)
     body: bytes = b""
-    taken: int = 0  # bytes of the request that were read
+    taken: int = 0  # bytes read from the request
 
     @property
     def status(self) -> int:
-        """The one status."""
+        """The only status."""
         (status,) = self.statuses
         return status
 
     @property
     def json(self) -> Any:
-        """The body, read."""
+        """The parsed body."""
         return json.loads(self.body)
 
 
@@ -68,7 +68,7 @@ async def request(
     is_whole: bool = True,
     is_left: bool = False,
 ) -> Response:
-    """Speak ASGI to *app*: a body in *chunks*, which never ends unless it *is_whole*, or *is_left* by its sender."""
+    """Send an ASGI request to *app*: a body in *chunks*, endless unless *is_whole*, or aborted if *is_left*."""
     response = Response()
     waiting: list[Message] = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
     waiting[-1]["more_body"] = not is_whole or is_left
@@ -96,7 +96,7 @@ async def request(
 
 @dataclass
 class FrontDoor:
-    """The whole way in to the process ``a`` of a *harness*."""
+    """The complete way into process ``a`` of a *harness*."""
 
     harness: Harness
 
@@ -109,7 +109,7 @@ class FrontDoor:
         return await request(self.harness.guard, [body], list(headers))
 
     async def event(self, event: dict[str, Any], *headers: tuple[bytes, bytes], **envelope: Any) -> Response:
-        """Send one event, signed; what it says was written is in Slack, too."""
+        """Send one signed event; its message also exists in Slack."""
         self._write(event)
         body = json.dumps({"type": "event_callback", "team_id": US.team, "event": event, **envelope}).encode()
         return await self.send(body, JSON, *signed(body), *headers)
@@ -124,16 +124,16 @@ class FrontDoor:
             )
 
     async def form(self, fields: dict[str, Any]) -> Response:
-        """Send a form, signed."""
+        """Send a signed form."""
         body = urlencode(fields).encode()
         return await self.send(body, FORM, *signed(body))
 
     async def interaction(self, payload: dict[str, Any]) -> Response:
-        """Send an interaction, signed."""
+        """Send a signed interaction."""
         return await self.form({"payload": json.dumps(payload)})
 
     async def envelope(self, kind: str, payload: Any, **more: Any) -> dict[str, Any] | None:
-        """Send an envelope of a socket; gives what it is acknowledged with, or None."""
+        """Send a socket envelope; return its acknowledgement, or None."""
         return await self.sockets.acknowledgement({"type": kind, "envelope_id": "e1", "payload": payload, **more})
 
     async def wait_until_asked(self, count: int) -> None:
@@ -141,21 +141,21 @@ class FrontDoor:
         await wait_until(lambda: len(self.harness.service.asked) >= count, f"agents were asked {count} times")
 
     async def keys(self) -> list[str]:
-        """Every key there is in Redis."""
+        """Every key in Redis."""
         return sorted([key async for key in self.harness.store.redis.scan_iter()])
 
     def counted(self, line: str) -> bool:
-        """Whether the metrics have a line that begins so."""
+        """Whether the metrics have a line with this prefix."""
         return line in self.harness.metrics.exposition().decode()
 
 
 @asynccontextmanager
 async def a_front_door(redis: Redis, **environ: str) -> AsyncIterator[FrontDoor]:
-    """Open the door of a harness on *redis*; *environ* changes its settings."""
+    """Open the front door of a harness on *redis*; *environ* changes its settings."""
     async with a_harness(redis, BRIDGE_AUDIT_DAYS="90", **environ) as harness:
         yield FrontDoor(harness)
 
 
 async def no_socket() -> aiohttp.ClientWebSocketResponse:
-    """Open no socket: envelopes are handed over by `FrontDoor.envelope`."""
+    """Open no socket: `FrontDoor.envelope` passes envelopes in."""
     raise NotImplementedError

@@ -1,6 +1,6 @@
-"""Everything between a payload of Slack's and what its handler makes of it: the surfaces, the rules, the real store.
+"""From a Slack payload to its handler's decision: the surfaces, the rules, the real store.
 
-Slack's answers about people and groups come over a socket; payloads are made as the emulated Slack makes them.
+Slack's answers about users and usergroups come over a socket; payloads match those of the emulated Slack.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ IN_WORDS = {
 
 @dataclass(frozen=True)
 class Somebody:
-    """A person, what ``users.info`` says of them, and what payloads say of where they are from (None: as always)."""
+    """A person: the ``users.info`` data, and the home team in payloads (None: the default)."""
 
     person: Member
     info: Json | None = None
     team_said: str | None = None
 
     def says(self, payload: Json) -> Json:
-        """Change what a payload says of the person's home, or leave it out where that is ``""``."""
+        """Change the home team in a payload, or omit it if ``""``."""
         return payload if self.team_said is None else {**payload, **_homes(payload, self.team_said)}
 
 
@@ -57,13 +57,13 @@ def _homes(payload: Json, team: str) -> Json:
 
 @dataclass
 class Gate:
-    """The surfaces of a *harness*; what comes is said in words."""
+    """The surfaces of a *harness*; results are described in words."""
 
     harness: Harness
     sent: int = 0
 
     def knows(self, who: Somebody, channels: Iterable[Channel]) -> None:
-        """Let *who* be in the workspace, in *channels*, and let Slack tell of them what it shall."""
+        """Add *who* to the workspace and to *channels*, with the data Slack returns."""
         workspace = self.harness.slack.workspace
         workspace.add_person(who.person)
         for channel in channels:
@@ -72,14 +72,14 @@ class Gate:
             self.harness.slack.faults.on("users.info", Http(200, json.dumps(who.info)), times=None)
 
     async def bind(self, channel: Channel) -> str:
-        """Begin a conversation in *channel* that is answered already; gives its root."""
+        """Start an answered conversation in *channel*; return its root."""
         await self.harness.store.queue(message(team=self.harness.identity.team, channel=channel.id), agent=7)
         process = self.harness.store.process()
         await process.journal.done(await process.take())
         return ROOT
 
     async def says(self, who: Somebody, channel: Channel, text: str, *, thread_ts: str = "") -> str:
-        """Let *who* write a message; a mention is one."""
+        """Have *who* write a message, such as a mention."""
         said = Message(channel.id, f"17000001{self._next():02d}.000100", who.person.id, text, who.person.team)
         said.thread_ts = thread_ts
         said.bot_id = who.person.bot_id
@@ -90,24 +90,24 @@ class Gate:
         return await self._taken((await self._dispatched(body)).status)
 
     async def types(self, who: Somebody, channel: Channel, command: str, text: str) -> str:
-        """Let *who* type a slash command."""
+        """Have *who* type a slash command."""
         form = payloads.command_form(who.person, channel, command, text, trigger_id=f"t{self._next()}")
         answer = await self._dispatched(who.says(dict(form)))
         return "is told to try again" if answer.body else await self._taken(answer.status)
 
     async def clicks(self, who: Somebody, channel: Channel, action_id: str, value: str) -> str:
-        """Let *who* press a button, or choose from a menu, in a message of the bot."""
+        """Have *who* press a button or use a menu in a message of the bot."""
         shown = Message(channel.id, ROOT, sample.BRIDGE, "a card", sample.TEAM)
         return await self._pressed(who, payloads.on_message(shown, channel), action_id, value)
 
     async def clicks_at_home(self, who: Somebody, action_id: str, value: str) -> str:
-        """Let *who* press a button of their Home tab."""
+        """Have *who* press a button on their Home tab."""
         return await self._pressed(
             who, payloads.on_view(_view(who, {"type": "home", "blocks": []}, {})), action_id, value
         )
 
     async def submits(self, who: Somebody, content: Json, values: dict[str, dict[str, Json]]) -> str:
-        """Let *who* send in a form."""
+        """Have *who* submit a form."""
         view = _view(who, content, values)
         body = payloads.view_submission(who.person, view, f"t{self._next()}")
         body["view"]["id"] = f"V{self.sent}"
@@ -115,7 +115,7 @@ class Gate:
         return "is told to try again" if answer.body else await self._taken(answer.status)
 
     async def looks_for(self, who: Somebody, channel: Channel, action_id: str) -> str:
-        """Let *who* type into a menu whose options the bridge knows."""
+        """Have *who* type into a menu with the bridge's options."""
         shown = Message(channel.id, ROOT, sample.BRIDGE, "a menu", sample.TEAM)
         where = payloads.on_message(shown, channel)
         body = payloads.block_suggestion(who.person, where, {"action_id": action_id}, "b1", "")
@@ -135,7 +135,7 @@ class Gate:
         return await self.harness.parts().app.async_dispatch(AsyncBoltRequest(mode="socket_mode", body=body))
 
     async def _taken(self, status: int) -> str:
-        """Say in words what was kept, and what its handler makes of it."""
+        """Describe what was queued, and what its handler does with it."""
         if status != 200:
             return "is sent again by Slack"
         process = self.harness.store.process()

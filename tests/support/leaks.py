@@ -1,4 +1,4 @@
-"""A plugin for pytest: whatever test lets a secret into its output or its log fails."""
+"""A pytest plugin: fail any test that leaks a secret into its output or log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from support import secrecy
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Look through all that was captured so far."""
+    """Search everything captured so far."""
     report = yield
     told = secrecy.secrets_in("".join(text for _, text in report.sections))
     if told and report.passed:

@@ -1,7 +1,6 @@
-"""What people wrote and what came of it: the promises of the bridge, as a count that can be wrong.
+"""What people wrote and what happened to it: the bridge's promises in numbers.
 
-A message is known by its words, which nobody else writes. The agents of `AGENTS` repeat them, so that an answer
-tells what it answers.
+Messages are identified by their unique words. The agents of `AGENTS` repeat them, so each answer names its message.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ UNKNOWN = "can't tell whether"
 AGAIN = "turn:again"
 _NOT_TAKEN = 429
 _UNAVAILABLE = 503
-_GIVEN_UP = 40.0  # seconds without another try; more than lie between any two
+_GIVEN_UP = 40.0  # seconds without another attempt; longer than between any two
 _ANSWERED = re.compile(r"re: ([\w-]+)")
 
 
 def last_word(message: str) -> str:
-    """What somebody wrote, without what the bridge puts before it: who speaks, and what was said before."""
+    """The message without what the bridge adds: the speaker and earlier messages."""
     return (message.split() or [""])[-1]
 
 
@@ -63,9 +62,9 @@ AGENTS = [
 
 @dataclass
 class Written:
-    """One message. *withdrawn*: its author deleted it. *again*: how often its button was pressed.
+    """One message. *withdrawn*: its author deleted it. *again*: how often its retry button was pressed.
 
-    *changed* are the words that an edit gave it, which may have come too late.
+    *changed* are its words after an edit, which may have come too late.
     """
 
     words: str
@@ -76,12 +75,12 @@ class Written:
 
     @property
     def texts(self) -> set[str]:
-        """The words by which it may have reached the agent."""
+        """The words with which it may have reached the agent."""
         return {self.words, self.changed} - {""}
 
 
 class Deliveries:
-    """The tries to deliver each message, by its ts."""
+    """The delivery attempts for each message, by ts."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -89,7 +88,7 @@ class Deliveries:
         self._by_ts: dict[str, list[AppDelivery]] = {}
 
     def of(self, ts: str) -> list[AppDelivery]:
-        """Those of one message."""
+        """The attempts for one message."""
         for delivery in self._world.slack.deliveries[self._read :]:
             self._read += 1
             if delivery.kind == "event":
@@ -99,7 +98,7 @@ class Deliveries:
 
 @dataclass
 class Thread:
-    """A thread, and what people wrote in it, in order."""
+    """A thread, and its messages in order."""
 
     world: World
     deliveries: Deliveries
@@ -108,60 +107,60 @@ class Thread:
     written: list[Written] = field(default_factory=list)
 
     def said(self) -> list[Message]:
-        """What the bot has posted there."""
+        """What the bot posted there."""
         return self.world.answers(self.channel, self.root) if self.root else []
 
     def answers(self) -> list[tuple[str, Message]]:
-        """The words that were answered, each with its answer, in the order of the answers."""
+        """The answered words, each with its answer, in the order of the answers."""
         found = [(_ANSWERED.search(words_of(message)), message) for message in self.said()]
         return [(one[1], message) for one, message in found if one]
 
     def answered(self) -> list[str]:
-        """The words that were answered, in that order."""
+        """The answered words, in that order."""
         return [words for words, _message in self.answers()]
 
     def unknown(self) -> list[Message]:
-        """The notices that say that an outcome is not known."""
+        """The notices of an unknown outcome."""
         return [message for message in self.said() if UNKNOWN in words_of(message)]
 
     def asked(self) -> list[str]:
-        """What of it reached an agent, in order."""
+        """The messages that reached an agent, in order."""
         mine = {text for one in self.written for text in one.texts}
         return [words for call in chats(self.world) if (words := last_word(call.body["message"])) in mine]
 
     def accepted_at(self, one: Written) -> float:
-        """When Slack was told that it was taken."""
+        """When it was acknowledged to Slack."""
         acked = [delivery.at + delivery.ms / 1000 for delivery in self.deliveries.of(one.ts) if delivery.is_acked]
         return min(acked, default=math.inf)
 
     def is_settled(self) -> bool:
-        """Whether all was accepted, and is answered or said to be unknown."""
+        """Whether everything is accepted, and answered or reported as unknown."""
         return self.are_all_accepted() and len(self.owed()) <= len(self.unknown())
 
     def are_all_accepted(self) -> bool:
-        """Whether Slack was told of all that they were taken."""
+        """Whether everything was acknowledged to Slack."""
         return all(map(self.was_accepted, self.written))
 
     def was_refused(self) -> bool:
-        """Whether the bridge has said that it could not take the first of them."""
+        """Whether the bridge reported that it couldn't accept the first message."""
         return any(one.status == _UNAVAILABLE for one in self.deliveries.of(self.written[0].ts))
 
     def were_given_up(self) -> bool:
-        """Whether Slack has stopped trying to deliver one of them."""
+        """Whether Slack has given up on any of them."""
         return any(_has_given_up(self.deliveries.of(one.ts)) for one in self.written)
 
     def owed(self) -> list[Written]:
-        """What was accepted, still stands and has no answer."""
+        """Accepted messages that still exist and have no answer."""
         answered = set(self.answered())
         standing = [one for one in self.written if not one.withdrawn and self.was_accepted(one)]
         return [one for one in standing if not one.texts & answered]
 
     def was_accepted(self, one: Written) -> bool:
-        """Whether Slack was told that it was taken."""
+        """Whether it was acknowledged to Slack."""
         return self.accepted_at(one) < math.inf
 
     def faults(self) -> Iterator[str]:
-        """Say what is wrong."""
+        """List the faults."""
         asked, answered = self.asked(), self.answered()
         for one in self.written:
             reached = sum(words in one.texts for words in asked)
@@ -178,7 +177,7 @@ class Thread:
                 yield "an unknown outcome without its button"
 
     def _disorder(self, found: list[str], what: str) -> Iterator[str]:
-        """Find pairs in the wrong order: one was taken before the other was even sent, and came after it."""
+        """Find pairs in the wrong order: one was accepted before the other was sent, but came after it."""
         by_words = {text: one for one in self.written for text in one.texts if not one.again}
         order = [by_words[words] for words in found if words in by_words]
         for earlier, later in combinations(order, 2):
@@ -191,13 +190,13 @@ def _has_given_up(tries: list[AppDelivery]) -> bool:
 
 
 def chats(world: World) -> list[ProjectCall]:
-    """The requests that reached an agent: one that was told to come later did not."""
+    """The requests that reached an agent, except those told to retry later."""
     return [call for call in world.project.calls if call.path.endswith("/chat") and call.status != _NOT_TAKEN]
 
 
 @dataclass
 class Started:
-    """A run that *user* asked for at *asked_at*, by an *input* that nobody else uses."""
+    """A run requested by *user* at *asked_at*, with an *input* of its own."""
 
     world: World
     user: str
@@ -207,25 +206,25 @@ class Started:
     asked_at: float
 
     def cards(self) -> list[str]:
-        """What the channel shows of it."""
+        """Its cards in the channel."""
         shown = [one for one in self.world.slack.messages(self.channel) if one.user == BRIDGE]
         return [words_of(one) for one in shown if self.input in str(one.blocks)]
 
     def told(self) -> list[str]:
-        """What *user* alone was told there since: that the workflow could not be looked up, for one."""
+        """Private notices to *user* since then, such as a failed lookup."""
         private = self.world.slack.workspace.messages.private
         mine = [one for one in private if (one.to, one.channel) == (self.user, self.channel)]
         return [words_of(one) for one in mine if float(one.ts) >= self.asked_at]
 
     def is_settled(self) -> bool:
-        """Whether its card says how it ended, or somebody was told why there is none."""
+        """Whether its card shows the outcome, or the user was told why there is none."""
         cards = self.cards()
         if any("running" in card for card in cards):
             return False
         return bool(cards or self.told()) or not self.is_accepted
 
     def faults(self) -> Iterator[str]:
-        """Say what is wrong."""
+        """List the faults."""
         runs = [call for call in self.world.project.calls if call.path.endswith("/run")]
         times = sum(call.body["input"] == self.input for call in runs)
         if times > 1:

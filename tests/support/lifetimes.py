@@ -1,4 +1,4 @@
-"""Looks for keys that would stay in Redis for ever."""
+"""Finds Redis keys that would never expire."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ return {without, strays}
 
 
 async def keys_without_lifetime(redis: Redis) -> list[str]:
-    """List the keys that do not expire, although the store's own table of keys does not let them stay.
+    """List the keys that never expire and that the store's table of keys doesn't allow to stay.
 
-    A turn and a box may stay only while they wait: the turn in its lane's box, and the box with exactly one entry in
-    the ready stream, or parked.
+    A turn and a box may stay only while queued: the turn in its lane's box, and the box with exactly one entry in the
+    ready stream, or parked.
     """
     without, strays = await redis.eval(_LOOK, 0)
     lasting = [key for key in import_module("bridge.queue.keys").TABLE if key.stays]

@@ -1,7 +1,7 @@
-"""Lives of bridges that are killed: what happens in a world whose bridges die, each at its point, one after the other.
+"""Worlds whose bridges are killed one after the other, each at its own point.
 
-The lease of the dead is ended in Redis as soon as they are dead, because they do nothing any more; to wait for it
-would be to wait fifteen seconds for each of hundreds of lives.
+A dead bridge's lease is expired in Redis at once; waiting for it would cost fifteen seconds in each of hundreds of
+lives.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from support.side_conversations import BESIDE
 from support.waiting import wait_until
 from support.world import World, a_world
 
-RETRIES = (0.2, 0.4, 0.8, 1.6, 3.2, 6.4)  # so that Slack does not give up on whoever takes some seconds to be born
+RETRIES = (0.2, 0.4, 0.8, 1.6, 3.2, 6.4)  # so that Slack doesn't give up during a slow start
 PATIENCE = 40.0
 IDLE_MS = 60_000
-FREQUENT = 6  # so often a step is done in a life of which a part is still to be lived by a successor
+FREQUENT = 6  # steps this frequent are also done by a successor
 
 Accident = Callable[[World, Mortal], Awaitable[None]]
 
 
 @dataclass
 class Life:
-    """Some *stories*, and the *fates* of the bridges that are there for them one after the other.
+    """Some *stories*, and the *fates* of successive bridges.
 
-    The one after the last of them lives on. *accident* befalls the first one meanwhile.
+    The last bridge lives. *accident* happens to the first one.
     """
 
     fates: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class Life:
 
     @property
     def name(self) -> str:
-        """What distinguishes it."""
+        """A unique name."""
         return ", then ".join(self.fates) or "in peace"
 
     def points(self) -> Counter[str]:
@@ -61,12 +61,15 @@ class Life:
 
 
 async def lived(life: Life, url: str, diaries: Path) -> Life:
-    """Let it happen, and note what is wrong in the end."""
+    """Run it, and record the faults found at the end."""
     began = time.monotonic()
     try:
         async with a_world(url, f"life-{secrets.token_hex(4)}", retry_delays=RETRIES) as world, known_to_redis(world):
             await _in_world(life, world, diaries)
-    except (AssertionError, TimeoutError) as exc:  # what the world itself finds: an error in a log, nobody ever ready
+    except (
+        AssertionError,
+        TimeoutError,
+    ) as exc:  # the world's own checks: an error in a log, a bridge that is never ready
         life.faults.append(f"{type(exc).__name__}: {str(exc)[-1500:]}")
     life.seconds = time.monotonic() - began
     return life
@@ -74,7 +77,7 @@ async def lived(life: Life, url: str, diaries: Path) -> Life:
 
 @asynccontextmanager
 async def known_to_redis(world: World) -> AsyncIterator[None]:
-    """Let the bridges of *world* have a user of their own at Redis, called as their namespace, who may do anything."""
+    """Give the bridges of *world* their own Redis user, named like their namespace and with all permissions."""
     await world.redis.execute_command("ACL", "SETUSER", world.namespace, "on", "nopass", "~*", "&*", "+@all")  # type: ignore[no-untyped-call]
     world.redis_url = world.redis_url.replace("://", f"://{world.namespace}@")
     try:
@@ -88,7 +91,7 @@ async def _in_world(life: Life, world: World, diaries: Path) -> None:
     async with succession.going_on():
         try:
             await town.live(*life.stories)
-            await wait_until(world.is_at_rest, "nobody waits in Redis", PATIENCE)
+            await wait_until(world.is_at_rest, "nothing is queued in Redis", PATIENCE)
         except* AssertionError as group:
             life.faults += [f"waits for ever: {exc}" for exc in group.exceptions]
         life.faults += list(town.faults())
@@ -97,7 +100,7 @@ async def _in_world(life: Life, world: World, diaries: Path) -> None:
 
 
 class Succession:
-    """Sees to it that there is a bridge, whoever dies."""
+    """Replaces each bridge that dies."""
 
     def __init__(self, world: World, diaries: Path, life: Life) -> None:
         self._world = world
@@ -107,7 +110,7 @@ class Succession:
 
     @asynccontextmanager
     async def going_on(self) -> AsyncIterator[None]:
-        """Have a bridge, or soon another one, meanwhile."""
+        """Keep a bridge running during the block."""
         task = asyncio.create_task(self._reign())
         try:
             async with asyncio.timeout(PATIENCE):
@@ -139,17 +142,17 @@ class Succession:
 
 
 async def _is_ready(bridge: Mortal) -> bool:
-    """Wait until it is ready; False where it died before."""
+    """Wait until it is ready; False if it died first."""
 
     async def is_ready_or_dead() -> bool:
         return bridge.has_ended or (await bridge.state())[0] == 200
 
-    await wait_until(is_ready_or_dead, "it is ready", PATIENCE)
+    await wait_until(is_ready_or_dead, "the bridge is ready", PATIENCE)
     return not bridge.has_ended
 
 
 async def end_leases(world: World) -> None:
-    """Let all leases be over: whoever held them is dead."""
+    """Expire all leases, whose owners are dead."""
     ready = f"{{{world.namespace}}}:ready"
     if not await world.redis.exists(ready):
         return
@@ -161,9 +164,9 @@ async def end_leases(world: World) -> None:
 async def all_lived(
     lives: Iterable[Life], url: str, diaries: Path, *, at_once: int, seconds: float = math.inf
 ) -> list[Life]:
-    """Let many lives happen, some at once, each in a namespace of its own; none begins when *seconds* have passed.
+    """Run lives concurrently, each in its own namespace; start none after *seconds*.
 
-    Returns those that were lived.
+    Return those that ran.
     """
     places, until = asyncio.Semaphore(at_once), time.monotonic() + seconds
 
@@ -181,30 +184,30 @@ async def told_to_end(world: World, bridge: Mortal) -> None:
     def is_time() -> bool:
         return len(world.project.calls_to(asked)) >= 3 or bridge.has_ended
 
-    await wait_until(is_time, "the service was busy", PATIENCE)
+    await wait_until(is_time, "the service is busy", PATIENCE)
     bridge.send_signal(signal.SIGTERM)
 
 
 SCENES: tuple[tuple[tuple[Story, ...], Accident | None], ...] = (
     (EVERYTHING, None),
     (BESIDE, None),
-    ((waits_long,), None),  # for longer than a quarter of a lease: it is renewed
-    ((is_refused_by_redis,), None),  # alone: it befalls the whole world
-    ((meets_a_busy_service,), told_to_end),  # an end in peace: a lane is given back
+    ((waits_long,), None),  # longer than a quarter of a lease, so it is renewed
+    ((is_refused_by_redis,), None),  # alone: it affects the whole world
+    ((meets_a_busy_service,), told_to_end),  # a clean shutdown: a lane is given back
 )
 """Stories that together pass every point there is, and what befalls their bridge."""
 
 
 async def in_peace(url: str, diaries: Path) -> list[Life]:
-    """Live each scene in peace."""
+    """Run each scene without kills."""
     return await all_lived([Life((), *scene) for scene in SCENES], url, diaries, at_once=len(SCENES))
 
 
 def quick_lives(peace: Sequence[Life]) -> list[Life]:
-    """Lives in which a bridge dies after each kind of step that was done in *peace*.
+    """Lives in which a bridge dies after each kind of step seen in *peace*.
 
-    It dies after a rare step, in the middle of all that goes on; and the one that takes over after a frequent step, of
-    which some are left to do. A kill before a step leaves behind what a kill after the step before it does.
+    It dies after a rare step, in the middle of everything; for a frequent step its successor dies, with some of them
+    still to do. A kill before a step equals one after the step before it.
     """
     lives: list[Life] = []
     known: set[str] = set()
@@ -222,9 +225,9 @@ def quick_lives(peace: Sequence[Life]) -> list[Life]:
 
 
 def lives_after_a_miss(killed: Sequence[Life], peace: Sequence[Life], scenes: int) -> list[Life]:
-    """New lives for fates that were not met: a step that hangs on the clock may be passed in peace and not again.
+    """New lives for fates that weren't met: timing decides whether some steps occur.
 
-    Each is met at the first passage, in so many *scenes* as have passed it, those that passed it most often first.
+    Each is met at the first passage, in as many *scenes* as have passed it, most frequent first.
     """
     points = {fate.rpartition(" ")[0] for life in killed for fate in life.missed}
     points -= {fate.rpartition(" ")[0] for life in killed for fate in life.fates if fate not in life.missed}
@@ -237,7 +240,7 @@ def lives_after_a_miss(killed: Sequence[Life], peace: Sequence[Life], scenes: in
 
 
 def all_lives(peace: Sequence[Life], chance: random.Random) -> list[Life]:
-    """One life for each passage of each point in *peace*, before and after; and as many in which two die."""
+    """One life for each passage of each point in *peace*, before and after, and as many with two deaths."""
     lives: list[Life] = []
     for life in peace:
         for point, times in sorted(life.points().items()):
@@ -251,5 +254,5 @@ _SECOND = ("XAUTOCLAIM", "take", "sent", "outcome", "finish", "slack chat.postMe
 
 
 def shown(lives: Sequence[Life]) -> str:
-    """Say what is wrong with which life."""
+    """List the faults with the life of each."""
     return "\n".join(f"killed {life.name}: {fault}" for life in lives for fault in life.faults)

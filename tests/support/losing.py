@@ -1,4 +1,4 @@
-"""A store whose answer to the first put is lost."""
+"""A store that loses the response to the first put."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from support.store import NAMESPACE
 
 
 class Losing(Scripts):
-    """Loses the answer to the first put, which has run; or runs it only when it is told to, if *is_late*.
+    """Lose the response to the first put, which ran; or run it only on request, if *is_late*.
 
-    After that it is *away* for so many attempts to settle what became of it, which wait for *may_settle*.
+    Then fail as many attempts to settle it as *away* says; they wait for *may_settle*.
     """
 
     def __init__(self, redis: Redis, *, is_late: bool = False, away: int = 0) -> None:
@@ -38,7 +38,7 @@ class Losing(Scripts):
         return await super().run(name, *args, **how)
 
     async def run_what_is_late(self) -> Any:
-        """Let the put run after all."""
+        """Run the late put."""
         return await super().run("put", *self._lost)
 
     async def _comes_back(self) -> None:

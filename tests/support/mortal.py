@@ -1,4 +1,4 @@
-"""A real bridge that dies at a point of its choice: what `support.forker` makes of a fork for `support.mortals`."""
+"""A real bridge that dies at a given point, forked by `support.forker` for `support.mortals`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from support.points import PointedTransport, Points, pointed, watch_slack
 
 
 async def live(settings: Settings, points: Points) -> int:
-    """Run a bridge as `bridge.app.serve` does, on wires that are watched."""
+    """Run a bridge as `bridge.app.serve` does, on instrumented wires."""
     configure(settings.log_format, settings.log_level)
     draining = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, draining.set)
@@ -46,7 +46,7 @@ async def live(settings: Settings, points: Points) -> int:
 
 
 def live_here(fate: str, diary: str) -> int:
-    """Be the bridge that the environment describes, until *fate*; what it passes is written into the file *diary*."""
+    """Run the environment's bridge until *fate*; record the points it passes in the file *diary*."""
     book = os.open(diary, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     points = Points(fate, lambda point: os.write(book, f"{point}\n".encode()) and None)
     return run(lambda: live(load(os.environ), points))

@@ -1,4 +1,4 @@
-"""Bridges that die at a given point: what a test has of `support.mortal`."""
+"""Bridges that die at a given point: the test's side of `support.mortal`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from support.world import BridgeProcess, World
 
 @dataclass
 class Mortal(BridgeProcess):
-    """A bridge that dies at its *fate* (``""``: lives on); it keeps a diary in the file *book*."""
+    """A bridge that dies at its *fate* (``""``: lives on); it records its diary in the file *book*."""
 
     fate: str = ""
     book: Path = Path()
@@ -24,12 +24,12 @@ class Mortal(BridgeProcess):
         return self
 
     def diary(self) -> list[str]:
-        """The points that it has passed."""
+        """The points it has passed."""
         return self.book.read_text().splitlines() if self.book.exists() else []
 
 
 def a_mortal(world: World, diaries: Path, fate: str = "", **environ: str) -> Mortal:
-    """Prepare a bridge for *world*, that keeps its diary in the folder *diaries*."""
+    """Prepare a bridge for *world* that records its diary in the folder *diaries*."""
     plain = world.bridge(**environ)
     world.bridges.remove(plain)
     mortal = Mortal(plain.environ, fate=fate, book=diaries / f"{secrets.token_hex(8)}.diary")

@@ -26,7 +26,7 @@ from bridge.playground.emulator import EmulatedSlack
 
 @dataclass(frozen=True)
 class Line:
-    """What *user* writes in *channel*, in a thread where *thread_ts* names one."""
+    """A message from *user* in *channel*, in a thread if *thread_ts* is given."""
 
     user: str
     channel: str
@@ -36,7 +36,7 @@ class Line:
 
 @contextmanager
 def nobody_listens(slack: EmulatedSlack) -> Iterator[None]:
-    """Let the app hear of nothing that happens meanwhile, then or ever."""
+    """Drop all events during the block, without retries."""
     before, slack.nobody_listens = slack.nobody_listens, True
     try:
         yield
@@ -45,7 +45,7 @@ def nobody_listens(slack: EmulatedSlack) -> Iterator[None]:
 
 
 async def talk(slack: EmulatedSlack, seconds: float, lines: Sequence[Line]) -> list[str]:
-    """Let people write *lines* in their order, spread evenly over the last *seconds*; gives each ts."""
+    """Write *lines* in order, spread evenly over the last *seconds*; return each ts."""
     now = slack.clock()
     return [
         await slack.people.say(

@@ -1,4 +1,4 @@
-"""Windows on the page: what one person sees and does there, over HTTP."""
+"""Windows on the page: what one person sees and does, over HTTP."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Json = dict[str, Any]
 
 
 class Stage:
-    """The parts behind a page, as whoever starts them says they are."""
+    """The status of the parts behind a page."""
 
     def __init__(self) -> None:
         self.redis_is_up = True
@@ -45,7 +45,7 @@ class Stage:
 
 
 class Window:
-    """A browser's window of one person."""
+    """One person's browser window."""
 
     def __init__(self, http: httpx.AsyncClient, who: str) -> None:
         self.http = http
@@ -76,7 +76,7 @@ class Window:
 
 
 async def calls(http: httpx.AsyncClient, method: str, **args: Any) -> Json:
-    """What the app asks of Slack."""
+    """The app's calls to Slack."""
     answer = await http.post(f"/api/{method}", json=args, headers={"Authorization": f"Bearer {TOKEN}"})
     data: Json = answer.json()
     assert data["ok"], data

@@ -15,7 +15,7 @@ SITE: Final = "https://files.slack.com"
 
 
 def rich(*elements: Json) -> Json:
-    """Make a block of rich text, of sections or of what is in one."""
+    """Make a rich text block from sections or section elements."""
     is_inline = bool(elements) and not str(elements[0].get("type", "")).startswith("rich_text_")
     pieces = [{"type": "rich_text_section", "elements": [*elements]}] if is_inline else [*elements]
     return {"type": "rich_text", "block_id": "nXUog", "elements": pieces}

@@ -1,4 +1,4 @@
-"""PDFs as small as they can be."""
+"""Minimal PDFs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import io
 
 
 def pdf(*pages: str) -> bytes:
-    """Write a PDF with a line on each page."""
+    """Make a PDF with one line per page."""
     objects = ["<< /Type /Catalog /Pages 2 0 R >>", "", "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
     kids = []
     for page in pages:

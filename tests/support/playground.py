@@ -20,20 +20,20 @@ _NOT_OURS = ("SLACK_", "PROJECT_", "REDIS_", "BRIDGE_")
 
 
 def bare_environment(**more: str) -> dict[str, str]:
-    """This process's environment, in which nothing of the bridge is configured but *more*."""
+    """This process's environment, without bridge settings except *more*."""
     return {name: value for name, value in os.environ.items() if not name.startswith(_NOT_OURS)} | more
 
 
 @dataclass
 class Playground:
-    """One playground with its data in *folder*; *printed* is all that it has written so far."""
+    """A playground with its data in *folder*; *printed* is its output so far."""
 
     folder: Path
     words: tuple[str, ...] = ()
     environ: dict[str, str] = field(default_factory=dict)
     printed: bytearray = field(default_factory=bytearray)
     url: str = ""
-    is_forked: bool = True  # else it reads all its code for itself
+    is_forked: bool = True  # otherwise it compiles all its code again
     process: asyncio.subprocess.Process | Fork | None = None
     _reader: asyncio.Task[None] | None = None
 
@@ -43,7 +43,7 @@ class Playground:
         return self.printed.decode(errors="replace")
 
     async def start(self) -> Self:
-        """Start it; *url* is known and the page is there when this returns."""
+        """Start it; return once *url* is known and the page is up."""
         environ = bare_environment(
             PYTHONPATH=str(Path(__file__).parent.parent.parent), BRIDGE_DATA_DIR=str(self.folder), **self.environ
         )
@@ -68,14 +68,14 @@ class Playground:
         return self.process is not None and self.process.returncode is not None
 
     async def state(self, user: str, channel: str = "") -> dict[str, Any]:
-        """What the page shows to *user*."""
+        """The page's state for *user*."""
         async with httpx.AsyncClient(base_url=self.url, timeout=10) as http:
             answer = await http.get("/page/state", params={"as": user} | ({"channel": channel} if channel else {}))
         found: dict[str, Any] = answer.raise_for_status().json()
         return found
 
     async def do(self, action: str, user: str, **body: Any) -> dict[str, Any]:
-        """Let *user* do something on the page."""
+        """Do an action on the page as *user*."""
         async with httpx.AsyncClient(base_url=self.url, timeout=20) as http:
             answer = await http.post(f"/page/do/{action}", params={"as": user}, json=body)
         done: dict[str, Any] = answer.raise_for_status().json()
@@ -83,11 +83,11 @@ class Playground:
         return done
 
     async def part(self, user: str, name: str) -> dict[str, Any]:
-        """How one of the parts is."""
+        """The status of a part."""
         return next(part for part in (await self.state(user))["parts"] if part["name"] == name)
 
     async def ready(self, user: str) -> Self:
-        """Wait until the bridge is at work."""
+        """Wait until the bridge is running."""
 
         async def is_up() -> bool:
             return bool((await self.part(user, "Bridge"))["is_up"])
@@ -96,11 +96,11 @@ class Playground:
         return self
 
     async def kill(self) -> None:
-        """End it as the kernel does."""
+        """Send SIGKILL."""
         await self._signalled(signal.SIGKILL)
 
     async def end(self, number: signal.Signals = signal.SIGTERM) -> int:
-        """End it in peace; gives the exit code."""
+        """Shut down; return the exit code."""
         return await self._signalled(number)
 
     async def _signalled(self, number: signal.Signals) -> int:

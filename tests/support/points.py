@@ -1,9 +1,8 @@
-"""The points at which a bridge may be killed: before and after each thing that it does to the world outside itself.
+"""The points at which a bridge may be killed: before and after each external effect.
 
-Between two such points nothing happens that outlives the process, so a kill at every point is a kill between every
-two steps. They are not listed anywhere: each passes one of three wires (the Redis client, Slack's HTTP session, the
-project's transport), and there it gets its name, ``before put`` or ``after slack chat.postMessage``. What a bridge
-begins to do tomorrow is a point tomorrow.
+Nothing between two points outlives the process, so a kill at every point covers every moment. There is no list: each
+effect passes one of three wires (the Redis client, Slack's HTTP session, the project's transport) and is named there,
+``before put`` or ``after slack chat.postMessage``. New effects become points by themselves.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ _SLACK_METHOD = re.compile(
 
 
 def slack_calls() -> set[str]:
-    """Every method of the Web API that the bridge names and that changes something."""
+    """Every Web API method named in the bridge that changes something."""
     named: set[str] = set()
     for one in (files("bridge") / "slack").iterdir():
         if one.name.endswith(".py"):
@@ -65,21 +64,21 @@ def script_names() -> list[str]:
 
 
 def scripts_in_use() -> set[str]:
-    """Those that the code runs."""
+    """The scripts that the code runs."""
     code = "".join(one.read_text() for one in Path(str(files("bridge"))).rglob("*.py"))
     return set(script_names()) & set(_RUNS.findall(code))
 
 
 @cache
 def names_of_scripts() -> dict[str, str]:
-    """The name of each script by how it is sent: its hash, or its text."""
+    """Each script's name by its hash and by its text."""
     return {how(name): name for name in script_names() for how in (digest, source)}
 
 
 class Points:
-    """What one process passes: *note* is told of each point, and the process ends itself at the one in *fate*.
+    """The points passed by one process: *note* records each, and the process kills itself at the one in *fate*.
 
-    A fate is a point and how often it has been passed by then: ``after put 3``.
+    A fate is a point and its number of passages: ``after put 3``.
     """
 
     def __init__(self, fate: str, note: Callable[[str], None]) -> None:
@@ -89,15 +88,15 @@ class Points:
         self._scripts = names_of_scripts()
 
     def before(self, what: str) -> None:
-        """Something is about to be done."""
+        """An effect is about to happen."""
         self._pass(f"before {what}")
 
     def after(self, what: str) -> None:
-        """It was done, and its answer is here."""
+        """The effect happened and its response arrived."""
         self._pass(f"after {what}")
 
     def command(self, words: tuple[Any, ...]) -> str:
-        """Name a command of Redis; a script by its file, "" where it only reads."""
+        """Name a Redis command; a script by its file, "" if it only reads."""
         name = str(words[0]).upper()
         if name in {"EVAL", "EVALSHA"}:
             return self._scripts[words[1]]
@@ -112,7 +111,7 @@ class Points:
 
 
 class PointedConnection(AbstractConnection):
-    """A connection whose commands are points: before one is written, and after its answer was read."""
+    """A connection whose commands are points: before writing one, and after reading its response."""
 
     points: Points
 
@@ -122,7 +121,7 @@ class PointedConnection(AbstractConnection):
 
     def pack_command(self, *args: Any) -> Any:
         name = self.points.command(args)
-        is_again = args[0] == "EVAL"  # Redis did not know its hash: nothing was done since the point before
+        is_again = args[0] == "EVAL"  # Redis didn't know the hash: nothing has happened since the last point
         if name and name not in TAKES and not is_again:
             self.points.before(name)
         self._asked.append(name)
@@ -148,12 +147,12 @@ def pointed(client: Redis, points: Points) -> Redis:
 
 
 def _found(name: str, answer: Any) -> bool:
-    """Whether a command of `TAKES` gave anything; the first of what XAUTOCLAIM gives is a cursor."""
+    """Whether a command of `TAKES` returned anything; XAUTOCLAIM's first item is a cursor."""
     return bool(answer[1] if name == "XAUTOCLAIM" else answer)
 
 
 def watch_slack(session: aiohttp.ClientSession, points: Points) -> None:
-    """Make what goes out to Slack by *session* points."""
+    """Make the requests of *session* to Slack points."""
 
     async def begins(_session: aiohttp.ClientSession, context: SimpleNamespace, call: Any) -> None:
         context.what = _slack_call(str(call.url.path))
@@ -178,7 +177,7 @@ def _slack_call(path: str) -> str:
 
 
 class PointedTransport(httpx.AsyncBaseTransport):
-    """The way to the project service, on which each request that changes something is a point."""
+    """The project service's transport; each request that changes something is a point."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport, points: Points) -> None:
         self._inner = inner

@@ -1,4 +1,4 @@
-"""Ports for servers that are started a moment later."""
+"""Ports for servers about to start."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import secrets
 import socket
 from contextlib import ExitStack
 
-_PORTS = range(10_000, 20_000)  # below those that the kernel gives to whoever connects to something meanwhile
+_PORTS = range(10_000, 20_000)  # below the kernel's ephemeral ports
 
 
 def free_port(*, higher: int = 0) -> int:
-    """Find a port that nobody has at the moment, nor the one that is so much *higher*."""
+    """Find a free port, with the port *higher* above it free too."""
     while True:
         port = secrets.choice(_PORTS)
         with ExitStack() as stack:

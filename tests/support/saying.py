@@ -1,4 +1,4 @@
-"""Who says what where, in the tests of what is said in Slack."""
+"""The people and channels in tests of Slack texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The secrets that tests use, and whether one of them is where it must not be."""
+"""The secrets used in tests, and a search for leaks."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ SECRETS = (SIGNING_SECRET, BOT_TOKEN, APP_TOKEN, CONFIG_TOKEN, API_KEY, REDIS_PA
 
 
 def secrets_in(text: str) -> list[str]:
-    """Name what *text* gives away, by its first letters."""
+    """List the secrets in *text*, by their first letters."""
     return [f"{secret[:6]}…" for secret in SECRETS if secret in text]

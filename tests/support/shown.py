@@ -1,6 +1,6 @@
-"""What Slack would make of everything that was sent to it: no ping, no forged link, nothing unfolded.
+"""How Slack would render everything sent to it: no pings, no forged links, no unfurling.
 
-`active` lists what is not as it should be in one recorded call, so that a test can say: none, in all of them.
+`active` lists the violations in one recorded call.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from bridge.playground.emulator.server import ApiCall
 
 
 def text_length(shown: Any) -> int:
-    """Count the characters of text in blocks, for what Slack limits in their sum."""
+    """Count the characters of text in blocks, for Slack's limits on the total."""
     if isinstance(shown, dict):
         return sum(len(v) if k == "text" and isinstance(v, str) else text_length(v) for k, v in shown.items())
     return sum(map(text_length, shown)) if isinstance(shown, (list, tuple)) else 0
@@ -25,12 +25,12 @@ _BARE = re.compile(r"(?<![^\W_])@(?:channel|here|everyone)(?![^\W_])", re.IGNORE
 _FORGED = re.compile(
     r"\[[^\[\]\n]*?(?:https?://)?(?P<claimed>[\w-]+\.[\w.-]+)[^\[\]\n]*\]\(\s*<?https?://(?P<real>[\w.-]+)"
 )
-_LIVE = {"user", "usergroup", "broadcast", "channel", "link"}  # elements of rich text that reach somebody or lead away
+_LIVE = {"user", "usergroup", "broadcast", "channel", "link"}  # rich text elements that ping or link
 _POSTS = {"chat.postMessage", "chat.postEphemeral", "chat.update", "response_url"}
 
 
 def active(call: ApiCall) -> list[str]:
-    """Say what in *call* would ping somebody, show a link that lies, or be unfolded."""
+    """List what in *call* would ping someone, show a misleading link, or unfurl."""
     return [f"{call.method}: {problem}" for problem in _problems(call)]
 
 

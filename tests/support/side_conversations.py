@@ -1,4 +1,4 @@
-"""What people do beside talking: stop, mute, change what was answered, vote, look at Home, keep reports."""
+"""Stories besides talking: stop, mute, edit, vote, open Home, schedule reports."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ _SHOW = "turn:show"
 
 
 async def stops_an_answer(town: Town) -> None:
-    """The agent takes too long; it is stopped, and what waits behind it is dropped. Nobody is owed an answer."""
+    """A slow agent is stopped, and the queued message discarded. No answer is owed."""
     thread = await town.begin(ALICE, DM_ALICE, "stop-one", agent="Sloth")
     thread.written[0].withdrawn = True
     await wait_until(lambda: thread.asked() or thread.said(), "the agent is asked", PATIENCE)
     (await town.reply(thread, ALICE, "stop-two")).withdrawn = True
-    await wait_until(thread.are_all_accepted, "it waits", PATIENCE)
+    await wait_until(thread.are_all_accepted, "the message is queued", PATIENCE)
     await town.world.slack.people.say(ALICE, DM_ALICE, "!stop", thread_ts=thread.root)
-    await wait_until(thread.said, "it is said to be stopped, or not known", PATIENCE)
+    await wait_until(thread.said, "the message is shown as stopped or unknown", PATIENCE)
     offers = [one for one in thread.said() if _GO_ON in str(one.blocks)]
     for offer in offers:
         await town.insist(lambda ts=offer.ts: town.world.slack.ui.click(ALICE, DM_ALICE, ts, _GO_ON))  # type: ignore[misc]
 
 
 async def mutes_a_thread(town: Town) -> None:
-    """What is said while nobody listens reaches no agent."""
+    """Messages in a muted thread reach no agent."""
     thread = await town.begin(BOB, DM_BOB, "mute-one", agent="Memory")
     await town.settled(thread)
     await town.world.slack.people.say(BOB, DM_BOB, "!mute", thread_ts=thread.root)
@@ -50,7 +50,7 @@ async def mutes_a_thread(town: Town) -> None:
 
 
 async def changes_what_was_answered(town: Town) -> None:
-    """A message is changed after its answer, and the agent is asked once more."""
+    """A message is edited after its answer, and sent to the agent again."""
     thread = await town.begin(CAROL, DM_CAROL, "late-one", agent="Memory")
     await town.settled(thread)
     one = thread.written[0]
@@ -61,13 +61,13 @@ async def changes_what_was_answered(town: Town) -> None:
         shown = [*thread.said(), *(message for message in private if message.to == CAROL)]
         return [message for message in shown if _EDITED in str(message.blocks)]
 
-    await wait_until(offers, "it is offered to ask again", PATIENCE)
+    await wait_until(offers, "the new text can be sent", PATIENCE)
     one.changed, one.again = "late-other", 1
     await town.insist(lambda: town.world.slack.ui.click(CAROL, DM_CAROL, offers()[0].ts, _EDITED))
 
 
 async def votes(town: Town) -> None:
-    """An answer was of no use."""
+    """Rate an answer as bad."""
     thread = await town.begin(BOB, PRIVATE, "vote-one", agent="Memory")
     await town.settled(thread)
     for answer in thread.said():
@@ -81,7 +81,7 @@ async def votes(town: Town) -> None:
 
 
 async def waits_in_line(town: Town) -> None:
-    """A message waits for so long that it gets a sign."""
+    """A message waits so long that it gets a queued sign."""
     thread = await town.begin(CAROL, SHARED, "line-one", agent="Slower")
     await town.reply(thread, CAROL, "line-two")
     await town.settled(thread)
@@ -94,7 +94,7 @@ async def looks_at_home(town: Town) -> None:
 
 
 async def keeps_a_report(town: Town) -> None:
-    """A report becomes due, and is posted once; then somebody lets it rest, and go on."""
+    """A report becomes due and is posted once; then it is paused and resumed."""
     world = town.world
     await town.insist(lambda: world.slack.ui.command(ALICE, GENERAL, "/stats", "report daily 09:00"))
 
@@ -104,8 +104,8 @@ async def keeps_a_report(town: Town) -> None:
             await world.redis.zadd(f"{{{world.namespace}}}:due", {reports[0]: int(time.time() * 1000)})
         return bool(reports)
 
-    await wait_until(becomes_due, "it is kept", PATIENCE)
-    await wait_until(lambda: _posted(town), "it is posted", PATIENCE)
+    await wait_until(becomes_due, "the report is scheduled", PATIENCE)
+    await wait_until(lambda: _posted(town), "the report is posted", PATIENCE)
     await town.insist(lambda: world.slack.ui.command(ALICE, GENERAL, "/stats", "reports"))
     for action in ("report:pause", "report:resume"):
         offer = await _offered(town, action)
@@ -115,14 +115,14 @@ async def keeps_a_report(town: Town) -> None:
 
 
 async def asks_for_what_is_in_doubt(town: Town) -> None:
-    """A private answer is lost on its way, or perhaps only Slack's word that it was taken; somebody wants to see it."""
+    """A private answer, or only Slack's response to it, is lost; someone asks to see it."""
     town.world.slack.faults.on("response_url", DropAfter())
     await town.insist(lambda: town.world.slack.ui.command(CAROL, SHARED, "/project", ""))
     await _show_what_is_in_doubt(town)
 
 
 async def _offered(town: Town, action: str) -> Message:
-    """Wait until Alice can press a button, and ask for what may be missing."""
+    """Wait until Alice can press a button, requesting whatever may be missing."""
 
     async def is_there() -> bool:
         await _press_show(town)
@@ -133,11 +133,11 @@ async def _offered(town: Town, action: str) -> Message:
 
 
 async def _show_what_is_in_doubt(town: Town) -> None:
-    await wait_until(lambda: _press_show(town), "something is in doubt", PATIENCE)
+    await wait_until(lambda: _press_show(town), "a post is in doubt", PATIENCE)
 
 
 async def _press_show(town: Town) -> bool:
-    """Press what shows an answer that is in doubt, wherever that is; gives whether there was any."""
+    """Press the button that shows an answer in doubt; return whether there was one."""
     offers = [
         (user, one)
         for user, channel in ((ALICE, DM_ALICE), (BOB, DM_BOB), (CAROL, DM_CAROL))

@@ -1,4 +1,4 @@
-"""A small app on a real socket, for the emulated Slack to talk to."""
+"""A small app on a real socket for the emulated Slack."""
 
 import json
 import time
@@ -23,7 +23,7 @@ TOKEN = "xoxb-a-token"
 
 
 class Clock:
-    """Time that passes by itself, and runs *ahead* when it is told to."""
+    """A real clock that can be moved *ahead*."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
@@ -42,13 +42,13 @@ def form(*blocks: dict[str, Any], title: str = "Run", **more: Any) -> dict[str, 
 
 
 def field_of(name: str, element: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-    """A block with an input: a line of text, if no other *element* is given."""
+    """An input block: plain text unless another *element* is given."""
     element = element or {"type": "plain_text_input", "action_id": "text"}
     return {"type": "input", "block_id": name, "label": plain(name.title()), "element": element, **more}
 
 
 async def refusal(call: Awaitable[Any]) -> dict[str, Any]:
-    """What Slack says to a call that it refuses."""
+    """The error of a call that Slack refuses."""
     with pytest.raises(SlackApiError) as caught:
         await call
     data: dict[str, Any] = caught.value.response.data
@@ -64,7 +64,7 @@ class Received:
 
 @dataclass
 class App:
-    """Keeps what it receives; answers are taken from *answers* in turn, then 200 with nothing in it."""
+    """Records what it receives; responds with *answers* in turn, then an empty 200."""
 
     received: list[Received] = field(default_factory=list)
     answers: list[ASGIApp] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""A small app that Slack's own Socket Mode client connects, for the emulated Slack to talk to."""
+"""A small app connected by Slack's own Socket Mode client, for the emulated Slack."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -18,7 +18,7 @@ PING_SECONDS = 0.5
 
 
 class SocketApp:
-    """Keeps the envelopes and other messages that it receives; *answer* gives an ack's payload, unless *is_deaf*."""
+    """Records envelopes and other messages; *answer* returns an ack's payload, unless *is_deaf*."""
 
     def __init__(self, slack: EmulatedSlack) -> None:
         self.envelopes: list[SocketModeRequest] = []
@@ -32,7 +32,7 @@ class SocketApp:
 
     @property
     def texts(self) -> list[str]:
-        """The texts of the messages that it was told of."""
+        """The texts of the messages it received."""
         return [one.payload["event"]["text"] for one in self.envelopes if one.type == "events_api"]
 
     async def _message(self, _: AsyncBaseSocketModeClient, message: dict[str, Any], __: str | None) -> None:
@@ -46,7 +46,7 @@ class SocketApp:
 
 @asynccontextmanager
 async def connected(slack: EmulatedSlack, count: int = 1) -> AsyncIterator[list[SocketApp]]:
-    """As many apps, each with an open socket, in the order of `EmulatedSlack.sockets`."""
+    """That many apps, each with an open socket, in the order of `EmulatedSlack.sockets`."""
     async with AsyncExitStack() as stack:
         apps: list[SocketApp] = []
         for _ in range(count):
@@ -58,5 +58,5 @@ async def connected(slack: EmulatedSlack, count: int = 1) -> AsyncIterator[list[
 
 
 def envelopes(connection: Connection) -> list[dict[str, Any]]:
-    """What was sent on a connection and wants an ack."""
+    """The envelopes sent on a connection that need an ack."""
     return [message for message in connection.sent if "envelope_id" in message]

@@ -1,4 +1,4 @@
-"""The store on some Redis, as several processes see it, with a clock that a test moves."""
+"""The store as several processes see it, with a clock that tests move."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LANE = thread_lane(THREAD)
 
 
 def message(text: str = "hello there", ts: str = ROOT, **changes: Any) -> InboundMessage:
-    """Make a message of `USER`; one of the same second as `ROOT` is a reply in its thread."""
+    """Make a message of `USER`; a reply to `ROOT` unless it is in a second of its own."""
     fields: dict[str, Any] = {
         "team": TEAM, "channel": CHANNEL, "user": USER, "text": text, "ts": ts, "event_id": f"Ev{ts}",
         "thread_ts": ROOT if ts != ROOT and ts.startswith(SECOND) else "",
@@ -50,13 +50,13 @@ def message(text: str = "hello there", ts: str = ROOT, **changes: Any) -> Inboun
 
 
 def ts(number: int) -> str:
-    """Give the time stamp of the *number*-th message after `ROOT`."""
+    """The timestamp of the *number*-th message after `ROOT`."""
     return f"1700000000.{100 + number:06d}"
 
 
 @dataclass
 class Clock:
-    """An aware now that a test moves."""
+    """A timezone-aware clock that tests move."""
 
     time: datetime = START
 
@@ -66,7 +66,7 @@ class Clock:
 
 @dataclass
 class Process:
-    """What one process does with the store."""
+    """One process's use of the store."""
 
     name: str
     redis: Redis
@@ -74,22 +74,22 @@ class Process:
     journal: Journal
 
     async def offer(self) -> Offer:
-        """Have a worker that is free, for the next message."""
+        """Offer an idle worker for the next message."""
         made = Offer()
         offers = [made]
         self.inbox.hand_to(lambda: offers.pop() if offers else None)
         return made
 
     async def hold(self, most: int = 10) -> list[Held]:
-        """Take the entries that nobody has."""
+        """Claim unowned entries."""
         return await self.inbox.wait_for_lanes(self.redis, most=most, block=AT_ONCE)
 
     async def take_over(self) -> list[Held]:
-        """Take over every lane, as if all leases were over."""
+        """Take over every lane, as if all leases had expired."""
         return await self.inbox.claim_from_the_dead(lease=timedelta(0), most=10)
 
     async def take(self, held: Held | None = None, *, begins: bool = True) -> Taken:
-        """Take a readable head: of *held*, or of the next lane that nobody has."""
+        """Take a readable head: of *held*, or of the next unowned lane."""
         taken = await self.journal.take(held or (await self.hold(most=1))[0], begins=begins)
         assert isinstance(taken, Taken)
         return taken
@@ -110,10 +110,10 @@ class Store:
     limits: Limits = UNLIMITED
     audit_lifetime: timedelta = timedelta(0)
     make: Callable[[str], Process] | None = None  # a process with more than the store
-    wrote: Callable[[InboundMessage], None] = lambda _: None  # told of what is put in
+    wrote: Callable[[InboundMessage], None] = lambda _: None  # notified of each put
 
     def process(self, name: str = "a") -> Process:
-        """Give the process *name*."""
+        """Return the process *name*."""
         if name not in self.processes:
             self.processes[name] = (self.make or self._process)(name)
         return self.processes[name]
@@ -127,7 +127,7 @@ class Store:
         return Process(name, self.redis, inbox, journal)
 
     async def put(self, inbound: InboundMessage | None = None, *, by: str = "a", **changes: Any) -> Put:
-        """Put a message in as the receiver of the process *by* does: it binds its thread, or wants it bound."""
+        """Put a message as the receiver of the process *by* does, binding its thread or asking for it."""
         inbound = inbound or message()
         self.wrote(inbound)
         condition = Condition.START if inbound.is_root else Condition.BOUND
@@ -137,13 +137,13 @@ class Store:
         return await self.process(by).inbox.put(inbound, **how | changes)
 
     async def queue(self, inbound: InboundMessage | None = None, **changes: Any) -> TurnId:
-        """Put a message in that is surely queued; gives its turn."""
+        """Queue a message; return its turn."""
         put = await self.put(inbound, **changes)
         assert isinstance(put, Queued)
         return put.turn
 
     async def conversation(self, agent: int = 1) -> TurnId:
-        """Begin a conversation with *agent*; its first message is queued, and there is nothing to choose."""
+        """Start a conversation with *agent*; its first message is queued, with nothing to choose."""
         return await self.queue(agent=agent)
 
     async def field(self, turn: TurnId, name: str) -> str | None:
@@ -152,7 +152,7 @@ class Store:
         return None if found is None else str(found)
 
     async def box(self, lane: Lane = LANE) -> list[str]:
-        """List the turns that wait in a lane."""
+        """List the turns queued in a lane."""
         return [str(turn) for turn in await self.redis.lrange(f"{PREFIX}box:{lane}", 0, -1)]
 
     async def entries(self) -> int:
@@ -160,19 +160,19 @@ class Store:
         return int(await self.redis.xlen(f"{PREFIX}ready"))
 
     async def days_left(self, key: str) -> float:
-        """How long a key has to live, in days."""
+        """A key's remaining lifetime in days."""
         return float(await self.redis.pttl(f"{PREFIX}{key}")) / 86_400_000
 
     async def expire_lease(self, held: Held) -> None:
-        """Let an entry be idle for so long that its lease is over."""
+        """Make an entry idle long enough for its lease to expire."""
         await self._expire([one for one in await self._held() if one["message_id"] == held.entry])
 
     async def expire_all_leases(self) -> None:
-        """Let every entry be idle for so long that its lease is over."""
+        """Make every entry idle long enough for its lease to expire."""
         await self._expire(await self._held())
 
     async def leases_are_fresh(self) -> bool:
-        """Whether no entry is idle for as long as `expire_all_leases` makes it."""
+        """Whether no entry is as idle as `expire_all_leases` makes it."""
         return all(one["time_since_delivered"] < LONG_IDLE_MS for one in await self._held())
 
     async def _expire(self, entries: list[dict[str, Any]]) -> None:
@@ -187,7 +187,7 @@ class Store:
         return found
 
     async def dump(self) -> dict[str, Any]:
-        """Read the whole keyspace: values, who holds what, and which keys expire."""
+        """Read the whole keyspace: values, owners, and which keys expire."""
         keys = sorted([key async for key in self.redis.scan_iter()])
         return {key: (await self._value(key), await self.redis.pttl(key) >= 0) for key in keys}
 
@@ -203,7 +203,7 @@ class Store:
         return await self.redis.execute_command(*words)  # type: ignore[no-untyped-call] # redis-py leaves it so
 
     async def set_channel(self, channel: str = CHANNEL, team: str = TEAM, **settings: Any) -> None:
-        """Let *settings* be what is set for a channel."""
+        """Replace a channel's settings with *settings*."""
         stored = await self.channels.stored(team, channel)
         assert await self.channels.replace(team, channel, stored, ChannelSettings(**settings))
 
@@ -215,7 +215,7 @@ class Store:
         return [(one["message_id"], one["consumer"], one["times_delivered"]) for one in pending]
 
     async def holds_words(self, words: str) -> bool:
-        """Whether *words* stand anywhere in Redis."""
+        """Whether *words* occur anywhere in Redis."""
         return words in repr(await self.dump())
 
 
@@ -241,5 +241,5 @@ async def a_store(
 
 
 def key_of(ts: str) -> MessageKey:
-    """Give the identity of the message *ts* in `CHANNEL`."""
+    """Return the identity of the message *ts* in `CHANNEL`."""
     return MessageKey(TEAM, CHANNEL, ts)

@@ -1,4 +1,4 @@
-"""A program in a terminal of its own, as a person sees it and types into it."""
+"""A program in a terminal of its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.waiting import wait_until
 
 
 class Terminal:
-    """Runs *command* in *folder*; *screen* is all that it has shown, without colors."""
+    """Run *command* in *folder*; *screen* is its output so far, without colors."""
 
     def __init__(self, *command: str, folder: Path, environ: Mapping[str, str]) -> None:
         self._command, self._folder, self._environ = command, folder, environ
@@ -49,18 +49,18 @@ class Terminal:
         self.screen += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", data.decode(errors="replace"))
 
     async def sees(self, words: str) -> None:
-        """Wait until it shows *words*, after what was seen before."""
+        """Wait for *words* after those seen before."""
         await wait_until(lambda: words in self.screen[self._seen :], f"{words!r} after {self.screen[self._seen :]!r}")
         self._seen = self.screen.index(words, self._seen) + len(words)
 
     async def answers(self, question: str, answer: str) -> None:
-        """Wait for *question*, and type *answer* and Enter."""
+        """Wait for *question*, then type *answer* and Enter."""
         await self.sees(question)
         os.write(self._master, f"{answer}\n".encode())
 
     async def ends(self) -> int:
-        """Wait for its end; gives the exit code."""
-        await wait_until(lambda: self._process.poll() is not None, "it ends", 30)
+        """Wait for its end; return the exit code."""
+        await wait_until(lambda: self._process.poll() is not None, "the program ends", 30)
         self._read_rest()
         return self._process.returncode
 

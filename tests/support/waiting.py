@@ -1,4 +1,4 @@
-"""Waiting for what another task, process or server does, instead of sleeping and hoping."""
+"""Wait for another task, process or server, instead of sleeping."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 PAUSE = 0.01
-LONGEST_PAUSE = 0.1  # what has taken long is looked at less often: many look at once
+LONGEST_PAUSE = 0.1  # poll less often over time, because many poll at once
 
 
 async def wait_until(
@@ -16,7 +16,7 @@ async def wait_until(
     description: str,
     timeout: float = 25.0,  # noqa: ASYNC109
 ) -> None:
-    """Return as soon as *predicate* (plain or async) is true; fail with *description* after *timeout* seconds."""
+    """Return once *predicate* (plain or async) is true; fail with *description* after *timeout* seconds."""
     began = time.monotonic()
     while True:
         found = predicate()
@@ -26,5 +26,5 @@ async def wait_until(
             return
         waited = time.monotonic() - began
         if waited > timeout:
-            raise AssertionError(f"waited {timeout:g} s in vain until {description}")
+            raise AssertionError(f"not within {timeout:g} s: {description}")
         await asyncio.sleep(min(PAUSE + waited / 20, LONGEST_PAUSE))

@@ -1,4 +1,4 @@
-"""One window of the playground's page, and what a person does in it."""
+"""One window of the playground's page, and a person's actions in it."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import BrowserContext, ConsoleMessage, Locator, Page, Request, expect
 
-PATIENCE = 30_000.0  # milliseconds: the bridge may be on its way back
+PATIENCE = 30_000.0  # milliseconds: the bridge may be restarting
 LAPTOP = (1280, 800)
 
 
 @dataclass
 class Window:
-    """A page; *went_elsewhere* are requests to other hosts, *complaints* what its scripts and the browser say."""
+    """A page; *went_elsewhere* lists requests to other hosts, *complaints* errors of its scripts and the browser."""
 
     page: Page
     went_elsewhere: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
 
     def listen(self) -> None:
-        """Note all that must not happen."""
+        """Record everything that must not happen."""
         self.page.on("request", self._note_request)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("console", self._note_words)
@@ -41,15 +41,15 @@ class Window:
         await self.page.get_by_test_id(channel if channel == "dm-bridge" else f"channel-{channel}").click()
 
     async def turn_to(self, tab: str) -> None:
-        """Turn to one of the tabs of the conversation with the app: Home or Messages."""
+        """Open the Home or Messages tab of the conversation with the app."""
         await self.page.get_by_role("tab", name=tab).click()
 
     async def write(self, text: str) -> None:
-        """Type into the channel's composer, and Enter."""
+        """Write in the channel's composer and press Enter."""
         await _typed(self.page.get_by_test_id("composer"), text)
 
     async def reply(self, text: str) -> None:
-        """Type into the open thread's composer, key by key, and Enter."""
+        """Type into the open thread's composer, key by key, and press Enter."""
         composer = self.page.get_by_test_id("thread-composer")
         await composer.press_sequentially(text)
         await composer.press("Enter")
@@ -57,7 +57,7 @@ class Window:
 
     @property
     def form(self) -> Locator:
-        """The form on top of the page."""
+        """The topmost form."""
         return self.page.get_by_test_id("modal")
 
     @property
@@ -67,24 +67,24 @@ class Window:
 
     @property
     def private_line(self) -> Locator:
-        """The newest line that only this person sees."""
+        """The newest private line."""
         return self.page.get_by_test_id("ephemeral").last
 
     def button_of(self, row: str, name: str) -> Locator:
-        """The button of a row in Home, which stands in the block below its words."""
+        """The button of a row in Home, in the block below its text."""
         words = self.home.locator(".block", has_text=row)
         return words.locator("xpath=following-sibling::*[1]").get_by_role("button", name=name).first
 
     def message(self, words: str) -> Locator:
-        """The newest message of the channel that has these words."""
+        """The channel's newest message with these words."""
         return self.page.get_by_test_id("message").filter(has_text=words).last
 
     def in_thread(self, words: str) -> Locator:
-        """The newest message of the open thread that has these words."""
+        """The open thread's newest message with these words."""
         return self.page.get_by_test_id("thread-message").filter(has_text=words).last
 
     async def ask(self, text: str) -> Locator:
-        """Write a message, and open its thread once it is answered there; gives the message."""
+        """Write a message and open its thread once answered; return the message."""
         await self.write(text)
         root = self.message(text.partition(": ")[2] or text)
         await root.get_by_test_id("open-thread").and_(self.page.locator(".replies")).click(timeout=PATIENCE)
@@ -92,18 +92,18 @@ class Window:
         return root
 
     async def use(self, shortcut: str, message: Locator) -> Locator:
-        """Choose one of the shortcuts in a message's menu; gives the form that it opens."""
+        """Choose a message shortcut; return the form it opens."""
         await message.hover()
         await message.get_by_role("button", name="More actions").click()
         await self.page.get_by_role("menuitem", name=shortcut).click()
         return self.form
 
     async def stop(self, message: Locator) -> None:
-        """Press Slack's own Stop beside what the bridge says that it is doing."""
+        """Press Slack's own Stop button beside the working status."""
         await message.get_by_test_id("status").get_by_role("button", name="Stop").click()
 
     async def edit(self, message: Locator, text: str) -> None:
-        """Change a message of one's own."""
+        """Edit one's own message."""
         ts = await message.get_attribute("data-ts")
         await message.press("e")
         editor = self.page.locator(f'[data-ts="{ts}"]').get_by_role("textbox")
@@ -112,7 +112,7 @@ class Window:
         await expect(editor).to_have_count(0)
 
     async def turn(self, fault: str) -> None:
-        """Turn one of the switches in the drawer, and close it."""
+        """Toggle a switch in the drawer, and close it."""
         await self.page.get_by_role("button", name="Trace and faults").first.click()
         drawer = self.page.get_by_test_id("drawer")
         await drawer.get_by_role("tab", name="Parts and faults").click()
@@ -120,16 +120,16 @@ class Window:
         await drawer.get_by_role("button", name="Close").click()
 
     async def chooses(self, field: Locator, words: str) -> None:
-        """Search in a menu of a form, and take what fits."""
+        """Search in a form's menu and choose a match."""
         await field.fill(words)
         await self.page.get_by_role("option", name=words).click()
 
     async def sees(self, found: Locator) -> None:
-        """Wait until something is on the screen."""
+        """Wait until something is visible."""
         await expect(found).to_be_visible(timeout=PATIENCE)
 
     async def does_not_see(self, found: Locator) -> None:
-        """Make sure that something is not there."""
+        """Check that something isn't visible."""
         await expect(found).to_have_count(0)
 
 
@@ -154,7 +154,7 @@ async def a_window(
     failure: Path | None = None,
     size: tuple[int, int] = LAPTOP,
 ) -> AsyncIterator[Window]:
-    """Open the page as *user*, in a tab of their own; at the end a *picture* is taken, or one of a *failure*."""
+    """Open the page as *user* in a tab of its own; at the end take a *picture*, or one of a *failure*."""
     width, height = size
     window = Window(await context.new_page())
     window.listen()
@@ -164,8 +164,8 @@ async def a_window(
         await window.page.goto(f"{url}/?as={user}")
         await window.go_to(channel)
         yield window
-        assert not window.went_elsewhere, f"the page asks others: {window.went_elsewhere}"
-        assert not window.complaints, f"something goes wrong in the page: {window.complaints}"
+        assert not window.went_elsewhere, f"requests to other hosts: {window.went_elsewhere}"
+        assert not window.complaints, f"errors in the page: {window.complaints}"
         if picture is not None:
             await window.page.screenshot(path=picture)
     except BaseException:

@@ -34,15 +34,15 @@ from support.secrecy import API_KEY, APP_TOKEN, BOT_TOKEN, CONFIG_TOKEN, SIGNING
 from support.waiting import wait_until
 
 _PEACE = 3.0
-TAKEOVER_SECONDS = 20  # what the bridge promises
-_NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # the usual one reads all authorities, 20 ms for each client
+TAKEOVER_SECONDS = 20  # the bridge's promise
+_NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # the default context reads all authorities, 20 ms per client
 
 
 @dataclass
 class BridgeProcess:
-    """``bridge serve`` as a process of its own; *log* is everything that it has written so far.
+    """``bridge serve`` as a process; *log* is its output so far.
 
-    *pages* are what it told anybody who asked, just before it was ended in peace.
+    *pages* are the public pages it served just before it shut down.
     """
 
     environ: Mapping[str, str]
@@ -50,16 +50,16 @@ class BridgeProcess:
     log: bytearray = field(default_factory=bytearray)
     pages: str = ""
     process: asyncio.subprocess.Process | Fork | None = None
-    is_forked: bool = True  # else it reads all its code for itself
+    is_forked: bool = True  # otherwise it compiles all its code again
     _reader: asyncio.Task[None] | None = None
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The URL where it listens."""
         return f"http://127.0.0.1:{self.environ['BRIDGE_PORT']}"
 
     async def start(self) -> Self:
-        """Start it; it may take a moment until it is ready."""
+        """Start it, without waiting until it is ready."""
         if self.is_forked and forks.are_possible():
             self.began(await forks.fork(self.environ, self.arguments))
             return self
@@ -75,7 +75,7 @@ class BridgeProcess:
         return self
 
     def began(self, process: asyncio.subprocess.Process | Fork) -> None:
-        """Listen to the *process* that it is now."""
+        """Read the output of the *process* just started."""
         self.process = process
         self._reader = asyncio.create_task(self._read())
 
@@ -90,7 +90,7 @@ class BridgeProcess:
                 self.log += chunk
 
     async def ready(self, timeout: float = 30.0) -> Self:  # noqa: ASYNC109
-        """Wait until ``/readyz`` says so."""
+        """Wait until ``/readyz`` is OK."""
 
         async def answers() -> bool:
             if self.has_ended:
@@ -101,7 +101,7 @@ class BridgeProcess:
         return self
 
     async def reaches(self, part: str) -> None:
-        """Wait until it says that *part* is up; it looks once in a while."""
+        """Wait until *part* is reported as up, which is checked periodically."""
 
         async def is_up() -> bool:
             return (await self.state())[1].get(part) == "up"
@@ -109,7 +109,7 @@ class BridgeProcess:
         await wait_until(is_up, f"{part} is up")
 
     async def state(self) -> tuple[int, dict[str, Any]]:
-        """What ``/readyz`` says: status and JSON; (0, {}) where nobody listens, or somebody else."""
+        """The status and JSON of ``/readyz``; (0, {}) if nothing, or something else, listens."""
         async with httpx.AsyncClient(verify=_NO_TLS) as client:
             try:
                 answer = await client.get(f"{self.url}/readyz")
@@ -123,12 +123,12 @@ class BridgeProcess:
             self.process.send_signal(number)
 
     async def kill(self) -> None:
-        """End it as the kernel does, with no word of warning."""
+        """Send SIGKILL."""
         self.send_signal(signal.SIGKILL)
         await self.wait()
 
     async def end(self) -> None:
-        """End it in peace, so that coverage is written; with no patience for what hangs."""
+        """Shut down cleanly, so that coverage is written; don't wait for a hung process."""
         if self.process is None:
             return
         self.send_signal(signal.SIGCONT)
@@ -151,7 +151,7 @@ class BridgeProcess:
                     return
 
     async def wait(self) -> int:
-        """Wait for its end; gives the exit code."""
+        """Wait for its end; return the exit code."""
         if self.process is None or self._reader is None:
             raise AssertionError("it was never started")
         code = await self.process.wait()
@@ -161,14 +161,14 @@ class BridgeProcess:
 
 @dataclass
 class World:
-    """Slack, the project and Redis, and as many bridges as a test starts."""
+    """Slack, the project and Redis, and the bridges that a test starts."""
 
     slack: EmulatedSlack
     project: SampleProject
     redis: Redis
     redis_url: str
     namespace: str
-    forks: bool = True  # whether its bridges are forked, where that is possible
+    forks: bool = True  # whether to fork its bridges where possible
     bridges: list[BridgeProcess] = field(default_factory=list)
     asked_before: int = 0
     called_before: int = 0
@@ -176,7 +176,7 @@ class World:
     looks_since: float = 0.0
 
     def look_from_here(self) -> None:
-        """Begin a test in a world where others were before: all goes well again, and what was is not looked at."""
+        """Begin a test in a shared world: clear faults and ignore earlier records."""
         self.slack.faults.clear()
         self.slack.page_limit = 1000
         self.slack.events.twins = ("app_mention", "message")
@@ -187,7 +187,7 @@ class World:
         self.looks_since = time.time()
 
     async def start_bridge(self, *arguments: str, **environ: str) -> BridgeProcess:
-        """Start a bridge, wait until it is ready, and let Slack send to it."""
+        """Start a bridge, wait until it is ready, and send Slack's requests to it."""
         bridge = await self.bridge(*arguments, **environ).start()
         await bridge.ready()
         self.slack.events_url = f"{bridge.url}/slack/events"
@@ -201,7 +201,7 @@ class World:
         return await bridge.ready()
 
     def bridge(self, *arguments: str, **environ: str) -> BridgeProcess:
-        """Prepare a bridge with the settings of this world, changed by *environ*."""
+        """Prepare a bridge with this world's settings, changed by *environ*."""
         settings = {
             "SLACK_BOT_TOKEN": BOT_TOKEN,
             "SLACK_SIGNING_SECRET": SIGNING_SECRET,
@@ -222,19 +222,19 @@ class World:
         return bridge
 
     async def mention(self, user: str, channel: str, text: str, thread_ts: str | None = None) -> str:
-        """Let *user* mention the bot; gives the message's ts."""
+        """Have *user* mention the bot; return the message's ts."""
         return await self.slack.people.say(user, channel, f"<@{BRIDGE}> {text}", thread_ts=thread_ts)
 
     def answers(self, channel: str, thread_ts: str) -> list[Message]:
-        """What the bot has posted in a thread."""
+        """The bot's posts in a thread."""
         return [message for message in self.slack.messages(channel, thread_ts) if message.user == BRIDGE]
 
     def said(self, channel: str, thread_ts: str) -> list[str]:
-        """The words of `answers`, without what is escaped."""
+        """The texts of `answers`, unescaped."""
         return [words_of(message) for message in self.answers(channel, thread_ts)]
 
     async def answered(self, channel: str, thread_ts: str, count: int = 1, timeout: float = 25.0) -> list[str]:  # noqa: ASYNC109
-        """Wait until the bot has posted *count* messages in a thread; gives their words."""
+        """Wait for *count* messages of the bot in a thread; return their texts."""
         await wait_until(
             lambda: len(self.answers(channel, thread_ts)) >= count,
             f"{count} answers in the thread; there are {self.said(channel, thread_ts)}",
@@ -243,7 +243,7 @@ class World:
         return self.said(channel, thread_ts)
 
     async def replied(self, user: str, channel: str, root: str, text: str) -> list[str]:
-        """Let *user* reply in a thread, and wait for one more answer there; gives all its words."""
+        """Have *user* reply in a thread, and wait for one more answer; return all texts."""
         before = len(self.answers(channel, root))
         await self.slack.people.say(user, channel, text, thread_ts=root)
         return await self.answered(channel, root, before + 1)
@@ -253,15 +253,15 @@ class World:
         return [body["message"] for body in self.bodies()]
 
     def bodies(self) -> list[dict[str, Any]]:
-        """What any agent was sent, whole, in order."""
+        """The complete requests to any agent, in order."""
         return [call.body for call in self.project.calls[self.asked_before :] if call.path.endswith("/chat")]
 
     def runs(self) -> list[Any]:
-        """The inputs of the workflows that were run, in order."""
+        """The inputs of all workflow runs, in order."""
         return [call.body["input"] for call in self.project.calls[self.asked_before :] if call.path.endswith("/run")]
 
     def posted(self, channel: str) -> list[Message]:
-        """What the bot has posted in a channel, outside of its threads."""
+        """The bot's top-level posts in a channel."""
         shown = self.slack.messages(channel)
         return [one for one in shown if one.user == BRIDGE and float(one.ts) > self.looks_since]
 
@@ -270,17 +270,17 @@ class World:
         return [call for call in self.slack.calls[self.called_before :] if call.method == method]
 
     def whispers(self, user: str) -> list[Message]:
-        """What only *user* sees."""
+        """The messages only *user* sees."""
         shown = self.slack.workspace.messages.private[self.whispered_before :]
         return [message for message in shown if message.to == user]
 
     async def whispered(self, user: str, count: int = 1, timeout: float = 25.0) -> str:  # noqa: ASYNC109
-        """Wait until *count* messages were shown to *user* alone; gives the words of the last."""
-        await wait_until(lambda: len(self.whispers(user)) >= count, f"{user} is told in private", timeout)
+        """Wait for *count* private messages to *user*; return the text of the last."""
+        await wait_until(lambda: len(self.whispers(user)) >= count, f"{user} is notified in private", timeout)
         return words_of(self.whispers(user)[-1])
 
     async def is_at_rest(self) -> bool:
-        """Whether nothing waits in Redis: no lane has work, and none is parked."""
+        """Whether nothing is queued in Redis: no lane has work or is parked."""
         prefix = f"{{{self.namespace}}}:"
         boxes = [key for key in await self.keys() if key.startswith(f"{prefix}box:")]
         return not boxes and not await self.redis.xlen(f"{prefix}ready")
@@ -291,7 +291,7 @@ class World:
 
 
 def words_of(message: Message) -> str:
-    """The words that people see: of markdown and section blocks, or else the text."""
+    """The visible text: of markdown and section blocks, or else the message's text."""
     found: list[str] = []
     for block in message.blocks or []:
         found += _words_in(block)
@@ -316,7 +316,7 @@ async def a_world(
     retry_delays: Sequence[float] = (0.2, 1.0, 3.0),
     clock: Callable[[], float] = time.time,
 ) -> AsyncIterator[World]:
-    """Open a world around a running Redis; whatever bridges it has at the end are killed.
+    """Open a world around a running Redis; kill its remaining bridges at the end.
 
     *retry_delays* are the seconds before each of Slack's retries; *clock* is Slack's.
     """
@@ -345,7 +345,7 @@ async def a_world(
 
 @asynccontextmanager
 async def a_shared_world(redis_url: str, **environ: str) -> AsyncIterator[World]:
-    """Open a world with one bridge at work, for the tests of one file; each begins with `World.look_from_here`."""
+    """Open a world with one running bridge for the tests of one file; each begins with `World.look_from_here`."""
     async with a_world(redis_url, f"test-{secrets.token_hex(4)}") as world:
         await world.start_bridge(**environ)
         yield world
@@ -355,9 +355,9 @@ async def a_shared_world(redis_url: str, **environ: str) -> AsyncIterator[World]
 def shared_world(
     begin: Callable[[World], Awaitable[object]] | None = None, *, is_at_rest: bool = False, **environ: str
 ) -> tuple[Any, Any]:
-    """Give the two fixtures of a file whose tests share a world. They belong to the names ``opened, world``.
+    """Create the two fixtures of a file whose tests share a world; name them ``opened, world``.
 
-    *begin* makes it what they need. With *is_at_rest* each test waits until all is done that earlier ones began.
+    *begin* prepares it. With *is_at_rest* each test waits until earlier tests' work is done.
     """
 
     @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -370,7 +370,7 @@ def shared_world(
     @pytest_asyncio.fixture(loop_scope="module")
     async def world(opened: World) -> World:
         if is_at_rest:
-            await wait_until(opened.is_at_rest, "what the test before began is done")
+            await wait_until(opened.is_at_rest, "the previous test's work is done")
         opened.look_from_here()
         return opened
 
@@ -378,7 +378,7 @@ def shared_world(
 
 
 async def check_lifetimes(world: World) -> None:
-    """Fail where a key would stay in Redis for ever, or work would never be done."""
+    """Fail if a key would never expire, or work would never be done."""
     assert await keys_without_lifetime(world.redis) == [], "keys were left without a lifetime"
 
 
@@ -386,18 +386,18 @@ _UNEXPECTED = re.compile(r"failed unexpectedly|broke inside|Traceback|was never 
 
 
 def check_logs(world: World) -> None:
-    """No bridge may have logged a secret, a person's words, or an exception that nobody expected."""
+    """Fail if a bridge logged a secret, message text, or an unexpected exception."""
     for bridge in world.bridges:
         text = bridge.log.decode(errors="replace")
         assert secrets_in(text) == [], "a secret is in the log"
-        assert secrets_in(bridge.pages) == [], "a secret is in an answer to anybody"
+        assert secrets_in(bridge.pages) == [], "a secret is in a public page"
         for words in [message for message in every_message(world) if len(message) > 8]:
-            assert words not in text, "a person's words are in the log"
-            assert words not in bridge.pages, "a person's words are in an answer to anybody"
+            assert words not in text, "message text is in the log"
+            assert words not in bridge.pages, "message text is in a public page"
         unexpected = _UNEXPECTED.search(text)
         assert unexpected is None, text[max(0, unexpected.start() - 2000) : unexpected.end() + 4000]
 
 
 def every_message(world: World) -> list[str]:
-    """All that any agent was ever sent in this world."""
+    """All messages ever sent to an agent in this world."""
     return [call.body["message"] for call in world.project.calls if call.path.endswith("/chat")]
