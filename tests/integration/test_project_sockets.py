@@ -63,6 +63,7 @@ class Service:
             writer.close()
             with suppress(ConnectionError):
                 await writer.wait_closed()
+            self.writers.remove(writer)  # a closed transport can't be aborted
             self.open_connections -= 1
 
 
