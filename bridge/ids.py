@@ -17,8 +17,11 @@ Lane = NewType("Lane", str)
 
 
 def new_turn_id() -> TurnId:
-    """Make an ID that no other process makes: 96 random bits."""
-    return TurnId(secrets.token_urlsafe(12))
+    """Make an ID that no other process makes: 95 random bits.
+
+    Without hyphens: a leading one would make it an option of ``bridge dead retry``, and a double click selects all of it.
+    """
+    return TurnId(secrets.token_urlsafe(12).replace("-", "_"))
 
 
 def aside(turn: TurnId, what: str) -> TurnId:

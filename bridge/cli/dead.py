@@ -35,7 +35,7 @@ _RETRIED: Final = {
 }
 
 dead = typer.Typer(cls=CommandGroup, help="List, retry or drop work that couldn't be finished.", no_args_is_help=True)
-_ID: Final = "3q2-7wIBuGYdM1xK"
+_ID: Final = "3q2_7wIBuGYdM1xK"
 
 Id = Annotated[str, typer.Argument(metavar="ID", help=f"From bridge dead list, such as {_ID}.")]
 

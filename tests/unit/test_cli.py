@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from bridge.cli.rows import FAILURE, OK, WARNING, Row, State, is_well, settings_
 from bridge.cli.running import run, trouble_lines
 from bridge.cli.store import place_of
 from bridge.errors import BridgeError, ConfigurationError, NamespaceTaken, SlackGone, SlackRefused, StoreUnavailable
+from bridge.ids import new_turn_id
 from bridge.queue.outages import PastOutage
 
 LINK = "https://acme.slack.com/archives/C0123456789/p1700000000123456"
@@ -104,7 +106,7 @@ def test_a_sign_is_coloured_unless_colours_are_off(
         ("status --json=1", "--json doesn't take a value.", "status --json"),
         ("trace", "bridge trace needs a PERMALINK.", f"trace {LINK}"),
         ("trace x", "PERMALINK “x” isn't a message's link: in Slack, use More actions → Copy link.", f"trace {LINK}"),
-        ("dead retry", "bridge dead retry needs an ID.", "dead retry 3q2-7wIBuGYdM1xK"),
+        ("dead retry", "bridge dead retry needs an ID.", "dead retry 3q2_7wIBuGYdM1xK"),
         (
             "check --access U1",
             "--access is incomplete: use --access USER CHANNEL.",
@@ -130,6 +132,13 @@ def test_a_wrong_command_line_is_explained_with_an_example(typed: str, problem: 
     assert shown == problem
     assert rest[:-1] == ([f"Example: bridge {example}"] if example else [])
     assert rest[-1].startswith("Help: bridge ")
+
+
+def test_the_id_of_a_turn_can_be_typed_as_an_argument() -> None:
+    made = {new_turn_id() for _ in range(1_000)}
+
+    assert len(made) == 1_000
+    assert all(re.fullmatch(r"\w{16}", name, re.ASCII) for name in made)
 
 
 def test_help_shows_arguments_without_types_and_braces() -> None:
