@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 from redis.asyncio import Redis
@@ -24,6 +25,9 @@ async def emptied(url: str) -> AsyncIterator[Redis]:
         await redis.flushdb()
 
 
+@pytest.mark.timeout(
+    300
+)  # ten seconds, or a minute on a busy machine; past the limit, Hypothesis would shrink for minutes
 def test_redis_agrees_with_the_model_after_random_moves(redis_server: RealRedis) -> None:
     class OnAServer(InboxMachine):
         def opened(self) -> AbstractAsyncContextManager[Redis]:
