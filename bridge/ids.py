@@ -19,7 +19,7 @@ Lane = NewType("Lane", str)
 def new_turn_id() -> TurnId:
     """Make an ID that no other process makes: 95 random bits.
 
-    Without hyphens: a leading one would make it an option of ``bridge dead retry``, and a double click selects all of it.
+    Without hyphens: a shell would take a leading one for an option, and a double click selects the whole ID.
     """
     return TurnId(secrets.token_urlsafe(12).replace("-", "_"))
 
