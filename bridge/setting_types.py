@@ -25,7 +25,6 @@ _SERVER = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+)(?::(?P<port>\d{1
 _PATHS = {"sentinel": r"/(?P<master>[^/\s]+)(?:/(?P<db>\d*))?", "cluster": r"/?"}
 _PORTS = {"sentinel": 26379, "cluster": 6379}
 _LAST_PORT = 65_535
-_WEB_ADDRESS = "https://bridge.example.com"
 
 
 def _setting_type(check: Callable[Concatenate[str, P], object]) -> Callable[P, BeforeValidator]:
@@ -76,14 +75,14 @@ def token(given: str, prefix: str, what: str) -> str:
 
 
 @_setting_type
-def web_url(given: str, *, end: str = "") -> str:
-    """Take an http or https address without query or password; *end* replaces its last slashes."""
-    parts = _split(given, _WEB_ADDRESS)
+def web_url(given: str, example: str, *, end: str = "", without: str = "") -> str:
+    """Take an http or https address without query or password; *end* replaces its last slashes and *without*."""
+    parts = _split(given, example)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError(f"isn't a web address: use one such as {_WEB_ADDRESS}")
+        raise ValueError(f"isn't a web address: use one such as {example}")
     if parts.query or parts.fragment or "@" in parts.netloc:
-        raise ValueError(f"has a query, a fragment or a password: use the plain address, such as {_WEB_ADDRESS}")
-    return _printable(given, f"use an address such as {_WEB_ADDRESS}").rstrip("/") + end
+        raise ValueError(f"has a query, a fragment or a password: use the plain address, such as {example}")
+    return _printable(given, f"use an address such as {example}").rstrip("/").removesuffix(without).rstrip("/") + end
 
 
 @dataclass(frozen=True, slots=True)

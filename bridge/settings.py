@@ -74,11 +74,15 @@ class Settings(BaseSettings):
     )
     """Only for `bridge check`: an app configuration token, to compare the installed app with `bridge manifest`. Create
     one on <https://api.slack.com/apps> under *Your App Configuration Tokens*; it expires after 12 hours."""
-    slack_api_url: Annotated[str, web_url(end="/")] = _setting("SLACK_API_URL", "https://slack.com/api/")
+    slack_api_url: Annotated[str, web_url("https://slack.com/api/", end="/")] = _setting(
+        "SLACK_API_URL", "https://slack.com/api/"
+    )
     """The address of Slack's Web API. Change it only for GovSlack or for tests."""
-    project_base_url: Annotated[str, web_url()] = _setting("PROJECT_BASE_URL")
-    """The project service's address (*baseUrl*) without /api/sdk, such as https://project.example.com. It may have a
-    path."""
+    project_base_url: Annotated[str, web_url("https://project.example.com", without="/api/sdk")] = _setting(
+        "PROJECT_BASE_URL"
+    )
+    """The project service's address (*baseUrl*), such as https://project.example.com. It may have a path; /api/sdk at
+    its end is ignored."""
     project_api_key: Annotated[SecretStr, secret("the project's key")] = _setting("PROJECT_API_KEY")
     """The project's API key (*apiKey*)."""
     redis_url: Annotated[SecretStr | None, redis_address()] = _setting(
@@ -229,10 +233,12 @@ def load(environ: Mapping[str, str], *, embedded_redis: bool = False) -> Setting
     """
     given = _read(environ)
     if not given.keys() & {"SLACK_SIGNING_SECRET", "SLACK_APP_TOKEN"}:
-        given["SLACK_SIGNING_SECRET"] = ValueError("is missing: set it, or set SLACK_APP_TOKEN to use Socket Mode")
+        given["SLACK_APP_TOKEN"] = ValueError(
+            "is missing: set it to use Socket Mode, or set SLACK_SIGNING_SECRET to use HTTP"
+        )
     if "REDIS_URL" not in given and not embedded_redis:
         given["REDIS_URL"] = ValueError(
-            "is missing: set it, such as redis://localhost:6379/0, or use --embedded-redis (one machine only)"
+            "is missing: set it, such as redis://localhost:6379/0, or add --embedded-redis (one machine only)"
         )
     try:
         settings = Settings(**given)

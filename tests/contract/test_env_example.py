@@ -25,7 +25,7 @@ def test_a_copy_lacks_only_unpredictable_values() -> None:
 
     assert [problem.split(":")[0] for problem in caught.value.problems] == [
         "SLACK_BOT_TOKEN is missing",
-        "SLACK_SIGNING_SECRET is missing",
+        "SLACK_APP_TOKEN is missing",
         "PROJECT_BASE_URL is missing",
         "PROJECT_API_KEY is missing",
     ]

@@ -29,7 +29,7 @@ async def test_missing_settings_are_one_line_each_and_exit_2(tmp_path: Path) -> 
     assert (code, said) == (2, "")
     *problems, hint = aside.splitlines()
     assert [line.split()[0] for line in problems] == [
-        "SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET", "PROJECT_BASE_URL", "PROJECT_API_KEY", "REDIS_URL",
+        "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "PROJECT_BASE_URL", "PROJECT_API_KEY", "REDIS_URL",
     ]  # fmt: skip
     assert "bridge setup" in hint
     assert "bridge playground" in hint

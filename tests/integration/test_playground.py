@@ -163,7 +163,7 @@ async def test_a_port_that_is_taken_is_refused_in_one_line(folder: Path) -> None
     ("environ", "words", "complaint"),
     [
         ({"PROJECT_BASE_URL": "http://127.0.0.1:9"}, (), "PROJECT_API_KEY is missing"),
-        ({"SLACK_BOT_TOKEN": "xoxb-1"}, (), "SLACK_SIGNING_SECRET is missing"),
+        ({"SLACK_BOT_TOKEN": "xoxb-1"}, (), "SLACK_APP_TOKEN is missing"),
         ({"SLACK_SIGNING_SECRET": "a" * 32}, (), "SLACK_BOT_TOKEN is missing"),
         ({"REDIS_URL": "http://x"}, (), "REDIS_URL "),
         ({"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_SIGNING_SECRET": "a" * 32}, ("--socket",), "--socket is for the"),

@@ -51,7 +51,7 @@ def test_all_problems_are_reported_at_once_in_the_documented_order() -> None:
     problems = problems_of({"BRIDGE_PORT": "many", "PROJECT_API_KEY": "k", "BRIDGE_MAX_AGE": "old"})
 
     assert [problem.split()[0] for problem in problems] == [
-        "SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET", "PROJECT_BASE_URL", "REDIS_URL", "BRIDGE_PORT", "BRIDGE_MAX_AGE",
+        "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "PROJECT_BASE_URL", "REDIS_URL", "BRIDGE_PORT", "BRIDGE_MAX_AGE",
     ]  # fmt: skip
     assert all("\n" not in problem for problem in problems)
 
@@ -68,11 +68,11 @@ def test_all_problems_are_reported_at_once_in_the_documented_order() -> None:
         ("PROJECT_API_KEY", "xoxb-1234", "starts with xoxb-…, so it's a Slack token: use the project's key"),
         ("PROJECT_API_KEY", "ключ", "contains spaces or special characters: copy the project's key again"),
         ("PROJECT_API_KEY", " ", "is missing: set it to the project's API key (apiKey)"),
-        ("PROJECT_BASE_URL", "project.example", "isn't a web address: use one such as https://"),
+        ("PROJECT_BASE_URL", "project.example", "isn't a web address: use one such as https://project.example.com"),
         ("PROJECT_BASE_URL", "ftp://project.example", "isn't a web address: use one such as https://"),
         ("PROJECT_BASE_URL", "https://me:1234@project.example", "has a query, a fragment or a password"),
         ("PROJECT_BASE_URL", "https://project.example:port", "isn't an address"),
-        ("SLACK_API_URL", "https://", "isn't a web address: use one such as https://"),
+        ("SLACK_API_URL", "https://", "isn't a web address: use one such as https://slack.com/api/"),
         ("REDIS_URL", "localhost:6379", "isn't a Redis address: use one such as redis://"),
         ("REDIS_URL", "http://localhost:6379", "isn't a Redis address: use one such as redis://"),
         ("REDIS_URL", "redis://localhost:6379/first", "isn't a Redis address: use one such as redis://"),
@@ -127,6 +127,9 @@ def test_a_malformed_value_is_named_with_its_cure_and_unshown(variable: str, val
                 "redis+sentinel://u:p%40@a:1,b:2/main/0", "rediss+cluster://a:1,b:2",
             )
         ),
+        ("PROJECT_BASE_URL", "https://h/", "https://h"),
+        ("PROJECT_BASE_URL", "https://h/path/api/sdk/", "https://h/path"),
+        ("SLACK_API_URL", "https://h/api", "https://h/api/"),
         ("BRIDGE_MAX_AGE", "3600", timedelta(hours=1)),
         ("BRIDGE_MAX_AGE", "24h", timedelta(days=1)),
         ("BRIDGE_MAX_AGE", "90m", timedelta(minutes=90)),
@@ -157,7 +160,7 @@ def test_only_socket_mode_needs_no_signing_secret() -> None:
 
     assert settings.slack_signing_secret is None
     (line,) = problems_of(without("SLACK_SIGNING_SECRET"))
-    assert line.startswith("SLACK_SIGNING_SECRET is missing: set it, or set SLACK_APP_TOKEN")
+    assert line == "SLACK_APP_TOKEN is missing: set it to use Socket Mode, or set SLACK_SIGNING_SECRET to use HTTP"
 
 
 def test_a_missing_redis_is_fine_with_the_embedded_one() -> None:
