@@ -12,13 +12,13 @@ import typer
 
 from bridge.cli.printing import coloured
 from bridge.cli.rows import OK, Row, is_well, settings_rows, shown
-from bridge.cli.running import CANNOT_RUN, problems_of, run, say
+from bridge.cli.running import CANNOT_RUN, problems_of, run, say, way_out
 from bridge.cli.store import JsonOption
 from bridge.errors import ConfigurationError
 from bridge.logs import configure
 from bridge.settings import environment, unknown_names, well_formed
 
-_A_FEW = 50
+_STEP = 50
 _OF_SLACK = ("SLACK_BOT_TOKEN", "SLACK_API_URL")
 _OF_ACCESS = ("SLACK_BOT_TOKEN", "SLACK_API_URL", "BRIDGE_ALLOWED_", "BRIDGE_RUNNERS")
 
@@ -70,7 +70,7 @@ def check(
         asked = list(samples())
 
         def progress(sent: int) -> None:
-            if not as_json and (sent % _A_FEW == 0 or sent == len(asked)):
+            if not as_json and (sent % _STEP == 0 or sent == len(asked)):
                 say(f"{sent} of {len(asked)} samples validated")
 
         rows = await block_rows(values, asked, progress)
@@ -84,4 +84,7 @@ def check(
 
     if blocks:
         raise typer.Exit(run(lambda: show(layout_rows())))
-    raise typer.Exit(run(lambda: show(access_rows(*access) if access else all_rows())))
+    code = run(lambda: show(access_rows(*access) if access else all_rows()))
+    for line in [] if as_json else way_out(problems):
+        say(line)
+    raise typer.Exit(code)

@@ -219,7 +219,7 @@ def secret_row(signing_secret: str) -> Row:
     if re.fullmatch(r"[0-9a-f]{32}", signing_secret):
         detail = "the format is right; the first request from Slack shows whether it is this app's"
         return Row(SLACK, "signing secret", OK, detail)
-    cure = "copy the Signing Secret (not the Client Secret) again from your Slack app's page, Basic Information"
+    cure = "copy SLACK_SIGNING_SECRET (not the Client Secret) again from your Slack app's page, Basic Information"
     return Row(
         SLACK, "signing secret", WARNING, "a signing secret has 32 characters, 0-9 and a-f; this one doesn't", cure
     )
@@ -403,7 +403,10 @@ async def project_rows(base_url: str, api_key: str) -> list[Row]:
     if stats:
         counts = f"{counted(stats.runCount, 'run')}, {counted(stats.promptCount, 'prompt')}"
         numbers = replace(numbers, detail=counts)
-    return [first, *workflows, *agents, numbers]
+    others = [*workflows, *agents, numbers]
+    if all((row.detail, row.cure) == (first.detail, first.cure) for row in others):
+        return [replace(first, detail=f"{first.detail}; the other calls fail the same way")]
+    return [first, *others]
 
 
 async def _list_rows(noun: str, listing: Awaitable[list[Any]], read: Callable[[int], Awaitable[Any]]) -> list[Row]:

@@ -42,20 +42,27 @@ def shown(rows: Sequence[Row], *, as_json: bool) -> str:
     if as_json:
         return to_json({"ok": is_well(rows), "rows": rows}, indent=2)
     width = max((len(row.what) for row in rows), default=0)
-    margin = " " * (width + 6)
     lines: list[str] = []
     for area, group in groupby(rows, key=lambda row: row.area):
         lines.append(area)
         for row in group:
-            sign = f"  {_SIGNS[row.state]} {row.what:<{width}}  "
-            lines += textwrap.wrap(row.detail, _WIDTH, initial_indent=sign, subsequent_indent=margin)
-            lines += textwrap.wrap(row.cure, _WIDTH, initial_indent=f"{margin}→ ", subsequent_indent=f"{margin}  ")
+            lines += row_lines(row, width)
         lines.append("")
     states = [row.state for row in rows]
     failures, warnings = states.count(FAILURE), states.count(WARNING)
     said = [f"{counted(failures, 'problem')} found"] if failures else []
     said += [counted(warnings, "warning")] if warnings else []
     return "\n".join([*lines, f"{', '.join(said) or 'No problems found'}."])
+
+
+def row_lines(row: Row, width: int = 0) -> list[str]:
+    """Write one row for people, with *width* columns for its name."""
+    margin = " " * (max(width, len(row.what)) + 6)
+    sign = f"  {_SIGNS[row.state]} {row.what:<{width}}  "
+    return [
+        *textwrap.wrap(row.detail, _WIDTH, initial_indent=sign, subsequent_indent=margin),
+        *textwrap.wrap(row.cure, _WIDTH, initial_indent=f"{margin}→ ", subsequent_indent=f"{margin}  "),
+    ]
 
 
 def settings_rows(problems: Iterable[str], warnings: Iterable[str]) -> list[Row]:

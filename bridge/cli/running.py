@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from bridge.settings import environment, load, well_formed
 
 CANNOT_RUN = 1
 WRONG_SETTINGS = 2
+_A_FEW = 2
 
 
 def values_or_exit(*needed: str, embedded_redis: bool) -> dict[str, Any]:
@@ -49,6 +50,12 @@ def problems_of(environ: Mapping[str, str], *, embedded_redis: bool) -> tuple[st
     except ConfigurationError as exc:
         return exc.problems
     return ()
+
+
+def way_out(problems: Sequence[str]) -> list[str]:
+    """Say what to do if so many settings are missing that nothing can have been set up yet."""
+    is_new = len([line for line in problems if " is missing" in line]) > _A_FEW
+    return ["Run bridge setup to fill these in, or bridge playground to try it without any of them."] if is_new else []
 
 
 def run(main: Callable[[], Coroutine[Any, Any, int]]) -> int:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
-from bridge.cli.running import complain, run, say
+from bridge.cli.running import complain, run, say, way_out
 from bridge.errors import ConfigurationError
 from bridge.settings import environment, load, unknown_names
-
-_A_FEW: Final = 2  # missing settings; more mean that nothing was set up yet
 
 
 def serve(
@@ -33,8 +31,8 @@ def serve(
         settings = load(environ, embedded_redis=embedded_redis)
     except ConfigurationError as exc:
         code = complain([exc])
-        if len([line for line in exc.problems if " is missing" in line]) > _A_FEW:
-            say("Run bridge setup to fill these in, or bridge playground to try it without any of them.")
+        for line in way_out(exc.problems):
+            say(line)
         raise typer.Exit(code) from None
     from bridge.app import serve as serve_bridge  # noqa: PLC0415 - saves 800 ms where the settings are wrong
 

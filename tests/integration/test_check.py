@@ -88,8 +88,9 @@ async def test_a_check_without_settings_names_each_and_exits_1(tmp_path: Path) -
     assert code == 1
     assert re.findall(r"^  ✗ (\w+) +(.*)", said, re.MULTILINE) == [
         (name, "is missing")
-        for name in ("SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET", "PROJECT_BASE_URL", "PROJECT_API_KEY", "REDIS_URL")
+        for name in ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "PROJECT_BASE_URL", "PROJECT_API_KEY", "REDIS_URL")
     ]
+    assert "Run bridge setup to fill these in, or bridge playground" in said
 
 
 async def test_with_some_settings_wrong_the_others_are_probed(world: World, tmp_path: Path) -> None:
