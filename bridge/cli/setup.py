@@ -1,5 +1,7 @@
 """`bridge setup`: from nothing to a working bot, one question at a time; every step can be repeated.
 
+Each answer is written to .env, then tried; Enter keeps one that fails, so that it works offline too.
+
 Slack's page for a new app takes a manifest in its address. Since July 2026, *Create and Install* is one step, and the
 next page shows the tokens under *Your app credentials*.
 https://docs.slack.dev/app-manifests/configuring-apps-with-app-manifests
@@ -7,13 +9,18 @@ https://docs.slack.dev/app-manifests/configuring-apps-with-app-manifests
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
 import stat
 import sys
 import webbrowser
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from getpass import getpass
 from pathlib import Path
 from typing import Annotated, Final
 from urllib.parse import quote, urlsplit
@@ -23,8 +30,11 @@ import typer
 
 from bridge.cli.check import check
 from bridge.cli.manifest import app_manifest, where_slack_sends
-from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, problems_of, run
-from bridge.errors import ConfigurationError
+from bridge.cli.printing import coloured
+from bridge.cli.rows import OK, Row, row_lines
+from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, problems_of
+from bridge.errors import ConfigurationError, SlackError
+from bridge.logs import configure
 from bridge.settings import env_example, environment, well_formed
 
 ENV_FILE: Final = Path(".env")
@@ -33,7 +43,7 @@ _WHERE: Final = {
     "SLACK_BOT_TOKEN": "Bot token (xoxb-…)",
     "SLACK_APP_TOKEN": "App token (xapp-…)",
     "SLACK_SIGNING_SECRET": "Signing secret",
-    "PROJECT_BASE_URL": "Address, without /api/sdk (such as https://project.example.com)",
+    "PROJECT_BASE_URL": "Address (such as https://project.example.com)",
     "PROJECT_API_KEY": "API key (hidden)",
     "REDIS_URL": "Redis URL (hidden), or Enter to run an embedded one",
 }
@@ -45,7 +55,7 @@ _NO_TERMINAL: Final = """\
 bridge setup asks questions, so it needs a terminal. Without one:
   1. bridge manifest --socket        prints the manifest; paste it at https://api.slack.com/apps → Create New App
   2. cp .env.example .env            fill in SLACK_BOT_TOKEN, SLACK_APP_TOKEN, PROJECT_BASE_URL and PROJECT_API_KEY
-  3. bridge check                    shows what's wrong and how to fix it"""
+  3. bridge check --embedded-redis   shows what's wrong and how to fix it"""
 
 
 def setup(
@@ -58,6 +68,7 @@ def setup(
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         typer.echo(_NO_TERMINAL, err=True)
         raise typer.Exit(WRONG_SETTINGS)
+    configure("console", "ERROR")  # problems are shown in rows
     try:
         answers = _Answers()
         _heading(1, "The Slack app")
@@ -66,22 +77,23 @@ def setup(
     except ConfigurationError as exc:
         raise typer.Exit(complain([exc])) from None
     _heading(2, "Your project")
-    answers.ask("PROJECT_BASE_URL")
-    answers.ask("PROJECT_API_KEY", is_secret=True)
+    answers.ask("PROJECT_BASE_URL", "PROJECT_API_KEY")
     _heading(3, "Redis")
-    answers.ask("REDIS_URL", is_secret=True, is_needed=False)
-    is_embedded = "REDIS_URL" not in answers.values
+    answers.ask("REDIS_URL")
+    is_embedded = not answers.has("REDIS_URL")
     _heading(4, "Check")
     code = CANNOT_RUN
     try:
         check(embedded_redis=is_embedded)
     except typer.Exit as ended:
         code = ended.exit_code
+    flag = " --embedded-redis" if is_embedded else ""
     if code == 0:
         _heading(5, "Say hello")
         _greet(answers)
-    flag = " --embedded-redis" if is_embedded else ""
-    typer.echo(f"\nStart the bridge:  bridge serve{flag}" if code == 0 else "\nFix these, then run bridge setup again.")
+        typer.echo(f"\nStart the bridge:  bridge serve{flag}\nCheck it again:    bridge check{flag}")
+    else:
+        typer.echo(f"\nFix these, then:       bridge check{flag}\nTo change an answer:   bridge setup")
     raise typer.Exit(code)
 
 
@@ -91,25 +103,46 @@ class _Answers:
 
     values: dict[str, str] = field(default_factory=lambda: environment(os.environ, ENV_FILE))
 
-    def ask(self, name: str, *, is_secret: bool = False, is_needed: bool = True) -> None:
-        """Ask for a setting until it's valid, and write it to the file. An existing value may stay."""
-        if os.environ.get(name) or os.environ.get(f"{name}_FILE"):
-            typer.echo(f"  {name} is set in the environment, which overrides .env. Using that one.")
-            return
-        if self.values.get(name) and typer.confirm(f"  {name} is already in .env. Keep it?", default=True):
-            return
-        while True:
-            default = None if is_needed else ""
-            given = typer.prompt(
-                f"  {_WHERE[name]}", hide_input=is_secret, default=default, show_default=False, prompt_suffix=": "
-            ).strip()
-            if not given:
+    def has(self, name: str) -> bool:
+        """Whether the setting has a value, maybe in a file of its own."""
+        return bool(self.values.get(name) or self.values.get(f"{name}_FILE"))
+
+    def ask(self, *names: str, hint: str = "") -> None:
+        """Ask for *names*, which work only together, then again for the wrong one until it works or is kept."""
+        if hint and not self.has(names[0]):
+            typer.echo(f"  {hint}")
+        for name in names:
+            self._ask(name)
+        while (row := self._tried(names)) and row.state != OK:
+            wrong = next((name for name in names if name in row.cure), None)  # the cure of a wrong value names it
+            if wrong is None:
+                typer.echo("  What you typed may still be right. Continuing.")
                 return
-            problems = problems_of({**self.values, name: given}, embedded_redis=True)
+            if not self._ask(wrong):
+                return
+
+    def _ask(self, name: str) -> bool:
+        """Ask for a setting until it's well-formed, and write it to the file. Returns whether it's new."""
+        if os.environ.get(name) or self.values.get(f"{name}_FILE"):
+            typer.echo(f"  {name} is set in the environment or in a file of its own. Using that one.")
+            return False
+        while True:
+            kept = self.values.get(name, "")
+            question = f"{name} is in .env. Press Enter to keep it, or paste a new one" if kept else _WHERE[name]
+            # Unlike typer's prompt, getpass turns the echo off before it asks, not after.
+            given = (input if name == "PROJECT_BASE_URL" else getpass)(f"  {question}: ").strip()
+            if not (given or kept):
+                if name == "REDIS_URL":
+                    return False
+                typer.secho("  Needed: paste it here, or press Ctrl-C to stop and continue later.", fg="red")
+                continue
+            problems = problems_of({**self.values, name: given or kept}, embedded_redis=True)
             mine = [line for line in problems if re.match(rf"{name}\b", line)]
             if not mine:
                 break
             typer.secho(f"  {mine[0]}", fg="red")
+        if not given:
+            return False
         self.values[name] = given
         # Into the file, readable only by its owner; the other lines stay.
         if not ENV_FILE.exists():
@@ -117,6 +150,38 @@ class _Answers:
                 it.write(env_example())
         dotenv.set_key(ENV_FILE, name, given, quote_mode="auto")
         ENV_FILE.chmod(stat.S_IRUSR | stat.S_IWUSR)
+        return True
+
+    def _tried(self, names: Collection[str]) -> Row | None:
+        """Do what `bridge check` does with *names*, and print its first row: the one about the values themselves."""
+        with _no_echo():
+            from bridge.cli.probes import probe  # noqa: PLC0415 - 400 ms
+
+            wanted = {*names, "SLACK_API_URL", "BRIDGE_NAMESPACE"}
+            values = {name: value for name, value in well_formed(self.values).items() if name in wanted}
+            rows = asyncio.run(probe(values, embedded=False, now=lambda: datetime.now(UTC)))
+        if not rows:
+            return None
+        typer.echo(coloured("\n".join(row_lines(rows[0]))))
+        return rows[0]
+
+
+@contextmanager
+def _no_echo() -> Iterator[None]:
+    """Keep what's typed meanwhile off the screen, and forget it: it may be the next token, pasted too early."""
+    try:
+        import termios  # noqa: PLC0415 - not on Windows, which shows nothing that nobody reads
+    except ImportError:
+        yield
+        return
+    before = termios.tcgetattr(sys.stdin)
+    silent = termios.tcgetattr(sys.stdin)
+    silent[3] &= ~termios.ECHO
+    termios.tcsetattr(sys.stdin, termios.TCSADRAIN, silent)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSAFLUSH, before)
 
 
 def _heading(number: int, words: str) -> None:
@@ -144,7 +209,7 @@ def _create_the_app(answers: _Answers, target: str | None, *, open_browser: bool
     api = urlsplit(answers.values.get("SLACK_API_URL", ""))
     is_slack = f".{api.hostname or _SLACK}".endswith(f".{_SLACK}")
     apps = "https://api.slack.com/apps" if is_slack else f"{api.scheme}://{api.netloc}/apps"
-    if not answers.values.get("SLACK_BOT_TOKEN") or typer.confirm("  Create a new Slack app?", default=False):
+    if not answers.has("SLACK_BOT_TOKEN"):
         if open_browser and webbrowser.open(f"{apps}?new_app=1&manifest_json={quote(manifest, safe='')}"):
             typer.echo("  Slack's page is open in your browser.")
         else:  # with the manifest, the address has 5,000 characters
@@ -153,38 +218,44 @@ def _create_the_app(answers: _Answers, target: str | None, *, open_browser: bool
                 f"  Open {apps} → Create New App → From a manifest.\n"
                 f"  Paste the output of this command, run in another terminal:  bridge manifest {flag}"
             )
-        typer.echo("  Choose your workspace, then Create and Install, then Allow.")
-    typer.echo("  Copy these from “Your app credentials” (hidden while you paste):")
-    answers.ask("SLACK_BOT_TOKEN", is_secret=True)
-    if target is None:
         typer.echo(
-            "  No app token there? Basic Information → App-Level Tokens → Generate, with the scope connections:write."
+            "  Choose your workspace, then Create and Install, then Allow.\n"
+            "  Copy these from “Your app credentials” (hidden while you paste):"
         )
-        answers.ask("SLACK_APP_TOKEN", is_secret=True)
+    answers.ask("SLACK_BOT_TOKEN")
+    if target is None:
+        hint = "No app token there? Basic Information → App-Level Tokens → Generate, with the scope connections:write."
+        answers.ask("SLACK_APP_TOKEN", hint=hint)
     else:
-        typer.echo("  The signing secret is also under Basic Information → App Credentials.")
-        answers.ask("SLACK_SIGNING_SECRET", is_secret=True)
+        hint = "The signing secret is also under Basic Information → App Credentials."
+        answers.ask("SLACK_SIGNING_SECRET", hint=hint)
 
 
 def _greet(answers: _Answers) -> None:
     """Send one message to the person who sets the bridge up, if they want one."""
-    user = typer.prompt(
+    from bridge.cli.probes import slack_trouble  # noqa: PLC0415 - all of these: 400 ms
+    from bridge.metrics import Metrics  # noqa: PLC0415
+    from bridge.slack.api import opened  # noqa: PLC0415
+
+    values = well_formed(answers.values)
+    url, token = values["SLACK_API_URL"], values["SLACK_BOT_TOKEN"].get_secret_value()
+
+    async def send(user: str) -> None:
+        async with opened(url, token, Metrics()) as web:
+            await web.call("chat.postMessage", {"channel": user, "text": _GREETING})
+
+    while user := typer.prompt(
         "  Your member ID, to get a message from the bot (in Slack: your profile → ⋮ → Copy member ID), or Enter",
         default="", show_default=False,
-    ).strip()  # fmt: skip
-    if not user:
-        return
-    if not re.fullmatch(r"[UW][A-Z0-9]{2,}", user):
-        typer.secho(f"  “{user}” isn't a member ID such as U0123456789. Nothing was sent.", fg="red")
-        return
-    values = well_formed(answers.values)
-
-    async def send() -> int:
-        from bridge.metrics import Metrics  # noqa: PLC0415 - both: 300 ms
-        from bridge.slack.api import opened  # noqa: PLC0415
-
-        async with opened(values["SLACK_API_URL"], values["SLACK_BOT_TOKEN"].get_secret_value(), Metrics()) as web:
-            await web.call("chat.postMessage", {"channel": user, "text": _GREETING})
-        return 0
-
-    typer.echo("  Sent. Look in Slack." if run(send) == 0 else "  The message wasn't sent. Everything else is set up.")
+    ).strip():  # fmt: skip
+        if not re.fullmatch(r"[UW][A-Z0-9]{2,}", user):
+            typer.secho("  That isn't a member ID. One looks like U0123456789.", fg="red")
+            continue
+        try:
+            asyncio.run(send(user))
+        except SlackError as exc:
+            row = slack_trouble("message", exc, "copy your own member ID again, or press Enter to skip this")
+            typer.echo(coloured("\n".join(row_lines(row))))
+        else:
+            typer.echo("  Sent. Look in Slack.")
+            return

@@ -14,11 +14,13 @@ import pytest
 from dotenv import dotenv_values
 
 from bridge.playground.emulator.emulator import EmulatedSlack
+from bridge.playground.emulator.faults import Hang
 from bridge.playground.emulator.sample import ALICE
 from bridge.playground.sample_project.server import SampleProject
 from support.playground import bare_environment
 from support.secrecy import API_KEY, APP_TOKEN, BOT_TOKEN, SIGNING_SECRET
 from support.terminal import Terminal
+from support.waiting import wait_until
 
 SETUP = ("bridge", "setup", "--no-open")
 
@@ -81,17 +83,23 @@ async def test_setup_leads_from_nothing_to_a_greeting(
     assert [secret for secret in (BOT_TOKEN, APP_TOKEN, API_KEY) if secret in terminal.screen] == []
     assert [call.args["channel"] for call in slack.calls_of("chat.postMessage")] == [ALICE]
     assert "bridge serve --embedded-redis" in terminal.screen
+    assert "bridge check --embedded-redis" in terminal.screen
+
+
+def there(folder: Path, **values: str) -> list[str]:
+    """Write these lines to .env; returns them."""
+    lines = [f"{name}={value}" for name, value in values.items()]
+    (folder / ".env").write_text("\n".join(lines), encoding="utf-8")
+    return lines
 
 
 async def test_setup_again_keeps_what_is_there(slack: EmulatedSlack, project: SampleProject, tmp_path: Path) -> None:
-    lines = [f"SLACK_BOT_TOKEN={BOT_TOKEN}", f"SLACK_APP_TOKEN={APP_TOKEN}", "BRIDGE_PORT=3001"]
-    lines += [f"PROJECT_BASE_URL={project.base_url}", f"PROJECT_API_KEY={API_KEY}"]
-    (tmp_path / ".env").write_text("\n".join(lines), encoding="utf-8")
+    names = ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "PROJECT_BASE_URL", "PROJECT_API_KEY")
+    lines = there(tmp_path, **dict(zip(names, (BOT_TOKEN, APP_TOKEN, project.base_url, API_KEY), strict=True)))
 
     async with Terminal(*SETUP, "--socket", folder=tmp_path, environ=environ(slack, tmp_path)) as terminal:
-        await terminal.answers("Create a new Slack app?", "")
-        for _ in range(4):
-            await terminal.answers("Keep it?", "")
+        for name in names:
+            await terminal.answers(f"{name} is in .env", "")
         await terminal.answers("Redis URL", "")
         await terminal.answers("member ID", "")
         code = await terminal.ends()
@@ -99,20 +107,114 @@ async def test_setup_again_keeps_what_is_there(slack: EmulatedSlack, project: Sa
     assert code == 0, terminal.screen
     assert (tmp_path / ".env").read_text(encoding="utf-8").splitlines() == lines
     assert slack.calls_of("chat.postMessage") == []
+    assert [hint for hint in ("Your app credentials", "No app token there") if hint in terminal.screen] == []
 
 
-async def test_setup_asks_again_for_a_token_of_another_kind(slack: EmulatedSlack, tmp_path: Path) -> None:
+async def test_a_new_token_pasted_over_a_kept_one_is_hidden(slack: EmulatedSlack, tmp_path: Path) -> None:
+    there(tmp_path, SLACK_BOT_TOKEN="xoxb-1-revoked")
+
+    async with Terminal(*SETUP, "--socket", folder=tmp_path, environ=environ(slack, tmp_path)) as terminal:
+        await terminal.answers("SLACK_BOT_TOKEN is in .env", "")
+        await terminal.sees("rejected by Slack (invalid_auth)")
+        await terminal.answers("SLACK_BOT_TOKEN is in .env", BOT_TOKEN)
+        await terminal.sees("✓ bot token")
+        await terminal.sees("App token (")
+
+    assert dotenv_values(tmp_path / ".env")["SLACK_BOT_TOKEN"] == BOT_TOKEN
+    assert [secret for secret in (BOT_TOKEN, "xoxb-1-revoked") if secret in terminal.screen] == []
+
+
+async def test_a_token_pasted_while_another_is_tried_is_hidden(slack: EmulatedSlack, tmp_path: Path) -> None:
+    hanging = Hang()
+    slack.faults.on("auth.test", hanging)
+
+    async with Terminal(*SETUP, "--socket", folder=tmp_path, environ=environ(slack, tmp_path)) as terminal:
+        await terminal.answers("Bot token", BOT_TOKEN)
+        await wait_until(lambda: slack.calls_of("auth.test"), "the token is tried")
+        await terminal.answers("", APP_TOKEN)
+        hanging.until.set()
+        await terminal.answers("App token (", APP_TOKEN)
+        await terminal.sees("✓ app token")
+
+    assert APP_TOKEN not in terminal.screen
+
+
+async def test_setup_asks_again_for_what_is_wrong_with_the_project(
+    slack: EmulatedSlack, project: SampleProject, tmp_path: Path
+) -> None:
+    there(tmp_path, SLACK_BOT_TOKEN=BOT_TOKEN, SLACK_APP_TOKEN=APP_TOKEN)
+
+    async with Terminal(*SETUP, "--socket", folder=tmp_path, environ=environ(slack, tmp_path)) as terminal:
+        await terminal.answers("SLACK_BOT_TOKEN is in .env", "")
+        await terminal.answers("SLACK_APP_TOKEN is in .env", "")
+        await terminal.answers("Address", f"{project.base_url}/path")
+        await terminal.answers("API key", "another-key")
+        await terminal.sees("nothing found at this address")
+        await terminal.answers("PROJECT_BASE_URL is in .env", f"{project.base_url}/api/sdk")
+        await terminal.sees("the key was rejected")
+        await terminal.answers("PROJECT_API_KEY is in .env", API_KEY)
+        await terminal.sees("✓ get_project")
+        await terminal.sees("Redis URL")
+
+    assert [key for key in (API_KEY, "another-key") if key in terminal.screen] == []
+
+
+async def test_setup_works_offline(tmp_path: Path) -> None:
+    away = "http://127.0.0.1:9"  # a port that no test server uses
+    offline = bare_environment(SLACK_API_URL=f"{away}/api/", BRIDGE_DATA_DIR=str(tmp_path / "data"), NO_COLOR="1")
+
+    async with Terminal(*SETUP, "--socket", folder=tmp_path, environ=offline) as terminal:
+        await terminal.answers("Bot token", BOT_TOKEN)
+        await terminal.sees("may still be right")
+        await terminal.answers("App token (", APP_TOKEN)
+        await terminal.sees("may still be right")
+        await terminal.answers("Address", away)
+        await terminal.answers("API key", API_KEY)
+        await terminal.sees("can't connect")
+        await terminal.answers("PROJECT_BASE_URL is in .env", "")
+        await terminal.answers("Redis URL", "")
+        code = await terminal.ends()
+
+    assert code == 1
+    assert "Fix these, then:       bridge check --embedded-redis" in terminal.screen
+    written = dotenv_values(tmp_path / ".env")
+    assert (written["SLACK_BOT_TOKEN"], written["PROJECT_BASE_URL"]) == (BOT_TOKEN, away)
+
+
+async def test_setup_asks_again_for_a_member_id(slack: EmulatedSlack, project: SampleProject, tmp_path: Path) -> None:
+    names = ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "PROJECT_BASE_URL", "PROJECT_API_KEY")
+    given = dict(zip(names, (BOT_TOKEN, APP_TOKEN, project.base_url, API_KEY), strict=True))
+
+    async with Terminal(*SETUP, "--socket", folder=tmp_path, environ={**environ(slack, tmp_path), **given}) as terminal:
+        await terminal.answers("Redis URL", "")
+        await terminal.answers("Your member ID", "alice")
+        await terminal.sees("isn't a member ID")
+        await terminal.answers("Your member ID", "U0NOBODY")
+        await terminal.sees("rejected by Slack (channel_not_found)")
+        await terminal.answers("Your member ID", ALICE)
+        await terminal.sees("Sent.")
+        assert await terminal.ends() == 0
+
+    assert not (tmp_path / ".env").exists()
+    assert slack.calls_of("chat.postMessage")[-1].args["channel"] == ALICE
+
+
+async def test_setup_asks_again_for_a_missing_or_malformed_token(slack: EmulatedSlack, tmp_path: Path) -> None:
     url = ("--url", "https://bridge.example.com")
     async with Terminal(*SETUP, *url, folder=tmp_path, environ=environ(slack, tmp_path)) as terminal:
+        await terminal.answers("Bot token", "")
+        await terminal.sees("Needed: paste it here, or press Ctrl-C")
         await terminal.answers("Bot token", "xoxp-1-of-a-person")
         await terminal.sees("use the bot token")
         await terminal.answers("Bot token", BOT_TOKEN)
         await terminal.answers("Signing secret", SIGNING_SECRET)
+        await terminal.sees("a signing secret has 32 characters")
+        await terminal.answers("SLACK_SIGNING_SECRET is in .env", "")
         await terminal.sees("Your project")
 
     written = dotenv_values(tmp_path / ".env")
     assert (written["SLACK_BOT_TOKEN"], written["SLACK_SIGNING_SECRET"]) == (BOT_TOKEN, SIGNING_SECRET)
-    assert "of-a-person" not in terminal.screen
+    assert [secret for secret in ("of-a-person", BOT_TOKEN, SIGNING_SECRET) if secret in terminal.screen] == []
 
 
 async def test_setup_without_a_terminal_says_what_to_do_instead(tmp_path: Path) -> None:
@@ -124,4 +226,5 @@ async def test_setup_without_a_terminal_says_what_to_do_instead(tmp_path: Path) 
 
     assert running.returncode == 2
     assert "bridge manifest --socket" in printed.decode()
+    assert "bridge check --embedded-redis" in printed.decode()
     assert list(tmp_path.iterdir()) == []
