@@ -267,6 +267,10 @@ class InboxMachine(RuleBasedStateMachine):
                 return False
             return True
 
+        if job.turn.step != "queued":  # another process had the lane meanwhile, and went on
+            self.is_lost(sent)
+            self.forget(worker)
+            return
         was_sent = self.step(worker, sent, twice=twice)
 
         if was_sent is not None:
