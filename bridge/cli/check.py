@@ -12,7 +12,7 @@ import typer
 
 from bridge.cli.printing import coloured
 from bridge.cli.rows import OK, Row, is_well, settings_rows, shown
-from bridge.cli.running import CANNOT_RUN, problems_of, run, say, way_out
+from bridge.cli.running import CANNOT_RUN, problems_of, run, say, setup_hint
 from bridge.cli.store import JsonOption
 from bridge.errors import ConfigurationError
 from bridge.logs import configure
@@ -85,6 +85,6 @@ def check(
     if blocks:
         raise typer.Exit(run(lambda: show(layout_rows())))
     code = run(lambda: show(access_rows(*access) if access else all_rows()))
-    for line in [] if as_json else way_out(problems):
+    for line in [] if as_json else setup_hint(problems):
         say(line)
     raise typer.Exit(code)

@@ -52,7 +52,7 @@ def problems_of(environ: Mapping[str, str], *, embedded_redis: bool) -> tuple[st
     return ()
 
 
-def way_out(problems: Sequence[str]) -> list[str]:
+def setup_hint(problems: Sequence[str]) -> list[str]:
     """Say what to do if so many settings are missing that nothing can have been set up yet."""
     is_new = len([line for line in problems if " is missing" in line]) > _A_FEW
     return ["Run bridge setup to fill these in, or bridge playground to try it without any of them."] if is_new else []

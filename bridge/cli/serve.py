@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bridge.cli.running import complain, run, say, way_out
+from bridge.cli.running import complain, run, say, setup_hint
 from bridge.errors import ConfigurationError
 from bridge.settings import environment, load, unknown_names
 
@@ -31,7 +31,7 @@ def serve(
         settings = load(environ, embedded_redis=embedded_redis)
     except ConfigurationError as exc:
         code = complain([exc])
-        for line in way_out(exc.problems):
+        for line in setup_hint(exc.problems):
             say(line)
         raise typer.Exit(code) from None
     from bridge.app import serve as serve_bridge  # noqa: PLC0415 - saves 800 ms where the settings are wrong

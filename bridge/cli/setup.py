@@ -70,31 +70,37 @@ def setup(
         raise typer.Exit(WRONG_SETTINGS)
     configure("console", "ERROR")  # problems are shown in rows
     try:
-        answers = _Answers()
-        _heading(1, "The Slack app")
-        target = where_slack_sends(url, socket=socket) if url or socket else _ask_where_slack_sends()
-        _create_the_app(answers, target, open_browser=open_browser)
+        code = _questions(url, socket=socket, open_browser=open_browser)
     except ConfigurationError as exc:
-        raise typer.Exit(complain([exc])) from None
+        code = complain([exc])
+    except (KeyboardInterrupt, EOFError, typer.Abort):
+        typer.echo("\nStopped. To continue, run bridge setup again.")
+        code = CANNOT_RUN
+    raise typer.Exit(code)
+
+
+def _questions(url: str, *, socket: bool, open_browser: bool) -> int:
+    answers = _Answers()
+    _heading(1, "The Slack app")
+    target = where_slack_sends(url, socket=socket) if url or socket else _ask_where_slack_sends()
+    _create_the_app(answers, target, open_browser=open_browser)
     _heading(2, "Your project")
     answers.ask("PROJECT_BASE_URL", "PROJECT_API_KEY")
     _heading(3, "Redis")
     answers.ask("REDIS_URL")
     is_embedded = not answers.has("REDIS_URL")
+    flag = " --embedded-redis" if is_embedded else ""
     _heading(4, "Check")
-    code = CANNOT_RUN
     try:
         check(embedded_redis=is_embedded)
     except typer.Exit as ended:
-        code = ended.exit_code
-    flag = " --embedded-redis" if is_embedded else ""
-    if code == 0:
-        _heading(5, "Say hello")
-        _greet(answers)
-        typer.echo(f"\nStart the bridge:  bridge serve{flag}\nCheck it again:    bridge check{flag}")
-    else:
-        typer.echo(f"\nFix these, then:       bridge check{flag}\nTo change an answer:   bridge setup")
-    raise typer.Exit(code)
+        if ended.exit_code:
+            typer.echo(f"\nFix these, then:       bridge check{flag}\nTo change an answer:   bridge setup")
+            return ended.exit_code
+    _heading(5, "Say hello")
+    _greet(answers)
+    typer.echo(f"\nStart the bridge:  bridge serve{flag}\nCheck it again:    bridge check{flag}")
+    return 0
 
 
 @dataclass

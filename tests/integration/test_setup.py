@@ -159,6 +159,17 @@ async def test_setup_asks_again_for_what_is_wrong_with_the_project(
     assert [key for key in (API_KEY, "another-key") if key in terminal.screen] == []
 
 
+async def test_setup_that_is_stopped_says_how_to_continue(slack: EmulatedSlack, tmp_path: Path) -> None:
+    async with Terminal(*SETUP, "--socket", folder=tmp_path, environ=environ(slack, tmp_path)) as terminal:
+        await terminal.answers("Bot token", BOT_TOKEN)
+        await terminal.answers("App token (", "\x03")
+        code = await terminal.ends()
+
+    assert code == 1
+    assert "Stopped. To continue, run bridge setup again." in terminal.screen
+    assert dotenv_values(tmp_path / ".env")["SLACK_BOT_TOKEN"] == BOT_TOKEN
+
+
 async def test_setup_works_offline(tmp_path: Path) -> None:
     away = "http://127.0.0.1:9"  # a port that no test server uses
     offline = bare_environment(SLACK_API_URL=f"{away}/api/", BRIDGE_DATA_DIR=str(tmp_path / "data"), NO_COLOR="1")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -12,6 +13,11 @@ from pathlib import Path
 from typing import Self
 
 from support.waiting import wait_until
+
+
+def _log_in(terminal: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell's background jobs, such as these tests, ignore Ctrl-C
+    os.login_tty(terminal)
 
 
 class Terminal:
@@ -27,7 +33,7 @@ class Terminal:
         self._process = subprocess.Popen(  # noqa: ASYNC220, S603 - it only begins here, and is our own
             [sys.executable, "-m", *self._command],
             cwd=self._folder, env=dict(self._environ), stdin=slave, stdout=slave, stderr=slave,
-            preexec_fn=lambda: os.login_tty(slave),  # noqa: PLW1509 - passwords are asked for on the controlling terminal
+            preexec_fn=lambda: _log_in(slave),  # noqa: PLW1509 - passwords are asked for on the controlling terminal
         )  # fmt: skip
         os.close(slave)
         asyncio.get_running_loop().add_reader(self._master, self._read)
