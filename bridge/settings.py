@@ -190,7 +190,7 @@ class Settings(BaseSettings):
 
     def bot_token_now(self) -> str:
         """Read the bot token again if it's in a file; if it can't be read there, nothing changes."""
-        found = well_formed({"SLACK_BOT_TOKEN_FILE": self._bot_token_file})
+        found = well_formed({"SLACK_BOT_TOKEN_FILE": self._bot_token_file}) if self._bot_token_file else {}
         token: SecretStr = found.get("SLACK_BOT_TOKEN", self.slack_bot_token)
         return token.get_secret_value()
 
