@@ -24,7 +24,7 @@ run: $(RUN) ## Try the bridge in the browser; parts that aren't configured are s
 ALL := --numprocesses 5 --dist loadfile --no-loadscope-reorder
 
 test: $(STAMP) ## Run all tests
-	@$(MAKE) --no-print-directory browser || echo 'Going on without: the end-to-end tests will be skipped.'
+	@$(MAKE) --no-print-directory browser || echo 'Continuing without a browser: the end-to-end tests will be skipped.'
 	@$(BIN)/pytest -q $(ALL)
 
 coverage: $(STAMP) ## Run all tests and list the lines and branches they miss; slower
@@ -42,14 +42,14 @@ image: $(STAMP) ## Build the image without Docker and try it; needs root, builda
 	@PYTHONPATH=.:tests $(BIN)/python tests/image.py
 
 # SECONDS=120 makes it shorter, SEED=… repeats its choices; SWEEP=1 kills a bridge at every step instead.
-soak: $(STAMP) ## Have people talk for ten minutes while parts fail at random, and count the answers
+soak: $(STAMP) ## Simulate ten minutes of conversations while parts fail at random, and count the answers
 	@PYTHONPATH=.:tests $(BIN)/python -m soak
 
 # ONLY="acks turns" measures some, QUICK=1 a second each, FULL=1 with a million stored threads. See tests/bench.
-bench: $(STAMP) ## Measure the bridge beside two baselines, in five minutes (QUICK=1: one)
+bench: $(STAMP) ## Measure the bridge against two baselines, in five minutes (QUICK=1: one)
 	@PYTHONPATH=.:tests $(BIN)/python -m bench $(ONLY)
 
-# FROM="build/bench.json …" first replaces the data by these runs.
+# FROM="build/bench.json …" first replaces the data with these runs.
 figures: $(STAMP) ## Write the table and chart of docs/explanation/performance.md
 	@PYTHONPATH=.:tests $(BIN)/python -m bench.chart $(FROM)
 

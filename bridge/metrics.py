@@ -40,11 +40,11 @@ class Metrics:
             buckets=_TURN_SECONDS, registry=registry,
         )  # fmt: skip
         self._upstream = Histogram(
-            "bridge_upstream_seconds", "Calls of the project service", ["operation", "outcome"],
+            "bridge_upstream_seconds", "Calls to the project service", ["operation", "outcome"],
             buckets=_CALL_SECONDS, registry=registry,
         )  # fmt: skip
         self.slack_calls = Counter(
-            "bridge_slack_calls", "Calls of Slack's Web API", ["method", "outcome"], registry=registry
+            "bridge_slack_calls", "Calls to Slack's Web API", ["method", "outcome"], registry=registry
         )
         self.rejected = Counter(
             "bridge_rejected_requests", "Requests rejected by the guard", ["reason"], registry=registry

@@ -115,7 +115,7 @@ class Settings(BaseSettings):
     newest 20): on or off. Needs the scopes channels:history and groups:history (mpim:history in group direct
     messages)."""
     files: Annotated[Literal["text", "names", "off"], one_of("text", "names", "off")] = _setting("BRIDGE_FILES", "text")
-    """What an agent gets of the files in a message: their text (text files, emails, documents, transcripts of clips),
+    """What an agent gets from the files in a message: their text (text files, emails, documents, transcripts of clips),
     only their names, or nothing (off). Text needs the scope files:read; PDFs also need the extra "documents"."""
     session_lifetime: Annotated[timedelta, duration("d", upto=timedelta(days=3650))] = _setting(
         "BRIDGE_SESSION_DAYS", "90"
@@ -156,7 +156,7 @@ class Settings(BaseSettings):
     loops. 0: no limit."""
     app_turns: Annotated[int, whole(1, 1_000_000, 10)] = _setting("BRIDGE_APP_TURNS_PER_MINUTE", "10")
     """How many messages of one app may start an agent or a workflow in a channel per minute, if its settings say so.
-    Others in that minute start nothing, which stops loops."""
+    Any more in that minute start nothing, which stops loops."""
     user_turns: _Limit = _setting("BRIDGE_USER_TURNS_PER_MINUTE", "0")
     """How many messages one person may send to agents per minute. 0: no limit."""
     user_runs: _Limit = _setting("BRIDGE_USER_RUNS_PER_HOUR", "0")

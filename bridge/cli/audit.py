@@ -57,6 +57,7 @@ RESULTS: Final = {
     "BadInput": "input isn't valid JSON; asked what to do",
     "NotAllowed": "not allowed",
     "TooOften": "rate limit",
+    "channel_changed": "announced a change of settings",
     "unknown": "outcome unknown",
     "slip": "looked like a command; asked what was meant",
     "gone": "expired",
@@ -88,7 +89,7 @@ def audit(
 ) -> None:
     """Show who did what, where and when.
 
-    Includes refused requests, and outcomes. Message texts aren't recorded.
+    Includes refused requests and outcomes. Message texts aren't recorded.
     """
     beginning = datetime.now(UTC) - length_of_time(since)
 

@@ -111,7 +111,7 @@ def where_slack_sends(given: str, *, socket: bool) -> str | None:
     from bridge.slack.http import EVENTS_PATH  # noqa: PLC0415 - 100 ms
 
     if socket and given:
-        raise ConfigurationError(["use either --url or --socket: in Socket Mode, Slack needs no address"])
+        raise ConfigurationError(["Use either --url or --socket: in Socket Mode, Slack needs no address"])
     if socket:
         return None
     address = (given or _PLACEHOLDER).strip().rstrip("/")
@@ -122,7 +122,9 @@ def where_slack_sends(given: str, *, socket: bool) -> str | None:
     except ValueError:
         is_usable = False
     if not is_usable or parts.query or parts.fragment or "@" in parts.netloc:
-        raise ConfigurationError(["--url isn't a public https:// address: use one such as https://bridge.example.com"])
+        raise ConfigurationError(
+            [f"--url “{given}” isn't a public https:// address: use one such as https://bridge.example.com"]
+        )
     return address if parts.path.endswith(EVENTS_PATH) else address + EVENTS_PATH
 
 

@@ -126,7 +126,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise ConfigurationError(
-                    [f"BRIDGE_DATA_DIR: another playground uses {folder}; stop it or set another folder"]
+                    [f"Another playground is using {folder}: stop it, or set BRIDGE_DATA_DIR to another folder"]
                 ) from None
         yield
 

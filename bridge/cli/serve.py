@@ -17,7 +17,7 @@ def serve(
     *,
     embedded_redis: Annotated[
         bool,
-        typer.Option("--embedded-redis", help="Run its own Redis if REDIS_URL isn't set (one machine only)."),
+        typer.Option("--embedded-redis", help="Run an embedded Redis if REDIS_URL isn't set (one machine only)."),
     ] = False,
 ) -> None:
     """Run the bridge.

@@ -36,7 +36,9 @@ def stats(
     *,
     as_json: JsonOption = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
-    since: Annotated[str, typer.Option(metavar="WHEN", help="Compare with then, such as 7d, 24h or 2026-11-01.")] = "",
+    since: Annotated[
+        str, typer.Option(metavar="WHEN", help="Compare with an earlier time, such as 7d, 24h or 2026-11-01.")
+    ] = "",
     embedded_redis: EmbeddedRedisOption = False,
 ) -> None:
     """Show the project's statistics, and what changed.

@@ -26,7 +26,7 @@ def status(
 ) -> None:
     """Show what each process is doing.
 
-    Also counts threads with work, waiting for a choice, or failed. Works whether or not a bridge is running.
+    Also counts busy threads, threads waiting for a choice, and dead letters. Works whether or not a bridge is running.
     """
 
     async def show(scripts: Scripts) -> int:

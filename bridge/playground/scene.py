@@ -75,7 +75,7 @@ class Scene:
 async def opened(options: SceneOptions) -> AsyncIterator[Scene]:
     """Start the stand-ins that *options* ask for, the page first."""
     bridge = BridgeProcess(options.environ, url=options.bridge_url, drain=options.drain, log_file=options.log_file)
-    project = None if options.is_project_real else SampleProject(api_key=secrets.token_hex(16), kept_in=options.folder)
+    project = None if options.is_project_real else SampleProject(api_key=secrets.token_hex(16), data_dir=options.folder)
     backstage = Backstage(
         bridge, folder=options.folder, is_slack_real=options.is_slack_real, project=project, redis=options.redis
     )
@@ -117,7 +117,7 @@ def _slack(options: SceneOptions, bridge: BridgeProcess) -> EmulatedSlack:
         app_token=app_token if options.uses_socket else "",
         events_url=f"{bridge.url}/slack/events",
         port=options.port,
-        kept_in=options.folder,
+        data_dir=options.folder,
         retry_delays=_RETRY_DELAYS,
         holds_retries=True,
     )

@@ -31,7 +31,7 @@ def opened(app: App, tmp_path: Path) -> Callable[[], EmulatedSlack]:
         bot_token=TOKEN,
         events_url=app.url,
         retry_delays=(0.0, 60.0, 300.0),
-        kept_in=tmp_path / "slack",
+        data_dir=tmp_path / "slack",
     )
 
 
@@ -129,7 +129,7 @@ async def test_an_undelivered_event_is_delivered_once_after_a_restart(
 
 async def test_an_undelivered_event_is_sent_over_the_first_socket(tmp_path: Path) -> None:
     def kept() -> EmulatedSlack:
-        slack = EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, app_token=APP_TOKEN, kept_in=tmp_path)
+        slack = EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, app_token=APP_TOKEN, data_dir=tmp_path)
         slack.use_sockets = True
         return slack
 
@@ -157,7 +157,7 @@ async def test_a_killed_process_leaves_all_that_it_answered(app: App, tmp_path: 
     async def served() -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
             sys.executable,
-            *("-m", "bridge.playground.emulator", "--port", "0", "--kept-in", str(tmp_path), "--events-url", app.url),
+            *("-m", "bridge.playground.emulator", "--port", "0", "--data-dir", str(tmp_path), "--events-url", app.url),
             *("--signing-secret", SECRET, "--bot-token", TOKEN),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -186,5 +186,5 @@ async def test_a_killed_process_leaves_all_that_it_answered(app: App, tmp_path: 
         await second.wait()
 
     assert {event["text"] for event in app.events} == {f"number {number}" for number in range(20)}
-    async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, kept_in=tmp_path) as slack:
+    async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, data_dir=tmp_path) as slack:
         assert len(slack.messages(sample.GENERAL)) == 20

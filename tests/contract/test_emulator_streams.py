@@ -152,7 +152,7 @@ async def test_a_message_is_posted_when_it_is_due_unless_it_was_deleted(
 
 async def test_a_scheduled_message_due_while_away_is_posted_afterwards(tmp_path: Path, clock: Clock) -> None:
     def kept() -> EmulatedSlack:
-        return EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, clock=clock, retry_delays=(), kept_in=tmp_path)
+        return EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, clock=clock, retry_delays=(), data_dir=tmp_path)
 
     async with kept() as slack:
         client = AsyncWebClient(TOKEN, base_url=slack.api_url)

@@ -187,7 +187,7 @@ async def test_sessions_and_runs_outlive_the_process(tmp_path: Path) -> None:
     seen = []
     for _ in range(2):
         async with (
-            SampleProject(api_key="a-key", kept_in=tmp_path / "new") as project,
+            SampleProject(api_key="a-key", data_dir=tmp_path / "new") as project,
             httpx.AsyncClient(base_url=project.base_url, headers=headers) as http,
         ):
             session = seen[0]["sessionId"] if seen else None
@@ -205,7 +205,7 @@ async def test_sessions_and_runs_outlive_the_process(tmp_path: Path) -> None:
 async def test_an_unreadable_file_is_replaced(tmp_path: Path, content: str) -> None:
     (tmp_path / "project.json").write_text(content)
 
-    async with SampleProject(api_key="a-key", kept_in=tmp_path) as project:
+    async with SampleProject(api_key="a-key", data_dir=tmp_path) as project:
         assert project.operations.talks == {}
 
 

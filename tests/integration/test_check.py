@@ -273,8 +273,8 @@ async def test_the_manifest_needs_nothing_but_takes_the_prefix(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("words", "environ", "line"),
     [
-        (("--url", "ftp://x"), {}, "--url isn't a public https:// address: use one such as https://"),
-        (("--url", "https://x", "--socket"), {}, "use either --url or --socket"),
+        (("--url", "ftp://x"), {}, "--url “ftp://x” isn't a public https:// address: use one such as https://"),
+        (("--url", "https://x", "--socket"), {}, "Use either --url or --socket"),
         ((), {"BRIDGE_COMMAND_PREFIX": "Ä"}, "BRIDGE_COMMAND_PREFIX has unsupported characters or is too long: use"),
     ],
 )

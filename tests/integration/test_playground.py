@@ -144,7 +144,7 @@ async def test_a_second_one_on_the_same_folder_is_refused_in_one_line(playground
     code, said = await refused(playground.folder, "--port", "0")
 
     assert code == 2
-    assert said.startswith("BRIDGE_DATA_DIR: another playground uses ")
+    assert said.startswith("Another playground is using ")
     assert said.count("\n") == 1
 
 

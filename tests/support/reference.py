@@ -49,7 +49,7 @@ def settings() -> str:
     """Every setting: variable, default, explanation."""
     parts = []
     for field in Settings.model_fields.values():
-        needed = "**needed**" if field.is_required() else f"default `{field.default}`" if field.default else "not set"
+        needed = "**required**" if field.is_required() else f"default `{field.default}`" if field.default else "not set"
         words = " ".join(str(field.description).split())
         parts.append(f"### {field.alias}\n\n{needed}\n\n{words}")
     return "\n\n".join(parts)
@@ -82,7 +82,7 @@ def _spelled(option: object) -> str:
 
 def permissions() -> str:
     """Every scope and what it is for."""
-    rows = [(f"`{one.name}`", "optional" if one.is_optional else "needed", one.purpose) for one in SCOPES]
+    rows = [(f"`{one.name}`", "optional" if one.is_optional else "required", one.purpose) for one in SCOPES]
     return _table(("Permission", "", "Needed to"), rows)
 
 

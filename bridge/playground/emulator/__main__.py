@@ -81,7 +81,7 @@ async def _run(asked: argparse.Namespace) -> None:
         app_token=asked.app_token,
         events_url=asked.events_url,
         port=asked.port,
-        kept_in=asked.kept_in,
+        data_dir=asked.data_dir,
     ) as slack:
         slack.use_sockets = bool(asked.app_token)
         _say(_greeting(asked, slack.api_url))
@@ -128,7 +128,7 @@ def main() -> None:
         metavar="TOKEN",
         help="Use Socket Mode with this token, such as xapp-1-test; by default $SLACK_APP_TOKEN.",
     )
-    add("--kept-in", type=Path, metavar="FOLDER", help="Store the workspace here, so that it survives a restart.")
+    add("--data-dir", type=Path, metavar="FOLDER", help="Store the workspace here, so that it survives a restart.")
     asked = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_run(asked))

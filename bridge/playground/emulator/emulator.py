@@ -53,7 +53,7 @@ class EmulatedSlack:
       app listens, which Slack doesn't. *ack_seconds* is the time the app has to respond.
     - With a *config_token* manifests can be validated; with an *app_token* the app can open sockets, pinged every
       *ping_seconds*. Once `use_sockets` is set, everything goes over them, without *events_url*.
-    - With a folder *kept_in* the workspace survives its process, even a killed one, and unacknowledged events are sent
+    - With a folder *data_dir* the workspace survives its process, even a killed one, and unacknowledged events are sent
       as retries as soon as the app listens.
 
     Until `install` is called, the app has every scope, every event but removed reactions, and any command.
@@ -79,10 +79,10 @@ class EmulatedSlack:
         holds_retries: bool = False,
         ack_seconds: float = ACK_SECONDS,
         ping_seconds: float = PING_SECONDS,
-        kept_in: Path | None = None,
+        data_dir: Path | None = None,
     ) -> None:
         self._background = Background()
-        self._storage = storage = SqliteStorage(kept_in) if kept_in else NoStorage()
+        self._storage = storage = SqliteStorage(data_dir) if data_dir else NoStorage()
         self.clock = clock = SlackClock(clock)
         self.transcribes_in = 10.0
         self._http = OverHttp(url=events_url, signing_secret=signing_secret, ack_seconds=ack_seconds)

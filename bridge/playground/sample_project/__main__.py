@@ -7,7 +7,7 @@
 Then ``PROJECT_BASE_URL=http://127.0.0.1:8081`` and ``PROJECT_API_KEY=KEY`` for its client. It has twelve
 workflows (9 is slow, 10 fails, 11 has a huge output, 12 is inactive) and five agents: 1 remembers names and numbers,
 2 answers in rich Markdown, 3 is slow, 4 uses tools, 5 fails on request (``fail``, ``fail 503``). Sessions and
-statistics end with the process unless they are stored: ``--keep FOLDER``.
+statistics end with the process unless they are stored: ``--data-dir FOLDER``.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from pathlib import Path
 from bridge.playground.sample_project.server import SampleProject
 
 
-async def _run(port: int, api_key: str, kept_in: Path | None) -> None:
-    async with SampleProject(api_key=api_key, port=port, kept_in=kept_in) as project:
+async def _run(port: int, api_key: str, data_dir: Path | None) -> None:
+    async with SampleProject(api_key=api_key, port=port, data_dir=data_dir) as project:
         sys.stdout.write(f"Sample project service: {project.base_url}\n")
         sys.stdout.flush()
         await asyncio.Event().wait()
@@ -40,14 +40,14 @@ def main() -> None:
         "--api-key", default="sample-key", metavar="KEY", help="The key that it accepts; %(default)s by default."
     )
     parser.add_argument(
-        "--keep",
+        "--data-dir",
         type=Path,
         metavar="FOLDER",
         help="Store sessions and statistics here, so that they survive a restart.",
     )
     asked = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_run(asked.port, asked.api_key, asked.keep))
+        asyncio.run(_run(asked.port, asked.api_key, asked.data_dir))
 
 
 if __name__ == "__main__":

@@ -31,12 +31,12 @@ class Refused(Exception):
 
 
 class Operations:
-    """Workflows, agents and sessions, stored in the folder *kept_in* if given.
+    """Workflows, agents and sessions, stored in the folder *data_dir* if given.
 
     In each operation *asked* is the ID in the path, and *body* the request's.
     """
 
-    def __init__(self, clock: Callable[[], float], kept_in: Path | None = None) -> None:
+    def __init__(self, clock: Callable[[], float], data_dir: Path | None = None) -> None:
         self.workflows: list[SampleWorkflow] = sample.workflows()
         self.agents: list[SampleAgent] = sample.agents()
         self.talks: dict[int, Talk] = {}
@@ -44,7 +44,7 @@ class Operations:
         self._used: Counter[str] = Counter()  # by tag
         self._runs = 0
         self._changed = clock()
-        self._file = ProjectFile(kept_in)
+        self._file = ProjectFile(data_dir)
         self._recall()
 
     def _recall(self) -> None:

@@ -46,14 +46,14 @@ class SampleProject:
     """The project service, in this process.
 
     Workflows and agents in *operations* may be replaced or added to. `on` plans other responses than the proper ones;
-    `stop` and `start` take it down and bring it back at the same address. With a folder *kept_in*, sessions and
+    `stop` and `start` take it down and bring it back at the same address. With a folder *data_dir*, sessions and
     statistics survive the process.
     """
 
     def __init__(
-        self, *, api_key: str, port: int = 0, clock: Callable[[], float] = time.time, kept_in: Path | None = None
+        self, *, api_key: str, port: int = 0, clock: Callable[[], float] = time.time, data_dir: Path | None = None
     ) -> None:
-        self.operations = Operations(clock, kept_in=kept_in)
+        self.operations = Operations(clock, data_dir=data_dir)
         self._clock = clock
         self.api_key = api_key
         self.calls: list[ProjectCall] = []
