@@ -7,6 +7,7 @@ processes are killed.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -64,6 +65,7 @@ def fork(wish: dict[str, Any], outputs: list[int], ear: socket.socket) -> int:
     """Fork a bridge; return its process id."""
     for package in READ.get(wish["words"][0], ("bridge.app", "bridge.cli")):  # once here rather than in each fork
         read_all_of(package)
+    gc.freeze()  # a collection in the child would copy the memory of all modules
     pid = os.fork()
     if pid == 0:
         ear.close()
