@@ -156,7 +156,7 @@ class Settings(BaseSettings):
     loops. 0: no limit."""
     app_turns: Annotated[int, whole(1, 1_000_000, 10)] = _setting("BRIDGE_APP_TURNS_PER_MINUTE", "10")
     """How many messages of one app may start an agent or a workflow in a channel per minute, if its settings say so.
-    Any more in that minute start nothing, which stops loops."""
+    Further ones start nothing, which stops loops."""
     user_turns: _Limit = _setting("BRIDGE_USER_TURNS_PER_MINUTE", "0")
     """How many messages one person may send to agents per minute. 0: no limit."""
     user_runs: _Limit = _setting("BRIDGE_USER_RUNS_PER_HOUR", "0")

@@ -142,7 +142,7 @@ def url_of(port: socket.socket, scheme: str = "http") -> str:
 
 
 async def cannot_connect(url: str, connect: float = 2) -> None:
-    async with client(url, connect=connect) as project:
+    async with client(url, connect=connect, patience=timedelta(seconds=5)) as project:
         with pytest.raises(CannotConnect) as caught:
             await project.send_message(3, "hi")
     assert not caught.value.may_have_happened
