@@ -355,7 +355,7 @@ def session_info(agent_name: str, session: int | None) -> Reply:
 
 def no_conversation() -> Reply:
     """Say that a command needs a thread with a conversation."""
-    return kit.reply("There's no conversation here yet. Mention me with a question to start one.")
+    return kit.reply("There's no conversation here yet. Mention me with a question or, if I've asked, pick an agent.")
 
 
 def conversation_begins_anew() -> Reply:

@@ -280,9 +280,12 @@ class Features:
         Input for workflows and agents may contain anything, and a report has its own options.
         """
         option = _OPTION.search(typed)
-        command = (match or self._match(_OPTION.sub("", typed)) or (None,))[0] if option else None
-        if option is None or command is None or (match and not command.is_reading):
+        if option is None:
             return None
+        found = match or self._match(_OPTION.sub("", typed)) or self._match(typed[: option.start()])
+        if found is None or (match and not match[0].is_reading):
+            return None
+        command = found[0]
         near = difflib.get_close_matches(option[1].casefold(), ["share"], n=1) if command.is_reading else []
         return UnknownOption(f"--{option[1]}", command.shown(start).split(" ")[0], "--share" if near else "")
 

@@ -71,7 +71,7 @@ EXAMPLES = [
     errors.BadSchedule("since", "ages"),
     errors.BadSchedule("many", "1,000"),
     errors.BadSchedule("of a later release", ""),
-    errors.BadInput("Expecting value", 1, 2),
+    errors.BadInput("expected a value", 1, 2),
     *(
         errors.NotAllowed(reason)
         for reason in ("stranger", "channel", "user", "runner", "default", "not_yours", "unknown", "of a later release")

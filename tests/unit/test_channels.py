@@ -155,8 +155,8 @@ def text_of(result: Result) -> str:
             ChannelSettings(replies="mentions"),
             "In threads of this channel, only replies that mention me now go to the agent.",
         ),
-        ("answers mentions", NOTHING_SET, "That's already set, so nothing changed."),
-        ("reset", NOTHING_SET, "That's already set, so nothing changed."),
+        ("answers mentions", NOTHING_SET, "These are already the channel's settings, so nothing changed."),
+        ("reset", NOTHING_SET, "These are already the channel's settings, so nothing changed."),
     ],
 )
 async def test_each_setting_has_its_command(harness: Harness, line: str, settings: ChannelSettings, told: str) -> None:

@@ -403,6 +403,7 @@ async def test_a_session_is_shown_while_the_service_is_down(harness: Harness) ->
         ("/workflows show 1 --share --loud", "--loud", ""),
         ("/project --json=yes", "--json", ""),
         ("/stats reports --share", "--share", ""),
+        ("/stats --compare 7d", "--compare", ""),
     ],
 )
 async def test_an_unknown_option_is_named_with_the_nearest(
@@ -420,7 +421,9 @@ async def test_an_unusable_comparison_time_brings_a_usable_one(harness: Harness,
     with pytest.raises(BadSchedule) as refused:
         await typed(harness, f"/stats since {when}")
 
-    assert sentence(refused.value).startswith(f"I don't understand “{when}”: expected an age or a day, such as 7d or ")
+    assert sentence(refused.value).startswith(
+        f"I don't understand “{when}”: expected an age or a day up to 400 days ago, such as 7d or "
+    )
 
 
 async def test_a_missing_comparison_time_brings_the_usage(harness: Harness) -> None:

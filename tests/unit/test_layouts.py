@@ -346,7 +346,7 @@ def test_cut_node_results_are_attached_whole() -> None:
         ({"workflow": "", "input": "x"}, modals.FormErrors({"workflow": "Choose a workflow from the list."})),
         (
             {"workflow": "3", "kind": "json", "input": '{"a"\n:}'},
-            modals.FormErrors({"input": "This isn't JSON. Line 2, character 2: expected a value."}),
+            modals.FormErrors({"input": "This isn't valid JSON. Line 2, character 2: expected a value."}),
         ),
         (
             {"workflow": "3", "kind": "json", "input": " "},

@@ -96,7 +96,7 @@ def settings_card(shown: Shown, *, may_change: bool, is_direct: bool) -> Reply:
 
 def nothing_changed() -> Reply:
     """Say that the settings were already like that."""
-    return kit.reply("That's already set, so nothing changed.")
+    return kit.reply("These are already the channel's settings, so nothing changed.")
 
 
 def not_in_direct_messages() -> Reply:
@@ -138,4 +138,4 @@ def default_set(agent: str) -> Reply:
 
 def default_taken_away() -> Reply:
     """Say that the channel has no default agent now."""
-    return kit.reply("This channel no longer has a default agent.")
+    return kit.reply("This channel has no default agent now.")

@@ -100,9 +100,9 @@ async def mute(deps: Deps, turn: Turn) -> Result:
     return shown(layout.muted(), "muted") if is_there else _none()
 
 
-@conversations.command("!unmute", "Send this thread to the agent again.")
+@conversations.command("!unmute", "Resume sending this thread to the agent.")
 async def unmute(deps: Deps, turn: Turn) -> Result:
-    """Send this thread to the agent again."""
+    """Resume sending this thread to the agent."""
     is_there = turn.thread is not None and await deps.sessions.mute(turn.thread, is_muted=False)
     return shown(layout.unmuted(), "unmuted") if is_there else _none()
 

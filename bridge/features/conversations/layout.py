@@ -33,10 +33,11 @@ def unmuted() -> Reply:
 
 def handed_over(agent: str, before: str, session: int | None) -> Reply:
     """Say which agent answers from now on, and which did before."""
-    text = f"{kit.named(agent, 100)} now answers here, in a new session that doesn't know the earlier one."
+    text = f"{kit.named(agent, 100)} now answers here"
     if before:
         of = "" if session is None else f" (session {session})"
-        text = f"{text} It replaces {kit.named(before, 100)}{of}."
+        text = f"{text}, in a new session without the earlier conversation. It replaces {kit.named(before, 100)}{of}"
+    text += "."
     return kit.note(text, audience=Audience.THREAD)
 
 

@@ -89,7 +89,9 @@ def read_run_form(values: Mapping[str, Any]) -> RunRequest | FormErrors:
             value = typed_json(typed)
         except BadInput as exc:
             errors[INPUT] = (
-                f"This isn't JSON. {where_json_breaks(exc)}" if typed.strip() else "Enter a JSON value, or choose Text."
+                f"This isn't valid JSON. {where_json_breaks(exc)}"
+                if typed.strip()
+                else "Enter a JSON value, or choose Text."
             )
     if errors:
         return FormErrors(errors)

@@ -7,6 +7,7 @@ are plain text: `failure` makes a reply of one, elsewhere `bridge.slack.blockkit
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -63,7 +64,7 @@ _EXPECTED: Final = {
     "monthday": "a day of the month, such as 1st or last day",
     "cron": "five cron fields that some date matches, such as 0 9 * * 1-5",
     "zone": "a time zone, such as Europe/Berlin",
-    "since": "an age or a day, such as 7d or 2026-11-01 (up to 400 days ago)",
+    "since": "an age or a day up to 400 days ago, such as 7d or 2026-11-01",
 }
 """What a part of a schedule, or of `/stats since`, should be."""
 
@@ -127,7 +128,7 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
         case errors.SlackRefused():
             return f"The app needs the permission {kit.one_line(error.needed, 80)}. Ask your admin to add it."
         case errors.UnknownCommand():
-            near = f"Did you mean {' or '.join(error.nearest)}?" if error.nearest else "Try one of these commands."
+            near = f"Did you mean {_either(error.nearest)}?" if error.nearest else "Try one of these commands."
             return f"I don't recognize {kit.quoted(error.typed, 60)}. {near}"
         case errors.UnknownOption():
             near = (
@@ -138,7 +139,7 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
             wrong = f"I don't understand {kit.quoted(error.typed, 60)}. " if error.typed else ""
             return f"{wrong}Usage: {error.usage}{f', such as {error.example}' if error.example else ''}."
         case errors.NoSuch():
-            names = " or ".join(kit.named(name, 80) for name in error.nearest)
+            names = _either([kit.named(name, 80) for name in error.nearest])
             name = error.name if error.name.isdecimal() else kit.quoted(error.name, 60)
             hint = f"{error.lists} lists them all." if error.lists else "It may have been deleted."
             if names:
@@ -153,7 +154,7 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
                 names = f"{names} and {len(error.matches) - _MOST_NAMES} more"
             return f"Several {error.kind}s match {kit.quoted(error.name, 60)}: {names}. Use an ID instead."
         case errors.BadInput():
-            return f"This input isn't JSON, so nothing was started. {where_json_breaks(error)}"
+            return f"This input isn't valid JSON, so nothing was started. {where_json_breaks(error)}"
         case errors.BadSchedule():
             return _bad_schedule(error)
         case errors.NotAllowed():
@@ -170,16 +171,22 @@ def _bad_schedule(error: errors.BadSchedule) -> str:
     if error.part in _BAD_SCHEDULE:
         return _BAD_SCHEDULE[error.part].format(typed=typed, limit=error.typed)
     if error.part == "option":
-        near = f"Did you mean {' or '.join(error.choices)}?" if error.choices else "A report has --compare and --only."
+        near = f"Did you mean {_either(error.choices)}?" if error.choices else "A report has --compare and --only."
         return f"I don't recognize the option {typed}. {near}"
     if error.part == "zone" and error.choices:
-        return f"I don't recognize the time zone {typed}. Did you mean {' or '.join(error.choices)}?"
+        return f"I don't recognize the time zone {typed}. Did you mean {_either(error.choices)}?"
     if error.part in _TAKES:
         choices = " and ".join([", ".join(error.choices[:-1]), *error.choices[-1:]])
         takes = _TAKES[error.part].format(choices=choices)
         return f"I don't understand {typed}: {takes}" if error.typed else f"The option {takes}"
     expected = _EXPECTED.get(error.part, _EXPECTED["often"])
     return f"I don't understand {typed}: expected {expected}." if error.typed else f"Add {expected}."
+
+
+def _either(names: Sequence[str]) -> str:
+    """Join *names*: ``a``, ``a or b``, ``a, b, or c``."""
+    *others, last = names or [""]
+    return f"{', '.join(others)}{',' * (len(others) > 1)} or {last}" if others else last
 
 
 def where_json_breaks(error: errors.BadInput) -> str:
