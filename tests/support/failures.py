@@ -52,7 +52,7 @@ EXAMPLES = [
         errors.BadSchedule(part, typed, ("runs", "prompts", "tags") if part == "only" else ())
         for part, wrong in (
             ("often", "sometimes"),
-            ("time", "5 o'clock"),
+            ("time", "25:00"),
             ("weekday", "Blursday"),
             ("monthday", "32nd"),
             ("cron", "0 9 30 2 *"),

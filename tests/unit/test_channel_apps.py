@@ -304,7 +304,7 @@ async def test_the_form_sets_what_apps_do(harness: Harness) -> None:
         ({"app:A1": "agent:" + "9" * 5000}, {"A1": None}),
         ({"other": " A12 ", "app:": "agent:7"}, {"A12": ("agent", 7)}),
         ({"other": "Alerts", "app:": "agent:7"}, FormErrors({"other": "An app ID looks like A0123456789."})),
-        ({"other": "A12", "app:": ""}, FormErrors({"app:": "Choose what happens with its posts."})),
+        ({"other": "A12", "app:": ""}, FormErrors({"app:": "Choose what to do with its posts."})),
         ({"other": "", "app:": "agent:7"}, FormErrors({"other": "Enter the app's ID."})),
     ],
 )

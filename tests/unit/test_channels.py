@@ -153,7 +153,7 @@ def text_of(result: Result) -> str:
         (
             "replies mentions",
             ChannelSettings(replies="mentions"),
-            "In threads of this channel, only replies that mention me now go to the agent.",
+            "In this channel, only thread replies that mention me now go to the agent.",
         ),
         ("answers mentions", NOTHING_SET, "These are already the channel's settings, so nothing changed."),
         ("reset", NOTHING_SET, "These are already the channel's settings, so nothing changed."),
@@ -174,8 +174,8 @@ async def test_the_commands_change_one_record(harness: Harness) -> None:
     assert await harness.store.channels.get(TEAM, CHANNEL) == ChannelSettings(agent=8, answers="all", replies="all")
     await done(harness, "channel")
     assert harness.seen.whispers[-1].text == (
-        "Channel settings. Default agent: Sales; Answers: every top-level message; "
-        "Replies in threads: all; Apps: all ignored"
+        "Channel settings. Default agent: Sales; Messages to answer: every top-level message; "
+        "Replies sent to the agent: all; Apps: all ignored"
     )
     await done(harness, "default none")
     assert (await harness.store.channels.get(TEAM, CHANNEL)).answers == "all"

@@ -249,7 +249,7 @@ def test_long_output_is_attached_whole() -> None:
 
     assert reply.files[0].name == "run-4711-output.json"
     assert json.loads(reply.files[0].content) == output
-    assert "in the file" in texts(reply)
+    assert "in this thread" in texts(reply)
 
 
 def buttons(reply: Reply) -> dict[str, str]:

@@ -119,7 +119,7 @@ def read_settings_form(values: Mapping[str, Any]) -> Filled | FormErrors:
     if other and not APP_ID.fullmatch(other):
         return FormErrors({OTHER: "An app ID looks like A0123456789."})
     if bool(other) != (does is not None):
-        return FormErrors({APP: "Choose what happens with its posts."} if other else {OTHER: "Enter the app's ID."})
+        return FormErrors({APP: "Choose what to do with its posts."} if other else {OTHER: "Enter the app's ID."})
     return Filled(None if agent == NOBODY else int(agent), answers, replies, apps | ({other: does} if other else {}))
 
 

@@ -49,11 +49,11 @@ class SettingChange(NamedTuple):
             case "answers", _:
                 return f"I now answer only mentions in {where}."
             case "replies", "all":
-                return f"Every reply in a thread of {where} now goes to its agent."
+                return f"Every thread reply in {where} now goes to its agent."
             case "replies", "mentions":
-                return f"In threads of {where}, only replies that mention me now go to the agent."
+                return f"In {where}, only thread replies that mention me now go to the agent."
             case "replies", _:
-                return f"Replies in threads of {where} follow the general setting again."
+                return f"Thread replies in {where} follow the default setting again."
             case "app", "agent":
                 return f"{name} now answers posts by {of} in {where}."
             case "app", "workflow":
@@ -77,8 +77,8 @@ def settings_card(shown: Shown, *, may_change: bool, is_direct: bool) -> Reply:
     facts = [("Default agent", kit.one_line(shown.agent, 100) or "none")]
     if not is_direct:
         facts += [
-            ("Answers", "every top-level message" if shown.answers_all else "mentions only"),
-            ("Replies in threads", "only those that mention me" if shown.needs_mention else "all"),
+            ("Messages to answer", "every top-level message" if shown.answers_all else "mentions only"),
+            ("Replies sent to the agent", "only those that mention me" if shown.needs_mention else "all"),
             ("Apps", "all ignored" if not shown.apps else kit.counted(len(shown.apps), "app")),
         ]
     text = "; ".join(f"{name}: {value}" for name, value in facts)

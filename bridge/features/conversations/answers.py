@@ -10,7 +10,7 @@ from bridge.slack.blockkit import kit, untyped_json
 from bridge.slack.blockkit.reply import Audience, Reply
 
 SESSION_GONE: Final = "The service no longer has the earlier conversation, so this answer starts a new one."
-LATE: Final = "I was offline when this was written, so the answer comes late."
+LATE: Final = "I was offline when this was written, so this answer is late."
 
 _NOTIFICATION = 300
 _TOOLS = "Tools used: "

@@ -39,7 +39,9 @@ _SENTENCES: Final[dict[type, str]] = {
     ),
     errors.NamespaceTaken: "The bridge's database belongs to another bot. Let your admin know.",
     errors.LaneLost: "Another bridge process is handling this.",
-    errors.RecordNotUnderstood: "This was saved by another version of the bridge and can't be read.",
+    errors.RecordNotUnderstood: (
+        "This was saved by another version of the bridge and can't be read. Let your admin know."
+    ),
     errors.CommandError: "I don't understand this command. Try !help.",
 }
 _NOT_ALLOWED: Final = {
