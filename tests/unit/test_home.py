@@ -78,7 +78,7 @@ async def test_home_buttons_tell_screen_readers_what_they_are_about(harness: Har
 
     labels = [button["accessibility_label"] for button in buttons(view, "workflow:details")]
     assert [(label[:9], len(label)) for label in labels] == [("Details x", 75)]
-    assert [button.get("accessibility_label") for button in buttons(view, "ask:form")] == [None, "Chat Support"]
+    assert [button.get("accessibility_label") for button in buttons(view, "ask:form")] == [None, "Ask… Support"]
 
 
 async def test_home_drawn_twice_asks_the_service_once(harness: Harness) -> None:

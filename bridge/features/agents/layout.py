@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from bridge.features.shared.buttons import ask_button
 from bridge.project.models import Agent, AgentDetail
 from bridge.slack.blockkit import kit, untyped_json
 from bridge.slack.blockkit.lists import ListPage, by_name, list_reply, matching
@@ -53,6 +54,7 @@ def agent_card(agent: Agent, detail: AgentDetail) -> Reply:
     blocks += [kit.fields(facts), kit.rich(kit.paragraph(kit.words("Tools: ", bold=True), tools))]
     if welcome := kit.one_line(detail.welcome_message or agent.welcome_message or "", 1000):
         blocks.append(kit.rich(kit.paragraph(kit.words("Welcome message: ", bold=True), welcome)))
+    blocks.append(kit.actions(ask_button(agent, "Ask…")))
     return kit.reply(f"Agent {name} (ID {agent.id}). {description}", *blocks)
 
 

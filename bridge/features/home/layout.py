@@ -152,7 +152,7 @@ def _agents(agents: Sequence[Agent], spot: Spot) -> list[Block]:
     for agent in agents[begin : begin + AGENTS_A_PAGE]:
         about = kit.one_line(agent.description or agent.welcome_message or "", kit.DESCRIPTION)
         blocks.append(kit.rich(kit.paragraph(_bold(agent.name), f"\n{about}" if about else "")))
-        blocks.append(kit.actions(ask_button(agent, "Chat")) | {"block_id": f"agent:{agent.id}"})
+        blocks.append(kit.actions(ask_button(agent, "Ask…")) | {"block_id": f"agent:{agent.id}"})
     has_more = begin + AGENTS_A_PAGE < len(agents)
     return blocks + _turns("agents", spot, PREVIOUS_AGENTS, NEXT_AGENTS if has_more else "")
 
