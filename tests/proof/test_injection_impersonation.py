@@ -99,7 +99,6 @@ def test_a_failure_quotes_the_services_words_and_the_typed_text(
 
 
 NAMED: dict[str, Callable[[str], Reply]] = {
-    "default_set": channels.default_set,
     "channel changed": lambda words: channels.changed(
         [channels.SettingChange("app", "workflow", words, "A1", words)], words
     ),

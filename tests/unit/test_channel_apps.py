@@ -212,7 +212,7 @@ async def test_an_app_is_set_by_its_id_or_its_name(
 ) -> None:
     has_posted(harness, APP, "Alerts")
 
-    assert await done(harness, line) == told
+    assert await done(harness, line) == "Settings saved."
 
     (app, kept), *_ = (await harness.store.channels.get(TEAM, CHANNEL)).apps.items()
     assert kept == AppRule(**rule, owner=USER, name="Alerts" if app == APP else "")
@@ -222,9 +222,12 @@ async def test_an_app_is_set_by_its_id_or_its_name(
 async def test_an_app_is_ignored_again(harness: Harness) -> None:
     await harness.store.set_channel(apps={APP: RUNS})
 
-    assert await done(harness, "channel ignore alerts") == "I now ignore posts by Alerts in this channel."
+    assert await done(harness, "channel ignore alerts") == "Settings saved."
 
     assert await harness.store.channels.get(TEAM, CHANNEL) == NOTHING_SET
+    assert [one.words for one in harness.seen.messages] == [
+        "I now ignore posts by Alerts in this channel. Changed by Alice Adler."
+    ]
 
 
 async def test_an_unknown_app_is_answered_with_those_that_have_posted(harness: Harness) -> None:

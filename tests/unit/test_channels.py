@@ -148,15 +148,15 @@ def text_of(result: Result) -> str:
 @pytest.mark.parametrize(
     ("line", "settings", "told"),
     [
-        ("answers all", ALL, "I now answer every top-level message in this channel, without a mention."),
-        ("answers ALL ", ALL, "I now answer every top-level message in this channel, without a mention."),
+        ("answers all", ALL, "Settings saved."),
+        ("answers ALL ", ALL, "Settings saved."),
         (
             "replies mentions",
             ChannelSettings(replies="mentions"),
-            "In this channel, only thread replies that mention me now go to the agent.",
+            "Settings saved.",
         ),
-        ("answers mentions", NOTHING_SET, "These are already the channel's settings, so nothing changed."),
-        ("reset", NOTHING_SET, "These are already the channel's settings, so nothing changed."),
+        ("answers mentions", NOTHING_SET, "These are already the channel's settings."),
+        ("reset", NOTHING_SET, "These are already the channel's settings."),
     ],
 )
 async def test_each_setting_has_its_command(harness: Harness, line: str, settings: ChannelSettings, told: str) -> None:
@@ -230,6 +230,20 @@ async def test_a_direct_message_has_only_an_agent_to_set(harness: Harness, line:
 
     assert text_of(result) == "In a direct message, I answer everything. Use this in a channel."
     assert await harness.store.channels.get(TEAM, DM_ALICE) == NOTHING_SET
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("default Support", "Support now answers your direct messages to me."),
+        ("default none", "Your direct messages to me no longer have a default agent."),
+    ],
+)
+async def test_a_new_agent_of_a_direct_message_is_named_to_its_person(harness: Harness, line: str, told: str) -> None:
+    harness.service.agents = [SUPPORT, SALES]
+    await harness.store.set_channel(DM_ALICE, agent=8)
+
+    assert text_of(await typed(harness, f"/agents {line}", channel=DM_ALICE)) == told
 
 
 async def test_a_notice_in_the_channel_says_who_changed_what(harness: Harness) -> None:

@@ -427,6 +427,10 @@ def test_a_duration_is_spoken_in_its_largest_units(seconds: float, words: str) -
             channels.change_notice([channels.SettingChange("agent")], "Ann"),
             "This channel no longer has a default agent. Changed by Ann.",
         ),
+        (
+            channels.change_notice([channels.SettingChange("replies", "mentions")], "Ann"),
+            "In this channel, only thread replies that mention me now go to the agent. Changed by Ann.",
+        ),
         (f"{channels.CHANGED}:[", "The settings of this channel were changed. Changed by someone."),
         (notices.paused("thread", timedelta(seconds=30), is_first=True), "This thread is getting messages too fast"),
         ("paused:person", "You're sending messages too fast."),

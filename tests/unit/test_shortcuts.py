@@ -204,6 +204,17 @@ async def test_a_form_sets_who_answers_in_a_channel(harness: Harness) -> None:
     assert await harness.store.channels.get(TEAM, RANDOM) == NOTHING_SET
 
 
+async def test_a_form_opened_in_its_channel_leaves_the_details_to_the_notice_there(harness: Harness) -> None:
+    form = await after(harness, SlashCommand(**FIELDS, channel=CHANNEL, command="/agents", text="default"))
+
+    await after(harness, sent(form, agent="7", answers="mentions", replies="all"))
+
+    assert harness.seen.whispers[-1].text == "Settings saved."
+    assert [one.words for one in harness.seen.messages] == [
+        "Support now answers mentions in this channel. Changed by Alice Adler."
+    ]
+
+
 async def test_only_runners_choose_for_a_channel_but_anyone_for_their_direct_message(harness: Harness) -> None:
     harness.configure(BRIDGE_RUNNERS=CAROL)
     typed = SlashCommand(**FIELDS, channel=CHANNEL, command="/agents", text="default Support")

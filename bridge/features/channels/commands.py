@@ -30,6 +30,7 @@ from bridge.project.models import Agent, Workflow
 from bridge.queue.audit import named
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.kit import SOMEBODY
+from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.reply import Reply
 
 _NAMED: Final = 3  # apps suggested for a mistyped one
@@ -67,7 +68,6 @@ async def set_default(deps: Deps, turn: Turn, *, agent: Agent | None = None) -> 
         deps,
         turn,
         lambda now: now.model_copy(update={"agent": agent.id}),
-        told=layout.default_set(agent.name),
         about=named("agent", agent.id, agent.name),
     )
 
@@ -79,7 +79,6 @@ async def take_default_away(deps: Deps, turn: Turn) -> Result:
         deps,
         turn,
         lambda now: now.model_copy(update={"agent": None}),
-        told=layout.default_taken_away(),
         about=named("agent", layout.NONE),
     )
 
@@ -203,7 +202,7 @@ async def _app_fields(deps: Deps, channel: str, settings: ChannelSettings) -> li
 
 
 @channels.form(forms.DEFAULT, reader=forms.read_settings_form)
-async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: forms.Filled) -> Result:  # noqa: ARG001 - every form gets it
+async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: forms.Filled) -> Result:
     """Apply what differs from the current settings."""
     if filled.agent is not None and await agent_by_id(deps, filled.agent) is None:
         raise NoSuch("agent", str(filled.agent))
@@ -229,7 +228,8 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: form
                 settings = settings.with_app(app, named_rule)
         return settings
 
-    where = layout.HERE if _is_direct(turn.channel) else f"#{await deps.directory.channel_name(turn.channel)}"
+    is_here = Origin.parse(submission.private_metadata).channel == turn.channel
+    where = layout.HERE if is_here else f"#{await deps.directory.channel_name(turn.channel)}"
     return await change_settings(deps, turn, change, where=where)
 
 
@@ -244,14 +244,14 @@ async def change_settings(
     turn: Turn,
     change: Callable[[ChannelSettings], ChannelSettings],
     *,
-    told: Reply | None = None,
     where: str = layout.HERE,
     about: str = "",
 ) -> Outcome:
-    """Change the settings of *turn*'s channel; the person is *told*. *about* is for the audit.
+    """Change the settings of *turn*'s channel, named *where* if the person reads the reply elsewhere.
 
-    In a direct message, no one else is notified. The notice is queued first: a second run finds nothing to change, or
-    queues the same notice again.
+    *about* is for the audit. A notice in the channel says what changed, so the reply there doesn't repeat it; in a
+    direct message, no one else is notified. The notice is queued first: a second run finds nothing to change, or queues
+    the same notice again.
     """
     is_own = _is_direct(turn.channel)
     if not is_own:
@@ -269,8 +269,14 @@ async def change_settings(
             await deps.inbox.put(notice, event=f"default:{turn.id}")
         if await deps.channels.replace(turn.team, turn.channel, stored, settings):
             break
-    reply = told or (layout.changed(changes, where) if changes else layout.nothing_changed())
+    reply = _reply(changes, layout.DIRECT if is_own else where)
     return shown(reply, "changed", ", ".join(one.about for one in changes) or about)
+
+
+def _reply(changes: list[SettingChange], where: str) -> Reply:
+    if not changes:
+        return layout.nothing_changed()
+    return layout.saved() if where == layout.HERE else layout.changed(changes, where)
 
 
 async def _changes(deps: Deps, before: ChannelSettings, after: ChannelSettings) -> list[SettingChange]:

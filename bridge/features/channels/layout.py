@@ -14,6 +14,7 @@ CHANGED: Final = "channel_changed"
 """The notice to a channel whose settings were changed."""
 
 HERE: Final = "this channel"
+DIRECT: Final = "your direct messages to me"
 NONE: Final = "none"
 _MOST_SHOWN: Final = 10
 
@@ -40,6 +41,10 @@ class SettingChange(NamedTuple):
         name, of = kit.named(self.name, 60), kit.named(self.called or self.app, 60)
         where = kit.named(where, 80)
         match self.what, self.now:
+            case "agent", "" if where == DIRECT:
+                return "Your direct messages to me no longer have a default agent."
+            case "agent", _ if where == DIRECT:
+                return f"{name} now answers {where}."
             case "agent", "":
                 return f"{where[:1].upper()}{where[1:]} no longer has a default agent."
             case "agent", _:
@@ -95,8 +100,8 @@ def settings_card(shown: Shown, *, may_change: bool, is_direct: bool) -> Reply:
 
 
 def nothing_changed() -> Reply:
-    """Say that the settings were already like that."""
-    return kit.reply("These are already the channel's settings, so nothing changed.")
+    """Say that the settings are already like that, also to a person whose change was made before a crash."""
+    return kit.reply("These are already the channel's settings.")
 
 
 def not_in_direct_messages() -> Reply:
@@ -109,6 +114,11 @@ def too_many_apps(most: int) -> Reply:
     return kit.reply(
         f"This channel already has {most} apps, which is the limit. Remove one with /agents channel ignore first."
     )
+
+
+def saved() -> Reply:
+    """Confirm changes where the notice about them is read, too."""
+    return kit.reply("Settings saved.")
 
 
 def changed(changes: Sequence[SettingChange], where: str = HERE) -> Reply:
@@ -129,13 +139,3 @@ def told_of_change(facts: str = "") -> Reply:
     except (ValueError, TypeError):
         person, text = kit.SOMEBODY, "The settings of this channel were changed."
     return kit.note(f"{text} Changed by {kit.named(str(person), 60)}.", audience=Audience.CHANNEL)
-
-
-def default_set(agent: str) -> Reply:
-    """Say which agent now answers in the channel."""
-    return kit.reply(f"{kit.named(agent, 100)} now answers mentions in this channel.")
-
-
-def default_taken_away() -> Reply:
-    """Say that the channel has no default agent now."""
-    return kit.reply("This channel has no default agent now.")
