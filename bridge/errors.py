@@ -336,8 +336,8 @@ class BadInput(CommandError):
 class NotAllowed(BridgeError):
     """This person isn't allowed to do this here.
 
-    *reason* is one of ``stranger``, ``channel``, ``user``, ``runner``, ``default`` (channel settings), ``not_yours``,
-    and ``unknown`` if Slack doesn't say enough about them.
+    *reason* is one of ``stranger``, ``channel``, ``user``, ``runner``, ``default`` (channel settings), ``report``,
+    ``not_yours``, and ``unknown`` if Slack doesn't say enough about them.
     """
 
     def __init__(self, reason: str) -> None:

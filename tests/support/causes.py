@@ -56,6 +56,7 @@ _NOT_ALLOWED: Final = {
     "channel": "`BRIDGE_ALLOWED_CHANNELS` doesn't list this channel.",
     "user": "`BRIDGE_ALLOWED_USERS` doesn't list this person.",
     "default": "Only people who may run workflows can change channel settings.",
+    "report": "Only people who may run workflows can schedule reports.",
     "runner": "`BRIDGE_RUNNERS` doesn't list this person; without it, guests can't run workflows.",
     "not_yours": "The button is for someone else.",
     "unknown": "Slack didn't answer a question about this person or a user group.",

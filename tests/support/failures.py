@@ -74,7 +74,17 @@ EXAMPLES = [
     errors.BadInput("expected a value", 1, 2),
     *(
         errors.NotAllowed(reason)
-        for reason in ("stranger", "channel", "user", "runner", "default", "not_yours", "unknown", "of a later release")
+        for reason in (
+            "stranger",
+            "channel",
+            "user",
+            "runner",
+            "default",
+            "report",
+            "not_yours",
+            "unknown",
+            "of a later release",
+        )
     ),
     *(errors.TooOften(what, timedelta(seconds=37)) for what in ("thread", "person", "runs", "of a later release")),
 ]

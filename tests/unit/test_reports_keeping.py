@@ -107,8 +107,8 @@ async def test_a_mistake_in_a_schedule_offers_the_form(harness: Harness, words: 
 
 async def test_only_runners_and_owners_change_reports(harness: Harness) -> None:
     harness.configure(BRIDGE_RUNNERS=CAROL)
-    assert "permission to run workflows" in (await does(harness, typed("report daily 09:00"), "1"))["text"]
-    assert "permission to run workflows" in (await does(harness, typed("report"), "2"))["text"]
+    assert "permission to schedule reports" in (await does(harness, typed("report daily 09:00"), "1"))["text"]
+    assert "permission to schedule reports" in (await does(harness, typed("report"), "2"))["text"]
     await does(harness, typed("report daily 09:00", CAROL), "3")
     (one,) = await kept(harness)
 

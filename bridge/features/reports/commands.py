@@ -39,7 +39,7 @@ reports.slots(due)
 )
 async def schedule_report(deps: Deps, turn: Turn, *, schedule: str = "") -> Result:
     """Post the statistics on a schedule, such as every Monday at 9. Without one, a form opens."""
-    await check_runner(deps, turn.user)
+    await check_runner(deps, turn.user, "report")
     if not schedule:
         return await open_report_form(deps, turn)
     try:
@@ -57,7 +57,7 @@ async def list_reports(deps: Deps, turn: Turn) -> Result:  # noqa: ARG001 - ever
 
 async def open_report_form(deps: Deps, turn: Turn) -> Result:
     """Open the form, for people who may schedule reports."""
-    await check_runner(deps, turn.user)
+    await check_runner(deps, turn.user, "report")
     zone = await _zone_of(deps, turn.user) or "UTC"
     thread_ts = turn.thread.root if turn.thread else ""
     origin = Origin(channel=turn.channel, thread_ts=thread_ts, response_url=turn.response_url)
@@ -75,7 +75,7 @@ def read_report_form(values: Mapping[str, Any]) -> ReportSpec | FormErrors:
 @reports.form(blocks.FORM, reader=read_report_form)
 async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: ReportSpec) -> Result:
     """Schedule the report that a form describes."""
-    await check_runner(deps, turn.user)
+    await check_runner(deps, turn.user, "report")
     try:
         return await _schedule(deps, turn, wanted, str(submission.values.get(blocks.CHANNEL) or ""))
     except BadSchedule as exc:

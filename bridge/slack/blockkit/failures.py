@@ -49,6 +49,7 @@ _NOT_ALLOWED: Final = {
     "channel": "The bridge isn't enabled in this channel. Ask your admin to add it.",
     "user": "You don't have access to the bridge. Ask your admin to add you.",
     "default": "You don't have permission to change channel settings. Ask your admin to add you.",
+    "report": "You don't have permission to schedule reports. Ask your admin to add you.",
     "runner": "You don't have permission to run workflows here. Ask your admin to add you.",
     "not_yours": "Only the person who started this can do that.",
     "unknown": "Slack couldn't confirm who you are, so nothing was done. Try again in a minute, and tell your admin if "
