@@ -154,7 +154,7 @@ def test_charts_become_tables_and_then_text_without_loss() -> None:
     assert tabled.count("data_table") == 3
     assert not {"data_visualization", "data_table"} & set(written)
     for form in forms(reply):
-        assert [label for label in ("15 Nov", "now", *many(5)) if label not in words(form)] == []
+        assert [label for label in ("Nov 15", "now", *many(5)) if label not in words(form)] == []
     for form in reply.plainer:
         assert "1,000" in words(form)
         assert "1,003" in words(form)
@@ -237,7 +237,7 @@ def test_a_card_shows_only_the_parts_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("each", "label"), [(timedelta(hours=1), "20 Nov 07:00"), (DAY, "15 Nov"), (80 * DAY, "16 Oct 2025")]
+    ("each", "label"), [(timedelta(hours=1), "Nov 20 07:00"), (DAY, "Nov 15"), (80 * DAY, "Oct 16, 2025")]
 )
 def test_points_are_labelled_by_hour_day_or_year(each: timedelta, label: str) -> None:
     reply = stats_card(the_stats(), trend=trend(5, each))

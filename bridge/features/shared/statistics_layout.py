@@ -227,9 +227,10 @@ def _then(changes: Changes) -> str:
 def _over_time(trend: Trend) -> _Listing:
     """Label each point by its day, or its hour if there are few days. Charts know no time zones, so in UTC."""
     length = trend.points[-1][0] - trend.points[0][0]
-    form = "%d %b" if length > _A_FEW_DAYS else "%d %b %H:%M"
-    form = "%d %b %Y" if length > _MOST_OF_A_YEAR else form
-    points = [*((f"{moment:{form}}", value) for moment, value in trend.points[:-1]), ("now", trend.points[-1][1])]
+    more = "" if length > _A_FEW_DAYS else " %H:%M"
+    more = ", %Y" if length > _MOST_OF_A_YEAR else more
+    points = [(f"{moment:%b} {moment.day}{moment.strftime(more)}", value) for moment, value in trend.points[:-1]]
+    points.append(("now", trend.points[-1][1]))
     title = f"{trend.of.title} over time"
     head = ("When (UTC)", trend.of.title)
     return _Listing(title, head, points, charts.line(title, points), most_in_line=len(points))
