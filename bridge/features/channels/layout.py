@@ -83,7 +83,7 @@ def settings_card(shown: Shown, *, may_change: bool, is_direct: bool) -> Reply:
     if not is_direct:
         facts += [
             ("Messages to answer", "every top-level message" if shown.answers_all else "mentions only"),
-            ("Replies sent to the agent", "only those that mention me" if shown.needs_mention else "all"),
+            ("Replies sent to the agent", "mentions only" if shown.needs_mention else "all"),
             ("Apps", "all ignored" if not shown.apps else kit.counted(len(shown.apps), "app")),
         ]
     text = "; ".join(f"{name}: {value}" for name, value in facts)
