@@ -20,6 +20,7 @@ from bridge import __version__
 from bridge.features.reports.phrases import say
 from bridge.features.reports.schedule import read_report
 from bridge.metrics import Metrics
+from bridge.playground.emulator import sample
 from bridge.settings import Settings, environment, load, unknown_names
 from bridge.slack.http import Reach, Readiness, build
 from support import docs_site, reference
@@ -45,6 +46,14 @@ def test_every_page_is_in_the_navigation() -> None:
     listed = set(re.findall(r'"([\w/-]+\.md)"', (docs_site.ROOT / "zensical.toml").read_text(encoding="utf-8")))
 
     assert listed == {str(path.relative_to(docs_site.ROOT / "docs")) for path in PAGES}
+
+
+def test_every_channel_that_a_page_names_is_in_the_playground_with_the_bot() -> None:
+    texts = [page.read_text(encoding="utf-8") for page in (docs_site.ROOT / "README.md", *PAGES)]
+    named = {name for text in texts for name in re.findall(r"(?<![\w`(])#([a-z][a-z0-9-]*)", text)}
+
+    assert "ops" in named
+    assert named <= {one.name for one in sample.channels() if sample.BRIDGE in one.members}
 
 
 def test_a_block_that_is_not_run_says_why() -> None:

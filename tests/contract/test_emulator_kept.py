@@ -141,6 +141,24 @@ async def test_an_undelivered_event_is_sent_over_the_first_socket(tmp_path: Path
         assert (app.envelopes[0].retry_attempt, app.envelopes[0].retry_reason) == (1, "timeout")
 
 
+async def test_a_workspace_from_an_older_version_gets_the_new_samples(
+    opened: Callable[[], EmulatedSlack], tmp_path: Path
+) -> None:
+    async with opened() as slack:
+        await slack.people.say(sample.ALICE, sample.GENERAL, "from before")
+    with closing(sqlite3.connect(tmp_path / "slack" / keeping.FILE)) as stored, stored:
+        stored.execute("DELETE FROM things WHERE id IN (?, ?, ?)", (sample.OPS, sample.SLACKBOT, sample.RUNNERS))
+
+    async with opened() as slack:
+        workspace = slack.workspace
+        assert sample.BRIDGE in workspace.channels[sample.OPS].members
+        assert (workspace.people[sample.SLACKBOT].name, workspace.groups[sample.RUNNERS].handle) == (
+            "slackbot",
+            "runners",
+        )
+        assert [one.text for one in slack.messages(sample.GENERAL)] == ["from before"]
+
+
 async def test_a_file_of_another_form_is_put_aside(opened: Callable[[], EmulatedSlack], tmp_path: Path) -> None:
     async with opened() as slack:
         slack.people.read(sample.ALICE, sample.GENERAL)

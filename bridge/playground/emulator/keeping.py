@@ -33,10 +33,6 @@ _WRITE: Final = (
 class Storage(Protocol):
     """Stores the workspace."""
 
-    @property
-    def is_new(self) -> bool:
-        """Whether nothing is stored yet."""
-
     def read(self, kind: str) -> list[tuple[str, dict[str, Any]]]:
         """Every ID of a kind with its fields, in order of insertion."""
 
@@ -52,8 +48,6 @@ class Storage(Protocol):
 
 class NoStorage:
     """Stores nothing."""
-
-    is_new = True
 
     def read(self, kind: str) -> list[tuple[str, dict[str, Any]]]:  # noqa: ARG002 - there is nothing of any kind
         """Nothing."""
@@ -80,7 +74,6 @@ class SqliteStorage:
         folder.mkdir(parents=True, exist_ok=True)
         self._db = _opened(folder / FILE)
         self._depth = 0
-        self.is_new = self._db.execute("SELECT 1 FROM things LIMIT 1").fetchone() is None
 
     def read(self, kind: str) -> list[tuple[str, dict[str, Any]]]:
         """Every ID of a kind with its fields, in order of insertion."""

@@ -28,6 +28,7 @@ SLACKBOT: Final = "USLACKBOT"  # Slack's own users, in every workspace
 SLACK: Final = "USLACK"
 
 GENERAL: Final = "C0GENERAL"
+OPS: Final = "C0OPS"
 RANDOM: Final = "C0RANDOM"
 NOBOT: Final = "C0NOBOT"  # public, without the bot
 PRIVATE: Final = "C0PRIVATE"  # private, with the bot
@@ -70,6 +71,7 @@ def channels() -> list[Channel]:
     home = [ALICE, BOB, CAROL]
     return [
         Channel(GENERAL, "general", [*home, GUEST, OTHER_BOT, BRIDGE]),
+        Channel(OPS, "ops", [*home, OTHER_BOT, BRIDGE], purpose="Alerts, and the statistics every Monday"),
         Channel(RANDOM, "random", [*home, GUEST, VISITOR, BRIDGE]),
         Channel(NOBOT, "no-bot", [*home]),
         Channel(PRIVATE, "private", [ALICE, BOB, BRIDGE], is_private=True),

@@ -42,20 +42,20 @@ class Workspace:
         self.scheduled = Shelf("scheduled", Scheduled, storage, self._tell, lambda one: (one.channel, ""))
         self.executions = Shelf("execution", Execution, storage, self._tell)
         self.status_history: list[StatusChange] = []
-        if storage.is_new:
-            with self.together():
-                self._settle()
-        for person in sample.slacks_own():
-            if person.id not in self.people:  # stored by an older version
-                self.add_person(person)
+        with self.together():
+            self._settle()
 
     def _settle(self) -> None:
-        for person in sample.people():
-            self.add_person(person)
+        """Add the samples that a new workspace, or one stored by an older version, lacks."""
+        for person in [*sample.people(), *sample.slacks_own()]:
+            if person.id not in self.people:
+                self.add_person(person)
         for channel in sample.channels():
-            self.add_channel(channel)
+            if channel.id not in self.channels:
+                self.add_channel(channel)
         for group in sample.groups():
-            self.groups.put(group.id, group)
+            if group.id not in self.groups:
+                self.groups.put(group.id, group)
 
     def new_ts(self) -> str:
         """A new ts for a message or event: microseconds, never repeated."""
