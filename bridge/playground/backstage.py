@@ -99,8 +99,8 @@ class Backstage:
         return PartStatus("Bridge", is_stand_in=False, is_up=is_up, detail=detail)
 
     def faults(self) -> list[Switch]:
-        """The switches: our own Redis, the death of the bridge, and the search for missed messages."""
-        return [*self._redis_switches(), _KILL, _CATCH_UP]
+        """The switches: the death of the bridge, the search for missed messages, and our own Redis."""
+        return [_KILL, _CATCH_UP, *self._redis_switches()]
 
     def _redis_switches(self) -> list[Switch]:
         if self._redis is None:

@@ -35,6 +35,7 @@ async def test_a_person_sees_the_channels_that_they_are_in_and_the_bots_direct_m
         "real_name": "Alice Adler",
         "kind": "home",
         "is_bot": False,
+        "tz": "Europe/Berlin",
     }
     kinds = {one["name"]: one["kind"] for one in seen["people"]}
     assert (kinds["gus"], kinds["vera"], kinds["sam"]) == ("guest", "guest", "stranger")

@@ -225,14 +225,32 @@ async def test_choosing_another_person_changes_the_address(page: Page) -> None:
     await expect(page.get_by_test_id("as-user")).to_have_value("U2")
 
 
-async def test_an_empty_channel_suggests_messages_and_commands(server: CannedPage, page: Page) -> None:
-    await page.get_by_role("button", name="@bridge hello").click()
-    await page.get_by_role("button", name="/stats").click()
+async def test_the_first_steps_stay_until_they_are_used_or_hidden(server: CannedPage, page: Page) -> None:
+    await page.get_by_role("button", name="@bridge Memory: my name is Ada").click()
+    await page.get_by_role("button", name="/workflows").click()
+    server.show(messages=[message("1700000000.000100", "U1", "hello")])
+    line = page.get_by_role("region", name="First steps")
+    await expect(line.locator(".step-chip")).to_have_text(
+        ["Stop an agent", "Schedule a report", "Kill the bridge, lose nothing"]
+    )
+    await page.get_by_role("button", name="Schedule a report").click()
+    await page.get_by_role("button", name="Kill the bridge, lose nothing").click()
+    await expect(page.get_by_role("tab", name="Parts and faults")).to_have_attribute("aria-selected", "true")
+    await page.get_by_role("button", name="Hide first steps").click()
+    await expect(line).to_have_count(0)
+    await page.reload()
+    await expect(page.get_by_test_id("message")).to_have_count(1)
+    await expect(line).to_have_count(0)
+
+    assert await server.asked("say") == [{"channel": "C1", "text": "@bridge Memory: my name is Ada"}]
+    typed = [f"{one['command']} {one['text']}".strip() for one in await server.asked("command", 2)]
+    assert typed == ["/workflows", "/stats report every monday at 9 #ops"]
+
+
+async def test_the_apps_own_conversation_opens_its_messages_tab(server: CannedPage, page: Page) -> None:
     await page.get_by_test_id("dm-bridge").click()
     await expect(page.get_by_role("tab", name="Messages")).to_have_attribute("aria-selected", "true")
 
-    assert await server.asked("say") == [{"channel": "C1", "text": "@bridge hello"}]
-    assert (await server.asked("command"))[0]["command"] == "/stats"
     assert await server.asked("open_messages") == [{}]
 
 

@@ -22,7 +22,7 @@ class Names:
     people: Mapping[str, str]
     channels: Mapping[str, str]
     groups: Mapping[str, str]
-    zone: tzinfo | None = None  # None: the machine's
+    zone: tzinfo = UTC
 
     def is_like(self, other: Names) -> bool:
         """Whether all names are the same."""

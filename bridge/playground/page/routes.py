@@ -49,7 +49,7 @@ class Page:
         self._project = project
         self._host = host
         boards = [ProjectFaults(project)] if project is not None else []
-        self._switches = Switchboards(SlackFaults(slack), *boards, machinery)
+        self._switches = Switchboards(machinery, SlackFaults(slack), *boards)
         self._traces = Traces(trace, time.monotonic)
         self._choices = Choices()
         self._names: dict[str, Names] = {}

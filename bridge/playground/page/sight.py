@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from zoneinfo import ZoneInfo
 
 from bridge.playground.emulator.entities import Channel, Member, Message, View
 from bridge.playground.emulator.sample import SLACK, SLACKBOT
@@ -66,7 +67,7 @@ class Sight:
         return self.workspace.direct_message(self.me.id)
 
     def names(self) -> Names:
-        """Names for mentions; private channels without *me* have none."""
+        """Names for mentions, with dates in the person's time zone; private channels without *me* have none."""
         workspace = self.workspace
         people = {one.id: one.name for one in workspace.people.values()} | {SLACKBOT: "Slackbot", SLACK: "Slack"}
         channels = {
@@ -74,4 +75,5 @@ class Sight:
             for one in workspace.channels.values()
             if one.name and not one.is_mpim and (not one.is_private or self.me.id in one.members)
         }
-        return Names(self.me.id, people, channels, {one.id: one.handle for one in workspace.groups.values()})
+        groups = {one.id: one.handle for one in workspace.groups.values()}
+        return Names(self.me.id, people, channels, groups, ZoneInfo(self.me.tz))

@@ -46,7 +46,7 @@ def state(sight: Sight, names: Names, asked: Asked, around: Around) -> Json:
     machinery = around.machinery
     return {
         "version": around.version,
-        "me": shown_person(sight.me),
+        "me": shown_person(sight.me) | {"tz": sight.me.tz},
         "people": [shown_person(one) for one in sight.workspace.people.values() if _is_listed(one)],
         "channels": [_listed(one, sight, names) for one in channels],
         "channel": _opened(channel, sight, names),

@@ -15,8 +15,10 @@ export function goTo(channel, { tab = "messages" } = {}) {
   focusOn("[data-testid=composer]");
 }
 
+const BOTH_PANELS = 1400; // pixels: narrower windows show the drawer instead of the thread, see frame.css
+
 export function openThread(ts) {
-  change({ thread: ts, menu: "" });
+  change({ thread: ts, menu: "", ...(innerWidth < BOTH_PANELS ? { drawer: "" } : {}) });
   keepAddress({ isStep: true });
   refresh();
   focusOn("[data-testid=thread-composer]");
@@ -75,7 +77,7 @@ const systemTheme = () => (matchMedia("(prefers-color-scheme: dark)").matches ? 
 export const rememberedTheme = () => storage()?.getItem(THEME);
 
 /** Some browsers block storage. */
-function storage() {
+export function storage() {
   try {
     return localStorage;
   } catch (error) {

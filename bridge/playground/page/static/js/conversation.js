@@ -1,7 +1,7 @@
 // The middle: a channel or a direct message, with suggestions while it is empty.
 
-import { goTo, openThread, toggleDrawer } from "./actions.js";
-import { composer, deliver } from "./composer.js";
+import { goTo } from "./actions.js";
+import { composer } from "./composer.js";
 import { h } from "./dom.js";
 import { counted } from "./format.js";
 import { home } from "./home.js";
@@ -9,6 +9,7 @@ import { icon } from "./icons.js";
 import { allMessages, hasOlder, listKey, messageList, olderButton } from "./messages.js";
 import { letAppPost, placeName } from "./others.js";
 import { bot, channelById, isWithBot, page, person, shownChannel } from "./state.js";
+import { sayAndFollow, stepCards, stepLine } from "./steps.js";
 
 export function conversation() {
   const known = channelById(page.channel);
@@ -52,6 +53,7 @@ function talk(known) {
   const label = `Message ${placeName(known)}`;
   return [
     channel ? list(known) : h("div", { class: "scroll-frame", key: "loading", "aria-busy": "true" }),
+    channel && allMessages(page.world).length > 0 && stepLine(known),
     known.is_archived
       ? h("p", { class: "archived", key: "archived" }, "This channel is archived. Nobody can post here.")
       : composer({ channel: known, label, hint: hint(known), testid: "composer", sendTestid: "send" }),
@@ -82,47 +84,7 @@ function list(known) {
 function welcome(known, isEmpty) {
   const name = placeName(known);
   const about = isWithBot(known) ? "Send a message, and one of the project's agents answers." : `This is the very beginning of ${name}.`;
-  return h("section", { class: `welcome${isEmpty ? " is-empty" : ""}`, key: "welcome" }, h("h3", {}, name), h("p", {}, about), isEmpty && tries(known));
-}
-
-function tries(known) {
-  const app = bot()?.name ?? "bridge";
-  const hears = shownChannel()?.bot_is_in;
-  const talk = isWithBot(known) ? "hello" : `@${app} hello`;
-  return h(
-    "div",
-    { class: "tries", key: "tries" },
-    h("p", {}, "New here? Try one of these:"),
-    h(
-      "div",
-      { class: "tries-row" },
-      attempt(known, "/workflows", "See what the project can run"),
-      hears && attempt(known, talk, "Talk to an agent"),
-      attempt(known, "/stats", "See the project's statistics"),
-    ),
-    h(
-      "p",
-      { class: "quiet" },
-      "Type / for all commands. See every request, or break something, in ",
-      h("button", { type: "button", class: "linked", onclick: () => toggleDrawer() }, "Trace and faults"),
-      ".",
-    ),
-  );
-}
-
-function attempt(known, text, explains) {
-  return h(
-    "button",
-    { type: "button", class: "try", key: text, onclick: () => sayAndFollow(text, known) },
-    h("b", {}, text),
-    h("span", {}, explains),
-  );
-}
-
-/** Send a message and open its thread, where the answer appears; a command has none. */
-async function sayAndFollow(text, { id }) {
-  const { ts } = await deliver({ text, channel: id });
-  if (ts && page.channel === id) openThread(ts);
+  return h("section", { class: `welcome${isEmpty ? " is-empty" : ""}`, key: "welcome" }, h("h3", {}, name), h("p", {}, about), isEmpty && stepCards(known));
 }
 
 /** The app's suggested prompts, in its direct message. */

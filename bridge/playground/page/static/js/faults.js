@@ -67,7 +67,7 @@ function action(fault) {
     "div",
     { key: fault.name, class: "fault" },
     told(fault),
-    h("button", { type: "button", class: "button is-small", "aria-label": fault.title, "data-fault": fault.name, onclick: () => turn(fault, true) }, fault.button),
+    h("button", { type: "button", class: "button is-small", "aria-label": `${fault.button}: ${fault.title}`, "data-fault": fault.name, onclick: () => turn(fault, true) }, fault.button),
   );
 }
 

@@ -1,21 +1,38 @@
 // Formats of times, sizes and names.
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }); // as in the server's dates
-const DAY = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
-const WHOLE = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium", hourCycle: "h23" });
+import { page } from "./state.js";
+
+const DAY = 86_400_000; // milliseconds
 const HUES = 10;
 
-export const momentOf = (ts) => new Date(Number.parseFloat(ts) * 1000);
-export const clock = (ts) => CLOCK.format(momentOf(ts));
-export const wholeMoment = (ts) => WHOLE.format(momentOf(ts));
+let zoned = {};
 
-export function dayOf(ts) {
-  const moment = momentOf(ts);
-  const days = Math.round((midnight(new Date()) - midnight(moment)) / 86_400_000);
-  return { 0: "Today", 1: "Yesterday" }[days] ?? DAY.format(moment);
+/** The formatters for the person's time zone: Slack shows times in it, whatever the browser's zone is. */
+function formats() {
+  const timeZone = page.world?.me.tz;
+  if (zoned.clock && zoned.timeZone === timeZone) return zoned;
+  const format = (options) => new Intl.DateTimeFormat(undefined, { ...options, timeZone });
+  zoned = {
+    timeZone,
+    clock: format({ hour: "2-digit", minute: "2-digit", hourCycle: "h23" }), // as in the server's dates
+    day: format({ weekday: "long", day: "numeric", month: "long" }),
+    date: format({ dateStyle: "full" }),
+    whole: format({ dateStyle: "full", timeStyle: "medium", hourCycle: "h23" }),
+  };
+  return zoned;
 }
 
-const midnight = (moment) => new Date(moment.getFullYear(), moment.getMonth(), moment.getDate()).getTime();
+export const momentOf = (ts) => new Date(Number.parseFloat(ts) * 1000);
+export const clock = (ts) => formats().clock.format(momentOf(ts));
+export const dateOf = (ts) => formats().date.format(momentOf(ts));
+export const wholeMoment = (ts) => formats().whole.format(momentOf(ts));
+
+export function dayOf(ts) {
+  const { date, day } = formats();
+  const shown = dateOf(ts);
+  if (shown === date.format(Date.now())) return "Today";
+  return shown === date.format(Date.now() - DAY) ? "Yesterday" : day.format(momentOf(ts));
+}
 
 export function ago(ts) {
   if (!ts) return "";

@@ -3,7 +3,7 @@
 import { rove } from "./a11y.js";
 import { fetchOlder } from "./api.js";
 import { h } from "./dom.js";
-import { dayOf, momentOf } from "./format.js";
+import { dateOf, dayOf, momentOf } from "./format.js";
 import { icon } from "./icons.js";
 import { message } from "./message.js";
 import { change, page, remembered } from "./state.js";
@@ -60,7 +60,7 @@ function lines(all, inThread) {
   });
 }
 
-const day = (one) => h("li", { key: `day ${momentOf(one.ts).toDateString()}`, class: "day" }, h("span", {}, dayOf(one.ts)));
+const day = (one) => h("li", { key: `day ${dateOf(one.ts)}`, class: "day" }, h("span", {}, dayOf(one.ts)));
 
 function goesOn(last, one) {
   const isSame = last && last.user === one.user && last.name === one.name && !last.deleted && last.is_private === one.is_private;
