@@ -10,6 +10,7 @@ from functools import cache
 from html import escape
 from itertools import chain
 from pathlib import Path, PurePosixPath
+from textwrap import shorten
 from typing import Any, Final
 
 from markdown_it import MarkdownIt
@@ -28,6 +29,63 @@ FOLDERS: Final = (_PACKAGE / "docs", _PACKAGE.parent / "docs")
 
 _POLICY: Final = POLICY.replace("form-action 'none'", "form-action 'self'")  # the search
 _MOST_FOUND: Final = 10
+_LONGEST_LINE: Final = 180  # characters
+_NOTHING_FOUND: Final = """<p>No page has any of these words. Try others, or start at the
+<a href="/docs/">questions operators ask</a>.</p>"""
+_COMMON: Final = frozenset(
+    [
+        "a",
+        "about",
+        "an",
+        "and",
+        "are",
+        "be",
+        "but",
+        "by",
+        "can",
+        "did",
+        "do",
+        "does",
+        "for",
+        "from",
+        "get",
+        "gets",
+        "got",
+        "has",
+        "have",
+        "how",
+        "i",
+        "if",
+        "in",
+        "is",
+        "it",
+        "its",
+        "me",
+        "my",
+        "of",
+        "on",
+        "or",
+        "should",
+        "so",
+        "that",
+        "the",
+        "there",
+        "this",
+        "to",
+        "was",
+        "what",
+        "when",
+        "where",
+        "which",
+        "who",
+        "why",
+        "will",
+        "with",
+        "you",
+        "your",
+    ]
+)
+"""Words that a search ignores."""
 _PAGE: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title><link rel="icon" href="/static/icon.svg" type="image/svg+xml">
@@ -45,6 +103,15 @@ class DocsPage:
 
     path: str
     title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What stands below one *heading* of a page, without blocks of code."""
+
+    page: DocsPage
+    heading: str
     text: str
 
 
@@ -75,16 +142,42 @@ def _listed(menu: Iterable[str | dict[str, list[str]]]) -> Iterator[str]:
             yield path.removesuffix(".md")
 
 
-def found(asked: str) -> list[DocsPage]:
-    """The pages with every word, those with the words in a heading first."""
-    words = re.findall(r"\w+", asked.casefold())
+def found(asked: str) -> list[Section]:
+    """The best section of each page, the page with the most of the words first; words like "the" don't count."""
+    typed = re.findall(r"\w+", asked.casefold())
+    words = [word for word in typed if word not in _COMMON] or typed
+    best: dict[str, tuple[tuple[int, ...], Section]] = {}
+    for section in chain.from_iterable(map(_sections, pages().values())):
+        title, heading, text = (_words(one) for one in (section.page.title, section.heading, section.text))
+        there = [word for word in words if any(one.startswith(word) for one in (*title, *heading, *text))]
+        named = [sum(any(one.startswith(word) for one in some) for word in there) for some in (heading, title)]
+        rank = (len(there), sum(named), named[0], sum(map(text.count, there)))
+        if there and rank > best.get(section.page.path, ((),))[0]:
+            best[section.page.path] = rank, section
+    return [section for _, section in sorted(best.values(), key=lambda one: one[0], reverse=True)]
 
-    def weight(page: DocsPage) -> tuple[bool, int, int]:
-        headings = " ".join(line for line in page.text.splitlines() if line.startswith("#")).casefold()
-        said = re.findall(r"\w+", page.text.casefold())
-        return asked.casefold() not in headings, -sum(word in headings for word in words), -sum(map(said.count, words))
 
-    return sorted((one for one in pages().values() if all(word in one.text.casefold() for word in words)), key=weight)
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
+
+
+def _sections(page: DocsPage) -> Iterator[Section]:
+    fenced = re.sub(r"^```.*?^```$", "", page.text, flags=re.DOTALL | re.MULTILINE)
+    for part in re.split(r"^#+ ", fenced, flags=re.MULTILINE)[1:]:
+        heading, _, text = part.partition("\n")
+        yield Section(page, heading, re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text))
+
+
+def _result(section: Section, asked: str) -> str:
+    """A result: the page, the section, and the line with the most of the words."""
+    words = _words(asked)
+    lines = [" ".join(re.sub(r"^- |[*`|]", " ", one).split()) for one in re.split(r"\n\n|\n(?=[|-])", section.text)]
+    line = max(lines, key=lambda one: sum(word in one.casefold() for word in words), default="")
+    name = section.page.title if section.heading == section.page.title else f"{section.page.title}: {section.heading}"
+    link = f"/docs/{section.page.path}#{_anchor(section.heading)}"
+    return (
+        f'<li><a href="{link}">{escape(name)}</a><p>{escape(shorten(line, _LONGEST_LINE, placeholder=" …"))}</p></li>'
+    )
 
 
 def _part(path: str) -> str:
@@ -95,8 +188,9 @@ async def _index(request: Request) -> Response:
     asked = request.query_params.get("q", "").strip()
     if not asked:
         return _shown(pages().get("index"))
-    rows = "".join(f'<li><a href="/docs/{one.path}">{escape(one.title)}</a></li>' for one in found(asked)[:_MOST_FOUND])
-    return _html("Search", f"<h1>“{escape(asked)}”</h1><ul>{rows}</ul>" if rows else "<p>No page matches.</p>", asked)
+    rows = "".join(_result(one, asked) for one in found(asked)[:_MOST_FOUND])
+    results = f'<ul class="found">{rows}</ul>' if rows else _NOTHING_FOUND
+    return _html("Search", f"<h1>“{escape(asked)}”</h1>{results}", asked)
 
 
 async def _page(request: Request) -> Response:
@@ -134,9 +228,12 @@ def _parser() -> MarkdownIt:
 
 def _heading(self: RendererHTML, tokens: list[Token], at: int, options: OptionsDict, _: Any) -> str:
     """Give a heading its anchor: lower-case words joined by dashes."""
-    words = re.sub(r"[^\w\s-]", "", tokens[at + 1].content.casefold())
-    tokens[at].attrSet("id", re.sub(r"[\s-]+", "-", words).strip("-"))
+    tokens[at].attrSet("id", _anchor(tokens[at + 1].content))
     return self.renderToken(tokens, at, options, {})
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading.casefold())).strip("-")
 
 
 def _link(self: RendererHTML, tokens: list[Token], at: int, options: OptionsDict, env: Any) -> str:
