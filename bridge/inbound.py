@@ -7,7 +7,7 @@ default, so that what an earlier version queued stays readable.
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
 from pydantic import AwareDatetime, BaseModel, Field, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
@@ -103,6 +103,7 @@ class _Inbound(BaseModel, frozen=True):
     user: str
     user_team: str = ""  # the person's workspace or organization, if Slack says it
     is_shared: bool = False  # the channel is shared with another workspace (Slack Connect)
+    is_greeting: ClassVar[bool] = False  # nobody asked: Slack needn't retry it, and nobody is told of missing access
 
 
 class InboundMessage(_Inbound):
@@ -262,6 +263,7 @@ class HomeOpened(_Inbound):
 class MessagesTabOpened(_Inbound):
     """Someone opened the bot's Messages tab; *channel* is that direct message."""
 
+    is_greeting: ClassVar[bool] = True
     kind: Literal["messages_opened"] = "messages_opened"
 
 
@@ -309,6 +311,9 @@ Inbound = (
     | Shortcut
     | Report
 )
+
+KINDS: Final = frozenset(str(one.model_fields["kind"].default) for one in get_args(Inbound))
+"""The name of each kind."""
 
 _adapter: TypeAdapter[Inbound] = TypeAdapter(Annotated[Inbound, Field(discriminator="kind")])
 

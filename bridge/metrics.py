@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from bridge.inbound import KINDS
+
 CONTENT_TYPE = "text/plain; version=1.0.0; charset=utf-8"
 """The Content-Type of `Metrics.exposition`."""
 
-EVENT_KINDS = frozenset(
-    {
-        "message", "app_mention", "command", "click", "stop", "submission", "options", "home", "messages_opened",
-        "shortcut", "notice", "event", "verification",
-    }
-)  # fmt: skip
+EVENT_KINDS = KINDS | {"app_mention", "options", "event", "verification"}
 """The kinds of inputs; anything else is counted as ``other``."""
 
 # An ack is due within 3 s and should take milliseconds; a turn takes as long as the agent thinks.

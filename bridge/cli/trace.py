@@ -134,8 +134,9 @@ def _taken_in(turn: TurnTrace) -> Iterator[TraceStep]:
     queued += f", before {turn.overtakes} written later" if turn.overtakes else ""
     queued += f"; edited {counted(turn.edits, 'time')} while it waited" if turn.edits else ""
     queued += "" if turn.retries else _now(turn)
-    yield TraceStep(at, "received", (first and _came(first)) or _KINDS.get(turn.kind, turn.kind), process)
-    why = (first and first.why) or _KINDS.get(turn.kind, "for the bot")
+    kind = _KINDS.get(turn.kind, f"a {turn.kind.replace('_', ' ')}")
+    yield TraceStep(at, "received", (first and _came(first)) or kind, process)
+    why = (first and first.why) or kind
     yield TraceStep(at, "decided", why, process)
     yield TraceStep(at, "queued", queued, process)
     for other in turn.deliveries[1:]:
@@ -206,6 +207,7 @@ _KINDS: Final = {
     "command": "a slash command",
     "click": "a click",
     "stop": "a stop",
+    "home": "the Home tab was opened",
     "messages_opened": "the Messages tab was opened",
     "submission": "a form",
     "notice": "a private notice",

@@ -34,7 +34,7 @@ from bridge.errors import SlackError, StoreUnavailable
 from bridge.features.access import Access
 from bridge.features.activity import action_name
 from bridge.features.registry import features
-from bridge.inbound import SLACK_ITSELF, HomeOpened, Inbound, MessagesTabOpened, Notice, Shortcut, to_json
+from bridge.inbound import SLACK_ITSELF, Inbound, Notice, to_json
 from bridge.logs import new_reference
 from bridge.metrics import Metrics
 from bridge.queue.inbox import Duplicate, Inbox
@@ -91,7 +91,7 @@ class Door:
             identity = f"contents:{hashlib.sha256(to_json(inbound).encode()).hexdigest()}"
         async with in_time(inbound.kind, self.metrics):
             refusal = await self.access.refusal(inbound)
-            if refusal is not None and isinstance(inbound, MessagesTabOpened):
+            if refusal is not None and inbound.is_greeting:
                 self.metrics.event(inbound.kind, "ignored")  # they're told when they write
                 return
             kept = inbound if refusal is None else _refused(inbound, refusal)
@@ -102,11 +102,10 @@ class Door:
 
 def _refused(inbound: Inbound, why: str) -> Inbound:
     """Return what is stored instead: a notice, or *inbound* with the reason if a notice can't reach the person."""
-    match inbound:
-        case Shortcut():
-            return inbound.model_copy(update={"refusal": why, "text": "", "parts": ()})
-        case HomeOpened():
-            return inbound.model_copy(update={"refusal": why})
+    fields = type(inbound).model_fields
+    if "refusal" in fields:
+        instead = {"refusal": why, "text": "", "parts": ()}
+        return inbound.model_copy(update={name: value for name, value in instead.items() if name in fields})
     return Notice(
         team=inbound.team,
         channel=getattr(inbound, "opened_in", "") or inbound.channel,

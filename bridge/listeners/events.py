@@ -16,7 +16,7 @@ from slack_bolt.async_app import AsyncApp
 
 from bridge.features.conversations.stopping import Stopping
 from bridge.features.registry import features
-from bridge.inbound import SLACK_ITSELF, MessagesTabOpened, StopRequest
+from bridge.inbound import SLACK_ITSELF, StopRequest
 from bridge.listeners.app import Door, NotTaken, in_time
 from bridge.slack.api import Identity
 from bridge.slack.payloads import Json, mapping, text, timestamp
@@ -65,8 +65,7 @@ class EventListeners:
         identity = text(body, "event_id") or f"{name}:{text(event, 'user')}:{text(event, 'event_ts')}"
         read = [reader(event, self.identity.team) for reader in features.events[name][1]]
         for inbound in (one for one in read if one is not None):
-            # A greeting isn't worth a retry.
-            with suppress(NotTaken) if isinstance(inbound, MessagesTabOpened) else nullcontext():
+            with suppress(NotTaken) if inbound.is_greeting else nullcontext():
                 await self.door.take(inbound, identity=identity)
         if not any(read):
             self.door.metrics.event(name, "ignored")
