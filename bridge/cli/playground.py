@@ -234,5 +234,12 @@ def _ways_to_look_inside(plan: Plan, namespace: str) -> list[str]:
     program = shlex.quote(str(path))
     if path.name == "__main__.py" or not os.access(path, os.X_OK):
         program = f"{shlex.quote(sys.executable)} -m bridge"
-    commands = [f"{folder}{before} {program} {words}{flags}" for words in ("audit", "dead list", "feedback")]
-    return [f"{heading}:", *(f"  ({line})" if folder else f"  {line}" for line in commands)]
+    lines = [f"{heading}:"]
+    for words, shows in (
+        ("audit", "who did what"),
+        ("dead list", "work that failed"),
+        ("feedback", "votes on answers"),
+    ):
+        command = f"{folder}{before} {program} {words}{flags}"
+        lines += [f"  # {shows}", f"  ({command})" if folder else f"  {command}"]
+    return lines
