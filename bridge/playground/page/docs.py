@@ -144,8 +144,7 @@ def _listed(menu: Iterable[str | dict[str, list[str]]]) -> Iterator[str]:
 
 def found(asked: str) -> list[Section]:
     """The best section of each page, the page with the most of the words first; words like "the" don't count."""
-    typed = re.findall(r"\w+", asked.casefold())
-    words = [word for word in typed if word not in _COMMON] or typed
+    words = _sought(asked)
     best: dict[str, tuple[tuple[int, ...], Section]] = {}
     for section in chain.from_iterable(map(_sections, pages().values())):
         title, heading, text = (_words(one) for one in (section.page.title, section.heading, section.text))
@@ -155,6 +154,11 @@ def found(asked: str) -> list[Section]:
         if there and rank > best.get(section.page.path, ((),))[0]:
             best[section.page.path] = rank, section
     return [section for _, section in sorted(best.values(), key=lambda one: one[0], reverse=True)]
+
+
+def _sought(asked: str) -> list[str]:
+    typed = _words(asked)
+    return [word for word in typed if word not in _COMMON] or typed
 
 
 def _words(text: str) -> list[str]:
@@ -170,7 +174,7 @@ def _sections(page: DocsPage) -> Iterator[Section]:
 
 def _result(section: Section, asked: str) -> str:
     """A result: the page, the section, and the line with the most of the words."""
-    words = _words(asked)
+    words = _sought(asked)
     lines = [" ".join(re.sub(r"^- |[*`|]", " ", one).split()) for one in re.split(r"\n\n|\n(?=[|-])", section.text)]
     line = max(lines, key=lambda one: sum(word in one.casefold() for word in words), default="")
     name = section.page.title if section.heading == section.page.title else f"{section.page.title}: {section.heading}"
