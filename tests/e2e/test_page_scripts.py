@@ -265,6 +265,27 @@ async def test_a_message_is_edited_in_place(server: CannedPage, page: Page) -> N
     assert await server.asked("edit") == [{"channel": "C1", "ts": "1700000000.000100", "text": "hello"}]
 
 
+async def test_times_are_in_the_zone_of_the_person(server: CannedPage, page: Page) -> None:
+    server.show(messages=[message("1700000000.000100", "U2", "x")])  # 22:13 UTC, on the 14th
+
+    await expect(page.get_by_test_id("message").locator("time")).to_have_text("12:13")
+    await expect(page.locator(".day")).to_contain_text("November 15")
+
+
+async def test_the_drawer_covers_the_thread_in_a_narrow_window(server: CannedPage, page: Page) -> None:
+    await page.set_viewport_size({"width": 1280, "height": 800})
+    server.show(messages=[message("1700000000.000100", "U2", "x")])
+    await page.get_by_test_id("message").get_by_label("Reply in thread").click()
+    await expect(page.get_by_test_id("thread-panel")).to_be_visible()
+    await page.get_by_role("button", name="Trace and faults").first.click()
+    await expect(page.get_by_test_id("drawer")).to_be_visible()
+    await expect(page.get_by_test_id("thread-panel")).to_be_hidden()
+    await page.get_by_test_id("message").first.get_by_label("Reply in thread").click()
+
+    await expect(page.get_by_test_id("thread-panel")).to_be_visible()
+    await expect(page.get_by_test_id("drawer")).to_be_hidden()
+
+
 async def test_the_drawer_shows_the_trace_and_switches_faults(server: CannedPage, page: Page) -> None:
     step = {"at": 1.0, "wire": "Slack → bridge", "what": "event message", "detail": "", "ms": 2.5, "outcome": "200"}
     fault = {"name": "slow", "group": "Slack", "title": "Slow Slack", "explains": "", "is_on": False}

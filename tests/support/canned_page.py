@@ -132,6 +132,7 @@ class CannedPage:
         replies = [one for one in said if root and root in {one["ts"], one["thread_ts"]}]
         top = [one for one in said if one["thread_ts"] in {"", one["ts"]}]
         thread = {"ts": root, "messages": replies} if replies else None
+        me = me | {"tz": "Pacific/Kiritimati"}  # 14 hours ahead of UTC: no test runs there
         return web.json_response(self.world | {"me": me, "channel": opened, "messages": top, "thread": thread})
 
     async def stream(self, request: web.Request) -> web.StreamResponse:
