@@ -17,12 +17,12 @@ TYPED, PERSON, SERVICE, SLACK, BRIDGE = (
 SECTIONS: Final = (TYPED, PERSON, SERVICE, SLACK, BRIDGE)
 _CAUSES: Final[dict[type[BridgeError], tuple[str, str]]] = {
     errors.CommandError: (TYPED, "A command can't be carried out as typed."),
-    errors.UnknownCommand: (TYPED, "There is no such command. Similar ones are suggested, or its help is shown."),
+    errors.UnknownCommand: (TYPED, "There is no such command. The bot suggests similar commands, or shows the help."),
     errors.UnknownOption: (TYPED, "The command has no such option."),
     errors.BadUsage: (TYPED, "Words are missing, or there are too many."),
     errors.NoSuch: (TYPED, "Nothing has this ID or name."),
-    errors.SeveralFit: (TYPED, "Several names begin like this."),
-    errors.BadSchedule: (TYPED, "A part of a schedule, or the time after `since`, isn't understood or isn't possible."),
+    errors.SeveralFit: (TYPED, "More than one name starts with this."),
+    errors.BadSchedule: (TYPED, "A report, or a comparison with `since`, can't be made like this."),
     errors.BadInput: (TYPED, "The input begins with `{` or `[` but isn't valid JSON. *Fix it* opens the form."),
     errors.ProjectError: (SERVICE, "A request to the service failed."),
     errors.CannotConnect: (SERVICE, "No connection was made, so nothing was sent. Check `PROJECT_BASE_URL`."),
@@ -42,7 +42,7 @@ _CAUSES: Final[dict[type[BridgeError], tuple[str, str]]] = {
     errors.SlackAmbiguous: (SLACK, "The call was sent, and no answer came."),
     errors.SlackGone: (
         SLACK,
-        "There was no socket for two minutes. The process exits; its supervisor starts it again.",
+        "The connection to Slack was down for two minutes. The process exits; its supervisor starts it again.",
     ),
     BridgeError: (BRIDGE, "Something unexpected failed. Look in the bridge's log."),
     errors.ConfigurationError: (BRIDGE, "A setting is missing or malformed. Run `bridge check`."),
@@ -59,7 +59,7 @@ _NOT_ALLOWED: Final = {
     "report": "Only people who may run workflows can schedule reports.",
     "runner": "`BRIDGE_RUNNERS` doesn't list this person; without it, guests can't run workflows.",
     "not_yours": "The button is for someone else.",
-    "unknown": "Slack didn't answer a question about this person or a user group.",
+    "unknown": "Slack didn't respond when the bridge looked up this person or a user group.",
 }
 _TOO_OFTEN: Final = {
     "thread": "`BRIDGE_THREAD_TURNS_PER_MINUTE` is used up.",

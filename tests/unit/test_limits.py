@@ -166,7 +166,7 @@ async def test_a_run_beyond_the_limit_is_refused_with_the_time_to_wait(opened: O
     assert door.harness.service.runs == ["hello"] * 3
     ((user, words),) = told(door)
     assert user == USER
-    assert words.startswith("You've reached the limit of runs per hour, so nothing was started.")
+    assert words.startswith("You've reached your hourly limit of workflow runs, so nothing was started.")
     assert "Try again in" in words
     await pass_by(door, "r")
     await door.form({**command, "user_id": USER, "trigger_id": "1.2.9"})

@@ -48,9 +48,9 @@ _NOT_ALLOWED: Final = {
     "stranger": "Only members of the bridge's own workspace can use it.",
     "channel": "The bridge isn't enabled in this channel. Ask your admin to add it.",
     "user": "You don't have access to the bridge. Ask your admin to add you.",
-    "default": "You don't have permission to change channel settings. Ask your admin to add you.",
-    "report": "You don't have permission to schedule reports. Ask your admin to add you.",
-    "runner": "You don't have permission to run workflows here. Ask your admin to add you.",
+    "default": "You don't have permission to change channel settings. Ask your admin for it.",
+    "report": "You don't have permission to schedule reports. Ask your admin for it.",
+    "runner": "You don't have permission to run workflows here. Ask your admin for it.",
     "not_yours": "Only the person who started this can do that.",
     "unknown": "Slack couldn't confirm who you are, so nothing was done. Try again in a minute, and tell your admin if "
     "it keeps happening.",
@@ -58,14 +58,14 @@ _NOT_ALLOWED: Final = {
 _TOO_OFTEN: Final = {
     "thread": "This thread is getting messages too fast, so new ones don't reach the agent.",
     "person": "You're sending messages too fast.",
-    "runs": "You've reached the limit of runs per hour, so nothing was started.",
+    "runs": "You've reached your hourly limit of workflow runs, so nothing was started.",
 }
 _EXPECTED: Final = {
     "often": "a schedule, such as every Monday at 09:00",
     "time": "a time, such as 09:00",
     "weekday": "a day of the week, such as Monday",
     "monthday": "a day of the month, such as 1st or last day",
-    "cron": "five cron fields that some date matches, such as 0 9 * * 1-5",
+    "cron": "five cron fields that match at least one date, such as 0 9 * * 1-5",
     "zone": "a time zone, such as Europe/Berlin",
     "since": "an age or a day up to 400 days ago, such as 7d or 2026-11-01",
 }
@@ -78,12 +78,12 @@ _TAKES: Final = {
 """What an option of a schedule takes."""
 
 _BAD_SCHEDULE: Final = {
-    "times": "A schedule has one time of day, so I can't add {typed}. Schedule another report for that.",
-    "channel": "I can't post in {typed}: I'm not a member, or it's archived or not allowed. "
-    "Invite me there with /invite, or pick another channel.",
+    "times": "A report can have only one time of day. Schedule another report for {typed}.",
+    "channel": "I can't post in {typed}. Invite me there with /invite, or pick another channel if it's archived "
+    "or the bridge isn't enabled there.",
     "name": "I can't find {typed} among the channels I'm in. Pick it from the list Slack shows after #, or invite me "
     "there with /invite and try again.",
-    "many": "There are already {limit} reports, which is the limit. Delete one first.",
+    "many": "The limit of {limit} reports is reached. Delete one to schedule another.",
 }
 
 _MOST_NAMES: Final = 10
@@ -118,7 +118,7 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
         case errors.TimedOut():
             return f"The service timed out after {kit.spoken(error.after)}. It may still be working on this."
         case errors.NotFound():
-            return f"The service no longer has this{_said(error) or '.'}"
+            return f"This no longer exists in the service{_said(error) or '.'}"
         case errors.Busy():
             when = _soon(error.retry_after) if error.retry_after else "in a moment"
             return f"The service is busy{_said(error) or '.'} Try again {when}."
@@ -174,7 +174,9 @@ def _bad_schedule(error: errors.BadSchedule) -> str:
     if error.part in _BAD_SCHEDULE:
         return _BAD_SCHEDULE[error.part].format(typed=typed, limit=error.typed)
     if error.part == "option":
-        near = f"Did you mean {_either(error.choices)}?" if error.choices else "A report has --compare and --only."
+        near = (
+            f"Did you mean {_either(error.choices)}?" if error.choices else "Reports accept only --compare and --only."
+        )
         return f"I don't recognize the option {typed}. {near}"
     if error.part == "zone" and error.choices:
         return f"I don't recognize the time zone {typed}. Did you mean {_either(error.choices)}?"
