@@ -40,7 +40,7 @@ async def test_the_audit_tells_acts_and_limits(world: World, tmp_path: Path) -> 
     acts = [json.loads(line) for line in (await audit(world, tmp_path, "--json")).splitlines()]
     table = await audit(world, tmp_path, "--since", "1h")
 
-    assert "runs per hour" in told
+    assert "hourly limit of workflow runs" in told
     assert "too fast" in world.said(GENERAL, root)[-1]
     assert sorted((act["user"], act["did"], act["is_allowed"], act["outcome"]) for act in acts) == sorted(
         [
