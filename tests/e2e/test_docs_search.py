@@ -71,14 +71,14 @@ async def test_the_search_finds_the_page_among_the_first_three(question: str, pa
 ANSWERS = {
     "only in some channels?": "BRIDGE_ALLOWED_CHANNELS=",
     "the default agent?": "/agents default Support",
-    "Redis is lost?": "Start an empty Redis",
-    "three replicas?": "Start as many as you like",
-    "back up?": "cp -a",
+    "Redis is lost?": "start an empty Redis",
+    "three replicas?": "--scale bridge=3",
+    "back up?": "docker compose cp redis:/data",
     "rotate a token?": "Revoke All OAuth Tokens",
-    "upgrade?": "Start the new version beside",
+    "upgrade?": "docker compose up --detach --build",
     "#ops each Monday?": "/stats report every monday at 9 #ops",
     "t it answer?": "bridge trace",
-    "add a command?": "@team.command",
+    "add a command?": "@project_info.command",
 }
 
 

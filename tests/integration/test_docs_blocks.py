@@ -23,8 +23,10 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from bridge.features.feature import Command
+from bridge.features.feature import Command, Feature
+from bridge.features.project_info import commands as project_info
 from bridge.features.registry import features
+from bridge.features.routing import Features
 from bridge.playground.emulator.__main__ import obey
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, GENERAL
@@ -38,8 +40,9 @@ from support.world import World, a_shared_world
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-ADD_A_COMMAND = next(block for block in blocks("python") if "where-things-go" in block.where)
-SHELL = {one.where: one for one in blocks("sh", "python") if not one.why_not and one != ADD_A_COMMAND}
+ADDED = {one.where: one for one in blocks("python") if "where-things-go" in one.where}
+"""A command in an existing feature, and a feature."""
+SHELL = {one.where: one for one in blocks("sh", "python") if not one.why_not and one.where not in ADDED}
 DEAD = ("aB3dE5fG7hJ9kL1m", "nP2qR4sT6uV8wX0y")
 
 
@@ -156,12 +159,16 @@ async def _until_stopped(block: Block, code: str, folder: Path, environ: dict[st
     return await process.wait(), printed.decode()
 
 
-async def test_the_command_that_is_added_works(running: Running) -> None:
-    found: dict[str, Any] = {}
-    exec(ADD_A_COMMAND.code, found)  # noqa: S102 - our own page
-    [added] = [one for value in found.values() for one in getattr(value, "commands", [])]
+@pytest.mark.parametrize("where", ADDED)
+async def test_the_command_that_is_added_works(where: str, running: Running) -> None:
+    in_its_file = {**vars(project_info), "project_info": Feature("project_info")}
+    found: dict[str, Any] = in_its_file if "@project_info" in ADDED[where].code else {}
+    exec(ADDED[where].code, found)  # noqa: S102 - our own page
+    [feature] = [value for value in found.values() if isinstance(value, Feature)]
+    [added] = feature.commands
     assert isinstance(added, Command)
     assert added.path not in [one.path for one in features._commands]
+    assert added.usage in Features(*features.features, feature).usages()
 
     settings = running.settings()
     async with ProjectClient(settings["PROJECT_BASE_URL"], settings["PROJECT_API_KEY"]) as project:
