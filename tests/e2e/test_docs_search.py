@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
+from bridge.playground.page import docs
 from bridge.playground.wire import LocalServer
 from support import docs_site
 from support.waiting import wait_until
@@ -30,6 +31,8 @@ QUESTIONS = {
     "no answer": "how-to/no-answer.html",
     "add a command": "contributing/where-things-go.html",
 }
+
+STATIC = Path(docs.__file__).parent / "static"
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -95,6 +98,43 @@ async def test_a_start_page_link_shows_the_answer_without_scrolling(
     for link, words in links:
         await page.goto(link)
 
-        answer = page.locator(".md-content :is(p, td, pre, li)", has_text=words).last
+        answer = page.locator(".md-content :is(p, td, pre, li)", has_text=words).first
         await expect(answer, link).to_be_in_viewport()
+    await page.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def playground_docs() -> AsyncIterator[str]:
+    """The URL of the documentation in the playground."""
+    server = LocalServer(Starlette(routes=[*docs.routes(), Mount("/static", StaticFiles(directory=STATIC))]))
+    await server.start()
+    yield f"{server.url}/docs"
+    await server.stop()
+
+
+async def test_the_playgrounds_search_shows_results_while_typing(playground_docs: str, browser: BrowserContext) -> None:
+    page = await browser.new_page()
+    await page.goto(f"{playground_docs}/how-to/upgrade")
+    field = page.get_by_role("searchbox", name="Search")
+
+    await field.press_sequentially("redis los")
+
+    first = page.locator(".found a").first
+    await expect(first).to_have_text("Back up and restore: Redis is lost")
+    await expect(field).to_be_focused()
+    await field.fill("")
+    await expect(page.get_by_role("heading", name="Upgrade and go back")).to_be_visible()
+    await page.close()
+
+
+async def test_going_back_from_a_result_shows_the_results_again(playground_docs: str, browser: BrowserContext) -> None:
+    page = await browser.new_page()
+    await page.goto(f"{playground_docs}/how-to/upgrade")
+    await page.get_by_role("searchbox", name="Search").press_sequentially("tokens")
+    await page.locator(".found a").first.click()
+    await expect(page.get_by_role("heading", name="Rotate tokens and secrets")).to_be_visible()
+
+    await page.go_back()
+
+    await expect(page.locator(".found a").first).to_have_text("Rotate tokens and secrets")
     await page.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from html import escape
 from itertools import chain
@@ -21,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, Router
 
+from bridge.playground.page.docs_search import DocsPage, Section, found, sought
 from bridge.playground.page.guard import POLICY, Guarded
 
 _PACKAGE: Final = Path(__file__).parents[2]
@@ -32,87 +32,16 @@ _MOST_FOUND: Final = 10
 _LONGEST_LINE: Final = 180  # characters
 _NOTHING_FOUND: Final = """<p>No page has any of these words. Try others, or start at the
 <a href="/docs/">questions operators ask</a>.</p>"""
-_COMMON: Final = frozenset(
-    [
-        "a",
-        "about",
-        "an",
-        "and",
-        "are",
-        "be",
-        "but",
-        "by",
-        "can",
-        "did",
-        "do",
-        "does",
-        "for",
-        "from",
-        "get",
-        "gets",
-        "got",
-        "has",
-        "have",
-        "how",
-        "i",
-        "if",
-        "in",
-        "is",
-        "it",
-        "its",
-        "me",
-        "my",
-        "of",
-        "on",
-        "or",
-        "should",
-        "so",
-        "that",
-        "the",
-        "there",
-        "this",
-        "to",
-        "was",
-        "what",
-        "when",
-        "where",
-        "which",
-        "who",
-        "why",
-        "will",
-        "with",
-        "you",
-        "your",
-    ]
-)
-"""Words that a search ignores."""
 _PAGE: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title><link rel="icon" href="/static/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/static/css/base.css"><link rel="stylesheet" href="/static/css/docs.css"></head>
+<link rel="stylesheet" href="/static/css/base.css"><link rel="stylesheet" href="/static/css/docs.css">
+<script type="module" src="/static/js/docs.js"></script></head>
 <body class="docs"><header><a href="/docs/">Documentation</a>
 <form role="search" action="/docs/">
 <input type="search" name="q" aria-label="Search" placeholder="Search" value="{asked}"></form>
 <a href="/">Playground</a></header>
 <div><nav aria-label="Pages">{pages}</nav><main>{body}</main></div></body></html>"""
-
-
-@dataclass(frozen=True, slots=True)
-class DocsPage:
-    """One page: its *path* below the folder, without ``.md``, its *title*, and its Markdown."""
-
-    path: str
-    title: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """What stands below one *heading* of a page, without blocks of code."""
-
-    page: DocsPage
-    heading: str
-    text: str
 
 
 def routes(host: str = "") -> list[BaseRoute]:
@@ -128,12 +57,12 @@ def pages() -> Mapping[str, DocsPage]:
     if folder is None:
         return {}
     menu = tomllib.loads((folder.parent / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]
-    found = {}
+    read = {}
     for path in folder.rglob("*.md"):
         text = re.sub(r"<!--.*?-->\n?", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
         name = path.relative_to(folder).with_suffix("").as_posix()
-        found[name] = DocsPage(name, text.partition("\n")[0].lstrip("# "), text)
-    return {name: found[name] for name in _listed(menu)}
+        read[name] = DocsPage(name, text.partition("\n")[0].lstrip("# "), text)
+    return {name: read[name] for name in _listed(menu)}
 
 
 def _listed(menu: Iterable[str | dict[str, list[str]]]) -> Iterator[str]:
@@ -142,42 +71,12 @@ def _listed(menu: Iterable[str | dict[str, list[str]]]) -> Iterator[str]:
             yield path.removesuffix(".md")
 
 
-def found(asked: str) -> list[Section]:
-    """The best section of each page, the page with the most of the words first; words like "the" don't count."""
-    words = _sought(asked)
-    best: dict[str, tuple[tuple[int, ...], Section]] = {}
-    for section in chain.from_iterable(map(_sections, pages().values())):
-        title, heading, text = (_words(one) for one in (section.page.title, section.heading, section.text))
-        there = [word for word in words if any(one.startswith(word) for one in (*title, *heading, *text))]
-        named = [sum(any(one.startswith(word) for one in some) for word in there) for some in (heading, title)]
-        rank = (len(there), sum(named), named[0], sum(map(text.count, there)))
-        if there and rank > best.get(section.page.path, ((),))[0]:
-            best[section.page.path] = rank, section
-    return [section for _, section in sorted(best.values(), key=lambda one: one[0], reverse=True)]
-
-
-def _sought(asked: str) -> list[str]:
-    typed = _words(asked)
-    return [word for word in typed if word not in _COMMON] or typed
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.casefold())
-
-
-def _sections(page: DocsPage) -> Iterator[Section]:
-    fenced = re.sub(r"^```.*?^```$", "", page.text, flags=re.DOTALL | re.MULTILINE)
-    for part in re.split(r"^#+ ", fenced, flags=re.MULTILINE)[1:]:
-        heading, _, text = part.partition("\n")
-        yield Section(page, heading, re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text))
-
-
 def _result(section: Section, asked: str) -> str:
     """A result: the page, the section, and the line with the most of the words."""
-    words = _sought(asked)
+    words = sought(asked)
     lines = [" ".join(re.sub(r"^- |[*`|]", " ", one).split()) for one in re.split(r"\n\n|\n(?=[|-])", section.text)]
     line = max(lines, key=lambda one: sum(word in one.casefold() for word in words), default="")
-    name = section.page.title if section.heading == section.page.title else f"{section.page.title}: {section.heading}"
+    name = section.page.title if section.is_whole_page else f"{section.page.title}: {section.heading}"
     link = f"/docs/{section.page.path}#{_anchor(section.heading)}"
     return (
         f'<li><a href="{link}">{escape(name)}</a><p>{escape(shorten(line, _LONGEST_LINE, placeholder=" …"))}</p></li>'
@@ -192,7 +91,7 @@ async def _index(request: Request) -> Response:
     asked = request.query_params.get("q", "").strip()
     if not asked:
         return _shown(pages().get("index"))
-    rows = "".join(_result(one, asked) for one in found(asked)[:_MOST_FOUND])
+    rows = "".join(_result(one, asked) for one in found(pages(), asked)[:_MOST_FOUND])
     results = f'<ul class="found">{rows}</ul>' if rows else _NOTHING_FOUND
     return _html("Search", f"<h1>“{escape(asked)}”</h1>{results}", asked)
 
