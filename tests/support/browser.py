@@ -15,7 +15,10 @@ from playwright._impl._driver import compute_driver_executable
 from playwright.async_api import Browser, Error, async_playwright
 from playwright.sync_api import sync_playwright
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_HEADLESS = "chromium-headless-shell"
+"""Chromium without a window; a tab costs a third less processor time."""
+
+_NAMES = (_HEADLESS, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _FLAGS = (
     "--no-sandbox",  # the sandbox doesn't work for root, as in most containers
     "--disable-gpu",
@@ -100,7 +103,7 @@ def _by_apt(*rights: str) -> None:
     packages = ["libatomic1"]  # required by Playwright's driver
     # Debian only: Ubuntu's package of that name is a snap, which doesn't run in containers
     if _distribution() == "debian" and not on_the_path():
-        packages += ["chromium", "fonts-noto-color-emoji"]
+        packages += [_HEADLESS, "fonts-noto-color-emoji"]
     apt = (*rights, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "--yes", "--quiet")
     _ran(*apt, "update")
     _ran(*apt, "install", "--no-install-recommends", *packages)
