@@ -67,6 +67,7 @@ async def test_the_search_finds_the_section_that_answers_first(
     [
         ["token", "tokens"],
         ["backup", "backups"],
+        ["setting", "settings"],
         ["match", "matches", "matched", "matching"],
         ["stop", "stopped", "stopping"],
     ],

@@ -23,7 +23,6 @@ _REFERENCE: Final = 0.7
 """How much a reference page counts beside one that says how to do something."""
 _FENCE: Final = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 _INDENTED: Final = re.compile(r"^```.*?^ ```$", re.DOTALL | re.MULTILINE)
-_ENDING: Final = re.compile(r"(?<=..[^s])s$|(?<=...)(?:ing|ed)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +89,13 @@ def sought(asked: str) -> list[str]:
 def stem(word: str) -> str:
     """Remove a plural's s or es, -ing and -ed.
 
-    ``replicas``, ``rotating`` and ``stopped`` become ``replica``, ``rotat`` and ``stop``.
+    ``replicas``, ``rotates``, ``rotating`` and ``stopped`` become ``replica``, ``rotat``, ``rotat`` and ``stop``.
     """
-    bare = _ENDING.sub("", word)
-    bare = bare.removesuffix("e") if len(bare) > 3 else bare  # noqa: PLR2004
-    return bare[:-1] if bare != word and bare[-2:-1] == bare[-1] not in "ls" else bare
+    without_s = re.sub(r"(?<=..[^s])s$", "", word)
+    bare = re.sub(r"(?<=...)(?:ing|ed)$", "", without_s)
+    if bare != without_s:
+        bare = re.sub(r"([^ls])\1$", r"\1", bare)
+    return re.sub(r"(?<=...)e$", "", bare)
 
 
 def _words(text: str) -> list[str]:
