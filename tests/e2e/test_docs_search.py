@@ -127,6 +127,20 @@ async def test_the_playgrounds_search_shows_results_while_typing(playground_docs
     await page.close()
 
 
+async def test_a_result_shows_its_heading_below_the_header(playground_docs: str, browser: BrowserContext) -> None:
+    page = await browser.new_page()
+    await page.goto(f"{playground_docs}/?q=add+a+command")
+
+    await page.locator(".found a").first.click()
+
+    heading = await page.get_by_role("heading", name="Add a command").bounding_box()
+    header = await page.get_by_role("banner").bounding_box()
+    assert heading
+    assert header
+    assert heading["y"] >= header["height"]
+    await page.close()
+
+
 async def test_going_back_from_a_result_shows_the_results_again(playground_docs: str, browser: BrowserContext) -> None:
     page = await browser.new_page()
     await page.goto(f"{playground_docs}/how-to/upgrade")

@@ -75,7 +75,9 @@ def _result(section: Section, asked: str) -> str:
     """A result: the page, the section, and the line with the most of the words."""
     words = sought(asked)
     lines = [" ".join(re.sub(r"^- |[*`|]", " ", one).split()) for one in re.split(r"\n\n|\n(?=[|-])", section.text)]
-    line = max(lines, key=lambda one: sum(word in one.casefold() for word in words), default="")
+    line = max(
+        lines, key=lambda one: (sum(word in one.casefold() for word in words), not one.endswith(":")), default=""
+    )
     name = section.page.title if section.is_whole_page else f"{section.page.title}: {section.heading}"
     link = f"/docs/{section.page.path}#{_anchor(section.heading)}"
     return (
