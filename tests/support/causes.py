@@ -22,7 +22,7 @@ _CAUSES: Final[dict[type[BridgeError], tuple[str, str]]] = {
     errors.BadUsage: (TYPED, "Words are missing, or there are too many."),
     errors.NoSuch: (TYPED, "Nothing has this ID or name."),
     errors.SeveralFit: (TYPED, "More than one name starts with this."),
-    errors.BadSchedule: (TYPED, "A report, or a comparison with `since`, can't be made like this."),
+    errors.BadSchedule: (TYPED, "`/stats report` or `/stats since` can't use what was typed."),
     errors.BadInput: (TYPED, "The input begins with `{` or `[` but isn't valid JSON. *Fix it* opens the form."),
     errors.ProjectError: (SERVICE, "A request to the service failed."),
     errors.CannotConnect: (SERVICE, "No connection was made, so nothing was sent. Check `PROJECT_BASE_URL`."),
