@@ -51,7 +51,7 @@ def settings() -> str:
     for field in Settings.model_fields.values():
         needed = "**required**" if field.is_required() else f"default `{field.default}`" if field.default else "not set"
         words = " ".join(str(field.description).split())
-        parts.append(f"### {field.alias}\n\n{needed}\n\n{words}")
+        parts.append(f"## {field.alias}\n\n{needed}\n\n{words}")
     return "\n\n".join(parts)
 
 
