@@ -58,7 +58,7 @@ _NOT_ALLOWED: Final = {
     "default": "Only people who may run workflows can change channel settings.",
     "report": "Only people who may run workflows can schedule reports.",
     "runner": "`BRIDGE_RUNNERS` doesn't list this person; without it, guests can't run workflows.",
-    "not_yours": "The button is for someone else.",
+    "not_yours": "Someone else scheduled this report.",
     "unknown": "Slack didn't respond when the bridge looked up this person or a user group.",
 }
 _TOO_OFTEN: Final = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 
@@ -27,6 +28,21 @@ def test_every_class_has_its_own_sentence_and_an_example() -> None:
     assert [kinds for kinds in said.values() if len(kinds) > 1] == [
         {errors.StoreError, errors.StoreUnavailable, errors.StoreWiped}
     ]
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (errors.ServiceRefused("run", 422, "No input."), "The service rejected this: “No input”. Check your input"),
+        (errors.TooOften("runs", timedelta(seconds=3541)), "Try again in 1 h."),
+        (errors.TooOften("runs", timedelta(seconds=3500)), "Try again in 59 min."),
+        (errors.TooOften("runs", timedelta(seconds=119)), "Try again in 1 min 59 s."),
+        (errors.CommandError("/frobnicate"), "I don't understand “/frobnicate”."),
+        (errors.CommandError(), "I don't understand this command."),
+    ],
+)
+def test_a_sentence_names_what_was_typed_and_when_to_try_again(error: errors.BridgeError, text: str) -> None:
+    assert text in sentence(error)
 
 
 @pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)

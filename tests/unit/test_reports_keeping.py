@@ -113,7 +113,7 @@ async def test_only_runners_and_owners_change_reports(harness: Harness) -> None:
     (one,) = await kept(harness)
 
     refused = await does(harness, click(blocks.DELETE, f"0:{one.id}"), "4")
-    assert "Only the person who started this" in refused["text"]
+    assert "Only the person who scheduled this report" in refused["text"]
     assert len(await kept(harness)) == 1
 
     harness.configure(BRIDGE_RUNNERS=CAROL)

@@ -77,7 +77,7 @@ def read_vote(value: str) -> tuple[bool, Answered] | None:
 
 def thanks(*, is_up: bool) -> Reply:
     """Thank for a vote."""
-    more = "" if is_up else " Tell us in the thread what was missing."
+    more = "" if is_up else " Reply in this thread to say what was missing."
     return kit.reply(f"Thanks for the feedback.{more}")
 
 

@@ -67,7 +67,7 @@ def home_view(home: Home, spot: Spot, version: str) -> View:
     )
     health = "✅ All systems are working."
     if not home.is_whole:
-        health = "⚠️ Some information is unavailable right now. Messages are queued and answered once it's back."
+        health = "⚠️ Some information is unavailable right now. Messages are queued until the service is back."
     run = [kit.button("Run a workflow…", RUN_FORM, "{}")] if home.may_run else []
     default = [channel_choice()] if home.may_run else []
     blocks = [

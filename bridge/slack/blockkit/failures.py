@@ -38,11 +38,10 @@ _SENTENCES: Final[dict[type, str]] = {
         "The bridge's database is unavailable, so nothing was done. Try again in a minute."
     ),
     errors.NamespaceTaken: "The bridge's database belongs to another bot. Let your admin know.",
-    errors.LaneLost: "Another bridge process is handling this.",
+    errors.LaneLost: "Another bridge process is handling this. You don't need to do anything.",
     errors.RecordNotUnderstood: (
         "This was saved by another version of the bridge and can't be read. Let your admin know."
     ),
-    errors.CommandError: "I don't understand this command. Try !help.",
 }
 _NOT_ALLOWED: Final = {
     "stranger": "Only members of the bridge's own workspace can use it.",
@@ -51,7 +50,7 @@ _NOT_ALLOWED: Final = {
     "default": "You don't have permission to change channel settings. Ask your admin for it.",
     "report": "You don't have permission to schedule reports. Ask your admin for it.",
     "runner": "You don't have permission to run workflows here. Ask your admin for it.",
-    "not_yours": "Only the person who started this can do that.",
+    "not_yours": "Only the person who scheduled this report can change it. Ask them, or your admin.",
     "unknown": "Slack couldn't confirm who you are, so nothing was done. Try again in a minute, and tell your admin if "
     "it keeps happening.",
 }
@@ -87,6 +86,7 @@ _BAD_SCHEDULE: Final = {
 }
 
 _MOST_NAMES: Final = 10
+_TWO_MINUTES: Final = 120  # seconds
 
 
 def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Reply:
@@ -116,20 +116,27 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
         case errors.CircuitOpen():
             return f"The service is unavailable. Try again {_soon(error.retry_in)}."
         case errors.TimedOut():
-            return f"The service timed out after {kit.spoken(error.after)}. It may still be working on this."
+            after = kit.spoken(error.after)
+            return f"The service timed out after {after}, but may still be working on this. Check before you try again."
         case errors.NotFound():
-            return f"This no longer exists in the service{_said(error) or '.'}"
+            return f"This no longer exists in the service{_said(error) or '.'} Pick another workflow or agent."
         case errors.Busy():
             when = _soon(error.retry_after) if error.retry_after else "in a moment"
             return f"The service is busy{_said(error) or '.'} Try again {when}."
         case errors.ServiceRefused() if type(error) not in _SENTENCES:
             if error.status >= 500:  # noqa: PLR2004 - HTTP's own border between "you" and "I"
                 return f"The service had an internal problem{_said(error) or '.'} Try again in a moment."
-            return f"The service rejected this{_said(error) or f' (status {error.status}).'}"
+            why = _said(error) or f" (status {error.status})."
+            return f"The service rejected this{why} Check your input and try again, or ask your admin."
         case errors.SlackRefused(needed=""):
-            return f"Slack didn't allow this ({kit.one_line(error.error, 80)})."
+            return (
+                f"Slack didn't allow this ({kit.one_line(error.error, 80)}). Ask your admin to check the app's access."
+            )
         case errors.SlackRefused():
             return f"The app needs the permission {kit.one_line(error.needed, 80)}. Ask your admin to add it."
+        case errors.CommandError() if type(error) is errors.CommandError:
+            typed = kit.quoted(str(error), 60) if str(error) else "this command"
+            return f"I don't understand {typed}. !help lists what you can type."
         case errors.UnknownCommand():
             near = f"Did you mean {_either(error.nearest)}?" if error.nearest else "Try one of these commands."
             return f"I don't recognize {kit.quoted(error.typed, 60)}. {near}"
@@ -161,7 +168,7 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
         case errors.BadSchedule():
             return _bad_schedule(error)
         case errors.NotAllowed():
-            return _NOT_ALLOWED.get(error.reason, "You don't have permission to do this here.")
+            return _NOT_ALLOWED.get(error.reason, "You don't have permission to do this here. Ask your admin for it.")
         case errors.TooOften():
             why = _TOO_OFTEN.get(error.what, _TOO_OFTEN["person"])
             return f"{why} Try again {_soon(max(error.wait, timedelta(seconds=1)))}."
@@ -200,9 +207,14 @@ def where_json_breaks(error: errors.BadInput) -> str:
 
 
 def _said(error: errors.ServiceRefused) -> str:
-    """Quote the service's own message after a colon."""
-    return f": {kit.quoted(error.said, 300)}." if kit.one_line(error.said) else ""
+    """Quote the service's own message after a colon, without a second period."""
+    said = kit.one_line(error.said).rstrip(". ")
+    return f": {kit.quoted(said, 300)}." if said else ""
 
 
 def _soon(wait: timedelta) -> str:
-    return f"in {kit.spoken(timedelta(seconds=math.ceil(wait.total_seconds())))}"
+    """Write when to try again, in whole minutes if it's longer than two."""
+    seconds = math.ceil(wait.total_seconds())
+    if seconds > _TWO_MINUTES:
+        seconds = 60 * math.ceil(seconds / 60)
+    return f"in {kit.spoken(timedelta(seconds=seconds))}"

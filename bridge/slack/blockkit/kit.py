@@ -130,7 +130,9 @@ def spoken(duration: timedelta) -> str:
         return f"{rest} s"
     if hours < 1:
         return f"{minutes} min {rest} s" if rest else f"{minutes} min"
-    return f"{hours} h {of_hour} min" if hours < _TWO_DAYS else f"{hours // 24} days"
+    if hours < _TWO_DAYS:
+        return f"{hours} h {of_hour} min" if of_hour else f"{hours} h"
+    return f"{hours // 24} days"
 
 
 def counted(number: int, noun: str) -> str:
@@ -216,14 +218,14 @@ def button(text: str, action_id: str, value: str, *, asks: Block | None = None, 
     return element
 
 
-def confirm(title: str, text: str, yes: str, no: str) -> Block:
-    """Make the question that a button asks before it acts."""
+def confirm(title: str, text: str, yes: str, no: str, *, is_danger: bool = False) -> Block:
+    """Make the question that a button asks before it acts; with *is_danger*, its button is red."""
     return {
         "title": plain(title, CONFIRM_TITLE),
         "text": plain(text, CONFIRM_TEXT),
         "confirm": plain(yes, CONFIRM_BUTTON),
         "deny": plain(no, CONFIRM_BUTTON),
-    }
+    } | ({"style": "danger"} if is_danger else {})
 
 
 def option(text: str, value: str) -> Block:
