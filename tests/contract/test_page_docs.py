@@ -99,6 +99,14 @@ async def test_a_search_for_markup_finds_nothing_and_shows_it_as_text(http: http
     assert "<script>" not in answer.text
 
 
+async def test_a_missing_page_still_has_the_list_and_the_search(http: httpx.AsyncClient) -> None:
+    answer = await http.get("/docs/nowhere")
+
+    assert answer.status_code == 404
+    assert "Page not found" in answer.text
+    assert 'type="search"' in answer.text
+
+
 async def test_nothing_outside_the_documentation_is_served(http: httpx.AsyncClient) -> None:
     for path in ("../pyproject.toml", "images/../../pyproject.toml", "images/%2e%2e/%2e%2e/pyproject.toml", "nothing"):
         assert (await http.get(f"/docs/{path}")).status_code == 404, path

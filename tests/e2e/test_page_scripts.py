@@ -112,6 +112,7 @@ async def test_the_thread_panel_sends_replies_and_stops(server: CannedPage, page
     )
     await page.get_by_test_id("message").get_by_test_id("open-thread").click()
     await expect(page.get_by_test_id("thread-message")).to_have_count(2)
+    await expect(page.get_by_test_id("status")).to_contain_text("Bridge is thinking…")
     await page.get_by_test_id("thread-composer").press_sequentially("thanks")
     await page.get_by_test_id("thread-send").click()
     await page.get_by_test_id("status").get_by_role("button", name="Stop").click()
@@ -245,6 +246,14 @@ async def test_the_first_steps_stay_until_they_are_used_or_hidden(server: Canned
     assert await server.asked("say") == [{"channel": "C1", "text": "@bridge Memory: my name is Ada"}]
     typed = [f"{one['command']} {one['text']}".strip() for one in await server.asked("command", 2)]
     assert typed == ["/workflows", "/stats report every monday at 9 #ops"]
+
+
+async def test_guests_arent_offered_steps_they_may_not_take(server: CannedPage, page: Page) -> None:
+    await page.goto(f"{server.url}/?as=U3")
+
+    await expect(page.locator(".try span")).to_have_text(
+        ["Talk to an agent", "Stop an agent", "Kill the bridge, lose nothing"]
+    )
 
 
 async def test_the_apps_own_conversation_opens_its_messages_tab(server: CannedPage, page: Page) -> None:

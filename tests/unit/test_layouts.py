@@ -310,6 +310,17 @@ def test_output_nested_too_deeply_is_reported() -> None:
     assert "nested too deeply" in texts(runs.finished(a_run(), result(deep), timedelta()))
 
 
+def test_a_workflow_offers_to_run_it_only_to_people_who_may() -> None:
+    may, may_not = (workflows.workflow_card(workflow(), WorkflowDetail(), may_run=may) for may in (True, False))
+
+    assert "Run…" in texts(may)
+    assert "Run…" not in texts(may_not)
+
+
+def test_a_list_of_agents_offers_to_ask_one() -> None:
+    assert "Ask an agent…" in texts(agents.agent_list([agent()]))
+
+
 def test_an_empty_list_says_so() -> None:
     assert workflows.workflow_list([]).text == "This project has no workflows yet."
     assert agents.agent_list([]).text == "This project has no agents yet."
@@ -406,6 +417,7 @@ def test_options_are_ordered_by_how_well_they_match() -> None:
         (12, "12 s"),
         (120, "2 min"),
         (185, "3 min 5 s"),
+        (3600, "1 h"),
         (7800, "2 h 10 min"),
         (2e5, "2 days"),
     ],
@@ -442,7 +454,7 @@ def test_a_duration_is_spoken_in_its_largest_units(seconds: float, words: str) -
         (notices.not_posted("C1", "of_tomorrow"), "I couldn't post my answer: Slack doesn't allow it (of_tomorrow)."),
         (notices.edited("C1:1.2"), "The agent received this message before you edited it."),
         ("stranger", "Only members of the bridge's own workspace"),
-        ("of a later release", "You don't have permission to do this here."),
+        ("of a later release", "You don't have permission to do this here. Ask your admin for it."),
     ],
 )
 def test_a_notice_decided_on_arrival_has_its_text(what: str, text: str) -> None:

@@ -36,7 +36,8 @@ def agent_list(agents: Sequence[Agent], wanted: str = "", default: int | None = 
         return kit.paragraph(name, facts, *mark, f"\n{about}" if about else "")
 
     title = f"Agents matching {quoted}" if wanted else "Agents"
-    return list_reply(title, found, line, ListPage(page=page, words=wanted), TURNS)
+    ask = kit.actions(ask_button(None, "Ask an agent…"))
+    return list_reply(title, found, line, ListPage(page=page, words=wanted), TURNS, ask)
 
 
 def agent_card(agent: Agent, detail: AgentDetail) -> Reply:

@@ -131,7 +131,8 @@ def not_scheduled(why: str) -> Reply:
 def delete_button(called: str, value: str) -> Block:
     """Make the button that deletes a report, after asking."""
     text = f"Schedule: {called}. You can't undo this."
-    return kit.button(_DELETE, DELETE, value, asks=kit.confirm("Delete this report?", text, _DELETE, "Cancel"))
+    asks = kit.confirm("Delete this report?", text, _DELETE, "Cancel", is_danger=True)
+    return kit.button(_DELETE, DELETE, value, asks=asks)
 
 
 def report_deleted() -> Reply:

@@ -37,9 +37,9 @@ async def list_workflows(deps: Deps, turn: Turn, *, words: str = "") -> Result:
 
 
 @workflows.command("/workflows show <workflow>", "Show one workflow and its nodes.", reading=True)
-async def show_workflow(deps: Deps, turn: Turn, *, workflow: Workflow) -> Result:  # noqa: ARG001 - every command gets a turn
+async def show_workflow(deps: Deps, turn: Turn, *, workflow: Workflow) -> Result:
     """Show one workflow and its nodes."""
-    return layout.workflow_card(workflow, await deps.project.get_workflow(workflow.id))
+    return await _card(deps, turn, workflow)
 
 
 @workflows.command(
@@ -142,7 +142,7 @@ async def show_details(deps: Deps, turn: Turn, click: Click) -> Result:
     if not click.value.isdecimal():
         return Done("a button of another release", {"action": click.action_id})
     workflow = await workflow_by_id(deps, int(click.value))
-    card = layout.workflow_card(workflow, await deps.project.get_workflow(workflow.id))
+    card = await _card(deps, turn, workflow)
     return Form(layout.workflow_page(card, await origin_of(deps, turn)), otherwise=card)
 
 
@@ -180,6 +180,11 @@ class _ButtonValue(Carried):
     workflow: int | None = Field(default=None, alias="w")
     input: Any = Field(default=None, alias="i")
     kept: str = Field(default="", alias="t")  # the turn with an input that is almost JSON
+
+
+async def _card(deps: Deps, turn: Turn, workflow: Workflow) -> Reply:
+    detail = await deps.project.get_workflow(workflow.id)
+    return layout.workflow_card(workflow, detail, may_run=await is_runner(deps, turn.user))
 
 
 async def _listed(deps: Deps, turn: Turn, spot: ListPage) -> Reply:

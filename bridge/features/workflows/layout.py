@@ -44,8 +44,8 @@ def workflow_list(workflows: Sequence[Workflow], wanted: str = "", page: int = 0
     return list_reply(title, found, line, ListPage(page=page, words=wanted), TURNS, *menu)
 
 
-def workflow_card(workflow: Workflow, detail: WorkflowDetail) -> Reply:
-    """Show one workflow: its purpose, trigger and nodes."""
+def workflow_card(workflow: Workflow, detail: WorkflowDetail, *, may_run: bool = True) -> Reply:
+    """Show one workflow: its purpose, trigger and nodes; people who *may_run* it get a button."""
     name = kit.one_line(detail.name or workflow.name)
     is_active = workflow.is_active if detail.is_active is None else detail.is_active
     description = detail.description or workflow.description or ""
@@ -58,14 +58,14 @@ def workflow_card(workflow: Workflow, detail: WorkflowDetail) -> Reply:
     ]
     about = [kit.section(kit.cut(description, 2000))] if description.strip() else []
     lines = [kit.paragraph(line) for line in _node_lines(detail)]
-    run = kit.button("Run…", RUN_FORM, run_value(workflow.id))
+    run = [kit.actions(kit.button("Run…", RUN_FORM, run_value(workflow.id)))] if may_run else []
     return kit.reply(
         f"Workflow {name} (ID {workflow.id}). {description}",
         kit.header(name),
         *about,
         kit.fields(facts),
         *([kit.rich(*lines)] if lines else []),
-        kit.actions(run),
+        *run,
     )
 
 

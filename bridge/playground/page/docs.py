@@ -17,7 +17,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, Router
 
 from bridge.playground.page.docs_search import DocsPage, Section, found, sought
@@ -32,6 +32,7 @@ _MOST_FOUND: Final = 10
 _LONGEST_LINE: Final = 180  # characters
 _NOTHING_FOUND: Final = """<p>No page has any of these words. Try others, or start at the
 <a href="/docs/">questions operators ask</a>.</p>"""
+_NOT_FOUND: Final = "<h1>Page not found</h1><p>Choose a page from the list, or search above.</p>"
 _PAGE: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title><link rel="icon" href="/static/icon.svg" type="image/svg+xml">
@@ -103,16 +104,16 @@ async def _page(request: Request) -> Response:
     picture = next((one / path for one in FOLDERS if path.startswith("images/") and (one / path).is_file()), None)
     if picture is not None and ".." not in path:
         return FileResponse(picture)
-    return _shown(pages().get(path.removesuffix(".md")))
+    return _shown(pages().get(path.removesuffix("/").removesuffix(".md")))
 
 
 def _shown(page: DocsPage | None) -> Response:
     if page is None:
-        return PlainTextResponse("This page doesn't exist. The contents are at /docs/.", status_code=404)
+        return _html("Page not found", _NOT_FOUND, status_code=404)
     return _html(page.title, _parser().render(page.text, {"path": page.path}))
 
 
-def _html(title: str, body: str, asked: str = "") -> Response:
+def _html(title: str, body: str, asked: str = "", *, status_code: int = 200) -> Response:
     menu, part = "", ""
     for one in pages().values():
         if _part(one.path) != part:
@@ -120,7 +121,7 @@ def _html(title: str, body: str, asked: str = "") -> Response:
             menu += f"<h2>{escape(part.replace('-', ' ').capitalize())}</h2>"
         menu += f'<a href="/docs/{one.path}">{escape(one.title)}</a>'
     shown = _PAGE.format(title=escape(title), asked=escape(asked), pages=menu, body=body)
-    return HTMLResponse(shown, headers={"Content-Security-Policy": _POLICY})
+    return HTMLResponse(shown, status_code, headers={"Content-Security-Policy": _POLICY})
 
 
 @cache

@@ -120,7 +120,7 @@ def _order(given: Any) -> tuple[str, Any]:
 def _numbers(_given: Any) -> tuple[str, Any]:
     days = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
     return "completed", [
-        {"day": day, "orders": 31 + 7 * at, "revenue": 812.4 + 96.1 * at} for at, day in enumerate(days)
+        {"day": day, "orders": 31 + 7 * at, "revenue": round(812.4 + 96.1 * at, 2)} for at, day in enumerate(days)
     ]
 
 

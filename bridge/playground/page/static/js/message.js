@@ -14,7 +14,7 @@ import { icon } from "./icons.js";
 import { menuButton } from "./menu.js";
 import { forward } from "./others.js";
 import { picker, reactions } from "./reactions.js";
-import { author, change, page, person } from "./state.js";
+import { author, bot, change, page, person } from "./state.js";
 
 /** `isNext`: follows a message of the same author, so name and picture aren't repeated. */
 export function message(one, { inThread = false, isNext = false, isLast = false } = {}) {
@@ -119,7 +119,7 @@ export function statusLine(root) {
     "div",
     { class: "status", key: "status", "data-testid": "status", role: "status" },
     h("span", { class: "dots", "aria-hidden": "true" }, h("i", {}), h("i", {}), h("i", {})),
-    h("span", {}, root.status.text),
+    h("span", {}, `${bot()?.real_name ?? ""} ${root.status.text}`.trim()),
     root.status.can_stop && h("button", { type: "button", class: "button is-small", onclick: stop }, icon("stop"), "Stop"),
   );
 }

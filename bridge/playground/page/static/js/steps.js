@@ -6,23 +6,24 @@ import { openThread, storage, toggleDrawer } from "./actions.js";
 import { deliver } from "./composer.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
-import { bot, change, isWithBot, page, shownChannel } from "./state.js";
+import { bot, change, isWithBot, page, person, shownChannel } from "./state.js";
 
 const KEY = "playground-steps-used";
 const used = new Set((storage()?.getItem(KEY) ?? "").split(" "));
 
-/** The steps: `text` is sent, with a mention if `isTalk`; the last one opens the drawer. */
+/** The steps: `text` is sent, with a mention if `isTalk`; the last one opens the drawer. Guests can't do all of them. */
 const STEPS = [
   { name: "talk", text: "Memory: my name is Ada", isTalk: true, does: "Talk to an agent" },
-  { name: "run", text: "/workflows", does: "Run a workflow" },
+  { name: "run", text: "/workflows", does: "Run a workflow", isForRunners: true },
   { name: "stop", text: "Thinker: think", isTalk: true, does: "Stop an agent" },
-  { name: "report", text: "/stats report every monday at 9 #ops", does: "Schedule a report" },
+  { name: "report", text: "/stats report every monday at 9 #ops", does: "Schedule a report", isForRunners: true },
   { name: "kill", text: "kill -9", does: "Kill the bridge, lose nothing" },
 ];
 
 function open(known) {
   const hears = shownChannel()?.bot_is_in;
-  return hears && !known.is_archived ? STEPS.filter((step) => !used.has(step.name)) : [];
+  const isGuest = person(page.as)?.kind !== "home";
+  return hears && !known.is_archived ? STEPS.filter((step) => !used.has(step.name) && !(isGuest && step.isForRunners)) : [];
 }
 
 function finish(steps) {
