@@ -67,7 +67,9 @@ def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool) -> 
         for typed, folded, rest in beginnings:
             if fitting := [candidate for name, candidate in named if folded and fits(name, folded)]:
                 return _only(kind, typed, fitting), rest
-    raise NoSuch(kind, text, _nearest([folded for _typed, folded, _rest in beginnings], named))
+    nearest = _nearest([folded for _typed, folded, _rest in beginnings], named)
+    id_ = _ID.match(text) if takes_rest and not nearest else None
+    raise NoSuch(kind, id_[1] if id_ else text, nearest)
 
 
 def _by_id(text: str, candidates: Sequence[T], *, takes_rest: bool) -> tuple[T, str] | None:

@@ -240,7 +240,7 @@ class History:
             profile = mapping(message.get("bot_profile"))
             app = text(message, "app_id") or text(profile, "app_id")
             if app and app not in found and not self.identity.wrote(message):
-                found[app] = text(profile, "name") or text(message, "username") or app
+                found[app] = text(message, "username") or text(profile, "name") or app  # as Slack shows it
         return found
 
     async def root_of(self, channel: str, ts: str) -> str:

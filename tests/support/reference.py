@@ -36,7 +36,7 @@ def commands() -> str:
         sections.setdefault(title, []).append((f"`{one.usage}`", one.sentence + _notes(one)))
     last = sections.pop("In a thread")
     shown = {**sections, "In a thread": last}.items()
-    return "\n\n".join(f"## {title}\n\n{_table(('You type', ''), rows)}" for title, rows in shown)
+    return "\n\n".join(f"## {title}\n\n{_table(('You type', 'What it does'), rows)}" for title, rows in shown)
 
 
 def _notes(command: Command) -> str:

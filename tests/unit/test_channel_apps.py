@@ -235,10 +235,7 @@ async def test_an_unknown_app_is_answered_with_those_that_have_posted(harness: H
 
     told = await done(harness, "channel ask Support Grafana")
 
-    assert told == (
-        "No app “Grafana”. Did you mean Alerts? "
-        "Use its app ID, such as A0123456789, or its name once it has posted here."
-    )
+    assert told == ("No app “Grafana”. Recently posted here: Alerts. For others, use the app ID, such as A0123456789.")
 
 
 async def test_a_channel_has_room_for_some_apps_only(harness: Harness) -> None:

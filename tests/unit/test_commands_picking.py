@@ -98,6 +98,13 @@ def test_without_a_match_the_nearest_names_are_shown(typed: str, nearest: str, *
     assert nearest in caught.value.nearest
 
 
+def test_an_unknown_id_is_named_without_the_input_after_it() -> None:
+    with pytest.raises(NoSuch) as caught:
+        pick("workflow", "99 hello world", KNOWN, takes_rest=True)
+
+    assert (caught.value.name, caught.value.nearest) == ("99", ())
+
+
 @pytest.mark.parametrize("typed", ["99", "zzzzzz", '""', "9" * 6000, "?"])
 def test_nonsense_has_no_near_names(typed: str) -> None:
     with pytest.raises(NoSuch) as caught:

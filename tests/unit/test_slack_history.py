@@ -171,6 +171,14 @@ async def test_own_answers_and_run_cards_are_read_on_request(emulated: EmulatedS
     assert [(one.text, one.is_own) for one in read.newest] == [("an answer", True), ("✅ Report", True)]
 
 
+async def test_an_app_has_the_name_that_slack_shows(emulated: EmulatedSlack, say: Say) -> None:
+    posted = {"app_id": "A2", "bot_id": "B2", "user": "", "bot_profile": {"name": "Other Bot"}}
+    shown = said(1, "down!", subtype="bot_message", username="Monitoring", **posted)
+    answers(emulated, "conversations.history", page(shown, said(0, "up", **(posted | {"app_id": "A3"}))))
+
+    assert await say.history().apps_in("C1") == {"A2": "Monitoring", "A3": "Other Bot"}
+
+
 @pytest.mark.parametrize(
     ("message", "expected"),
     [

@@ -155,8 +155,10 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
             if names:
                 hint = f"Did you mean {names}?"
             if error.kind == "app":
-                way = "Use its app ID, such as A0123456789, or its name once it has posted here."
-                hint = f"{hint} {way}" if names else way
+                hint = "Use its app ID, such as A0123456789, or its name once it has posted here."
+                if names:
+                    known = ", ".join(kit.named(name, 80) for name in error.nearest)
+                    hint = f"Recently posted here: {known}. For others, use the app ID, such as A0123456789."
             return f"No {error.kind} {name}. {hint}"
         case errors.SeveralFit():
             names = ", ".join(f"{kit.named(name, 80)} (ID {id_})" for id_, name in error.matches[:_MOST_NAMES])
