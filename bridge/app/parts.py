@@ -187,7 +187,7 @@ def build(
         deps=deps,
         features=features,
         journal=journal,
-        poster=ReplyPoster(say, patience, journal, watches),
+        poster=ReplyPoster(say, patience, journal, watches, features.reporters),
         patience=patience,
         slots=slots,
         metrics=wires.metrics,

@@ -33,7 +33,7 @@ def drift_rows(area: str, installed: Mapping[str, Any], prefix: str, cure: str, 
     """
     from bridge.listeners.events import EVENTS  # noqa: PLC0415 - Bolt
 
-    events = {event for event, scope in EVENTS.items() if scope not in _OPTIONAL}
+    events = {event for event, scopes in EVENTS.items() if not scopes or not _OPTIONAL.issuperset(scopes)}
     address = str(_at(installed, _EVENTS_ADDRESS) or "")
     wanted = app_manifest(None if uses_socket else address, prefix)
     both, needed = (wanted, installed), frozenset(scope.name for scope in SCOPES) - _OPTIONAL

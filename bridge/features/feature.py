@@ -135,7 +135,8 @@ class Feature:
         self.forms: dict[str, tuple[FormReader, Handler]] = {}
         self.shortcuts: dict[str, tuple[ListedShortcut, Handler]] = {}
         self.kinds: dict[type[Inbound], Handler] = {}
-        self.events: dict[str, tuple[str, EventReader]] = {}
+        self.reporters: dict[type[Inbound], Callable[..., Awaitable[None]]] = {}
+        self.events: dict[str, tuple[tuple[str, ...], EventReader]] = {}
         self.notices: dict[str, Callable[..., Reply]] = {}
         self.home_sections: list[HomeSection] = []
         self.clocks: list[SlotsDue] = []
@@ -190,14 +191,22 @@ class Feature:
         """Register ``async def …(deps, turn, body)`` for one kind of input."""
         return _register(self.kinds, kind)
 
-    def event(self, name: str, *, scope: str = "") -> Callable[[R], R]:
+    def reports(self, kind: type[Inbound]) -> Callable[[A], A]:
+        """Register ``async def …(say, body, outcome)``, which tells Slack a recorded outcome without a message.
+
+        Such as with ``functions.completeSuccess`` for a Workflow Builder step. It's called again until Slack accepts
+        it, and after a crash, so it must be safe to repeat. It raises `SlackError`.
+        """
+        return _register(self.reporters, kind)
+
+    def event(self, name: str, *scopes: str) -> Callable[[R], R]:
         """Register ``def …(event, team) -> Inbound | None``, which returns what to queue for a Slack event.
 
-        *scope* is required by Slack; the manifest lists both. https://docs.slack.dev/reference/events
+        Slack requires one of *scopes*; the manifest lists the event. https://docs.slack.dev/reference/events
         """
 
         def register(reader: R) -> R:
-            _register(self.events, name)((scope, reader))
+            _register(self.events, name)((scopes, reader))
             return reader
 
         return register

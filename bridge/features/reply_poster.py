@@ -8,6 +8,7 @@ read, a response_url), it isn't retried: a notice with a button offers to show i
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable
@@ -77,13 +78,21 @@ def whom_of(body: Inbound) -> Recipient:
 
 
 class ReplyPoster:
-    """Posts outcomes with *say*, with as much *patience* as Slack needs."""
+    """Posts outcomes with *say*, with as much *patience* as Slack needs; *reporters* are from `Feature.reports`."""
 
-    def __init__(self, say: Say, patience: Patience, journal: Journal, watches: Watches) -> None:
+    def __init__(
+        self,
+        say: Say,
+        patience: Patience,
+        journal: Journal,
+        watches: Watches,
+        reporters: Mapping[type[Inbound], Callable[..., Awaitable[None]]],
+    ) -> None:
         self._say = say
         self._patience = patience
         self._journal = journal
         self._watches = watches
+        self._reporters = reporters
 
     async def post(self, turn: Turn, outcome: Outcome, *, may_be_there: bool) -> str:
         """Post *outcome*; returns the ``ts`` of its first message, ``""`` if it's private.
@@ -92,7 +101,7 @@ class ReplyPoster:
         `PostInDoubt`, `NeverFinished`, `TurnStopped`, `LaneLost`, and `Draining`.
         """
         body, reply = turn.body, outcome.reply
-        is_public = is_open(body, reply.audience)
+        is_public = type(body) not in self._reporters and is_open(body, reply.audience)
         replaces = reply.replaces_original and isinstance(body, Click) and not body.is_ephemeral
         # A run's card becomes its result. A menu shown before the answer stays a separate message.
         card = turn.card if outcome.mark == RUN_MARK else ""
@@ -114,9 +123,7 @@ class ReplyPoster:
                 await turn.lease.ensure(SLACK_TIMEOUT)
                 began = turn.lease.monotonic()
                 if not is_public:
-                    if turn.response_url and not reply.replaces_original:
-                        await self._go_by_url(turn)
-                    await self._say.whisper(whom_of(body), reply, existing)
+                    await self._report(turn, outcome, existing)
                     return ""
                 if replaces and isinstance(body, Click):
                     card = body.message_ts
@@ -198,6 +205,14 @@ class ReplyPoster:
             if is_surely_new or is_stranger or outcome.mark == MENU_MARK:  # a second menu does no harm
                 return ExistingParts()
             raise PostInDoubt from exc
+
+    async def _report(self, turn: Turn, outcome: Outcome, existing: ExistingParts) -> None:
+        """Show *outcome* to its person alone, or report it as its feature does."""
+        if report := self._reporters.get(type(turn.body)):
+            return await report(self._say, turn.body, outcome)
+        if turn.response_url and not outcome.reply.replaces_original:
+            await self._go_by_url(turn)
+        return await self._say.whisper(whom_of(turn.body), outcome.reply, existing)
 
     async def _respond(self, turn: Turn, outcome: Outcome, existing: ExistingParts) -> None:
         """Answer through response_url if the bot can't post."""

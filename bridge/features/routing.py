@@ -109,9 +109,10 @@ class Features:
         self._forms = _joined(feature.forms for feature in features)
         self._shortcuts = _joined(feature.shortcuts for feature in features)
         self._kinds = _joined(feature.kinds for feature in features)
-        self.events: dict[str, tuple[str, list[EventReader]]] = {}  # several features may read one
-        for name, (scope, reader) in (event for feature in features for event in feature.events.items()):
-            self.events.setdefault(name, (scope, []))[1].append(reader)
+        self.reporters = _joined(feature.reporters for feature in features)
+        self.events: dict[str, tuple[tuple[str, ...], list[EventReader]]] = {}  # several features may read one
+        for name, (scopes, reader) in (event for feature in features for event in feature.events.items()):
+            self.events.setdefault(name, (scopes, []))[1].append(reader)
         self._notices = _joined(feature.notices for feature in features)
         self.home_sections = [section for feature in features for section in feature.home_sections]
         self.clocks = [due for feature in features for due in feature.clocks]

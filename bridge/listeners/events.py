@@ -21,21 +21,21 @@ from bridge.listeners.app import Door, NotTaken, in_time
 from bridge.slack.api import Identity
 from bridge.slack.payloads import Json, mapping, text, timestamp
 
-EVENTS: Final[Mapping[str, str]] = MappingProxyType(
+EVENTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
-        "app_mention": "app_mentions:read",
-        "message.channels": "channels:history",
-        "message.groups": "groups:history",
-        "message.im": "im:history",
-        "message.mpim": "mpim:history",  # a mention may or may not bring an app_mention there
-        "agent_session_stopped": "chat:write",
-        "reaction_added": "reactions:read",
-        "app_uninstalled": "",
-        "tokens_revoked": "",
-        **{name: scope for name, (scope, _readers) in features.events.items()},
+        "app_mention": ("app_mentions:read",),
+        "message.channels": ("channels:history",),
+        "message.groups": ("groups:history",),
+        "message.im": ("im:history",),
+        "message.mpim": ("mpim:history",),  # a mention may or may not bring an app_mention there
+        "agent_session_stopped": ("chat:write",),
+        "reaction_added": ("reactions:read",),
+        "app_uninstalled": (),
+        "tokens_revoked": (),
+        **{name: scopes for name, (scopes, _readers) in features.events.items()},
     }
 )
-"""Every event that the app subscribes to, with the scope that Slack requires for it, or none; also those of
+"""Every event that the app subscribes to, with the scopes of which Slack requires one; also those of
 `messages` and `token_watch`, and those that features read. The manifest is made from it. https://docs.slack.dev/reference/events
 """
 

@@ -150,6 +150,10 @@ class Say:
             await self._attach(posting, reply.files)
         return first_of(existing)
 
+    async def call(self, method: str, arguments: Json) -> None:
+        """Call a method that posts nothing. Raises `SlackError`."""
+        await self._web.call(method, arguments)
+
     def history(self, deadline: Deadline | None = None) -> History:
         """Return what reads Slack's history, within `BUDGET` or until *deadline*."""
         return History(self._web, self._identity, deadline or self._deadline(), self._pages)

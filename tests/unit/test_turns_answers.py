@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import timedelta
 
 import httpx
 import pytest
 from redis.asyncio import Redis
 
+from bridge.errors import SlackRefused
+from bridge.features.registry import features
+from bridge.features.results import Outcome
+from bridge.inbound import Inbound, SlashCommand
 from bridge.playground.emulator.faults import DropAfter, DropBefore, Fault, Http, RateLimited
+from bridge.queue.inbox import Queued
 from bridge.queue.records import VERSION, Conversation
 from bridge.slack.parts import MessageTag, Place
+from bridge.slack.post import Say
 from support.harness import NOT_NOW, POST, READ, WHISPER, Harness
-from support.store import CHANNEL, PREFIX, ROOT, THREAD, message, ts
+from support.store import CHANNEL, PREFIX, ROOT, TEAM, THREAD, USER, message, ts
 
 BAD_GATEWAY = httpx.Response(502)
 GONE = httpx.Response(404, json={"error": "no such session"})
@@ -230,3 +237,27 @@ async def test_a_record_of_a_later_release_is_left_to_the_process_that_can_read_
     assert await harness.store.box() == [turn]
     assert await harness.store.entries() == 1
     assert harness.seen.words == []
+
+
+@pytest.mark.parametrize("fault", [NOT_NOW, DropBefore(), DropAfter()], ids=["not now", "not sent", "answer lost"])
+async def test_a_kind_with_a_reporter_is_reported_until_slack_accepts_it(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch, fault: Fault
+) -> None:
+    async def report(say: Say, body: Inbound, outcome: Outcome) -> None:
+        with contextlib.suppress(SlackRefused):  # it was accepted already
+            await say.call("reactions.add", {"channel": body.channel, "timestamp": ROOT, "name": "eyes"})
+        reported.append(outcome.reply.text)
+
+    reported: list[str] = []
+    monkeypatch.setitem(features.reporters, SlashCommand, report)
+    harness.slack.faults.on("reactions.add", fault)
+    command = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/project")
+    put = await harness.store.process().inbox.put(command, event="trigger:1")
+    assert isinstance(put, Queued)
+
+    await harness.work()
+
+    assert len(harness.seen.called("reactions.add")) == 2
+    assert len(reported) == 1
+    assert harness.seen.called(POST, WHISPER) == []
+    assert await harness.store.field(put.turn, "step") == "done"
