@@ -77,7 +77,7 @@ def failed(run: Run, error: BridgeError, took: timedelta | None = None) -> Reply
 
 def unknown(run: Run) -> Reply:
     """Show that a run may have started."""
-    text = "The connection to the service broke, and I can't tell whether this ran. Check before you run it again."
+    text = "No result came back, and I can't tell whether this ran. Check before you run it again."
     why, facts = kit.section(text), kit.context(_started_by(run))
     return _card(run, OUTCOME_UNKNOWN, why, facts, kit.actions(_again(run, asks=_SURE)))
 
