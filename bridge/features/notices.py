@@ -304,7 +304,7 @@ def sent_them(count: int) -> Reply:
 
 def sent_again() -> Reply:
     """Replace the offer once its button was pressed."""
-    text = "Sent again. The message is now last in this thread's queue."
+    text = "Sent again, after any messages already waiting here."
     return kit.note(text, audience=Audience.THREAD, replaces_original=True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -14,6 +15,7 @@ from bridge.features.notices import SEND_AGAIN
 from bridge.inbound import Click, StopRequest
 from bridge.playground.emulator.sample import BOB
 from bridge.queue.inbox import Queued
+from bridge.slack.blockkit.reply import Block
 from support.harness import NOT_NOW, POST, REFUSED, SALES, SUPPORT, Harness, killed
 from support.store import BOT, CHANNEL, LANE, ROOT, TEAM, USER, message, ts
 from support.waiting import wait_until
@@ -51,7 +53,10 @@ def last(harness: Harness) -> str:
 
 
 def buttons(harness: Harness) -> dict[str, str]:
-    blocks = harness.seen.messages[-1].blocks
+    return buttons_in(harness.seen.messages[-1].blocks)
+
+
+def buttons_in(blocks: Sequence[Block]) -> dict[str, str]:
     found = [element for block in blocks if block["type"] == "actions" for element in block["elements"]]
     return {element["action_id"]: element["value"] for element in found}
 
@@ -277,6 +282,19 @@ async def test_messages_after_a_stopped_one_are_held_for_a_decision(
     assert harness.service.messages == sent
     assert await harness.store.box() == []
     assert "2 messages" in harness.seen.updates[-1]["text"]
+
+
+@pytest.mark.parametrize("action", [GO_ON, DROP])
+async def test_the_stopped_message_can_be_retried_after_the_decision(harness: Harness, action: str) -> None:
+    await harness.store.conversation(agent=7)
+    await harness.store.queue(message("two", ts(1)))
+    await press_stop(harness)
+    await harness.work()
+    asked = buttons(harness)
+
+    await press(harness, action, asked[action])
+
+    assert buttons_in(harness.seen.updates[-1]["blocks"]) == {SEND_AGAIN: asked[SEND_AGAIN]}
 
 
 async def test_a_decision_repeated_after_a_kill_reports_its_result(harness: Harness) -> None:

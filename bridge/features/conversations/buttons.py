@@ -182,7 +182,7 @@ async def resume(deps: Deps, turn: Turn, click: Click) -> Result:
     count = await deps.inbox.stops.resume(lane, by=turn.id, drop=drop)
     if count is None:
         return shown(stops.nothing_is_held(), "nothing is held")
-    return shown(stops.dropped(count), "dropped") if drop else shown(stops.gone_on(count), "gone on")
+    return shown(stops.decided(count, click.value, is_dropped=drop), "dropped" if drop else "gone on")
 
 
 def _thread_of(click: Click) -> ThreadKey:

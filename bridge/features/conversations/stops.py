@@ -1,4 +1,7 @@
-"""What a stop did, and the question about the messages waiting behind it."""
+"""What a stop did, and the question about the messages waiting behind it.
+
+The question's buttons have the value ``<action> <turn>`` of the button that stays once it's answered, or ``held``.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +19,19 @@ DROP: Final = "held:drop"
 
 def stopped_unsent(turn: str, waiting: int) -> Reply:
     """Say that a message was stopped before it was sent."""
-    return _told("Stopped. Your message wasn't sent to the agent.", waiting, kit.button(RETRY, SEND_AGAIN, turn))
+    return _told("Stopped. Your message wasn't sent to the agent.", waiting, f"{SEND_AGAIN} {turn}")
 
 
 def stopped_at_work(turn: str, waiting: int) -> Reply:
     """Say that the answer won't be shown; the agent has already received the message."""
     text = "Stopped. The agent may already be working on it, but its answer won't be shown."
-    return _told(text, waiting, kit.button(RETRY, SEND_AGAIN, turn))
+    return _told(text, waiting, f"{SEND_AGAIN} {turn}")
 
 
 def stopped_answered(turn: str, waiting: int) -> Reply:
     """Say that an answer waiting for Slack won't be posted; a button shows it."""
     text = "Stopped. The agent had already answered, and the rest of its answer won't be posted."
-    return _told(text, waiting, kit.button("Show answer", SHOW, turn))
+    return _told(text, waiting, f"{SHOW} {turn}")
 
 
 def answered_already() -> Reply:
@@ -48,16 +51,12 @@ def nothing_to_stop(waiting: int) -> Reply:
     return kit.reply("The agent isn't working on anything here.")
 
 
-def gone_on(count: int) -> Reply:
-    """Replace the question: the waiting messages are sent."""
-    text = f"Sending {kit.counted(count, 'message')}."
-    return kit.note(text, audience=Audience.THREAD, replaces_original=True)
-
-
-def dropped(count: int) -> Reply:
-    """Replace the question: the waiting messages were discarded."""
-    text = f"{kit.counted(count, 'message')} discarded."
-    return kit.note(text, audience=Audience.THREAD, replaces_original=True)
+def decided(count: int, value: str, *, is_dropped: bool) -> Reply:
+    """Replace the question: *count* messages are sent, or discarded. *value* is the pressed button's."""
+    messages = kit.counted(count, "message")
+    text = f"{messages} discarded." if is_dropped else f"Sending {messages}."
+    reply = kit.ask(text, *_staying(value), audience=Audience.THREAD)
+    return reply.model_copy(update={"replaces_original": True})
 
 
 def nothing_is_held() -> Reply:
@@ -65,13 +64,19 @@ def nothing_is_held() -> Reply:
     return kit.reply("Nothing is waiting here: the thread has moved on.")
 
 
-def _told(text: str, waiting: int, *buttons: Block) -> Reply:
+def _told(text: str, waiting: int, value: str = "held") -> Reply:
     """Say what a stop did, and ask about the waiting messages."""
     if not waiting:
-        return kit.ask(text, *buttons, audience=Audience.THREAD)
+        return kit.ask(text, *_staying(value), audience=Audience.THREAD)
     count = kit.counted(waiting, "message")
     verb, them = ("is", "it") if waiting == 1 else ("are", "them")
-    go_on = kit.button("Send waiting message" if waiting == 1 else f"Send {waiting} waiting messages", GO_ON, "held")
-    drop = kit.button(f"Discard {them}", DROP, "held")
+    go_on = kit.button("Send waiting message" if waiting == 1 else f"Send {waiting} waiting messages", GO_ON, value)
+    drop = kit.button(f"Discard {them}", DROP, value)
     small = f"{count} {verb} waiting. Send {them}, discard {them}, or just keep typing."
-    return kit.ask(text, go_on, drop, *buttons, small=small, audience=Audience.THREAD)
+    return kit.ask(text, go_on, drop, *_staying(value), small=small, audience=Audience.THREAD)
+
+
+def _staying(value: str) -> list[Block]:
+    action, _, turn = value.partition(" ")
+    labels = {SEND_AGAIN: RETRY, SHOW: "Show answer"}
+    return [kit.button(labels[action], action, turn)] if turn and action in labels else []
