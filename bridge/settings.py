@@ -130,8 +130,8 @@ class Settings(BaseSettings):
     max_age: Annotated[timedelta, duration("s", upto=timedelta(days=365))] = _setting("BRIDGE_MAX_AGE", "24h")
     """How long a message may wait, such as 24h, 90m or 3600. After that it isn't sent; a button offers to send it."""
     catch_up: Annotated[Literal["on", "off"], one_of("on", "off")] = _setting("BRIDGE_CATCH_UP", "on")
-    """Whether the bridge looks for missed messages in Slack's history after it was down for a minute to seven days: on
-    or off. `bridge catch-up --since 2h` works either way."""
+    """Whether the bridge looks for missed messages in Slack's history, up to seven days back, after more than a minute
+    of downtime: on or off. `bridge catch-up --since 2h` works either way."""
     drain_timeout: Annotated[timedelta, duration("s", upto=timedelta(hours=1), may_be_zero=True)] = _setting(
         "BRIDGE_DRAIN_SECONDS", "25"
     )
@@ -152,11 +152,11 @@ class Settings(BaseSettings):
     """Who may run workflows, schedule reports and change channel settings: people and user groups, separated by commas.
     Empty: all members, no guests."""
     thread_turns: _Limit = _setting("BRIDGE_THREAD_TURNS_PER_MINUTE", "60")
-    """How many messages one thread may send to its agent per minute. Beyond that it pauses, with a notice, which stops
-    loops. 0: no limit."""
+    """How many messages one thread may send to its agent per minute. Beyond that, the thread pauses, with a notice;
+    this stops loops. 0: no limit."""
     app_turns: Annotated[int, whole(1, 1_000_000, 10)] = _setting("BRIDGE_APP_TURNS_PER_MINUTE", "10")
-    """How many messages of one app may start an agent or a workflow in a channel per minute, if its settings say so.
-    Further ones start nothing, which stops loops."""
+    """How many posts of one app may start an agent or a workflow per minute in a channel whose settings allow it.
+    Further posts start nothing; this stops loops."""
     user_turns: _Limit = _setting("BRIDGE_USER_TURNS_PER_MINUTE", "0")
     """How many messages one person may send to agents per minute. 0: no limit."""
     user_runs: _Limit = _setting("BRIDGE_USER_RUNS_PER_HOUR", "0")
@@ -312,7 +312,8 @@ def _read(environ: Mapping[str, str]) -> dict[str, Any]:
 def env_example() -> str:
     """Write ``.env.example``: each setting with its description, optional ones commented out."""
     lines = [
-        "# The bridge's settings. Copy this file to .env, and fill in those without a leading #.",
+        "# The bridge's settings. Copy this file to .env, and fill in the lines without a leading #. For Socket",
+        "# Mode, set SLACK_APP_TOKEN instead of SLACK_SIGNING_SECRET.",
         "# Environment variables override this file. NAME_FILE, the path of a file with the value, works for any NAME.",
         "# Made from bridge/settings.py by `make env-example`.",
     ]

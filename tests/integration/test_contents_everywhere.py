@@ -64,7 +64,9 @@ CONTENTS = {
     "image alone": Content("\0", "b.png", text="", files={"b.png": b"\x89PNG\r\n\x1a\n" + b"\0" * 16}),
     "other file": Content("\0", "a.zip", files={"a.zip": b"PK\x03\x04"}),
     "link preview": Content(RED, "https://a.test/lamps", text="<https://a.test/lamps>", attachments=(PREVIEW,)),
-    "more than 200 kB": Content("\0", "2.txt", files={f"{n}.txt": f"{RED}\n".encode() * 2600 for n in range(3)}),
+    "files over 200 kB in all": Content(
+        "\0", "2.txt", files={f"{n}.txt": f"{RED}\n".encode() * 2600 for n in range(3)}
+    ),
 }
 
 

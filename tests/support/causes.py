@@ -61,6 +61,11 @@ _NOT_ALLOWED: Final = {
     "not_yours": "Someone else scheduled this report.",
     "unknown": "Slack didn't respond when the bridge looked up this person or a user group.",
 }
+_NOT_POSSIBLE: Final = {
+    "many": "This many reports exist. Delete some with `/stats reports`.",
+    "channel": "The bot isn't in this channel, it's archived, or `BRIDGE_ALLOWED_CHANNELS` doesn't list it.",
+    "name": "The bot isn't in a channel with this name.",
+}
 _TOO_OFTEN: Final = {
     "thread": "`BRIDGE_THREAD_TURNS_PER_MINUTE` is used up.",
     "person": "`BRIDGE_USER_TURNS_PER_MINUTE` is used up.",
@@ -73,6 +78,8 @@ def cause_of(error: BridgeError) -> tuple[str, str]:
     match error:
         case errors.SlackRefused() if error.needed:
             return SLACK, "The app lacks this permission. Paste `bridge manifest` again and reinstall the app."
+        case errors.BadSchedule() if error.part in _NOT_POSSIBLE:
+            return TYPED, _NOT_POSSIBLE[error.part]
         case errors.NotAllowed():
             return PERSON, _NOT_ALLOWED.get(error.reason, "A permission is missing.")
         case errors.TooOften():

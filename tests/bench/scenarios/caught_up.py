@@ -53,12 +53,12 @@ async def caught_up(stage: Stage) -> list[Figure]:
         said_live = await talking
     stage.check([*stored, *said_live])
     each = f"{len(stored) / seconds:.0f}/s"
-    name = f"{len(stored):,} messages of an outage, read and answered"
+    name = f"{len(stored):,} messages from an outage, read and answered"
     return [
         at_most(name, seconds, _SECONDS, "s", beside=each),
         told("… processor time of the bridge, live traffic included", used, "s"),
         at_most("… ack p99 of live messages meanwhile", percentile(acks, 0.99), _ACK, "ms"),
-        told("… p50", percentile(acks, 0.5), "ms"),
+        told("… ack p50 of live messages meanwhile", percentile(acks, 0.5), "ms"),
     ]
 
 

@@ -71,9 +71,9 @@ async def idle(stage: Stage) -> list[Figure]:
     ours, naive = await _added(stage, "bridge"), await _added(stage, "naive")
     both = [way_in + way_out for way_in, way_out in zip(*ours, strict=True)]
     return [
-        _at_most_3("added, idle: event → request to the service, p50", ours.way_in, naive.way_in),
-        _at_most_3("added, idle: answer → post in Slack, p50", ours.way_out, naive.way_out),
-        told("added, idle: both, p50", percentile(both, 0.5), "ms"),
+        _at_most_3("latency added while idle: event → request to the service, p50", ours.way_in, naive.way_in),
+        _at_most_3("latency added while idle: answer → post in Slack, p50", ours.way_out, naive.way_out),
+        told("latency added while idle: both, p50", percentile(both, 0.5), "ms"),
     ]
 
 
