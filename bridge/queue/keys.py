@@ -96,7 +96,7 @@ class Keys:
     seen_message = Key[MessageKey]("seen:m:<message>", "string", "8 days, or 15 minutes without a turn",
                                    "the turn a message became; before that, a mark that its earlier texts are void")
     refusing = Key[[]]("refusing", "zset", SENT_AGAIN, "periods in which messages were refused")
-    kept = Key[ThreadKey]("kept:<thread>", "string", "10 minutes", "ts of replies that came before their refused root")
+    kept = Key[ThreadKey]("kept:<thread>", "string", "10 minutes", "ts of replies that came before their thread's root")
     refused = Key[str]("refused:<turn>", "string", REFUSED, "a put that must be ignored if it arrives late")
     shown = Key[MessageKey]("shown:<message>", "string", TRACE, "the turn that one of the bot's messages shows")
     passed = Key[str, str, int]("passed:<team>:<channel>:<day>", "list", TRACE,

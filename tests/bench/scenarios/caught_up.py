@@ -57,8 +57,8 @@ async def caught_up(stage: Stage) -> list[Figure]:
     return [
         at_most(name, seconds, _SECONDS, "s", beside=each),
         told("… processor time of the bridge, live traffic included", used, "s"),
-        at_most("… ack p99 of live messages meanwhile", percentile(acks, 0.99), _ACK, "ms"),
-        told("… ack p50 of live messages meanwhile", percentile(acks, 0.5), "ms"),
+        at_most("… ack p99 of live messages", percentile(acks, 0.99), _ACK, "ms"),
+        told("… ack p50 of live messages", percentile(acks, 0.5), "ms"),
     ]
 
 
