@@ -60,15 +60,16 @@ class Settings(BaseSettings):
     slack_bot_token: Annotated[SecretStr, token("xoxb-", "the bot token")] = _setting("SLACK_BOT_TOKEN")
     """The bot token (xoxb-…), from your Slack app's page under *OAuth & Permissions*. If it's in a file
     (SLACK_BOT_TOKEN_FILE), the bridge reads a new one from there, without a restart, once Slack rejects the old one."""
-    slack_signing_secret: Annotated[SecretStr | None, secret("the signing secret")] = _setting(
-        "SLACK_SIGNING_SECRET", None
-    )
-    """The signing secret, from your Slack app's page under *Basic Information*. Required unless you use Socket Mode."""
     slack_app_token: Annotated[SecretStr | None, token("xapp-", "the app-level token")] = _setting(
         "SLACK_APP_TOKEN", None, example="xapp-1-A0123456789"
     )
-    """An app-level token (xapp-…) with the scope connections:write, from *Basic Information*. With it, the bridge uses
-    Socket Mode: it connects to Slack, so Slack doesn't need to reach it."""
+    """An app-level token (xapp-…) with the scope connections:write, from *Basic Information*. Required for Socket Mode,
+    in which the bridge connects to Slack and needs no public address. Leave it empty to use HTTP."""
+    slack_signing_secret: Annotated[SecretStr | None, secret("the signing secret")] = _setting(
+        "SLACK_SIGNING_SECRET", None, example="0123456789abcdef0123456789abcdef"
+    )
+    """The signing secret, from your Slack app's page under *Basic Information*. Required for HTTP, in which Slack calls
+    the bridge's public address. Socket Mode doesn't use it."""
     slack_config_token: Annotated[SecretStr | None, token("xoxe.xoxp-", "an app configuration token")] = _setting(
         "SLACK_CONFIG_TOKEN", None, example="xoxe.xoxp-1-ABC"
     )
@@ -319,8 +320,7 @@ def env_example() -> str:
     ]
     for field in Settings.model_fields.values():
         lines += ["", *textwrap.wrap(str(field.description), 116, initial_indent="# ", subsequent_indent="# ")]
-        # Most need the signing secret.
-        is_open = field.is_required() or field.alias == "SLACK_SIGNING_SECRET"
+        is_open = field.is_required() or field.alias == "SLACK_APP_TOKEN"  # `bridge setup` suggests Socket Mode, too
         lines.append(f"{field.alias}=" if is_open else f"#{field.alias}={(field.examples or [field.default])[0]}")
     lines += [
         "",

@@ -218,7 +218,7 @@ def _print(text: str) -> None:
 
 def _ways_to_look_inside(plan: Plan, namespace: str) -> list[str]:
     """Write commands that work in another terminal, without our environment; no secret is shown."""
-    environ, flags, heading = {"BRIDGE_NAMESPACE": namespace}, "", "Look inside from another terminal"
+    environ, flags, heading = {"BRIDGE_NAMESPACE": namespace}, "", "To look inside, use another terminal"
     folder = f"cd {shlex.quote(str(Path.cwd()))} && " if plan.is_redis_real else ""  # for its .env
     if not plan.is_redis_real:
         environ["BRIDGE_DATA_DIR"], flags = str(plan.settings.data_dir), " --embedded-redis"
@@ -226,7 +226,7 @@ def _ways_to_look_inside(plan: Plan, namespace: str) -> list[str]:
         environ["REDIS_URL_FILE"] = file
     elif url := os.environ.get("REDIS_URL"):
         if "@" in url or urlsplit(url).query:
-            heading += " where REDIS_URL is set as here"
+            heading += " with the same REDIS_URL"
         else:
             environ["REDIS_URL"] = url
     before = " ".join(f"{name}={shlex.quote(value)}" for name, value in environ.items())
@@ -236,10 +236,11 @@ def _ways_to_look_inside(plan: Plan, namespace: str) -> list[str]:
         program = f"{shlex.quote(sys.executable)} -m bridge"
     lines = [f"{heading}:"]
     for words, shows in (
-        ("audit", "who did what"),
-        ("dead list", "work that failed"),
-        ("feedback", "votes on answers"),
+        ("audit", "Who did what"),
+        ("dead list", "Work that failed"),
+        ("feedback", "Votes on answers"),
     ):
         command = f"{folder}{before} {program} {words}{flags}"
-        lines += [f"  # {shows}", f"  ({command})" if folder else f"  {command}"]
+        # On a line of its own: an interactive zsh takes no comments.
+        lines += [f"  {shows}:", f"    ({command})" if folder else f"    {command}"]
     return lines

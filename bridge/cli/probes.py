@@ -42,7 +42,7 @@ from bridge.queue.redis.condition import RedisCondition, condition_of
 from bridge.queue.redis.connection import connect
 from bridge.queue.redis.embedded import embedded_redis, write_problem
 from bridge.queue.wipe import CURE
-from bridge.slack.api import Hello, Identity, SlackWeb, opened
+from bridge.slack.api import CALL_SECONDS, Hello, Identity, SlackWeb, opened
 from bridge.slack.blockkit.kit import counted
 from bridge.slack.scopes import SCOPES, missing, required_by
 
@@ -241,6 +241,9 @@ def slack_trouble(what: str, error: SlackError, cure: str) -> Row:
             detail = f"can't connect ({error.detail})"
             way = "directly or through a proxy (HTTPS_PROXY); leave SLACK_API_URL unset"
             cure = f"make sure this machine can reach Slack, {way}"
+        case SlackAmbiguous() if error.detail.endswith("TimeoutError"):
+            detail = f"Slack timed out: no answer within {CALL_SECONDS:g} s"
+            cure = "run the check again; if it still times out, see https://slack-status.com and check the network"
         case SlackAmbiguous() if ", not " in error.detail:
             detail, cure = f"something other than Slack answers ({error.detail})", _NOT_SLACK
         case _:

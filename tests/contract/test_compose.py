@@ -97,7 +97,8 @@ def test_a_copy_of_the_example_that_was_filled_in_is_all_that_it_needs(tmp_path:
     example = (CODE / ".env.example").read_text(encoding="utf-8")
     assert "#REDIS_PASSWORD=" in example
     given = re.sub(r"^(\w+)=$", r"\1=x", example, flags=re.MULTILINE)
-    given = given.replace("SLACK_BOT_TOKEN=x", "SLACK_BOT_TOKEN=xoxb-1").replace("BASE_URL=x", "BASE_URL=https://x")
+    for name, beginning in (("BOT_TOKEN", "xoxb-1"), ("APP_TOKEN", "xapp-1"), ("BASE_URL", "https://x")):
+        given = given.replace(f"{name}=x", f"{name}={beginning}")
     (tmp_path / ".env").write_text(given.replace("#REDIS_PASSWORD=", "REDIS_PASSWORD=ab12"), encoding="utf-8")
     ours = {name: filled_in(value, REDIS_PASSWORD="ab12") for name, value in SERVICES["bridge"]["environment"].items()}
 

@@ -109,7 +109,7 @@ async def test_commands_are_offered_with_their_usage(playground: Playground) -> 
 async def test_the_commands_it_prints_work_in_another_terminal(playground: Playground, folder: Path) -> None:
     said = await playground.do("say", ALICE, channel=GENERAL, text="@bridge Memory: remember 16")
     await answered(playground, GENERAL, said["ts"], "I'll remember 16.")
-    printed = re.findall(r"^  (BRIDGE_NAMESPACE=.*)$", playground.text, re.MULTILINE)
+    printed = re.findall(r"^    (BRIDGE_NAMESPACE=.*)$", playground.text, re.MULTILINE)
 
     told, aside = await pasted(printed[0], folder)
     elsewhere = await pasted(printed[0].replace("BRIDGE_NAMESPACE=playground", "BRIDGE_NAMESPACE=bridge"), folder)
@@ -284,14 +284,14 @@ async def test_configured_parts_are_real_and_the_page_says_so(
 
             await wait_until(all_are_up, "the page shows everything as up", 20)
             page = (await http.get(playground.url)).text
-        [line, *_] = re.findall(r"^  (\(cd .*\))$", playground.text, re.MULTILINE)
+        [line, *_] = re.findall(r"^    (\(cd .*\))$", playground.text, re.MULTILINE)
         _, aside = await pasted(line, Path("/"), REDIS_URL=redis_with_password)
         code = await playground.end()
 
     assert "connected to your Slack workspace" in page
     assert page.count("<td>real</td>") == 4
     assert "stand-in" not in playground.text
-    assert "where REDIS_URL is set as here" in playground.text
+    assert "with the same REDIS_URL" in playground.text
     assert "pass-word" not in playground.text
     assert aside.startswith(f"Reading namespace test-playground-of-real-parts in {redis_server.url}: a bridge is ")
     assert code == 0

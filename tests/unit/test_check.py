@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from bridge.cli.probes import app_token_row, bot_rows, condition_rows, probe, secret_row
+from bridge.cli.probes import app_token_row, bot_rows, condition_rows, probe, secret_row, slack_trouble
 from bridge.cli.rows import FAILURE, OK, WARNING, Row, State
+from bridge.errors import SlackError
 from bridge.metrics import Metrics
 from bridge.playground.emulator.emulator import EmulatedSlack
-from bridge.playground.emulator.faults import Http, Redirect
+from bridge.playground.emulator.faults import Hang, Http, Redirect
 from bridge.queue.redis.condition import RedisCondition
 from bridge.queue.wipe import Wipe
 from bridge.settings import Settings, load, well_formed
@@ -116,6 +117,17 @@ async def test_a_bad_token_is_one_row_with_its_cure(
     assert [(row.what, row.state, identity) for row in rows] == [("bot token", FAILURE, None)]
     assert says in rows[0].detail
     assert cure in rows[0].cure
+
+
+async def test_a_slack_that_does_not_answer_has_timed_out(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
+    answers(emulated, "auth.test", Hang())
+    with pytest.raises(SlackError) as caught:
+        await slack_web.call("auth.test", {}, seconds=0.1)
+
+    row = slack_trouble("bot token", caught.value, "")
+
+    assert row.detail == "Slack timed out: no answer within 10 s"
+    assert "slack-status.com" in row.cure
 
 
 async def test_an_unreachable_slack_names_the_proxy() -> None:
