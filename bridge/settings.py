@@ -313,8 +313,8 @@ def _read(environ: Mapping[str, str]) -> dict[str, Any]:
 def env_example() -> str:
     """Write ``.env.example``: each setting with its description, optional ones commented out."""
     lines = [
-        "# The bridge's settings. Copy this file to .env, and fill in the lines without a leading #. For Socket",
-        "# Mode, set SLACK_APP_TOKEN instead of SLACK_SIGNING_SECRET.",
+        "# The bridge's settings. Copy this file to .env, and fill in the lines without a leading #. For HTTP, set",
+        "# SLACK_SIGNING_SECRET instead of SLACK_APP_TOKEN.",
         "# Environment variables override this file. NAME_FILE, the path of a file with the value, works for any NAME.",
         "# Made from bridge/settings.py by `make env-example`.",
     ]
