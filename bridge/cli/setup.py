@@ -83,6 +83,8 @@ def _questions(url: str, *, socket: bool, open_browser: bool) -> int:
     answers = _Answers()
     _heading(1, "The Slack app")
     target = where_slack_sends(url, socket=socket) if url or socket else _ask_where_slack_sends()
+    if target and not answers.drops_app_token():
+        target = None
     _create_the_app(answers, target, open_browser=open_browser)
     _heading(2, "Your project")
     answers.ask("PROJECT_BASE_URL", "PROJECT_API_KEY")
@@ -127,9 +129,29 @@ class _Answers:
             if not self._ask(wrong):
                 return
 
+    def drops_app_token(self) -> bool:
+        """Whether there's no app token, or no longer: with one, the bridge uses Socket Mode."""
+        name = "SLACK_APP_TOKEN"
+        if not self.has(name):
+            return True
+        if self._is_elsewhere(name):
+            typer.echo(f"  {name} is set in the environment or in a file of its own, so the bridge uses Socket Mode.")
+            typer.echo("  To use HTTP, remove it there and run bridge setup again. Continuing with Socket Mode.")
+            return False
+        if not typer.confirm(f"  {name} is in .env, so the bridge would use Socket Mode. Remove it?", default=True):
+            typer.echo("  Continuing with Socket Mode.")
+            return False
+        dotenv.unset_key(ENV_FILE, name)
+        ENV_FILE.chmod(stat.S_IRUSR | stat.S_IWUSR)
+        del self.values[name]
+        return True
+
+    def _is_elsewhere(self, name: str) -> bool:
+        return bool(os.environ.get(name) or self.values.get(f"{name}_FILE"))
+
     def _ask(self, name: str) -> bool:
         """Ask for a setting until it's well-formed, and write it to the file. Returns whether it's new."""
-        if os.environ.get(name) or self.values.get(f"{name}_FILE"):
+        if self._is_elsewhere(name):
             typer.echo(f"  {name} is set in the environment or in a file of its own. Using that one.")
             return False
         while True:
@@ -140,7 +162,7 @@ class _Answers:
             if not (given or kept):
                 if name == "REDIS_URL":
                     return False
-                typer.secho("  Needed: paste it here, or press Ctrl-C to stop and continue later.", fg="red")
+                typer.secho("  This is required. Paste it, or press Ctrl-C to stop and continue later.", fg="red")
                 continue
             problems = problems_of({**self.values, name: given or kept}, embedded_redis=True)
             mine = [line for line in problems if re.match(rf"{name}\b", line)]
@@ -251,11 +273,11 @@ def _greet(answers: _Answers) -> None:
             await web.call("chat.postMessage", {"channel": user, "text": _GREETING})
 
     while user := typer.prompt(
-        "  Your member ID, to get a message from the bot (in Slack: your profile → ⋮ → Copy member ID), or Enter",
+        "  Your member ID (Slack: your profile → ⋮ → Copy member ID) to get a message from the bot, or Enter to skip",
         default="", show_default=False,
     ).strip():  # fmt: skip
         if not re.fullmatch(r"[UW][A-Z0-9]{2,}", user):
-            typer.secho("  That isn't a member ID. One looks like U0123456789.", fg="red")
+            typer.secho(f"  “{user}” isn't a member ID such as U0123456789.", fg="red")
             continue
         try:
             asyncio.run(send(user))

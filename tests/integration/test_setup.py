@@ -199,7 +199,7 @@ async def test_setup_asks_again_for_a_member_id(slack: EmulatedSlack, project: S
     async with Terminal(*SETUP, "--socket", folder=tmp_path, environ={**environ(slack, tmp_path), **given}) as terminal:
         await terminal.answers("Redis URL", "")
         await terminal.answers("Your member ID", "alice")
-        await terminal.sees("isn't a member ID")
+        await terminal.sees("“alice” isn't a member ID such as U0123456789")
         await terminal.answers("Your member ID", "U0NOBODY")
         await terminal.sees("rejected by Slack (channel_not_found)")
         await terminal.answers("Your member ID", ALICE)
@@ -214,7 +214,7 @@ async def test_setup_asks_again_for_a_missing_or_malformed_token(slack: Emulated
     url = ("--url", "https://bridge.example.com")
     async with Terminal(*SETUP, *url, folder=tmp_path, environ=environ(slack, tmp_path)) as terminal:
         await terminal.answers("Bot token", "")
-        await terminal.sees("Needed: paste it here, or press Ctrl-C")
+        await terminal.sees("This is required. Paste it, or press Ctrl-C")
         await terminal.answers("Bot token", "xoxp-1-of-a-person")
         await terminal.sees("use the bot token")
         await terminal.answers("Bot token", BOT_TOKEN)
@@ -226,6 +226,46 @@ async def test_setup_asks_again_for_a_missing_or_malformed_token(slack: Emulated
     written = dotenv_values(tmp_path / ".env")
     assert (written["SLACK_BOT_TOKEN"], written["SLACK_SIGNING_SECRET"]) == (BOT_TOKEN, SIGNING_SECRET)
     assert [secret for secret in ("of-a-person", BOT_TOKEN, SIGNING_SECRET) if secret in terminal.screen] == []
+
+
+async def test_setup_for_http_removes_the_app_token(slack: EmulatedSlack, tmp_path: Path) -> None:
+    there(tmp_path, SLACK_APP_TOKEN=APP_TOKEN, BRIDGE_NAMESPACE="kept")
+
+    async with Terminal(*SETUP, folder=tmp_path, environ=environ(slack, tmp_path)) as terminal:
+        await terminal.answers("Enter for Socket Mode", "https://bridge.example.com")
+        await terminal.answers("SLACK_APP_TOKEN is in .env, so the bridge would use Socket Mode. Remove it?", "")
+        await terminal.answers("Bot token", BOT_TOKEN)
+        await terminal.sees("Signing secret")
+
+    written = dotenv_values(tmp_path / ".env")
+    assert written == {"BRIDGE_NAMESPACE": "kept", "SLACK_BOT_TOKEN": BOT_TOKEN}
+    assert (tmp_path / ".env").stat().st_mode & 0o777 == 0o600
+
+
+async def test_setup_for_http_stays_with_socket_mode_if_the_app_token_does(
+    slack: EmulatedSlack, tmp_path: Path
+) -> None:
+    there(tmp_path, SLACK_APP_TOKEN=APP_TOKEN)
+    url = ("--url", "https://bridge.example.com")
+
+    async with Terminal(*SETUP, *url, folder=tmp_path, environ=environ(slack, tmp_path)) as terminal:
+        await terminal.answers("Remove it?", "n")
+        await terminal.sees("Continuing with Socket Mode.")
+        await terminal.sees("bridge manifest --socket")
+        await terminal.answers("Bot token", BOT_TOKEN)
+        await terminal.sees("SLACK_APP_TOKEN is in .env")
+
+    assert dotenv_values(tmp_path / ".env")["SLACK_APP_TOKEN"] == APP_TOKEN
+
+
+async def test_setup_for_http_says_that_the_environment_has_an_app_token(slack: EmulatedSlack, tmp_path: Path) -> None:
+    outside = {**environ(slack, tmp_path), "SLACK_APP_TOKEN": APP_TOKEN}
+    url = ("--url", "https://bridge.example.com")
+
+    async with Terminal(*SETUP, *url, folder=tmp_path, environ=outside) as terminal:
+        await terminal.sees("SLACK_APP_TOKEN is set in the environment")
+        await terminal.sees("To use HTTP, remove it there and run bridge setup again.")
+        await terminal.sees("bridge manifest --socket")
 
 
 async def test_setup_without_a_terminal_says_what_to_do_instead(tmp_path: Path) -> None:
