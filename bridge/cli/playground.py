@@ -135,7 +135,8 @@ async def _play(plan: Plan, port: int, *, open_browser: bool) -> int:
     from bridge.cli.own_redis import EmbeddedRedis  # noqa: PLC0415 - both: 500 ms
 
     try:
-        from bridge.playground.scene import opened, require_free  # noqa: PLC0415
+        from bridge.playground.scene import opened  # noqa: PLC0415
+        from bridge.playground.wire import require_free  # noqa: PLC0415
     except ModuleNotFoundError as exc:
         if exc.name is None or exc.name.startswith("bridge"):
             raise
@@ -146,7 +147,9 @@ async def _play(plan: Plan, port: int, *, open_browser: bool) -> int:
     try:
         require_free(port)
     except OSError as exc:
-        raise ConfigurationError([f"--port {port}: {exc.strerror}; choose another, such as --port 0"]) from exc
+        raise ConfigurationError(
+            [f"--port {port} can't be used ({exc.strerror}): choose another, such as --port 0"]
+        ) from exc
     async with AsyncExitStack() as stack:
         plan.log_file.write_bytes(b"")
         log_file = stack.enter_context(plan.log_file.open("a", encoding="utf-8"))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -94,13 +93,6 @@ async def opened(options: SceneOptions) -> AsyncIterator[Scene]:
         if options.redis is not None:
             bridge.environ["REDIS_URL"] = options.redis.url
         yield Scene(url, bridge, backstage, options.redis)
-
-
-def require_free(port: int) -> None:
-    """Check that the page's port is free, before anything is started. Raises OSError."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server itself does
-        probe.bind(("127.0.0.1", port))
 
 
 def _slack(options: SceneOptions, bridge: BridgeProcess) -> EmulatedSlack:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import contextlib
 import socket
@@ -16,6 +17,25 @@ from uvicorn.server import ServerState
 _DRAIN_SECONDS = 1
 _BACKLOG = 2048
 _PONG_SECONDS = 30.0
+_LAST_PORT = 65535
+
+
+def free_port(typed: str) -> int:
+    """Read a port from a command line, and check that it's free; 0 is any free one."""
+    if not (typed.isdecimal() and int(typed) <= _LAST_PORT):
+        raise argparse.ArgumentTypeError(f"“{typed}” isn't a port: use a number from 0 to {_LAST_PORT}, such as 8090")
+    try:
+        require_free(int(typed))
+    except OSError as exc:
+        raise argparse.ArgumentTypeError(f"{typed} can't be used ({exc.strerror}): choose another, such as 0") from exc
+    return int(typed)
+
+
+def require_free(port: int) -> None:
+    """Check that *port* is free, before anything is started. Raises OSError."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server itself does
+        probe.bind(("127.0.0.1", port))
 
 
 @runtime_checkable

@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
@@ -210,6 +212,24 @@ async def test_a_warned_connection_works_until_it_is_closed(slack: EmulatedSlack
     assert [one.is_acked for one in slack.deliveries] == [True]
     assert len(envelopes(connection)) == 1
     assert await ended(socket)
+
+
+@pytest.mark.parametrize("module", ["emulator", "sample_project"])
+async def test_a_port_that_cannot_be_used_is_one_line(module: str) -> None:
+    async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN) as slack:
+        port = str(urlsplit(slack.api_url).port)
+        said = [await asyncio.to_thread(_error_of, module, typed) for typed in (port, "x")]
+
+    assert said == [
+        f"argument --port: {port} can't be used (Address already in use): choose another, such as 0",
+        "argument --port: “x” isn't a port: use a number from 0 to 65535, such as 8090",
+    ]
+
+
+def _error_of(module: str, port: str) -> str:
+    command = [sys.executable, "-m", f"bridge.playground.{module}", "--port", port]
+    said = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False, timeout=30).stderr  # noqa: S603
+    return said.strip().splitlines()[-1].partition(" error: ")[2]
 
 
 async def test_with_an_app_token_the_emulator_uses_sockets(http: aiohttp.ClientSession) -> None:

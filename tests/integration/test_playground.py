@@ -156,7 +156,7 @@ async def test_a_port_that_is_taken_is_refused_in_one_line(folder: Path) -> None
         code, said = await refused(folder, "--port", str(port))
 
     assert code == 2
-    assert said == f"--port {port}: Address already in use; choose another, such as --port 0\n"
+    assert said == f"--port {port} can't be used (Address already in use): choose another, such as --port 0\n"
 
 
 @pytest.mark.parametrize(

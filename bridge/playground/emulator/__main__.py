@@ -27,6 +27,7 @@ from pathlib import Path
 
 from bridge.playground.emulator.deliver import AppDelivery
 from bridge.playground.emulator.emulator import EmulatedSlack
+from bridge.playground.wire import free_port
 
 _TOKEN = "xoxb-playground"  # noqa: S105 - opens nothing but the emulator
 _SECRET = "playground-signing-secret"  # noqa: S105 - the same
@@ -103,7 +104,7 @@ def main() -> None:
         prog="python -m bridge.playground.emulator", description="Run an emulated Slack workspace."
     )
     add = parser.add_argument
-    add("--port", type=int, default=8090, metavar="PORT", help="Port to serve on; %(default)s by default.")
+    add("--port", type=free_port, default="8090", metavar="PORT", help="Port to serve on; %(default)s by default.")
     add(
         "--events-url",
         default="http://127.0.0.1:3000/slack/events",

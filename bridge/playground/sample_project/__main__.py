@@ -19,6 +19,7 @@ import sys
 from pathlib import Path
 
 from bridge.playground.sample_project.server import SampleProject
+from bridge.playground.wire import free_port
 
 
 async def _run(port: int, api_key: str, data_dir: Path | None) -> None:
@@ -34,7 +35,7 @@ def main() -> None:
         prog="python -m bridge.playground.sample_project", description="Run a sample project service."
     )
     parser.add_argument(
-        "--port", type=int, default=8081, metavar="PORT", help="Port to serve on; %(default)s by default."
+        "--port", type=free_port, default="8081", metavar="PORT", help="Port to serve on; %(default)s by default."
     )
     parser.add_argument(
         "--api-key", default="sample-key", metavar="KEY", help="The key that it accepts; %(default)s by default."
