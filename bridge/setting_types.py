@@ -122,7 +122,7 @@ def redis_servers(url: str) -> RedisServers | None:
 @_setting_type
 def redis_address(given: str) -> str:
     """Take the address of a Redis server, of Sentinels or of a cluster."""
-    _printable(given, "write those in a password as %XX, such as %20")
+    _printable(given, "percent-encode them in a password, such as %20 for a space")
     if redis_servers(given) is None:
         parts = _split(given, "redis://localhost:6379/0")
         is_server = parts.scheme in {"redis", "rediss"} and parts.hostname and re.fullmatch(r"(/\d*)?", parts.path)
@@ -167,7 +167,7 @@ def one_of(given: str, *words: str) -> str:
     for word in words:
         if word.lower() == given.lower():
             return word
-    raise ValueError(f"isn't one of its values: use {' or '.join(words)}")
+    raise ValueError(f"has an unknown value: use {' or '.join(words)}")
 
 
 @_setting_type

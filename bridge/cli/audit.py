@@ -50,14 +50,14 @@ RESULTS: Final = {
     "CommandError": "not recognized",
     "UnknownCommand": "no such command",
     "UnknownOption": "no such option",
-    "BadUsage": "too few or too many words",
+    "BadUsage": "wrong usage",
     "NoSuch": "no match",
     "SeveralFit": "several matches",
     "BadSchedule": "schedule not recognized",
     "BadInput": "input isn't valid JSON; asked what to do",
     "NotAllowed": "not allowed",
     "TooOften": "rate limit",
-    "channel_changed": "announced a change of settings",
+    "channel_changed": "announced a settings change",
     "unknown": "outcome unknown",
     "slip": "looked like a command; asked what was meant",
     "gone": "expired",
@@ -71,7 +71,7 @@ REFUSALS: Final = {
     "user": "not in BRIDGE_ALLOWED_USERS",
     "channel": "not in BRIDGE_ALLOWED_CHANNELS",
     "stranger": "from another workspace",
-    "unknown": "Slack couldn't say who they are",
+    "unknown": "Slack didn't say where they're from",
     "canvas": "in a canvas",
     "command_missed": "found too late, not run",
     "thread_full": "queue full",
@@ -103,7 +103,7 @@ def audit(
             typer.echo(for_programs(entry) if as_json else for_people(entry))
             is_empty = False
         if is_empty and not as_json:
-            typer.echo(f"No entries in the last {since}. They're deleted after BRIDGE_AUDIT_DAYS.")
+            typer.echo(f"No entries in the last {since}. Entries are deleted after BRIDGE_AUDIT_DAYS.")
         return 0
 
     in_store(show, embedded_redis=embedded_redis)

@@ -59,4 +59,4 @@ def in_words(outage: PastOutage) -> str:
         return f"{when}: caught up at {moment(outage.done_at)}; {so_far}."
     if not outage.is_planned:
         return f"{when}: catching up starts within seconds if a bridge is running, otherwise once one starts."
-    return f"{when}: {outage.read} threads and channels read, {outage.left} left; {so_far}."
+    return f"{when}: {outage.read} of {outage.read + outage.left} channels and threads read; {so_far}."

@@ -85,6 +85,6 @@ def check(
     if blocks:
         raise typer.Exit(run(lambda: show(layout_rows())))
     code = run(lambda: show(access_rows(*access) if access else all_rows()))
-    for line in [] if as_json else setup_hint(problems):
+    for line in [] if as_json or access else setup_hint(problems):
         say(line)
     raise typer.Exit(code)

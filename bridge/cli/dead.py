@@ -28,7 +28,7 @@ _TAKEN: Final = "If no bridge is running, it waits until one starts."
 _RETRIED: Final = {
     "queued": f"Queued {{turn}}{{behind}}. It starts from the beginning. {_TAKEN}",
     "showing": f"Queued {{turn}}{{behind}}. It posts the result it already has; nothing is sent again. {_TAKEN}",
-    "asking": f"Queued {{turn}}{{behind}}. It is sent again, even if it arrived the first time. {_TAKEN}",
+    "asking": f"Queued {{turn}}{{behind}}. It's sent again, even if it arrived the first time. {_TAKEN}",
     "unknown": _NOT_THERE,
     "gone": "Can't retry {turn}: its text has expired. It was removed from the list.",
     "full": f"Didn't retry {{turn}}: {WAITING_LIMIT} messages are already waiting in its thread. Try again later.",

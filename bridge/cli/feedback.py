@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bridge.features.feedback.votes import Vote
     from bridge.queue.scripting import Scripts
 
-NONE: Final = "No votes in this time. People vote with the buttons below an answer."
+NONE: Final = "No votes in this period. People vote with the buttons below an answer."
 _FORM: Final = "{:<12}  {:>5}  {:>5}  {}"
 _LATEST: Final = 5
 

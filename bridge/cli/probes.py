@@ -368,7 +368,7 @@ def condition_rows(condition: RedisCondition, namespace: str, identity: Identity
             "namespace",
             (is_.owner is None, OK, f"{namespace} is free", ""),
             (identity is None, WARNING, whose, "run the check again once Slack confirms whether that is this bot"),
-            (ours, OK, f"{whose}: this one", ""),
+            (ours, OK, f"{namespace} belongs to this bot ({bot} in {team})", ""),
             (True, FAILURE, f"{whose}, not to this one", "set BRIDGE_NAMESPACE to another name"),
         ),
         *([Row(REDIS, "data", WARNING, is_.wipe.in_words(), CURE)] if is_.wipe else []),

@@ -51,7 +51,7 @@ def stats(
 
     configure("console", "ERROR")
     if as_json and as_csv:
-        raise typer.BadParameter("can't be used with --csv.", param_hint="--json")
+        raise typer.BadParameter("can't be used with --json.", param_hint="--csv")
     now = datetime.now(UTC)
     moment = moment_said(since, now) if since else None
     if since and moment is None:
@@ -106,7 +106,7 @@ def for_people(compared: Compared, *, asked_since: bool) -> str:
     elif compared.kept_since:
         lines.append(f"Nothing to compare with: numbers have been recorded since {iso(compared.kept_since)}")
     elif asked_since:
-        lines.append("Nothing to compare with: no numbers have been recorded, or REDIS_URL isn't set")
+        lines.append("Nothing to compare with: no numbers have been recorded yet, or REDIS_URL isn't set")
     return "\n".join(map(printable, lines))
 
 

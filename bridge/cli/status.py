@@ -26,7 +26,7 @@ def status(
 ) -> None:
     """Show what each process is doing.
 
-    Also counts busy threads, threads waiting for a choice, and dead letters. Works whether or not a bridge is running.
+    Also counts busy, waiting and stopped threads, and dead letters. Works whether or not a bridge is running.
     """
 
     async def show(scripts: Scripts) -> int:
@@ -67,11 +67,11 @@ def table(found: Status, now: datetime, outage: PastOutage | None = None) -> str
             age = f"accepted {_spoken(now - work.accepted_at)} ago" if work.accepted_at else ""
             lines.append(printable(f"      {work.lane}  {work.step}  {age}").rstrip())
     if not found.processes:
-        lines.append("  none is running")
+        lines.append("  No bridge is running.")
     numbers = {
-        "threads with work": found.lanes,
-        "waiting for a choice": found.parked,
-        "stopped, with messages waiting": found.held,
+        "busy threads": found.lanes,
+        "threads waiting for someone to pick an agent": found.parked,
+        "stopped threads with messages waiting": found.held,
         "dead letters (bridge dead list)": found.dead,
     }
     lines += ["", "Queue", *(f"  {number:>5}  {name}" for name, number in numbers.items())]

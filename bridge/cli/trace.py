@@ -131,7 +131,7 @@ def _taken_in(turn: TurnTrace) -> Iterator[TraceStep]:
     first = turn.deliveries[0] if turn.deliveries else None
     at, process = (first.at, first.process) if first else (turn.accepted_at, "")
     queued = f"turn {turn.id}" + (f", after {counted(turn.behind, 'other')}" if turn.behind else ", first in line")
-    queued += f", before {turn.overtakes} written later" if turn.overtakes else ""
+    queued += f", ahead of {counted(turn.overtakes, 'newer message')}" if turn.overtakes else ""
     queued += f"; edited {counted(turn.edits, 'time')} while it waited" if turn.edits else ""
     queued += "" if turn.retries else _now(turn)
     kind = _KINDS.get(turn.kind, f"a {turn.kind.replace('_', ' ')}")
@@ -206,16 +206,16 @@ _KINDS: Final = {
     "triggered_run": "an app's message that runs a workflow",
     "command": "a slash command",
     "click": "a click",
-    "stop": "a stop",
+    "stop": "a request to stop",
     "home": "the Home tab was opened",
     "messages_opened": "the Messages tab was opened",
-    "submission": "a form",
+    "submission": "a submitted form",
     "notice": "a private notice",
 }
 
 _OUTCOMES: Final = {
     "answered": "the agent answered",
     "ran": "the workflow ran",
-    "shown": "the bridge answered by itself",
+    "shown": "the bridge answered without the service",
     "unknown": "unknown whether it arrived; a button offers to send it again",
 }

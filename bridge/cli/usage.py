@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import sys
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Final
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from bridge.cli.running import CANNOT_RUN, say
+
+_CLOSE: Final = 0.7  # --since isn't close to --json
 
 
 def examples(*lines: str) -> str:
@@ -94,7 +96,8 @@ def _explained(exc: Any) -> list[str]:
         case "MissingParameter":
             message = f"{path} needs {'an' if exc.param.metavar[0] in 'AEIO' else 'a'} {exc.param.metavar}."
         case "NoSuchOption":
-            guess = f" Did you mean {exc.possibilities[0]}?" if exc.possibilities else ""
+            near = get_close_matches(option, exc.possibilities or (), 1, _CLOSE)
+            guess = f" Did you mean {near[0]}?" if near else ""
             message = f"{path} has no option {option}.{guess}"
         case "BadOptionUsage" if "requires" in message:
             [metavar] = [param.metavar for param in params if option in param.opts]

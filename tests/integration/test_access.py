@@ -73,3 +73,4 @@ async def test_the_check_says_what_a_person_may_do_and_why(world: World) -> None
     }
     assert named[0] == 2
     assert "isn't a member ID" in named[1]
+    assert "fill these in" not in named[1]

@@ -150,7 +150,7 @@ async def test_socket_mode_probes_the_app_token_not_the_secret(world: World, tmp
 async def test_a_namespace_is_free_ours_or_anothers(world: World, tmp_path: Path) -> None:
     assert (await looked(world, tmp_path))["Redis", "namespace"]["detail"].endswith("is free")
     running = await world.start_bridge()
-    assert (await looked(world, tmp_path))["Redis", "namespace"]["detail"].endswith(": this one")
+    assert "belongs to this bot" in (await looked(world, tmp_path))["Redis", "namespace"]["detail"]
     await running.end()
 
     rows = await redis_rows(world.redis_url, world.namespace, Identity("T1", "", "USOMEONE", "B1"))

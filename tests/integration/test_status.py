@@ -52,7 +52,7 @@ async def test_a_process_that_ended_in_peace_is_not_shown(world: World, tmp_path
     bridge.send_signal(signal.SIGTERM)
     await bridge.wait()
 
-    assert "none is running" in await status(world, tmp_path)
+    assert "No bridge is running." in await status(world, tmp_path)
 
 
 async def test_a_killed_process_is_not_running_where_redis_was_restarted(
@@ -80,4 +80,4 @@ async def test_a_killed_process_is_not_running_where_redis_was_restarted(
 async def test_status_of_an_unused_namespace_has_no_process(world: World, tmp_path: Path) -> None:
     table = await status(world, tmp_path)
 
-    assert "none is running" in table
+    assert "No bridge is running." in table

@@ -251,7 +251,7 @@ def test_a_healthy_redis_is_ok_in_every_row() -> None:
         "persistence": "append-only file, synced on every write",
         "maxmemory-policy": "noeviction",
         "replicas": "1; critical writes wait for one of them",
-        "namespace": "bridge belongs to bot UBOT of workspace T1: this one",
+        "namespace": "bridge belongs to this bot (UBOT in T1)",
     }
 
 

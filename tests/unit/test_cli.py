@@ -102,6 +102,8 @@ def test_a_sign_is_coloured_unless_colours_are_off(
         ("frob", "“frob” isn't a command of bridge.", ""),
         ("dead frob", "“frob” isn't a command of bridge dead.", ""),
         ("status --jsn", "bridge status has no option --jsn. Did you mean --json?", "status"),
+        ("status --since", "bridge status has no option --since.", "status"),
+        ("stats --csv --json", "--csv can't be used with --json.", "stats --csv"),
         ("status x", "bridge status doesn't take “x”.", "status"),
         ("status --json=1", "--json doesn't take a value.", "status --json"),
         ("trace", "bridge trace needs a PERMALINK.", f"trace {LINK}"),
@@ -255,7 +257,7 @@ LATER = datetime(2026, 11, 22, 12, tzinfo=UTC)
     [
         ({}, "catching up starts within seconds if a bridge is running, otherwise once one starts."),
         ({"is_planned": True, "read": 2, "left": 3, "found": 1, "queued": 1},
-         "2 threads and channels read, 3 left; 1 message found, 1 queued."),
+         "2 of 5 channels and threads read; 1 message found, 1 queued."),
         ({"is_planned": True, "found": 5, "queued": 4, "done_at": LATER},
          "caught up at 2026-11-22T12:00:00Z; 5 messages found, 4 queued."),
     ],

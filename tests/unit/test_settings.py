@@ -98,8 +98,8 @@ def test_all_problems_are_reported_at_once_in_the_documented_order() -> None:
         ("BRIDGE_MAX_AGE", "1y", "isn't a duration"),
         ("BRIDGE_MAX_AGE", "-5", "isn't a duration"),
         ("BRIDGE_SESSION_DAYS", "999999999", "is out of range"),
-        ("BRIDGE_THREAD_REPLIES", "some", "isn't one of its values: use all or mentions"),
-        ("BRIDGE_LOG_FORMAT", "xml", "isn't one of its values: use console or json"),
+        ("BRIDGE_THREAD_REPLIES", "some", "has an unknown value: use all or mentions"),
+        ("BRIDGE_LOG_FORMAT", "xml", "has an unknown value: use console or json"),
         (
             "BRIDGE_ALLOWED_CHANNELS",
             "C0123,general",
