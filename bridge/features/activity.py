@@ -19,12 +19,10 @@ from bridge.inbound import (
     HomeOpened,
     Inbound,
     InboundMessage,
-    MessagesTabOpened,
     Notice,
     Report,
     Shortcut,
     SlashCommand,
-    StopRequest,
     Submission,
     TriggeredRun,
 )
@@ -136,14 +134,10 @@ def action_name(inbound: Inbound, commands: FixedWords) -> str:
             return _with_second(inbound.command, (inbound.text.split(maxsplit=1) or [""])[0], commands)
         case Click():
             return f"click {inbound.action_id}"
-        case StopRequest():
-            return "click turn:stop"
         case Submission():
             return f"form {inbound.form}"
         case Notice():
             return inbound.of or "message"
-        case MessagesTabOpened():
-            return "click messages:opened"
         case Shortcut():
             return f"shortcut {inbound.name}"
         case Report():

@@ -80,9 +80,9 @@ async def test_stops_and_opened_tabs_are_in_the_audit(door: FrontDoor, redis: Re
         await door.harness.work()
 
     assert (await shown(redis))[1:] == [
-        (USER, "click turn:stop", "", True, "stop: queued"),
-        (BOB, "click turn:stop", "", False, "user"),
-        (USER, "click messages:opened", "", True, "greeted"),
+        (USER, "stop", "", True, "stop: queued"),
+        (BOB, "stop", "", False, "user"),
+        (USER, "messages_opened", "", True, "greeted"),
     ]
 
 
