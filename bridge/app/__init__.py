@@ -110,7 +110,7 @@ class Bridge:
             notes_outages=self._settings.catch_up == "on",
             waited=self._settings.max_age,
         )
-        await self._patience.through_outages(namespace.hold)
+        await self._claim(namespace)
         parts = build_parts(
             self._settings,
             self._wires,
@@ -141,6 +141,14 @@ class Bridge:
                     task.cancel()  # it may be waiting for Slack or the service
         with suppress(StoreUnavailable):
             await namespace.leave()
+
+    async def _claim(self, namespace: Namespace) -> None:
+        """Claim it once Redis is up; log, once, that it isn't."""
+        try:
+            await namespace.hold()
+        except StoreUnavailable as exc:
+            log.warning("can't reach Redis yet, retrying", extra={"reason": exc.reason})
+            await self._patience.through_outages(namespace.hold)
 
     async def _say_ready(self) -> None:
         """Log that requests can come: in Socket Mode, once a socket is open."""
@@ -203,7 +211,7 @@ class Bridge:
             except SlackRefused:
                 raise
             except SlackError as exc:
-                log.warning("can't reach slack yet", extra={"detail": exc.detail})
+                log.warning("can't reach Slack yet, retrying", extra={"detail": exc.detail})
                 await asyncio.sleep(_SLACK_RETRY)
         if identity.scopes:  # else Slack didn't list them
             needed, optional = missing(identity.scopes, required_by(self._settings.runners))

@@ -42,7 +42,7 @@ async def opened_wires(settings: Settings, *, embedded: bool) -> AsyncIterator[W
         url = settings.redis_url.get_secret_value() if settings.redis_url is not None else ""
         if embedded:
             url = await stack.enter_async_context(embedded_redis(settings.data_dir))
-            log.info("using the embedded redis, for one machine only", extra={"data": str(settings.data_dir)})
+            log.info("using the embedded Redis, for one machine only", extra={"data_dir": str(settings.data_dir)})
         redis, blocking = connect(url), blocking_connection(url)
         stack.push_async_callback(redis.aclose)
         stack.push_async_callback(blocking.aclose)

@@ -118,7 +118,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
         lock = (folder / "lock").open("w")
     except OSError as exc:
         raise ConfigurationError(
-            [f"BRIDGE_DATA_DIR: {folder} isn't writable ({exc.strerror}); set it to a folder you own, such as ~/bridge"]
+            [f"BRIDGE_DATA_DIR: {folder} isn't writable ({exc.strerror}): set it to a folder you own, such as ~/bridge"]
         ) from exc
     with lock:
         if sys.platform != "win32":

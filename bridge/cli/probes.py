@@ -102,6 +102,16 @@ _CURE_OF_CONFIG: Final = (
 _NOTABLE_SKEW: Final = timedelta(seconds=60)
 _OLDEST_SIGNATURE: Final = timedelta(seconds=300)
 _NOT_SLACK: Final = "check SLACK_API_URL (normally not set) and the proxy, if there is one (HTTPS_PROXY)"
+_NO_CONNECTION: Final = {
+    "ClientConnectorError": "connection refused or host unreachable",
+    "ClientConnectorDNSError": "host name not found",
+    "ClientConnectorCertificateError": "its TLS certificate isn't trusted",
+    "ClientConnectorSSLError": "TLS failed",
+    "ClientProxyConnectionError": "the proxy is unreachable",
+    "ClientHttpProxyError": "the proxy refused",
+    "ConnectionTimeoutError": "timed out",
+    "TimeoutError": "timed out",
+}
 _INSTALL_AGAIN: Final = (
     "paste what `bridge manifest` prints on your Slack app's page, App Manifest (with the flags of the first time), "
     "and reinstall the app"
@@ -225,6 +235,11 @@ def secret_row(signing_secret: str) -> Row:
     )
 
 
+def _no_connection(detail: str) -> str:
+    """Say why there's no connection, from the name of aiohttp's error."""
+    return f"can't connect ({_NO_CONNECTION.get(detail, detail)})"
+
+
 def slack_trouble(what: str, error: SlackError, cure: str) -> Row:
     """Say why a call of Slack failed; *cure* is for what it rejects."""
     match error:
@@ -238,7 +253,7 @@ def slack_trouble(what: str, error: SlackError, cure: str) -> Row:
         case SlackUnreachable(retry_after=timedelta()):
             detail, cure = "Slack is rate-limiting this app", "wait a minute and run the check again"
         case SlackUnreachable():
-            detail = f"can't connect ({error.detail})"
+            detail = _no_connection(error.detail)
             way = "directly or through a proxy (HTTPS_PROXY); leave SLACK_API_URL unset"
             cure = f"make sure this machine can reach Slack, {way}"
         case SlackAmbiguous() if error.detail.endswith("TimeoutError"):
@@ -438,7 +453,7 @@ def project_trouble(operation: str, error: ProjectError) -> Row:
     cure = _LATER
     match error:
         case CannotConnect():
-            detail = f"can't connect ({error.detail})"
+            detail = _no_connection(error.detail)
             cure = "make sure the service is running and PROJECT_BASE_URL and the proxy (HTTPS_PROXY) are right"
         case CircuitOpen():
             detail = "skipped: the service failed too often just now"

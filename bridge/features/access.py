@@ -48,7 +48,7 @@ class Access:
             try:
                 is_home = await self.directory.is_home(inbound.user)
             except SlackRefused as exc:  # it won't say next time either
-                log.warning("slack didn't say which workspace a person is from", extra={"detail": exc.detail})
+                log.warning("Slack didn't say which workspace a person is from", extra={"detail": exc.detail})
                 return "unknown"
         if not is_home:
             return "stranger"
@@ -70,7 +70,7 @@ class Access:
         except SlackError as exc:
             if not self.runners and isinstance(exc, SlackRefused) and exc.error == "missing_scope":
                 return True
-            log.warning("slack didn't list the user groups that may run workflows", extra={"detail": exc.detail})
+            log.warning("Slack didn't list the user groups that may run workflows", extra={"detail": exc.detail})
             raise NotAllowed("unknown") from exc
 
     async def _is_in_a_group(self, user: str) -> bool:

@@ -53,7 +53,7 @@ class Clock:
                 except StoreUnavailable as exc:
                     found = 0
                     if not was_away:
-                        log.warning("redis is unavailable, schedules wait", extra={"reason": exc.reason})
+                        log.warning("Redis is unavailable, schedules are waiting", extra={"reason": exc.reason})
                     was_away = True
                 if found < _MOST:
                     await self._patience.pause(_EVERY)

@@ -187,7 +187,7 @@ class ReplyPoster:
     async def _wait(self, turn: Turn, trouble: SlackError, attempt: int, *, has_begun: bool) -> None:
         """Wait before the next attempt, unless a stop ends it."""
         await self._journal.waits(turn.taken, has_begun=has_begun)
-        log.warning("slack hasn't accepted an answer yet", extra={"attempt": attempt})
+        log.warning("Slack hasn't accepted an answer yet", extra={"attempt": attempt})
         async with self._watches.ends_when_stopped(turn.id):
             if isinstance(trouble, SlackTokenRefused):  # a recorded outcome waits as long as it takes
                 await self._patience.wait_for(self._say.token.accepted.wait())

@@ -103,7 +103,7 @@ class Turns:
                     except TurnChanged:
                         continue
                     except NeverFinished:
-                        return await self._bury(lease, turn.id, "begun again and again, never finished", turn.record)
+                        return await self._bury(lease, turn.id, "started several times, never finished", turn.record)
                     except TurnStopped:  # nothing is shown: the stop itself was answered
                         if turn.record.takes > 1:  # an earlier worker may have left its sign
                             await self.deps.indicators.clear_working(place_of(turn.body))
@@ -124,12 +124,12 @@ class Turns:
         if isinstance(head, Taken):
             return Turn(head, lease, self.journal, self.watches, may_begin=self.deps.say.token.accepted.is_set)
         if head.is_newer:  # during a rolling upgrade, the process that wrote this record is still running
-            log.warning("a lane needs a newer version of the bridge", extra={"lane": lease.lane})
+            log.warning("queued work needs a newer version of the bridge", extra={"lane": lease.lane})
             async with self.slots.lent():
                 await self.patience.pause(_TRANSIENT)
             await self.journal.release(lease.held)
         else:
-            await self._bury(lease, head.turn, "a record that this release cannot read")
+            await self._bury(lease, head.turn, "written by another version of the bridge")
         return None
 
     async def _handle(self, turn: Turn) -> Result:
@@ -226,7 +226,7 @@ class Turns:
         except SlackRefused as exc:
             return await self._not_taken(turn, outcome, exc)
         except SlackAmbiguous:
-            reason = "slack: nobody can tell whether it was posted"
+            reason = "Slack: unknown whether it was posted"
             return await self._bury(turn.lease, turn.id, reason, turn.record)
         return await self._done(turn, "post in doubt", outcome=outcome)
 
@@ -245,7 +245,7 @@ class Turns:
             what = notices.not_posted(body.channel, exc.error)
             notice = Notice(team=body.team, channel=body.user, user=body.user, what=what, of="answer", is_offer=True)
             await self.patience.through_outages(self.deps.inbox.put, notice, event=f"refused:{turn.id}")
-        return await self._bury(turn.lease, turn.id, f"slack: {exc.error}", turn.record)
+        return await self._bury(turn.lease, turn.id, f"Slack: {exc.error}", turn.record)
 
     async def _done(
         self,
@@ -312,10 +312,10 @@ class Turns:
         except SlackRefused as exc:
             if exc.error == "hash_conflict":
                 return "home is newer"
-            log.warning("slack rejected a home tab", extra={"error": exc.error})
+            log.warning("Slack rejected a Home tab", extra={"error": exc.error})
             return "home refused"
         except SlackError as exc:
-            log.info("home tab can't be shown", extra={"detail": exc.detail})
+            log.info("can't show the Home tab", extra={"detail": exc.detail})
             return "home not shown"
         return "home shown"
 

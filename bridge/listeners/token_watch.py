@@ -94,6 +94,6 @@ class TokenWatch:
                 )
             return
         self._web.use(value)
-        log.info("slack accepts the bot token again")
+        log.info("Slack accepts the bot token again")
         if found.scopes and found.scopes != ours.scopes:
             log.warning("the app's scopes changed, restart the bridge to use them")

@@ -401,9 +401,9 @@ def _check_configuration(base_url: str, api_key: str) -> None:
     except (httpx.InvalidURL, UnicodeError):
         is_usable = False
     if not is_usable:
-        problems.append("base_url: an http:// or https:// address without user name, query or fragment is needed")
+        problems.append("base_url: use an http:// or https:// address without user name, query or fragment")
     if not api_key or not all("!" <= c <= "~" for c in api_key):
-        problems.append("api_key: visible ASCII characters without spaces are needed")
+        problems.append("api_key: use visible ASCII characters without spaces")
     if problems:
         raise ConfigurationError(problems)
 

@@ -105,7 +105,7 @@ class Namespace:
         if self.since is not None and since != self.since:
             reports, channels = self._settings_kept
             log.error(
-                "redis was wiped: set up scheduled reports and channel settings again; "
+                "Redis was wiped: set up scheduled reports and channel settings again; "
                 "sessions are recovered from their threads, and waiting messages from Slack's history",
                 extra={"reports": reports, "channels": channels},
             )

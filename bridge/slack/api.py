@@ -132,7 +132,7 @@ class BotToken:
         if value != self.value or self.refused_because:
             return
         log.error(
-            "slack rejected the bot token: work is queued until it's accepted again",
+            "Slack rejected the bot token: work is queued until it accepts one",
             extra={"error": because},
         )
         self.refused_because = because

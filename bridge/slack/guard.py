@@ -129,5 +129,5 @@ class Guard:
         except Malformed as exc:
             raise _TurnedAway(HTTPStatus.BAD_REQUEST, exc.reason) from None
         if kind == "rate_limited":
-            log.warning("slack is dropping events: more than 30,000 in an hour")
+            log.warning("Slack is dropping events: more than 30,000 in an hour")
         return kind, request

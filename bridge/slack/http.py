@@ -232,7 +232,9 @@ async def _listen(host: str, port: int) -> socket.socket:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
     except OSError as exc:
-        raise ConfigurationError([f"BRIDGE_HOST: {host} is not an address of this machine; try 0.0.0.0"]) from exc
+        raise ConfigurationError(
+            [f"BRIDGE_HOST: {host} isn't an address of this machine: use one such as 0.0.0.0"]
+        ) from exc
     family, kind, protocol, _, address = found[0]
     # With the protocol named: asyncio sets TCP_NODELAY only then, without which small answers take 40 ms.
     listener = socket.socket(family, kind, protocol)
@@ -242,7 +244,9 @@ async def _listen(host: str, port: int) -> socket.socket:
         listener.listen(_BACKLOG)
     except OSError as exc:
         listener.close()
-        why = exc.strerror or "it cannot be opened"
-        raise ConfigurationError([f"BRIDGE_PORT {port} on {host}: {why}; free it or choose another"]) from exc
+        why = exc.strerror or "unknown reason"
+        raise ConfigurationError(
+            [f"BRIDGE_PORT: {port} on {host} can't be used ({why}): free it, or set another port, such as 3001"]
+        ) from exc
     listener.setblocking(False)
     return listener

@@ -159,7 +159,7 @@ class Indicators:
         except SlackRefused as exc:
             if exc.error in _NOT_HERE:
                 self._refused_until[method] = self._monotonic() + _REMEMBERED
-                log.info("slack doesn't support the status here", extra={"method": method, "error": exc.error})
+                log.info("Slack doesn't support the status here", extra={"method": method, "error": exc.error})
                 return False
         except SlackError as exc:
             log.debug("status not shown", extra={"method": method, "detail": exc.detail})

@@ -290,7 +290,7 @@ class Say:
         except SlackRefused as exc:
             if is_tagged_in_a_block or not exc.error.startswith(_METADATA_REFUSED):
                 raise
-            log.warning("slack rejected a message's metadata, posting without it", extra={"error": exc.error})
+            log.warning("Slack rejected a message's metadata, posting without it", extra={"error": exc.error})
             return await self._post_message(posting, name, text, blocks, is_tagged_in_a_block=True)
         posting.existing[name] = str(answer.get("ts") or "")
         return None
@@ -330,7 +330,7 @@ class Say:
                 if (ts := await self._look(posting, name, doubt)) is None:
                     await self._share(posting, name, attachment)
         except SlackRefused as exc:
-            log.warning("slack rejected a file", extra={"error": exc.error})
+            log.warning("Slack rejected a file", extra={"error": exc.error})
             return False
         posting.existing[name] = ts or ""
         return True
@@ -396,7 +396,7 @@ class BlockFallback:
             except SlackRefused as exc:
                 if exc.error not in BLOCKS_REFUSED:
                     raise
-                log.warning("slack rejected a message's blocks", extra={"error": exc.error})
+                log.warning("Slack rejected a message's blocks", extra={"error": exc.error})
                 if exc.error in _KIND_REFUSED:
                     disliked |= kinds
             else:

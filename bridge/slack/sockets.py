@@ -97,7 +97,7 @@ class Sockets:
             except SlackRefused:
                 raise
             except SlackError as exc:
-                log.warning("no socket to slack yet", extra={"detail": exc.detail})
+                log.warning("can't open a socket to Slack yet", extra={"detail": exc.detail})
                 await self._pause_or_give_up(failures)
                 failures += 1
                 continue
@@ -191,7 +191,7 @@ class _Connection:
                 while (message := await self._next()) is not None:
                     if message.get("type") == "disconnect":
                         reason = text(message, "reason")
-                        log.info("slack asked for a new socket", extra={"reason": reason})
+                        log.info("Slack asked for a new socket", extra={"reason": reason})
                         if reason == "link_disabled":
                             raise SlackRefused("apps.connections.open", reason)
                         self.is_leaving.set()

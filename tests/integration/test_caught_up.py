@@ -99,7 +99,7 @@ async def test_messages_of_an_outage_of_redis_are_caught_up(private_redis: Calla
         await was_away(world, HOUR)
         server.kill()
         bridge.send_signal(signal.SIGCONT)
-        await wait_until(lambda: b"redis is unavailable" in bridge.log, "the bridge notices")
+        await wait_until(lambda: b"Redis is unavailable" in bridge.log, "the bridge notices")
         await crowd.talk(HOUR)
 
         server.start()
@@ -148,7 +148,7 @@ async def test_a_wiped_redis_loses_neither_sessions_nor_messages_that_waited(
         await world.redis.hset(f"{prefix}defaults", "T0HOME:C0ELSEWHERE", "7")
         await a_heartbeat(world)  # the bridge has read the settings
         await world.redis.flushall()
-        await wait_until(lambda: b"redis was wiped" in bridge.log, "the bridge notices")
+        await wait_until(lambda: b"Redis was wiped" in bridge.log, "the bridge notices")
         await world.project.start()
 
         def words() -> list[str]:

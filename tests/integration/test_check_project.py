@@ -57,7 +57,7 @@ async def test_an_unreachable_service_is_one_row(project: SampleProject) -> None
     rows = await look(project)
 
     assert list(rows) == ["get_project"]
-    assert rows["get_project"].detail == "can't connect (ClientConnectorError)"
+    assert rows["get_project"].detail == "can't connect (connection refused or host unreachable)"
     assert "PROJECT_BASE_URL" in rows["get_project"].cure
 
 

@@ -212,7 +212,7 @@ async def test_a_server_that_cannot_read_its_data_names_its_log(folder: Path) ->
     for file in (folder / "appendonlydir").glob("*.manifest"):
         file.write_text("nonsense\n")
 
-    with pytest.raises(ConfigurationError, match=r"ends right after its start; .*manifest.*redis\.log"):
+    with pytest.raises(ConfigurationError, match=r"exited right after it started: .*manifest.*redis\.log"):
         async with embedded_redis(folder):
             pass
 
@@ -253,7 +253,7 @@ async def test_without_its_package_the_cure_is_named(folder: Path) -> None:
         check=False,
     )
 
-    assert "ConfigurationError: REDIS_URL is missing, and the embedded Redis is not installed here" in said.stderr
+    assert "ConfigurationError: REDIS_URL is missing, and the embedded Redis isn't installed" in said.stderr
 
 
 async def test_a_blocked_read_outlasts_the_servers_wait(folder: Path) -> None:

@@ -75,7 +75,7 @@ async def test_the_master_is_found_while_one_sentinel_answers(caplog: pytest.Log
                 assert await reason_why_not(wrong.get("a")) == "away"
                 assert await reason_why_not(wrong.get("a")) == "away"
             said = [record.getMessage() for record in caplog.records]
-            assert said == ["a sentinel doesn't know this master"], "answered once"
+            assert said == ["a Sentinel doesn't know this master"], "answered once"
 
             for sentinel in group.sentinels[1:]:
                 sentinel.ask("ACL", "SETUSER", "default", "resetpass", ">secret")

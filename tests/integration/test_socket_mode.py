@@ -104,7 +104,7 @@ async def test_it_is_ready_once_a_socket_is_open(world: World) -> None:
     world.slack.use_sockets = True
     world.slack.socket_mode.refuse("internal_error")
     bridge = await world.bridge(SLACK_APP_TOKEN=APP_TOKEN, SLACK_SIGNING_SECRET="").start()
-    await wait_until(lambda: b"no socket to slack yet" in bridge.log, "the bridge tries to open a socket")
+    await wait_until(lambda: b"can't open a socket to Slack yet" in bridge.log, "the bridge tries to open a socket")
     early = (await bridge.state())[0], SAYS_READY in bridge.log
 
     world.slack.socket_mode.refuse("")
@@ -168,7 +168,7 @@ async def test_a_removed_app_is_waited_for(world: World) -> None:
     await world.slack.people.revoke_token("account_inactive")
     world.slack.faults.on("apps.connections.open", Error("invalid_auth"), times=1)
     await world.slack.socket_mode.disconnect("refresh_requested", closes_after=0.0)
-    await wait_until(lambda: b"slack rejected the bot token" in bridge.log, "the bridge notices")
+    await wait_until(lambda: b"Slack rejected the bot token" in bridge.log, "the bridge notices")
     world.slack.people.give_token()
     await bridge.ready()
     root = await world.mention(ALICE, GENERAL, "here again")

@@ -45,6 +45,15 @@ async def test_a_bridge_becomes_ready_once_slack_is_reached(world: World) -> Non
     assert world.chats() == ["too early, so Slack repeats it"]
 
 
+async def test_a_start_without_redis_logs_what_it_waits_for(world: World) -> None:
+    bridge = await world.bridge(REDIS_URL="redis://127.0.0.1:9/0").start()
+
+    await wait_until(lambda: b"can't reach Redis yet" in bridge.log, "the bridge says so")
+
+    (said,) = [json.loads(line) for line in bridge.log.decode().splitlines() if "Redis" in line]
+    assert (said["level"], said["reason"]) == ("warning", "away")
+
+
 async def test_a_start_logs_missing_permissions_and_what_they_disable(world: World) -> None:
     world.slack.scopes.difference_update({"usergroups:read", "reactions:read", "files:write"})
 

@@ -102,4 +102,4 @@ async def test_an_answer_that_waits_for_slack_is_not_posted_after_a_stop(world: 
 async def waits_for_slack(world: World) -> None:
     (bridge,) = world.bridges
     beginning = len(bridge.log)
-    await wait_until(lambda: b"slack hasn't accepted an answer yet" in bridge.log[beginning:], "the answer is queued")
+    await wait_until(lambda: b"Slack hasn't accepted an answer yet" in bridge.log[beginning:], "the answer is queued")

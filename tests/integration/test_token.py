@@ -18,7 +18,7 @@ from support.world import BridgeProcess, World, a_world
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 CHAT = "/api/sdk/agents/1/chat"
-REFUSED = b"slack rejected the bot token"
+REFUSED = b"Slack rejected the bot token"
 NEW_TOKEN = f"{BOT_TOKEN}-2"
 
 

@@ -166,9 +166,9 @@ def test_every_failure_has_a_result_for_people() -> None:
 
 
 def test_a_dead_letters_outcome_is_one_word_for_programs() -> None:
-    act = AuditEntry.from_redis("1772625600123-0", {"outcome": "dead: slack: is_archived"})
+    act = AuditEntry.from_redis("1772625600123-0", {"outcome": "dead: Slack: is_archived"})
 
-    assert (result(act), word(act)) == ("couldn't be finished (slack: is_archived)", "dead")
+    assert (result(act), word(act)) == ("couldn't be finished (Slack: is_archived)", "dead")
 
 
 def test_an_audit_entry_is_one_line_each() -> None:

@@ -656,7 +656,7 @@ async def test_without_channel_lists_only_known_channels_are_read(town: Town, ca
     await town.catches_up()
 
     assert sorted(town.words) == ["a reply", "at the top"]
-    assert "can't read some channels for missed messages" in caplog.text
+    assert "can't look for missed messages in some channels" in caplog.text
 
 
 async def test_a_thread_that_may_not_be_read_is_left_out(town: Town) -> None:

@@ -134,7 +134,7 @@ async def test_an_unreachable_slack_names_the_proxy() -> None:
     async with opened("http://127.0.0.1:1/api/", "xoxb-1", Metrics()) as slack_web:
         rows, _ = await bot_rows(slack_web, now=lambda: NOW, required_scopes=(), uses_http=True)
 
-    assert rows[0].detail == "can't connect (ClientConnectorError)"
+    assert rows[0].detail == "can't connect (connection refused or host unreachable)"
     assert "HTTPS_PROXY" in rows[0].cure
 
 

@@ -43,7 +43,7 @@ async def dead_in(store: Store, step: Step, what: str = "answered") -> TurnId:
         await process.journal.sent(taken)
     if step is Step.POSTING:
         await process.journal.outcome(taken, "{}", what=what)
-    await process.journal.bury(taken.held, taken.record.id, reason="slack: not_in_channel")
+    await process.journal.bury(taken.held, taken.record.id, reason="Slack: not_in_channel")
     return taken.record.id
 
 
@@ -70,11 +70,11 @@ async def test_a_dead_letter_lists_who_where_when_and_why(store: Store) -> None:
 
     assert found == [
         DeadLetter(
-            id=first, died_at=START, reason="slack: not_in_channel", step="posting", what="answered", kind="message",
+            id=first, died_at=START, reason="Slack: not_in_channel", step="posting", what="answered", kind="message",
             channel=CHANNEL, ts=ROOT, user=USER, has_text=True,
         ),
         DeadLetter(
-            id=second, died_at=store.clock(), reason="slack: not_in_channel", step="queued", kind="message",
+            id=second, died_at=store.clock(), reason="Slack: not_in_channel", step="queued", kind="message",
             channel=CHANNEL, thread_ts=ROOT, ts=ts(1), user=USER, has_text=True,
         ),
     ]  # fmt: skip
@@ -321,11 +321,11 @@ async def test_a_trace_shows_each_death_retry_and_drop(redis: Redis) -> None:
         after = steps_of(await trace_of(harness.store.scripts, key_of(ROOT)))
 
         assert [(step.what, step.detail) for step in before[5:]] == [
-            ("dead", "slack: not_in_channel"),
+            ("dead", "Slack: not_in_channel"),
             ("queued", f"turn {turn} again, with bridge dead retry"),
-            ("dead", "slack: not_in_channel; see bridge dead list"),
+            ("dead", "Slack: not_in_channel; see bridge dead list"),
         ]
         assert [(step.what, step.detail) for step in after[7:]] == [
-            ("dead", "slack: not_in_channel"),
+            ("dead", "Slack: not_in_channel"),
             ("done", "dropped with bridge dead drop"),
         ]

@@ -230,7 +230,7 @@ async def test_a_signed_ssl_check_is_answered(door: Door) -> None:
 
 async def test_a_rate_limit_notice_is_acknowledged_and_logged(door: Door, caplog: pytest.LogCaptureFixture) -> None:
     assert (await door.post(b'{"type": "app_rate_limited", "team_id": "T1"}')).status == 200
-    assert [record.message for record in caplog.records] == ["slack is dropping events: more than 30,000 in an hour"]
+    assert [record.message for record in caplog.records] == ["Slack is dropping events: more than 30,000 in an hour"]
 
 
 @pytest.mark.parametrize(

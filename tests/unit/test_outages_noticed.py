@@ -109,7 +109,7 @@ async def test_a_wipe_is_logged_and_waiting_messages_are_looked_for(
     assert found is not None
     assert found.was_wiped
     assert (found.began, found.ended) == (START, START + 10 * MINUTE)
-    (told,) = [one for one in caplog.records if "redis was wiped" in one.message]
+    (told,) = [one for one in caplog.records if "Redis was wiped" in one.message]
     assert (told.levelname, vars(told)["channels"], vars(told)["reports"]) == ("ERROR", 1, 0)
 
 

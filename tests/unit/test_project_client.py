@@ -219,7 +219,7 @@ def test_an_unusable_address_is_refused_unshown(base_url: str) -> None:
 def test_an_unusable_key_is_refused_unshown(api_key: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         ProjectClient("http://host", api_key)
-    assert caught.value.problems == ("api_key: visible ASCII characters without spaces are needed",)
+    assert caught.value.problems == ("api_key: use visible ASCII characters without spaces",)
 
 
 @pytest.mark.parametrize(

@@ -43,13 +43,13 @@ async def test_the_audit_keeps_where_when_and_why(audited: Store, redis: Redis) 
     await process.journal.done(first, what="answered", writes=entry(audited, first, "answered"))
     taken = await process.take()
     audited.clock.time += timedelta(minutes=1)
-    writes = entry(audited, taken, "dead: slack: channel_not_found")
-    await process.journal.bury(taken.held, turn, reason="slack: channel_not_found", writes=writes)
+    writes = entry(audited, taken, "dead: Slack: channel_not_found")
+    await process.journal.bury(taken.held, turn, reason="Slack: channel_not_found", writes=writes)
 
     _, act = await acts(redis)
 
     assert (act.user, act.channel, act.thread, act.turn) == (USER, CHANNEL, ROOT, turn)
-    assert act.outcome == "dead: slack: channel_not_found"
+    assert act.outcome == "dead: Slack: channel_not_found"
     assert act.asked_at == START
     assert act.ended_at > act.asked_at
 

@@ -306,10 +306,10 @@ async def test_a_dead_letter_keeps_its_reason_and_the_lane_continues(store: Stor
     process = store.process()
 
     taken = await process.take()
-    await process.journal.bury(taken.held, turn, reason="slack: channel_not_found")
+    await process.journal.bury(taken.held, turn, reason="Slack: channel_not_found")
 
     assert await store.field(turn, "step") == "dead"
-    assert await store.field(turn, "what") == "slack: channel_not_found"
+    assert await store.field(turn, "what") == "Slack: channel_not_found"
     assert 29.9 < await store.days_left(f"turn:{turn}") <= 30
     assert await redis.zrange(f"{PREFIX}dead", 0, -1) == [turn]
     assert (await process.take()).record.id == second

@@ -227,7 +227,7 @@ async def test_a_dead_letter_says_why(harness: Harness) -> None:
 
     assert words(steps) == ["received", "decided", "queued", "sent", "answered", "dead"]
     assert detail(steps, "answered") == "the agent answered"
-    assert detail(steps, "dead") == "slack: is_archived; see bridge dead list"
+    assert detail(steps, "dead") == "Slack: is_archived; see bridge dead list"
 
 
 async def passed_over(store: Store, ts: str = ROOT, why: str = "not addressed to the bot", retry: int = 0) -> None:

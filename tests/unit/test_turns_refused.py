@@ -67,7 +67,7 @@ async def test_a_refused_answer_becomes_a_dead_letter_and_the_next_is_posted(har
     assert harness.service.messages == ["first", "second"], "each once"
     assert (await harness.store.field(turn, "step"), await harness.store.field(turn, "what")) == (
         "dead",
-        f"slack: {error}",
+        f"Slack: {error}",
     )
     assert "re: first" in str(await harness.store.field(turn, "outcome")), "the answer is saved"
     (notice,) = [said for said in harness.seen.messages if said.place == Place(DM_ALICE)]

@@ -226,7 +226,7 @@ class CatchUp:
         kinds = [kind for kind, listed, read in _KINDS if not scopes or {listed, read} <= scopes]
         without = [name for _kind, *needed in _KINDS for name in needed if scopes and name not in scopes]
         if without:
-            log.warning("can't read some channels for missed messages", extra={"without": sorted(without)})
+            log.warning("can't look for missed messages in some channels", extra={"without": sorted(without)})
         found: list[str] = []
         arguments = {"types": ",".join(kinds), "exclude_archived": "true", "limit": _PAGE}
         while kinds:
@@ -261,7 +261,8 @@ class CatchUp:
         """Give up on *unit*: Slack would refuse it next time, too."""
         self.metrics.found.labels("unreadable").inc()
         log.warning(
-            "can't read a channel or thread for missed messages", extra={"channel": unit.channel, "detail": exc.detail}
+            "can't look for missed messages in a channel or thread",
+            extra={"channel": unit.channel, "detail": exc.detail},
         )
         return await self.outages.was_read(outage, unit, self.now())
 

@@ -235,6 +235,6 @@ async def _take_in_what_came_before(deps: Deps, thread: ThreadKey, replies: Sequ
     try:
         await deps.follow(thread, replies)
     except SlackRefused as exc:  # it won't work the next time either
-        log.warning("replies that arrived before their root can't be read", extra={"detail": exc.detail})
+        log.warning("can't read replies that arrived before their thread's first message", extra={"detail": exc.detail})
     except SlackError as exc:
         raise TryLater(exc.retry_after or SLACK_AWAY) from exc

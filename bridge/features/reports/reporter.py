@@ -78,7 +78,7 @@ async def post(deps: Deps, report: Report) -> Result:
         stats = await deps.statistics.read()
     except ProjectError as exc:
         waited = now - report.slot
-        log.info("report waits for the service", extra={"report": stored.id, "why": type(exc).__name__})
+        log.info("report is waiting for the service", extra={"report": stored.id, "why": type(exc).__name__})
         raise TryLater(min(max(waited / 8, _SHORTEST_PAUSE), _LONGEST_PAUSE)) from exc
     spec, last = stored.spec, None
     if stored.numbers and not spec.compare:

@@ -90,7 +90,9 @@ def _client(url: str, connections: int, answer_timeout: timedelta) -> Redis:
     try:
         theirs = parse_url(several.plain if several else url)
     except ValueError:  # its message may contain the URL with its password
-        raise ConfigurationError(["REDIS_URL cannot be read: use redis://host:6379/0"]) from None
+        raise ConfigurationError(
+            ["REDIS_URL isn't a Redis address: use one such as redis://localhost:6379/0"]
+        ) from None
     options: dict[str, Any] = {name: value for name, value in theirs.items() if name not in ours}
     if several:
         options = following(several, options)

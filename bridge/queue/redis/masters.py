@@ -113,7 +113,7 @@ class Masters(ABC):
         self.current = address
         if self._logged != address:
             self._logged = address
-            log.info("redis server in use", extra={"address": f"{address[0]}:{address[1]}"})
+            log.info("using this Redis server", extra={"address": f"{address[0]}:{address[1]}"})
 
     async def _look(self) -> Address | None:
         """Ask one place after another; those without an answer come last the next time."""
@@ -156,7 +156,7 @@ class Sentinels(Masters):
             return str(found[0]), int(found[1])
         if not self._has_warned:  # once: the name is equally wrong each time
             self._has_warned = True
-            log.warning("a sentinel doesn't know this master", extra={"master": self._name, "sentinel": place[0]})
+            log.warning("a Sentinel doesn't know this master", extra={"master": self._name, "sentinel": place[0]})
         return None
 
 
