@@ -34,7 +34,7 @@ unit: $(STAMP) ## Run the fast tests
 	@$(BIN)/pytest -q --numprocesses 2 tests/unit
 
 # DEBIAN=bookworm uses another release than trixie, MIRROR=http://… another mirror. See tests/fresh.py.
-fresh: ## Run both commands of the README in a minimal Debian; needs root, debootstrap and ten minutes
+fresh: ## Run the README's commands in a minimal Debian; needs root, debootstrap and ten minutes
 	@$(PYTHON) tests/fresh.py
 
 # BASE=python:3.13.9-slim-trixie pulls that base from a registry instead of making one. See tests/image.py.
@@ -60,7 +60,7 @@ screenshot: $(STAMP) browser ## Take the README's pictures of the playground
 	@PYTHONPATH=.:tests $(BIN)/python tests/e2e/screenshot.py docs/images
 
 check: $(STAMP) ## Format, lint (Python and JavaScript), types, import rules
-	@$(BIN)/ruff format --check --quiet . || { echo 'make format fixes this'; exit 1; }
+	@$(BIN)/ruff format --check --quiet . || { echo 'The formatting is off. Fix it with: make format'; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/oxlint --quiet --config .oxlintrc.json bridge/playground/page/static/js >$(VENV)/oxlint.txt || { cat $(VENV)/oxlint.txt; exit 1; }
 	@$(BIN)/mypy --strict --no-error-summary -p bridge
@@ -95,9 +95,9 @@ clean: ## Remove everything that was built here
 
 $(RUN): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo 'Python 3.11 or later is needed: make PYTHON=python3.12 …'; exit 1; }
+	  { echo 'Python 3.11 or later is required. Name yours, such as: make PYTHON=python3.12 run'; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
-	  { echo 'Python lacks venv: on Debian and Ubuntu, apt install python3-venv'; exit 1; }
+	  { echo 'Python lacks the venv module. On Debian and Ubuntu: apt install python3-venv'; exit 1; }
 	@echo 'Creating a Python environment in $(VENV) …'
 	@$(PYTHON) -m venv --clear $(VENV)
 	@echo 'Installing the bridge and its playground, about 50 packages. This takes 10 to 30 seconds …'
@@ -105,6 +105,6 @@ $(RUN): pyproject.toml constraints.txt
 	@touch $@
 
 $(STAMP): $(RUN)
-	@echo 'Installing what the tests and the checks need …'
+	@echo 'Installing the tools for tests and checks …'
 	@$(PIP) --editable '.[dev]'
 	@touch $@

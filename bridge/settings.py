@@ -96,7 +96,7 @@ class Settings(BaseSettings):
     namespace: Annotated[str, matching("[A-Za-z0-9_.-]{1,64}", "letters, digits, - _ or ., such as bridge")] = _setting(
         "BRIDGE_NAMESPACE", "bridge"
     )
-    """The prefix of every key in Redis. Different bridges that share a Redis need different ones."""
+    """The prefix of every key in Redis. Bridges that share a Redis need different prefixes."""
     host: Annotated[str, matching(r"[^\s/]+", "one such as 127.0.0.1")] = _setting("BRIDGE_HOST", "0.0.0.0")  # noqa: S104 - it is a server
     """The address to listen on."""
     port: Annotated[int, whole(0, 65535, 3000)] = _setting("BRIDGE_PORT", "3000")
@@ -127,7 +127,7 @@ class Settings(BaseSettings):
     run_timeout: _Timeout = _setting("BRIDGE_RUN_TIMEOUT", "900")
     """How many seconds a workflow may take to run."""
     max_turns: Annotated[int, whole(1, 100_000, 1000)] = _setting("BRIDGE_MAX_TURNS", "1000")
-    """How many turns one process runs at once; the others wait in Redis."""
+    """How many messages and commands one process works on at once; the others wait in Redis."""
     max_age: Annotated[timedelta, duration("s", upto=timedelta(days=365))] = _setting("BRIDGE_MAX_AGE", "24h")
     """How long a message may wait, such as 24h, 90m or 3600. After that it isn't sent; a button offers to send it."""
     catch_up: Annotated[Literal["on", "off"], one_of("on", "off")] = _setting("BRIDGE_CATCH_UP", "on")
@@ -142,16 +142,16 @@ class Settings(BaseSettings):
     allowed_channels: Annotated[frozenset[str], ids("CGD", "channel IDs such as C0ABCDEFGHI")] = _setting(
         "BRIDGE_ALLOWED_CHANNELS", "", example="C0123456789,C0ABCDEFGHI"
     )
-    """The channels and direct messages (D…) the bridge answers in, separated by commas. Empty: all."""
+    """The IDs of the channels and direct messages (D…) the bridge answers in, separated by commas. Empty: all."""
     allowed_users: Annotated[frozenset[str], ids("UW", "member IDs such as U0ABCDEFGHI")] = _setting(
         "BRIDGE_ALLOWED_USERS", "", example="U0123456789,U0ABCDEFGHI"
     )
-    """The people the bridge answers, separated by commas. Empty: everyone in its workspace."""
+    """The IDs of the people the bridge answers, separated by commas. Empty: everyone in its workspace."""
     runners: Annotated[frozenset[str], ids("UWS", "IDs such as U0ABCDEFGHI or S0ABCDEFGHI")] = _setting(
         "BRIDGE_RUNNERS", "", example="U0123456789,S0123456789"
     )
-    """Who may run workflows, schedule reports and change channel settings: people and user groups, separated by commas.
-    Empty: all members, no guests."""
+    """The IDs of the people and user groups who may run workflows, schedule reports and change channel settings,
+    separated by commas. Empty: all members, no guests."""
     thread_turns: _Limit = _setting("BRIDGE_THREAD_TURNS_PER_MINUTE", "60")
     """How many messages one thread may send to its agent per minute. Beyond that, the thread pauses, with a notice;
     this stops loops. 0: no limit."""

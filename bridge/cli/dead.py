@@ -34,8 +34,13 @@ _RETRIED: Final = {
     "full": f"Didn't retry {{turn}}: {WAITING_LIMIT} messages are already waiting in its thread. Try again later.",
 }
 
-dead = typer.Typer(cls=CommandGroup, help="List, retry or drop work that couldn't be finished.", no_args_is_help=True)
 _ID: Final = "3q2_7wIBuGYdM1xK"
+dead = typer.Typer(
+    cls=CommandGroup,
+    help="List, retry or drop work that couldn't be finished.",
+    epilog=examples("bridge dead list", f"bridge dead retry {_ID}"),
+    no_args_is_help=True,
+)
 
 Id = Annotated[str, typer.Argument(metavar="ID", help=f"From bridge dead list, such as {_ID}.")]
 

@@ -43,7 +43,7 @@ def stats(
 ) -> None:
     """Show the project's statistics, and what changed.
 
-    --since compares with numbers the bridge recorded, so it needs its Redis.
+    --since compares with numbers that the bridge recorded in Redis.
     """
     from bridge.features.shared.snapshots import SnapshotStore, moment_said  # noqa: PLC0415 - all of these: 400 ms
     from bridge.features.shared.statistics import Statistics  # noqa: PLC0415

@@ -57,7 +57,7 @@ def trace(
 ) -> None:
     """Show what happened to one Slack message.
 
-    Step by step with times, for the last 7 days, without its text. Get the link in Slack: More actions → Copy link.
+    Shows each step with its time, but not the text. Goes back 7 days. Get the link in Slack: More actions → Copy link.
     """
     address = address_of(" ".join(message))
     if address is None:

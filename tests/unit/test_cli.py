@@ -100,7 +100,7 @@ def test_a_sign_is_coloured_unless_colours_are_off(
     [
         ("stat", "“stat” isn't a command of bridge. Did you mean bridge stats?", ""),
         ("frob", "“frob” isn't a command of bridge.", ""),
-        ("dead frob", "“frob” isn't a command of bridge dead.", ""),
+        ("dead frob", "“frob” isn't a command of bridge dead.", "dead list"),
         ("status --jsn", "bridge status has no option --jsn. Did you mean --json?", "status"),
         ("status --since", "bridge status has no option --since.", "status"),
         ("stats --csv --json", "--csv can't be used with --json.", "stats --csv"),

@@ -94,7 +94,9 @@ async def _run(asked: argparse.Namespace) -> None:
             line = await lines.get()
             try:
                 _say(await obey(slack, line.strip()))
-            except (LookupError, ValueError) as exc:
+            except LookupError as exc:
+                _say(f"Not found: {exc.args[0]}. IDs are such as U0ALICE, C0GENERAL and a message's 1763700000.000100")
+            except ValueError as exc:
                 _say(f"Error: {exc}")
 
 
