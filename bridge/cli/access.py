@@ -76,13 +76,19 @@ async def access_rows(web: SlackWeb, rules: Sequence[frozenset[str]], *, user: s
         refusal = "unknown"
     if refusal is not None:
         whats = ("talk", "use commands", *_TO_RUN)
-        return [person_row, channel_row, *(Row(AREA, what, FAILURE, *_WHY_NOT[refusal]) for what in whats)]
+        return [person_row, channel_row, *_refused(whats, refusal, person_row)]
     who = "listed in BRIDGE_ALLOWED_USERS" if user in access.allowed_users else "every member of the workspace can"
     talk = Row(AREA, "talk", OK, who)
     if not hears:  # it receives nothing there
         detail = "allowed, but the bot isn't in this channel and doesn't receive its messages"
         talk = Row(AREA, "talk", FAILURE, detail, "/invite the bot there")
-    return [person_row, channel_row, talk, Row(AREA, "use commands", OK, who), *await _running(access, user)]
+    return [
+        person_row,
+        channel_row,
+        talk,
+        Row(AREA, "use commands", OK, who),
+        *await _running(access, user, person_row),
+    ]
 
 
 async def _person(directory: Directory, user: str) -> tuple[Person | None, Row]:
@@ -127,11 +133,18 @@ async def _channel(web: SlackWeb, channel: str) -> tuple[Row, bool, bool]:
     return Row(AREA, "channel", OK, detail), is_in_it and not is_archived, is_shared
 
 
-async def _running(access: Access, user: str) -> list[Row]:
+def _refused(whats: Sequence[str], reason: str, person_row: Row) -> list[Row]:
+    detail, cure = _WHY_NOT[reason]
+    if reason == "unknown" and person_row.state == FAILURE:
+        cure = person_row.cure
+    return [Row(AREA, what, FAILURE, detail, cure) for what in whats]
+
+
+async def _running(access: Access, user: str, person_row: Row) -> list[Row]:
     try:
         may = await access.may_run(user)
     except NotAllowed as exc:
-        return [Row(AREA, what, FAILURE, *_WHY_NOT[exc.reason]) for what in _TO_RUN]
+        return _refused(_TO_RUN, exc.reason, person_row)
     match may, bool(access.runners):
         case True, _ if user in access.runners:
             detail = "listed in BRIDGE_RUNNERS"

@@ -96,6 +96,12 @@ async def test_each_kind_of_person_is_named_and_judged(
     assert why in rows["run workflows"].detail
 
 
+async def test_an_unknown_person_has_one_fix(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
+    rows = await look(emulated, slack_web, who=refused("user_not_found"), where=channel(is_ext_shared=True))
+
+    assert {rows[what].cure for what in ("person", *FOUR)} == {"copy the member ID from the person's profile in Slack"}
+
+
 @pytest.mark.parametrize(
     ("rules", "may", "what", "why"),
     [
