@@ -109,7 +109,7 @@ def test_a_copy_of_the_example_that_was_filled_in_is_all_that_it_needs(tmp_path:
     assert (settings.host, settings.port) == ("0.0.0.0", 3000)
 
 
-def test_the_bridge_waits_for_redis_and_is_given_time_to_drain() -> None:
+def test_the_bridge_waits_for_redis_and_has_time_to_drain() -> None:
     service = SERVICES["bridge"]
     settings_default = 25
 

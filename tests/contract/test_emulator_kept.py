@@ -35,7 +35,7 @@ def opened(app: App, tmp_path: Path) -> Callable[[], EmulatedSlack]:
     )
 
 
-async def test_all_that_there_was_is_found_again(opened: Callable[[], EmulatedSlack], app: App) -> None:
+async def test_all_stored_data_is_found_again(opened: Callable[[], EmulatedSlack], app: App) -> None:
     async with opened() as slack:
         client = AsyncWebClient(TOKEN, base_url=slack.api_url)
         files = slack.people.attach(sample.ALICE, {"a.txt": b"\x00\xff"})

@@ -92,7 +92,7 @@ async def test_a_commands_ack_payload_is_shown_to_its_author(slack: EmulatedSlac
     assert [one.text for one in slack.ephemerals(sample.ALICE)] == ["done"]
 
 
-async def test_an_ack_can_refuse_what_a_form_holds(slack: EmulatedSlack, app: SocketApp) -> None:
+async def test_an_ack_can_refuse_a_form(slack: EmulatedSlack, app: SocketApp) -> None:
     client = AsyncWebClient(TOKEN, base_url=slack.api_url)
     await slack.ui.command(sample.ALICE, sample.GENERAL, "/workflows")
     await client.views_open(trigger_id=app.envelopes[0].payload["trigger_id"], view=FORM)

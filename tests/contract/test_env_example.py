@@ -13,7 +13,7 @@ from bridge.settings import VARIABLES, env_example, environment, load
 FILE = Path(bridge.__file__).parent.parent / ".env.example"
 
 
-def test_the_file_is_what_the_settings_make() -> None:
+def test_the_file_matches_the_settings() -> None:
     assert FILE.read_text(encoding="utf-8") == env_example(), "run make env-example"
 
 

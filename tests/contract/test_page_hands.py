@@ -71,7 +71,7 @@ async def test_the_button_that_was_pressed_is_the_one_in_that_block(
     assert "dispatch_failed" in (await alice.tries("click", **there, action_id="run"))["error"]
 
 
-async def test_a_form_is_filled_in_with_what_the_app_suggests_and_sent(
+async def test_a_form_is_filled_in_with_the_apps_suggestions_and_sent(
     alice: Window, bob: Window, app: App, slack: EmulatedSlack
 ) -> None:
     view = slack.workspace.open_view(slack.workspace.make_view(sample.ALICE, FORM))

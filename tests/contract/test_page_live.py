@@ -44,7 +44,7 @@ async def test_a_browser_gets_its_persons_changes(
     assert not stage.redis_is_up
 
 
-async def test_news_holds_a_count_and_nothing_that_was_said(http: httpx.AsyncClient, slack: EmulatedSlack) -> None:
+async def test_news_holds_a_count_and_no_message_text(http: httpx.AsyncClient, slack: EmulatedSlack) -> None:
     async with http.stream("GET", "/page/stream") as answer:
         lines = answer.aiter_lines()
         await heard(lines)

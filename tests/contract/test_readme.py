@@ -34,7 +34,7 @@ def test_every_link_of_a_page_leads_somewhere(page: str) -> None:
     assert [link for pair in links for link in pair if link and not (ROOT / link).exists()] == []
 
 
-def test_the_first_screen_of_the_readme_leads_to_what_operators_ask() -> None:
+def test_the_first_screen_of_the_readme_links_operators_questions() -> None:
     questions = (ROOT / "docs" / "index.md").read_text(encoding="utf-8").partition("## Questions")[2]
     asked = re.findall(r"\]\(([^)]+\.md[^)]*)\)", questions)
     first_screen, _, rest = (ROOT / "README.md").read_text(encoding="utf-8").partition("![")

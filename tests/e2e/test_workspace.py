@@ -85,12 +85,12 @@ async def test_an_agent_is_chosen_from_the_menu_in_a_direct_message(opens: Opens
 async def test_a_mention_in_a_channel_without_the_app_offers_an_invitation(opens: Opens) -> None:
     async with opens(BOB, "no-bot") as window:
         await window.write("@bridge Memory: my cat is called Tom")
-        await window.sees(window.private_line.get_by_text("You mentioned @bridge, but they're not in this channel."))
-        await window.private_line.get_by_role("button", name="Do Nothing").click()
-        await window.does_not_see(window.private_line)
+        await window.sees(window.ephemeral.get_by_text("You mentioned @bridge, but they're not in this channel."))
+        await window.ephemeral.get_by_role("button", name="Do Nothing").click()
+        await window.does_not_see(window.ephemeral)
 
         await window.write("@bridge Memory: my dog is called Rex")
-        await window.private_line.get_by_role("button", name="Invite Them").click()
+        await window.ephemeral.get_by_role("button", name="Invite Them").click()
         await window.sees(window.message("@bridge has joined the channel"))
         await window.message("my dog is").get_by_role("button", name="1 reply").click(timeout=PATIENCE)
         await window.sees(window.in_thread("your dog is Rex"))
@@ -215,23 +215,23 @@ async def test_a_vote_below_an_answer_is_accepted(opens: Opens) -> None:
 
         await expect(good).to_have_attribute("aria-pressed", "true")
         await expect(bad).to_have_attribute("aria-pressed", "false")
-        await window.sees(window.private_line.get_by_text("Thanks for the feedback."))
+        await window.sees(window.ephemeral.get_by_text("Thanks for the feedback."))
 
 
 async def test_a_scheduled_report_is_listed_and_can_be_deleted(opens: Opens) -> None:
     async with opens(ALICE, "random") as window:
         await window.write("/stats report weekdays 08:30 Europe/Berlin #general")
-        await window.sees(window.private_line.get_by_text("every weekday at 08:30"))
-        await window.sees(window.private_line.get_by_text("#general"))
+        await window.sees(window.ephemeral.get_by_text("every weekday at 08:30"))
+        await window.sees(window.ephemeral.get_by_text("#general"))
 
         await window.write("/stats reports")
-        await window.sees(window.private_line.get_by_text("Scheduled reports"))
+        await window.sees(window.ephemeral.get_by_text("Scheduled reports"))
         for name in ("Pause", "Post now"):
-            await window.sees(window.private_line.get_by_role("button", name=name))
-        await window.private_line.get_by_role("button", name="Delete").click()
+            await window.sees(window.ephemeral.get_by_role("button", name=name))
+        await window.ephemeral.get_by_role("button", name="Delete").click()
         await window.page.get_by_role("dialog").get_by_role("button", name="Delete").click()
 
-        await window.sees(window.private_line.get_by_text("No reports are scheduled yet"))
+        await window.sees(window.ephemeral.get_by_text("No reports are scheduled yet"))
 
 
 async def test_seven_windows_of_one_browser_all_receive_a_message(opens: Opens) -> None:

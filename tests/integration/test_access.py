@@ -54,7 +54,7 @@ async def test_a_guests_change_of_a_channels_agent_is_refused_however_it_is_made
     assert said_at_the_top(world, RANDOM, "default agent") == []
 
 
-async def test_the_check_says_what_a_person_may_do_and_why(world: World) -> None:
+async def test_the_check_shows_a_persons_permissions_and_reasons(world: World) -> None:
     async def check(*words: str) -> tuple[int, str]:
         here = {**os.environ, **world.bridges[0].environ}
         code, said, aside = await run(("check", "--json", "--access", *words), Path.cwd(), here)

@@ -21,7 +21,7 @@ async def audit(world: World, folder: Path, *words: str) -> str:
     return said
 
 
-async def test_the_audit_tells_acts_and_limits(world: World, tmp_path: Path) -> None:
+async def test_the_audit_shows_actions_and_limits(world: World, tmp_path: Path) -> None:
     await world.start_bridge(
         BRIDGE_DEFAULT_AGENT="Memory", BRIDGE_THREAD_TURNS_PER_MINUTE="2", BRIDGE_USER_RUNS_PER_HOUR="1"
     )

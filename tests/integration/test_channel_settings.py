@@ -78,7 +78,7 @@ async def test_an_alert_runs_its_workflow_once_whatever_is_repeated_or_killed(wo
     assert told(world, GENERAL, "Started by") == []  # only in the alert's thread
 
 
-async def test_an_agent_answers_an_alert_in_its_thread_and_people_go_on_there(world: World) -> None:
+async def test_an_agent_answers_an_alert_in_its_thread_and_people_continue(world: World) -> None:
     await world.start_bridge()
     await change(world, f"channel ask Memory {APP}")
 

@@ -98,7 +98,7 @@ async def reason_why_not(store: Store) -> str:
     return caught.value.reason
 
 
-async def test_conversations_go_on_while_nodes_are_killed(nodes: Nodes) -> None:
+async def test_conversations_continue_while_nodes_are_killed(nodes: Nodes) -> None:
     async with a_world(nodes.owner.url, NAMESPACE, retry_delays=RETRIES) as world:
         world.redis_url = nodes.url
         bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_THREAD_TURNS_PER_MINUTE="0")

@@ -35,7 +35,7 @@ async def test_missing_settings_are_one_line_each_and_exit_2(tmp_path: Path) -> 
     assert "bridge playground" in hint
 
 
-async def test_the_flag_takes_the_place_of_redis(tmp_path: Path) -> None:
+async def test_the_flag_replaces_redis(tmp_path: Path) -> None:
     assert "REDIS_URL" not in (await run(["serve", "--embedded-redis"], tmp_path, PLAIN))[2]
 
 

@@ -52,7 +52,7 @@ async def test_share_shows_the_answer_to_the_channel(world: World) -> None:
     assert world.whispers(ALICE) == []
 
 
-async def test_a_command_begins_a_thread_and_its_agent_answers_there(world: World) -> None:
+async def test_a_command_starts_a_thread_and_its_agent_answers_there(world: World) -> None:
     await world.slack.ui.command(ALICE, GENERAL, "/agents", "chat Memory my name is Alice")
     await wait_until(lambda: world.posted(GENERAL), "the root message is posted")
     root = world.posted(GENERAL)[0]

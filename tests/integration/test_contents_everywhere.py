@@ -154,7 +154,7 @@ async def test_the_page_has_each_content_at_each_place() -> None:
 
 
 @pytest.mark.parametrize(("what", "place"), MATRIX, ids=lambda value: re.sub(r"\W+", "_", value))
-async def test_what_the_agent_gets(stage: Stage, what: str, place: str) -> None:
+async def test_the_agent_gets_the_parts_as_text(stage: Stage, what: str, place: str) -> None:
     content, says = CONTENTS[what], MATRIX[what, place]
 
     got = await stage.at(place, content)

@@ -106,7 +106,7 @@ def folder(tmp_path: Path, running: Running) -> Path:
 
 
 @pytest.mark.parametrize("where", SHELL)
-async def test_what_a_block_shows_works(where: str, running: Running, folder: Path) -> None:
+async def test_every_shell_block_in_the_docs_works(where: str, running: Running, folder: Path) -> None:
     block = SHELL[where]
     if "curl " in block.code and not shutil.which("curl"):
         pytest.skip("curl isn't installed")
@@ -177,7 +177,7 @@ async def test_the_command_that_is_added_works(where: str, running: Running) -> 
     assert "members" in reply.text
 
 
-async def test_the_emulator_does_what_the_page_types(running: Running) -> None:
+async def test_the_emulator_runs_the_commands_typed_on_the_page(running: Running) -> None:
     [typed] = [block.code for block in blocks("text") if "test-your-app" in block.where]
     slack, said = running.world.slack, []
 

@@ -34,7 +34,7 @@ async def endless() -> AsyncIterator[bytes]:
         yield b"x" * 65536
 
 
-async def test_the_door_takes_what_is_signed_and_says_what_is_wrong_with_the_rest(world: World) -> None:
+async def test_signed_requests_are_accepted_and_others_refused_with_reasons(world: World) -> None:
     async with httpx.AsyncClient(base_url=world.bridges[0].url) as client:
         answers = [
             await client.post("/slack/events", content=body, headers=headers)

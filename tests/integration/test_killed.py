@@ -22,7 +22,7 @@ CHAT = "/api/sdk/agents/1/chat"
 PATIENCE = TAKEOVER_SECONDS + 10.0
 
 
-async def test_a_request_whose_answer_never_came_is_said_to_be_unknown_and_can_be_sent_again(world: World) -> None:
+async def test_a_request_without_a_response_is_unknown_and_can_be_resent(world: World) -> None:
     world.project.on("POST", CHAT, Hang())
     bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
     root = await world.mention(ALICE, GENERAL, "remember the number 42")
@@ -46,7 +46,7 @@ async def test_a_request_whose_answer_never_came_is_said_to_be_unknown_and_can_b
     assert "Sent again" in words_of(world.answers(GENERAL, root)[0])
 
 
-async def test_an_answer_that_slack_took_is_not_posted_again_by_the_successor(world: World) -> None:
+async def test_an_answer_that_slack_accepted_is_not_reposted_by_a_successor(world: World) -> None:
     bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
     root = await world.mention(ALICE, GENERAL, "hello there")
     await world.answered(GENERAL, root)

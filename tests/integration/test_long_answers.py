@@ -58,7 +58,7 @@ async def asked(world: World, answer: str) -> str:
     return root
 
 
-async def test_thirty_thousand_characters_become_messages_that_slack_takes(world: World) -> None:
+async def test_thirty_thousand_characters_become_messages_that_slack_accepts(world: World) -> None:
     answer = a_long_answer(30_000)
 
     root = await asked(world, answer)

@@ -27,7 +27,7 @@ def paths(world: World) -> set[str]:
     return {call.path for call in world.project.calls[world.asked_before :] if call.method == "POST"}
 
 
-async def test_everything_waits_for_the_choice_that_anybody_may_make_and_is_answered_in_order(world: World) -> None:
+async def test_queued_messages_wait_for_a_choice_and_are_answered_in_order(world: World) -> None:
     root = await world.mention(ALICE, GENERAL, "my name is Alice")
     menu = await a_menu(world, GENERAL, root)
     await world.slack.people.say(BOB, GENERAL, "and I am Bob", thread_ts=root)

@@ -148,7 +148,7 @@ async def test_a_second_one_on_the_same_folder_is_refused_in_one_line(playground
     assert said.count("\n") == 1
 
 
-async def test_a_port_that_is_taken_is_refused_in_one_line(folder: Path) -> None:
+async def test_a_port_in_use_is_refused_in_one_line(folder: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -201,7 +201,7 @@ async def test_messages_while_redis_is_stopped_are_answered_after_it(playground:
     await answered(playground, GENERAL, said["ts"], "I'll remember 17.")
 
 
-async def test_a_redis_that_is_killed_from_outside_is_started_again_and_its_light_tells_the_truth(
+async def test_a_killed_redis_is_restarted_and_its_status_is_right(
     playground: Playground,
 ) -> None:
     data = playground.folder
@@ -226,7 +226,7 @@ async def test_a_redis_that_is_killed_from_outside_is_started_again_and_its_ligh
     assert "survives a restart" in after["detail"]
 
 
-async def test_kill_9_of_the_playground_takes_the_bridge_along_and_leaves_all_that_was_said(folder: Path) -> None:
+async def test_a_killed_playground_ends_its_bridge_and_keeps_all_messages(folder: Path) -> None:
     first = await (await Playground(folder, is_forked=False).start()).ready(ALICE)
     said = await first.do("say", ALICE, channel=PRIVATE, text="@bridge Memory: my name is Ada")
     await answered(first, PRIVATE, said["ts"], "Nice to meet you, Ada.")

@@ -247,7 +247,7 @@ async def test_nonsense_is_not_understood_and_not_repeated(data: bytes, problem:
     assert len(it.requests) == 1
 
 
-async def test_a_kept_connection_that_closes_under_a_chat_sends_it_once() -> None:
+async def test_a_kept_alive_connection_that_closes_sends_a_chat_once() -> None:
     async def close_on_second(writer: asyncio.StreamWriter, number: int) -> None:
         await raw(answer(REPLY) if number == 1 else b"", close=number > 1)(writer, number)
 
@@ -279,14 +279,14 @@ async def test_an_error_whose_body_breaks_off_is_still_that_error() -> None:
 # Connections and the key
 
 
-async def test_a_kept_connection_carries_the_next_request() -> None:
+async def test_a_kept_alive_connection_carries_the_next_request() -> None:
     async with service(raw(answer(REPLY), close=False)) as it, client(it.url) as project:
         await project.send_message(3, "one")
         await project.send_message(3, "two", session_id=42)
     assert (it.connections, len(it.requests)) == (1, 2)
 
 
-async def test_a_kept_connection_that_was_closed_is_replaced() -> None:
+async def test_a_closed_kept_alive_connection_is_replaced() -> None:
     async with service(raw(answer(REPLY))) as it, client(it.url) as project:
         await project.send_message(3, "one")
         await wait_until(lambda: it.open_connections == 0)

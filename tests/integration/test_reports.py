@@ -68,7 +68,7 @@ async def test_one_of_two_bridges_posts_a_slot_and_discusses_it(world: World) ->
     assert len(reports(world, GENERAL)) == 1
 
 
-async def test_a_report_for_an_archived_channel_pauses_and_tells_its_owner(world: World) -> None:
+async def test_a_report_for_an_archived_channel_pauses_and_notifies_its_owner(world: World) -> None:
     report = await keep(world, RANDOM, "report weekly mon 09:00")
     channel = world.slack.workspace.channels[RANDOM]
     world.slack.workspace.change_channel(channel, is_archived=True)

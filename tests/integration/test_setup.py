@@ -93,7 +93,9 @@ def there(folder: Path, **values: str) -> list[str]:
     return lines
 
 
-async def test_setup_again_keeps_what_is_there(slack: EmulatedSlack, project: SampleProject, tmp_path: Path) -> None:
+async def test_repeating_setup_preserves_existing_settings(
+    slack: EmulatedSlack, project: SampleProject, tmp_path: Path
+) -> None:
     names = ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "PROJECT_BASE_URL", "PROJECT_API_KEY")
     lines = there(tmp_path, **dict(zip(names, (BOT_TOKEN, APP_TOKEN, project.base_url, API_KEY), strict=True)))
 
@@ -110,7 +112,7 @@ async def test_setup_again_keeps_what_is_there(slack: EmulatedSlack, project: Sa
     assert [hint for hint in ("Your app credentials", "No app token there") if hint in terminal.screen] == []
 
 
-async def test_a_new_token_pasted_over_a_kept_one_is_hidden(slack: EmulatedSlack, tmp_path: Path) -> None:
+async def test_a_new_token_pasted_over_a_saved_one_is_hidden(slack: EmulatedSlack, tmp_path: Path) -> None:
     there(tmp_path, SLACK_BOT_TOKEN="xoxb-1-revoked")
 
     async with Terminal(*SETUP, "--socket", folder=tmp_path, environ=environ(slack, tmp_path)) as terminal:
@@ -139,7 +141,7 @@ async def test_a_token_pasted_while_another_is_tried_is_hidden(slack: EmulatedSl
     assert APP_TOKEN not in terminal.screen
 
 
-async def test_setup_asks_again_for_what_is_wrong_with_the_project(
+async def test_setup_asks_again_for_wrong_project_settings(
     slack: EmulatedSlack, project: SampleProject, tmp_path: Path
 ) -> None:
     there(tmp_path, SLACK_BOT_TOKEN=BOT_TOKEN, SLACK_APP_TOKEN=APP_TOKEN)
@@ -268,7 +270,7 @@ async def test_setup_for_http_says_that_the_environment_has_an_app_token(slack: 
         await terminal.sees("bridge manifest --socket")
 
 
-async def test_setup_without_a_terminal_says_what_to_do_instead(tmp_path: Path) -> None:
+async def test_setup_without_a_terminal_names_the_alternative(tmp_path: Path) -> None:
     running = await asyncio.create_subprocess_exec(
         sys.executable, "-m", *SETUP,
         cwd=tmp_path, env=bare_environment(), stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,

@@ -93,7 +93,7 @@ async def test_a_second_bot_does_not_get_into_the_namespace_of_the_first(world: 
     assert (await first.state())[0] == 200
 
 
-async def test_a_port_that_is_taken_is_one_line(world: World) -> None:
+async def test_a_port_in_use_is_one_line(world: World) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         code, said = await ended(await world.bridge(BRIDGE_PORT=str(taken.getsockname()[1])).start())
 

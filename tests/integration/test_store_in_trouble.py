@@ -51,7 +51,7 @@ async def test_a_read_of_a_wiped_store_raises(redis: Redis) -> None:
     assert await store.process().inbox.depth() == 0
 
 
-async def test_where_the_replica_is_gone_slack_shall_send_a_message_again_and_finds_it_kept(redis: Redis) -> None:
+async def test_without_a_replica_a_message_is_retried_and_already_stored(redis: Redis) -> None:
     metrics = Metrics()
     store = await a_store(redis, metrics=metrics)
     store.scripts.has_replicas = True  # as the heartbeat found; the server is gone by now

@@ -95,7 +95,7 @@ async def test_only_waiting_messages_can_be_edited_and_withdrawn(world: World) -
     assert world.chats() == ["the first", "reply zero", "reply two, with a mention", "reply 3"]
 
 
-async def test_a_direct_message_begins_a_thread_and_its_replies_go_on(world: World) -> None:
+async def test_a_direct_message_starts_a_thread_that_replies_continue(world: World) -> None:
     root = await world.slack.people.say(ALICE, DM_ALICE, "my name is Alice")
     await world.answered(DM_ALICE, root)
     said = await world.replied(ALICE, DM_ALICE, root, "what is my name?")

@@ -66,8 +66,8 @@ class Window:
         return self.page.get_by_test_id("home")
 
     @property
-    def private_line(self) -> Locator:
-        """The newest private line."""
+    def ephemeral(self) -> Locator:
+        """The newest ephemeral message."""
         return self.page.get_by_test_id("ephemeral").last
 
     def button_of(self, row: str, name: str) -> Locator:

@@ -692,7 +692,7 @@ async def test_a_message_with_an_answer_in_slack_is_skipped(town: Town, known_fo
     assert sorted(town.words) == found
 
 
-async def test_after_a_wipe_what_was_stopped_is_not_sent(town: Town) -> None:
+async def test_after_a_wipe_a_stopped_message_is_not_sent(town: Town) -> None:
     root = await town.bound()
     for number, words in enumerate(("never mind", "!stop", "but this")):
         await town.says(ALICE, GENERAL, words, HOUR / 2 - number, root)

@@ -63,7 +63,7 @@ def has_posted(harness: Harness, app: str, name: str) -> None:
     ],
 )
 @pytest.mark.parametrize("rule", [ASKS, RUNS], ids=["agent", "workflow"])
-async def test_which_messages_of_apps_count(
+async def test_the_rules_decide_which_app_messages_count(
     harness: Harness, rule: AppRule, changes: dict[str, Any], expected: Received
 ) -> None:
     await harness.store.set_channel(apps={APP: rule})
@@ -254,7 +254,7 @@ async def test_only_runners_set_up_apps(harness: Harness, line: str) -> None:
     assert (await harness.store.channels.get(TEAM, CHANNEL)).apps == {APP: ASKS}
 
 
-async def test_the_settings_show_what_apps_do(harness: Harness) -> None:
+async def test_the_settings_show_the_rules_for_apps(harness: Harness) -> None:
     await harness.store.set_channel(apps={APP: RUNS, "A2": AppRule(agent=7, owner="U9")})
 
     await done(harness, "channel")
@@ -265,7 +265,7 @@ async def test_the_settings_show_what_apps_do(harness: Harness) -> None:
     assert "answered by Support · set up by U9" in shown
 
 
-async def test_the_form_sets_what_apps_do(harness: Harness) -> None:
+async def test_the_form_sets_the_rules_for_apps(harness: Harness) -> None:
     has_posted(harness, "A2", "Deploys")
     await harness.store.set_channel(apps={APP: RUNS})
     click = Click(
@@ -308,7 +308,7 @@ async def test_the_form_sets_what_apps_do(harness: Harness) -> None:
         ({"other": "", "app:": "agent:7"}, FormErrors({"other": "Enter the app's ID."})),
     ],
 )
-def test_what_apps_start_is_read_from_the_form(values: dict[str, str], read: Any) -> None:
+def test_the_rules_for_apps_are_read_from_the_form(values: dict[str, str], read: Any) -> None:
     found = forms.read_settings_form({"agent": "none", **values})
 
     assert (found.apps if isinstance(found, forms.Filled) else found) == read

@@ -246,7 +246,7 @@ async def test_a_new_agent_of_a_direct_message_is_named_to_its_person(harness: H
     assert text_of(await typed(harness, f"/agents {line}", channel=DM_ALICE)) == told
 
 
-async def test_a_notice_in_the_channel_says_who_changed_what(harness: Harness) -> None:
+async def test_a_channel_notice_names_the_change_and_its_author(harness: Harness) -> None:
     for text in ("channel answers all", "channel answers all", "channel reset"):
         await done(harness, text)
 

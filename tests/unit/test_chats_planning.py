@@ -84,7 +84,7 @@ def test_a_default_name_shared_by_two_agents_picks_neither() -> None:
         (f"<@{BOT}> Nobody: hello", 8, "", (8, "Nobody: hello")),
     ],
 )
-async def test_which_agent_answers_a_conversation_that_begins(
+async def test_names_and_defaults_choose_a_new_conversations_agent(
     harness: Harness, text: str, in_channel: int | None, by_default: str, expected: tuple[int, str]
 ) -> None:
     harness.configure(BRIDGE_DEFAULT_AGENT=by_default)

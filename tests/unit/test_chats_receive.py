@@ -119,7 +119,7 @@ async def test_a_reply_is_queued_only_with_a_mention_where_one_is_needed(
         ),
     ],
 )
-async def test_where_every_top_level_message_is_answered(
+async def test_the_answers_setting_decides_which_messages_count(
     harness: Harness, text: str, where: str, changes: dict[str, Any], expected: Received
 ) -> None:
     await harness.store.set_channel(answers="all")

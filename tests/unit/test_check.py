@@ -290,7 +290,7 @@ def test_each_fact_of_redis_is_judged_by_itself(change: dict[str, Any], what: st
     assert {row.state for name, row in rows.items() if name != what} == {OK}
 
 
-def test_a_wipe_is_a_warning_with_what_to_do() -> None:
+def test_a_wipe_is_a_warning_with_a_next_step() -> None:
     wipe = Wipe(datetime(2026, 11, 22, 9, tzinfo=UTC), reports=3, channels=2)
 
     row = condition_rows(replace(HEALTHY, wipe=wipe), "bridge", US)[-1]

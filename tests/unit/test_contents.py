@@ -124,7 +124,7 @@ def test_a_forwarded_alert_has_its_words() -> None:
         ({"text": "", "blocks": [rich(words("so:")), {**TABLE, "type": "data_table"}]}, "so:"),
     ],
 )
-def test_a_pasted_table_is_kept_by_its_cells(fields: Json, text: str) -> None:
+def test_a_pasted_table_is_stored_by_its_cells(fields: Json, text: str) -> None:
     assert said(**fields) == Contents(text, (Table(rows=ROWS),))
 
 

@@ -59,7 +59,7 @@ async def an_answer_that_could_not_be_posted(redis: Redis) -> AsyncIterator[tupl
         yield harness, turn
 
 
-async def test_a_dead_letter_lists_who_where_when_and_why(store: Store) -> None:
+async def test_a_dead_letter_shows_person_channel_time_and_reason(store: Store) -> None:
     await store.conversation()
     await store.queue(message("my secret words", ts(1)))
     first = await dead_in(store, Step.POSTING)

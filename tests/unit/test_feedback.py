@@ -101,7 +101,7 @@ async def test_a_button_of_another_release_does_nothing(harness: Harness, redis:
     assert harness.seen.whispers == []
 
 
-def test_the_buttons_say_which_answer_they_are_about() -> None:
+def test_the_buttons_name_their_answer() -> None:
     of = Answered(TurnId("abcDEF123-_xyz00"), 7, None)
 
     (buttons,) = answer("hello", feedback=of).footer

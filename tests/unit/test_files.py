@@ -74,7 +74,7 @@ async def test_no_more_than_the_limit_is_fetched(harness: Harness, files: Files)
         "",
     ],
 )
-async def test_the_token_goes_nowhere_else(harness: Harness, files: Files, url: str) -> None:
+async def test_the_token_is_sent_to_no_other_host(harness: Harness, files: Files, url: str) -> None:
     elsewhere = MessageFile(id="F1", kind="text", url=url.replace("{host}", harness.slack.url.removeprefix("http://")))
 
     with pytest.raises(SlackRefused):
@@ -391,7 +391,7 @@ async def test_unreadable_files_are_named_and_bring_a_notice(harness: Harness) -
         ("off", "look", "files aren't sent to agents here"),
     ],
 )
-async def test_the_setting_decides_what_is_sent_of_files(harness: Harness, mode: str, got: str, why: str) -> None:
+async def test_the_setting_decides_how_files_are_sent(harness: Harness, mode: str, got: str, why: str) -> None:
     harness.configure(BRIDGE_FILES=mode)
     text = there_is(harness, b"red", file(size=5000))
 
@@ -404,7 +404,7 @@ async def test_the_setting_decides_what_is_sent_of_files(harness: Harness, mode:
     assert why in told(harness)
 
 
-async def test_an_image_alone_is_named_and_brings_a_notice(harness: Harness) -> None:
+async def test_an_image_alone_is_named_with_a_notice(harness: Harness) -> None:
     got = await sent(harness, read_file(IMAGE), text="")
 
     assert got == "[image “a.png” (PNG, 137.5 kB); described as “A red lamp”]"

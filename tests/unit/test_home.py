@@ -71,7 +71,7 @@ async def test_home_shows_numbers_workflows_and_agents(harness: Harness) -> None
     assert "All systems are working." in words(view)
 
 
-async def test_home_buttons_tell_screen_readers_what_they_are_about(harness: Harness) -> None:
+async def test_home_buttons_have_labels_for_screen_readers(harness: Harness) -> None:
     harness.service.workflows = [WORKFLOW | {"id": 3, "name": "x" * 100}]
 
     view = await home_of(harness)

@@ -132,7 +132,7 @@ def test_word_joiners_keep_a_part_within_slack_s_limit(dense: str) -> None:
 
 
 @pytest.mark.parametrize("crowded", ["[](", "![]", "[a.b](c.d)", "[[[a.b]](c.d)]: e\n", "`[`]`(", "<a [b]("])
-def test_a_crowd_of_links_is_taken_apart_and_loses_nothing(crowded: str) -> None:
+def test_a_text_with_many_links_is_split_without_loss(crowded: str) -> None:
     text = crowded * (11_000 // len(crowded))
 
     shown = neutralised(text)

@@ -44,7 +44,7 @@ async def test_an_event_gets_503(door: FrontDoor) -> None:
         assert answer.status == 503
 
 
-async def test_a_command_is_answered_with_a_private_line(door: FrontDoor) -> None:
+async def test_a_command_is_answered_with_a_notice(door: FrontDoor) -> None:
     answer = await door.form({"command": "/workflows", "user_id": USER, "team_id": TEAM, "channel_id": CHANNEL})
 
     assert (answer.status, answer.json["response_type"]) == (200, "ephemeral")

@@ -141,7 +141,7 @@ async def test_the_first_start_in_an_empty_store_is_no_wipe(redis: Redis, store:
     assert started.wipe is None
 
 
-def test_a_wipe_says_when_it_happened_and_what_is_gone() -> None:
+def test_a_wipe_shows_its_time_and_losses() -> None:
     wipe = Wipe(START, reports=2, channels=1)
 
     assert wipe.in_words() == (

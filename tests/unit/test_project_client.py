@@ -167,9 +167,7 @@ async def test_the_address_may_have_a_path_and_a_slash(base_url: str) -> None:
         (lambda project: project.run_workflow(3, {"a": [1, 2.5]}), {"input": {"a": [1, 2.5]}}),
     ],
 )
-async def test_bodies_hold_what_was_given_and_no_more(
-    service: Service, operate: Operation, body: dict[str, Any]
-) -> None:
+async def test_bodies_hold_only_the_given_fields(service: Service, operate: Operation, body: dict[str, Any]) -> None:
     await operate(service.project)
     assert json.loads(service.requests[0].content) == body
 
@@ -450,7 +448,7 @@ async def test_waiting_returns_at_once_while_it_is_up(service: Service) -> None:
     assert (service.requests, service.slept) == ([], [])
 
 
-async def test_many_who_wait_share_one_probe_every_five_seconds(service: Service) -> None:
+async def test_waiting_callers_share_one_probe_every_five_seconds(service: Service) -> None:
     await bring_down(service)
     slept = len(service.slept)
     service.troubles = [REFUSED, httpx.Response(503), httpx.ReadTimeout("")]

@@ -183,7 +183,7 @@ async def test_a_service_that_stays_down_skips_the_slot(harness: Harness) -> Non
 
 
 @pytest.mark.parametrize("error", ["is_archived", "a_new_word"])
-async def test_a_refused_report_pauses_and_tells_its_owner_once(harness: Harness, error: str) -> None:
+async def test_a_refused_report_pauses_and_notifies_its_owner_once(harness: Harness, error: str) -> None:
     await keep(harness, cron=MINUTELY)
     await keep(harness, "r2")
     for name in ("a", "b"):  # two slots of the first report are in progress when one is refused

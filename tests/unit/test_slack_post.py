@@ -463,7 +463,7 @@ async def test_a_doubt_remains_if_history_cannot_be_read(slack: EmulatedSlack, s
 # Private messages, responses, updates, forms
 
 
-async def test_a_private_line_goes_by_response_url(slack: EmulatedSlack, say: Say) -> None:
+async def test_a_notice_is_sent_by_response_url(slack: EmulatedSlack, say: Say) -> None:
     reply = Reply(text="psst", blocks=(SECTION,), replaces_original=True)
 
     await say.whisper(Recipient(GENERAL, ALICE, response_url=response_url(slack)), reply)
@@ -474,7 +474,7 @@ async def test_a_private_line_goes_by_response_url(slack: EmulatedSlack, say: Sa
     assert (body["text"], body["blocks"]) == ("psst", [SECTION])
 
 
-async def test_a_private_line_with_a_used_up_url_is_ephemeral(slack: EmulatedSlack, say: Say) -> None:
+async def test_a_notice_with_a_used_up_url_is_ephemeral(slack: EmulatedSlack, say: Say) -> None:
     await say.whisper(Recipient(GENERAL, ALICE, HERE.thread_ts, f"{slack.url}/response/used-up"), Reply(text="psst"))
 
     (message,) = asked(slack, EPHEMERAL)
@@ -483,12 +483,12 @@ async def test_a_private_line_with_a_used_up_url_is_ephemeral(slack: EmulatedSla
     }  # fmt: skip
 
 
-async def test_an_undeliverable_private_line_is_an_error(say: Say) -> None:
+async def test_an_undeliverable_notice_is_an_error(say: Say) -> None:
     with pytest.raises(SlackRefused, match="user_not_in_channel"):
         await say.whisper(Recipient(GENERAL, STRANGER), Reply(text="psst"))
 
 
-async def test_a_private_line_shows_files_as_text(slack: EmulatedSlack, say: Say) -> None:
+async def test_a_notice_shows_files_as_text(slack: EmulatedSlack, say: Say) -> None:
     slack.faults.on(EPHEMERAL, Error("invalid_blocks"))
     reply = Reply(text="psst", blocks=(SECTION,), files=(Attachment(name="a.txt", content="a < b"),))
     existing: ExistingParts = {}

@@ -27,7 +27,7 @@ NOW = the_stats(1234, {"billing": 5, "=HYPERLINK(1)": 1})
 COMPARED = Compared(NOW, compare(NOW, THEN), NOON - timedelta(days=30))
 
 
-def test_people_read_numbers_names_and_what_changed() -> None:
+def test_people_read_numbers_names_and_changes() -> None:
     lines = for_people(COMPARED, asked_since=True).splitlines()
 
     assert "Runs                 1,234  (+56, +4.8%)" in lines

@@ -49,7 +49,7 @@ async def a_lane_with_two(redis: Redis) -> Store:
 
 
 @pytest.mark.parametrize("step", ALL)
-async def test_a_worker_taken_for_dead_changes_nothing(redis: Redis, step: str) -> None:
+async def test_a_worker_presumed_dead_changes_nothing(redis: Redis, step: str) -> None:
     store = await a_lane_with_two(redis)
     taken = await store.process("a").take()
     await store.process("b").take((await store.process("b").take_over())[0])

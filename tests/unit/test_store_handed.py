@@ -98,7 +98,7 @@ async def test_a_command_is_not_handed_over(store: Store) -> None:
     assert not offer.answer.done(), "a lost result is reported to the author as a failure"
 
 
-async def test_a_wiped_store_hands_nothing_over(store: Store, redis: Redis) -> None:
+async def test_a_wiped_store_hands_over_no_turn(store: Store, redis: Redis) -> None:
     await redis.flushdb()
 
     offer = await store.process().offer()

@@ -112,7 +112,7 @@ async def test_the_fifty_first_message_is_refused_and_leaves_nothing(store: Stor
     assert await store.dump() == before
 
 
-async def test_a_refused_message_is_accepted_once_there_is_room(store: Store) -> None:
+async def test_a_refused_message_is_accepted_once_the_lane_has_room(store: Store) -> None:
     for number in range(50):
         await store.queue(message(f"number {number}", ROOT if number == 0 else ts(number)))
     await store.put(message("one too many", ts(50)))
@@ -122,7 +122,7 @@ async def test_a_refused_message_is_accepted_once_there_is_room(store: Store) ->
     assert isinstance(await store.put(message("one too many", ts(50))), Queued)
 
 
-async def test_a_reply_in_an_unbound_thread_leaves_nothing_behind(store: Store) -> None:
+async def test_a_reply_in_an_unbound_thread_stores_nothing(store: Store) -> None:
     before = await store.dump()
 
     assert await store.put(message("a reply", ts(1))) == Unbound()
@@ -196,7 +196,7 @@ async def test_events_messages_and_waiting_turns_have_their_lifetimes(store: Sto
     assert await redis.ttl(f"{{test}}:box:{LANE}") == -1
 
 
-async def test_a_private_line_in_place_of_a_message_marks_it_as_seen(store: Store) -> None:
+async def test_a_notice_in_place_of_a_message_marks_it_as_seen(store: Store) -> None:
     notice = Notice(team=TEAM, channel=CHANNEL, user=USER, what="user")
     put = await store.process().inbox.put(
         notice, event=f"Ev{ROOT}", message=key_of(ROOT), thread=THREAD, in_order=False

@@ -11,7 +11,7 @@ from bridge.queue.records import Step
 from support.store import CHANNEL, LANE, PREFIX, ROOT, TEAM, THREAD, USER, Process, Store, key_of, message, ts
 
 
-async def test_a_waiting_message_is_taken_with_its_new_text(store: Store) -> None:
+async def test_a_queued_message_is_sent_with_its_new_text(store: Store) -> None:
     await store.conversation()
 
     assert await store.process().inbox.edit(message("better words")) == "edited"
@@ -229,7 +229,7 @@ async def test_an_expired_message_cannot_be_resent(store: Store, progress: str) 
     assert await store.dump() == before
 
 
-async def test_a_full_thread_resends_nothing_until_there_is_room(store: Store) -> None:
+async def test_a_full_thread_resends_nothing_until_it_has_room(store: Store) -> None:
     turn = await unanswered(store)
     for number in range(50):
         await store.queue(message("x", ts(number + 1)))

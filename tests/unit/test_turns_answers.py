@@ -200,7 +200,7 @@ async def test_looking_is_repeated_until_slack_answers(harness: Harness) -> None
 
 
 @pytest.mark.parametrize("failures", [0, 1])
-async def test_a_mention_without_words_gets_a_private_line(harness: Harness, failures: int) -> None:
+async def test_a_mention_without_words_gets_a_notice(harness: Harness, failures: int) -> None:
     harness.slack.faults.on(WHISPER, NOT_NOW, times=failures)
     await harness.store.queue(message("<@U0BRIDGE>"))
 

@@ -41,7 +41,7 @@ async def test_a_failed_run_is_not_retried(harness: Harness, answer: httpx.Respo
     assert len(harness.seen.replies("bridge_run")) == 1
 
 
-async def test_a_run_taken_over_is_reported_as_unknown(harness: Harness) -> None:
+async def test_a_taken_over_run_is_reported_as_unknown(harness: Harness) -> None:
     await harness.types("/workflows run 3 input")
     process = harness.store.process("a")
     taken = await process.take()

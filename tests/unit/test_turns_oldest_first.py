@@ -42,7 +42,7 @@ async def test_after_an_outage_the_oldest_message_is_sent_first(harness: Harness
     assert harness.service.messages == written
 
 
-async def test_the_longest_waiting_goes_first_even_if_it_joins_later() -> None:
+async def test_the_longest_waiting_turn_goes_first_even_if_it_joins_later() -> None:
     line, is_over = Line(), asyncio.Event()
     left: list[int] = []
 

@@ -80,15 +80,15 @@ async def test_a_refused_answer_becomes_a_dead_letter_and_the_next_is_posted(har
     assert b"bridge_dead_letters_total 1.0" in harness.metrics.exposition()
 
 
-def private_line(**changes: object) -> Notice:
+def notice(**changes: object) -> Notice:
     said = message("hello")
     told = {"team": said.team, "channel": said.channel, "user": said.user, "what": "thread_full", "ts": said.ts}
     return Notice.model_validate(told | changes)
 
 
-async def test_a_private_line_that_slack_refuses_is_a_direct_message(harness: Harness) -> None:
+async def test_a_notice_that_slack_refuses_is_a_direct_message(harness: Harness) -> None:
     harness.slack.faults.on(WHISPER, Error("not_in_channel"))
-    put = await harness.store.process().inbox.put(private_line(), event="e1")
+    put = await harness.store.process().inbox.put(notice(), event="e1")
 
     await harness.work()
 
@@ -100,7 +100,7 @@ async def test_a_private_line_that_slack_refuses_is_a_direct_message(harness: Ha
 
 async def test_an_offer_that_slack_refuses_is_dropped(harness: Harness) -> None:
     harness.slack.faults.on(WHISPER, Error("not_in_channel"))
-    put = await harness.store.process().inbox.put(private_line(is_offer=True), event="e1")
+    put = await harness.store.process().inbox.put(notice(is_offer=True), event="e1")
 
     await harness.work()
 

@@ -232,7 +232,7 @@ async def test_an_answer_after_a_menu_is_found_by_a_successor(harness: Harness) 
     assert [one.words for one in harness.seen.replies()] == ["re: first"]
 
 
-async def test_the_notice_of_an_outage_is_not_taken_for_the_answer(harness: Harness) -> None:
+async def test_an_outage_notice_does_not_count_as_the_answer(harness: Harness) -> None:
     down_until(harness, 20)
     await harness.store.queue(message("first"), agent=7)
     harness.slack.faults.on(POST, Slow(0))  # the notice
