@@ -321,7 +321,7 @@ def edited_too_late(key: str) -> Reply:
 
 def asked_edited() -> Reply:
     """Replace that offer once its button was pressed."""
-    return kit.note("Sent. The new text is now last in this thread's queue.", replaces_original=True)
+    return kit.note("Sent, after any messages already waiting here.", replaces_original=True)
 
 
 def in_line(place: int) -> Reply:

@@ -64,6 +64,6 @@ def test_the_service_s_own_words_are_quoted_and_not_parsed() -> None:
 
 
 def test_several_matches_are_listed_with_their_ids() -> None:
-    assert "Report (ID 1), Report (ID 2). Use an ID instead." in sentence(
+    assert "Report (ID 1), Report (ID 2). Use an ID, such as 1." in sentence(
         errors.SeveralFit("agent", "rep", [(1, "Report"), (2, "Report")])
     )

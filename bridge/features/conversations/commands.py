@@ -107,9 +107,9 @@ async def unmute(deps: Deps, turn: Turn) -> Result:
     return shown(layout.unmuted(), "unmuted") if is_there else _none()
 
 
-@conversations.command("!new", "Start a new conversation in this thread with the same agent.")
+@conversations.command("!new", "Start a new session in this thread with the same agent.")
 async def begin_anew(deps: Deps, turn: Turn) -> Result:
-    """Start a new conversation in this thread with the same agent."""
+    """Start a new session in this thread with the same agent."""
     if turn.thread is None or await deps.sessions.thread(turn.thread) is None:
         return _none()
     await deps.sessions.restart(turn.thread)

@@ -34,11 +34,11 @@ async def show_stats(deps: Deps, turn: Turn) -> Result:
 
 @stats.command(
     "/stats since <when>",
-    "Show what changed since then, such as 7d, 24h, yesterday or 2026-11-01.",
+    "Show what changed since a time, such as 24h, 7d, yesterday or 2026-11-01.",
     reading=True,
 )
 async def show_stats_since(deps: Deps, turn: Turn, *, when: str) -> Result:
-    """Show what changed since then, such as 7d, 24h, yesterday or 2026-11-01."""
+    """Show what changed since a time, such as 24h, 7d, yesterday or 2026-11-01."""
     since = moment_said(when, deps.statistics.now())
     if since is None:
         raise BadSchedule("since", when)

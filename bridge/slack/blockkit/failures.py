@@ -164,7 +164,8 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
             names = ", ".join(f"{kit.named(name, 80)} (ID {id_})" for id_, name in error.matches[:_MOST_NAMES])
             if len(error.matches) > _MOST_NAMES:
                 names = f"{names} and {len(error.matches) - _MOST_NAMES} more"
-            return f"Several {error.kind}s match {kit.quoted(error.name, 60)}: {names}. Use an ID instead."
+            typed = kit.quoted(error.name, 60)
+            return f"Several {error.kind}s match {typed}: {names}. Use an ID, such as {error.matches[0][0]}."
         case errors.BadInput():
             return f"This input isn't valid JSON, so nothing was started. {where_json_breaks(error)}"
         case errors.BadSchedule():
