@@ -33,7 +33,7 @@ from bridge.features.shared.statistics import Statistics
 from bridge.features.turns import Turns
 from bridge.listeners.app import Door, slack_app
 from bridge.listeners.events import EventListeners
-from bridge.listeners.interactions import InteractionListeners, not_taken
+from bridge.listeners.interactions import InteractionListeners, answer_not_stored
 from bridge.listeners.messages import KeptReplies, MessageListeners
 from bridge.listeners.token_watch import TokenWatch
 from bridge.project import Catalog
@@ -125,7 +125,7 @@ def build(
         wires.web,
         identity,
         wires.metrics,
-        partial(not_taken, identity, say),
+        partial(answer_not_stored, identity, say),
         messages,
         InteractionListeners(door, identity, catalog, settings.command_prefix),
         EventListeners(door, stopping, identity),

@@ -228,7 +228,7 @@ def told_app_paused(facts: str = "") -> Reply:
     return kit.note(f"{text} I'll ignore its posts for the rest of this minute.", audience=Audience.CHANNEL)
 
 
-def not_taken() -> Reply:
+def not_queued() -> Reply:
     """Say that a command or click couldn't be queued."""
     return kit.reply("I couldn't queue this, so nothing was done. Try again in a minute.")
 

@@ -213,7 +213,7 @@ class Turns:
             is_by_url = await self.journal.in_doubt(turn.taken)
             return await self._tell_of_doubt(turn, outcome, is_by_url=is_by_url)
         except SlackRefused as exc:
-            return await self._not_taken(turn, outcome, exc)
+            return await self._post_refused(turn, outcome, exc)
         if outcome.after:
             await self.patience.through_outages(self.features.after, self.deps, turn, outcome, ts)
         return await self._done(turn, outcome.what, posted=ts, outcome=outcome)
@@ -224,13 +224,13 @@ class Turns:
         try:
             await self.poster.tell_of_doubt(turn, outcome, is_by_url=is_by_url)
         except SlackRefused as exc:
-            return await self._not_taken(turn, outcome, exc)
+            return await self._post_refused(turn, outcome, exc)
         except SlackAmbiguous:
             reason = "Slack: unknown whether it was posted"
             return await self._bury(turn.lease, turn.id, reason, turn.record)
         return await self._done(turn, "post in doubt", outcome=outcome)
 
-    async def _not_taken(self, turn: Turn, outcome: Outcome, exc: SlackRefused) -> None:
+    async def _post_refused(self, turn: Turn, outcome: Outcome, exc: SlackRefused) -> None:
         """Slack rejects it for good: tell the person in a direct message, once per turn."""
         body = turn.body
         if isinstance(body, Notice):
@@ -326,7 +326,7 @@ class Turns:
             try:
                 ts = await self.poster.post(turn, menu, may_be_there=turn.record.takes > 1)
             except SlackRefused as exc:
-                await self._not_taken(turn, menu, exc)
+                await self._post_refused(turn, menu, exc)
                 return True
             await self.journal.card(turn.taken, ts)
         return await self.journal.park(turn.taken, _thread(turn))

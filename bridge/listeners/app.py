@@ -47,24 +47,24 @@ IN_TIME = timedelta(seconds=2.3)
 """Slack waits 3 s for its answer, the way there and back included."""
 
 KEPT_WITHIN = timedelta(seconds=1.5)
-"""Redis stores nothing later than this: after 2 s without an answer, people see that a command was refused, so it
-mustn't happen anymore."""
+"""Redis stores nothing later than this: after 2 s without an answer, people are shown that a command was refused, so
+it must not run later."""
 
 
-class NotTaken(Exception):
-    """The inbox couldn't store it in time; `bridge.listeners.app` decides what Slack gets."""
+class NotStored(Exception):
+    """The inbox couldn't store an event in time. Slack repeats some kinds; people are notified of the others."""
 
 
 @asynccontextmanager
 async def in_time(kind: str, metrics: Metrics) -> AsyncIterator[None]:
-    """Cancel the block while Slack still waits. Raises `NotTaken` then, and if Redis or Slack is unavailable."""
+    """Cancel the block while Slack still waits. Raises `NotStored` then, and if Redis or Slack is unavailable."""
     try:
         async with asyncio.timeout(IN_TIME.total_seconds()):
             yield
     except (StoreUnavailable, SlackError, TimeoutError) as exc:
         log.warning("event not accepted", extra={"kind": kind, "why": type(exc).__name__})
-        metrics.event(kind, "not taken")
-        raise NotTaken from exc
+        metrics.event(kind, "not stored")
+        raise NotStored from exc
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Door:
     metrics: Metrics
 
     async def take(self, inbound: Inbound, *, identity: str = "") -> None:
-        """Store *inbound* once per *identity*, or a notice if its person has no access. Raises `NotTaken`.
+        """Store *inbound* once per *identity*, or a notice if its person has no access. Raises `NotStored`.
 
         The identity makes replays harmless, of signed requests as well as envelopes: it's stored in the same step, for
         longer than a signature is valid. A separate list of signatures would cost a round trip. By default it's Slack's
@@ -129,12 +129,12 @@ def slack_app(
     web: SlackWeb,
     identity: Identity,
     metrics: Metrics,
-    not_taken: Callable[[Json], Awaitable[BoltResponse]],
+    answer_not_stored: Callable[[Json], Awaitable[BoltResponse]],
     *surfaces: Surface,
 ) -> AsyncApp:
     """Make the app; *surfaces* are tried in order, and events without a listener are acknowledged.
 
-    *not_taken* answers what couldn't be stored.
+    *answer_not_stored* answers what couldn't be stored.
     """
 
     async def authorize() -> AuthorizeResult:
@@ -171,10 +171,10 @@ def slack_app(
 
     @app.error
     async def on_error(error: Exception, body: Json) -> BoltResponse:
-        if not isinstance(error, NotTaken):
+        if not isinstance(error, NotStored):
             log.error("a listener failed", exc_info=error, extra={"reference": new_reference()})
             metrics.rejected.labels("broken_inside").inc()
-        return await not_taken(body)
+        return await answer_not_stored(body)
 
     return app
 

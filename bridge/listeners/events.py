@@ -17,7 +17,7 @@ from slack_bolt.async_app import AsyncApp
 from bridge.features.conversations.stopping import Stopping
 from bridge.features.registry import features
 from bridge.inbound import SLACK_ITSELF, StopRequest
-from bridge.listeners.app import Door, NotTaken, in_time
+from bridge.listeners.app import Door, NotStored, in_time
 from bridge.slack.api import Identity
 from bridge.slack.payloads import Json, mapping, text, timestamp
 
@@ -59,25 +59,25 @@ class EventListeners:
         app.event("reaction_added")(self.on_reaction)
 
     async def on_event(self, body: Json) -> None:
-        """Store what features make of an event. Raises `NotTaken`."""
+        """Store what features make of an event. Raises `NotStored`."""
         event = mapping(body.get("event"))
         name = text(event, "type")
         identity = text(body, "event_id") or f"{name}:{text(event, 'user')}:{text(event, 'event_ts')}"
         read = [reader(event, self.identity.team) for reader in features.events[name][1]]
         for inbound in (one for one in read if one is not None):
-            with suppress(NotTaken) if inbound.is_greeting else nullcontext():
+            with suppress(NotStored) if inbound.is_greeting else nullcontext():
                 await self.door.take(inbound, identity=identity)
         if not any(read):
             self.door.metrics.event(name, "ignored")
 
     async def on_stop(self, body: Json) -> None:
-        """Stop the running turn of a thread: Slack's own Stop. Raises `NotTaken`."""
+        """Stop the running turn of a thread: Slack's own Stop. Raises `NotStored`."""
         event = mapping(body.get("event"))
         thread_ts = timestamp(event, "thread_ts")
         await self._stop(body, text(event, "channel") if thread_ts else "", thread_ts=thread_ts)
 
     async def on_reaction(self, body: Json) -> None:
-        """Stop the turn of a message whose author adds a ❌. Raises `NotTaken`."""
+        """Stop the turn of a message whose author adds a ❌. Raises `NotStored`."""
         event = mapping(body.get("event"))
         item, user = mapping(event.get("item")), text(event, "user")
         is_own_cross = event.get("reaction") == CROSS and event.get("item_user") == user != self.identity.bot_user

@@ -36,7 +36,7 @@ from bridge.slack.post import Recipient, Say
 
 log = logging.getLogger(__name__)
 
-_NOT_TAKEN: Final = notices.not_taken()
+_NOT_QUEUED: Final = notices.not_queued()
 _ANY: Final = re.compile(".*", re.DOTALL)  # the features know which there are
 
 
@@ -131,17 +131,17 @@ def _home_of(body: Json) -> dict[str, Any]:
     return {"user_team": team, "is_shared": not team}
 
 
-async def not_taken(identity: Identity, say: Say, body: Json) -> BoltResponse:
+async def answer_not_stored(identity: Identity, say: Say, body: Json) -> BoltResponse:
     """Have Slack retry an event; tell the person who sent anything that Slack doesn't retry."""
     if "command" in body:
-        return BoltResponse(status=HTTPStatus.OK, body={"response_type": "ephemeral", "text": _NOT_TAKEN.text})
+        return BoltResponse(status=HTTPStatus.OK, body={"response_type": "ephemeral", "text": _NOT_QUEUED.text})
     sent: Click | Shortcut
     match body.get("type"):
         case "view_submission":
             blocks = map(mapping, items(mapping(body.get("view")).get("blocks")))
             # a field that can show a problem with the whole form
             field = next((text(block, "block_id") for block in blocks if block.get("type") == "input"), forms.WORKFLOW)
-            problem = {"response_action": "errors", "errors": {field: _NOT_TAKEN.text}}
+            problem = {"response_action": "errors", "errors": {field: _NOT_QUEUED.text}}
             return BoltResponse(status=HTTPStatus.OK, body=problem)
         case "block_suggestion":
             return BoltResponse(status=HTTPStatus.OK, body={"options": []})
@@ -155,7 +155,7 @@ async def not_taken(identity: Identity, say: Say, body: Json) -> BoltResponse:
     if recipient.can_be_told:
         try:
             async with asyncio.timeout(0.5):  # the rest of Slack's three seconds
-                await say.whisper(recipient, _NOT_TAKEN)
+                await say.whisper(recipient, _NOT_QUEUED)
         except (SlackError, TimeoutError):
             log.warning("can't notify a person that their action wasn't accepted")
     return BoltResponse(status=HTTPStatus.OK)
@@ -180,17 +180,17 @@ class InteractionListeners:
         app.shortcut(_ANY)(self.on_shortcut)
 
     async def on_command(self, ack: AsyncAck, body: Json) -> None:
-        """Store a command. Raises `NotTaken`."""
+        """Store a command. Raises `NotStored`."""
         await self.door.take(parse_command(body, self.identity, self.prefix))
         await ack()
 
     async def on_shortcut(self, ack: AsyncAck, body: Json) -> None:
-        """Store a shortcut. Raises `NotTaken`."""
+        """Store a shortcut. Raises `NotStored`."""
         await self.door.take(parse_shortcut(body, self.identity))
         await ack()
 
     async def on_click(self, ack: AsyncAck, body: Json) -> None:
-        """Store a click. Raises `NotTaken`."""
+        """Store a click. Raises `NotStored`."""
         click = parse_click(body, self.identity)
         # A question counts once, however often its button is pressed.
         is_answer = click.action_id in {runs.CONFIRM, runs.AS_TEXT} and click.message_ts
@@ -198,7 +198,7 @@ class InteractionListeners:
         await ack()
 
     async def on_submission(self, ack: AsyncAck, body: Json) -> None:
-        """Store a form. One with problems stays open and shows them under its fields. Raises `NotTaken`."""
+        """Store a form. One with problems stays open and shows them under its fields. Raises `NotStored`."""
         submission = parse_submission(body, self.identity)
         problems = dict(features.problems_of(submission))
         if problems:

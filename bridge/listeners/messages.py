@@ -18,7 +18,7 @@ from bridge.errors import SlackRefused
 from bridge.features.conversations.receive import Received, Receiver
 from bridge.ids import MessageKey, ThreadKey
 from bridge.inbound import SLACK_ITSELF, InboundMessage
-from bridge.listeners.app import NotTaken, in_time
+from bridge.listeners.app import NotStored, in_time
 from bridge.metrics import Metrics
 from bridge.slack import contents
 from bridge.slack.api import Identity, SlackWeb
@@ -205,13 +205,13 @@ class MessageListeners:
         app.event("app_mention")(self.on_message)
 
     async def on_message(self, body: Json) -> None:
-        """Handle one event. Raises `NotTaken`."""
+        """Handle one event. Raises `NotStored`."""
         kind = text(mapping(body.get("event")), "type")
         parsed = parse(body, self.identity)
         try:
             async with in_time(kind, self.metrics):
                 received = await self.take(body, parsed)
-        except NotTaken:
+        except NotStored:
             refusals = self.receiver.inbox.refusals
             match parse(body, self.identity, has_apps=True):
                 case InboundMessage() as message:
@@ -223,7 +223,7 @@ class MessageListeners:
             raise
         self.metrics.event(kind, received.decision)
         if received.decision == "early":
-            raise NotTaken
+            raise NotStored
 
     async def found(self, said: Json, channel: str) -> str:
         """Handle a message from *channel*'s history; returns the decision.

@@ -241,7 +241,7 @@ async def test_a_port_in_use_is_a_configuration_error(bridge: Bridge) -> None:
 
     (error,) = caught.value.exceptions
     assert isinstance(error, ConfigurationError)
-    assert str(error).startswith(f"BRIDGE_PORT {port} on 127.0.0.1: ")
+    assert str(error).startswith(f"BRIDGE_PORT: {port} on 127.0.0.1 can't be used")
 
 
 async def test_an_unknown_host_is_a_configuration_error(bridge: Bridge) -> None:

@@ -22,7 +22,7 @@ from support.world import World, words_of
 
 UNKNOWN = "can't tell whether"
 AGAIN = "turn:again"
-_NOT_TAKEN = 429
+_TOO_MANY_REQUESTS = 429
 _UNAVAILABLE = 503
 _GIVEN_UP = 40.0  # seconds without another attempt; longer than between any two
 _ANSWERED = re.compile(r"re: ([\w-]+)")
@@ -191,7 +191,7 @@ def _has_given_up(tries: list[AppDelivery]) -> bool:
 
 def chats(world: World) -> list[ProjectCall]:
     """The requests that reached an agent, except those told to retry later."""
-    return [call for call in world.project.calls if call.path.endswith("/chat") and call.status != _NOT_TAKEN]
+    return [call for call in world.project.calls if call.path.endswith("/chat") and call.status != _TOO_MANY_REQUESTS]
 
 
 @dataclass

@@ -38,7 +38,6 @@ conversations.notices |= {
     "canvas": notices.in_canvas,
     "command_missed": notices.command_missed,
     "thread_full": notices.thread_full,
-    "not_taken": notices.not_taken,
     "muted": notices.is_muted,
     "paused": notices.told_paused,
     "app_paused": notices.told_app_paused,

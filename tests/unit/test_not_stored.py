@@ -15,7 +15,7 @@ from slack_bolt.request.async_request import AsyncBoltRequest
 
 from bridge.features.workflows import forms
 from bridge.listeners.app import dispatcher, slack_app
-from bridge.listeners.interactions import not_taken
+from bridge.listeners.interactions import answer_not_stored
 from bridge.metrics import Metrics
 from support import real_redis
 from support.front_door import FrontDoor, a_front_door
@@ -104,7 +104,7 @@ async def test_a_listener_that_fails_is_logged_by_a_reference(
 ) -> None:
     caplog.set_level(logging.ERROR)
     metrics, wires, say = Metrics(), door.harness.wires, door.harness.parts().turns.deps.say
-    dispatch = dispatcher(slack_app(wires.web, US, metrics, partial(not_taken, US, say), Broken()), metrics)
+    dispatch = dispatcher(slack_app(wires.web, US, metrics, partial(answer_not_stored, US, say), Broken()), metrics)
 
     response = await dispatch(AsyncBoltRequest(mode="socket_mode", body=body))
 
