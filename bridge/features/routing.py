@@ -236,7 +236,7 @@ class Features:
         is_shared = match is not None and match[0].is_reading
         if not is_shared:
             said = _words(typed)
-            if said[-1:] == [HELP] and (reply := self._help(said, start)):
+            if HELP in said and (reply := self._help(said, start)):
                 return reply
             match = self._match(typed)
         if unknown := self._unknown_option(unshared if is_shared else typed, match, start):
@@ -364,7 +364,7 @@ class Features:
         if said == [HELP]:
             note = f"In threads, type ! instead of /, such as !stats. {_HELP_SHARE}"
             return help_lines("What you can type", self._first_help(start), note)
-        known = self._named(said[0]) if said[1:] == [HELP] else []
+        known = self._named(said[0]) if said[1:2] == [HELP] else []
         note = _HELP_SHARE if any(command.is_reading for command in known) else ""
         return help_lines(_first_word(known[0], start), _explained(known, start), note) if known else None
 

@@ -132,7 +132,7 @@ async def test_support_looks_up_orders_and_pages(http: httpx.AsyncClient) -> Non
     answer = await chat(http, 4, "Where is order 1042, and what about shipping?")
 
     assert "Order 1042 " in answer["message"]
-    assert "**shipping**" in answer["message"]
+    assert "**Shipping**" in answer["message"]
     assert answer["toolsUsed"] == ["search_docs", "order_status"]
 
 

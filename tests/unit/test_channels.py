@@ -246,6 +246,18 @@ async def test_a_new_agent_of_a_direct_message_is_named_to_its_person(harness: H
     assert text_of(await typed(harness, f"/agents {line}", channel=DM_ALICE)) == told
 
 
+@pytest.mark.parametrize(
+    ("default", "told"), [("all", "Every thread reply"), ("mentions", "only thread replies that mention me")]
+)
+async def test_a_reset_says_which_replies_go_to_the_agent_now(harness: Harness, default: str, told: str) -> None:
+    harness.configure(BRIDGE_THREAD_REPLIES=default)
+    await harness.store.set_channel(replies="mentions" if default == "all" else "all")
+
+    await done(harness, "channel reset")
+
+    assert told in harness.seen.words[-1]
+
+
 async def test_a_channel_notice_names_the_change_and_its_author(harness: Harness) -> None:
     for text in ("channel answers all", "channel answers all", "channel reset"):
         await done(harness, text)

@@ -99,6 +99,7 @@ async def said(harness: Harness, text: str, number: int) -> Result:
         ("/help", "/agents chat [agent] [message]"),
         ("/workflows help", "/workflows run [workflow] [input]"),
         ("/stats help", "Show the project's statistics."),
+        ("/stats help extra words", "Show the project's statistics."),
         ("/session", "no conversation here"),
         ("/new", "no conversation here"),
     ],

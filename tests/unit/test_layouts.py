@@ -334,6 +334,13 @@ def test_an_agent_s_tools_are_named_or_counted(tools: Any, shown: str) -> None:
     assert f"Tools: {shown}" in texts(agents.agent_card(agent(), AgentDetail(tools=tools)))
 
 
+def test_a_nodes_result_is_headed_by_its_name() -> None:
+    reply = runs.node_results({"n1": {"name": "Check", "ok": True}, "n2": {"name": ""}, "n3": "text"})
+
+    bold = [one["text"] for one in objects(reply.blocks) if (one.get("style") or {}).get("bold")]
+    assert bold == ["Check", "n2", "n3"]
+
+
 def test_cut_node_results_are_attached_whole() -> None:
     results = {f"node {number}": "x" * 400 for number in range(100)}
 

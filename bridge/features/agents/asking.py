@@ -70,7 +70,7 @@ def ask_form(agent: Agent | None, origin: Origin, *, about: str | None = None) -
         if origin.direct and origin.direct != origin.channel:
             choices.append(kit.option("Your direct messages with me, visible only to you", _DIRECT))
         menu = kit.select(WHERE, "Choose a place", choices, choices[0])
-        hint = "" if origin.direct else "To be able to ask in private, open my Home tab once."
+        hint = "" if origin.direct else "To ask in private, open my Home tab first."
     fields.append(kit.input_block(WHERE, "Ask in", menu, hint=hint))
     return modal(ASK, ASK_AN_AGENT, "Ask", fields, origin)
 

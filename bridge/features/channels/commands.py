@@ -288,7 +288,7 @@ async def _changes(deps: Deps, before: ChannelSettings, after: ChannelSettings) 
     if after.answers != before.answers:
         changes.append(SettingChange("answers", after.answers))
     if after.replies != before.replies:
-        changes.append(SettingChange("replies", after.replies or ""))
+        changes.append(SettingChange("replies", "mentions" if deps.channels.needs_mention(after) else "all"))
     for app in [*after.apps, *(before.apps.keys() - after.apps.keys())]:
         was, rule = before.apps.get(app), after.apps.get(app)
         if was is not None and rule is None:

@@ -55,10 +55,8 @@ class SettingChange(NamedTuple):
                 return f"I now answer only mentions in {where}."
             case "replies", "all":
                 return f"Every thread reply in {where} now goes to its agent."
-            case "replies", "mentions":
-                return f"In {where}, only thread replies that mention me now go to the agent."
             case "replies", _:
-                return f"Thread replies in {where} follow the default setting again."
+                return f"In {where}, only thread replies that mention me now go to the agent."
             case "app", "agent":
                 return f"{name} now answers posts by {of} in {where}."
             case "app", "workflow":

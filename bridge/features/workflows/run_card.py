@@ -140,10 +140,11 @@ def node_results(results: Any) -> Reply:
             "These node results are older than a week and no longer available. Run the workflow again to see new ones."
         )
         return kit.reply(text)
-    by_node = results if isinstance(results, Mapping) else {"": results}  # not by name: it has none
+    by_node = results if isinstance(results, Mapping) else {"": results}  # not by ID: it has none
     shown, length, is_cut = [], 0, len(by_node) > _MOST_NODES
     for key, result in islice(by_node.items(), _MOST_NODES):
-        name = kit.one_line(str(key), 100)
+        called = result.get("name") if isinstance(result, Mapping) else ""
+        name = kit.one_line(called if isinstance(called, str) and called.strip() else str(key), 100)
         text = kit.clean(result) if isinstance(result, str) else beginning(result, _NODE_TEXT + 1)
         length += len(name) + min(len(text), _NODE_TEXT)
         is_cut = is_cut or len(text) > _NODE_TEXT or length > _NODES_TEXT

@@ -10,22 +10,22 @@ from bridge.playground.sample_project.conversation import AgentReply, Talk
 _PAGES: Final = (
     (
         r"return|refund|broken|damaged",
-        "returns",
+        "Returns",
         "Items that arrive broken are replaced. Unused items can be returned within 30 days.",
     ),
     (
         r"ship|deliver|parcel|post",
-        "shipping",
+        "Shipping",
         "Parcels ship every day but Sunday and take two days. Shipping is free for orders over 50.00.",
     ),
-    (r"open|hours|close", "opening-hours", "Monday to Saturday, 9:00 to 18:00."),
-    (r"pay|invoice|card|price", "payment", "By card or invoice. Invoices are due within 14 days."),
+    (r"open|hours|close", "Opening hours", "Monday to Saturday, 9:00 to 18:00."),
+    (r"pay|invoice|card|price", "Payment", "By card or invoice. Invoices are due within 14 days."),
     (
         r"password|login|account",
-        "accounts",
+        "Accounts",
         "Choose *Forgot password?* on the sign-in page. The link in the email works for an hour.",
     ),
-    (r"tea|cup|pot", "products", "Teapots, cups, strainers, and eleven kinds of tea."),
+    (r"tea|cup|pot", "Products", "Teapots, cups, strainers, and eleven kinds of tea."),
 )
 _ORDER: Final = re.compile(r"\border\D{0,12}(\d{3,6})\b", re.IGNORECASE)
 _STATES: Final = ("is being packed", "shipped yesterday", "was delivered this morning", "is waiting for payment")

@@ -30,7 +30,11 @@ _LONG: Final = 90  # paragraphs: more than eight messages hold
 def write(talk: Talk, message: str) -> AgentReply:
     """Show what Markdown can do: everything, or the one form that the message names."""
     for pattern, answer in _FORMS:
-        if re.fullmatch(rf"\W*(?:an?\s+|some\s+)?{pattern}\W*(?:please)?\W*", message, re.IGNORECASE):
+        if re.fullmatch(
+            rf"\W*(?:show me\s+|write\s+)?(?:an?\s+|some\s+|something\s+)?{pattern}\W*(?:please)?\W*",
+            message,
+            re.IGNORECASE,
+        ):
             return AgentReply(answer)
     title = message.splitlines()[0][:60]
     return AgentReply(
@@ -38,7 +42,7 @@ def write(talk: Talk, message: str) -> AgentReply:
         "Here is **what matters**, _in short_, with ~~nothing~~ little left out. "
         f"This is message {len(talk.said)} of our conversation.\n\n"
         f"## The facts\n\n{_TABLE}\n## What to do\n\n{_LIST}\n{_CODE}{_CODE_END}\n{_QUOTATION}\n{_LINK}\n"
-        "Say *table*, *code*, *list* or *long* for that alone."
+        "Send just *table*, *code*, *list* or *long* to get only that."
     )
 
 

@@ -62,10 +62,11 @@ function talk(known) {
 
 const ROOM = 900; // pixels: the window width that the hint needs beside the channels
 const PANEL = 330; // and beside each panel
+const LONG = 20; // characters of a name that leave room for it
 
 /** A hint in the composer, where there is room for it. */
 function hint(known) {
-  if (innerWidth < ROOM + PANEL * (Boolean(page.thread) + Boolean(page.drawer))) return "";
+  if (placeName(known).length > LONG || innerWidth < ROOM + PANEL * (Boolean(page.thread) + Boolean(page.drawer))) return "";
   return shownChannel()?.bot_is_in && !isWithBot(known) ? `. Type / for commands, or @${bot()?.name} to ask an agent.` : ". Type / for commands.";
 }
 
@@ -83,7 +84,7 @@ function list(known) {
 /** The top of a conversation, with suggestions while it is empty. */
 function welcome(known, isEmpty) {
   const name = placeName(known);
-  const about = isWithBot(known) ? "Send a message, and one of the project's agents answers." : `This is the very beginning of ${name}.`;
+  const about = isWithBot(known) ? "Send a message, and one of the project's agents answers." : `This is the very beginning of ${name.startsWith("#") ? name : `your conversation with ${name}`}.`;
   return h("section", { class: `welcome${isEmpty ? " is-empty" : ""}`, key: "welcome" }, h("h3", {}, name), h("p", {}, about), isEmpty && stepCards(known));
 }
 
