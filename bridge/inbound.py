@@ -103,7 +103,7 @@ class _Inbound(BaseModel, frozen=True):
     user: str
     user_team: str = ""  # the person's workspace or organization, if Slack says it
     is_shared: bool = False  # the channel is shared with another workspace (Slack Connect)
-    is_greeting: ClassVar[bool] = False  # nobody asked: Slack needn't retry it, and nobody is told of missing access
+    is_greeting: ClassVar[bool] = False  # nobody asked: Slack needn't retry it, and missing access brings no notice
 
 
 class InboundMessage(_Inbound):

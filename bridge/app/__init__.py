@@ -73,7 +73,7 @@ class Bridge:
         self._accepts = False
 
     async def run(self) -> None:
-        """Listen at once, work once Slack and Redis have been reached, and drain when told to.
+        """Listen at once, work once Slack and Redis have been reached, and drain on request.
 
         What Slack sends while the last turns finish is still accepted and queued.
         """

@@ -69,7 +69,7 @@ def retry(turn: Id, *, as_json: JsonOption = False, embedded_redis: EmbeddedRedi
     async def queue(scripts: Scripts) -> int:
         result, before = await _letters(scripts).retry(TurnId(turn))
         words = _RETRIED[result].format(turn=turn, behind=f", after {counted(before, 'other')}" if before else "")
-        return _tell(turn, result, words, is_well=result in {"queued", "showing", "asking"}, as_json=as_json)
+        return _report(turn, result, words, is_well=result in {"queued", "showing", "asking"}, as_json=as_json)
 
     in_store(queue, embedded_redis=embedded_redis)
 
@@ -81,8 +81,8 @@ def drop(turn: Id, *, as_json: JsonOption = False, embedded_redis: EmbeddedRedis
     async def give_up(scripts: Scripts) -> int:
         if await _letters(scripts).drop(TurnId(turn)):
             words = f"Dropped {turn} and deleted its text."
-            return _tell(turn, "dropped", words, is_well=True, as_json=as_json)
-        return _tell(turn, "unknown", _NOT_THERE.format(turn=turn), is_well=False, as_json=as_json)
+            return _report(turn, "dropped", words, is_well=True, as_json=as_json)
+        return _report(turn, "unknown", _NOT_THERE.format(turn=turn), is_well=False, as_json=as_json)
 
     in_store(give_up, embedded_redis=embedded_redis)
 
@@ -93,7 +93,7 @@ def _letters(scripts: Scripts) -> DeadLetters:
     return DeadLetters(scripts, lambda: datetime.now(UTC))
 
 
-def _tell(turn: str, result: str, words: str, *, is_well: bool, as_json: bool) -> int:
+def _report(turn: str, result: str, words: str, *, is_well: bool, as_json: bool) -> int:
     """Print the result; gives the exit code."""
     if as_json:
         typer.echo(to_json({"id": turn, "result": result, "detail": words}))

@@ -74,11 +74,11 @@ SLIP_TEXT: Final = "slip:text"
 
 
 def not_posted(channel: str, error: str) -> str:
-    """Name, for `told_not_posted`, the *error* with which Slack rejected an answer for good."""
+    """Name, for `not_posted_notice`, the *error* with which Slack rejected an answer for good."""
     return f"not_posted:{error}:{channel}"
 
 
-def told_not_posted(facts: str = "") -> Reply:
+def not_posted_notice(facts: str = "") -> Reply:
     """Say in a direct message that the answer couldn't be posted where it belongs."""
     error, _, channel = facts.partition(":")
     base = "restricted_action" if error.startswith("restricted_action") else error
@@ -125,11 +125,11 @@ class Unread(BaseModel, frozen=True):
     only_names: bool = False
 
     def notice(self) -> str:
-        """Name it for `told_not_read`, as far as it fits into one line."""
+        """Name it for `not_read_notice`, as far as it fits into one line."""
         return f"not_read:{self.model_copy(update={'missing': self.missing[:MOST_NAMED]}).model_dump_json()}"
 
 
-def told_not_read(facts: str = "") -> Reply:
+def not_read_notice(facts: str = "") -> Reply:
     """Say, once per message, which parts the agent didn't get and why."""
     try:
         unread = Unread.model_validate_json(facts)
@@ -204,12 +204,12 @@ def is_muted() -> Reply:
 
 
 def paused(limited: str, wait: timedelta, *, is_first: bool) -> str:
-    """Name, for `told_paused`, the limit that was reached. The first time in a thread, everyone there sees it."""
+    """Name, for `paused_notice`, the limit that was reached. The first time in a thread, everyone there sees it."""
     audience = Audience.THREAD if is_first and limited == "thread" else Audience.PRIVATE
     return f"paused:{limited}:{audience}:{math.ceil(wait.total_seconds())}"
 
 
-def told_paused(facts: str = "") -> Reply:
+def paused_notice(facts: str = "") -> Reply:
     """Say that a limit was reached."""
     limited, audience, seconds = (*facts.split(":"), "", "")[:3]
     wait = timedelta(seconds=int(seconds) if seconds.isdecimal() else 60)
@@ -218,11 +218,11 @@ def told_paused(facts: str = "") -> Reply:
 
 
 def app_paused(name: str) -> str:
-    """Name, for `told_app_paused`, the app that posts too fast."""
+    """Name, for `app_paused_notice`, the app that posts too fast."""
     return f"app_paused:{name}"
 
 
-def told_app_paused(facts: str = "") -> Reply:
+def app_paused_notice(facts: str = "") -> Reply:
     """Tell a channel that an app posts too fast."""
     text = f"{kit.named(facts, 80) or 'An app'} is posting too fast."
     return kit.note(f"{text} I'll ignore its posts for the rest of this minute.", audience=Audience.CHANNEL)

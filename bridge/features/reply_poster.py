@@ -153,7 +153,7 @@ class ReplyPoster:
                 raise NeverFinished
             await self._wait(turn, trouble, attempt, has_begun=bool(existing))
 
-    async def tell_of_doubt(self, turn: Turn, outcome: Outcome, *, is_by_url: bool) -> None:
+    async def notify_of_doubt(self, turn: Turn, outcome: Outcome, *, is_by_url: bool) -> None:
         """Say that *outcome* may be missing in Slack, and offer to show it.
 
         In its place or, if the bot can't post there, in the person's direct message. A second notice does no harm, so

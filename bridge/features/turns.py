@@ -202,7 +202,7 @@ class Turns:
         record = turn.record
         is_recorded = record.step is Step.POSTING
         if is_recorded and record.is_doubtful:
-            return await self._tell_of_doubt(turn, outcome, is_by_url=record.went_by_url)
+            return await self._notify_of_doubt(turn, outcome, is_by_url=record.went_by_url)
         if not is_recorded:
             text = outcome.model_dump_json()
             await self.journal.outcome(turn.taken, text, what=outcome.what, writes=turn.staged)
@@ -211,18 +211,18 @@ class Turns:
             ts = await self.poster.post(turn, outcome, may_be_there=is_recorded)
         except PostInDoubt:
             is_by_url = await self.journal.in_doubt(turn.taken)
-            return await self._tell_of_doubt(turn, outcome, is_by_url=is_by_url)
+            return await self._notify_of_doubt(turn, outcome, is_by_url=is_by_url)
         except SlackRefused as exc:
             return await self._post_refused(turn, outcome, exc)
         if outcome.after:
             await self.patience.through_outages(self.features.after, self.deps, turn, outcome, ts)
         return await self._done(turn, outcome.what, posted=ts, outcome=outcome)
 
-    async def _tell_of_doubt(self, turn: Turn, outcome: Outcome, *, is_by_url: bool) -> None:
+    async def _notify_of_doubt(self, turn: Turn, outcome: Outcome, *, is_by_url: bool) -> None:
         """Say that the post may be missing, and let the lane continue."""
         log.warning("unknown whether an answer was posted", extra={"kind": turn.body.kind})
         try:
-            await self.poster.tell_of_doubt(turn, outcome, is_by_url=is_by_url)
+            await self.poster.notify_of_doubt(turn, outcome, is_by_url=is_by_url)
         except SlackRefused as exc:
             return await self._post_refused(turn, outcome, exc)
         except SlackAmbiguous:
@@ -238,7 +238,7 @@ class Turns:
                 return await self._done(turn, f"not shown: {exc.error}")
             directly = body.model_copy(update={"channel": body.user, "thread_ts": "", "is_offer": True})
             await self.patience.through_outages(self.deps.inbox.put, directly, event=f"refused:{turn.id}")
-            return await self._done(turn, f"told in a direct message: {exc.error}")
+            return await self._done(turn, f"notified in a direct message: {exc.error}")
         await self.patience.through_outages(self.features.refused, self.deps, turn, outcome, exc.error)
         is_of_app = isinstance(body, InboundMessage) and bool(body.app)
         if body.user and not is_of_app and not isinstance(body, Report | HomeOpened):
@@ -301,7 +301,7 @@ class Turns:
                 log.info("can't open a form, offering a button", extra={"detail": exc.detail})
             else:
                 return await self._done(turn, "form opened", about=form.about)
-        if not whom_of(turn.body).can_be_told:
+        if not whom_of(turn.body).is_reachable:
             return await self._done(turn, "form not opened", about=form.about)  # the person sees that nothing opened
         return await self._show(turn, Outcome(what="form offered", reply=form.otherwise, concerns=form.about))
 
@@ -339,13 +339,13 @@ class Turns:
             elif self.deps.project.is_up:
                 await self.patience.pause(_TRANSIENT)
             else:
-                await self._tell_that_it_is_down(turn)
+                await self._notify_of_outage(turn)
                 await self.patience.wait_for(self.line.wait(turn.record.accepted_at, self.deps.project.wait_until_up))
 
-    async def _tell_that_it_is_down(self, turn: Turn) -> None:
+    async def _notify_of_outage(self, turn: Turn) -> None:
         """Post a notice in the thread, at most once. Where it can't be looked for, it isn't repeated."""
         thread, notice = _thread(turn), aside(turn.id, "notice")
-        if not await self.patience.through_outages(self.deps.sessions.may_tell, thread, turn.id):
+        if not await self.patience.through_outages(self.deps.sessions.may_notify, thread, turn.id):
             return
         place, since = place_of(turn.body), turn.record.accepted_at - CLOCK_SKEW
         try:
@@ -357,7 +357,7 @@ class Turns:
             log.warning("notice can't be posted", extra={"turn": turn.id, "detail": exc.detail})
             if isinstance(exc, SlackUnreachable):
                 return
-        await self.patience.through_outages(self.deps.sessions.told, thread)
+        await self.patience.through_outages(self.deps.sessions.notified, thread)
 
 
 def _thread(turn: Turn) -> ThreadKey:

@@ -2,7 +2,7 @@
 
 ``process_before_response=True`` runs a listener before Slack gets its answer, so everything is in Redis before it's
 acknowledged; if a listener fails, ``@app.error`` answers. Slack retries events that weren't acknowledged, but never
-commands, clicks or forms, so their sender is told. https://docs.slack.dev/tools/bolt-python/concepts/lazy-listeners
+commands, clicks or forms, so their sender gets a notice. https://docs.slack.dev/tools/bolt-python/concepts/lazy-listeners
 
 A listener parses, checks access, stores, and acknowledges. `bridge.features.conversations` checks and stores messages
 and stops, `Door` everything else.
@@ -92,7 +92,7 @@ class Door:
         async with in_time(inbound.kind, self.metrics):
             refusal = await self.access.refusal(inbound)
             if refusal is not None and inbound.is_greeting:
-                self.metrics.event(inbound.kind, "ignored")  # they're told when they write
+                self.metrics.event(inbound.kind, "ignored")  # they get a notice when they write
                 return
             kept = inbound if refusal is None else _refused(inbound, refusal)
             put = await self.inbox.put(kept, event=identity, within=KEPT_WITHIN)

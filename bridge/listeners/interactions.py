@@ -152,7 +152,7 @@ async def answer_not_stored(identity: Identity, say: Say, body: Json) -> BoltRes
         case _:
             return BoltResponse(status=HTTPStatus.SERVICE_UNAVAILABLE)
     recipient = Recipient(sent.channel, sent.user, sent.thread_ts if isinstance(sent, Click) else "", sent.response_url)
-    if recipient.can_be_told:
+    if recipient.is_reachable:
         try:
             async with asyncio.timeout(0.5):  # the rest of Slack's three seconds
                 await say.whisper(recipient, _NOT_QUEUED)

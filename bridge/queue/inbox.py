@@ -179,7 +179,7 @@ class Inbox:
 
         *thread* is what *condition* is about and, with *in_order*, its lane; otherwise it gets its own.
         *agent* binds the thread to that agent if it has none. After *within*, it isn't stored, not even by a Redis that
-        runs the command late: its sender was already told so. With *is_limited* it counts as a turn of its thread and
+        runs the command late: its sender already got a notice. With *is_limited* it counts as a turn of its thread and
         its person, and is `Paused` at their limit. *version* is when the message got this text, if that isn't its
         first; *is_last*: Slack won't resend it. An *app*'s post counts for that app in its channel, and for no person.
         One that *was_found* in Slack's history doesn't wait for others that aren't. *why* is for the trace. *writes*

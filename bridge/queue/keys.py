@@ -113,8 +113,8 @@ class Keys:
     bound = Key[str, int]("bound:<team>:<session>", "hash", "session days", "thread → agent, direct message owner")
     greeted = Key[PersonKey]("greeted:<person>", "string", "1 year, or 1 hour",
                              "a greeted person, or the turn that greets them")
-    told = Key[ThreadKey]("told:<thread>", "string", "25 hours, or until an answer",
-                          "a thread with the notice that the service is down, or the turn that posts it")
+    outage_notice = Key[ThreadKey]("outage_notice:<thread>", "string", "25 hours, or until an answer",
+                                   "a thread with the notice that the service is down, or the turn that posts it")
     looked = Key[ThreadKey]("looked:<thread>", "string", SEEN, "a thread that was searched for its lost session")
     channels = Key[[]]("defaults", "hash", "forever: a setting", "team:channel → see `features.channels`", stays=True)
     thread_pace = Key[ThreadKey]("pace:t:<thread>", "string", "1 minute", "turns a thread started since the first")

@@ -96,7 +96,7 @@ class Record:
     has_queued_reaction: bool = False  # people see that it waits
     waits: bool = False  # its outcome waits for Slack, and a stop may end it
     went_by_url: bool = False  # its outcome may be in Slack, where it can't be looked for
-    is_doubtful: bool = False  # whether its outcome is in Slack is unknown, and people were told
+    is_doubtful: bool = False  # whether its outcome is in Slack is unknown, and people were notified
     is_card_in_doubt: bool = False  # this worker doesn't know whether its card was posted
 
     @classmethod

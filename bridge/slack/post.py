@@ -90,7 +90,7 @@ class Recipient:
     response_url: str = ""
 
     @property
-    def can_be_told(self) -> bool:
+    def is_reachable(self) -> bool:
         """Whether there's any way to reach them."""
         return bool(self.response_url or self.channel)
 

@@ -102,7 +102,7 @@ NAMED: dict[str, Callable[[str], Reply]] = {
     "channel changed": lambda words: channels.changed(
         [channels.SettingChange("app", "workflow", words, "A1", words)], words
     ),
-    "change notice": lambda words: channels.told_of_change(
+    "change notice": lambda words: channels.changed_notice(
         channels.change_notice([channels.SettingChange("app", "agent", words, "A1", words)], words).partition(":")[2]
     ),
     "chosen": menu.chosen,

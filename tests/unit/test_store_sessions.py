@@ -51,11 +51,11 @@ async def test_a_fresh_session_binds_no_thread(store: Store) -> None:
 
 
 async def test_the_notice_of_an_outage_binds_nothing_and_expires(store: Store) -> None:
-    assert await store.sessions.may_tell(THREAD, TurnId("turn"))
-    await store.sessions.told(THREAD)
+    assert await store.sessions.may_notify(THREAD, TurnId("turn"))
+    await store.sessions.notified(THREAD)
 
     assert await store.sessions.thread(THREAD) is None
-    assert 0 < await store.days_left(f"told:{THREAD}") < 2
+    assert 0 < await store.days_left(f"outage_notice:{THREAD}") < 2
 
 
 async def test_a_search_is_remembered_for_a_day(store: Store) -> None:

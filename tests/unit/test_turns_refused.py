@@ -95,7 +95,7 @@ async def test_a_notice_that_slack_refuses_is_a_direct_message(harness: Harness)
     (told,) = harness.seen.messages
     assert (told.place, "already waiting in this thread" in told.words) == (Place(DM_ALICE), True)
     assert isinstance(put, Queued)
-    assert await harness.store.field(put.turn, "what") == "told in a direct message: not_in_channel"
+    assert await harness.store.field(put.turn, "what") == "notified in a direct message: not_in_channel"
 
 
 async def test_an_offer_that_slack_refuses_is_dropped(harness: Harness) -> None:

@@ -39,7 +39,7 @@ _LOOK_AHEAD: Final = 50
 _PAGE: Final = "200"  # apps outside the Marketplace get at most 15
 _READINGS: Final = 5  # attempts at one thread while people edit it
 _TRY_AGAIN: Final = timedelta(seconds=5)
-_TELL_EVERY: Final = 60.0  # seconds
+_LOG_EVERY: Final = 60.0  # seconds
 _SLICE: Final = timedelta(seconds=5)  # of a long wait; the claim is renewed after each
 # Slack allows about 50 calls per method and minute, and other code needs some of them:
 # https://docs.slack.dev/apis/web-api/rate-limits
@@ -143,16 +143,16 @@ class CatchUp:
             await self._pause(self._left_of_old_leases(outage))
             if not outage.is_planned and not await self._plan(outage):
                 return
-            told_at = self.monotonic()
+            logged_at = self.monotonic()
             while True:
                 units, left = await self.outages.unread(_LOOK_AHEAD)
                 if not units:
                     break
                 await self._hold()
                 self.metrics.catch_up_left(left)
-                if self.monotonic() - told_at >= _TELL_EVERY:
+                if self.monotonic() - logged_at >= _LOG_EVERY:
                     log.info("still catching up", extra={"left": left})
-                    told_at = self.monotonic()
+                    logged_at = self.monotonic()
                 ready = [unit for unit in units if self._later.get(unit, 0) <= self.monotonic()]
                 if not ready or await self.depth() > _MOST_LANES:
                     await self._pause(_LOOKS_EVERY)

@@ -36,7 +36,7 @@ from bridge.slack.blockkit.reply import Reply
 _NAMED: Final = 3  # apps suggested for a mistyped one
 
 channels = Feature("channels")
-channels.notice(layout.CHANGED)(layout.told_of_change)
+channels.notice(layout.CHANGED)(layout.changed_notice)
 
 
 @channels.command("/agents channel", "Show this channel's settings: default agent, replies and apps.")

@@ -125,11 +125,11 @@ def changed(changes: Sequence[SettingChange], where: str = HERE) -> Reply:
 
 
 def change_notice(changes: Sequence[SettingChange], person: str) -> str:
-    """Name, for `told_of_change`, a *person*'s changes."""
+    """Name, for `changed_notice`, a *person*'s changes."""
     return f"{CHANGED}:" + json.dumps([person, *changes])
 
 
-def told_of_change(facts: str = "") -> Reply:
+def changed_notice(facts: str = "") -> Reply:
     """Notify a channel of who changed what."""
     try:
         person, *changes = json.loads(facts)

@@ -138,9 +138,11 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
     if message.parts:
         whole = await deps.parts.below(text, message.parts)
         if not whole.text:
-            return notices.told_not_read(Unread(missing=whole.missing, is_all=True).model_dump_json())
+            return notices.not_read_notice(Unread(missing=whole.missing, is_all=True).model_dump_json())
         if whole.missing and not message.app:
-            await tell_what_is_missing(deps, turn, message, Unread(missing=whole.missing, only_names=whole.only_names))
+            await notify_of_missing_parts(
+                deps, turn, message, Unread(missing=whole.missing, only_names=whole.only_names)
+            )
         text = whole.text
     text = await deps.context.around(turn, message, text, conversation.session, read)
     if (
@@ -152,7 +154,7 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
     return _Question(agent, text, conversation, title)
 
 
-async def tell_what_is_missing(deps: Deps, turn: Turn, message: InboundMessage, unread: Unread) -> None:
+async def notify_of_missing_parts(deps: Deps, turn: Turn, message: InboundMessage, unread: Unread) -> None:
     """Tell the person what of a message couldn't be read, once per version, however often this runs."""
     notice = Notice(
         team=message.team,

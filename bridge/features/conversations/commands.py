@@ -39,11 +39,11 @@ conversations.notices |= {
     "command_missed": notices.command_missed,
     "thread_full": notices.thread_full,
     "muted": notices.is_muted,
-    "paused": notices.told_paused,
-    "app_paused": notices.told_app_paused,
-    "not_posted": notices.told_not_posted,
+    "paused": notices.paused_notice,
+    "app_paused": notices.app_paused_notice,
+    "not_posted": notices.not_posted_notice,
     "edited": notices.edited_too_late,
-    "not_read": notices.told_not_read,
+    "not_read": notices.not_read_notice,
 }
 
 

@@ -117,6 +117,6 @@ def title_of(message: str) -> str:
     """Name a conversation by the first words of its first message, without anything like a secret."""
     shown: list[str] = []
     for word in kit.one_line(message, 400).split()[:_TITLE_WORDS]:
-        is_told = word not in _JOINS and _TELLS.search(" ".join(shown[-2:])) is not None
-        shown.append("…" if is_told or _SECRET.search(word) else word)
+        is_secret = word not in _JOINS and _TELLS.search(" ".join(shown[-2:])) is not None
+        shown.append("…" if is_secret or _SECRET.search(word) else word)
     return markdown.neutralised(kit.cut(" ".join(shown), TITLE))

@@ -106,7 +106,7 @@ class Receiver:
         if refusal := await self.access.refusal(message):
             if message.is_root and not is_addressed:  # it wasn't said to the bot
                 return Received("ignored", f"its author doesn't have access: {refusal}")
-            return await self._tell(message, refusal, "refused", Condition.NONE if is_addressed else reply)
+            return await self._notify(message, refusal, "refused", Condition.NONE if is_addressed else reply)
         if is_addressed or message.is_root:  # a command starts no conversation
             return await self._keep(message, line, Condition.START if line is None else Condition.NONE)
         received = await self._keep(message, line, reply)
@@ -182,7 +182,7 @@ class Receiver:
 
         Raises `StoreUnavailable`, and `SlackError` if the person can't be checked.
         """
-        return await self._tell(message, await self.access.refusal(message) or "canvas", "refused")
+        return await self._notify(message, await self.access.refusal(message) or "canvas", "refused")
 
     async def edited(self, message: InboundMessage, *, is_mention: bool = False) -> Received:
         """A message was edited: if it's still waiting, the new text is sent, otherwise it's offered.
@@ -228,7 +228,7 @@ class Receiver:
     async def _keep(self, message: InboundMessage, line: str | None, condition: Condition) -> Received:
         """Queue it; *line* is the command it is, if any."""
         if message.was_found and line is not None:
-            return await self._tell(message, "command_missed", "missed", condition)
+            return await self._notify(message, "command_missed", "missed", condition)
         why = _REPLIES.get(condition) or (
             "it mentions the bot"
             if message.is_mention
@@ -265,16 +265,16 @@ class Receiver:
             case Void("edited") if message.was_found:
                 return Received("outdated")
             case Muted() if message.is_mention or message.is_direct:  # people who address the bot get the reason
-                return await self._tell(message, "muted", "muted")
+                return await self._notify(message, "muted", "muted")
             case Full():
-                return await self._tell(message, "thread_full", "full")
+                return await self._notify(message, "thread_full", "full")
             case Paused():
                 what = paused(put.limited, put.wait, is_first=put.is_first)
-                return await self._tell(message, what, "paused")
+                return await self._notify(message, what, "paused")
             case _:
                 return _received(put)
 
-    async def _tell(
+    async def _notify(
         self,
         message: InboundMessage,
         what: str,

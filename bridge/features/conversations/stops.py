@@ -19,19 +19,19 @@ DROP: Final = "held:drop"
 
 def stopped_unsent(turn: str, waiting: int) -> Reply:
     """Say that a message was stopped before it was sent."""
-    return _told("Stopped. Your message wasn't sent to the agent.", waiting, f"{SEND_AGAIN} {turn}")
+    return _stopped_reply("Stopped. Your message wasn't sent to the agent.", waiting, f"{SEND_AGAIN} {turn}")
 
 
 def stopped_at_work(turn: str, waiting: int) -> Reply:
     """Say that the answer won't be shown; the agent has already received the message."""
     text = "Stopped. The agent may already be working on it, but its answer won't be shown."
-    return _told(text, waiting, f"{SEND_AGAIN} {turn}")
+    return _stopped_reply(text, waiting, f"{SEND_AGAIN} {turn}")
 
 
 def stopped_answered(turn: str, waiting: int) -> Reply:
     """Say that an answer waiting for Slack won't be posted; a button shows it."""
     text = "Stopped. The agent had already answered, and the rest of its answer won't be posted."
-    return _told(text, waiting, f"{SHOW} {turn}")
+    return _stopped_reply(text, waiting, f"{SHOW} {turn}")
 
 
 def answered_already() -> Reply:
@@ -47,7 +47,7 @@ def taken_back() -> Reply:
 def nothing_to_stop(waiting: int) -> Reply:
     """Say that nothing was running, and ask again about held messages."""
     if waiting:
-        return _told("The agent isn't working on anything here.", waiting)
+        return _stopped_reply("The agent isn't working on anything here.", waiting)
     return kit.reply("The agent isn't working on anything here.")
 
 
@@ -64,7 +64,7 @@ def nothing_is_held() -> Reply:
     return kit.reply("Nothing is waiting here: the thread has moved on.")
 
 
-def _told(text: str, waiting: int, value: str = "held") -> Reply:
+def _stopped_reply(text: str, waiting: int, value: str = "held") -> Reply:
     """Say what a stop did, and ask about the waiting messages."""
     if not waiting:
         return kit.ask(text, *_staying(value), audience=Audience.THREAD)

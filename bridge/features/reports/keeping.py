@@ -128,13 +128,13 @@ class ReportStore:
         """
         key, slot = self._keys.report(report.report), str(epoch_ms(report.slot))
         conversation, lives = self._keys.thread(thread), self._session_ms
-        told: Write = ("field if", key, 0, "skipped", "", str(epoch_ms(skipped)) if skipped else "")
-        is_told = skipped is not None and skipped <= report.slot
+        skip: Write = ("field if", key, 0, "skipped", "", str(epoch_ms(skipped)) if skipped else "")
+        is_reported = skipped is not None and skipped <= report.slot
         binds: Write = ("field if", conversation, lives, "v", str(VERSION), "")
         return (
-            ("if", key, 0, 1 + is_told, "v", "1"),
+            ("if", key, 0, 1 + is_reported, "v", "1"),
             ("field max", key, 0, "last", slot, "numbers", report.numbers),
-            *([told] if is_told else []),
+            *([skip] if is_reported else []),
             *([binds] if report.binds else []),
             ("if", conversation, 0, 1, "session", ""),
             ("set", self._keys.words(thread), lives, report.words),

@@ -73,7 +73,7 @@ class Sessions:
         conversation, bound = keys.thread(thread), keys.bound(thread.team, session)
         owner = message.user if message.is_direct else ""  # whose direct message it is
         return (
-            ("delete", keys.told(thread), 0),
+            ("delete", keys.outage_notice(thread), 0),
             ("delete", keys.words(thread), 0),
             ("field", conversation, 0, "v", str(VERSION)),
             ("field if", conversation, lives, "session", str(session), "" if expected is None else str(expected)),
@@ -106,13 +106,13 @@ class Sessions:
         """Remember that *user* was greeted, only now: a turn that ended before may greet once more."""
         await self._mark(self._keys.greeted(PersonKey(team, user)), GREETED)
 
-    async def may_tell(self, thread: ThreadKey, turn: TurnId) -> bool:
+    async def may_notify(self, thread: ThreadKey, turn: TurnId) -> bool:
         """Whether *turn* should post in *thread* that the service is down: no turn has since its last answer."""
-        return await self._has(self._keys.told(thread), turn, SEEN)
+        return await self._has(self._keys.outage_notice(thread), turn, SEEN)
 
-    async def told(self, thread: ThreadKey) -> None:
+    async def notified(self, thread: ThreadKey) -> None:
         """Remember that *thread* has the notice."""
-        await self._mark(self._keys.told(thread), SEEN)
+        await self._mark(self._keys.outage_notice(thread), SEEN)
 
     async def may_say_late(self, thread: ThreadKey, turn: TurnId) -> bool:
         """Whether *turn*'s answer should say that it's late after an outage: no other in *thread* does."""

@@ -1,5 +1,5 @@
 -- Find the result of a put whose answer was lost and that may have handed its lane to this consumer. One that hasn't run
--- yet will be refused, because its caller was told that it failed.
+-- yet will be refused, because its caller was informed that it failed.
 -- ARGV: turn, consumer, how long it is refused (ms), and arguments for the prelude's `look_at_head`.
 -- Returns {entry, lane, what that returns} with the lease renewed | {}.
 local turn, consumer = ARGV[1], ARGV[2]
