@@ -199,7 +199,7 @@ async def test_an_unknown_name_without_a_near_one_brings_the_list_command(harnes
     [
         ("/agents show", "Usage: /agents show <agent>, such as /agents show Support."),
         ("/workflows show", "Usage: /workflows show <workflow>, such as /workflows show 3."),
-        ("/project all", "I don't understand “all”. Usage: /project."),
+        ("/agents channel reset all", "I don't understand “all”. Usage: /agents channel reset."),
         (
             "/agents channel replies no",
             (
