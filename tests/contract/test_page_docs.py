@@ -87,6 +87,14 @@ async def test_a_search_result_leads_to_the_section_and_quotes_it(http: httpx.As
     assert re.search(r"<p>[^<]*Redis[^<]*</p>", first)
 
 
+async def test_a_search_result_is_quoted_without_markup(http: httpx.AsyncClient) -> None:
+    answer = await http.get("/docs/", params={"q": "default agent"})
+
+    quoted = re.findall(r"<p>([^<]*)</p>", answer.text)
+    assert quoted
+    assert [line for line in quoted if re.search(r"[*`|]| [,;:)]| \.(?!\w)", line)] == []
+
+
 async def test_a_search_that_finds_nothing_says_where_to_look(http: httpx.AsyncClient) -> None:
     answer = await http.get("/docs/", params={"q": "xylophone"})
 

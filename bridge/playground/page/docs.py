@@ -75,7 +75,10 @@ def _listed(menu: Iterable[str | dict[str, list[str]]]) -> Iterator[str]:
 def _result(section: Section, asked: str) -> str:
     """A result: the page, the section, and the line with the most of the words."""
     words = sought(asked)
-    lines = [" ".join(re.sub(r"^- |[*`|]", " ", one).split()) for one in re.split(r"\n\n|\n(?=[|-])", section.text)]
+    lines = [
+        " ".join(re.sub(r"^- |\|", " ", re.sub(r"[*`]", "", one)).split())
+        for one in re.split(r"\n\n|\n(?=[|-])", section.text)
+    ]
     line = max(
         lines, key=lambda one: (sum(word in one.casefold() for word in words), not one.endswith(":")), default=""
     )
