@@ -3,4 +3,4 @@
 __version__ = "1.0.0"
 
 HOME = ""
-"""The project's address (https://…), once it has one; hatch_build.py makes the package's links from it."""
+"""The project's home page (https://…), or ``""``; hatch_build.py derives the package's links from it."""

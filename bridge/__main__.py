@@ -1,4 +1,4 @@
-"""The way in: ``bridge`` and ``python -m bridge``."""
+"""The entry point of ``bridge`` and ``python -m bridge``."""
 
 from bridge.cli import program as main
 

@@ -1,7 +1,7 @@
-"""Everything that can go wrong, as classes that carry facts.
+"""The bridge's errors, as classes with facts as attributes.
 
-The sentences people read are in `bridge.slack.blockkit.failures`; a test makes sure that each class has one.
-docs/reference/messages.md shows them beside the first paragraphs of these docstrings.
+Their sentences for people are in `bridge.slack.blockkit.failures`; a test makes sure that each class has one.
+docs/reference/messages.md lists them with their causes.
 
 ::
 
@@ -32,16 +32,16 @@ from typing import Any
 class BridgeError(Exception):
     """Any error the bridge raises on purpose.
 
-    *about* is what it concerns, for the audit.
+    *about* is its subject, for the audit.
     """
 
     about = ""
 
 
 class ConfigurationError(BridgeError):
-    """A setting is missing or wrong.
+    """A setting is missing or invalid.
 
-    *problems* are one line each, without values.
+    Each of *problems* is one line, without the value.
     """
 
     def __init__(self, problems: Sequence[str]) -> None:
@@ -95,7 +95,7 @@ class ConnectionLost(ProjectError):
 class NotUnderstood(ProjectError):
     """The project service's response isn't as documented.
 
-    *problem* says how and in which field, without the content.
+    *problem* describes the difference and its field, without the content.
     """
 
     may_have_happened = True
@@ -107,9 +107,9 @@ class NotUnderstood(ProjectError):
 
 
 class ServiceRefused(ProjectError):
-    """The project service returned an error status: 4xx means nothing was done, 5xx leaves that open.
+    """The project service returned an error status: after 4xx, nothing was done; after 5xx, that's unknown.
 
-    *said* is its own message, shortened and cleaned, or empty.
+    *said* is the service's own message, shortened and cleaned, or ``""``.
     """
 
     def __init__(self, operation: str, status: int, said: str = "") -> None:
@@ -141,11 +141,11 @@ class Outage(ServiceRefused):
 
 
 DID_NOT_ARRIVE = (CannotConnect, CircuitOpen, Busy)
-"""Errors after which a request certainly had no effect and may be repeated."""
+"""Errors of requests that certainly had no effect and may be repeated."""
 
 
 class SlackError(BridgeError):
-    """A call of Slack's Web API failed. It can be repeated after *retry_after*, if Slack says when."""
+    """A call of Slack's Web API failed. It can be retried after *retry_after*, if Slack said when."""
 
     retry_after: timedelta | None = None
 
@@ -158,8 +158,8 @@ class SlackError(BridgeError):
 class SlackRefused(SlackError):
     """Slack rejected the call with *error*, such as ``channel_not_found``.
 
-    *needed* is the missing scope if the error is ``missing_scope``. *problems* are those Slack found in blocks or a
-    manifest, each with its place.
+    *needed* is the missing scope if the error is ``missing_scope``. *problems* are the errors Slack found in blocks or
+    a manifest, each with its place.
     """
 
     def __init__(self, method: str, error: str, needed: str = "", problems: Sequence[str] = ()) -> None:
@@ -170,7 +170,7 @@ class SlackRefused(SlackError):
 
 
 class SlackUnreachable(SlackError):
-    """Slack didn't process the call, so it can be repeated, after *retry_after* if that is known."""
+    """Slack didn't process the call, so it can be retried, after *retry_after* if Slack said when."""
 
     def __init__(self, method: str, detail: str = "", retry_after: timedelta | None = None) -> None:
         super().__init__(method, detail)
@@ -178,7 +178,7 @@ class SlackUnreachable(SlackError):
 
 
 class SlackTokenRefused(SlackUnreachable):
-    """Slack rejected the bot token; work is queued until one is accepted."""
+    """Slack rejected the bot token; inputs are queued until it accepts one."""
 
 
 class SlackAmbiguous(SlackError):
@@ -194,7 +194,7 @@ class StoreError(BridgeError):
 
 
 class StoreUnavailable(StoreError):
-    """Redis can't be used right now, and as far as is known nothing was stored.
+    """Redis can't be used right now, and as far as the bridge knows, nothing was stored.
 
     *reason* is ``away``, ``loading``, ``full``, ``read-only`` or ``refused`` (the password or its permissions).
     """
@@ -205,7 +205,7 @@ class StoreUnavailable(StoreError):
 
 
 class StoreWiped(StoreUnavailable):
-    """Redis was emptied, and `bridge.queue.namespace.Namespace.hold` has to set it up again."""
+    """Redis was emptied, and `bridge.queue.namespace.Namespace.hold` must set it up again."""
 
 
 class NamespaceTaken(StoreError):
@@ -219,7 +219,7 @@ class NamespaceTaken(StoreError):
 
 
 class LaneLost(StoreError):
-    """Another worker has taken over this work: stop, and touch nothing more."""
+    """Another worker has taken over the lane: stop, without any further effect."""
 
 
 class RecordNotUnderstood(StoreError):
@@ -227,9 +227,9 @@ class RecordNotUnderstood(StoreError):
 
 
 class CommandError(BridgeError):
-    """What a person typed can't be done as typed.
+    """A command can't be carried out as typed.
 
-    *form* is a button that opens the form for it.
+    *form* is a button that opens a form for the same command.
     """
 
     form: Mapping[str, Any] | None = None
@@ -238,7 +238,7 @@ class CommandError(BridgeError):
 class UnknownCommand(CommandError):
     """There is no such command.
 
-    *nearest* are similar ones; if there are none, *help* has usage lines with descriptions.
+    *nearest* are similar commands; if there are none, *help* has usage lines with their sentences.
     """
 
     def __init__(self, typed: str, nearest: Sequence[str] = (), help: Sequence[tuple[str, str]] = ()) -> None:  # noqa: A002 - its name
@@ -251,7 +251,7 @@ class UnknownCommand(CommandError):
 class UnknownOption(CommandError):
     """The *command* has no such option.
 
-    *nearest* is a similar one, or ``""``.
+    *nearest* is a similar option, or ``""``.
     """
 
     def __init__(self, typed: str, command: str, nearest: str = "") -> None:
@@ -264,7 +264,7 @@ class UnknownOption(CommandError):
 class BadUsage(CommandError):
     """A command was typed with too few, too many or wrong words.
 
-    *usage* is its line, *example* that line filled in, and *typed* the words that don't fit it.
+    *usage* is the command's usage line, *example* that line filled in, and *typed* the words that don't fit.
     """
 
     def __init__(self, usage: str, example: str = "", typed: str = "") -> None:
@@ -277,7 +277,7 @@ class BadUsage(CommandError):
 class NoSuch(CommandError):
     """There is no workflow, agent or app of this name.
 
-    *nearest* are similar names; *lists* is the command that shows all, if the name was typed in a command.
+    *nearest* are similar names; *lists* is the command that lists all, if the name was typed in a command.
     """
 
     lists = ""
@@ -293,7 +293,7 @@ class NoSuch(CommandError):
 class SeveralFit(CommandError):
     """Several workflows or agents match this name.
 
-    *matches* are (id, name).
+    *matches* are pairs of ID and name.
     """
 
     def __init__(self, kind: str, name: str, matches: Sequence[tuple[int, str]]) -> None:
@@ -305,12 +305,12 @@ class SeveralFit(CommandError):
 
 
 class BadSchedule(CommandError):
-    """Part of a schedule can't be understood, or isn't possible.
+    """A part of a schedule can't be parsed, or isn't possible.
 
     *part* is ``often``, ``time``, ``times`` (more than one), ``weekday``, ``monthday``, ``cron``, ``zone``,
     ``channel``, ``name`` (of a channel), ``compare``, ``only``, ``option``, ``many`` (the limit, *typed*, is reached)
     or ``since`` (of `/stats since`).
-    *choices* are the possible values.
+    *choices* are possible values.
     """
 
     def __init__(self, part: str, typed: str, choices: Sequence[str] = ()) -> None:
@@ -337,7 +337,7 @@ class NotAllowed(BridgeError):
     """This person isn't allowed to do this here.
 
     *reason* is one of ``stranger``, ``channel``, ``user``, ``runner``, ``default`` (channel settings), ``report``,
-    ``not_yours``, and ``unknown`` if Slack doesn't say enough about them.
+    ``not_yours``, and ``unknown`` if Slack doesn't say enough about the person.
     """
 
     def __init__(self, reason: str) -> None:
@@ -348,7 +348,7 @@ class NotAllowed(BridgeError):
 class TooOften(BridgeError):
     """A rate limit was reached.
 
-    *what* is ``thread`` (its turns), ``person`` (their turns) or ``runs``; it ends in *wait*.
+    *what* is ``thread`` (its turns), ``person`` (their turns) or ``runs``; requests are accepted again in *wait*.
     """
 
     def __init__(self, what: str, wait: timedelta) -> None:

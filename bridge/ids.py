@@ -1,4 +1,4 @@
-"""Identifiers: each made and parsed here, and opaque everywhere else.
+"""Identifiers: made and parsed here, and opaque everywhere else.
 
 They're stored in Redis and in Slack's message metadata, so changing a format is a migration.
 """
@@ -10,22 +10,22 @@ from datetime import UTC, datetime
 from typing import NamedTuple, NewType
 
 TurnId = NewType("TurnId", str)
-"""One message, command, click or form on its way through the journal: 16 characters, random."""
+"""A message, command, click or form in the queue: 16 random characters."""
 
 Lane = NewType("Lane", str)
 """A queue processed in order: a Slack thread (``t:…``), or a single turn (``o:…``)."""
 
 
 def new_turn_id() -> TurnId:
-    """Make an ID that no other process makes: 95 random bits.
+    """Return a new ID of 95 random bits, which no other process makes.
 
-    Without hyphens: a shell would take a leading one for an option, and a double click selects the whole ID.
+    It has no hyphens: a shell would take a leading one for an option, and a double click selects the whole ID.
     """
     return TurnId(secrets.token_urlsafe(12).replace("-", "_"))
 
 
-def aside(turn: TurnId, what: str) -> TurnId:
-    """Name a turn's other messages, so that they aren't mistaken for its answer."""
+def side_id(turn: TurnId, what: str) -> TurnId:
+    """Return the ID of a turn's other message *what*, so that it isn't mistaken for the turn's answer."""
     return TurnId(f"{turn}.{what}")
 
 
@@ -37,29 +37,29 @@ class ThreadKey(NamedTuple):
     root: str
 
     def __str__(self) -> str:
-        """The stored form; `parse` reads it."""
+        """Return the stored form, for `parse`."""
         return f"{self.team}:{self.channel}:{self.root}"
 
     @classmethod
     def parse(cls, text: str) -> ThreadKey:
-        """Read what ``str`` wrote. Raises ValueError for anything else."""
+        """Parse the stored form. Raises ValueError."""
         team, channel, root = text.split(":")
         return cls(team, channel, root)
 
     def is_older_than(self, moment: datetime | None) -> bool:
-        """Whether the thread was started before *moment*; False if that is None."""
+        """Whether the thread was started before *moment*; False if *moment* is None."""
         return moment is not None and datetime.fromtimestamp(float(self.root), UTC) < moment
 
 
 class MessageKey(NamedTuple):
-    """A Slack message: *team*, *channel* and ``ts``, shared by a mention's two events."""
+    """A Slack message: *team*, *channel* and *ts*, which both events of a mention share."""
 
     team: str
     channel: str
     ts: str
 
     def __str__(self) -> str:
-        """The stored form."""
+        """Return the stored form."""
         return f"{self.team}:{self.channel}:{self.ts}"
 
 
@@ -70,7 +70,7 @@ class PersonKey(NamedTuple):
     user: str
 
     def __str__(self) -> str:
-        """The stored form."""
+        """Return the stored form."""
         return f"{self.team}:{self.user}"
 
 
@@ -80,5 +80,5 @@ def thread_lane(thread: ThreadKey) -> Lane:
 
 
 def own_lane(turn: TurnId) -> Lane:
-    """Return a lane for one turn, which waits for nothing: a command, a click, a workflow run."""
+    """Return the lane of a turn that waits for no other: a command, a click, a workflow run."""
     return Lane(f"o:{turn}")

@@ -1,7 +1,7 @@
-"""Everything that comes in from Slack, parsed on arrival: a closed set of kinds.
+"""The inputs from Slack, parsed on arrival: a closed set of kinds.
 
-The inbox stores these values until they're handled, so each has a JSON form. From 1.0.0 on, a new field needs a
-default, so that what an earlier version queued stays readable.
+The inbox stores inputs until they're handled, so each has a JSON form. From 1.0.0 on, a new field needs a default, so
+that inputs queued by an earlier version stay readable.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from bridge.errors import RecordNotUnderstood
 from bridge.ids import MessageKey, ThreadKey
 
 SLACK_ITSELF = frozenset({"USLACK", "USLACKBOT"})
-"""Slack's own users. They write without a ``bot_id``, and ``users.info`` says that they are no bots."""
+"""Slack's own users. They write without a ``bot_id``, and ``users.info`` says that they aren't bots."""
 
 WAITING_LIMIT = 50
 """How many messages may wait in one thread."""
 
 
 FileKind = Literal["text", "mail", "document", "clip", "image", "video", "link", "gone", "other", "unknown"]
-"""How a file is read. ``link``: it's stored elsewhere; ``gone``: Slack no longer shows it; ``unknown``: Slack describes
-it only on request, like all files of other companies."""
+"""How a file is read. ``link``: it's stored outside Slack; ``gone``: Slack no longer shows it; ``unknown``: Slack
+describes it only in ``files.info``, like all files of other companies."""
 
 
 class _Part(BaseModel, frozen=True):
-    """A part of a message: the text people see there, with Slack's escapes, and references, never bytes.
+    """A part of a message: the text that people see, with Slack's escapes, and references to files, never bytes.
 
-    *is_cut*: it was larger than what is stored of a message.
+    *is_cut*: it was larger than the part of a message that's stored.
     """
 
     is_cut: bool = False
@@ -46,9 +46,10 @@ class Table(_Part):
 class MessageFile(_Part):
     """A file, as Slack describes it.
 
-    *format* is a document's (``pdf``), *type* Slack's word for any file's (``PDF``), *size* in bytes. *url* has its
-    content or, for a clip, its transcript. *words* came with the description (a short snippet, a mail, a clip's
-    transcript); if it *is_whole*, that's all of it. A clip that *is_pending* will get a transcript.
+    *format* is the format of a document (``pdf``), *type* Slack's name for the type of any file (``PDF``), *size* its
+    number of bytes. *url* has the content or, for a clip, the transcript. *words* is the text that came with the
+    description (of a short snippet, an email, or a clip's transcript); if it *is_whole*, it's the complete text. A clip
+    that *is_pending* will get a transcript.
     """
 
     part: Literal["file"] = "file"
@@ -66,7 +67,7 @@ class MessageFile(_Part):
 
 
 class Quotation(_Part):
-    """A forwarded message: who wrote it where, as far as Slack says, and its content."""
+    """A forwarded message: its author and channel, as far as Slack says, and its content."""
 
     part: Literal["quotation"] = "quotation"
     author: str = ""
@@ -80,21 +81,21 @@ class Quotation(_Part):
 
 
 class Alert(_Part):
-    """What an app shows beside a text, or instead of it."""
+    """Content that an app shows with a message's text, or instead of it."""
 
     part: Literal["alert"] = "alert"
     text: str
 
 
 class LeftOut(_Part):
-    """There were *count* more parts than are stored of a message."""
+    """The *count* of further parts of a message, which aren't stored."""
 
     part: Literal["left_out"] = "left_out"
     count: int
 
 
 MessagePart = Annotated[Quotation | Table | Alert | MessageFile | LeftOut, Field(discriminator="part")]
-"""What a message has besides its text: a closed set (`bridge.slack.contents` reads them)."""
+"""The parts of a message besides its text: a closed set, parsed by `bridge.slack.contents`."""
 
 
 class _Inbound(BaseModel, frozen=True):
@@ -103,14 +104,14 @@ class _Inbound(BaseModel, frozen=True):
     user: str
     user_team: str = ""  # the person's workspace or organization, if Slack says it
     is_shared: bool = False  # the channel is shared with another workspace (Slack Connect)
-    is_greeting: ClassVar[bool] = False  # nobody asked: Slack needn't retry it, and missing access brings no notice
+    is_greeting: ClassVar[bool] = False  # not a request: Slack needn't retry it, and without access there's no notice
 
 
 class InboundMessage(_Inbound):
     """A message.
 
-    *text* is the person's own, with Slack's escapes: commands, mentions and an agent's name are looked for only there.
-    *parts* are everything else. *thread_ts* is ``""`` outside of a thread. *is_mention*: it mentions the bot;
+    *text* is the person's own, with Slack's escapes: only there are commands, mentions and an agent's name looked for.
+    *parts* are the rest of the message. *thread_ts* is ``""`` outside of a thread. *is_mention*: it mentions the bot;
     *is_direct*: it's in the direct message with the bot; *is_typed*: it was written in one of Slack's own clients,
     which only people use. An app's post has that *app*'s ID (``A…``, or only its bot's, ``B…``) and its *app_name*;
     no one can be notified in private.
@@ -121,22 +122,22 @@ class InboundMessage(_Inbound):
     ts: str
     thread_ts: str = ""
     event_id: str = ""
-    retry: int = 0  # which repetition by Slack it came with
+    retry: int = 0  # the number of Slack's retry, 0 for the first delivery
     is_mention: bool = False
     is_direct: bool = False
     is_typed: bool = True
-    edited_ts: str = ""  # when it got this text, unless it's the first
-    looks_at: str = ""  # the channel its person has open beside the bot's direct message
-    calls_in: bool = False  # a form put it into someone else's thread
-    is_text: bool = False  # not a command, whatever it starts with: its person said so
+    edited_ts: str = ""  # when its text was edited, or ""
+    looks_at: str = ""  # the channel that the person has open beside the bot's direct message
+    calls_in: bool = False  # it was sent by a form into someone else's thread
+    is_text: bool = False  # not a command, whatever it starts with
     parts: tuple[MessagePart, ...] = ()
     app: str = ""
     app_name: str = ""
-    was_found: bool = False  # in Slack's history after an outage
+    was_found: bool = False  # it was found in Slack's history after an outage
 
     @property
     def key(self) -> MessageKey:
-        """The identity shared by a mention's two events."""
+        """The identity that both events of a mention share."""
         return MessageKey(self.team, self.channel, self.ts)
 
     @property
@@ -146,12 +147,12 @@ class InboundMessage(_Inbound):
 
     @property
     def is_root(self) -> bool:
-        """Whether it's at the top level of its channel."""
+        """Whether the message is at the top level of its channel."""
         return self.thread_ts in {"", self.ts}
 
 
 class TriggeredRun(_Inbound):
-    """A *workflow* run on an app's *message*, on behalf of the person who set that up for its channel."""
+    """A run of *workflow* on an app's *message*, on behalf of the person who set this up for its channel."""
 
     kind: Literal["triggered_run"] = "triggered_run"
     workflow: int
@@ -159,12 +160,12 @@ class TriggeredRun(_Inbound):
 
     @property
     def thread_ts(self) -> str:
-        """The thread below the message, for everything that follows."""
+        """The thread of the message, for the run's card and notices."""
         return self.message.thread.root
 
     @property
     def retry(self) -> int:
-        """The number of its repetition by Slack."""
+        """The number of Slack's retry, 0 for the first delivery."""
         return self.message.retry
 
 
@@ -179,9 +180,9 @@ class SlashCommand(_Inbound):
 
 
 class Click(_Inbound):
-    """A button or menu choice: *action_id* and *value* are ours, from when the block was made.
+    """A click on a button, or a choice in a menu: *action_id* and *value* are from the bridge's block.
 
-    *message_ts* is the block's message, *thread_ts* its thread (``""``: none). Only one person sees a message that
+    *message_ts* is the block's message, *thread_ts* its thread, or ``""``. Only one person sees a message that
     *is_ephemeral*.
     """
 
@@ -193,16 +194,16 @@ class Click(_Inbound):
     is_ephemeral: bool = False
     response_url: str = ""
     trigger_id: str = ""
-    view: str = ""  # "home" or "modal" if it wasn't in a message; the bridge then put *channel* there
+    view: str = ""  # "home" or "modal", with *channel* in its private_metadata; "" in a message
     view_hash: str = ""
     private_metadata: str = ""
 
 
 class StopRequest(_Inbound):
-    """A stop other than a message or our button: Slack's own Stop, or a ❌ on one's own message.
+    """A stop that isn't a message: Slack's Stop button, or a ❌ on one's own message.
 
-    *given* is Slack's ts of it. *message_ts* is the message with the ❌ (``""``: whatever is running in *thread_ts*);
-    its thread is known once its turn is found.
+    *given* is its time as a Slack ts. *message_ts* is the message with the ❌, or ``""`` to stop the running turn of
+    *thread_ts*. The thread of a message with a ❌ is known once its turn is found.
     """
 
     kind: Literal["stop"] = "stop"
@@ -212,15 +213,15 @@ class StopRequest(_Inbound):
 
     @property
     def thread(self) -> ThreadKey:
-        """The thread that is meant, as far as it's known: the message's own, or the one it's in."""
+        """The thread to stop or, if it isn't known yet, the one that the message would start."""
         return ThreadKey(self.team, self.channel, self.thread_ts or self.message_ts)
 
 
 class Submission(_Inbound):
-    """A valid form: *form* is its callback_id, *values* are by input name.
+    """A submitted form that is valid: *form* is its callback_id, *values* are by input name.
 
-    *private_metadata* is what the bridge put into the form. *channel* is where its result is shown, in the thread
-    *thread_ts* if that's set; *opened_in* is where its person reads private notices.
+    *private_metadata* is the bridge's own data. The result is shown in *channel*, or in its thread *thread_ts*; private
+    notices go to *opened_in*.
     """
 
     kind: Literal["submission"] = "submission"
@@ -234,10 +235,9 @@ class Submission(_Inbound):
 
 
 class Notice(_Inbound):
-    """A private notice, decided on arrival: *what* names its text (`notices`).
+    """A private notice, decided on arrival: *what* is its name, with facts after a colon (`bridge.features.notices`).
 
-    *of* is what the person did, named as in `bridge.features.activity.action_name`. *is_offer*: nothing
-    was refused.
+    *of* is the person's action, named as in `bridge.features.activity.action_name`. *is_offer*: nothing was refused.
     """
 
     kind: Literal["notice"] = "notice"
@@ -252,7 +252,7 @@ class Notice(_Inbound):
 class HomeOpened(_Inbound):
     """Someone opened the Home tab, or its content changed; *channel* is their direct message with the bot.
 
-    *view_hash* is of what they see (``""``: anything). *refusal*: they may only see this reason.
+    *view_hash* is the hash of the view they see, or ``""``. *refusal*: they may see only this reason.
     """
 
     kind: Literal["home"] = "home"
@@ -268,10 +268,10 @@ class MessagesTabOpened(_Inbound):
 
 
 class Shortcut(_Inbound):
-    """A shortcut that was used: *name* is its callback_id. One on a message has its *text* and *parts*.
+    """A used shortcut: *name* is its callback_id. A message shortcut has the message's *text*, *parts* and *author*.
 
-    *text* has Slack's escapes; *author* wrote it. A global one has no channel, so it can only show a form. *refusal*:
-    this person may not use it.
+    *text* has Slack's escapes. A global shortcut has no channel, so it can only show a form. *refusal* is the reason if
+    the person may not use it.
     """
 
     kind: Literal["shortcut"] = "shortcut"
@@ -287,9 +287,9 @@ class Shortcut(_Inbound):
 
 
 class Report(_Inbound):
-    """A report to post for its *slot*, the time it was due, queued by the bridge itself.
+    """A report to post for its *slot*, the time when it was due, queued by the bridge itself.
 
-    *user* is its owner. *is_asked_for*: someone requested it now, whatever its schedule says.
+    *user* is its owner. *is_asked_for*: someone requested it outside of its schedule.
     """
 
     kind: Literal["report"] = "report"
@@ -322,12 +322,12 @@ def to_json(inbound: Inbound) -> str:
     """Return the stored form."""
     try:
         return inbound.model_dump_json(exclude_defaults=False)
-    except PydanticSerializationError:  # a lone surrogate in a form: JSON can write it, UTF-8 can't
+    except PydanticSerializationError:  # a lone surrogate in a form: JSON has it, UTF-8 doesn't
         return json.dumps(inbound.model_dump(), ensure_ascii=False).encode(errors="replace").decode()
 
 
 def from_json(text: str) -> Inbound:
-    """Read a stored form. Raises `RecordNotUnderstood`."""
+    """Parse the stored form. Raises `RecordNotUnderstood`."""
     try:
         return _adapter.validate_json(text)
     except ValidationError as exc:

@@ -1,8 +1,8 @@
-"""Logging: constant phrases with facts beside them, for people (``console``) or machines (``json``).
+"""Logging: constant phrases with facts, for people (``console``) or machines (``json``).
 
-Facts that hold for a while (``thread``, ``turn``, ``command``) are set once with `facts` and appear in every record
-below. Texts, tokens and payloads aren't logged; as a last defence, anything like a token is removed from every finished
-line, tracebacks included.
+Facts shared by several records (``thread``, ``turn``, ``command``) are set once with `facts` and appear in every record
+logged inside its block. Texts, tokens and payloads aren't logged; as a last defense, anything like a token is removed
+from every finished line, including tracebacks.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ Format = Literal["console", "json"]
 
 _current_facts: ContextVar[Mapping[str, Any]] = ContextVar("bridge_log_facts", default={})  # noqa: B039 - never mutated
 
-# Their DEBUG and INFO print whole payloads, and some of their warnings come once per bad request, which
-# anyone on the network can send; the metrics count those.
+# At DEBUG and INFO they log whole payloads, and some warn about each bad request, which anyone on the network can send;
+# metrics count those.
 _QUIET = {
     "aiohttp": logging.WARNING,
     "asyncio": logging.WARNING,
@@ -40,7 +40,7 @@ _QUIET = {
 _SECRET = re.compile(
     r"""xox[a-z](?:\.xox[a-z])?-[\w.-]+   # bot, user, refresh and rotated tokens
       | xapp-[\w-]+                       # app-level tokens
-      | (?i:bearer)\s+[\w.~+/=-]+         # anybody's Authorization header
+      | (?i:bearer)\s+[\w.~+/=-]+         # any Authorization header
       | https://hooks\.slack\.com/\S+     # a response_url is a permission to post
     """,
     re.VERBOSE,
@@ -60,7 +60,7 @@ def facts(**more: Any) -> Iterator[None]:
 
 
 def new_reference() -> str:
-    """Make a reference for an unexpected error, to find it in the log."""
+    """Return a reference by which an unexpected error can be found in the log."""
     return secrets.token_hex(4)
 
 
@@ -83,10 +83,10 @@ class _Lines(logging.Formatter):
         self._log_format = log_format
 
     def format(self, record: logging.LogRecord) -> str:
-        beside: dict[str, Any] = {}
+        details: dict[str, Any] = {}
         if record.name.startswith("bridge"):  # other libraries' records get no facts
             own = {name: value for name, value in vars(record).items() if name not in _RECORD_FIELDS}
-            beside = {**_current_facts.get(), **own}
+            details = {**_current_facts.get(), **own}
         when = datetime.fromtimestamp(record.created, UTC)
         exception = self.formatException(record.exc_info) if record.exc_info else ""
         if self._log_format == "json":
@@ -96,12 +96,12 @@ class _Lines(logging.Formatter):
                 "logger": record.name,
                 "message": record.getMessage(),
             }
-            fields |= {name: value for name, value in beside.items() if name not in fields}
+            fields |= {name: value for name, value in details.items() if name not in fields}
             if exception:
                 fields["exception"] = exception
             line = json.dumps(fields, default=str, ensure_ascii=False)
         else:
             line = f"{when.astimezone():%H:%M:%S} {record.levelname:<7} {record.name}: {record.getMessage()}"
-            line = "".join((line, *(f"  {name}={value}" for name, value in beside.items()))).translate(_LINE_BREAKS)
+            line = "".join((line, *(f"  {name}={value}" for name, value in details.items()))).translate(_LINE_BREAKS)
             line = f"{line}\n{exception}" if exception else line
         return _SECRET.sub("[redacted]", line)

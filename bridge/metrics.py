@@ -1,7 +1,7 @@
 """Prometheus metrics.
 
-The composition root makes one `Metrics` for all. Labels are bounded: each is a word from our code, never text from
-people, Slack or the service.
+Each process has one `Metrics`. Labels are bounded: each is a word from the bridge's code, never text from people, Slack
+or the service.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ CONTENT_TYPE = "text/plain; version=1.0.0; charset=utf-8"
 """The Content-Type of `Metrics.exposition`."""
 
 EVENT_KINDS = KINDS | {"app_mention", "options", "event", "verification"}
-"""The kinds of inputs; anything else is counted as ``other``."""
+"""The kinds of inputs; all others are counted as ``other``."""
 
-# An ack is due within 3 s and should take milliseconds; a turn takes as long as the agent thinks.
+# An ack is due within 3 s and should take milliseconds; a turn takes as long as the agent does.
 _ACK_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3)
 _TURN_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 900)
 _CALL_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 900)
@@ -52,7 +52,7 @@ class Metrics:
         )  # fmt: skip
         queue_depth = Gauge("bridge_queue_depth", "Turns that are waiting or running", registry=registry)
         self.watch_queue = queue_depth.set_function
-        """Takes a function that returns the number of waiting turns, for whenever the metrics are read."""
+        """Sets the function that returns the number of waiting turns, called whenever metrics are read."""
         wait_missing = Counter(
             "bridge_wait_missing", "Writes that no Redis replica confirmed in time", registry=registry
         )
@@ -70,7 +70,7 @@ class Metrics:
             "bridge_catch_up_left", "Threads and channel pages left to read after an outage", registry=registry
         )
         self.catch_up_left = left.set
-        """Sets how much is left to read after an outage."""
+        """Sets the number of threads and channel pages left to read after an outage."""
 
     def event(self, kind: str, outcome: str) -> None:
         """Count an input: *outcome* is ``accepted``, ``duplicate``, ``ignored``, ``refused``, …."""

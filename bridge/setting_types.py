@@ -1,4 +1,4 @@
-"""How settings are written, and what to do if one isn't.
+"""The types of settings, and the errors for invalid values.
 
 Each function returns a pydantic validator. Errors continue a sentence that starts with the variable's name: the
 problem, a colon, and one working example. They never show the value (see `bridge.settings`).
@@ -28,9 +28,9 @@ _LAST_PORT = 65_535
 
 
 def _setting_type(check: Callable[Concatenate[str, P], object]) -> Callable[P, BeforeValidator]:
-    """Turn a check of text with options into a function from the options to a validator.
+    """Turn *check*, which takes a text and options, into a function that takes the options and returns a validator.
 
-    A default that isn't text (None) passes. A ValueError in place of the text is raised.
+    The validator passes a default that isn't text (None), and raises a ValueError that takes the place of the text.
     """
 
     def make(*options: P.args, **more: P.kwargs) -> BeforeValidator:
@@ -46,7 +46,7 @@ def _setting_type(check: Callable[Concatenate[str, P], object]) -> Callable[P, B
 
 @_setting_type
 def text(given: str) -> str:
-    """Take any text."""
+    """Accept any text."""
     return given
 
 
@@ -66,17 +66,17 @@ def secret(given: str, what: str) -> str:
 
 @_setting_type
 def token(given: str, prefix: str, what: str) -> str:
-    """Take a Slack token that begins with *prefix*."""
+    """Accept a Slack token that starts with *prefix*."""
     if given.startswith(prefix):
         return _printable(given, f"copy {what} again")
     found = _SLACK_TOKENS.match(given)
-    begins = f"starts with {found[0]}…" if found else f"doesn't start with {prefix}"
-    raise ValueError(f"{begins}: use {what} ({prefix}…)")
+    problem = f"starts with {found[0]}…" if found else f"doesn't start with {prefix}"
+    raise ValueError(f"{problem}: use {what} ({prefix}…)")
 
 
 @_setting_type
 def web_url(given: str, example: str, *, end: str = "", without: str = "") -> str:
-    """Take an http or https address without query or password; *end* replaces its last slashes and *without*."""
+    """Accept an http or https address without query or password; *end* replaces *without* and slashes at its end."""
     parts = _split(given, example)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError(f"isn't a web address: use one such as {example}")
@@ -87,9 +87,9 @@ def web_url(given: str, example: str, *, end: str = "", without: str = "") -> st
 
 @dataclass(frozen=True, slots=True)
 class RedisServers:
-    """Several servers: *kind* is ``sentinel`` (they know the *master*) or ``cluster`` (they are its nodes).
+    """Several servers: the Sentinels of *master*, or the nodes of a cluster; *kind* is ``sentinel`` or ``cluster``.
 
-    *plain* is the address one server would have: user, password, TLS, database and options.
+    *plain* is the address of a single server with the same user, password, TLS, database and options.
     """
 
     kind: str
@@ -99,7 +99,7 @@ class RedisServers:
 
 
 def redis_servers(url: str) -> RedisServers | None:
-    """Read ``redis+sentinel://…`` or ``redis+cluster://…``; None for other addresses. Raises ValueError."""
+    """Parse ``redis+sentinel://…`` or ``redis+cluster://…``; None for other addresses. Raises ValueError."""
     found = _SERVERS.fullmatch(url)
     if found is None:
         return None
@@ -121,7 +121,7 @@ def redis_servers(url: str) -> RedisServers | None:
 
 @_setting_type
 def redis_address(given: str) -> str:
-    """Take the address of a Redis server, of Sentinels or of a cluster."""
+    """Accept the address of a Redis server, of Sentinels or of a cluster."""
     _printable(given, "percent-encode them in a password, such as %20 for a space")
     if redis_servers(given) is None:
         parts = _split(given, "redis://localhost:6379/0")
@@ -142,7 +142,7 @@ def _split(url: str, example: str) -> SplitResult:
 
 @_setting_type
 def duration(given: str, unit: str, *, upto: timedelta, may_be_zero: bool = False) -> timedelta:
-    """Take a duration: a number of *unit*, or one with ``s``, ``m``, ``h`` or ``d`` after it."""
+    """Parse a duration: a number of *unit*, or a number followed by ``s``, ``m``, ``h`` or ``d``."""
     found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?) ?([smhd]?)", given, re.ASCII)
     if not found:
         raise ValueError(f"isn't a duration: use a number of {_UNITS[unit]}, or one such as 90s, 15m, 24h or 7d")
@@ -155,7 +155,7 @@ def duration(given: str, unit: str, *, upto: timedelta, may_be_zero: bool = Fals
 
 @_setting_type
 def whole(given: str, least: int, most: int, example: int) -> int:
-    """Take a whole number."""
+    """Parse a whole number."""
     if not re.fullmatch(r"\d{1,9}", given, re.ASCII) or not least <= int(given) <= most:
         raise ValueError(f"isn't a whole number from {least} to {most:,}: use one such as {example}")
     return int(given)
@@ -163,7 +163,7 @@ def whole(given: str, least: int, most: int, example: int) -> int:
 
 @_setting_type
 def one_of(given: str, *words: str) -> str:
-    """Take one of *words*, in any case."""
+    """Return the one of *words* that was given, ignoring case."""
     for word in words:
         if word.lower() == given.lower():
             return word
@@ -172,7 +172,7 @@ def one_of(given: str, *words: str) -> str:
 
 @_setting_type
 def matching(given: str, pattern: str, words: str) -> str:
-    """Take text that matches *pattern*, which *words* describe."""
+    """Accept text that matches *pattern*, which *words* describe."""
     if not re.fullmatch(pattern, given, re.ASCII):
         raise ValueError(f"has unsupported characters or is too long: use {words}")
     return given
@@ -180,7 +180,7 @@ def matching(given: str, pattern: str, words: str) -> str:
 
 @_setting_type
 def ids(given: str, letters: str, what: str) -> frozenset[str]:
-    """Take Slack ids that begin with one of *letters*, separated by commas."""
+    """Parse Slack IDs, separated by commas, that start with one of *letters*."""
     entries = [entry.strip() for entry in given.split(",")]
     for number, entry in enumerate(entries, start=1):
         if entry and not re.fullmatch(rf"[{letters}][A-Z0-9]{{2,}}", entry):
@@ -190,7 +190,7 @@ def ids(given: str, letters: str, what: str) -> frozenset[str]:
 
 @_setting_type
 def folder(given: str) -> Path:
-    """Take a path; ``~`` is the home folder."""
+    """Parse a path; ``~`` is the home folder."""
     try:
         return Path(given).expanduser().absolute()
     except (RuntimeError, ValueError, OSError):

@@ -1,7 +1,7 @@
 """The settings, checked as a whole before anything starts.
 
-`load` reports every problem at once, each with its fix. It never shows a value, not even a harmless one: it may be a
-token pasted into the wrong variable. The fields' docstrings are the documentation: ``python -m bridge.settings``
+`load` reports all problems at once, each with its fix. It never shows a value, as any may be a token pasted into the
+wrong variable. The fields' docstrings are the documentation: ``python -m bridge.settings``
 prints them as ``.env.example``. Only `bridge.cli` and `bridge.app` import this module; others receive values.
 """
 
@@ -41,12 +41,12 @@ _Timeout = Annotated[timedelta, duration("s", upto=timedelta(days=1))]
 
 
 def _setting(variable: str, default: Any = ..., *, example: str = "") -> Any:
-    """Name a field's variable. *default* is written as in the environment; without one, the setting is required."""
+    """Return a field for *variable*. *default* is text, as in the environment; without one, the setting is required."""
     return Field(default, alias=variable, examples=[example] if example else None)
 
 
 class Settings(BaseSettings):
-    """Everything that can be configured. An attribute's variable is its alias."""
+    """All settings; an attribute's alias is its variable."""
 
     model_config = SettingsConfigDict(
         case_sensitive=True,
@@ -186,11 +186,11 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Use only what `load` read with `Variables`, not the process's environment."""
+        """Use only the values that `load` passes, not the process's environment."""
         return (init_settings,)
 
     def bot_token_now(self) -> str:
-        """Read the bot token again if it's in a file; if it can't be read there, nothing changes."""
+        """Return the bot token, read again if it's in a file; if that can't be read, return the last one."""
         found = well_formed({"SLACK_BOT_TOKEN_FILE": self._bot_token_file}) if self._bot_token_file else {}
         token: SecretStr = found.get("SLACK_BOT_TOKEN", self.slack_bot_token)
         return token.get_secret_value()
@@ -199,16 +199,16 @@ class Settings(BaseSettings):
 class Variables(EnvSettingsSource):
     """Reads the variables of *environ*, each directly or from the file that ``NAME_FILE`` names.
 
-    Empty means not set. A problem with a file takes the place of the value, as a ValueError.
+    An empty variable isn't set. If a file can't be used, a ValueError takes the place of the value.
     """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         super().__init__(Settings)
-        self.case_sensitive = True  # again: the library turns it off on Windows
+        self.case_sensitive = True  # the library turned it off on Windows
         self.env_vars = {name: value.strip() for name, value in environ.items() if value.strip()}
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        """Return a field's text, its variable, and whether it's JSON."""
+        """Return a field's text, its variable, and whether the text is JSON."""
         value, name, is_json = super().get_field_value(field, field_name)
         file = self.env_vars.get(f"{name}_FILE")
         if value and file:
@@ -259,7 +259,7 @@ def load(environ: Mapping[str, str], *, embedded_redis: bool = False) -> Setting
 
 
 def well_formed(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Read the settings that have no problem, by variable."""
+    """Return the values of the valid settings, by variable."""
     given, values = _read(environ), {}
     for name, field in ((str(field.alias), field) for field in Settings.model_fields.values()):
         shape: Any = Annotated[field.annotation, *field.metadata]
@@ -270,9 +270,10 @@ def well_formed(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def environment(process: Mapping[str, str], env_file: Path) -> dict[str, str]:
-    """Join *env_file*, if there is one, with the *process*'s environment, which wins; empty means not set.
+    """Return the variables of *env_file*, if it exists, and of the *process*, which override them, without empty ones.
 
-    A setting in the process also hides its ``_FILE`` twin in the file, and vice versa.
+    A variable of the process also overrides its ``_FILE`` twin in the file, and vice versa. Raises
+    `ConfigurationError`.
     """
     try:
         # No interpolation: a password may contain "${".
@@ -280,13 +281,13 @@ def environment(process: Mapping[str, str], env_file: Path) -> dict[str, str]:
     except (OSError, UnicodeDecodeError) as exc:
         why = exc.strerror if isinstance(exc, OSError) else "not text"
         raise ConfigurationError([f"{env_file} can't be read ({why}): fix or remove it"]) from None
-    there = {name: value for name, value in process.items() if value.strip()}
-    hidden = {*there, *(f"{name}_FILE" for name in there), *(name.removesuffix("_FILE") for name in there)}
-    return {**{name: value for name, value in pairs.items() if value and name not in hidden}, **there}
+    own = {name: value for name, value in process.items() if value.strip()}
+    hidden = {*own, *(f"{name}_FILE" for name in own), *(name.removesuffix("_FILE") for name in own)}
+    return {**{name: value for name, value in pairs.items() if value and name not in hidden}, **own}
 
 
 def unknown_names(environ: Mapping[str, str]) -> list[str]:
-    """Name each unknown ``BRIDGE_…`` variable in a line, with the setting that was probably meant."""
+    """Return a line for each unknown ``BRIDGE_…`` variable, with the setting that was probably meant."""
     known = {*VARIABLES, *(f"{name}_FILE" for name in VARIABLES)}
     lines = []
     for name in sorted(name for name in environ if name.startswith("BRIDGE_") and name not in known):
@@ -296,7 +297,7 @@ def unknown_names(environ: Mapping[str, str]) -> list[str]:
 
 
 def _read(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return what is set, by variable. The data folder follows the platform.
+    """Return the values that are set, by variable. The data folder's default depends on the platform.
 
     https://specifications.freedesktop.org/basedir-spec/
     """
@@ -311,7 +312,7 @@ def _read(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def env_example() -> str:
-    """Write ``.env.example``: each setting with its description, optional ones commented out."""
+    """Return the text of ``.env.example``: each setting with its description, optional ones commented out."""
     lines = [
         "# The bridge's settings. Copy this file to .env, and fill in the lines without a leading #. For HTTP, set",
         "# SLACK_SIGNING_SECRET instead of SLACK_APP_TOKEN.",

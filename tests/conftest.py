@@ -14,14 +14,14 @@ from hypothesis import settings
 from redis.asyncio import Redis
 
 from support import waiting
-from support.leaks import pytest_runtest_makereport  # noqa: F401 - a hook, found by its name
 from support.lifetimes import keys_without_lifetime
 from support.real_redis import RealRedis
+from support.secrecy import pytest_runtest_makereport  # noqa: F401 - a hook, found by its name
 
 settings.register_profile("any machine", deadline=None)  # benchmarks measure speed; tests don't
 settings.load_profile("any machine")
 
-EMPTIED = 9  # the test's own database number
+TEST_DATABASE = 9  # emptied before each test
 HERE = Path(__file__).parent
 LONGEST = (
     "test_workspace",
@@ -38,13 +38,13 @@ KINDS = ("e2e", "integration", "contract", "proof", "unit")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test with its folder; run slow files first, each on one worker."""
 
-    def begins(item: pytest.Item) -> tuple[int, int]:
+    def order(item: pytest.Item) -> tuple[int, int]:
         kind = item.path.relative_to(HERE).parts[0]
         item.add_marker(kind)
         stem = item.path.stem
         return LONGEST.index(stem) if stem in LONGEST else len(LONGEST), KINDS.index(kind)
 
-    items.sort(key=begins)  # otherwise the order stays random
+    items.sort(key=order)  # within these groups the order stays random
 
 
 def pytest_collection_finish() -> None:
@@ -91,7 +91,7 @@ async def real_redis(redis_server: RealRedis) -> AsyncIterator[Redis]:
     The store's table of keys lists the exceptions.
     """
     connect = import_module("bridge.queue.redis.connection").connect
-    async with connect(f"{redis_server.url}?db={EMPTIED}") as client:
+    async with connect(f"{redis_server.url}?db={TEST_DATABASE}") as client:
         await client.flushdb()
         yield client
         assert await keys_without_lifetime(client) == [], "keys were left without a lifetime"

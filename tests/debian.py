@@ -33,8 +33,8 @@ def mount(kind: str, options: str, where: Path) -> None:
 
 def network() -> dict[str, str]:
     """The variables for this machine's network access."""
-    told = {name: os.environ[name] for name in _NETWORK if name in os.environ}
-    return {**told, **dict.fromkeys(_READ_BY, CERTIFICATES)} if Path(CERTIFICATES).exists() else told
+    environ = {name: os.environ[name] for name in _NETWORK if name in os.environ}
+    return {**environ, **dict.fromkeys(_READ_BY, CERTIFICATES)} if Path(CERTIFICATES).exists() else environ
 
 
 def output_of(*command: str) -> list[str]:
@@ -43,8 +43,8 @@ def output_of(*command: str) -> list[str]:
 
 
 def _mirror() -> list[str]:
-    if told := os.environ.get("MIRROR"):
-        return [told]
+    if mirror := os.environ.get("MIRROR"):
+        return [mirror]
     targets = output_of("apt-get", "indextargets", "--format", "$(ORIGIN) $(REPO_URI)", "Created-By: Packages")
     found = [uri for origin, _, uri in (line.partition(" ") for line in targets) if origin == "Debian"]
     return [uri for uri in found if "security" not in uri][:1]  # none: debootstrap has one of its own

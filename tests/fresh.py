@@ -92,9 +92,9 @@ def _run() -> None:
 
 
 def _inside(*command: str) -> list[str]:
-    told = [f"{name}={value}" for name, value in debian.network().items()]
+    environ = [f"{name}={value}" for name, value in debian.network().items()]
     path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    words = ["chroot", str(ROOT), "env", "-i", "HOME=/root", "LANG=C.UTF-8", path, *told]
+    words = ["chroot", str(ROOT), "env", "-i", "HOME=/root", "LANG=C.UTF-8", path, *environ]
     return [*words, "sh", "-c", f'cd {INSIDE} && exec "$@"', "sh", *command]
 
 

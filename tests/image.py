@@ -104,10 +104,10 @@ def _read_only_root() -> Path:
 def _inside(root: Path, *command: str, **environ: str) -> list[str]:
     """The command line that runs *command* in the image with the rights that Compose gives it."""
     image_path = next(line for line in _config("Env") if line.startswith("PATH="))
-    told = [image_path, "PYTHONUNBUFFERED=1", *(f"{name}={value}" for name, value in environ.items())]
+    variables = [image_path, "PYTHONUNBUFFERED=1", *(f"{name}={value}" for name, value in environ.items())]
     rights = ("setpriv", "--reuid", UID, "--regid", UID, "--clear-groups", "--bounding-set=-all", "--no-new-privs")
     # Rights are dropped inside, since entering needs one.
-    return ["unshare", f"--root={root}", "env", "-i", *told, *rights, "--inh-caps=-all", *command]
+    return ["unshare", f"--root={root}", "env", "-i", *variables, *rights, "--inh-caps=-all", *command]
 
 
 def _try(root: Path) -> Iterator[str]:

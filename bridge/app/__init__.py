@@ -45,7 +45,7 @@ _SLACK_RETRY = 2.0
 
 
 async def serve(settings: Settings, *, embedded_redis: bool) -> int:
-    """Run the bridge until SIGTERM or SIGINT; returns the exit code. Raises `BridgeError` if it can't run."""
+    """Run the bridge until SIGTERM or SIGINT, and return the exit code. Raises `BridgeError` if it can't run."""
     configure(settings.log_format, settings.log_level)
     draining = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -57,7 +57,7 @@ async def serve(settings: Settings, *, embedded_redis: bool) -> int:
 
 
 class Bridge:
-    """The parts, built from *settings* and *wires*, running until *draining* is set."""
+    """One process of the bridge, built from *settings* and *wires*; it runs until *draining* is set."""
 
     def __init__(self, settings: Settings, wires: Wires, draining: asyncio.Event) -> None:
         self._settings = settings
@@ -73,9 +73,9 @@ class Bridge:
         self._accepts = False
 
     async def run(self) -> None:
-        """Listen at once, work once Slack and Redis have been reached, and drain on request.
+        """Listen at once, start work once Slack and Redis have been reached, and drain on request.
 
-        What Slack sends while the last turns finish is still accepted and queued.
+        Events that arrive while the last turns finish are still accepted and queued.
         """
         secret, uses_socket = self._settings.slack_signing_secret, self._settings.slack_app_token is not None
         guard = Guard(secret.get_secret_value(), self._wires.metrics) if secret and not uses_socket else None
@@ -95,7 +95,7 @@ class Bridge:
                 keeping.cancel()
 
     async def _reach_and_work(self, guard: Guard | None) -> None:
-        self._identity = identity = await self._who_we_are()
+        self._identity = identity = await self._identify()
         self._namespace = namespace = Namespace(
             self._scripts,
             name=self._settings.namespace,
@@ -123,8 +123,9 @@ class Bridge:
         )
         self._catch_up = parts.catch_up
         await self._patience.through_outages(parts.catch_up.mark_threads)
-        # What exists now stays, so collections skip it; each of the others is frequent and short. With Python's own
-        # thresholds an acknowledgement takes 20 % more; with 50,000 objects a collection holds everything for 0.1 s.
+        # Objects that exist now stay, so the garbage collector skips them; with these thresholds, its runs are frequent
+        # and short. With Python's defaults, an acknowledgement takes 20% longer, and with a threshold of 50,000, a run
+        # blocks the process for 0.1 s.
         gc.freeze()
         gc.set_threshold(1_000, 20, 50)
         dispatch = dispatcher(parts.app, self._wires.metrics)
@@ -132,10 +133,10 @@ class Bridge:
             guard.dispatch = dispatch
         async with self._listening_to_sockets(dispatch):
             self._accepts = True
-            # Do the waiting work until it's time to end.
+            # Process the queue until the process drains.
             async with parts.queued_reactions.at_work(), asyncio.TaskGroup() as group:
-                beside = (self._say_ready(), parts.clock.run(), parts.token_watch.run(), parts.catch_up.run())
-                tasks = [group.create_task(each) for each in beside]
+                background = (self._log_ready(), parts.clock.run(), parts.token_watch.run(), parts.catch_up.run())
+                tasks = [group.create_task(each) for each in background]
                 await parts.worker.run(parts.turns.work)
                 for task in tasks:
                     task.cancel()  # it may be waiting for Slack or the service
@@ -143,22 +144,22 @@ class Bridge:
             await namespace.leave()
 
     async def _claim(self, namespace: Namespace) -> None:
-        """Claim it once Redis is up; log, once, that it isn't."""
+        """Claim the namespace once Redis is up, and log once if it's down."""
         try:
             await namespace.hold()
         except StoreUnavailable as exc:
             log.warning("can't reach Redis yet, retrying", extra={"reason": exc.reason})
             await self._patience.through_outages(namespace.hold)
 
-    async def _say_ready(self) -> None:
-        """Log that requests can come: in Socket Mode, once a socket is open."""
+    async def _log_ready(self) -> None:
+        """Log that the bridge is ready; in Socket Mode, that's once a socket is open."""
         if self._sockets is not None:
             await self._sockets.opened.wait()
         log.info("ready")
 
     @asynccontextmanager
     async def _listening_to_sockets(self, dispatch: Dispatch) -> AsyncIterator[None]:
-        """In Socket Mode, keep a socket open meanwhile."""
+        """In Socket Mode, keep a socket open while the block runs."""
         token = self._settings.slack_app_token
         if token is None:
             yield
@@ -172,14 +173,14 @@ class Bridge:
             closing.set()
 
     def _hears_slack(self) -> bool:
-        """Whether events from Slack arrive, as far as this process knows."""
+        """Whether Slack's events arrive, as far as this process knows."""
         hears = self._settings.slack_app_token is None or (self._sockets is not None and self._sockets.is_up)
         return hears and self._wires.web.token.accepted.is_set()
 
     async def _open_socket(self, app_token: str) -> aiohttp.ClientWebSocketResponse:
         """Open a socket. If Slack refuses because the app was removed, wait until it's back.
 
-        Raises `SlackRefused` if it's the app-level token that is rejected.
+        Raises `SlackRefused` if Slack rejects the app-level token.
         """
         web = self._wires.web
         while True:
@@ -192,17 +193,17 @@ class Bridge:
                 if web.token.accepted.is_set():
                     raise
                 continue
-            # Note how long Slack wasn't heard, before anything arrives on this one.
+            # Record how long no events arrived, before the first one arrives on this socket.
             if self._namespace is not None and self._catch_up is not None:
-                with suppress(StoreUnavailable):  # otherwise the heartbeat does that
+                with suppress(StoreUnavailable):  # the heartbeat records it later
                     await self._namespace.hold(hears_slack=True)
                     await self._catch_up.mark_threads()
             return socket
 
-    async def _who_we_are(self) -> Identity:
-        """Ask Slack, as long as it's unreachable, and log each scope the token lacks.
+    async def _identify(self) -> Identity:
+        """Return the bot's identity, waiting while Slack is unreachable, and log each scope that the token lacks.
 
-        Raises `SlackRefused` if the token is rejected.
+        Raises `SlackRefused` if Slack rejects the token.
         """
         while True:
             try:

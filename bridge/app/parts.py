@@ -1,4 +1,4 @@
-"""The composition root: every part of a bridge that has reached Slack and Redis."""
+"""The composition root: builds every part of a bridge once Slack and Redis have been reached."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from bridge.features.shared.sessions import Sessions
 from bridge.features.shared.snapshots import SnapshotStore
 from bridge.features.shared.statistics import Statistics
 from bridge.features.turns import Turns
-from bridge.listeners.app import Door, slack_app
+from bridge.listeners.app import Intake, slack_app
 from bridge.listeners.events import EventListeners
 from bridge.listeners.interactions import InteractionListeners, answer_not_stored
-from bridge.listeners.messages import KeptReplies, MessageListeners
+from bridge.listeners.messages import EarlyReplies, MessageListeners
 from bridge.listeners.token_watch import TokenWatch
 from bridge.project import Catalog
 from bridge.queue.inbox import Inbox
@@ -55,7 +55,7 @@ from bridge.slack.post import Say
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The running parts: the Bolt *app* receives, the *worker* runs *turns*, the others run by themselves."""
+    """The parts that run: the Bolt *app* receives inputs, the *worker* runs *turns*, the others run on their own."""
 
     app: AsyncApp
     receiver: Receiver
@@ -81,10 +81,10 @@ def build(
     monotonic: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep,
 ) -> Parts:
-    """Put the parts together; *consumer* names this process for the queue. Nothing runs yet."""
+    """Build the parts, without running them; *consumer* names this process for the queue."""
     now = wires.web.now
 
-    # What is stored
+    # Storage
     lifetime = settings.session_lifetime
     limits = Limits(settings.thread_turns, settings.user_turns, settings.user_runs, settings.app_turns)
     inbox = Inbox(scripts, consumer=consumer, session_lifetime=lifetime, now=now, limits=limits)
@@ -115,9 +115,9 @@ def build(
         channels=channels,
         bot_user=identity.bot_user,
         store_since=lambda: namespace.since,
-        waits_behind=queued_reactions.waits_behind,
+        on_queued=queued_reactions.on_queued,
     )
-    door = Door(inbox, access, wires.metrics)
+    intake = Intake(inbox, access, wires.metrics)
     messages = MessageListeners(receiver, identity, wires.metrics)
     stopping = Stopping(inbox, access)
     token_watch = TokenWatch(wires.web, identity, settings.bot_token_now, sleep=sleep)
@@ -127,8 +127,8 @@ def build(
         wires.metrics,
         partial(answer_not_stored, identity, say),
         messages,
-        InteractionListeners(door, identity, catalog, settings.command_prefix),
-        EventListeners(door, stopping, identity),
+        InteractionListeners(intake, identity, catalog, settings.command_prefix),
+        EventListeners(intake, stopping, identity),
         token_watch,
     )
 
@@ -136,7 +136,7 @@ def build(
         outages=Outages(scripts),
         web=wires.web,
         identity=identity,
-        take=messages.found,
+        receive=messages.found,
         patience=patience,
         metrics=wires.metrics,
         process=consumer,
@@ -170,8 +170,8 @@ def build(
             mode=settings.files,
             sleep=sleep,
         ),
-        bring_up=catch_up.bring_up,
-        follow=KeptReplies(wires.web, messages),
+        ensure_caught_up=catch_up.ensure_caught_up,
+        follow=EarlyReplies(wires.web, messages),
         store_since=lambda: namespace.since,
         now=now,
         session_lifetime=lifetime,

@@ -1,4 +1,4 @@
-"""The wires: connections that are open for the life of the process."""
+"""The wires: connections that stay open for the life of the process."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Wires:
-    """Redis (and a connection for reads that block), Slack's Web API, and the project service.
+    """Connections to Redis (one of them for reads that block), Slack's Web API, and the project service.
 
-    *keeper* watches an embedded Redis; None for a real one.
+    *keeper* watches an embedded Redis, and is None for any other.
     """
 
     metrics: Metrics
@@ -36,7 +36,7 @@ class Wires:
 
 @asynccontextmanager
 async def opened_wires(settings: Settings, *, embedded: bool) -> AsyncIterator[Wires]:
-    """Open the wires that *settings* name, with an *embedded* Redis if requested."""
+    """Open the wires to the addresses in *settings*, or to an *embedded* Redis."""
     metrics = Metrics()
     async with AsyncExitStack() as stack:
         url = settings.redis_url.get_secret_value() if settings.redis_url is not None else ""

@@ -19,7 +19,7 @@ AREA: Final = "Access"
 RULES: Final = ("BRIDGE_ALLOWED_CHANNELS", "BRIDGE_ALLOWED_USERS", "BRIDGE_RUNNERS")
 
 _TO_RUN: Final = ("run workflows", "schedule reports", "change channel settings")
-_CURE_OF_LOOKING: Final = "grant the scopes that `bridge check` lists, and reinstall the app"
+_CURE_OF_READING: Final = "grant the scopes that `bridge check` lists, and reinstall the app"
 _KINDS: Final = {
     "member": "a member of the workspace",
     "guest": "a guest of the workspace",
@@ -31,12 +31,12 @@ _WHY_NOT: Final = {
     "stranger": ("not a member of the app's workspace", ""),
     "user": ("not in BRIDGE_ALLOWED_USERS", "add them there, or leave the setting empty"),
     "channel": ("this channel isn't in BRIDGE_ALLOWED_CHANNELS", "add it there, or leave the setting empty"),
-    "unknown": ("Slack doesn't give enough information about this person", _CURE_OF_LOOKING),
+    "unknown": ("Slack doesn't give enough information about this person", _CURE_OF_READING),
 }
 
 
 async def access_of(values: Mapping[str, Any], user: str, channel: str) -> list[Row] | None:
-    """Say what *user* may do in *channel*; None if a setting that matters can't be read.
+    """Return rows on what *user* may do in *channel*; None if a required setting is missing or invalid.
 
     Raises `ConfigurationError` for names instead of IDs.
     """
@@ -51,7 +51,9 @@ async def access_of(values: Mapping[str, Any], user: str, channel: str) -> list[
         )
     if problems:
         raise ConfigurationError(problems)
-    if any(name not in values for name in ("SLACK_API_URL", "SLACK_BOT_TOKEN", *RULES)):  # half the rules would mislead
+    if any(
+        name not in values for name in ("SLACK_API_URL", "SLACK_BOT_TOKEN", *RULES)
+    ):  # some rules alone would mislead
         return None
     async with opened(values["SLACK_API_URL"], values["SLACK_BOT_TOKEN"].get_secret_value(), Metrics()) as web:
         return await access_rows(web, [values[name] for name in RULES], user=user, channel=channel)
@@ -67,19 +69,19 @@ async def access_rows(web: SlackWeb, rules: Sequence[frozenset[str]], *, user: s
     access = Access(identity.home, directory, *rules)
     person, person_row = await _person(directory, user)
     channel_row, hears, is_shared = await _channel(web, channel)
-    # If Slack doesn't describe the person, an event in a channel that isn't shared would still be from a member.
+    # In a channel that isn't shared, an event is from a member even if Slack doesn't describe the person.
     is_shared = is_shared or person is not None
-    asked = SlashCommand(team=identity.team, channel=channel, user=user, is_shared=is_shared, command="/check")
+    command = SlashCommand(team=identity.team, channel=channel, user=user, is_shared=is_shared, command="/check")
     try:
-        refusal = await access.refusal(asked)
+        refusal = await access.refusal(command)
     except SlackError:
         refusal = "unknown"
     if refusal is not None:
-        whats = ("talk", "use commands", *_TO_RUN)
-        return [person_row, channel_row, *_refused(whats, refusal, person_row)]
+        actions = ("talk", "use commands", *_TO_RUN)
+        return [person_row, channel_row, *_refused(actions, refusal, person_row)]
     who = "listed in BRIDGE_ALLOWED_USERS" if user in access.allowed_users else "every member of the workspace can"
     talk = Row(AREA, "talk", OK, who)
-    if not hears:  # it receives nothing there
+    if not hears:
         detail = "allowed, but the bot isn't in this channel and doesn't receive its messages"
         talk = Row(AREA, "talk", FAILURE, detail, "/invite the bot there")
     return [
@@ -98,7 +100,7 @@ async def _person(directory: Directory, user: str) -> tuple[Person | None, Row]:
         if isinstance(exc, SlackRefused) and exc.error == "user_not_found":
             cure = "copy the member ID from the person's profile in Slack"
             return None, Row(AREA, "person", FAILURE, f"the app can't see {user}", cure)
-        return None, slack_trouble("person", exc, _CURE_OF_LOOKING)
+        return None, slack_trouble("person", exc, _CURE_OF_READING)
     described = _KINDS[person.kind]
     if person.kind in {"member", "guest"} and person.is_home is not True:
         described = "from another workspace" if person.is_home is False else "workspace unknown"
@@ -116,10 +118,10 @@ async def _channel(web: SlackWeb, channel: str) -> tuple[Row, bool, bool]:
         about = (await web.read("conversations.info", {"channel": channel})).get("channel") or {}
     except SlackError as exc:
         if isinstance(exc, SlackRefused) and exc.error == "channel_not_found":
-            detail = f"the app can't see {channel}: it doesn't exist, or it is private and the bot isn't in it"
+            detail = f"the app can't see {channel}: it doesn't exist, or it's private and the bot isn't in it"
             return Row(AREA, "channel", WARNING, detail, "/invite the bot there"), False, True
         detail = f"can't read {channel} ({exc.detail})"
-        return Row(AREA, "channel", WARNING, detail, _CURE_OF_LOOKING), True, True
+        return Row(AREA, "channel", WARNING, detail, _CURE_OF_READING), True, True
     is_shared, is_archived, is_in_it = (
         about.get(f"is_{what}") is True for what in ("ext_shared", "archived", "member")
     )
@@ -133,11 +135,11 @@ async def _channel(web: SlackWeb, channel: str) -> tuple[Row, bool, bool]:
     return Row(AREA, "channel", OK, detail), is_in_it and not is_archived, is_shared
 
 
-def _refused(whats: Sequence[str], reason: str, person_row: Row) -> list[Row]:
+def _refused(actions: Sequence[str], reason: str, person_row: Row) -> list[Row]:
     detail, cure = _WHY_NOT[reason]
     if reason == "unknown" and person_row.state == FAILURE:
         cure = person_row.cure
-    return [Row(AREA, what, FAILURE, detail, cure) for what in whats]
+    return [Row(AREA, action, FAILURE, detail, cure) for action in actions]
 
 
 async def _running(access: Access, user: str, person_row: Row) -> list[Row]:

@@ -65,7 +65,7 @@ RESULTS: Final = {
     "menu": "asked which agent",
     "report": "posted",
 }
-"""Outcomes in words for people, by the stored name; names not listed here are readable as they are."""
+"""Outcomes in words for people, by the stored name; other names are readable as they are."""
 
 REFUSALS: Final = {
     "user": "not in BRIDGE_ALLOWED_USERS",
@@ -78,7 +78,7 @@ REFUSALS: Final = {
     "muted": "thread is muted",
     "paused": "rate limit",
 }
-"""The same for what was refused on arrival."""
+"""The same for messages that were refused on arrival."""
 
 
 def audit(
@@ -110,13 +110,13 @@ def audit(
 
 
 def for_people(entry: AuditEntry) -> str:
-    """Write *entry* as a line of the table."""
+    """Format *entry* as a line of the table."""
     when, refused = moment(entry.ended_at), "" if entry.is_allowed else "refused"
     return columns(_FORM, when, entry.user, entry.channel, refused, entry.did, entry.about, result(entry))
 
 
 def for_programs(entry: AuditEntry) -> str:
-    """Write *entry* as JSON: *outcome* is a stable word, *result* is for people."""
+    """Format *entry* as JSON: *outcome* is a stable word, *result* is for people."""
     kind, id_, name = (*entry.about.split(" ", 2), "", "", "")[:3]
     about = {"about": f"{kind} {id_}".rstrip(), "name": name}
     return to_json({**asdict(entry), **about, "outcome": word(entry), "result": result(entry)})

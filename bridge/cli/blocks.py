@@ -1,7 +1,7 @@
 """`bridge check --blocks`: have Slack validate every layout of the bridge. Nothing is posted.
 
 https://docs.slack.dev/reference/methods/blocks.validate has "special rate limits" without figures. So samples are sent
-one by one as fast as Slack answers; once it rate-limits us, there is a pause between them, which grows each time.
+one by one as fast as Slack answers; once Slack rate-limits us, there's a pause between them, which grows with each 429.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from bridge.slack.api import SlackWeb, opened, problems_in
 LAYOUTS: Final = "Layouts"
 _METHOD: Final = "blocks.validate"
 _ABOUT_THE_SAMPLE: Final = ("invalid_blocks", "invalid_message", "invalid_view", "msg_", "view_")
-_NOT_THERE: Final = "run the check again; if Slack says the same, this workspace doesn't have blocks.validate yet"
-_MOST_TRIES: Final = 5  # per sample, if Slack rate-limits or doesn't answer
-_FIRST_PAUSE: Final = 0.5
-_LONGEST_PAUSE: Final = 5.0
+_NOT_AVAILABLE: Final = "run the check again; if Slack says the same, this workspace doesn't have blocks.validate yet"
+_MOST_ATTEMPTS: Final = 5  # per sample, if Slack rate-limits or doesn't answer
+_FIRST_PAUSE: Final = 0.5  # seconds
+_LONGEST_PAUSE: Final = 5.0  # seconds
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -34,7 +34,7 @@ Sleep = Callable[[float], Awaitable[None]]
 async def block_rows(
     values: Mapping[str, Any], samples: Sequence[Sample], progress: Callable[[int], None]
 ) -> list[Row]:
-    """Send *samples* to the configured Slack; *progress* gets the number sent so far."""
+    """Send *samples* to the configured Slack; *progress* is called with the number sent so far."""
     url, token = values.get("SLACK_API_URL"), values.get("SLACK_BOT_TOKEN")
     if url is None or token is None:
         return []
@@ -45,7 +45,7 @@ async def block_rows(
 async def validated(
     web: SlackWeb, samples: Sequence[Sample], progress: Callable[[int], None], *, sleep: Sleep = asyncio.sleep
 ) -> list[Row]:
-    """Validate *samples*: a row for each problem, or one that says there are none."""
+    """Validate *samples*; returns a row for each problem, or one row if there are none."""
     try:
         await web.hello()
     except SlackError as exc:
@@ -56,7 +56,7 @@ async def validated(
         try:
             found, pause = await _problems_of(web, sample, pause, sleep)
         except SlackError as exc:
-            trouble = slack_trouble("validated", exc, _NOT_THERE)
+            trouble = slack_trouble("validated", exc, _NOT_AVAILABLE)
             detail = f"{trouble.detail}, after {number} of {len(samples)} samples"
             return [*_refusals(wrong), Row(LAYOUTS, "validated", FAILURE, detail, trouble.cure)]
         wrong.update((sample.layout, problem) for problem in found)
@@ -75,14 +75,14 @@ def _refusals(wrong: Counter[tuple[str, str]]) -> list[Row]:
 
 
 async def _problems_of(web: SlackWeb, sample: Sample, pause: float, sleep: Sleep) -> tuple[Collection[str], float]:
-    """Validate *sample*: its problems, and the pause before the next. Raises `SlackError`."""
-    asked: dict[str, str] = {sample.kind: json.dumps(sample.payload)}
-    for number in range(_MOST_TRIES):
+    """Validate *sample*; returns its problems, and the pause before the next. Raises `SlackError`."""
+    arguments: dict[str, str] = {sample.kind: json.dumps(sample.payload)}
+    for number in range(_MOST_ATTEMPTS):
         await sleep(pause)
         try:
-            answer = await web.call(_METHOD, asked)
+            answer = await web.call(_METHOD, arguments)
         except SlackUnreachable as exc:
-            if isinstance(exc, SlackTokenRefused) or number == _MOST_TRIES - 1:
+            if isinstance(exc, SlackTokenRefused) or number == _MOST_ATTEMPTS - 1:
                 raise
             pause = min(max(_FIRST_PAUSE, pause * 2), _LONGEST_PAUSE)
             await sleep((exc.retry_after or timedelta(seconds=pause)).total_seconds())
@@ -92,4 +92,4 @@ async def _problems_of(web: SlackWeb, sample: Sample, pause: float, sleep: Sleep
             return exc.problems or [exc.error], pause
         else:  # https://docs.slack.dev/reference/methods/blocks.validate#validation-errors
             return problems_in(answer), pause
-    raise AssertionError("the last try returns or raises")
+    raise AssertionError("the last attempt returns or raises")

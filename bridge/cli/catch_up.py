@@ -52,7 +52,7 @@ def catch_up(
 
 
 def in_words(outage: PastOutage) -> str:
-    """Describe the progress."""
+    """Describe the progress of catching up on *outage*."""
     when = f"{moment(outage.began)} to {moment(outage.ended)}"
     so_far = f"{counted(outage.found, 'message')} found, {outage.queued} queued"
     if outage.done_at is not None:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from bridge.cli.printing import coloured
+from bridge.cli.printing import colored
 from bridge.cli.rows import OK, Row, is_well, settings_rows, shown
 from bridge.cli.running import CANNOT_RUN, problems_of, run, say, setup_hint
 from bridge.cli.store import JsonOption
@@ -45,7 +45,7 @@ def check(
     warnings: list[str] = []
     try:
         environ = environment(os.environ, Path(".env"))
-    except ConfigurationError as exc:  # the file
+    except ConfigurationError as exc:  # .env can't be read
         values, problems = well_formed(os.environ), exc.problems
     else:
         values, warnings = well_formed(environ), unknown_names(environ)
@@ -67,19 +67,19 @@ def check(
         from bridge.cli.blocks import block_rows  # noqa: PLC0415 - 500 ms
         from bridge.cli.layouts import samples  # noqa: PLC0415
 
-        asked = list(samples())
+        all_samples = list(samples())
 
         def progress(sent: int) -> None:
-            if not as_json and (sent % _STEP == 0 or sent == len(asked)):
-                say(f"{sent} of {len(asked)} samples validated")
+            if not as_json and (sent % _STEP == 0 or sent == len(all_samples)):
+                say(f"{sent} of {len(all_samples)} samples validated")
 
-        rows = await block_rows(values, asked, progress)
+        rows = await block_rows(values, all_samples, progress)
         wrong = settings_rows([line for line in problems if line.startswith(_OF_SLACK)], [])
         return rows if rows and wrong[0].state == OK else wrong
 
     async def show(rows_of: Awaitable[list[Row]]) -> int:
         rows = await rows_of
-        typer.echo(shown(rows, as_json=True) if as_json else coloured(shown(rows, as_json=False)))
+        typer.echo(shown(rows, as_json=True) if as_json else colored(shown(rows, as_json=False)))
         return 0 if is_well(rows) else CANNOT_RUN
 
     if blocks:

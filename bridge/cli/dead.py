@@ -23,13 +23,15 @@ if TYPE_CHECKING:
     from bridge.queue.trace import Owner
 
 NONE: Final = "No dead letters: all work was finished or is still queued."
-_NOT_THERE: Final = "No dead letter {turn}: it was already retried or dropped, or expired. See bridge dead list."
-_TAKEN: Final = "If no bridge is running, it waits until one starts."
+_UNKNOWN: Final = "No dead letter {turn}: it was already retried or dropped, or expired. See bridge dead list."
+_WAITS_FOR_BRIDGE: Final = "If no bridge is running, it waits until one starts."
 _RETRIED: Final = {
-    "queued": f"Queued {{turn}}{{behind}}. It starts from the beginning. {_TAKEN}",
-    "showing": f"Queued {{turn}}{{behind}}. It posts the result it already has; nothing is sent again. {_TAKEN}",
-    "asking": f"Queued {{turn}}{{behind}}. It's sent again, even if it arrived the first time. {_TAKEN}",
-    "unknown": _NOT_THERE,
+    "queued": f"Queued {{turn}}{{after}}. It starts from the beginning. {_WAITS_FOR_BRIDGE}",
+    "showing": (
+        f"Queued {{turn}}{{after}}. It posts the result it already has; nothing is sent again. {_WAITS_FOR_BRIDGE}"
+    ),
+    "asking": f"Queued {{turn}}{{after}}. It's sent again, even if it arrived the first time. {_WAITS_FOR_BRIDGE}",
+    "unknown": _UNKNOWN,
     "gone": "Can't retry {turn}: its text has expired. It was removed from the list.",
     "full": f"Didn't retry {{turn}}: {WAITING_LIMIT} messages are already waiting in its thread. Try again later.",
 }
@@ -68,7 +70,7 @@ def retry(turn: Id, *, as_json: JsonOption = False, embedded_redis: EmbeddedRedi
 
     async def queue(scripts: Scripts) -> int:
         result, before = await _letters(scripts).retry(TurnId(turn))
-        words = _RETRIED[result].format(turn=turn, behind=f", after {counted(before, 'other')}" if before else "")
+        words = _RETRIED[result].format(turn=turn, after=f", after {counted(before, 'other')}" if before else "")
         return _report(turn, result, words, is_well=result in {"queued", "showing", "asking"}, as_json=as_json)
 
     in_store(queue, embedded_redis=embedded_redis)
@@ -82,7 +84,7 @@ def drop(turn: Id, *, as_json: JsonOption = False, embedded_redis: EmbeddedRedis
         if await _letters(scripts).drop(TurnId(turn)):
             words = f"Dropped {turn} and deleted its text."
             return _report(turn, "dropped", words, is_well=True, as_json=as_json)
-        return _report(turn, "unknown", _NOT_THERE.format(turn=turn), is_well=False, as_json=as_json)
+        return _report(turn, "unknown", _UNKNOWN.format(turn=turn), is_well=False, as_json=as_json)
 
     in_store(give_up, embedded_redis=embedded_redis)
 
@@ -94,7 +96,7 @@ def _letters(scripts: Scripts) -> DeadLetters:
 
 
 def _report(turn: str, result: str, words: str, *, is_well: bool, as_json: bool) -> int:
-    """Print the result; gives the exit code."""
+    """Print the result; returns the exit code."""
     if as_json:
         typer.echo(to_json({"id": turn, "result": result, "detail": words}))
     else:
@@ -103,13 +105,13 @@ def _report(turn: str, result: str, words: str, *, is_well: bool, as_json: bool)
 
 
 def for_programs(letters: Sequence[DeadLetter], owner: Owner | None) -> str:
-    """Write them as JSON."""
+    """Format *letters* as JSON."""
     rows = [asdict(one) | {"asks_again": one.asks_again, "permalink": _permalink(one, owner)} for one in letters]
     return to_json({"dead": rows}, indent=2)
 
 
 def table(letters: Sequence[DeadLetter], owner: Owner | None) -> str:
-    """Write them for people."""
+    """Format *letters* for people."""
     paragraphs = []
     for letter in letters:
         rows = {
@@ -117,13 +119,13 @@ def table(letters: Sequence[DeadLetter], owner: Owner | None) -> str:
             "where": _permalink(letter, owner) or f"{letter.channel} {letter.ts}".strip() or "unknown",
             "who": f"{letter.user or 'unknown'} ({letter.kind or 'unknown'})",
             "why": letter.reason,
-            "retry": _after(letter),
+            "retry": _effect_of_retry(letter),
         }
         paragraphs.append("\n".join([letter.id, *(f"  {name:<6} {printable(said)}" for name, said in rows.items())]))
     return "\n\n".join(paragraphs)
 
 
-def _after(letter: DeadLetter) -> str:
+def _effect_of_retry(letter: DeadLetter) -> str:
     """Say what a retry would do."""
     if not letter.has_text:
         return "not possible: its text has expired"

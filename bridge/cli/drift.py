@@ -29,7 +29,7 @@ _ADDRESSES: Final = (
 def drift_rows(area: str, installed: Mapping[str, Any], prefix: str, cure: str, *, uses_socket: bool) -> list[Row]:
     """Compare the *installed* manifest with ours, for slash commands with *prefix*; *cure* is the fix.
 
-    Only Slack knows the bridge's public address, so over HTTP all addresses must equal the events' one.
+    Only Slack knows the bridge's public address, so over HTTP all addresses must equal that of the events.
     """
     from bridge.listeners.events import EVENTS  # noqa: PLC0415 - Bolt
 
@@ -63,7 +63,10 @@ def _compared(
     name: str = "",
     needed: Collection[str] | None = None,
 ) -> Iterator[tuple[State, str]]:
-    """Compare the lists of *both* manifests: names, or objects with a *name*. Without *needed*, all are needed."""
+    """Compare the lists at *path* of *both* manifests: of names, or of objects whose key *name* has the name.
+
+    Missing entries are failures if they're in *needed* or that's None, otherwise warnings.
+    """
     ours, theirs = (_by_name(_at(manifest, path), name) for manifest in both)
     for one in sorted(ours.keys() - theirs.keys()):
         yield (FAILURE if needed is None or one in needed else WARNING), f"{kind} {one} is missing"

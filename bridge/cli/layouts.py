@@ -1,7 +1,7 @@
-"""Every layout of the bridge with samples, found by their types, so that nothing has to be listed.
+"""Samples of every layout of the bridge, found by their types, so that no list has to be maintained.
 
 `surfaces` finds the layouts; their arguments are made from their annotations. `bridge check --blocks` sends the samples
-to Slack, and the tests of layouts use the same functions; an unknown kind of argument fails them.
+to Slack, and the tests of layouts use the same functions, which fail for an unknown type of argument.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bridge import errors
 from bridge.errors import BridgeError
 from bridge.features.reports.schedule import StoredReport, read_report
 from bridge.features.shared.numbers import NUMBERS, PARTS, Changes
-from bridge.features.shared.recent import Spot
+from bridge.features.shared.recent import HomePages
 from bridge.features.shared.statistics_layout import Note, Trend, nothing_yet
 from bridge.project.models import Workflow
 from bridge.slack import blockkit
@@ -43,20 +43,20 @@ class _Everything(frozenset[Any]):
         return True
 
 
-_CARRIED: Final = {"id", "kept", "key", "slip", "turn", "value"}
-"""Names of arguments that are ours, and go into a button."""
+_CARRIED: Final = {"id", "input_turn", "key", "slip", "turn", "value"}
+"""Names of arguments that go into a button, and have values of the bridge's own."""
 
 _CHOSEN: Final = {"answers": "mentions", "replies": "all"}
-"""Arguments that are one of a few words, with one of them."""
+"""Arguments that must be one of a few words, with one of them."""
 
 LAYOUTS: Final = frozenset({
     "answers", "asking", "buttons", "forms", "layout", "menu", "notices", "run_card", "statistics_layout", "stops",
 })  # fmt: skip
-"""The modules of a feature that lay things out; the import rules hold the same ones to being pure."""
+"""The modules of a feature with layouts; the import rules keep the same modules pure."""
 
 
 def surfaces() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield every public function that lays something out, by ``module.name``."""
+    """Yield every public layout function, by ``module.name``."""
     bricks = [one.name for one in pkgutil.iter_modules(blockkit.__path__, "bridge.slack.blockkit.")]
     for path in (*bricks, *(one.name for one in pkgutil.walk_packages(bridge.features.__path__, "bridge.features."))):
         *_, feature, module = path.split(".")
@@ -65,7 +65,7 @@ def surfaces() -> Iterator[tuple[str, Callable[..., Any]]]:
             if not inspect.isfunction(function) or function.__module__ != path or name.startswith("_"):
                 continue
             if path not in bricks and Reply in list(typing.get_type_hints(function).values())[:-1]:
-                continue  # it adds to a reply, and makes no layout itself
+                continue  # it only adds to a reply
             if is_pure or (not inspect.iscoroutinefunction(function) and returns(function) in {Reply, View}):
                 yield f"{feature if module == 'layout' else module}.{name}", function
 
@@ -78,16 +78,16 @@ def returns(function: Callable[..., Any]) -> Any:
 def results(
     function: Callable[..., Any], words: str, *, only_needed: bool = False, given: Mapping[Any, Any] | None = None
 ) -> Iterator[Any]:
-    """Call *function* with *words* in every argument, or every needed one, in each way there is to have them there.
+    """Call *function* with *words* in every argument, or every required one, in each possible form.
 
-    *given* are values for a type, or for a name of text, in place of the usual one; for `Sequence`, how many are in
-    each.
+    *given* has values for a type, or for the name of a text argument, in place of the default; for `Sequence`, how many
+    items each has.
     """
     hints, others = typing.get_type_hints(function), given or {}
     for error in _errors(words) if BridgeError in hints.values() else [None]:
         for untyped in (words, {words: [words, {"name": words, "id": words}]}, [words, {"name": words}]):
             given = {**others, BridgeError: error, Any: untyped}
-            make = lambda hint, name, given=given: _made(hint, words, given, name)  # noqa: E731 - one of each round
+            make = lambda hint, name, given=given: _made(hint, words, given, name)  # noqa: E731 - bound to this round's values
             yield _called(function, hints, make, only_needed=only_needed)
             if Any not in hints.values():
                 break
@@ -114,7 +114,7 @@ def _called(
 
 
 def _errors(words: str) -> Iterator[BridgeError]:
-    """Make one of every class of errors, with *words* for each fact."""
+    """Make an error of every class, with *words* for each fact."""
 
     def of(base: type[BridgeError]) -> Iterator[type[BridgeError]]:
         yield base
@@ -171,7 +171,7 @@ def _instance(kind: type, words: str, given: Mapping[Any, Any]) -> Any:
 
 
 def _numbered(one: Any, number: int) -> Any:
-    """Give each of several its own ID, if it has one."""
+    """Make the ID of one of several items unique, if it has one."""
     id_ = getattr(one, "id", None)
     if isinstance(one, BaseModel) and isinstance(id_, int):
         return one.model_copy(update={"id": id_ + number})
@@ -211,7 +211,7 @@ _UGLY: Final = (
     "&amp; &lt;!here&gt; \u05e9\u05dc\u05d5\u05dd \u202eoverride\u2066 👩\u200d👧 🇩🇪 ✅ \x07\x00 | a | b |\n> line\n\n"
 )
 _SAMPLES: Final = (("Weekly report", 2), ("Weekly report", 0), (" ", 1), (_UGLY, 3), (_UGLY * 40, 300))
-"""The values for each place, and how many of each to make."""
+"""The text for every argument, and how many items to make for each sequence."""
 
 
 _MOMENT: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -219,7 +219,7 @@ _ZONE: Final = "America/Argentina/ComodRivadavia"
 _REPORT: Final = read_report(f'cron "*/5 8-18 1-31 * mon-fri" {_ZONE} --compare 7d --only runs,tags').model_copy(
     update={"channel": "C0123456789", "owner": "U0123456789"}
 )
-_OURS: Final[Mapping[Any, Any]] = {
+_FIXED: Final[Mapping[Any, Any]] = {
     "channel": "C0123456789",
     "id": "A0123456789",
     "user": "U0123456789",
@@ -232,7 +232,7 @@ _OURS: Final[Mapping[Any, Any]] = {
     Trend: Trend(NUMBERS[1], [(_MOMENT - timedelta(days=days), 1000 * days) for days in range(20, 0, -1)]),
     Note: nothing_yet(_MOMENT),
     Sequence[tuple[str, str]]: [("/workflows run [workflow] [input]", "Run one. Without an input, a form asks.")] * 20,
-    Spot: Spot(channel="D0123456789", workflows=1, agents=1),
+    HomePages: HomePages(channel="D0123456789", workflows=1, agents=1),
     Origin: Origin(
         channel="C0123456789", thread_ts="1700000000.123456", direct="D0123456789", author="U0123456789",
         message_ts="1700000000.123456", response_url=f"https://hooks.slack.com/actions/{'x' * 100}", is_sure=True,
@@ -243,7 +243,7 @@ _OURS: Final[Mapping[Any, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What one layout shows: a ``message`` or a ``view``, as Slack gets it."""
+    """One result of a layout: a ``message`` or a ``view``, as sent to Slack."""
 
     layout: str
     kind: Literal["message", "view"]
@@ -251,7 +251,7 @@ class Sample:
 
 
 def samples() -> Iterator[Sample]:
-    """Go through everything that the layouts show: with usual words, ugly ones, none, and a lot of them; each once."""
+    """Yield samples of all layouts, each once: with ordinary text, hostile text, no text, and a lot of it."""
     seen: set[str] = set()
     for name, function in surfaces():
         if returns(function) not in {Reply, View} or name.startswith(_BRICKS):
@@ -259,7 +259,12 @@ def samples() -> Iterator[Sample]:
         for words, many in _SAMPLES[-1:] if BridgeError in typing.get_type_hints(function).values() else _SAMPLES:
             if not many and name in _NEVER_EMPTY:
                 continue
-            given = {**_OURS, Sequence: many, Block: kit.section(words), Sequence[Block]: [kit.section(words)] * 5}
+            given = {
+                **_FIXED,
+                Sequence: many,
+                Block: kit.section(words),
+                Sequence[Block]: [kit.section(words)] * 5,
+            }
             given[Sequence[Changes]] = [_made(Changes, words, given)] * 2
             both = (
                 [True, False]
@@ -275,11 +280,11 @@ def samples() -> Iterator[Sample]:
 
 
 _BRICKS: Final = ("kit.", "charts.", "lists.", "modals.")
-"""Parts of layouts, shown within them."""
+"""Modules whose functions make parts of layouts."""
 
 
 _NEVER_EMPTY: Final = ("menu.agent_menu",)
-"""Layouts shown only if there is something to choose."""
+"""Layouts shown only if there's something to choose from."""
 
 
 def _as_sent(name: str, shown: Reply | View) -> Iterator[Sample]:

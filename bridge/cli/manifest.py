@@ -98,13 +98,13 @@ def app_manifest(url: str | None, prefix: str = "") -> dict[str, Any]:
             },
             "org_deploy_enabled": False,
             "socket_mode_enabled": url is None,
-            "token_rotation_enabled": False,  # it can't be turned off again, and .env couldn't follow it
+            "token_rotation_enabled": False,  # it can't be turned off again, and .env can't be updated
         },
     }
 
 
 def where_slack_sends(given: str, *, socket: bool) -> str | None:
-    """Return the address Slack sends to: *given*, with or without the path, or None for a *socket*.
+    """Return the URL that Slack sends requests to, or None with *socket*. *given* may lack the path.
 
     Raises `ConfigurationError`.
     """

@@ -1,4 +1,4 @@
-"""The playground's embedded Redis, which can be stopped and started while it runs."""
+"""The embedded Redis of the playground, which people can stop and start there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bridge.queue.redis.embedded import LOOK_EVERY, Keeper, embedded_redis
 
 
 class EmbeddedRedis:
-    """A server with its data in *data_dir*; *url* stays the same over restarts."""
+    """A server with its data in *data_dir*; *url* stays the same after restarts."""
 
     def __init__(self, data_dir: Path) -> None:
         self.url = ""
@@ -23,11 +23,11 @@ class EmbeddedRedis:
 
     @property
     def trouble(self) -> str:
-        """Why it failed to run, or ``""``."""
+        """Why the server isn't running, or ``""``."""
         return self._keeper.trouble
 
     async def keep(self) -> None:
-        """Restart it whenever it ends, unless it was stopped, until cancelled."""
+        """Restart the server whenever it ends, unless it was stopped, until cancelled."""
         while True:
             async with self._one_at_a_time:
                 if not self.is_stopped:
@@ -35,14 +35,14 @@ class EmbeddedRedis:
             await asyncio.sleep(LOOK_EVERY)
 
     async def start(self) -> None:
-        """Start it with its data."""
+        """Start the server with its data."""
         async with self._one_at_a_time:
             if self.is_stopped:
                 self.url = await self._use.enter_async_context(embedded_redis(self._data_dir))
                 self.is_stopped = False
 
     async def stop(self) -> None:
-        """Stop it, unless another bridge uses it."""
+        """Stop the server, unless another bridge uses it."""
         async with self._one_at_a_time:
             self.is_stopped = True
             await self._use.aclose()

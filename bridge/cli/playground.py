@@ -26,7 +26,7 @@ from bridge.settings import VARIABLES, Settings, environment, load, unknown_name
 
 if TYPE_CHECKING:
     from bridge.cli.own_redis import EmbeddedRedis
-    from bridge.playground.scene import Scene, SceneOptions
+    from bridge.playground.playground import Playground, PlaygroundOptions
 
 if sys.platform != "win32":
     import fcntl
@@ -41,7 +41,7 @@ _LAST_PORT: Final = 65535
 
 
 def _port(typed: str | int) -> int:
-    """Read what was typed, or the default, which typer passes, too."""
+    """Parse the typed port, or the default, which typer also passes."""
     if not (str(typed).isdecimal() and int(typed) <= _LAST_PORT):
         raise typer.BadParameter(f"“{typed}” isn't a port: use a number from 0 to {_LAST_PORT}", param_hint="--port")
     return int(typed)
@@ -56,7 +56,7 @@ def playground(
         bool, typer.Option("--socket", help="Connect to the page's Slack with Socket Mode.")
     ] = False,
     open_browser: Annotated[
-        bool, typer.Option("--open/--no-open", help="Open the page in a browser, if there is a display.")
+        bool, typer.Option("--open/--no-open", help="Open the page in a browser, if there's a display.")
     ] = True,
 ) -> None:
     """Try the bridge in a browser, without any account.
@@ -111,7 +111,7 @@ def _is_configured(environ: Mapping[str, str], group: str) -> bool:
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """Lock the stand-ins' data for this process; the kernel releases the lock however it ends."""
+    """Lock the stand-ins' data for this process; the kernel releases the lock however the process ends."""
     try:
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -135,8 +135,8 @@ async def _play(plan: Plan, port: int, *, open_browser: bool) -> int:
     from bridge.cli.own_redis import EmbeddedRedis  # noqa: PLC0415 - both: 500 ms
 
     try:
-        from bridge.playground.scene import opened  # noqa: PLC0415
-        from bridge.playground.wire import require_free  # noqa: PLC0415
+        from bridge.playground.local_server import require_free  # noqa: PLC0415
+        from bridge.playground.playground import open_playground  # noqa: PLC0415
     except ModuleNotFoundError as exc:
         if exc.name is None or exc.name.startswith("bridge"):
             raise
@@ -156,24 +156,24 @@ async def _play(plan: Plan, port: int, *, open_browser: bool) -> int:
         configure(plan.settings.log_format, plan.settings.log_level, log_file)
         _print(f"Starting the bridge. Its log goes to {plan.log_file}")
         redis = None if plan.is_redis_real else await stack.enter_async_context(EmbeddedRedis(plan.settings.data_dir))
-        scene = await stack.enter_async_context(opened(_options(plan, port, redis)))
-        _introduce(scene, plan)
+        running = await stack.enter_async_context(open_playground(_options(plan, port, redis)))
+        _introduce(running, plan)
         has_display = (
             sys.platform in {"darwin", "win32"} or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
         )
         if open_browser and has_display and sys.stdout.isatty():
             # A daemon thread, so that a slow browser delays neither the start nor the end.
-            threading.Thread(target=webbrowser.open, args=(scene.url,), daemon=True).start()
-        code = await scene.run(until)
+            threading.Thread(target=webbrowser.open, args=(running.url,), daemon=True).start()
+        code = await running.run(until)
     if code:
         for line in plan.log_file.read_text(encoding="utf-8", errors="replace").splitlines()[-_LAST_LINES:]:
             say(line)
     return code
 
 
-def _options(plan: Plan, port: int, redis: EmbeddedRedis | None) -> SceneOptions:
-    """Name all places. For the page's Slack, the bridge listens on this machine only, unless configured."""
-    from bridge.playground.scene import NAMESPACE, SceneOptions  # noqa: PLC0415 - see `_play`
+def _options(plan: Plan, port: int, redis: EmbeddedRedis | None) -> PlaygroundOptions:
+    """Make the playground's options. With the page's Slack, the bridge listens on localhost, unless configured."""
+    from bridge.playground.playground import NAMESPACE, PlaygroundOptions  # noqa: PLC0415 - see `_play`
 
     is_set = {name: plan.is_slack_real or _is_configured(plan.environ, name) for name in ("BRIDGE_HOST", "BRIDGE_PORT")}
     host = plan.settings.host if is_set["BRIDGE_HOST"] else "127.0.0.1"
@@ -187,7 +187,7 @@ def _options(plan: Plan, port: int, redis: EmbeddedRedis | None) -> SceneOptions
         defaults |= {"BRIDGE_NAMESPACE": NAMESPACE, "BRIDGE_HOST": host}
     given = {**defaults, **plan.environ, "BRIDGE_PORT": str(bridge_port)}
     here = "127.0.0.1" if host in _ANY_ADDRESS else host
-    return SceneOptions(
+    return PlaygroundOptions(
         port=port,
         folder=plan.folder,
         log_file=plan.log_file,
@@ -201,16 +201,16 @@ def _options(plan: Plan, port: int, redis: EmbeddedRedis | None) -> SceneOptions
     )
 
 
-def _introduce(scene: Scene, plan: Plan) -> None:
+def _introduce(running: Playground, plan: Plan) -> None:
     """Print which parts are stand-ins and how to look inside, with the page's address last."""
     lines = [""]
-    for part in scene.backstage.parts():
+    for part in running.supervisor.parts():
         kind = "stand-in" if part.is_stand_in else "real"
         detail = part.detail if part.is_stand_in else "starting" if part.name == "Bridge" else "as configured"
         lines.append(f"  {part.name:<16} {kind:<9} {detail}")
-    namespace = scene.bridge.environ.get("BRIDGE_NAMESPACE", plan.settings.namespace)
+    namespace = running.bridge.environ.get("BRIDGE_NAMESPACE", plan.settings.namespace)
     lines += ["", *_ways_to_look_inside(plan, namespace), ""]
-    lines += [f"Messages are stored in {plan.settings.data_dir}. Press Ctrl-C to stop.", "", f"Open {scene.url}"]
+    lines += [f"Messages are stored in {plan.settings.data_dir}. Press Ctrl-C to stop.", "", f"Open {running.url}"]
     _print("\n".join(lines))
 
 
@@ -220,7 +220,7 @@ def _print(text: str) -> None:
 
 
 def _ways_to_look_inside(plan: Plan, namespace: str) -> list[str]:
-    """Write commands that work in another terminal, without our environment; no secret is shown."""
+    """Return lines with commands that work in another terminal, with another environment; no secret is shown."""
     environ, flags, heading = {"BRIDGE_NAMESPACE": namespace}, "", "To look inside, use another terminal"
     folder = f"cd {shlex.quote(str(Path.cwd()))} && " if plan.is_redis_real else ""  # for its .env
     if not plan.is_redis_real:
@@ -244,6 +244,6 @@ def _ways_to_look_inside(plan: Plan, namespace: str) -> list[str]:
         ("feedback", "Votes on answers"),
     ):
         command = f"{folder}{before} {program} {words}{flags}"
-        # On a line of its own: an interactive zsh takes no comments.
+        # The description has its own line: an interactive zsh doesn't accept comments.
         lines += [f"  {shows}:", f"    ({command})" if folder else f"    {command}"]
     return lines

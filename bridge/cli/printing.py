@@ -1,4 +1,4 @@
-"""How commands print: columns for people, without control characters from outside, and JSON for programs."""
+"""The commands' output: columns for people, without control characters from outside, and JSON for programs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import typer
 
-_COLOURS: Final = {"✓": "green", "✗": "red", "!": "yellow"}
+_COLORS: Final = {"✓": "green", "✗": "red", "!": "yellow"}
 
 
 def printable(words: str) -> str:
@@ -19,22 +19,22 @@ def printable(words: str) -> str:
 
 
 def columns(form: str, *words: str) -> str:
-    """Write one line of a table whose columns *form* sets."""
+    """Format one line of a table whose columns *form* sets."""
     return form.format(*map(printable, words)).rstrip()
 
 
-def coloured(table: str) -> str:
-    """Colour the signs that start lines, for `typer.echo`, which removes colours in a pipe."""
-    return re.sub(r"(?m)^  ([✓✗!])(?= )", lambda found: f"  {typer.style(found[1], fg=_COLOURS[found[1]])}", table)
+def colored(table: str) -> str:
+    """Color the signs that start lines, for `typer.echo`, which removes colors in a pipe."""
+    return re.sub(r"(?m)^  ([✓✗!])(?= )", lambda found: f"  {typer.style(found[1], fg=_COLORS[found[1]])}", table)
 
 
 def moment(at: datetime, timespec: str = "seconds") -> str:
-    """Write *at* in ISO 8601, in UTC: ``2026-11-01T09:00:00Z``."""
+    """Format *at* in ISO 8601, in UTC: ``2026-11-01T09:00:00Z``."""
     return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec=timespec) + "Z"
 
 
 def to_json(value: object, indent: int | None = None) -> str:
-    """Write *value* in ASCII, with times in ISO 8601 and dataclasses as objects."""
+    """Format *value* as JSON in ASCII, with times in ISO 8601 and dataclasses as objects."""
 
     def plain(other: Any) -> Any:
         return other.isoformat() if isinstance(other, datetime) else asdict(other)

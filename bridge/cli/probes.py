@@ -47,7 +47,7 @@ from bridge.slack.blockkit.kit import counted
 from bridge.slack.scopes import SCOPES, missing, required_by
 
 PATIENCE: Final = timedelta(seconds=30)
-"""How long each of the three may take in total; single calls have shorter limits."""
+"""How long the probes of each service may take in total; single calls have shorter limits."""
 
 T = TypeVar("T")
 
@@ -55,7 +55,7 @@ T = TypeVar("T")
 async def probe(
     values: Mapping[str, Any], *, embedded: bool, now: Callable[[], datetime], patience: timedelta = PATIENCE
 ) -> list[Row]:
-    """Probe what *values*, by variable, configure; without REDIS_URL, the *embedded* Redis if wanted.
+    """Probe the services that *values*, by variable, configure; without REDIS_URL and with *embedded*, that Redis.
 
     Slack comes first, because it says which bot should own the namespace.
     """
@@ -119,7 +119,7 @@ _INSTALL_AGAIN: Final = (
 
 
 async def _slack_rows(values: Mapping[str, Any], now: Callable[[], datetime]) -> tuple[list[Row], Identity | None]:
-    """Ask Slack who the bot is, and look at the other two secrets."""
+    """Check the bot token with Slack, and the other two secrets."""
     rows: list[Row] = []
     identity = None
     url, bot, app = values.get("SLACK_API_URL"), values.get("SLACK_BOT_TOKEN"), values.get("SLACK_APP_TOKEN")
@@ -175,9 +175,9 @@ async def bot_rows(
 
 
 def _clock_row(hello: Hello, now: datetime, *, uses_http: bool) -> Row:
-    if hello.said_at is None:
+    if hello.answered_at is None:
         return Row(SLACK, "clock", WARNING, "Slack didn't send its time", _NOT_SLACK)
-    off = now - hello.said_at
+    off = now - hello.answered_at
     detail = f"{abs(round(off.total_seconds()))} s {'ahead of' if off > timedelta(0) else 'behind'} Slack's"
     cure = "synchronize this machine's clock (NTP)"
     if abs(off) > _OLDEST_SIGNATURE and uses_http:
@@ -189,7 +189,7 @@ def _clock_row(hello: Hello, now: datetime, *, uses_http: bool) -> Row:
 
 
 async def app_token_row(web: SlackWeb, app_token: str) -> Row:
-    """Ask for a socket's address without opening it: an open one would receive events."""
+    """Check the app token by requesting a socket's address, without opening it: an open socket would receive events."""
     try:
         await web.socket_url(app_token)
     except SlackError as exc:
@@ -198,7 +198,7 @@ async def app_token_row(web: SlackWeb, app_token: str) -> Row:
 
 
 async def _app_id(web: SlackWeb, identity: Identity | None, app_token: str) -> str:
-    """Find out which app it is: ``auth.test`` says so, or ``bots.info``, or the app-level token (xapp-1-A…-…)."""
+    """Return the app's ID from ``auth.test``, ``bots.info`` or the app-level token (xapp-1-A…-…), or ``""``."""
     if identity is not None and identity.app_id:
         return identity.app_id
     if identity is not None and identity.bot_id:
@@ -227,7 +227,7 @@ async def app_rows(web: SlackWeb, config_token: str, app_id: str, prefix: str, *
 def secret_row(signing_secret: str) -> Row:
     """Check the secret's format; only a request from Slack can show that it's the right one."""
     if re.fullmatch(r"[0-9a-f]{32}", signing_secret):
-        detail = "the format is right; the first request from Slack shows whether it is this app's"
+        detail = "the format is right; the first request from Slack shows whether it's this app's"
         return Row(SLACK, "signing secret", OK, detail)
     cure = "copy SLACK_SIGNING_SECRET (not the Client Secret) again from your Slack app's page, Basic Information"
     return Row(
@@ -236,12 +236,12 @@ def secret_row(signing_secret: str) -> Row:
 
 
 def _no_connection(detail: str) -> str:
-    """Say why there's no connection, from the name of aiohttp's error."""
+    """Describe why there's no connection; *detail* is the name of aiohttp's error."""
     return f"can't connect ({_NO_CONNECTION.get(detail, detail)})"
 
 
 def slack_trouble(what: str, error: SlackError, cure: str) -> Row:
-    """Say why a call of Slack failed; *cure* is for what it rejects."""
+    """Make a row on a failed call of Slack; *cure* is the fix if Slack rejects it."""
     match error:
         case SlackRefused(error=word) if word.startswith("http_"):
             detail = f"the address sends a redirect ({word.removeprefix('http_')}), which Slack never does"
@@ -301,7 +301,7 @@ _REDIS_TROUBLE: Final = {
 
 
 def redis_trouble(error: StoreUnavailable) -> Row:
-    """Say why Redis can't be used, and what to do."""
+    """Make a row on why Redis can't be used, and what to do."""
     return Row(REDIS, "reachable", FAILURE, *_REDIS_TROUBLE[error.reason])
 
 
@@ -336,7 +336,7 @@ async def redis_rows(url: str, namespace: str, identity: Identity | None) -> lis
 
 
 def condition_rows(condition: RedisCondition, namespace: str, identity: Identity | None) -> list[Row]:
-    """Judge the server's condition: in each table, the first matching line."""
+    """Make rows on the server's condition: for each subject, the first case that holds."""
     is_, took = condition, f"round trip {condition.round_trip * 1000:.1f} ms"
     version = f"{is_.product} {'.'.join(map(str, is_.version)) or '(unknown version)'}"
     file, synced, policy = "append-only file", is_.appendfsync, is_.policy
@@ -348,7 +348,7 @@ def condition_rows(condition: RedisCondition, namespace: str, identity: Identity
     return [
         _first(
             "reachable",
-            (is_.is_replica, FAILURE, f"{took}; it is a read-only replica", _NAME_MASTER),
+            (is_.is_replica, FAILURE, f"{took}; it's a read-only replica", _NAME_MASTER),
             (is_.round_trip > _FAR, WARNING, took, _NEARER),
             (True, OK, took, ""),
         ),
@@ -402,19 +402,19 @@ _LATER: Final = "check the service, then run the check again"
 
 
 async def project_rows(base_url: str, api_key: str) -> list[Row]:
-    """Call every operation that only reads."""
+    """Call every read operation of the service."""
     quickly, soon = timedelta(seconds=3), timedelta(seconds=5)
     async with ProjectClient(base_url, api_key, read_timeout=soon, connect_timeout=quickly) as project:
         try:
             await project.get_project()
-        except (CannotConnect, NotSignedIn) as exc:  # every other operation would say the same
+        except (CannotConnect, NotSignedIn) as exc:  # every other operation would fail the same way
             return [project_trouble("get_project", exc)]
         except ProjectError as exc:
             first = project_trouble("get_project", exc)
         else:
             first = Row(PROJECT, "get_project", OK, "reachable, key accepted")
         (numbers, stats), workflows, agents = await asyncio.gather(
-            _asked("get_stats", project.get_stats()),
+            _called("get_stats", project.get_stats()),
             _list_rows("workflow", project.get_workflows(), project.get_workflow),
             _list_rows("agent", project.get_agents(), project.get_agent),
         )
@@ -429,16 +429,16 @@ async def project_rows(base_url: str, api_key: str) -> list[Row]:
 
 async def _list_rows(noun: str, listing: Awaitable[list[Any]], read: Callable[[int], Awaitable[Any]]) -> list[Row]:
     """Read the list, and its first entry."""
-    row, found = await _asked(f"get_{noun}s", listing)
+    row, found = await _called(f"get_{noun}s", listing)
     if found is None:
         return [row]
     listed = replace(row, detail=counted(len(found), noun))
     if not found:
         return [listed, Row(PROJECT, f"get_{noun}", WARNING, f"skipped: the project has no {noun}s")]
-    return [listed, (await _asked(f"get_{noun}", read(found[0].id)))[0]]
+    return [listed, (await _called(f"get_{noun}", read(found[0].id)))[0]]
 
 
-async def _asked(operation: str, answer: Awaitable[T]) -> tuple[Row, T | None]:
+async def _called(operation: str, answer: Awaitable[T]) -> tuple[Row, T | None]:
     try:
         return Row(PROJECT, operation, OK, "works as documented"), await answer
     except ProjectError as exc:
@@ -446,10 +446,10 @@ async def _asked(operation: str, answer: Awaitable[T]) -> tuple[Row, T | None]:
 
 
 def project_trouble(operation: str, error: ProjectError) -> Row:
-    """Say what happened and what to do about it."""
-    said = str(error)
-    if isinstance(error, ServiceRefused):  # its own words, which the client has cut and cleaned
-        said = f"{error.status}: “{error.said}”" if error.said else str(error.status)
+    """Make a row on a failed call of the service, and what to do about it."""
+    message = str(error)
+    if isinstance(error, ServiceRefused):  # the service's message, which the client has cut and cleaned
+        message = f"{error.status}: “{error.said}”" if error.said else str(error.status)
     cure = _LATER
     match error:
         case CannotConnect():
@@ -465,16 +465,16 @@ def project_trouble(operation: str, error: ProjectError) -> Row:
             detail = f"unexpected response: {error.detail}"
             cure = "PROJECT_BASE_URL may point to another service, or the service has a bug"
         case NotSignedIn():
-            detail, cure = f"the key was rejected ({said})", "copy this project's PROJECT_API_KEY again"
+            detail, cure = f"the key was rejected ({message})", "copy this project's PROJECT_API_KEY again"
         case NotFound():
-            detail, cure = f"nothing found at this address ({said})", _WRONG_ADDRESS
+            detail, cure = f"nothing found at this address ({message})", _WRONG_ADDRESS
         case Busy() | Outage():
-            detail = f"the service is unavailable ({said})"
+            detail = f"the service is unavailable ({message})"
         case ServiceRefused(status=status) if 300 <= status < 400:  # noqa: PLR2004 - HTTP's redirects
             detail = f"the address redirects elsewhere ({status}), and the key is never sent along"
             cure = _WRONG_ADDRESS
         case ServiceRefused():
-            detail = f"the request was refused ({said})"
+            detail = f"the request was refused ({message})"
         case _:
-            detail = f"the request failed ({said})"
+            detail = f"the request failed ({message})"
     return Row(PROJECT, operation, FAILURE, detail, cure)

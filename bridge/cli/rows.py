@@ -23,7 +23,7 @@ _WIDTH: Final = 110
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One thing that was checked: *what* in which *area*, its state, and the *cure* for a problem."""
+    """The result of one check: its subject *what* in an *area*, its state, and the *cure* for a problem."""
 
     area: str
     what: str
@@ -38,7 +38,7 @@ def is_well(rows: Iterable[Row]) -> bool:
 
 
 def shown(rows: Sequence[Row], *, as_json: bool) -> str:
-    """Write *rows* for people, by area with each cure below its problem, or for programs."""
+    """Format *rows* for people, by area with each cure below its problem, or as JSON."""
     if as_json:
         return to_json({"ok": is_well(rows), "rows": rows}, indent=2)
     width = max((len(row.what) for row in rows), default=0)
@@ -50,13 +50,13 @@ def shown(rows: Sequence[Row], *, as_json: bool) -> str:
         lines.append("")
     states = [row.state for row in rows]
     failures, warnings = states.count(FAILURE), states.count(WARNING)
-    said = [f"{counted(failures, 'problem')} found"] if failures else []
-    said += [counted(warnings, "warning")] if warnings else []
-    return "\n".join([*lines, f"{', '.join(said) or 'No problems found'}."])
+    totals = [f"{counted(failures, 'problem')} found"] if failures else []
+    totals += [counted(warnings, "warning")] if warnings else []
+    return "\n".join([*lines, f"{', '.join(totals) or 'No problems found'}."])
 
 
 def row_lines(row: Row, width: int = 0) -> list[str]:
-    """Write one row for people, with *width* columns for its name."""
+    """Format one row for people, with *width* columns for its subject."""
     margin = " " * (max(width, len(row.what)) + 6)
     sign = f"  {_SIGNS[row.state]} {row.what:<{width}}  "
     return [
@@ -71,9 +71,9 @@ def settings_rows(problems: Iterable[str], warnings: Iterable[str]) -> list[Row]
     groups: tuple[tuple[State, Iterable[str]], ...] = ((FAILURE, problems), (WARNING, warnings))
     for state, lines in groups:
         for line in lines:
-            name, _, said = line.partition(" ")
-            # The first colon that ends a word starts the cure; addresses contain others.
-            detail, *cure = re.split(r": ", said, maxsplit=1)
+            name, _, problem = line.partition(" ")
+            # The first colon before a space starts the cure; addresses contain other colons.
+            detail, *cure = re.split(r": ", problem, maxsplit=1)
             rows.append(
                 Row("Settings", name, state, detail, cure[0] if cure else "correct the name or remove the line")
             )

@@ -1,6 +1,6 @@
-"""Running one command: its settings, its event loop, and what is printed if it can't run.
+"""Run one command: its settings, its event loop, and its errors.
 
-Exit codes: 0 done or stopped as asked, 1 couldn't run, 2 the settings or the command line are wrong.
+Exit codes: 0 done or stopped as requested, 1 couldn't run, 2 the settings or the command line are wrong.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _A_FEW = 2
 
 
 def values_or_exit(*needed: str, embedded_redis: bool) -> dict[str, Any]:
-    """Read the settings, by variable; exit with 2 if one whose name starts with any of *needed* has a problem."""
+    """Return the settings by variable; exit with 2 if a variable that starts with any of *needed* has a problem."""
     try:
         environ = environment(os.environ, Path(".env"))
     except ConfigurationError as exc:
@@ -53,13 +53,13 @@ def problems_of(environ: Mapping[str, str], *, embedded_redis: bool) -> tuple[st
 
 
 def setup_hint(problems: Sequence[str]) -> list[str]:
-    """Say what to do if so many settings are missing that nothing can have been set up yet."""
+    """Suggest `bridge setup` if so many settings are missing that nothing can have been set up yet."""
     is_new = len([line for line in problems if " is missing" in line]) > _A_FEW
     return ["Run bridge setup to fill these in, or bridge playground to try it without any of them."] if is_new else []
 
 
 def run(main: Callable[[], Coroutine[Any, Any, int]]) -> int:
-    """Run *main* on the fastest event loop there is; returns its exit code, or prints why it couldn't run."""
+    """Run *main*, on uvloop if it's installed; returns its exit code, or prints why it couldn't run."""
     try:
         new_loop: Callable[[], asyncio.AbstractEventLoop] = import_module("uvloop").new_event_loop
     except ImportError:  # Windows, PyPy
@@ -69,7 +69,7 @@ def run(main: Callable[[], Coroutine[Any, Any, int]]) -> int:
     try:
         with asyncio.Runner(loop_factory=new_loop) as runner:
             code = runner.run(main())
-    except* BridgeError as group:  # also out of a TaskGroup
+    except* BridgeError as group:  # also from a TaskGroup
         troubles.extend(_leaves(group))
     return complain(troubles) if troubles else code
 
@@ -90,7 +90,7 @@ def complain(troubles: list[BridgeError]) -> int:
 
 
 def trouble_lines(trouble: BridgeError) -> tuple[str, ...]:
-    """Tell the operator why the bridge can't run, and what to do, in single lines."""
+    """Return lines that say why the bridge can't run, and what to do."""
     from bridge.cli import probes  # noqa: PLC0415 - 400 ms
 
     match trouble:

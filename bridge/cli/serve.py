@@ -34,7 +34,7 @@ def serve(
         for line in setup_hint(exc.problems):
             say(line)
         raise typer.Exit(code) from None
-    from bridge.app import serve as serve_bridge  # noqa: PLC0415 - saves 800 ms where the settings are wrong
+    from bridge.app import serve as serve_bridge  # noqa: PLC0415 - saves 800 ms if the settings are wrong
 
     embedded = embedded_redis and settings.redis_url is None
     raise typer.Exit(run(lambda: serve_bridge(settings, embedded_redis=embedded)))

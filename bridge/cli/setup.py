@@ -1,8 +1,8 @@
 """`bridge setup`: from nothing to a working bot, one question at a time; every step can be repeated.
 
-Each answer is written to .env, then tried; Enter keeps one that fails, so that it works offline too.
+Each answer is written to .env, then checked; Enter accepts one that fails, so that setup works offline, too.
 
-Slack's page for a new app takes a manifest in its address. Since July 2026, *Create and Install* is one step, and the
+Slack's page for a new app accepts a manifest in its URL. Since July 2026, *Create and Install* is one step, and the
 next page shows the tokens under *Your app credentials*.
 https://docs.slack.dev/app-manifests/configuring-apps-with-app-manifests
 """
@@ -30,7 +30,7 @@ import typer
 
 from bridge.cli.check import check
 from bridge.cli.manifest import app_manifest, where_slack_sends
-from bridge.cli.printing import coloured
+from bridge.cli.printing import colored
 from bridge.cli.rows import OK, Row, row_lines
 from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, problems_of
 from bridge.errors import ConfigurationError, SlackError
@@ -39,7 +39,7 @@ from bridge.settings import env_example, environment, well_formed
 
 ENV_FILE: Final = Path(".env")
 _SLACK: Final = "slack.com"
-_WHERE: Final = {
+_PROMPTS: Final = {
     "SLACK_BOT_TOKEN": "Bot token (xoxb-…)",
     "SLACK_APP_TOKEN": "App token (xapp-…)",
     "SLACK_SIGNING_SECRET": "Signing secret",
@@ -107,22 +107,22 @@ def _questions(url: str, *, socket: bool, open_browser: bool) -> int:
 
 @dataclass
 class _Answers:
-    """The configured *values*, from the file and the environment. Raises `ConfigurationError`."""
+    """The configured *values*, from .env and the environment. Raises `ConfigurationError`."""
 
     values: dict[str, str] = field(default_factory=lambda: environment(os.environ, ENV_FILE))
 
     def has(self, name: str) -> bool:
-        """Whether the setting has a value, maybe in a file of its own."""
+        """Whether the setting has a value, directly or in a file of its own."""
         return bool(self.values.get(name) or self.values.get(f"{name}_FILE"))
 
     def ask(self, *names: str, hint: str = "") -> None:
-        """Ask for *names*, which work only together, then again for the wrong one until it works or is kept."""
+        """Ask for *names*, which work only together, then again for a wrong one until it works or Enter accepts it."""
         if hint and not self.has(names[0]):
             typer.echo(f"  {hint}")
         for name in names:
             self._ask(name)
         while (row := self._tried(names)) and row.state != OK:
-            wrong = next((name for name in names if name in row.cure), None)  # the cure of a wrong value names it
+            wrong = next((name for name in names if name in row.cure), None)  # a cure names the setting to correct
             if wrong is None:
                 typer.echo("  What you typed may still be right. Continuing.")
                 return
@@ -130,7 +130,7 @@ class _Answers:
                 return
 
     def drops_app_token(self) -> bool:
-        """Whether there's no app token, or no longer: with one, the bridge uses Socket Mode."""
+        """Whether there's no app token, or the person removes it: with one, the bridge uses Socket Mode."""
         name = "SLACK_APP_TOKEN"
         if not self.has(name):
             return True
@@ -150,29 +150,29 @@ class _Answers:
         return bool(os.environ.get(name) or self.values.get(f"{name}_FILE"))
 
     def _ask(self, name: str) -> bool:
-        """Ask for a setting until it's well-formed, and write it to the file. Returns whether it's new."""
+        """Ask for a setting until it's well-formed, and write it to .env. Returns whether it's new."""
         if self._is_elsewhere(name):
             typer.echo(f"  {name} is set in the environment or in a file of its own. Using that one.")
             return False
         while True:
-            kept = self.values.get(name, "")
-            question = f"{name} is in .env. Press Enter to keep it, or paste a new one" if kept else _WHERE[name]
+            current = self.values.get(name, "")
+            question = f"{name} is in .env. Press Enter to keep it, or paste a new one" if current else _PROMPTS[name]
             # Unlike typer's prompt, getpass turns the echo off before it asks, not after.
             given = (input if name == "PROJECT_BASE_URL" else getpass)(f"  {question}: ").strip()
-            if not (given or kept):
+            if not (given or current):
                 if name == "REDIS_URL":
                     return False
                 typer.secho("  This is required. Paste it, or press Ctrl-C to stop and continue later.", fg="red")
                 continue
-            problems = problems_of({**self.values, name: given or kept}, embedded_redis=True)
-            mine = [line for line in problems if re.match(rf"{name}\b", line)]
-            if not mine:
+            problems = problems_of({**self.values, name: given or current}, embedded_redis=True)
+            own_problems = [line for line in problems if re.match(rf"{name}\b", line)]
+            if not own_problems:
                 break
-            typer.secho(f"  {mine[0]}", fg="red")
+            typer.secho(f"  {own_problems[0]}", fg="red")
         if not given:
             return False
         self.values[name] = given
-        # Into the file, readable only by its owner; the other lines stay.
+        # The file is readable only by its owner; its other lines stay.
         if not ENV_FILE.exists():
             with os.fdopen(os.open(ENV_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as it:
                 it.write(env_example())
@@ -181,7 +181,7 @@ class _Answers:
         return True
 
     def _tried(self, names: Collection[str]) -> Row | None:
-        """Do what `bridge check` does with *names*, and print its first row: the one about the values themselves."""
+        """Check *names* like `bridge check`; prints and returns the first row, which is about the values themselves."""
         with _no_echo():
             from bridge.cli.probes import probe  # noqa: PLC0415 - 400 ms
 
@@ -190,15 +190,15 @@ class _Answers:
             rows = asyncio.run(probe(values, embedded=False, now=lambda: datetime.now(UTC)))
         if not rows:
             return None
-        typer.echo(coloured("\n".join(row_lines(rows[0]))))
+        typer.echo(colored("\n".join(row_lines(rows[0]))))
         return rows[0]
 
 
 @contextmanager
 def _no_echo() -> Iterator[None]:
-    """Keep what's typed meanwhile off the screen, and forget it: it may be the next token, pasted too early."""
+    """Hide and discard input during the block: it may be the next token, pasted too early."""
     try:
-        import termios  # noqa: PLC0415 - not on Windows, which shows nothing that nobody reads
+        import termios  # noqa: PLC0415 - not on Windows, which doesn't echo unread input
     except ImportError:
         yield
         return
@@ -230,10 +230,10 @@ def _ask_where_slack_sends() -> str | None:
 
 
 def _create_the_app(answers: _Answers, target: str | None, *, open_browser: bool) -> None:
-    """Guide through Slack's page, and ask for the values it shows."""
+    """Guide the person through Slack's page, and ask for the values it shows."""
     prefix = answers.values.get("BRIDGE_COMMAND_PREFIX", "")
     manifest = json.dumps(app_manifest(target, prefix), separators=(",", ":"))
-    # The page where apps are created; an emulated Slack has it beside its API.
+    # The page where apps are created; an emulated Slack has it at the same host as its API.
     api = urlsplit(answers.values.get("SLACK_API_URL", ""))
     is_slack = f".{api.hostname or _SLACK}".endswith(f".{_SLACK}")
     apps = "https://api.slack.com/apps" if is_slack else f"{api.scheme}://{api.netloc}/apps"
@@ -283,7 +283,7 @@ def _greet(answers: _Answers) -> None:
             asyncio.run(send(user))
         except SlackError as exc:
             row = slack_trouble("message", exc, "copy your own member ID again, or press Enter to skip this")
-            typer.echo(coloured("\n".join(row_lines(row))))
+            typer.echo(colored("\n".join(row_lines(row))))
         else:
             typer.echo("  Sent. Look in Slack.")
             return

@@ -25,11 +25,11 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The statistics, and what *changed*; *kept_since* is the time of the first snapshot, if any."""
+    """The statistics, and their changes; *recorded_since* is the time of the first snapshot, if any."""
 
     stats: Stats
     changed: Changes | None = None
-    kept_since: datetime | None = None
+    recorded_since: datetime | None = None
 
 
 def stats(
@@ -45,7 +45,7 @@ def stats(
 
     --since compares with numbers that the bridge recorded in Redis.
     """
-    from bridge.features.shared.snapshots import SnapshotStore, moment_said  # noqa: PLC0415 - all of these: 400 ms
+    from bridge.features.shared.snapshots import SnapshotStore, parse_moment  # noqa: PLC0415 - all of these: 400 ms
     from bridge.features.shared.statistics import Statistics  # noqa: PLC0415
     from bridge.project import ProjectClient  # noqa: PLC0415
 
@@ -53,7 +53,7 @@ def stats(
     if as_json and as_csv:
         raise typer.BadParameter("can't be used with --json.", param_hint="--csv")
     now = datetime.now(UTC)
-    moment = moment_said(since, now) if since else None
+    moment = parse_moment(since, now) if since else None
     if since and moment is None:
         raise typer.BadParameter(
             f"“{since}” isn't a date or an age of at most 400 days: use one such as 7d, 24h or 2026-11-01",
@@ -63,15 +63,15 @@ def stats(
 
     async def show() -> int:
         async with AsyncExitStack() as stack:
-            looks = moment is not None and (values["REDIS_URL"] is not None or embedded_redis)
-            scripts = await stack.enter_async_context(opened(values)) if looks else None
+            needs_redis = moment is not None and (values["REDIS_URL"] is not None or embedded_redis)
+            scripts = await stack.enter_async_context(opened(values)) if needs_redis else None
             key = values["PROJECT_API_KEY"].get_secret_value()
             project = await stack.enter_async_context(ProjectClient(values["PROJECT_BASE_URL"], key))
             compared = Compared(await project.get_stats())
             if scripts and moment:
                 past = Statistics(project, SnapshotStore(scripts), lambda: now)
                 changed = await past.changes_since(compared.stats, moment)
-                compared = replace(compared, changed=changed, kept_since=await past.counted_since())
+                compared = replace(compared, changed=changed, recorded_since=await past.recorded_since())
         if as_json or as_csv:
             typer.echo(for_programs(compared) if as_json else for_sheets(compared))
         else:
@@ -82,7 +82,7 @@ def stats(
 
 
 def for_people(compared: Compared, *, asked_since: bool) -> str:
-    """Write them as text."""
+    """Format the statistics as text; *asked_since*: a comparison was requested."""
     from bridge.features.shared.numbers import GROUPS, NUMBERS, NamesChanged, by_count  # noqa: PLC0415
     from bridge.features.shared.statistics_layout import change, name_change, news  # noqa: PLC0415
     from bridge.slack.blockkit.numbers import whole  # noqa: PLC0415
@@ -96,22 +96,23 @@ def for_people(compared: Compared, *, asked_since: bool) -> str:
         counts = by_count(group.of(stats).items())
         lines += ["", group.title] if counts else []
         for name, count in counts:
-            said = name_change(names, name)
-            lines.append(f"{whole(count):>11}  {name or '(no name)'}{f' ({said})' if said not in {'', '0'} else ''}")
+            change_ = name_change(names, name)
+            shown = f" ({change_})" if change_ not in {"", "0"} else ""
+            lines.append(f"{whole(count):>11}  {name or '(no name)'}{shown}")
     for group, names in groups.items():
         lines += news(group.name, NamesChanged(vanished=names.vanished))
     lines += ["", f"Last updated {iso(stats.lastUpdated)}"]
     if changed:
         lines.append(f"Changes since {iso(changed.since)}")
-    elif compared.kept_since:
-        lines.append(f"Nothing to compare with: numbers have been recorded since {iso(compared.kept_since)}")
+    elif compared.recorded_since:
+        lines.append(f"Nothing to compare with: numbers have been recorded since {iso(compared.recorded_since)}")
     elif asked_since:
         lines.append("Nothing to compare with: no numbers have been recorded yet, or REDIS_URL isn't set")
     return "\n".join(map(printable, lines))
 
 
 def for_programs(compared: Compared) -> str:
-    """Write them as JSON: the service's own fields and, as ``since``, the changes or null."""
+    """Format the statistics as JSON: the service's own fields and, as ``since``, the changes or null."""
     from bridge.features.shared.numbers import GROUPS, NUMBERS, NamesChanged  # noqa: PLC0415
 
     changed = compared.changed
@@ -127,7 +128,7 @@ def for_programs(compared: Compared) -> str:
 
 
 def for_sheets(compared: Compared) -> str:
-    """Write them as CSV: ``kind,name,count``, with ``then,change`` if they're compared."""
+    """Format the statistics as CSV: ``kind,name,count``, with ``then,change`` if they're compared."""
     from bridge.features.shared.numbers import GROUPS, NUMBERS, NamesChanged  # noqa: PLC0415
 
     stats, changed = compared.stats, compared.changed

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from bridge.cli.catch_up import in_words
-from bridge.cli.printing import coloured, printable, to_json
+from bridge.cli.printing import colored, printable, to_json
 from bridge.cli.store import EmbeddedRedisOption, JsonOption, in_store
 from bridge.queue.wipe import CURE
 
@@ -34,14 +34,14 @@ def status(
         from bridge.queue.status import status_of  # noqa: PLC0415
 
         found, outage = await status_of(scripts), await Outages(scripts).latest()
-        typer.echo(for_programs(found, outage) if as_json else coloured(table(found, datetime.now(UTC), outage)))
+        typer.echo(for_programs(found, outage) if as_json else colored(table(found, datetime.now(UTC), outage)))
         return 0
 
     in_store(show, embedded_redis=embedded_redis)
 
 
 def for_programs(found: Status, outage: PastOutage | None = None) -> str:
-    """Write it as JSON; lengths of time are in seconds."""
+    """Format the status as JSON; durations are in seconds."""
     processes = [
         {
             "name": one.name,
@@ -55,7 +55,7 @@ def for_programs(found: Status, outage: PastOutage | None = None) -> str:
 
 
 def table(found: Status, now: datetime, outage: PastOutage | None = None) -> str:
-    """Write it for people."""
+    """Format the status for people."""
     lines = ["Processes"]
     for one in found.processes:
         if one.is_running:
@@ -83,7 +83,7 @@ def table(found: Status, now: datetime, outage: PastOutage | None = None) -> str
 
 
 def _spoken(length: timedelta) -> str:
-    """Say roughly how long: 4 s, 3 min, 2 h."""
+    """Format a duration roughly: 4 s, 3 min, 2 h."""
     seconds = max(0, int(length.total_seconds()))
     for unit, name in ((86400, "days"), (3600, "h"), (60, "min")):
         if seconds >= 2 * unit:

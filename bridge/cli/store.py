@@ -1,4 +1,4 @@
-"""The commands that only read Redis: they need its address and the namespace, but no Slack."""
+"""Helpers of the commands that use only Redis: they need its address and the namespace, but no Slack."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SinceOption = Annotated[str, typer.Option(metavar="AGE", help="How far back to l
 
 _LONGEST: Final = timedelta(days=3650)
 _UNITS: Final = ((timedelta(days=1), "d"), (timedelta(hours=1), "h"), (timedelta(minutes=1), "min"))
-_MOST: Final = 5  # namespaces that are named, those that were used last
+_MOST: Final = 5  # other namespaces listed, the most recently used
 
 
 def in_store(act: Callable[[Scripts], Awaitable[int]], *, embedded_redis: bool) -> NoReturn:
@@ -48,7 +48,7 @@ def in_store(act: Callable[[Scripts], Awaitable[int]], *, embedded_redis: bool) 
 async def opened(values: Mapping[str, Any]) -> AsyncIterator[Scripts]:
     """Open the store at REDIS_URL or, without one, the embedded Redis, which is started if none is running.
 
-    Prints the place to standard error, because an empty result may only mean that it's the wrong one.
+    Prints to standard error which store it is, because an empty result may only mean that it's the wrong one.
     """
     from bridge.metrics import Metrics  # noqa: PLC0415 - all of these: 200 ms
     from bridge.queue.redis.connection import connect  # noqa: PLC0415
@@ -64,11 +64,12 @@ async def opened(values: Mapping[str, Any]) -> AsyncIterator[Scripts]:
             url = await stack.enter_async_context(embedded_redis(values["BRIDGE_DATA_DIR"]))
             place = f"the embedded Redis in {values['BRIDGE_DATA_DIR']}"
         scripts = Scripts(await stack.enter_async_context(connect(url)), namespace, Metrics())
-        say(f"Reading namespace {namespace} in {place}: {await _whats_there(scripts, namespace)}")
+        say(f"Reading namespace {namespace} in {place}: {await _use_of(scripts, namespace)}")
         yield scripts
 
 
-async def _whats_there(scripts: Scripts, namespace: str) -> str:
+async def _use_of(scripts: Scripts, namespace: str) -> str:
+    """Say whether and when a bridge has used *namespace* or, if none has, which others are in this Redis."""
     from bridge.queue.tenants import all_tenants, tenant  # noqa: PLC0415 - see `opened`
 
     if here := await tenant(scripts.redis, namespace):
@@ -99,7 +100,7 @@ def place_of(url: str) -> str:
 
 
 def length_of_time(since: str) -> timedelta:
-    """Read ``--since`` the way the settings read a duration."""
+    """Parse ``--since`` like a duration in the settings."""
     try:
         length: timedelta = TypeAdapter(Annotated[timedelta, duration("d", upto=_LONGEST)]).validate_python(since)
     except ValidationError as exc:

@@ -30,7 +30,7 @@ _NOTHING: Final = (
     "  - it's in another Redis or namespace: check REDIS_URL and BRIDGE_NAMESPACE\n"
     "  - it isn't a person's message or the first message of an answer"
 )
-_NOBODYS: Final = "No bridge has used this namespace yet: check REDIS_URL and BRIDGE_NAMESPACE."
+_UNUSED: Final = "No bridge has used this namespace yet: check REDIS_URL and BRIDGE_NAMESPACE."
 
 _PERMALINK: Final = re.compile(r"https?://[^/\s]+/(?:[^?#\s]*/)?archives/([A-Z0-9]+)/p(\d+)(\d{6})(?:[?#]\S*)?")
 _CHANNEL_AND_TS: Final = re.compile(r"([A-Z0-9]+)[\s/:]+(\d{1,12}\.\d{6})")
@@ -39,7 +39,7 @@ _FORM: Final = "{:<24}  {:>11}  {:<9}  {:<28}  {}"
 
 @dataclass(frozen=True, slots=True)
 class TraceStep:
-    """One thing that happened: *what* in a word, *detail* in a phrase, and the *process* that did it."""
+    """One step of the trace: *what* happened in a word, *detail* in a phrase, and the *process* that did it."""
 
     at: datetime
     what: str
@@ -77,7 +77,7 @@ def trace(
         elif known:
             typer.echo(table(steps_of(known)))
         else:
-            for line in (_NOTHING if owner else _NOBODYS).splitlines():
+            for line in (_NOTHING if owner else _UNUSED).splitlines():
                 say(line)
         return 0 if known else CANNOT_RUN
 
@@ -85,7 +85,7 @@ def trace(
 
 
 def address_of(text: str) -> tuple[str, str] | None:
-    """Read channel and ts out of a permalink, ``CHANNEL TS`` or ``CHANNEL/TS``."""
+    """Parse a permalink, ``CHANNEL TS`` or ``CHANNEL/TS`` into channel and ts; None for anything else."""
     stripped = text.strip().strip("<>")
     if link := _PERMALINK.fullmatch(stripped):
         return link[1], f"{link[2]}.{link[3]}"
@@ -95,14 +95,14 @@ def address_of(text: str) -> tuple[str, str] | None:
 
 
 def for_programs(channel: str, ts: str, known: MessageTrace | None) -> str:
-    """Write it as JSON."""
+    """Format the trace as JSON."""
     turns = [turn.id for turn in known.turns] if known else []
     steps = [asdict(step) for step in steps_of(known)] if known else []
     return to_json({"channel": channel, "ts": ts, "turns": turns, "steps": steps}, indent=2)
 
 
 def table(steps: Sequence[TraceStep]) -> str:
-    """Write it for people: when, how long after the first step, what, and by which process."""
+    """Format the trace for people: when, how long after the first step, what, and by which process."""
     lines = [columns(_FORM, "when", "after", "what", "process", "detail")]
     for step in steps:
         after = f"+{(step.at - steps[0].at).total_seconds():.3f} s"
@@ -111,40 +111,40 @@ def table(steps: Sequence[TraceStep]) -> str:
 
 
 def steps_of(known: MessageTrace) -> list[TraceStep]:
-    """List everything in the order it happened."""
+    """Return all steps in the order they happened."""
     from bridge.queue.deliveries import NOT_YET  # noqa: PLC0415 - see `store`
 
     steps: list[TraceStep] = []
     for delivery in known.passed_over:
         why = delivery.why if delivery.why.startswith(NOT_YET) else f"not for an agent: {delivery.why}"
-        steps.append(TraceStep(delivery.at, "received", _came(delivery), delivery.process))
+        steps.append(TraceStep(delivery.at, "received", _arrival(delivery), delivery.process))
         steps.append(TraceStep(delivery.at, "decided", why, delivery.process))
     for turn in known.turns:
-        steps += [*_taken_in(turn), *_worked_on(turn), *_ended(turn)]
+        steps += [*_queued(turn), *_sent_and_answered(turn), *_ended(turn)]
     return sorted(steps, key=lambda step: step.at)
 
 
-def _taken_in(turn: TurnTrace) -> Iterator[TraceStep]:
+def _queued(turn: TurnTrace) -> Iterator[TraceStep]:
     if turn.of:
-        yield TraceStep(turn.accepted_at, "queued", f"turn {turn.id}, resending turn {turn.of}{_now(turn)}")
+        yield TraceStep(turn.accepted_at, "queued", f"turn {turn.id}, resending turn {turn.of}{_waiting(turn)}")
         return
     first = turn.deliveries[0] if turn.deliveries else None
     at, process = (first.at, first.process) if first else (turn.accepted_at, "")
     queued = f"turn {turn.id}" + (f", after {counted(turn.behind, 'other')}" if turn.behind else ", first in line")
     queued += f", ahead of {counted(turn.overtakes, 'newer message')}" if turn.overtakes else ""
     queued += f"; edited {counted(turn.edits, 'time')} while it waited" if turn.edits else ""
-    queued += "" if turn.retries else _now(turn)
+    queued += "" if turn.retries else _waiting(turn)
     kind = _KINDS.get(turn.kind, f"a {turn.kind.replace('_', ' ')}")
-    yield TraceStep(at, "received", (first and _came(first)) or kind, process)
+    yield TraceStep(at, "received", (first and _arrival(first)) or kind, process)
     why = (first and first.why) or kind
     yield TraceStep(at, "decided", why, process)
     yield TraceStep(at, "queued", queued, process)
     for other in turn.deliveries[1:]:
-        detail = ": ".join(filter(None, (_came(other), f"already received as turn {turn.id}")))
+        detail = ": ".join(filter(None, (_arrival(other), f"already received as turn {turn.id}")))
         yield TraceStep(other.at, "duplicate", detail, other.process)
 
 
-def _worked_on(turn: TurnTrace) -> Iterator[TraceStep]:
+def _sent_and_answered(turn: TurnTrace) -> Iterator[TraceStep]:
     if turn.sent_at:
         tries = f"{counted(turn.unsent, 'request')} that didn't arrive"
         after = f", after {tries}" if turn.unsent else ""
@@ -170,7 +170,7 @@ def _ended(turn: TurnTrace) -> Iterator[TraceStep]:
             hint = "; see bridge dead list" if is_listed and place == len(turn.deaths) else ""
             yield TraceStep(death[0], "dead", death[1] + hint, turn.process_at(death[0]))
         if retry:
-            yield TraceStep(retry[0], "queued", f"turn {turn.id} again, with bridge dead retry{_now(turn)}")
+            yield TraceStep(retry[0], "queued", f"turn {turn.id} again, with bridge dead retry{_waiting(turn)}")
     if turn.dropped_at:
         yield TraceStep(turn.dropped_at, "done", "dropped with bridge dead drop")
     if turn.step == "done" and turn.ended_at:
@@ -182,8 +182,8 @@ def _ended(turn: TurnTrace) -> Iterator[TraceStep]:
         yield TraceStep(turn.ended_at, "done", "; ".join(filter(None, said)), process)
 
 
-def _came(delivery: Delivery) -> str:
-    """Say how it arrived."""
+def _arrival(delivery: Delivery) -> str:
+    """Say how the message arrived."""
     if delivery.event.startswith("root:"):
         return f"from turn {delivery.event.removeprefix('root:')}, which started this thread"
     if delivery.event.startswith("history:"):
@@ -192,8 +192,8 @@ def _came(delivery: Delivery) -> str:
     return f"{event}, resent by Slack (retry {delivery.retry})".lstrip(", ") if delivery.retry else event
 
 
-def _now(turn: TurnTrace) -> str:
-    """Say what it waits for, if anything."""
+def _waiting(turn: TurnTrace) -> str:
+    """Say what the turn is waiting for, if anything."""
     if turn.step != "queued" or turn.ahead is None:
         return ""
     if turn.is_parked:

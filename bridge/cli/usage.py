@@ -1,4 +1,4 @@
-"""Help and errors of the command line: what is wrong with what was typed, and one example that works."""
+"""Help and errors of the command line: each error says what's wrong, and shows a working example."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CLOSE: Final = 0.7  # --since isn't close to --json
 
 
 def examples(*lines: str) -> str:
-    """Write the end of a command's help."""
+    """Format the examples at the end of a command's help."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
@@ -25,7 +25,7 @@ class ShellCommand(TyperCommand):
     """Shows arguments as ``PERMALINK``, without braces, types and ranges."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return what follows the command's name."""
+        """Return the usage line after the command's name."""
         return [re.sub(r"[{}]|\.\.\.$", "", piece) for piece in super().collect_usage_pieces(ctx)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -39,7 +39,7 @@ class ShellCommand(TyperCommand):
                     formatter.write_dl(rows)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Name the command in each error; some of Typer's don't."""
+        """Add the command to each error; some of Typer's lack it."""
         try:
             return super().parse_args(ctx, args)
         except TyperException as exc:
@@ -70,7 +70,7 @@ class CommandGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the command; exit with its code, or explain what is wrong with the command line."""
+        """Run the command; exit with its code, or explain what's wrong with the command line."""
         try:
             code = super().main(*args, **{**kwargs, "standalone_mode": False})
         except TyperException as exc:
@@ -87,7 +87,7 @@ class CommandGroup(TyperGroup):
 
 
 def _explained(exc: Any) -> list[str]:
-    """Say what is wrong, then show an example and where the help is."""
+    """Return lines that say what's wrong, show an example, and name the help command."""
     context = exc.ctx
     path = context.command_path
     message, option = exc.message, getattr(exc, "option_name", "")

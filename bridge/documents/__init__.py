@@ -1,8 +1,8 @@
 """The text of documents: PDF (extra ``documents``), Word, PowerPoint, Excel and OpenDocument.
 
-A hostile document could make its reader run forever, or use all memory. So documents are read in a process of its own
-(`bridge.documents.child`), which gets nothing but the bytes, no environment and no token, and has limits on time,
-memory and text. At most `_AT_ONCE` run at once.
+A hostile document could make its reader run forever, or use all memory. So each is read in a separate process
+(`bridge.documents.child`), which gets only the bytes, no environment and no token, and has limits on time, memory and
+text. At most `_AT_ONCE` run at once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 FORMATS: Final = frozenset({"pdf", "docx", "pptx", "xlsx", "odt", "odp", "ods"})
 MOST_BYTES: Final = 10_000_000
-"""How large a document may be."""
+"""The size limit of a document."""
 
 PAGES: Final = 50
 SECONDS: Final = 15.0
@@ -27,7 +27,7 @@ Why = Literal["broken", "locked", "missing", "slow"]
 
 
 class DocumentNotRead(Exception):
-    """No text could be read: *why*, in a word."""
+    """No text could be read, because the document is *broken* or *locked*, the extra is *missing*, or it's *slow*."""
 
     def __init__(self, why: Why) -> None:
         super().__init__(why)
@@ -36,7 +36,7 @@ class DocumentNotRead(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DocumentText:
-    """A document's text; *is_cut*: it has more text or pages."""
+    """A document's text; *is_cut*: the document has more text or pages."""
 
     text: str
     is_cut: bool = False
@@ -49,19 +49,19 @@ def can_read_pdf() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """Reads documents with *program*, PDFs if it *has_pdf*, for *seconds* at most."""
+    """Reads documents with *program*, within *seconds* each; PDFs only if *has_pdf*."""
 
     seconds: float = SECONDS
     program: Path = _CHILD
     has_pdf: bool = field(default_factory=can_read_pdf)
-    _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
+    _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
     async def read(self, content: bytes, kind: str, most: int) -> DocumentText:
         """Read up to *most* bytes of text from a document in one of `FORMATS`. Raises `DocumentNotRead`."""
         if kind == "pdf" and not self.has_pdf:
             raise DocumentNotRead("missing")
-        async with self._turns:
-            # -I: no paths from the environment. It gets nothing but the bytes.
+        async with self._slots:
+            # -I: Python ignores the environment's paths.
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-I", str(self.program), kind, str(most), str(PAGES), str(int(self.seconds)),
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
@@ -69,7 +69,7 @@ class Documents:
             )  # fmt: skip
             try:
                 async with asyncio.timeout(self.seconds):
-                    said, _ = await process.communicate(content)
+                    output, _ = await process.communicate(content)
             except TimeoutError:
                 raise DocumentNotRead("slow") from None
             finally:
@@ -78,7 +78,7 @@ class Documents:
                     await process.wait()
         match process.returncode:
             case 0:
-                return DocumentText(said[1:].decode(errors="replace"), is_cut=said[:1] == b"+")
+                return DocumentText(output[1:].decode(errors="replace"), is_cut=output[:1] == b"+")
             case 3:
                 raise DocumentNotRead("locked")
         raise DocumentNotRead("slow" if process.returncode == -24 else "broken")  # noqa: PLR2004 - SIGXCPU

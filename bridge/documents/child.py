@@ -1,9 +1,10 @@
 """Read one document from standard input and write its text: ``child.py FORMAT BYTES PAGES SECONDS``.
 
 A separate program, started by `bridge.documents`: it imports nothing of the bridge, and limits itself before it reads a
-byte. The text starts with ``+`` if there's more, else with ``=``. Exit codes: 1 unreadable, 3 needs a password.
+byte. The output starts with ``+`` if the document has more text, otherwise with ``=``. Exit codes: 1 unreadable, 3
+needs a password.
 
-Zip contents are read in pieces, as they may unpack to more than fits into memory; XML with a document type is refused,
+Zip contents are read in pieces, as they may unpack to more than fits into memory; XML with a document type is rejected,
 because entities can make it endless.
 """
 
@@ -28,8 +29,8 @@ _MOST_XML = 100_000_000  # bytes, unpacked
 _MOST_CELLS = 20_000
 
 
-class _Enough(Exception):
-    """There's enough text."""
+class _LimitReached(Exception):
+    """The text is as long as allowed."""
 
 
 class _Text:
@@ -45,7 +46,7 @@ class _Text:
         if size > self._room:
             self.pieces.append(words.encode(errors="replace")[: self._room].decode(errors="ignore"))
             self.is_cut = True
-            raise _Enough
+            raise _LimitReached
         self._room -= size
         self.pieces.append(words)
 
@@ -72,7 +73,7 @@ def _parsed(
     end: Callable[[str], None],
     data: Callable[[str], None],
 ) -> None:
-    """Iterate over an XML file of *archive*; names come without their namespace."""
+    """Parse an XML file of *archive* with callbacks, which get names without their namespace. Raises ValueError."""
 
     def refuse(*_doctype: object) -> None:
         raise ValueError("a document type")
@@ -96,7 +97,7 @@ def _parsed(
 
 
 def _flowing(archive: zipfile.ZipFile, name: str, text: _Text, *, holds_text: frozenset[str]) -> None:
-    """Read paragraphs and tables of Word and PowerPoint, whose text is in ``t``, or of OpenDocument."""
+    """Read paragraphs and tables of Word, PowerPoint or OpenDocument; *holds_text* are the elements with text."""
     inside: list[str] = []
     cells: list[bool] = []  # for each open table, whether its row has cells
 
@@ -143,7 +144,7 @@ def _shared_strings(archive: zipfile.ZipFile) -> list[str]:
         inside.append(tag)
         if tag == "si":
             if len(strings) > 10 * _MOST_CELLS:
-                raise _Enough
+                raise _LimitReached
             strings.append([])
 
     def end(_tag: str) -> None:
@@ -154,7 +155,7 @@ def _shared_strings(archive: zipfile.ZipFile) -> list[str]:
             strings[-1].append(words)
 
     if "xl/sharedStrings.xml" in archive.namelist():
-        with contextlib.suppress(_Enough):
+        with contextlib.suppress(_LimitReached):
             _parsed(archive, "xl/sharedStrings.xml", start, end, data)
     return ["".join(one) for one in strings]
 
@@ -188,7 +189,7 @@ def _sheet(archive: zipfile.ZipFile, name: str, text: _Text, strings: list[str])
             cells += 1
             if cells > _MOST_CELLS:
                 text.is_cut = True
-                raise _Enough
+                raise _LimitReached
         elif tag == "row":
             if any(row):
                 text.add("\t".join(row).rstrip() + "\n")
@@ -229,21 +230,21 @@ def _office(content: bytes, kind: str, text: _Text, pages: int) -> None:
 def main() -> None:
     """Read the document."""
     kind, most, pages, seconds = sys.argv[1], *map(int, sys.argv[2:5])
-    with contextlib.suppress(NameError, ValueError, OSError):  # no files, no programs, and only so much time and memory
+    with contextlib.suppress(NameError, ValueError, OSError):  # write no files, and limit time and memory
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     content, text = sys.stdin.buffer.read(), _Text(most)
-    if content.startswith(b"\xd0\xcf\x11\xe0"):  # how Office stores documents with a password
+    if content.startswith(b"\xd0\xcf\x11\xe0"):  # OLE: how Office stores documents with a password
         sys.exit(LOCKED)
-    with contextlib.suppress(_Enough):
+    with contextlib.suppress(_LimitReached):
         if kind == "pdf":
             _pdf(content, text, pages)
         else:
             _office(content, kind, text, pages)
-    said = "".join(text.pieces).strip()
-    sys.stdout.buffer.write((("+" if text.is_cut else "=") + said).encode(errors="replace"))
+    found = "".join(text.pieces).strip()
+    sys.stdout.buffer.write((("+" if text.is_cut else "=") + found).encode(errors="replace"))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Access rules about people and channels, checked on arrival for everything.
+"""Access rules for people and channels, checked when any input arrives.
 
 A person about whom Slack says too little is refused, with the reason ``unknown``. Only if the app lacks ``users:read``,
-nobody counts as a guest, unless ``BRIDGE_RUNNERS`` says who may run workflows.
+no one counts as a guest, unless ``BRIDGE_RUNNERS`` says who may run workflows.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class Access:
         """Return why this person may not talk to the bridge here, or None if they may.
 
         It's one of the reasons of `bridge.errors.NotAllowed`. Raises `SlackError` if Slack doesn't answer right now, so
-        that the event is sent again.
+        that Slack retries the event.
         """
         team = inbound.user_team
         if team.startswith("T") and team in self.home:
             is_home = True
-        elif team and not any(place.startswith("E") for place in self.home):  # we aren't in an organization
+        elif team and not any(place.startswith("E") for place in self.home):  # not an organization's workspace
             is_home = False
         elif not team and not inbound.is_shared:
             is_home = True  # only members can write there
@@ -47,15 +47,15 @@ class Access:
             # In an organization, people may be members of more workspaces than the event names.
             try:
                 is_home = await self.directory.is_home(inbound.user)
-            except SlackRefused as exc:  # it won't say next time either
+            except SlackRefused as exc:  # a retry would get the same answer
                 log.warning("Slack didn't say which workspace a person is from", extra={"detail": exc.detail})
                 return "unknown"
         if not is_home:
             return "stranger"
         if self.allowed_users and inbound.user not in self.allowed_users:
             return "user"
-        # Forms and the Home tab don't belong to a channel; direct messages do. For Home and forms, the
-        # channel only says where private notices go.
+        # Direct messages count as channels. The Home tab and forms aren't in one: their channel only says where
+        # private notices go.
         if self.allowed_channels and inbound.channel and inbound.channel not in self.allowed_channels:
             is_outside = isinstance(inbound, HomeOpened) or (isinstance(inbound, Click) and bool(inbound.view))
             return None if is_outside else "channel"
@@ -74,7 +74,7 @@ class Access:
             raise NotAllowed("unknown") from exc
 
     async def _is_in_a_group(self, user: str) -> bool:
-        """Whether *user* is in a runners' group. Unreadable groups matter only if no other contains them."""
+        """Whether *user* is in a runners' group. Raises `SlackError` if a group can't be read and no other has them."""
         trouble: SlackError | None = None
         for group in sorted(runner for runner in self.runners if runner.startswith("S")):
             try:

@@ -1,4 +1,4 @@
-"""What a finished turn leaves: an audit entry, and its person's recent activity for their Home tab.
+"""The records of a finished turn: an audit entry, and its person's recent activity for their Home tab.
 
 Both are written in the step that ends the turn, so neither can be missing and neither costs a round trip.
 """
@@ -28,25 +28,25 @@ from bridge.inbound import (
 )
 from bridge.queue.audit import REFUSED
 from bridge.queue.inbox import Inbox
-from bridge.queue.keys import AUDIT_LENGTH, SHOWN_LATELY, milliseconds
+from bridge.queue.keys import AUDIT_LENGTH, RECENT, milliseconds
 from bridge.queue.records import Append, Record, Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.queue.turn import Turn
 
-LOOKS: Final = timedelta(hours=1)
-"""People who opened Home less than this ago may be looking at it."""
+HOME_OPEN_FOR: Final = timedelta(hours=1)
+"""How long after opening Home a person may still be looking at it."""
 
-_SHOWN_MS: Final = milliseconds(SHOWN_LATELY)
+_SHOWN_MS: Final = milliseconds(RECENT)
 _BANG: Final = re.compile(r"\s*(?:<@[^>]*>\s*)?!([a-z]+)(?:\s+([a-z]+))?(?!\S)", re.IGNORECASE)
 
 
 FixedWords = Mapping[str, frozenset[str]]
-"""The commands, with the words of ours that may follow; nothing else is named."""
+"""The commands, each with its fixed second words; the audit names no other words."""
 
 
 class Activity:
-    """Builds those writes. *audit_lifetime* is how long entries are stored; zero turns it off."""
+    """Builds the writes of both. *audit_lifetime* is how long entries are stored; zero turns it off."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Activity:
     ) -> list[Write]:
         """List the writes for *turn*, which ended with *what* in the message *posted* (``ts``).
 
-        The person's activity, if any, comes first. *record* is None if it couldn't be read.
+        The write for the person's activity, if any, comes first. *record* is None if it couldn't be read.
         """
         found: list[Write] = []
         if record is not None and outcome is not None:
@@ -109,20 +109,20 @@ class Activity:
         entry = {"v": "1", "at": str(epoch_ms(record.accepted_at)) if record else "", **by, "about": about}
         entry |= {"allowed": "0" if is_refused else "1", "outcome": what, "turn": turn}
         flat = tuple([part for field in entry.items() for part in field])
-        kept: Append = ("append", self._keys.audit(), milliseconds(self._audit_lifetime), AUDIT_LENGTH, *flat)
-        return [*found, kept]
+        audit: Append = ("append", self._keys.audit(), milliseconds(self._audit_lifetime), AUDIT_LENGTH, *flat)
+        return [*found, audit]
 
     async def refresh_home(self, turn: Turn) -> None:
-        """Redraw the Home tab of the turn's person, once per turn, if they may be looking at it."""
+        """Queue a redraw of the person's Home tab, once per turn, if they may be looking at it."""
         with translated():
             left = int(await self._redis.pttl(self._keys.home(PersonKey(turn.team, turn.user))))
-        if left > milliseconds(SHOWN_LATELY - LOOKS):
+        if left > milliseconds(RECENT - HOME_OPEN_FOR):
             opened = HomeOpened(team=turn.team, channel="", user=turn.user, user_team=turn.body.user_team)
             await self._inbox.put(opened, event=f"home:{turn.id}")
 
 
 def action_name(inbound: Inbound, commands: FixedWords) -> str:
-    """Name what a person did, in our own words; otherwise by the kind of event."""
+    """Return the name of an input for the audit: its fixed words, never a person's text."""
     match inbound:
         case TriggeredRun():
             return "app message"
@@ -147,6 +147,6 @@ def action_name(inbound: Inbound, commands: FixedWords) -> str:
 
 
 def _with_second(command: str, second: str, commands: FixedWords) -> str:
-    """Name a command with its second word if that's a fixed one."""
+    """Return *command*, with the *second* word if it's a fixed one."""
     is_fixed = second.casefold() in commands.get(command[1:].casefold(), ())
     return f"{command} {second.casefold()}" if is_fixed else command

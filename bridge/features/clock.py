@@ -1,8 +1,8 @@
 """Scheduled work: slots (`Feature.slots`) and periodic jobs (`Feature.every`).
 
-Every process looks for due slots twice a second. One process claims a slot, because the step that queues its turn also
-advances the schedule (`Slot`); from then on it's an ordinary turn. The process that claims a job's period first does
-it; a failed attempt's claim expires before the next.
+Every process looks for due slots twice a second. Only one process claims a slot, because the step that queues its turn
+also advances the schedule (`Slot`); from then on it's an ordinary turn. The process that claims a job's period first
+does the job; a failed attempt's claim expires before the next attempt.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from bridge.queue.redis.connection import translated
 
 log = logging.getLogger(__name__)
 
-LOOKS_EVERY: Final = timedelta(minutes=5)  # for jobs: longer than a claim lives
+LOOKS_EVERY: Final = timedelta(minutes=5)  # for due jobs; longer than a claim's lifetime
 _EVERY: Final = timedelta(seconds=0.5)
-_MOST: Final = 100  # slots claimed per look
+_MOST: Final = 100  # slots claimed at a time
 
 
 class Clock:
@@ -38,7 +38,7 @@ class Clock:
         self._patience = patience
 
     async def run(self) -> None:
-        """Watch both until the process drains."""
+        """Watch slots and jobs until the process drains."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.watch_slots())
             group.create_task(self.watch_jobs())
@@ -61,7 +61,7 @@ class Clock:
             return
 
     async def claim_slots(self) -> int:
-        """Claim the slots that are due now; returns their number. Raises `StoreUnavailable`."""
+        """Claim the slots that are due now, and return their number. Raises `StoreUnavailable`."""
         count = 0
         for due in self._clocks:
             for slot in await due(self._deps, _MOST):
@@ -71,18 +71,18 @@ class Clock:
 
     async def _claim(self, slot: Slot) -> None:
         """Queue the turn of *slot* and advance its schedule, in one step, unless another process was faster."""
-        inbox, claimed = self._deps.inbox, "left out"
+        inbox, claimed = self._deps.inbox, "skipped"
         if slot.body is not None:
-            put = await inbox.put(slot.body, event=slot.id, why="it is due", writes=slot.writes)
+            put = await inbox.put(slot.body, event=slot.id, why="it's due", writes=slot.writes)
             claimed = type(put).__name__
             if not isinstance(put, Duplicate):
                 log.info("scheduled job due", extra={"slot": slot.id, "claimed": claimed})
                 return
-        await inbox.write(*slot.writes)  # already queued; a failover lost its schedule's update
+        await inbox.write(*slot.writes)  # its turn was queued before, but a failover lost the schedule's update
         log.info("scheduled job due", extra={"slot": slot.id, "claimed": claimed})
 
     async def watch_jobs(self) -> None:
-        """Do due jobs, after a pause: a process that has just started is busy."""
+        """Do due jobs; the first check comes after a pause, as a process that has just started is busy."""
         try:
             while True:
                 await self._patience.pause(LOOKS_EVERY)
@@ -92,7 +92,7 @@ class Clock:
             return
 
     async def do(self, job: Job) -> None:
-        """Do *job* unless it's done or being done in this period. Never raises, as one may be missed."""
+        """Do *job*, unless it was claimed for this period. A failure is only logged, and retried later."""
         number = int(self._deps.now().timestamp() // job.period.total_seconds())
         redis, key = self._deps.scripts.redis, self._deps.scripts.keys.claimed(job.name, number)
         try:

@@ -1,4 +1,4 @@
-"""What handlers look things up in and act with."""
+"""`Deps`: the parts of the bridge that handlers use."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from bridge.slack.post import Say
 class Deps:
     """The parts of a bridge that handlers use.
 
-    *default_agent* is ``BRIDGE_DEFAULT_AGENT``. *store_since* is since when the store has data. *follow* accepts
-    replies that arrived before their root, by ``ts``, and raises `SlackError`. *bring_up* raises `TryLater` if older
-    messages of a thread, from an outage, go first. *workspace* is the workspace's address in Slack. What only one
-    feature stores is read and written through *scripts*.
+    *default_agent* is ``BRIDGE_DEFAULT_AGENT``. *store_since* returns since when the store has data. *follow* queues
+    replies that arrived before their root, by ``ts``, and raises `SlackError`. *ensure_caught_up* raises `TryLater` if
+    older messages of a thread, from an outage, must be sent first. *workspace* is the workspace's address in Slack.
+    Data of a single feature is read and written through *scripts*.
     """
 
     scripts: Scripts
@@ -48,7 +48,7 @@ class Deps:
     directory: Directory
     context: Context
     parts: PartReader
-    bring_up: Callable[[ThreadKey], Awaitable[None]]
+    ensure_caught_up: Callable[[ThreadKey], Awaitable[None]]
     follow: Callable[[ThreadKey, Sequence[str]], Awaitable[None]]
     store_since: Callable[[], datetime | None]
     now: Callable[[], datetime]

@@ -1,4 +1,4 @@
-"""`Feature`: what a feature answers, declared beside the functions that answer it.
+"""`Feature`: the inputs that a feature answers, declared at its handlers.
 
 ::
 
@@ -13,7 +13,7 @@
 Every handler is a coroutine that may run again (`bridge.queue.turn`) and returns a `Result`. A usage line and its
 sentence declare a command: parsing, help, suggestions for typos, the ``!`` form, the manifest and audit names follow.
 ``<x>`` is required, ``[x]`` optional; the last takes the rest of the line, the others one word each. ``<workflow>`` and
-``<agent>`` are looked up by ID or name. ``<all|mentions>`` is one of these words, passed as *choice*. A line that
+``<agent>`` are looked up by ID or name. ``<all|mentions>`` accepts one of these words, passed as *choice*. A line that
 begins with ``!`` exists only in that form.
 
 Wrong registrations raise TypeError at import.
@@ -54,16 +54,16 @@ _EXAMPLES: Final = {"workflow": "3", "agent": "Support", "app": "Monitoring", "w
 
 
 class Parameter(NamedTuple):
-    """One ``<x>`` or ``[x]`` of a usage line; ``<x|y>``, passed as *choice*, is one of these words."""
+    """A ``<x>`` or ``[x]`` of a usage line; ``<x|y>`` accepts one of these words and is passed as *choice*."""
 
     name: str
-    is_needed: bool
+    is_required: bool
     choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One usage line and what answers it."""
+    """A usage line and its handler."""
 
     usage: str
     handler: Handler
@@ -71,8 +71,8 @@ class Command:
     parameters: tuple[Parameter, ...]
     sentence: str
     is_default: bool  # answers if only the command's name was typed
-    is_reading: bool  # may be shared with the channel
-    form: Block | None  # a button that opens a form for the same
+    is_read_only: bool  # may be shared with the channel
+    form: Block | None  # a button that opens a form for this command
 
     @property
     def is_for_threads(self) -> bool:
@@ -80,11 +80,11 @@ class Command:
         return self.usage.startswith("!")
 
     def shown(self, start: str) -> str:
-        """Write the usage line as typed: *start* is ``/``, with the slash commands' prefix, or ``!``."""
+        """Return the usage line as people type it: *start* is ``/``, with the slash commands' prefix, or ``!``."""
         return self.usage if self.is_for_threads else f"{start}{self.usage[1:]}"
 
-    def misused(self, start: str, typed: str = "") -> BadUsage:
-        """Make the error for words that don't fit, with an example."""
+    def usage_error(self, start: str, typed: str = "") -> BadUsage:
+        """Return the error for words that don't fit, with an example."""
         words = (one.choices[0] if one.choices else _EXAMPLES.get(one.name, "") for one in self.parameters)
         example = " ".join([f"{start if self.usage[0] == '/' else '!'}{' '.join(self.path)}", *filter(None, words)])
         return BadUsage(self.shown(start), example if self.parameters else "", typed)
@@ -102,9 +102,9 @@ class ListedShortcut:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A moment when something is due: *body* is queued once per *id*; None skips it.
+    """A moment when *body* is due: it's queued once per *id*, and None skips the slot.
 
-    *writes* are made in the same step and advance the schedule. They start with an ``if`` that fails once that's done.
+    *writes* are made in the same step and advance the schedule. They start with an ``if`` that fails once it advanced.
     """
 
     id: str
@@ -114,7 +114,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Something to do once per *period*, by one process."""
+    """Periodic work: *handler* runs once per *period*, in one process."""
 
     name: str
     period: timedelta
@@ -122,10 +122,11 @@ class Job:
 
 
 class Feature:
-    """One feature: its commands, buttons, forms, shortcuts and other inputs it answers.
+    """A feature: its commands, buttons, forms, shortcuts and the other inputs it answers.
 
-    *after* runs once an outcome is posted, by the type of what the outcome carries, and *refused* if Slack rejects it
-    for good; both may run again. *unknown* answers if the result of `Turn.once` is unknown, by whether it had a note.
+    Handlers in *after* run once an outcome is posted, those in *refused* if Slack rejects it for good; both are chosen
+    by the types in `Outcome.after` and may run again. *unknown* answers if the result of `Turn.once` is unknown, by
+    whether it had a note.
     """
 
     def __init__(self, name: str) -> None:
@@ -146,16 +147,16 @@ class Feature:
         self.unknown: dict[bool, Callable[..., Awaitable[Outcome]]] = {}
 
     def command(
-        self, usage: str, sentence: str, *, default: bool = False, reading: bool = False, form: Block | None = None
+        self, usage: str, sentence: str, *, default: bool = False, read_only: bool = False, form: Block | None = None
     ) -> Callable[[H], H]:
         """Register ``async def …(deps, turn, *, …)`` for *usage*; *sentence* is its help.
 
-        *form* is a button that opens a form for the same; errors offer it.
+        *form* is a button that opens a form for the same command; errors offer it. *read_only* allows ``--share``.
         """
 
         def register(handler: H) -> H:
-            declared = _declared(usage, sentence, handler, is_default=default, is_reading=reading, form=form)
-            add_command(self.commands, declared)
+            command = _parse(usage, sentence, handler, is_default=default, is_read_only=read_only, form=form)
+            add_command(self.commands, command)
             return handler
 
         return register
@@ -192,9 +193,9 @@ class Feature:
         return _register(self.kinds, kind)
 
     def reports(self, kind: type[Inbound]) -> Callable[[A], A]:
-        """Register ``async def …(say, body, outcome)``, which tells Slack a recorded outcome without a message.
+        """Register ``async def …(say, body, outcome)``, which reports a recorded outcome to Slack without a message.
 
-        Such as with ``functions.completeSuccess`` for a Workflow Builder step. It's called again until Slack accepts
+        An example is ``functions.completeSuccess`` for a Workflow Builder step. It's called again until Slack accepts
         it, and after a crash, so it must be safe to repeat. It raises `SlackError`.
         """
         return _register(self.reporters, kind)
@@ -226,7 +227,7 @@ class Feature:
         return due
 
     def every(self, period: timedelta) -> Callable[[A], A]:
-        """Register ``async def …(deps)``, done once per *period* by one process, and retried if it fails."""
+        """Register ``async def …(deps)``, which one process runs once per *period*; it's retried if it fails."""
 
         def register(handler: A) -> A:
             self.jobs.append(Job(f"{self.name}.{getattr(handler, '__name__', '')}", period, handler))
@@ -235,11 +236,11 @@ class Feature:
         return register
 
     def once_posted(self, kind: type) -> Callable[[A], A]:
-        """Register ``async def …(deps, turn, what, ts)`` for what a posted outcome carries in ``after``."""
+        """Register ``async def …(deps, turn, what, ts)`` for posted outcomes with a *kind* in ``after``."""
         return _register(self.after, kind)
 
     def once_refused(self, kind: type) -> Callable[[A], A]:
-        """Register ``async def …(deps, turn, what, error)`` for outcomes that Slack rejects for good."""
+        """Register ``async def …(deps, turn, what, error)`` for those that Slack rejects for good."""
         return _register(self.refused, kind)
 
     def outcome_unknown(self, *, has_note: bool) -> Callable[[U], U]:
@@ -248,14 +249,14 @@ class Feature:
 
 
 def add_command(commands: list[Command], command: Command) -> None:
-    """Add one. Raises TypeError if it contradicts another."""
+    """Add *command*. Raises TypeError if it conflicts with another."""
     name = command.path[0]
     if any(command.path == known.path for known in commands):
         raise TypeError(f"{command.usage}: registered twice")
     if command.path[-1] == HELP:
-        raise TypeError(f"{command.usage}: help is made of the usage lines")
+        raise TypeError(f"{command.usage}: help is generated from the usage lines")
     if command.is_default and any(known.is_default and known.path[0] == name for known in commands):
-        raise TypeError(f"{command.usage}: {name} has a default already")
+        raise TypeError(f"{command.usage}: {name} already has a default")
     commands.append(command)
 
 
@@ -270,28 +271,28 @@ def _register(table: dict[Any, Any], *keys: Any) -> Callable[[Any], Any]:
     return register
 
 
-def _declared(
-    usage: str, sentence: str, handler: Handler, *, is_default: bool, is_reading: bool, form: Block | None
+def _parse(
+    usage: str, sentence: str, handler: Handler, *, is_default: bool, is_read_only: bool, form: Block | None
 ) -> Command:
-    """Read a usage line, and check that the function fits it."""
+    """Parse a usage line, and check that the handler's signature matches it."""
     if not _USAGE.fullmatch(usage):
         raise TypeError(f"{usage}: not a usage line")
     if not sentence:
-        raise TypeError(f"{usage}: the command needs a sentence, which is its help")
+        raise TypeError(f"{usage}: the command needs a sentence for its help")
     parameters = tuple(
-        Parameter("choice", is_needed=True, choices=tuple(name.split("|")))
+        Parameter("choice", is_required=True, choices=tuple(name.split("|")))
         if "|" in name
         else Parameter(name, bracket == "<")
         for bracket, name in _PARAMETER.findall(usage)
     )
-    taken = list(inspect.signature(handler).parameters.values())
-    if not inspect.iscoroutinefunction(handler) or [p.name for p in taken[:2]] != ["deps", "turn"]:
+    accepted = list(inspect.signature(handler).parameters.values())
+    if not inspect.iscoroutinefunction(handler) or [p.name for p in accepted[:2]] != ["deps", "turn"]:
         raise TypeError(f"{usage}: needs async def …(deps, turn)")
-    if any(p.kind is not inspect.Parameter.KEYWORD_ONLY for p in taken[2:]):
+    if any(p.kind is not inspect.Parameter.KEYWORD_ONLY for p in accepted[2:]):
         raise TypeError(f"{usage}: parameters are keyword-only")
-    if [(p.name, p.default is inspect.Parameter.empty) for p in taken[2:]] != [one[:2] for one in parameters]:
+    if [(p.name, p.default is inspect.Parameter.empty) for p in accepted[2:]] != [one[:2] for one in parameters]:
         raise TypeError(f"{usage}: parameters don't match the usage line; optional ones need a default")
     if any(parameter.choices for parameter in parameters[:-1]):
         raise TypeError(f"{usage}: a choice comes last")
     path = tuple(word for word in usage[1:].split(" ") if word[0] not in "<[")
-    return Command(usage, handler, path, parameters, sentence, is_default, is_reading, form)
+    return Command(usage, handler, path, parameters, sentence, is_default, is_read_only, form)

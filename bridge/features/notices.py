@@ -1,6 +1,6 @@
 """The bridge's notices in a conversation: short lines, some with a button.
 
-Those decided on arrival are stored as a name in `bridge.inbound.Notice.what`, with facts after a colon;
+Notices decided on arrival are stored as a name in `bridge.inbound.Notice.what`, with facts after a colon;
 `bridge.features.feature.Feature.notice` registers their text.
 """
 
@@ -58,7 +58,7 @@ _WHY: Final = {
     "unfinished": "Slack hasn't transcribed it yet, so send it again in a minute",
     "video": "the agent can't watch videos, so describe what matters in words",
 }
-"""Why a part of a message wasn't sent."""
+"""Why a part of a message wasn't sent to the agent."""
 
 _UNDERSTOOD: Final = (
     "It can read text, forwarded messages, tables, text files, PDF and Office documents, and clips with a transcript."
@@ -68,13 +68,13 @@ MOST_NAMED: Final = 10  # files in a notice
 SEND_AGAIN: Final = "turn:again"
 SHOW: Final = "turn:show"
 SEND_THEM: Final = "offered:send"
-ASK_EDITED: Final = "turn:edited"
+SEND_EDITED: Final = "turn:edited"
 SLIP_COMMAND: Final = "slip:command"
 SLIP_TEXT: Final = "slip:text"
 
 
 def not_posted(channel: str, error: str) -> str:
-    """Name, for `not_posted_notice`, the *error* with which Slack rejected an answer for good."""
+    """Return the `Notice.what` for an answer that Slack rejected for good with *error* (`not_posted_notice`)."""
     return f"not_posted:{error}:{channel}"
 
 
@@ -89,7 +89,7 @@ def not_posted_notice(facts: str = "") -> Reply:
 
 
 def _with_channel(text: str, channel: str, ending: str = "") -> Block:
-    """Make paragraphs of *text* and the place it was for, unless that's a direct message."""
+    """Return *text* with a paragraph that names the channel it was for, unless that's a direct message."""
     if channel[:1] not in {"C", "G"}:
         return kit.rich(kit.paragraph(text))
     where: Block = {"type": "channel", "channel_id": channel}
@@ -108,16 +108,16 @@ def mention_without_text() -> Reply:
 
 
 class NotRead(BaseModel, frozen=True):
-    """Part of a message that the agent didn't get, or not completely: its *name*, and why, by a key of `_WHY`."""
+    """A part of a message that the agent didn't get, or not completely: its *name*, and why, as a key of `_WHY`."""
 
     why: str
     name: str = ""
 
 
 class Unread(BaseModel, frozen=True):
-    """All such parts of one message; *is_all* means that nothing else was in it, so the agent wasn't asked.
+    """The parts of one message that the agent didn't get.
 
-    With *only_names*, the agent got only names of files.
+    *is_all*: the message had no other parts, so the agent wasn't asked. *only_names*: the agent got only file names.
     """
 
     missing: tuple[NotRead, ...] = ()
@@ -125,31 +125,31 @@ class Unread(BaseModel, frozen=True):
     only_names: bool = False
 
     def notice(self) -> str:
-        """Name it for `not_read_notice`, as far as it fits into one line."""
+        """Return the `Notice.what` for `not_read_notice`, with at most `MOST_NAMED` parts."""
         return f"not_read:{self.model_copy(update={'missing': self.missing[:MOST_NAMED]}).model_dump_json()}"
 
 
 def not_read_notice(facts: str = "") -> Reply:
-    """Say, once per message, which parts the agent didn't get and why."""
+    """Say which parts of a message the agent didn't get, and why."""
     try:
         unread = Unread.model_validate_json(facts)
     except ValidationError:  # from another version
         unread = Unread()
     by_reason: dict[str, list[str]] = {}
-    for one in unread.missing:
-        names = by_reason.setdefault(_WHY.get(one.why, _WHY["slack"]), [])
-        names += [kit.named(one.name, 60)] if one.name else []
-    said = "; ".join(f"{', '.join(names)}: {why}" if names else why for why, names in by_reason.items())
+    for part in unread.missing:
+        names = by_reason.setdefault(_WHY.get(part.why, _WHY["slack"]), [])
+        names += [kit.named(part.name, 60)] if part.name else []
+    reasons = "; ".join(f"{', '.join(names)}: {why}" if names else why for why, names in by_reason.items())
     if unread.is_all:
-        return kit.note(f"I didn't ask the agent. {said}.")
-    text = f"Not everything in your message reached the agent. {said}."
+        return kit.note(f"I didn't ask the agent. {reasons}.")
+    text = f"Not everything in your message reached the agent. {reasons}."
     return kit.note(f"{text} {_UNDERSTOOD}" if unread.only_names else text)
 
 
 class Slip(BaseModel, frozen=True):
-    """The value of a button below `did_you_mean`: the *word* typed, the similar *command*, and where.
+    """The value of a button below `did_you_mean`: the *word* typed, and the similar *command*.
 
-    *m* and *t* are the ``ts`` of the message and its thread; *a*: it mentions the bot.
+    *m* and *t* are the ``ts`` of the message and its thread; *a*: the message mentions the bot.
     """
 
     word: str
@@ -168,7 +168,7 @@ class Slip(BaseModel, frozen=True):
 
 
 def did_you_mean(command: str, slip: str) -> Reply:
-    """Ask whether a word was meant as a *command*; it isn't sent anywhere yet. The buttons carry the *slip*."""
+    """Ask whether a word was meant as a *command*; until then, it isn't sent. The buttons carry the *slip*."""
     meant = f"!{kit.one_line(command, 20)}"
     run, send = kit.button(f"Use {meant}", SLIP_COMMAND, slip), kit.button("Send as text", SLIP_TEXT, slip)
     return kit.ask(f"Did you mean {meant}? Nothing was sent to the agent.", run, send)
@@ -186,7 +186,7 @@ def in_canvas() -> Reply:
 
 
 def command_missed() -> Reply:
-    """Say that a command found late isn't run."""
+    """Say that a command found after an outage isn't run."""
     return kit.reply(
         "I was offline when you typed this command, so I didn't run it. Type it again if you still need it."
     )
@@ -198,19 +198,19 @@ def thread_full() -> Reply:
     return kit.reply(f"{waiting}, so this one wasn't queued. Send it again later.")
 
 
-def is_muted() -> Reply:
-    """Explain to a person in a muted thread why nothing happens."""
+def thread_muted() -> Reply:
+    """Say that a message wasn't sent, because its thread is muted."""
     return kit.reply("This thread is muted, so your message wasn't sent to the agent. Type !unmute to change that.")
 
 
 def paused(limited: str, wait: timedelta, *, is_first: bool) -> str:
-    """Name, for `paused_notice`, the limit that was reached. The first time in a thread, everyone there sees it."""
+    """Return the `Notice.what` for a reached limit (`paused_notice`); a thread's first one is for everyone in it."""
     audience = Audience.THREAD if is_first and limited == "thread" else Audience.PRIVATE
     return f"paused:{limited}:{audience}:{math.ceil(wait.total_seconds())}"
 
 
 def paused_notice(facts: str = "") -> Reply:
-    """Say that a limit was reached."""
+    """Say that a limit was reached, and how long to wait."""
     limited, audience, seconds = (*facts.split(":"), "", "")[:3]
     wait = timedelta(seconds=int(seconds) if seconds.isdecimal() else 60)
     shown_to = Audience.THREAD if audience == Audience.THREAD else Audience.PRIVATE
@@ -218,7 +218,7 @@ def paused_notice(facts: str = "") -> Reply:
 
 
 def app_paused(name: str) -> str:
-    """Name, for `app_paused_notice`, the app that posts too fast."""
+    """Return the `Notice.what` for an app that posts too fast (`app_paused_notice`)."""
     return f"app_paused:{name}"
 
 
@@ -254,7 +254,7 @@ def outcome_unknown(turn: str) -> Reply:
 def in_doubt(turn: str, channel: str = "") -> Reply:
     """Say that a post may be missing, and offer to show it.
 
-    It may be missing here, or in the *channel* named if only one person gets it.
+    With *channel*, the missing post is an answer to one person there, who gets this notice as a direct message.
     """
     text = "Slack didn't confirm my last message, so it may be missing here."
     if channel:
@@ -266,12 +266,12 @@ def in_doubt(turn: str, channel: str = "") -> Reply:
 
 
 def shown_after_all() -> Reply:
-    """Replace that offer once its button was pressed."""
+    """Replace the offer to show a post once its button was pressed."""
     return kit.note("Shown on request.", audience=Audience.THREAD)
 
 
 def shown_already() -> Reply:
-    """Say that someone else already pressed it."""
+    """Say that someone else already pressed that button."""
     return kit.reply("Someone has already asked for this.")
 
 
@@ -281,14 +281,14 @@ def answer_gone() -> Reply:
 
 
 def too_old(turn: str, waited_for: timedelta) -> Reply:
-    """Say that a message waited too long to be sent without asking."""
+    """Say that a message waited too long to be sent unasked, and offer to send it."""
     text = f"This message waited for {kit.spoken(waited_for)}, so I didn't send it to the agent."
     again = kit.button(SEND_IT_NOW, SEND_AGAIN, turn)
     return kit.ask(text, again, small="Do you still want to send it?", audience=Audience.THREAD)
 
 
 def found_too_old(older_than: timedelta) -> Reply:
-    """Offer a thread's messages that were found after an outage and are too old to be sent without asking."""
+    """Offer to send a thread's messages that were found after an outage, too old to be sent unasked."""
     hours = older_than / timedelta(hours=1)
     age = kit.counted(int(hours), "hour") if hours >= 1 and hours.is_integer() else kit.spoken(older_than)
     text = f"Messages arrived here while I was offline, and they're more than {age} old now."
@@ -297,42 +297,42 @@ def found_too_old(older_than: timedelta) -> Reply:
 
 
 def sent_them(count: int) -> Reply:
-    """Replace that offer once its button was pressed."""
+    """Replace the offer to send messages found late once its button was pressed."""
     text = f"{kit.counted(count, 'message')} sent in their original order."
     return kit.note(text, audience=Audience.THREAD, replaces_original=True)
 
 
 def sent_again() -> Reply:
-    """Replace the offer once its button was pressed."""
+    """Replace the offer to send a message again once its button was pressed."""
     text = "Sent again, after any messages already waiting here."
     return kit.note(text, audience=Audience.THREAD, replaces_original=True)
 
 
 def edited(message: str) -> str:
-    """Name, for `edited_too_late`, a *message* that was edited after an agent received it."""
+    """Return the `Notice.what` for a *message* edited after an agent received it (`edited_too_late`)."""
     return f"edited:{message}"
 
 
 def edited_too_late(key: str) -> Reply:
     """Offer to send the new text of the message with this *key*."""
     text = "The agent received this message before you edited it. Send the new text too?"
-    return kit.ask(text, kit.button("Send new text", ASK_EDITED, key))
+    return kit.ask(text, kit.button("Send new text", SEND_EDITED, key))
 
 
-def asked_edited() -> Reply:
-    """Replace that offer once its button was pressed."""
+def sent_edited() -> Reply:
+    """Replace the offer to send the new text once its button was pressed."""
     return kit.note("Sent, after any messages already waiting here.", replaces_original=True)
 
 
 def in_line(place: int) -> Reply:
-    """Say that a message waits for others."""
+    """Say how many messages are sent before this one: *place* is 2 if one is."""
     is_teen = place // 10 % 10 == 1
     ending = "th" if is_teen else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
     return kit.note(f"Your message is {place}{ending} in line.")
 
 
 def message_gone() -> Reply:
-    """Say that the message a button should send has expired."""
+    """Say that the message that a button should send has expired."""
     return kit.reply("This message is no longer available. Type it again.")
 
 
@@ -358,14 +358,14 @@ def no_conversation() -> Reply:
     return kit.reply("There's no conversation here yet. Mention me with a question or, if I've asked, pick an agent.")
 
 
-def conversation_begins_anew() -> Reply:
-    """Say that the session was dropped."""
+def session_reset() -> Reply:
+    """Say that the thread's session has ended and the next message starts a new one."""
     text = "The next message starts a new conversation. The agent won't remember this one."
     return kit.note(text, audience=Audience.THREAD)
 
 
 def help_lines(title: str, lines: Sequence[tuple[str, str]], note: str = "") -> Reply:
-    """Show usage lines with their descriptions."""
+    """Show usage lines with their sentences."""
     notes = [kit.context(note)] if note else []
     text = "\n".join(f"{usage}: {sentence}" for usage, sentence in lines)
     return kit.reply(f"{title}\n{text}", kit.header(title), kit.usages(lines), *notes)

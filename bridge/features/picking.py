@@ -1,4 +1,4 @@
-"""Which workflow or agent a person means, and where its name ends and the rest begins.
+"""Find the workflow or agent a person means, and where its name ends and the rest of the text begins.
 
 An ID beats a name, a whole name beats its beginning, a longer name beats a shorter one, and quotes decide.
 """
@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 
 from bridge.errors import NoSuch, SeveralFit
 
-_DOUBLE = '"\u201c\u201d\u201e\u201f'  # straight, and as phones and word processors write them
+_DOUBLE = '"\u201c\u201d\u201e\u201f'  # straight quotes, and those of phones and word processors
 _SINGLE = "'\u2018\u2019\u201a"
 _QUOTED = re.compile(
     rf"(?:[{_DOUBLE}](?P<double>[^{_DOUBLE}]*)[{_DOUBLE}]|[{_SINGLE}](?P<single>[^{_SINGLE}]*)[{_SINGLE}])(?=\s|$)"
@@ -33,7 +33,7 @@ _COMPARED = 80  # characters
 
 
 class Named(Protocol):
-    """What both workflows and agents have."""
+    """A workflow or an agent."""
 
     @property
     def id(self) -> int:
@@ -50,8 +50,9 @@ T = TypeVar("T", bound=Named)
 
 
 def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool) -> tuple[T, str]:
-    """Find the one of *candidates* that *text* names; with *takes_rest*, words after it are returned.
+    """Return the one of *candidates* that *text* names, and the text after the name.
 
+    Without *takes_rest*, all of *text* must be the name, and the text after it is ``""``.
     Raises `NoSuch` or `SeveralFit`.
     """
     text = text.strip()
@@ -61,7 +62,7 @@ def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool) -> 
         return found
     words = islice(_WORD.finditer(text[:_MOST_TYPED]), _LONGEST_NAME) if takes_rest else ()
     ends = [word.end() for word in words] if takes_rest else [len(text)]
-    # Possible names with their rests, longest first.
+    # Possible names with the text after them, longest first.
     beginnings = [(text[:end], _folded(text[:end]), text[end:].strip()) for end in reversed(ends)]
     for fits in (str.__eq__, str.startswith):
         for typed, folded, rest in beginnings:
@@ -100,17 +101,17 @@ def _only(kind: str, typed: str, fitting: Sequence[T]) -> T:
 
 
 def _folded(name: str) -> str:
-    """Fold what people don't distinguish: case, kinds of blanks and quotes, ways to write a letter."""
+    """Fold differences that people ignore: case, kinds of spaces and quotes, Unicode forms of a letter."""
     straight = name.translate(_STRAIGHT)
     return " ".join(unicodedata.normalize("NFKC", straight).casefold().split())
 
 
 def _nearest(typed: Sequence[str], named: Sequence[tuple[str, Named]]) -> list[str]:
-    """Find the names most similar to any of the beginnings that were typed."""
+    """Return the names most similar to any of the beginnings of the *typed* text."""
     names = {name[:_COMPARED]: candidate.name for name, candidate in named[:_COMPARED_NAMES]}
     scores = dict.fromkeys(names, 0.0)
     for words in typed[-_COMPARED_WORDS:]:
-        matcher = difflib.SequenceMatcher(None, b=words[:_COMPARED])  # it caches what it knows about this one
+        matcher = difflib.SequenceMatcher(None, b=words[:_COMPARED])  # it caches its analysis of b
         for name in names:
             matcher.set_seq1(name)
             if words and words[:_COMPARED] in name:

@@ -1,4 +1,4 @@
-"""The features. Dispatch, help, the manifest and the Bolt listeners follow from this list."""
+"""The list of features, from which dispatch, help, the manifest and the Bolt listeners follow."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""What a handler returns, a closed set.
+"""The results that a handler may return, a closed set.
 
 * A `Reply`, or an `Outcome` with more facts: recorded, then posted exactly once as far as possible.
 * A `Form` or a `HomeView`, which only the person sees; `HomeChanged` redraws their Home tab.
-* `Wait`: a menu is shown, and the lane waits until someone has chosen.
+* `Wait`: a menu is shown, and the lane waits until someone has picked an agent.
 * `Done`: there's nothing to show.
 
-`TryLater` is raised if something that must be looked up first isn't available now.
+A handler raises `TryLater` if data it needs isn't available now.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from bridge.slack.blockkit.reply import Reply, View
 
 
 class NewThread(BaseModel, frozen=True):
-    """The message that is queued in the thread whose root the reply becomes."""
+    """The message to queue in the thread that starts with the posted reply."""
 
     agent: int
     text: str  # with Slack's escapes, like a typed message
     parts: tuple[MessagePart, ...] = ()
-    thread_ts: str = ""  # the thread it's for, unless the reply is its root
+    thread_ts: str = ""  # an existing thread; the reply is then not its root
 
 
 class PostedReport(BaseModel, frozen=True):
-    """What is stored about a scheduled report once it's posted for its *slot*.
+    """The data stored about a scheduled report once it's posted for its *slot*.
 
-    Its *words* are for the first question in its thread, its *numbers* for the next report to compare with. With
-    *binds*, its thread is a conversation right away. *called* describes its schedule.
+    Its *words* are quoted with the first question in its thread, and the next report is compared with its *numbers*.
+    With *binds*, its thread is a conversation at once. *called* describes its schedule.
     """
 
     report: str
@@ -45,7 +45,7 @@ class PostedReport(BaseModel, frozen=True):
 
 
 class ShownLate(BaseModel, frozen=True):
-    """The outcome of the earlier turn *turn* is shown on request, made in the message *notice*."""
+    """The outcome of an earlier *turn* was shown on request, by a button in the message *notice* (``ts``)."""
 
     turn: str
     notice: str
@@ -60,10 +60,10 @@ class Greeted(BaseModel, frozen=True):
 class Outcome(BaseModel, frozen=True):
     """*what* happened, in a word for the trace and the metrics, and the *reply* that shows it.
 
-    *mark*, *agent* and *session* go into the message's metadata; *workflow* is the one that ran. *keeps_text*: the
-    reply has a button that sends the text again. *after* is done once it's posted, perhaps twice. *ran* is the name of
-    the workflow that was run, and *ended* how the run ended. *concerns* is what it was about, for the audit: a kind, an
-    ID and a name (``agent 7 Support``).
+    *mark*, *agent* and *session* go into the message's metadata. *workflow* is the ID of the workflow that ran, *ran*
+    its name, and *ended* how the run ended. *keeps_text*: the reply has a button that sends the text again. *after* is
+    handled once the reply is posted, perhaps twice. *concerns* is the subject for the audit: a kind, an ID and a name
+    (``agent 7 Support``).
     """
 
     what: str
@@ -80,7 +80,7 @@ class Outcome(BaseModel, frozen=True):
 
     @classmethod
     def from_json(cls, text: str) -> Outcome:
-        """Read what ``model_dump_json`` made. Raises `RecordNotUnderstood`."""
+        """Parse the output of ``model_dump_json``. Raises `RecordNotUnderstood`."""
         try:
             return cls.model_validate_json(text)
         except ValidationError as exc:
@@ -88,13 +88,13 @@ class Outcome(BaseModel, frozen=True):
 
 
 def shown(reply: Reply, what: str = "shown", about: str = "") -> Outcome:
-    """Make the outcome that only shows *reply*."""
+    """Return the outcome that only shows *reply*."""
     return Outcome(what=what, reply=reply, concerns=about)
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Open *view* with the turn's trigger, which lives 3 s. If it's too late, show *otherwise*."""
+    """Open *view* with the turn's trigger, which expires after 3 s. If it's too late, show *otherwise*."""
 
     view: View
     otherwise: Reply
@@ -111,7 +111,7 @@ class HomeView:
 
 @dataclass(frozen=True, slots=True)
 class HomeChanged:
-    """A click changed what the Home tab shows: redraw it."""
+    """A click changed the Home tab's contents: redraw it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Wait:
 class Done:
     """There's nothing to show; *reason* is for `bridge trace`.
 
-    With *keeps_text*, the text and what was staged are left to a button of another turn.
+    With *keeps_text*, the text stays and the staged writes are made, for a button of another turn.
     """
 
     reason: str
@@ -137,7 +137,7 @@ Result = Reply | Outcome | Form | HomeView | HomeChanged | Wait | Done
 
 
 class TryLater(Exception):
-    """Something that must be looked up first isn't available before *after*; the message waits."""
+    """Data that the handler needs isn't available yet; the turn is retried *after* this time."""
 
     def __init__(self, after: timedelta) -> None:
         super().__init__(after)

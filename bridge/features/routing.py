@@ -1,4 +1,4 @@
-"""`Features`: from any input to the handler that answers it, and from a typed line to its command."""
+"""`Features`: routes any input to its handler, and a typed line to its command."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ _OPTION: Final = re.compile(r"(?:^|(?<=\s))(?:--|—|–)([A-Za-z][\w-]*)\S*")  
 _BANG: Final = re.compile(r"\s*!([A-Za-z][\w-]*)(?=\s|$)")
 _WORD: Final = re.compile(r"[a-z][\w-]*")
 _LONG: Final = 6  # letters of a name in which two typos are allowed
-_UNTOUCHED: Final = "input"  # goes to a workflow as typed
+_UNTOUCHED: Final = "input"  # passed to a workflow as typed
 
 
 class ListedCommand(NamedTuple):
     """A slash command as Slack's manifest lists it; one *with_ids* gets channels, people and links as IDs.
 
-    Without, ``#general`` arrives as typed. Commands with ``[input]`` get it untouched, all others may name channels and
-    people. https://docs.slack.dev/interactivity/implementing-slash-commands
+    Without them, ``#general`` arrives as typed. Commands with ``[input]`` get their text as typed; all others may name
+    channels and people. https://docs.slack.dev/interactivity/implementing-slash-commands
     """
 
     name: str
@@ -59,7 +59,7 @@ class ListedCommand(NamedTuple):
 
 
 class Typed(NamedTuple):
-    """A line that was understood: its *command* with the parameters' *values*.
+    """A parsed line: its *command* with the parameters' *values*.
 
     *about* is its subject, for the audit; *is_shared* shows the answer to the whole channel.
     """
@@ -69,7 +69,7 @@ class Typed(NamedTuple):
     about: str
     is_shared: bool
 
-    def blamed(self, error: BridgeError) -> None:
+    def annotate(self, error: BridgeError) -> None:
         """Add the line's facts to the handler's *error*."""
         error.about = error.about or self.about
         if isinstance(error, CommandError):
@@ -93,33 +93,33 @@ class Typed(NamedTuple):
 
 
 class Features:
-    """All *features* together. Raises TypeError if two of them want the same."""
+    """All *features* together. Raises TypeError if two of them register the same input."""
 
     def __init__(self, *features: Feature) -> None:
         self.features = features
         self._commands: list[Command] = []
         for command in (command for feature in features for command in feature.commands):
             add_command(self._commands, command)
-        self.fixed_words: dict[str, frozenset[str]] = {HELP: frozenset()}  # that the audit may name
+        self.fixed_words: dict[str, frozenset[str]] = {HELP: frozenset()}  # words that the audit may name
         for command in self._commands:
             fixed = {*command.path[1:2], *([HELP] if command.usage.startswith("/") else [])}
             self.fixed_words[command.path[0]] = self.fixed_words.get(command.path[0], frozenset()) | fixed
         self._longest_first = sorted(self._commands, key=lambda command: -len(command.path))
-        self._buttons = _joined(feature.buttons for feature in features)
-        self._forms = _joined(feature.forms for feature in features)
-        self._shortcuts = _joined(feature.shortcuts for feature in features)
-        self._kinds = _joined(feature.kinds for feature in features)
-        self.reporters = _joined(feature.reporters for feature in features)
+        self._buttons = _merge(feature.buttons for feature in features)
+        self._forms = _merge(feature.forms for feature in features)
+        self._shortcuts = _merge(feature.shortcuts for feature in features)
+        self._kinds = _merge(feature.kinds for feature in features)
+        self.reporters = _merge(feature.reporters for feature in features)
         self.events: dict[str, tuple[tuple[str, ...], list[EventReader]]] = {}  # several features may read one
         for name, (scopes, reader) in (event for feature in features for event in feature.events.items()):
             self.events.setdefault(name, (scopes, []))[1].append(reader)
-        self._notices = _joined(feature.notices for feature in features)
+        self._notices = _merge(feature.notices for feature in features)
         self.home_sections = [section for feature in features for section in feature.home_sections]
         self.clocks = [due for feature in features for due in feature.clocks]
         self.jobs = [job for feature in features for job in feature.jobs]
-        self._after = _joined(feature.after for feature in features)
-        self._refused = _joined(feature.refused for feature in features)
-        self._unknown = _joined(feature.unknown for feature in features)
+        self._after = _merge(feature.after for feature in features)
+        self._refused = _merge(feature.refused for feature in features)
+        self._unknown = _merge(feature.unknown for feature in features)
 
     async def handle(self, deps: Deps, turn: Turn) -> Result:
         """Answer any input. Raises `BridgeError`, `TryLater`, and what `Turn.once` raises."""
@@ -137,13 +137,13 @@ class Features:
             case Submission(form=form) as submission:
                 if form not in self._forms:
                     return Done("unknown form", {"form": form})
-                if errors := self.problems_of(submission):  # from another version, so it didn't stay open
+                if errors := self.problems_of(submission):  # a form of another version, which closed on submission
                     return Done("form not filled in", dict.fromkeys(errors, "wrong"))
                 reader, sent = self._forms[form]
                 return await sent(deps, turn, submission, reader(submission.values))  # type: ignore[no-any-return]
             case Notice(what=what) as notice:
                 words = self.words_of(what)
-                if notice.channel == notice.user:  # their direct message with the bot
+                if notice.channel == notice.user:  # the direct message with the bot
                     words = words.model_copy(update={"audience": Audience.CHANNEL})
                 return shown(words, what=what.partition(":")[0])
             case Shortcut() as shortcut:
@@ -169,37 +169,37 @@ class Features:
         try:
             result = await typed.command.handler(deps, turn, **typed.values)
         except BridgeError as exc:
-            typed.blamed(exc)
+            typed.annotate(exc)
             raise
         return typed.completed(result)
 
     async def after(self, deps: Deps, turn: Turn, outcome: Outcome, ts: str) -> None:
-        """Do the rest once *outcome* is posted as *ts* (``""``: in private), perhaps twice.
+        """Run the handlers for a posted *outcome*, perhaps twice; its ``ts`` is ``""`` if it was private.
 
-        Staged writes are made with DONE.
+        The writes they stage are made with DONE.
         """
         turn.staged.clear()
         for what in outcome.after:
             await self._after[type(what)](deps, turn, what, ts)
 
     async def refused(self, deps: Deps, turn: Turn, outcome: Outcome, error: str) -> None:
-        """Do the rest if Slack rejects *outcome* for good, with *error*; perhaps twice."""
+        """Run the handlers for an *outcome* that Slack rejects for good, with *error*; perhaps twice."""
         for what in outcome.after:
             if type(what) in self._refused:
                 await self._refused[type(what)](deps, turn, what, error)
 
     async def unknown(self, deps: Deps, turn: Turn) -> Outcome:
-        """Say that the result of *turn*'s request is unknown."""
+        """Return the outcome that says that the result of *turn*'s request is unknown."""
         return await self._unknown[bool(turn.record.note)](deps, turn)  # type: ignore[no-any-return]
 
     def words_of(self, notice: str) -> Reply:
-        """Find the words of `Notice.what`; a later version may know more names."""
+        """Return the reply for a `Notice.what`, which may come from a later version with more names."""
         name, _, facts = notice.partition(":")
         words = self._notices.get(name)
         return words(*([facts] if facts else [])) if words else failure(NotAllowed(notice))
 
     def problems_of(self, submission: Submission) -> Mapping[str, str]:
-        """Return a form's problems, by the field that shows them."""
+        """Return the errors of a form, by the ID of the block that shows them; empty if it's valid."""
         known = self._forms.get(submission.form)
         read = known[0](submission.values) if known else None
         return read.by_block if isinstance(read, modals.FormErrors) else {}
@@ -209,7 +209,7 @@ class Features:
         return [listed for listed, _handler in self._shortcuts.values()]
 
     async def _use(self, deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
-        """Open what a shortcut opens. A global one has no place for a message, so errors are shown in a modal."""
+        """Open a shortcut's form. A global shortcut has no channel for a message, so errors are shown in a modal."""
         if shortcut.name not in self._shortcuts:
             return Done("unknown shortcut", {"name": shortcut.name})
         try:
@@ -223,17 +223,17 @@ class Features:
             return Form(modals.page("Sorry", [kit.section(why)], Origin()), otherwise=kit.reply(why))
 
     async def _read(self, line: str, deps: Deps, turn: Turn) -> Typed | Reply:
-        """Read a line such as ``/workflows show 3``; help is answered at once. Raises `CommandError`."""
+        """Parse a line such as ``/workflows show 3``, or return its help. Raises `CommandError`."""
         is_in_a_thread = isinstance(turn.body, InboundMessage) and not turn.body.is_root
         start = "!" if is_in_a_thread else f"/{deps.command_prefix}"  # Slack has no slash commands in threads
         names: dict[str, str] = {}
-        if "<" in line:  # mentioned people are called by name, unless unknown
+        if "<" in line:  # mentions become names; unknown IDs stay
             found = await deps.directory.names(mentions_in(line))
             names = {id_: name for id_, name in found.items() if name != id_}
         typed = plain_command_text(line, names).strip()
         unshared = " ".join(_SHARE.sub("", typed).split()) if _SHARE.search(typed) else ""
         match = self._match(unshared) if unshared else None
-        is_shared = match is not None and match[0].is_reading
+        is_shared = match is not None and match[0].is_read_only
         if not is_shared:
             said = _words(typed)
             if HELP in said and (reply := self._help(said, start)):
@@ -253,13 +253,13 @@ class Features:
         return Typed(match[0], values, about, is_shared=is_shared)
 
     async def _values(self, command: Command, rest: str, deps: Deps, start: str) -> tuple[dict[str, Any], str]:
-        """Read the parameters and the line's subject. Raises `CommandError`."""
+        """Return the parameters' values, and the line's subject for the audit. Raises `CommandError`."""
         values: dict[str, Any] = {}
         about = ""  # never the text
         for place, parameter in enumerate(command.parameters):
             if not rest:
-                if parameter.is_needed:
-                    raise command.misused(start)
+                if parameter.is_required:
+                    raise command.usage_error(start)
                 break
             name, is_last = parameter.name, place == len(command.parameters) - 1
             if name in {"workflow", "agent"}:
@@ -267,31 +267,31 @@ class Features:
                 found_one, rest = pick(name, rest, await look_up(), takes_rest=not is_last)
                 values[name], about = found_one, about or named(name, found_one.id, found_one.name)
             elif parameter.choices and rest.casefold() not in parameter.choices:
-                raise command.misused(start, rest)
+                raise command.usage_error(start, rest)
             elif is_last:
                 values[name], rest = rest.casefold() if parameter.choices else rest, ""
             else:
-                values[name], *behind = rest.split(maxsplit=1)
-                rest = "".join(behind)
+                values[name], *others = rest.split(maxsplit=1)
+                rest = "".join(others)
         return values, about
 
     def _unknown_option(self, typed: str, match: tuple[Command, str] | None, start: str) -> UnknownOption | None:
-        """Find an unknown option, in a line that's a command without it or that only reads.
+        """Return the error for an unknown option: in a read-only command, or in a line that's a command without it.
 
-        Input for workflows and agents may contain anything, and a report has its own options.
+        Input for workflows and agents may contain anything, and reports have their own options.
         """
         option = _OPTION.search(typed)
         if option is None:
             return None
         found = match or self._match(_OPTION.sub("", typed)) or self._match(typed[: option.start()])
-        if found is None or (match and not match[0].is_reading):
+        if found is None or (match and not match[0].is_read_only):
             return None
         command = found[0]
-        near = difflib.get_close_matches(option[1].casefold(), ["share"], n=1) if command.is_reading else []
+        near = difflib.get_close_matches(option[1].casefold(), ["share"], n=1) if command.is_read_only else []
         return UnknownOption(f"--{option[1]}", command.shown(start).split(" ")[0], "--share" if near else "")
 
     def command_line(self, message: InboundMessage, bot_user: str) -> str | None:
-        """Return the command that a message is, or nearly is (``!stats`` → ``/stats``); None if it isn't one."""
+        """Return a message's command line (``!stats`` → ``/stats``), misspelled or not; None if it isn't a command."""
         if "!" not in message.text or message.is_text:
             return None
         text = re.sub(rf"^\s*<@{re.escape(bot_user)}(\|[^>]*)?>\s*", "", message.text)
@@ -300,7 +300,7 @@ class Features:
     def bang_line(self, text: str) -> str | None:
         """Turn ``!stats`` into ``/stats``; None if no known command follows the exclamation mark.
 
-        A single word that is nearly a command becomes a line, too; see `meant_by`.
+        A single misspelled word counts, too; see `meant_by`.
         """
         found, line = _BANG.match(text), "/" + text.strip()[1:]
         if found is None or not (found[1].casefold() in self._names() or self.meant_by(line)):
@@ -308,12 +308,12 @@ class Features:
         return line
 
     def meant_by(self, line: str) -> str:
-        """Name the command that a *line* of one word misspells; ``""`` if it's a command, or similar to none."""
+        """Return the command that a *line* of one word misspells; ``""`` if it's a command, or similar to none."""
         word, names = line[1:].casefold(), self._names()
         if word in names or not _WORD.fullmatch(word):
             return ""
-        near = [name for name in names if _slips(word, name) <= (1 if len(name) < _LONG else 2)]
-        return min(near, key=lambda name: _slips(word, name), default="")
+        near = [name for name in names if _edit_distance(word, name) <= (1 if len(name) < _LONG else 2)]
+        return min(near, key=lambda name: _edit_distance(word, name), default="")
 
     def _names(self) -> list[str]:
         return list(dict.fromkeys([HELP, *(command.path[0] for command in self._commands)]))
@@ -342,7 +342,7 @@ class Features:
         return [command for command in self._commands if command.path[0] == name]
 
     def _match(self, typed: str) -> tuple[Command, str] | None:
-        """Find the command a line means, and the text after its words."""
+        """Return the command that a line starts with, and the text after the command's words."""
         said = tuple(_words(typed))
         for command in self._longest_first:
             count = len(command.path)
@@ -355,7 +355,7 @@ class Features:
         return None
 
     def _help(self, said: list[str], start: str) -> Reply | None:
-        """Explain all commands, or those that begin with one word; in a thread, those for threads first."""
+        """Return help for all commands, or for one word's; in a thread, commands for threads come first."""
         if said == [HELP] and start == "!":
             *names, last = dict.fromkeys(_first_word(one, start) for one in self._commands if not one.is_for_threads)
             others = f"Slash commands work here with ! instead of /: {', '.join(names)} and {last}."
@@ -365,22 +365,22 @@ class Features:
             note = f"In threads, type ! instead of /, such as !stats. {_HELP_SHARE}"
             return help_lines("What you can type", self._first_help(start), note)
         known = self._named(said[0]) if said[1:2] == [HELP] else []
-        note = _HELP_SHARE if any(command.is_reading for command in known) else ""
+        note = _HELP_SHARE if any(command.is_read_only for command in known) else ""
         return help_lines(_first_word(known[0], start), _explained(known, start), note) if known else None
 
     def _not_understood(self, said: list[str], start: str) -> UnknownCommand | BadUsage:
-        """Suggest similar commands or, if there are none, show help."""
+        """Return the error for a line that matches no command: with similar commands or, if there are none, help."""
         known = self._named(said[0]) if said else []
         if not known:
             names = list(dict.fromkeys(f"{start}{command.path[0]}" for command in self._commands))
             typed = "".join([start, *said[:1]])
             near = difflib.get_close_matches(typed, names, n=2)
             return UnknownCommand(typed, near, () if near else self._first_help(start))
-        depth = max(_in_common(command.path, said) for command in known)
-        fitting = [command for command in known if _in_common(command.path, said) == depth]
+        depth = max(_common_prefix(command.path, said) for command in known)
+        fitting = [command for command in known if _common_prefix(command.path, said) == depth]
         exact = [command for command in fitting if len(command.path) == depth]
         if exact and len(fitting) == 1:  # too many words
-            return _with_form(exact[0].misused(start, " ".join(said[depth:])), exact[0])
+            return _with_form(exact[0].usage_error(start, " ".join(said[depth:])), exact[0])
         words = [_first_word(fitting[0], start), *said[1:depth]]
         following = {command.path[depth]: command for command in fitting if len(command.path) > depth}
         near = difflib.get_close_matches(said[depth], following, n=2) if len(said) > depth else []
@@ -403,23 +403,23 @@ def _first_word(command: Command, start: str) -> str:
     return command.shown(start).split(" ")[0]
 
 
-def _in_common(path: Sequence[str], said: Sequence[str]) -> int:
-    """Count the equal words at the start."""
+def _common_prefix(path: Sequence[str], said: Sequence[str]) -> int:
+    """Return how many words at the start are equal."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(path, said, strict=False)))
 
 
-def _joined(tables: Iterable[dict[Any, Any]]) -> dict[Any, Any]:
+def _merge(tables: Iterable[dict[Any, Any]]) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     for table in tables:
         if twice := found.keys() & table.keys():
-            raise TypeError(f"{twice}: two features want it")
+            raise TypeError(f"{twice}: registered by two features")
         found |= table
     return found
 
 
-def _slips(typed: str, name: str) -> int:
-    """Count the letters that are missing, extra, wrong or swapped."""
-    if abs(len(typed) - len(name)) > 2:  # noqa: PLR2004 - never near
+def _edit_distance(typed: str, name: str) -> int:
+    """Return how many letters are missing, extra, wrong or swapped (Damerau-Levenshtein distance)."""
+    if abs(len(typed) - len(name)) > 2:  # noqa: PLR2004 - never similar
         return len(name)
     before, last, row = [0] * (len(name) + 1), list(range(len(name) + 1)), [0]
     for at, letter in enumerate(typed):

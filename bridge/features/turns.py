@@ -1,4 +1,4 @@
-"""One turn, from the head of its lane to what people see.
+"""One turn, from the head of its lane to its reply in Slack.
 
 ``take`` → the handler (`Turn.once` writes ``sent`` before its request) → ``outcome`` → the post → ``done``.
 
@@ -33,23 +33,23 @@ from bridge.features.activity import Activity
 from bridge.features.deps import Deps
 from bridge.features.reply_poster import (
     CLOCK_SKEW,
+    MAX_DELIVERIES,
     MENU_MARK,
-    MOST_HANDS,
     NeverFinished,
     PostInDoubt,
     ReplyPoster,
     place_of,
-    whom_of,
+    recipient_of,
 )
 from bridge.features.results import Done, Form, HomeView, Outcome, Result, TryLater, Wait
 from bridge.features.routing import Features
-from bridge.ids import ThreadKey, TurnId, aside
+from bridge.ids import ThreadKey, TurnId, side_id
 from bridge.inbound import HomeOpened, InboundMessage, Notice, Report, TriggeredRun
 from bridge.logs import facts
 from bridge.metrics import Metrics
 from bridge.queue.patience import Draining, Patience
 from bridge.queue.records import Record, Step, Taken, Write
-from bridge.queue.turn import Journal, Lease, NothingBegins, Turn, TurnChanged, TurnStopped, Watches
+from bridge.queue.turn import Journal, Lease, Turn, TurnChanged, TurnStopped, Watches, WorkPaused
 from bridge.queue.worker import Line, Slots
 from bridge.slack.blockkit import failures
 from bridge.slack.blockkit.reply import Reply
@@ -63,7 +63,7 @@ _TRANSIENT = timedelta(seconds=2)
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """Does one turn after the other: the *features* decide what to show, the *poster* shows it."""
+    """Processes turns: the *features* decide what to show, and the *poster* shows it."""
 
     deps: Deps
     features: Features
@@ -105,19 +105,19 @@ class Turns:
                     except NeverFinished:
                         return await self._bury(lease, turn.id, "started several times, never finished", turn.record)
                     except TurnStopped:  # nothing is shown: the stop itself was answered
-                        if turn.record.takes > 1:  # an earlier worker may have left its sign
+                        if turn.record.takes > 1:  # an earlier worker may have left its indicator
                             await self.deps.indicators.clear_working(place_of(turn.body))
                         return await self._done(turn, "stopped", keep_text=True)
                     finally:
                         await turn.until_shown.aclose()
-        except (Draining, NothingBegins):
+        except (Draining, WorkPaused):
             await self.journal.release(lease.held)
 
     async def _take(self, lease: Lease, *, begins: bool) -> Turn | None:
-        """Take the head of a lane; None if it's empty, or left to others now."""
-        head, lease.head = lease.head, None  # what was taken with the lane; later it's taken again
+        """Take the head of a lane; None if the lane is empty, or was released to other workers."""
+        head, lease.head = lease.head, None  # it came with the lane; after the first round, it's taken again
         if head is None and not self.deps.say.token.accepted.is_set():
-            await self.journal.release(lease.held)  # no turn starts now (`Worker`)
+            await self.journal.release(lease.held)  # no turn may start now (`Worker`)
             return None
         if head is None and (head := await self.journal.take(lease.held, begins=begins)) is None:
             return None
@@ -133,12 +133,12 @@ class Turns:
         return None
 
     async def _handle(self, turn: Turn) -> Result:
-        """Decide what to show: the recorded outcome, what follows from its step, or the handler's answer.
+        """Return what to show: the recorded outcome, what the turn's step calls for, or the handler's result.
 
-        Raises `TurnChanged` if it must be taken again.
+        Raises `TurnChanged` if the turn must be taken again.
         """
         record = turn.record
-        if record.handed_out > MOST_HANDS:
+        if record.handed_out > MAX_DELIVERIES:
             raise NeverFinished
         if record.is_stopped:
             raise TurnStopped(turn.id)
@@ -155,8 +155,8 @@ class Turns:
         while result is None:
             await turn.begin()
             try:
-                if turn.record.is_behind and turn.thread is not None:
-                    await self.deps.bring_up(turn.thread)
+                if turn.record.has_unread_thread and turn.thread is not None:
+                    await self.deps.ensure_caught_up(turn.thread)
                 result = await self.features.handle(self.deps, turn)
             except StoreUnavailable:
                 await self.patience.wait_for_redis()
@@ -167,26 +167,26 @@ class Turns:
             except LaneLost:
                 raise
             except BridgeError as exc:
-                # Whether a lookup failed temporarily.
+                # Outages and rate limits pass, so the turn waits; other refusals and unreadable responses last.
                 is_lasting = isinstance(exc, ServiceRefused | NotUnderstood) and not isinstance(exc, Busy | Outage)
                 if isinstance(exc, ProjectError) and is_message and not is_lasting:
                     await self._wait_for_service(turn, exc)
                     raise TurnChanged from exc
                 turn.staged.clear()
                 result = Outcome(what=type(exc).__name__, reply=failures.failure(exc), concerns=exc.about)
-        if not self.deps.say.token.accepted.is_set() and not turn.has_sent:  # rejected since the turn was taken
-            raise NothingBegins
+        if not self.deps.say.token.accepted.is_set() and not turn.has_sent:  # it was rejected after the turn was taken
+            raise WorkPaused
         return result
 
     def _age(self, record: Record) -> timedelta:
-        """Return how long it has waited; a message found in Slack's history counts from when it was written."""
+        """Return how long a turn has waited; a message found in Slack's history counts from when it was written."""
         since, message = record.accepted_at, record.body
         if isinstance(message, InboundMessage) and message.was_found and not record.is_again:
             since = min(since, datetime.fromtimestamp(float(message.ts), UTC))
         return self.deps.now() - since
 
     async def _too_old(self, turn: Turn, age: timedelta) -> Outcome | Done:
-        """Offer a message that's too old to be sent; those found in one thread are offered together."""
+        """Offer a message that's too old to be sent unasked; messages found in one thread share one offer."""
         message = turn.body
         if not isinstance(message, InboundMessage) or not message.was_found or turn.record.is_again:
             return Outcome(what="too old", reply=notices.too_old(turn.id, age), keeps_text=True)
@@ -208,9 +208,9 @@ class Turns:
             await self.journal.outcome(turn.taken, text, what=outcome.what, writes=turn.staged)
             turn.staged.clear()
         try:
-            ts = await self.poster.post(turn, outcome, may_be_there=is_recorded)
+            ts = await self.poster.post(turn, outcome, may_be_posted=is_recorded)
         except PostInDoubt:
-            is_by_url = await self.journal.in_doubt(turn.taken)
+            is_by_url = await self.journal.post_in_doubt(turn.taken)
             return await self._notify_of_doubt(turn, outcome, is_by_url=is_by_url)
         except SlackRefused as exc:
             return await self._post_refused(turn, outcome, exc)
@@ -231,10 +231,10 @@ class Turns:
         return await self._done(turn, "post in doubt", outcome=outcome)
 
     async def _post_refused(self, turn: Turn, outcome: Outcome, exc: SlackRefused) -> None:
-        """Slack rejects it for good: tell the person in a direct message, once per turn."""
+        """Notify the person in a direct message, once per turn, that Slack rejects the post for good."""
         body = turn.body
         if isinstance(body, Notice):
-            if body.is_offer or not body.user:  # nothing waits for it
+            if body.is_offer or not body.user:  # no one is waiting for this notice
                 return await self._done(turn, f"not shown: {exc.error}")
             directly = body.model_copy(update={"channel": body.user, "thread_ts": "", "is_offer": True})
             await self.patience.through_outages(self.deps.inbox.put, directly, event=f"refused:{turn.id}")
@@ -258,23 +258,23 @@ class Turns:
         outcome: Outcome | None = None,
         writes: Iterable[Write] = (),
     ) -> None:
-        """Write that the turn is over: *outcome* was shown in the message *posted* (``ts``), or nothing was."""
+        """Record that the turn is over: *outcome* was shown in the message *posted* (``ts``), or nothing was shown."""
         record = turn.record
         if outcome is not None:
             keep_text = outcome.keeps_text
-            if record.takes > 1:  # an earlier worker may have left its sign
+            if record.takes > 1:  # an earlier worker may have left its indicator
                 await self.deps.indicators.clear_working(place_of(record.body))
         own = self.activity.writes(turn.id, record, what, about=about, outcome=outcome, posted=posted)
         writes = [*own, *(turn.staged if posted else writes)]  # what `Feature.once_posted` has staged
         answers = await self.journal.done(turn.taken, what=what, posted=posted, keep_text=keep_text, writes=writes)
-        how = own[0][0] if own else ""
-        if how == "push" or (how == "rank" and answers[0] == "1"):  # a new line in what Home shows
+        operation = own[0][0] if own else ""
+        if operation == "push" or (operation == "rank" and answers[0] == "1"):  # the Home tab has a new line
             await self.patience.through_outages(self.activity.refresh_home, turn)
         if record.has_queued_reaction:
             await self._remove_queued_reaction(record)
-        took = (self.deps.now() - record.accepted_at).total_seconds()
-        self.metrics.turns.labels(turn.body.kind, what).observe(took)
-        log.info("turn done", extra={"kind": turn.body.kind, "what": what, "seconds": took})
+        seconds = (self.deps.now() - record.accepted_at).total_seconds()
+        self.metrics.turns.labels(turn.body.kind, what).observe(seconds)
+        log.info("turn done", extra={"kind": turn.body.kind, "what": what, "seconds": seconds})
 
     async def _bury(self, lease: Lease, turn: TurnId, reason: str, record: Record | None = None) -> None:
         writes = self.activity.writes(turn, record, f"dead: {reason}")
@@ -288,7 +288,7 @@ class Turns:
         log.error("turn failed for good, now a dead letter", extra={"turn": turn, "reason": reason})
 
     async def _remove_queued_reaction(self, record: Record) -> None:
-        """Remove it only now, when the turn has ended and nothing waits for that (`QueuedReactions`)."""
+        """Remove the reaction, only now that the turn has ended and nothing waits for this call (`QueuedReactions`)."""
         if isinstance(record.body, InboundMessage):
             await self.deps.indicators.remove_queued_reaction(record.body.channel, record.body.ts)
 
@@ -301,8 +301,8 @@ class Turns:
                 log.info("can't open a form, offering a button", extra={"detail": exc.detail})
             else:
                 return await self._done(turn, "form opened", about=form.about)
-        if not whom_of(turn.body).is_reachable:
-            return await self._done(turn, "form not opened", about=form.about)  # the person sees that nothing opened
+        if not recipient_of(turn.body).is_reachable:
+            return await self._done(turn, "form not opened", about=form.about)  # the person can see that nothing opened
         return await self._show(turn, Outcome(what="form offered", reply=form.otherwise, concerns=form.about))
 
     async def _publish(self, turn: Turn, home: HomeView) -> str:
@@ -324,7 +324,7 @@ class Turns:
         menu = Outcome(what="menu", reply=wait.menu, mark=MENU_MARK)
         if not turn.record.card:
             try:
-                ts = await self.poster.post(turn, menu, may_be_there=turn.record.takes > 1)
+                ts = await self.poster.post(turn, menu, may_be_posted=turn.record.takes > 1)
             except SlackRefused as exc:
                 await self._post_refused(turn, menu, exc)
                 return True
@@ -332,7 +332,7 @@ class Turns:
         return await self.journal.park(turn.taken, _thread(turn))
 
     async def _wait_for_service(self, turn: Turn, exc: ProjectError) -> None:
-        """Wait and retry; the head is then taken again, as it may have changed."""
+        """Wait before a retry; the caller then takes the head again, as it may have changed."""
         async with self.slots.lent(), self.watches.ends_when_stopped(turn.id):
             if isinstance(exc, Busy):
                 await self.patience.pause(exc.retry_after or _TRANSIENT)
@@ -343,8 +343,8 @@ class Turns:
                 await self.patience.wait_for(self.line.wait(turn.record.accepted_at, self.deps.project.wait_until_up))
 
     async def _notify_of_outage(self, turn: Turn) -> None:
-        """Post a notice in the thread, at most once. Where it can't be looked for, it isn't repeated."""
-        thread, notice = _thread(turn), aside(turn.id, "notice")
+        """Post the outage notice in the thread, at most once; if the thread can't be searched for it, don't retry."""
+        thread, notice = _thread(turn), side_id(turn.id, "notice")
         if not await self.patience.through_outages(self.deps.sessions.may_notify, thread, turn.id):
             return
         place, since = place_of(turn.body), turn.record.accepted_at - CLOCK_SKEW

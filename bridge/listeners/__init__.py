@@ -1,4 +1,4 @@
 """The Bolt listeners: each parses an input, checks access, stores it in the inbox, and acknowledges.
 
-Only menu options and form errors are answered right away; a worker handles the rest.
+Only menu options and form errors are answered right away; a worker handles all other inputs.
 """

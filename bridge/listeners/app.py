@@ -1,15 +1,15 @@
 """The Bolt app, for HTTP and Socket Mode.
 
-``process_before_response=True`` runs a listener before Slack gets its answer, so everything is in Redis before it's
+``process_before_response=True`` runs a listener before Slack gets its answer, so every input is in Redis before it's
 acknowledged; if a listener fails, ``@app.error`` answers. Slack retries events that weren't acknowledged, but never
 commands, clicks or forms, so their sender gets a notice. https://docs.slack.dev/tools/bolt-python/concepts/lazy-listeners
 
 A listener parses, checks access, stores, and acknowledges. `bridge.features.conversations` checks and stores messages
-and stops, `Door` everything else.
+and stops, `Intake` all other inputs.
 
-What Bolt would repeat is turned off: the guard has checked the signature and answered ``url_verification``, and the
-bot's identity is known since the start, so that no request waits for ``auth.test``. Bolt tries its listeners in order,
-at 10 µs for each that doesn't match, so those for messages come first.
+Bolt's own checks are off: the guard has checked the signature and answered ``url_verification``, and the bot's identity
+is known from the start, so no request waits for ``auth.test``. Bolt tries its listeners in order, at 10 µs for each
+that doesn't match, so those for messages come first.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ from bridge.slack.payloads import Dispatch, Json
 log = logging.getLogger(__name__)
 
 IN_TIME = timedelta(seconds=2.3)
-"""Slack waits 3 s for its answer, the way there and back included."""
+"""Slack waits 3 s for an answer, including the time on the network."""
 
-KEPT_WITHIN = timedelta(seconds=1.5)
-"""Redis stores nothing later than this: after 2 s without an answer, people are shown that a command was refused, so
-it must not run later."""
+STORE_WITHIN = timedelta(seconds=1.5)
+"""After this time, Redis stores nothing: after 2 s without an answer, Slack shows people that their command failed, so
+it mustn't run later."""
 
 
 class NotStored(Exception):
-    """The inbox couldn't store an event in time. Slack repeats some kinds; people are notified of the others."""
+    """The inbox couldn't store an input in time. Slack retries events; the sender of any other input is notified."""
 
 
 @asynccontextmanager
@@ -68,19 +68,19 @@ async def in_time(kind: str, metrics: Metrics) -> AsyncIterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class Intake:
     """Stores commands, clicks, forms and opened tabs in the inbox."""
 
     inbox: Inbox
     access: Access
     metrics: Metrics
 
-    async def take(self, inbound: Inbound, *, identity: str = "") -> None:
+    async def accept(self, inbound: Inbound, *, identity: str = "") -> None:
         """Store *inbound* once per *identity*, or a notice if its person has no access. Raises `NotStored`.
 
-        The identity makes replays harmless, of signed requests as well as envelopes: it's stored in the same step, for
-        longer than a signature is valid. A separate list of signatures would cost a round trip. By default it's Slack's
-        trigger ID, or else a hash of the contents.
+        The identity makes replays of signed requests and of envelopes harmless: it's stored in the same step, for
+        longer than a signature is valid. A separate list of signatures would cost a round trip. By default, the
+        identity is Slack's trigger ID, or else a hash of the contents.
         """
         if inbound.user in SLACK_ITSELF:
             self.metrics.event(inbound.kind, "ignored")
@@ -92,16 +92,16 @@ class Door:
         async with in_time(inbound.kind, self.metrics):
             refusal = await self.access.refusal(inbound)
             if refusal is not None and inbound.is_greeting:
-                self.metrics.event(inbound.kind, "ignored")  # they get a notice when they write
+                self.metrics.event(inbound.kind, "ignored")  # the person gets a notice when they write
                 return
-            kept = inbound if refusal is None else _refused(inbound, refusal)
-            put = await self.inbox.put(kept, event=identity, within=KEPT_WITHIN)
+            stored = inbound if refusal is None else _refused(inbound, refusal)
+            put = await self.inbox.put(stored, event=identity, within=STORE_WITHIN)
         outcome = "queued" if refusal is None else "refused"
         self.metrics.event(inbound.kind, "duplicate" if isinstance(put, Duplicate) else outcome)
 
 
 def _refused(inbound: Inbound, why: str) -> Inbound:
-    """Return what is stored instead: a notice, or *inbound* with the reason if a notice can't reach the person."""
+    """Return the input to store instead: a notice, or *inbound* with the reason if it has a field for that."""
     fields = type(inbound).model_fields
     if "refusal" in fields:
         instead = {"refusal": why, "text": "", "parts": ()}
@@ -121,7 +121,7 @@ class Surface(Protocol):
     """Related listeners."""
 
     def register(self, app: AsyncApp) -> None:
-        """Add them to *app*."""
+        """Add the listeners to *app*."""
         ...
 
 
@@ -132,9 +132,9 @@ def slack_app(
     answer_not_stored: Callable[[Json], Awaitable[BoltResponse]],
     *surfaces: Surface,
 ) -> AsyncApp:
-    """Make the app; *surfaces* are tried in order, and events without a listener are acknowledged.
+    """Return the app; *surfaces* are tried in order, and events without a listener are acknowledged.
 
-    *answer_not_stored* answers what couldn't be stored.
+    *answer_not_stored* answers requests whose input couldn't be stored.
     """
 
     async def authorize() -> AuthorizeResult:
@@ -147,14 +147,14 @@ def slack_app(
         )
 
     app = AsyncApp(
-        # Without a name, Bolt reads the source files of the whole call stack to find one. The logger of that name gets
-        # the level of Bolt's.
+        # Without a name, Bolt reads the source files of the whole call stack to find one. The logger with this name
+        # gets the level of Bolt's logger.
         name="slack_bolt.app",
-        logger=logging.getLogger("slack_bolt"),  # its loggers take this level: by default they print payloads
+        logger=logging.getLogger("slack_bolt"),  # sets the level of Bolt's loggers, which print payloads by default
         process_before_response=True,
         client=web.client,
         authorize=authorize,
-        signing_secret="checked by the guard",  # noqa: S106 - not a secret: Bolt wants a word here
+        signing_secret="checked by the guard",  # noqa: S106 - not a secret: Bolt requires one
         request_verification_enabled=False,
         url_verification_enabled=False,
         ssl_check_enabled=False,
@@ -180,12 +180,12 @@ def slack_app(
 
 
 def dispatcher(app: AsyncApp, metrics: Metrics) -> Dispatch:
-    """Run *app* for the guard and the sockets: whatever fails in it, Slack gets a valid answer."""
+    """Return a function that runs *app* for the guard and the sockets, and answers Slack even if it fails."""
 
     async def dispatch(request: AsyncBoltRequest) -> BoltResponse:
         try:
             return await app.async_dispatch(request)
-        except Exception:  # it must neither leave the request unanswered, nor end a socket and the bridge with it
+        except Exception:  # else the request stays unanswered, or the socket and the bridge end
             log.exception("request failed unexpectedly", extra={"reference": new_reference()})
             metrics.rejected.labels("broken_inside").inc()
             return BoltResponse(status=HTTPStatus.SERVICE_UNAVAILABLE, body="unavailable")

@@ -1,4 +1,4 @@
-"""Slash commands, buttons, menus, forms and shortcuts: stored first, handled by a worker. Slack never retries them.
+"""Slash commands, buttons, menus, forms and shortcuts: stored here, handled by a worker. Slack never retries them.
 
 Only menu options and form errors are answered right away. https://docs.slack.dev/interactivity
 """
@@ -22,10 +22,10 @@ from bridge.features.channels import forms as channel_forms
 from bridge.features.conversations import menu
 from bridge.features.registry import features
 from bridge.features.shared.buttons import agent_options
-from bridge.features.shared.recent import Spot
+from bridge.features.shared.recent import HomePages
 from bridge.features.workflows import forms, run_card as runs
 from bridge.inbound import Click, Shortcut, SlashCommand, Submission
-from bridge.listeners.app import IN_TIME, Door
+from bridge.listeners.app import IN_TIME, Intake
 from bridge.project import Catalog
 from bridge.slack import contents
 from bridge.slack.api import Identity
@@ -37,7 +37,7 @@ from bridge.slack.post import Recipient, Say
 log = logging.getLogger(__name__)
 
 _NOT_QUEUED: Final = notices.not_queued()
-_ANY: Final = re.compile(".*", re.DOTALL)  # the features know which there are
+_ANY: Final = re.compile(".*", re.DOTALL)  # features decide which exist
 
 
 def parse_command(body: Json, identity: Identity, prefix: str) -> SlashCommand:
@@ -48,7 +48,7 @@ def parse_command(body: Json, identity: Identity, prefix: str) -> SlashCommand:
         channel=text(body, "channel_id"),
         user=text(body, "user_id"),
         user_team=text(body, "team_id"),
-        is_shared=not body.get("team_id"),  # if Slack doesn't say whose workspace it is, it may be another one
+        is_shared=not body.get("team_id"),  # without a workspace, the person may be from another one
         command=f"/{name}",
         text=text(body, "text"),
         response_url=text(body, "response_url"),
@@ -57,13 +57,13 @@ def parse_command(body: Json, identity: Identity, prefix: str) -> SlashCommand:
 
 
 def parse_click(body: Json, identity: Identity) -> Click:
-    """Parse a ``block_actions`` payload; a person presses one thing at a time."""
+    """Parse a ``block_actions`` payload, which has one action."""
     action = mapping(next(iter(items(body.get("actions"))), None))
     container, message, view = mapping(body.get("container")), mapping(body.get("message")), mapping(body.get("view"))
     option, carried = mapping(action.get("selected_option")), text(view, "private_metadata")
     origin = modals.Origin.parse(carried)
-    # A click in a modal or in Home belongs to the channel the bridge put there.
-    opened_in = Spot.parse(carried).channel if view.get("type") == "home" else origin.opened_in
+    # A click in a modal or in Home belongs to the channel that the bridge put into its private_metadata.
+    opened_in = HomePages.parse(carried).channel if view.get("type") == "home" else origin.opened_in
     message_ts = text(container, "message_ts") or text(message, "ts")
     thread_ts = text(container, "thread_ts") or text(message, "thread_ts")
     return Click(
@@ -126,20 +126,20 @@ def parse_shortcut(body: Json, identity: Identity) -> Shortcut:
 
 
 def _home_of(body: Json) -> dict[str, Any]:
-    """Return the person's workspace. ``team`` is the app's; if the person's is missing, it may be another one."""
+    """Return the person's workspace; ``team`` is the app's. Without one, they may be from another workspace."""
     team = text(mapping(body.get("user")), "team_id")
     return {"user_team": team, "is_shared": not team}
 
 
 async def answer_not_stored(identity: Identity, say: Say, body: Json) -> BoltResponse:
-    """Have Slack retry an event; tell the person who sent anything that Slack doesn't retry."""
+    """Have Slack retry an event; notify the sender of any other input, which Slack doesn't retry."""
     if "command" in body:
         return BoltResponse(status=HTTPStatus.OK, body={"response_type": "ephemeral", "text": _NOT_QUEUED.text})
     sent: Click | Shortcut
     match body.get("type"):
         case "view_submission":
             blocks = map(mapping, items(mapping(body.get("view")).get("blocks")))
-            # a field that can show a problem with the whole form
+            # the field that shows the error of the whole form
             field = next((text(block, "block_id") for block in blocks if block.get("type") == "input"), forms.WORKFLOW)
             problem = {"response_action": "errors", "errors": {field: _NOT_QUEUED.text}}
             return BoltResponse(status=HTTPStatus.OK, body=problem)
@@ -163,15 +163,15 @@ async def answer_not_stored(identity: Identity, say: Say, body: Json) -> BoltRes
 
 @dataclass(frozen=True, slots=True)
 class InteractionListeners:
-    """The listeners of commands, buttons, menus, forms and shortcuts; *prefix* is that of the slash commands."""
+    """Listeners for commands, buttons, menus, forms and shortcuts; *prefix* is the slash commands' prefix."""
 
-    door: Door
+    intake: Intake
     identity: Identity
     catalog: Catalog
     prefix: str = ""
 
     def register(self, app: AsyncApp) -> None:
-        """Listen to all of them."""
+        """Add the listeners to *app*."""
         app.command(_ANY)(self.on_command)
         app.action(_ANY)(self.on_click)
         app.view(_ANY)(self.on_submission)
@@ -181,31 +181,31 @@ class InteractionListeners:
 
     async def on_command(self, ack: AsyncAck, body: Json) -> None:
         """Store a command. Raises `NotStored`."""
-        await self.door.take(parse_command(body, self.identity, self.prefix))
+        await self.intake.accept(parse_command(body, self.identity, self.prefix))
         await ack()
 
     async def on_shortcut(self, ack: AsyncAck, body: Json) -> None:
         """Store a shortcut. Raises `NotStored`."""
-        await self.door.take(parse_shortcut(body, self.identity))
+        await self.intake.accept(parse_shortcut(body, self.identity))
         await ack()
 
     async def on_click(self, ack: AsyncAck, body: Json) -> None:
         """Store a click. Raises `NotStored`."""
         click = parse_click(body, self.identity)
-        # A question counts once, however often its button is pressed.
+        # A question is answered once, however often its buttons are pressed.
         is_answer = click.action_id in {runs.CONFIRM, runs.AS_TEXT} and click.message_ts
-        await self.door.take(click, identity=f"confirmed:{click.channel}:{click.message_ts}" if is_answer else "")
+        await self.intake.accept(click, identity=f"confirmed:{click.channel}:{click.message_ts}" if is_answer else "")
         await ack()
 
     async def on_submission(self, ack: AsyncAck, body: Json) -> None:
-        """Store a form. One with problems stays open and shows them under its fields. Raises `NotStored`."""
+        """Store a form. An invalid form stays open and shows errors under its fields. Raises `NotStored`."""
         submission = parse_submission(body, self.identity)
         problems = dict(features.problems_of(submission))
         if problems:
             await ack(response_action="errors", errors=problems)
             return
         view_id = text(mapping(body.get("view")), "id")
-        await self.door.take(submission, identity=f"view:{view_id}" if view_id else "")
+        await self.intake.accept(submission, identity=f"view:{view_id}" if view_id else "")
         await ack()
 
     async def on_closed(self, ack: AsyncAck) -> None:
@@ -213,12 +213,12 @@ class InteractionListeners:
         await ack()
 
     async def on_options(self, ack: AsyncAck, body: Json) -> None:
-        """Offer what matches the words typed so far; nothing if the service doesn't answer in time."""
+        """Return options that match the text typed so far; none if the service doesn't answer in time."""
         options: list[Block] = []
         query, form = text(body, "value"), text(mapping(body.get("view")), "callback_id")
         try:
             async with asyncio.timeout(IN_TIME.total_seconds()):
-                has_access = not await self.door.access.refusal(parse_click(body, self.identity))
+                has_access = not await self.intake.access.refusal(parse_click(body, self.identity))
                 if has_access and form == channel_forms.DEFAULT and text(body, "action_id") != channel_forms.AGENT:
                     agents, workflows = await self.catalog.get_agents(), await self.catalog.get_workflows()
                     options = channel_forms.app_choices(agents, workflows, query)

@@ -1,7 +1,7 @@
 """Messages: mentions, direct messages, replies in threads, edits and deletions.
 
-Slack delivers a mention twice, as ``app_mention`` and as ``message``, in either order, and resends what it considers
-undelivered, sometimes hours later. https://docs.slack.dev/reference/events/message
+Slack delivers a mention twice, as ``app_mention`` and as ``message``, in either order, and resends events that it
+considers undelivered, sometimes hours later. https://docs.slack.dev/reference/events/message
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from bridge.slack.payloads import RETRY, Json, items, mapping, next_cursor, text
 log = logging.getLogger(__name__)
 
 ORDINARY: Final = (None, "", "file_share", "thread_broadcast", "me_message")
-"""Subtypes of messages that a person wrote. Every other one is a message about something: joins, topics, bots."""
+"""Subtypes of messages that a person wrote. Others are about events such as joins and topics, or from bots."""
 
-_PASSED_OVER: Final = ("ignored", "unbound", "early", "kept")  # it became no turn that a trace could show
+_PASSED_OVER: Final = ("ignored", "unbound", "early", "kept")  # no turn, so a trace shows them from a list
 _IN_A_CANVAS: Final = "document_mention"
 _PAGE: Final = "200"
 
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """A message that isn't for the bot, whatever its thread: *reason* says why."""
+    """A message that isn't for the bot in any thread, with the *reason*."""
 
     reason: str
 
 
 class OfApp(Ignored):
-    """Another app's message, not read."""
+    """Another app's message, which wasn't parsed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """A message was edited. *is_mention*: Slack sent another ``app_mention`` of it."""
+    """An edited message. *is_mention*: Slack sent another ``app_mention`` for it."""
 
     message: InboundMessage
     is_mention: bool = False
@@ -55,7 +55,7 @@ class Edited:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """A message was deleted *at* a ``ts``."""
+    """A *message* that was deleted *at* a Slack ts."""
 
     message: MessageKey
     at: str
@@ -63,9 +63,9 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True)
 class CanvasMention:
-    """The bot was mentioned in a canvas, where it can't write: *message* says by whom, and where.
+    """A mention in a canvas, where the bot can't write; *message* has its author and channel.
 
-    https://docs.slack.dev/reference/events/message/document_mention (a mention in a comment is an ordinary one)
+    https://docs.slack.dev/reference/events/message/document_mention (a mention in a comment is an ordinary message)
     """
 
     message: InboundMessage
@@ -75,9 +75,9 @@ Parsed = InboundMessage | Edited | Deleted | CanvasMention | Ignored
 
 
 def parse(body: Mapping[str, Any], identity: Identity, *, has_apps: bool = False) -> Parsed:
-    """Parse an ``event_callback``. Never raises: malformed ones are `Ignored`.
+    """Parse an ``event_callback``. Malformed ones are `Ignored`.
 
-    An app's message is read if its channel *has_apps* that count; otherwise it's `OfApp`.
+    Another app's message is parsed if its channel *has_apps* with a rule; otherwise it's `OfApp`.
     """
     event = mapping(body.get("event"))
     match event.get("subtype"):
@@ -89,7 +89,8 @@ def parse(body: Mapping[str, Any], identity: Identity, *, has_apps: bool = False
         found = _parse_message(body, event, {**event, "subtype": None}, identity, has_apps=False)
         return CanvasMention(found) if isinstance(found, InboundMessage) else found
     parsed = _parse_message(body, event, event, identity, has_apps=has_apps)
-    # Any edit that adds or keeps a mention brings another ``app_mention``, with the old ts: slackapi/bolt-js#960.
+    # After any edit that adds or retains a mention, Slack sends another ``app_mention``, with the old ts:
+    # https://github.com/slackapi/bolt-js/issues/960
     if event.get("type") == "app_mention" and isinstance(parsed, InboundMessage) and parsed.edited_ts:
         return Edited(parsed, is_mention=True)
     return parsed
@@ -104,7 +105,7 @@ def _parse_deletion(event: Mapping[str, Any], ts: str, identity: Identity) -> De
 
 def _parse_edit(body: Mapping[str, Any], event: Mapping[str, Any], identity: Identity, *, has_apps: bool) -> Parsed:
     message, previous = mapping(event.get("message")), mapping(event.get("previous_message"))
-    if message.get("subtype") == "tombstone":  # a deleted root, whose replies stay
+    if message.get("subtype") == "tombstone":  # a deleted root whose replies remain
         return _parse_deletion(event, timestamp(message, "ts"), identity)
     if contents.read(message) == contents.read(previous):
         return Ignored("changed, but not in its text")  # a link was unfurled, a thread got its first reply
@@ -174,7 +175,7 @@ def _parse_message(
 
 
 def _seen_channel(message: Mapping[str, Any]) -> str:
-    """Return the channel the person has open beside the bot's direct message; Slack lists the most relevant first.
+    """Return the channel that the person has open beside the bot's direct message; Slack lists the most relevant first.
 
     https://docs.slack.dev/tools/node-slack-sdk/reference/web-api/interfaces/GenericMessageEvent#app_context
     """
@@ -193,24 +194,24 @@ def _seen_channel(message: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MessageListeners:
-    """Listeners for messages: parse, let the receiver decide and store, then acknowledge."""
+    """Listeners for messages: they parse, let the *receiver* decide and store, then acknowledge."""
 
     receiver: Receiver
     identity: Identity
     metrics: Metrics
 
     def register(self, app: AsyncApp) -> None:
-        """Listen to messages of all kinds, and to a mention's second event."""
+        """Add the listeners for messages, and for a mention's second event, to *app*."""
         app.event("message")(self.on_message)
         app.event("app_mention")(self.on_message)
 
     async def on_message(self, body: Json) -> None:
-        """Handle one event. Raises `NotStored`."""
+        """Handle a live event. Raises `NotStored`."""
         kind = text(mapping(body.get("event")), "type")
         parsed = parse(body, self.identity)
         try:
             async with in_time(kind, self.metrics):
-                received = await self.take(body, parsed)
+                received = await self.handle(body, parsed)
         except NotStored:
             refusals = self.receiver.inbox.refusals
             match parse(body, self.identity, has_apps=True):
@@ -225,12 +226,12 @@ class MessageListeners:
         if received.decision == "early":
             raise NotStored
 
-    async def found(self, said: Json, channel: str) -> str:
-        """Handle a message from *channel*'s history; returns the decision.
+    async def found(self, message: Json, channel: str) -> str:
+        """Handle a message from *channel*'s history, and return the decision.
 
         Raises `StoreUnavailable` and `SlackError`.
         """
-        body: Json = {"type": "event_callback", "event": {"type": "message", **said, "channel": channel}}
+        body: Json = {"type": "event_callback", "event": {"type": "message", **message, "channel": channel}}
         parsed = parse(body, self.identity)
         if isinstance(parsed, OfApp):
             parsed = await self._of_app(body, parsed)
@@ -238,15 +239,15 @@ class MessageListeners:
         return received.decision
 
     async def _of_app(self, body: Json, parsed: OfApp) -> Parsed:
-        """Read what an app has posted, if apps count in its channel. Raises `StoreUnavailable`."""
+        """Parse an app's message if its channel has rules for apps. Raises `StoreUnavailable`."""
         channel = text(mapping(body.get("event")), "channel")
         has_apps = (await self.receiver.channels.get(self.identity.team, channel)).apps
         return parse(body, self.identity, has_apps=True) if has_apps else parsed
 
-    async def take(self, body: Json, parsed: Parsed) -> Received:
-        """Handle what was *parsed* from *body*. Raises `StoreUnavailable` and `SlackError`."""
+    async def handle(self, body: Json, parsed: Parsed) -> Received:
+        """Handle the *parsed* event of *body*, and return the decision. Raises `StoreUnavailable` and `SlackError`."""
         if self.receiver.inbox.refusals.writer and not isinstance(parsed, Ignored):
-            await self.receiver.inbox.refusals.write()  # the decision may depend on it
+            await self.receiver.inbox.refusals.write()  # the decision may depend on them
         if isinstance(parsed, OfApp):
             parsed = await self._of_app(body, parsed)
         match parsed:
@@ -268,7 +269,7 @@ class MessageListeners:
         )
         is_about_another = event.get("subtype") in ("message_changed", "message_deleted")
         if received.decision in _PASSED_OVER and ts and not is_about_another and not self.identity.wrote(event):
-            # For the trace; the bot's own are known from their turns.
+            # For the trace, which knows the bot's own messages from their turns.
             key = MessageKey(self.identity.team, channel, ts)
             self.receiver.inbox.pass_over(
                 key, event=text(body, "event_id"), retry=body.get(RETRY, 0), why=received.reason
@@ -277,10 +278,10 @@ class MessageListeners:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptReplies:
-    """Reads replies again that arrived before the refused root of their thread: only their ``ts`` was stored.
+class EarlyReplies:
+    """Reads replies that arrived before the refused root of their thread; only their ``ts`` was stored.
 
-    *messages* handles them as if Slack sent them only now, with their current text. If Slack rate-limits this, the next
+    *messages* handles them as if Slack had sent them now, with their current text. If Slack rate-limits this, the next
     attempt continues. https://docs.slack.dev/reference/methods/conversations.replies
     """
 
@@ -300,11 +301,11 @@ class KeptReplies:
                 self.read_until.pop(thread, None)
                 raise
             found = {timestamp(one, "ts"): one for one in map(mapping, items(page.get("messages")))}
-            for ts in sorted(set(replies) & found.keys(), key=float):  # a deleted one is no longer there
+            for ts in sorted(set(replies) & found.keys(), key=float):  # without deleted ones
                 event = {"type": "message", **found[ts], "channel": thread.channel}
                 identity = f"history:{MessageKey(thread.team, thread.channel, ts)}"
                 body = {"type": "event_callback", "event_id": identity, "event": event}
-                await self.messages.take(body, parse(body, self.messages.identity))
+                await self.messages.handle(body, parse(body, self.messages.identity))
             arguments["cursor"] = next_cursor(page)
             if not arguments["cursor"]:
                 self.read_until.pop(thread, None)

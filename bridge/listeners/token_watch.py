@@ -1,9 +1,9 @@
-"""Waits for a bot token that works, after Slack has rejected one.
+"""Waits for a valid bot token after Slack has rejected one.
 
-A token ends when the app is removed from the workspace, when someone revokes it, and when the app is reinstalled with
-another one. Slack says so with an event, or in the answer to the next call. Until then, no work starts and everything
-is queued (`bridge.queue.worker`). It continues once Slack accepts the token again, or once the file that
-``SLACK_BOT_TOKEN_FILE`` names has another one.
+A token is revoked when the app is removed from the workspace, when someone revokes it, and when the app is reinstalled
+with another one. Slack says so with an event, or in the answer to the next call. From then on, no work starts and all
+inputs are queued (`bridge.queue.worker`), until Slack accepts the token again, or the file that
+``SLACK_BOT_TOKEN_FILE`` names has another valid one.
 
 https://docs.slack.dev/reference/events/tokens_revoked https://docs.slack.dev/reference/events/app_uninstalled
 """
@@ -23,14 +23,14 @@ from bridge.slack.payloads import Json, items, mapping, text
 
 log = logging.getLogger(__name__)
 
-_PROBES: Final = (1, 2, 4, 8, 15, 30, 60)  # seconds between checks; the last for as long as it takes
-_LOOK: Final = 1  # second; the file is read more often than Slack is asked
+_PROBES: Final = (1, 2, 4, 8, 15, 30, 60)  # seconds between checks; the last one repeats
+_LOOK: Final = 1  # second between reads of the file, which are more frequent than checks
 
 
 class TokenWatch:
-    """Waits for a token that works, and learns of revoked ones.
+    """Waits for a valid token, and handles the events of revoked ones.
 
-    *given* reads the configured token. It must be *identity*'s: the namespace belongs to one bot.
+    *given* returns the configured token. It must be *identity*'s: the namespace belongs to one bot.
     """
 
     def __init__(
@@ -47,12 +47,12 @@ class TokenWatch:
         self._sleep = sleep
 
     def register(self, app: AsyncApp) -> None:
-        """Listen to both events."""
-        app.event("tokens_revoked")(self.on_end)
-        app.event("app_uninstalled")(self.on_end)
+        """Add the listeners to *app*."""
+        app.event("tokens_revoked")(self.on_revoked)
+        app.event("app_uninstalled")(self.on_revoked)
 
-    async def on_end(self, body: Json) -> None:
-        """Stop using the token; if it was another one, or the event is old, it's accepted again soon."""
+    async def on_revoked(self, body: Json) -> None:
+        """Stop using the token; if another one was revoked, or the event is old, it's soon accepted again."""
         event = mapping(body.get("event"))
         is_here = text(body, "team_id") in {"", *self._identity.home}
         is_the_bots = text(event, "type") == "app_uninstalled" or bool(items(mapping(event.get("tokens")).get("bot")))
@@ -60,12 +60,12 @@ class TokenWatch:
             self._web.token.refuse(self._web.token.value, text(event, "type"))
 
     async def run(self) -> None:
-        """Whenever the token is rejected, find out when it, or another one, works."""
+        """After each rejection of the token, check until it or another one is valid."""
         while True:
             await self._web.token.refused.wait()
-            await self._find_one()
+            await self._find_token()
 
-    async def _find_one(self) -> None:
+    async def _find_token(self) -> None:
         tried, probes, due = self._web.token.value, iter(_PROBES), _PROBES[0]
         while not self._web.token.accepted.is_set():
             await self._sleep(_LOOK)
@@ -81,7 +81,7 @@ class TokenWatch:
             found = (await self._web.hello(value)).identity
         except SlackError as exc:
             log.log(
-                logging.WARNING if is_new else logging.DEBUG, "no token that works yet", extra={"detail": exc.detail}
+                logging.WARNING if is_new else logging.DEBUG, "no valid bot token yet", extra={"detail": exc.detail}
             )
             return
         ours = self._identity

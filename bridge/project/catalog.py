@@ -18,7 +18,7 @@ CACHED_FOR = timedelta(seconds=5)
 
 
 class Catalog:
-    """What the service has, at most 5 s old.
+    """The service's workflows, agents, project and statistics, at most 5 s old.
 
     Concurrent callers share one request, and its failure. Failures aren't cached.
     """
@@ -37,21 +37,21 @@ class _Cached(Generic[T]):
         self._fetch = fetch
         self._monotonic = monotonic
         self._fetching = asyncio.Lock()
-        self._ended = 0  # completed fetches; after a cancelled one, the next in line fetches again
+        self._completed = 0  # fetches; after a cancelled one, the next waiting caller fetches again
         self._outcome: T | ProjectError
         self._fresh_until = float("-inf")
 
     async def __call__(self) -> T:
         if self._monotonic() >= self._fresh_until:
-            ended = self._ended
+            completed = self._completed
             async with self._fetching:
-                if self._ended == ended:
+                if self._completed == completed:
                     try:
                         self._outcome = await self._fetch()
                         self._fresh_until = self._monotonic() + CACHED_FOR.total_seconds()
                     except ProjectError as exc:
                         self._outcome, self._fresh_until = exc, float("-inf")
-                    self._ended += 1
+                    self._completed += 1
         if isinstance(self._outcome, ProjectError):
             raise self._outcome
         return self._outcome

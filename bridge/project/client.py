@@ -1,19 +1,20 @@
 """`ProjectClient`: the eight operations of the project service.
 
-A library that knows nothing of Slack. Errors are the `ProjectError` tree of `bridge.errors`. It logs and reports names,
+A library that's usable without Slack. Errors are the `ProjectError` tree of `bridge.errors`. It logs and reports names,
 statuses and times; never the key, messages, inputs or outputs.
 
-httpx's own pool scans all connections for each request, which is slow beyond a few hundred calls in flight, so aiohttp
-carries them (``httpx-aiohttp``). Its transport raises `ConnectTimeout` for a refused connection, but also for a server
-that hung up after reading everything, so the cause decides: only aiohttp's connector errors and connection time-out
-mean that nothing was sent. aiohttp itself retries a GET once if the server hangs up silently (RFC 9112, 9.3.1), a POST
-never.
+httpx's own pool scans all connections for each request, which is slow beyond a few hundred calls in flight, so requests
+go through aiohttp (``httpx-aiohttp``). That transport raises `ConnectTimeout` for a refused connection, but also if the
+server closed the connection after reading the request, so the exception's cause decides: only aiohttp's connector
+errors and connection time-out mean that nothing was sent. aiohttp itself retries a GET once if the server closes the
+connection without an answer (RFC 9112, 9.3.1), a POST never.
 
-Reads are retried after any failure that may pass; other operations only if they certainly didn't arrive: no connection
-was made, or the service was too busy to start.
+Reads are retried after any failure that may be temporary; other operations only if the request certainly didn't arrive:
+no connection was made, or the service was too busy to start.
 
-Five attempts in a row without a connection, or with a 502, 503 or 504, open the breaker. Any other answer, even a 500,
-shows that the service is there, resets the count and closes the breaker. Timeouts and broken answers change nothing.
+Five attempts in a row without a connection, or with a 502, 503 or 504, open the circuit breaker. Any other answer, even
+a 500, shows that the service is up, resets the count and closes the breaker. Timeouts and broken answers change
+nothing.
 """
 
 from __future__ import annotations
@@ -55,27 +56,27 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 LARGEST_BODY = 16 * 1024 * 1024
-MOST_TRIES = 3
-LONGEST_PATIENCE = timedelta(seconds=5)
-"""The longest Retry-After to wait for; the caller decides about longer ones."""
+MOST_ATTEMPTS = 3
+LONGEST_RETRY_WAIT = timedelta(seconds=5)
+"""The longest Retry-After that the client waits for; after a longer one, it raises the error."""
 READ_BUDGET = timedelta(seconds=8)
-"""No read is retried later than this after the first try: a person is waiting for a list."""
+"""Reads aren't retried later than this after the first attempt: a person is waiting for a list."""
 OPENS_AFTER = 5
 PROBE_EVERY = timedelta(seconds=5)
 _FIRST_WAIT = timedelta(milliseconds=300)
 
 _KEEP_ALIVE = 4.0
 """Seconds; less than the 5 s after which Node and uvicorn close an idle connection. If a POST meets a closing
-connection, nobody knows whether it arrived."""
+connection, it's unknown whether the request arrived."""
 
-_NO_HTTP = 0  # the status of an answer that has none
-_ERROR_BODY_PATIENCE = 2.0  # seconds; only the status matters
-_SHORTLY = timedelta(seconds=1)  # when to try again while a probe is running
+_NO_HTTP = 0  # the status of an answer that isn't HTTP
+_ERROR_BODY_SECONDS = 2.0  # an error's status matters more than its body
+_SHORTLY = timedelta(seconds=1)  # when to try again if a probe is running
 _LAST_PORT = 65_535
 
 _FOREIGN = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, aiohttp.ClientError, TimeoutError, OSError)
 
-# The first problem in a list is enough.
+# FailFast: the first problem in a list is enough.
 _WORKFLOWS = TypeAdapter(Annotated[list[models.Workflow], FailFast()])
 _WORKFLOW = TypeAdapter(models.WorkflowDetail)
 _RUN = TypeAdapter(models.RunResult)
@@ -89,7 +90,8 @@ _STATS = TypeAdapter(models.Stats)
 class ProjectClient:
     """The project service at *base_url*, with *api_key*; use it with ``async with``.
 
-    Reads are retried after temporary failures; `run_workflow` and `send_message` only if they certainly didn't arrive.
+    Reads are retried after temporary failures; `run_workflow` and `send_message` only if they certainly didn't reach
+    the service.
     While the service is down, operations raise `CircuitOpen` at once, and one probe at a time finds out whether it's
     back. *observe* is called once per finished operation with its name, its outcome (``ok`` or the error's name) and
     seconds. *transport*, *sleep* and *monotonic* are for tests.
@@ -126,10 +128,10 @@ class ProjectClient:
             headers={
                 "Authorization": f"Bearer {api_key}",
                 "Accept": "application/json",
-                "Accept-Encoding": "gzip, deflate",  # no encoding that a small body can make endless
+                "Accept-Encoding": "gzip, deflate",  # encodings that can't expand a small body too far
                 "User-Agent": f"slack-project-bridge/{__version__}",
             },
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # the key identifies us; there is no session
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # the key is enough; there's no session
             limits=httpx.Limits(max_connections=0, keepalive_expiry=_KEEP_ALIVE),  # 0: no limit; None would mean 100
             transport=transport,
         )
@@ -176,7 +178,7 @@ class ProjectClient:
         session_id: int | None = None,
         messages: Sequence[Any] | None = None,
     ) -> models.ChatAnswer:
-        """Send *message* to an agent, in a new session or the one an earlier answer named."""
+        """Send *message* to an agent, in a new session or in that of an earlier answer."""
         body: dict[str, Any] = {"message": message}
         if session_id is not None:
             body["sessionId"] = operator.index(session_id)
@@ -197,13 +199,13 @@ class ProjectClient:
 
     @property
     def is_up(self) -> bool:
-        """Whether the service counts as available; False after five failed attempts in a row."""
+        """Whether the service counts as available: the circuit breaker is closed."""
         return not self._breaker.is_open
 
     async def wait_until_up(self) -> None:
         """Return when the service counts as available; until then, probe it every few seconds.
 
-        One of the waiting callers probes. If it's cancelled, the next one continues.
+        One of the waiting callers probes. If that one is cancelled, the next one continues.
         """
         while self._breaker.is_open:
             async with self._probing:
@@ -212,14 +214,14 @@ class ProjectClient:
                     await self._probe_if_due()
 
     async def _probe_if_due(self) -> None:
-        """Read the project, which is cheap and changes nothing; the breaker learns the outcome."""
+        """Read the project, which is cheap and changes nothing, and report the outcome to the breaker."""
         if self._breaker.claim_probe():
-            began, outcome = self._monotonic(), "ok"
+            started_at, outcome = self._monotonic(), "ok"
             try:
                 await self._attempt("probe", "project", None, self._read_timeout)
             except ProjectError as exc:
                 outcome = _outcome(exc)
-            self._observe("probe", outcome, self._monotonic() - began)
+            self._observe("probe", outcome, self._monotonic() - started_at)
 
     # One operation.
 
@@ -231,12 +233,15 @@ class ProjectClient:
         *,
         name: str = "",
         body: dict[str, Any] | None = None,
-        timeout: timedelta | None = None,  # noqa: ASYNC109 - of each try, not of the whole
+        timeout: timedelta | None = None,  # noqa: ASYNC109 - of each attempt, not of the whole
     ) -> T:
-        """Do an operation, a read if it has no *body*, with as many attempts as it allows."""
-        # httpx's json= can't write half an emoji. Raises ValueError or TypeError for values JSON lacks.
+        """Call an *operation*, a read if it has no *body*, with as many attempts as it allows.
+
+        Raises `ProjectError`, and ValueError or TypeError for values that JSON lacks.
+        """
+        # Not httpx's json=, which fails on lone surrogates (half an emoji).
         content = None if body is None else json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
-        began, tries, slow = self._monotonic(), 0, 0
+        started_at, attempts, timeouts = self._monotonic(), 0, 0
         try:
             if self._breaker.is_open:
                 if not self._probing.locked():
@@ -251,26 +256,26 @@ class ProjectClient:
                     value = models.read_answer(operation, response.status_code, kind, answer, shape, name=name)
                     break
                 except ProjectError as exc:
-                    tries += 1
-                    slow += isinstance(exc, TimedOut)
+                    attempts += 1
+                    timeouts += isinstance(exc, TimedOut)
                     wait = wait_before_retry(
                         exc,
                         is_read=content is None,
-                        tries=tries,
-                        slow=slow,
-                        elapsed=timedelta(seconds=self._monotonic() - began),
+                        attempts=attempts,
+                        timeouts=timeouts,
+                        elapsed=timedelta(seconds=self._monotonic() - started_at),
                         jitter=random.random(),  # noqa: S311 - spreads load, keeps no secret
                     )
                     if wait is None or self._breaker.is_open:
                         raise
                     _log.info("retrying a project call", extra={"operation": operation, "after": _outcome(exc)})
                     await self._sleep(wait.total_seconds())
-                    if self._breaker.is_open:  # by the failures of others, meanwhile
+                    if self._breaker.is_open:  # other calls' failures opened it meanwhile
                         raise
         except ProjectError as exc:
-            self._observe(operation, _outcome(exc), self._monotonic() - began)
+            self._observe(operation, _outcome(exc), self._monotonic() - started_at)
             raise
-        self._observe(operation, "ok", self._monotonic() - began)
+        self._observe(operation, "ok", self._monotonic() - started_at)
         return value
 
     async def _attempt(
@@ -280,7 +285,7 @@ class ProjectClient:
         content: bytes | None,
         timeout: timedelta,  # noqa: ASYNC109 - see `_call`
     ) -> tuple[httpx.Response, bytes]:
-        """Send once, read the whole answer, and report the outcome to the breaker."""
+        """Send once, read the whole answer, and report the outcome to the breaker. Raises `ProjectError`."""
         seconds = timeout.total_seconds()
         try:
             async with (
@@ -290,7 +295,7 @@ class ProjectClient:
                     path,
                     content=content,
                     headers=None if content is None else {"Content-Type": "application/json"},
-                    # pool: the transport applies it to everything before the request, DNS included.
+                    # The transport applies the pool timeout to everything before the request, including DNS.
                     timeout=httpx.Timeout(seconds, connect=self._connect, pool=self._connect),
                 ) as response,
             ):
@@ -301,7 +306,7 @@ class ProjectClient:
             error, cause = exc, exc.__cause__
         except _FOREIGN as exc:
             error, cause = _translated(exc, operation, timeout), exc
-            # aiohttp's response errors carry the request's headers, and with them the key, in their repr.
+            # The repr of aiohttp's response errors has the request's headers, and with them the key.
             if any(isinstance(link, aiohttp.ClientResponseError) for link in (exc, exc.__cause__)):
                 cause = None
         else:
@@ -312,10 +317,10 @@ class ProjectClient:
 
 
 async def _read_body(response: httpx.Response, operation: str) -> bytes:
-    """Read the whole body or, of an error, as much as arrives soon: only its status matters."""
+    """Read the whole body or, of an error, as much as arrives soon. Raises `NotUnderstood` if it's too large."""
     body = bytearray()
     try:
-        async with asyncio.timeout(None if response.is_success else _ERROR_BODY_PATIENCE):
+        async with asyncio.timeout(None if response.is_success else _ERROR_BODY_SECONDS):
             async for chunk in response.aiter_bytes():
                 body += chunk
                 if len(body) > LARGEST_BODY:
@@ -323,7 +328,7 @@ async def _read_body(response: httpx.Response, operation: str) -> bytes:
     except _FOREIGN as exc:
         if response.is_success:
             if isinstance(exc, httpx.DecodingError):
-                raise NotUnderstood(operation, response.status_code, "not compressed as it says") from exc
+                raise NotUnderstood(operation, response.status_code, "not compressed as its header says") from exc
             raise
     if response.is_success and len(body) > LARGEST_BODY:
         raise NotUnderstood(operation, response.status_code, "larger than 16 MiB")
@@ -331,7 +336,7 @@ async def _read_body(response: httpx.Response, operation: str) -> bytes:
 
 
 def _translated(error: Exception, operation: str, timeout: timedelta) -> ProjectError:
-    """Translate a foreign exception, above all whether anything was sent."""
+    """Translate a foreign exception; the class of the result says whether the request may have been sent."""
     cause = error.__cause__ if isinstance(error.__cause__, aiohttp.ClientError) else error
     name = type(cause).__name__
     match cause:
@@ -356,27 +361,27 @@ def _translated(error: Exception, operation: str, timeout: timedelta) -> Project
 
 
 def wait_before_retry(
-    error: ProjectError, *, is_read: bool, tries: int, slow: int, elapsed: timedelta, jitter: float
+    error: ProjectError, *, is_read: bool, attempts: int, timeouts: int, elapsed: timedelta, jitter: float
 ) -> timedelta | None:
-    """Return how long to wait before the next attempt, or None for no more.
+    """Return how long to wait before the next attempt, or None if there should be none.
 
-    *tries* is how many were made, *slow* how many of them timed out; *jitter* is from 0 to 1.
+    *attempts* is how many were made, *timeouts* how many of them timed out; *jitter* is from 0 to 1.
     """
     match error:
         case CannotConnect() | Busy():
-            may_pass = True
+            may_retry = True
         case ConnectionLost() | Outage():
-            may_pass = is_read
+            may_retry = is_read
         case TimedOut():
-            may_pass = is_read and slow <= 1
+            may_retry = is_read and timeouts <= 1
         case _:
-            may_pass = False
-    wait = _FIRST_WAIT * 2.0 ** (tries - 1) * (0.5 + jitter / 2)
+            may_retry = False
+    wait = _FIRST_WAIT * 2.0 ** (attempts - 1) * (0.5 + jitter / 2)
     if isinstance(error, Busy) and error.retry_after is not None:
-        may_pass = error.retry_after <= LONGEST_PATIENCE
+        may_retry = error.retry_after <= LONGEST_RETRY_WAIT
         wait = max(wait, error.retry_after)
     is_too_late = is_read and elapsed + wait > READ_BUDGET
-    return wait if may_pass and tries < MOST_TRIES and not is_too_late else None
+    return wait if may_retry and attempts < MOST_ATTEMPTS and not is_too_late else None
 
 
 def _outcome(error: ProjectError) -> str:
@@ -385,11 +390,11 @@ def _outcome(error: ProjectError) -> str:
 
 
 def _check_configuration(base_url: str, api_key: str) -> None:
-    """Raise `ConfigurationError`, without values."""
+    """Raise `ConfigurationError` for unusable settings, without their values."""
     problems = []
     try:
         url = httpx.URL(base_url)
-        url.host.encode("idna")  # else the resolver does it, deep inside, and fails with a UnicodeError
+        url.host.encode("idna")  # otherwise the resolver does it, and fails with a UnicodeError
         is_usable = (
             url.scheme in {"http", "https"}
             and re.fullmatch(r"[\w.:-]+", url.host) is not None
@@ -409,43 +414,40 @@ def _check_configuration(base_url: str, api_key: str) -> None:
 
 
 class Breaker:
-    """Counts attempts of all operations in this process.
-
-    *is_open* says whether the service counts as down.
-    """
+    """The circuit breaker for all operations of this process. While it *is_open*, the service counts as down."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self.is_open = False
         self._monotonic = monotonic
-        self._row = 0
-        self._asked_at = 0.0  # when it opened, or the last probe began
+        self._failures_in_a_row = 0
+        self._tried_at = 0.0  # when the breaker opened, or the last probe started
 
     @property
     def retry_in(self) -> timedelta:
         """Return how long until the service may be probed."""
-        return max(timedelta(0), PROBE_EVERY - timedelta(seconds=self._monotonic() - self._asked_at))
+        return max(timedelta(0), PROBE_EVERY - timedelta(seconds=self._monotonic() - self._tried_at))
 
     def claim_probe(self) -> bool:
         """Whether the caller should probe now; the next probe is due five seconds later."""
         if not self.is_open or self.retry_in:
             return False
-        self._asked_at = self._monotonic()
+        self._tried_at = self._monotonic()
         return True
 
     def record(self, error: ProjectError | None) -> None:
-        """Note an attempt that succeeded, or failed with *error*."""
+        """Count an attempt that succeeded (None), or failed with *error*."""
         match error:
             case CannotConnect() | Outage():
-                self._row += 1
-                # Not for every failure: calls running when it opened end one by one, and mustn't
-                # put off the probe again and again.
-                if self._row == OPENS_AFTER:
-                    self.is_open, self._asked_at = True, self._monotonic()
+                self._failures_in_a_row += 1
+                # Only for the fifth failure: calls that were running when the breaker opened fail one by one, and
+                # mustn't delay the probe each time.
+                if self._failures_in_a_row == OPENS_AFTER:
+                    self.is_open, self._tried_at = True, self._monotonic()
                     _log.warning("project service is down", extra={"outcome": type(error).__name__})
             case TimedOut() | ConnectionLost():
                 pass
             case _:
-                self._row = 0
+                self._failures_in_a_row = 0
                 if self.is_open:
                     self.is_open = False
                     _log.warning("project service is back")

@@ -1,11 +1,12 @@
 # ruff: noqa: N815 - the fields carry the wire's own names, some of which are in camel case
-"""The project service's data, with its own field names, and how its JSON is read.
+"""The project service's data, with the service's field names, and how its JSON is read.
 
-Documented fields are required and checked; what is left open (nodes, edges, tools, nodeResults, output, the elements of
-toolsUsed) is passed through as JSON. Optional fields that are absent or null are None. Unknown fields are kept as
-attributes, and in ``model_extra``.
+Documented fields are required and checked; those of undocumented type (nodes, edges, tools, nodeResults, output, the
+elements of toolsUsed) are passed through as JSON. Optional fields that are absent or null are None. Unknown fields
+become attributes, and are in ``model_extra``.
 
-Errors aren't documented at all, so statuses mean what HTTP says, and messages are looked for in the usual places.
+The service's errors aren't documented, so statuses mean what HTTP says, and messages are looked for under common field
+names.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ from bridge.errors import Busy, NotFound, NotSignedIn, NotUnderstood, Outage, Se
 
 T = TypeVar("T")
 
-LONGEST_RETRY_AFTER = timedelta(hours=1)  # the service is asked again by then, even if it means longer
-LONGEST_SAID = 300  # characters
-_ENOUGH_TO_FIND_A_MESSAGE = 64 * 1024
+LONGEST_RETRY_AFTER = timedelta(hours=1)  # longer ones are capped
+LONGEST_MESSAGE = 300  # characters
+_LARGEST_WITH_MESSAGE = 64 * 1024  # bytes of a body in which a message is looked for
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -59,7 +60,7 @@ def _moment(value: object) -> datetime:
 
 
 def _if_it_fits(value: object, check: ValidatorFunctionWrapHandler) -> Any:
-    """Use an undocumented field if it has the expected type, or leave it out."""
+    """Return an undocumented field's value if it has the expected type, else None."""
     try:
         return check(value)
     except ValidationError:
@@ -201,7 +202,7 @@ def read_answer(
 ) -> T:
     """Read a successful answer's *body*; *name* is used in errors.
 
-    Raises `NotUnderstood`, which says what is wrong in which field without its content: ``workflows[3].is_active: not a
+    Raises `NotUnderstood`, which names the problem and the field without its content: ``workflows[3].is_active: not a
     boolean but a string``.
     """
     # Not chained: the parser's and pydantic's messages quote the answer.
@@ -209,15 +210,15 @@ def read_answer(
         return shape.validate_python(read_json(body))
     except ValidationError as exc:
         error = exc.errors(include_url=False, include_context=False)[0]
-        kind, came = error["type"], error["input"]
+        kind, value = error["type"], error["input"]
         if kind == "missing":
             problem = "missing"
         elif kind == "timestamp":
             problem = "not an ISO 8601 timestamp"
-        elif kind == "int_type" and isinstance(came, float):
+        elif kind == "int_type" and isinstance(value, float):
             problem = "not a whole number"
         else:
-            problem = f"not {_EXPECTED.get(kind, kind)} but {_JSON_NAMES.get(type(came), 'null')}"
+            problem = f"not {_EXPECTED.get(kind, kind)} but {_JSON_NAMES.get(type(value), 'null')}"
         steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error["loc"])
         place = f"{name}{steps}".lstrip(".")
         problem = f"{place}: {problem}" if place else problem
@@ -231,38 +232,38 @@ def read_answer(
 def refusal(
     operation: str, status: int, headers: Mapping[str, str], body: bytes, *, secret: str, now: datetime | None = None
 ) -> ServiceRefused:
-    """Make the error for an unsuccessful answer; *secret* is removed from the service's message.
+    """Return the error for an unsuccessful answer; *secret* is removed from the service's message.
 
     *now* is for tests.
     """
-    said = ""
-    if len(body) <= _ENOUGH_TO_FIND_A_MESSAGE:
+    message = ""
+    if len(body) <= _LARGEST_WITH_MESSAGE:
         if media_type(headers.get("content-type", "")) == "text/plain":
-            said = body.decode(errors="replace")
+            message = body.decode(errors="replace")
         else:
             with suppress(ValueError):
-                said = _words_in(read_json(body))
-    # One line of what prints (no controls, no direction marks), cut.
-    said = " ".join("".join(c if c.isprintable() else " " for c in said.replace(secret, "***")).split())
-    said = said if len(said) <= LONGEST_SAID else said[: LONGEST_SAID - 1].rstrip() + "…"
+                message = _message_in(read_json(body))
+    # One line of printable characters (no control characters, no direction marks), cut.
+    message = " ".join("".join(c if c.isprintable() else " " for c in message.replace(secret, "***")).split())
+    message = message if len(message) <= LONGEST_MESSAGE else message[: LONGEST_MESSAGE - 1].rstrip() + "…"
     retry_after = _retry_after(headers, now or datetime.now(UTC))
     match status:
         case 401 | 403:
-            return NotSignedIn(operation, status, said)
+            return NotSignedIn(operation, status, message)
         case 404 | 410:
-            return NotFound(operation, status, said)
+            return NotFound(operation, status, message)
         case 429:
-            return Busy(operation, status, said, retry_after)
+            return Busy(operation, status, message, retry_after)
         case 503 if retry_after is not None:
-            return Busy(operation, status, said, retry_after)
+            return Busy(operation, status, message, retry_after)
         case 502 | 503 | 504:
-            return Outage(operation, status, said)
+            return Outage(operation, status, message)
         case _:
-            return ServiceRefused(operation, status, said)
+            return ServiceRefused(operation, status, message)
 
 
 def _retry_after(headers: Mapping[str, str], now: datetime) -> timedelta | None:
-    """Read Retry-After, in seconds or as a date; None if it's absent or makes no sense."""
+    """Read Retry-After, in seconds or as a date; None if it's absent or invalid."""
     text = headers.get("retry-after", "").strip()
     if re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,9})?", text):
         return timedelta(seconds=min(float(text), LONGEST_RETRY_AFTER.total_seconds()))
@@ -282,20 +283,20 @@ def _http_date(text: str) -> datetime | None:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-def _words_in(value: Any, depth: int = 3) -> str:
-    """Find a message: a string, or under the usual names, or in a list of such (FastAPI's ``detail``)."""
+def _message_in(value: Any, depth: int = 3) -> str:
+    """Find a message: a string, a common field of an object, or these in a list (FastAPI's ``detail``)."""
     if isinstance(value, str):
         return value
     if depth and isinstance(value, dict):
-        found = (_words_in(value.get(name), depth - 1) for name in ("error", "message", "detail", "title", "msg"))
+        found = (_message_in(value.get(name), depth - 1) for name in ("error", "message", "detail", "title", "msg"))
         return next((words for words in found if words.strip()), "")
     if depth and isinstance(value, list):
-        return "; ".join(words for item in value[:5] if (words := _words_in(item, depth - 1)).strip())
+        return "; ".join(words for item in value[:5] if (words := _message_in(item, depth - 1)).strip())
     return ""
 
 
 def read_json(body: bytes) -> Any:
-    """Read standard JSON. Raises ValueError for everything else, NaN and excessive nesting included."""
+    """Read standard JSON. Raises ValueError for everything else, including NaN and excessive nesting."""
     try:
         value = json.loads(body, parse_constant=_refuse_constant)
         # Lone surrogates are legal in JSON, but not in UTF-8, Redis or Slack.
@@ -311,6 +312,6 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def media_type(content_type: str) -> str:
-    """Read a Content-Type header; ``""`` if it's absent or makes no sense."""
+    """Return the media type in a Content-Type header; ``""`` if it's absent or invalid."""
     kind = content_type.partition(";")[0].strip().lower()
     return kind if re.fullmatch(r"[\w.+-]{1,40}/[\w.+-]{1,40}", kind) else ""

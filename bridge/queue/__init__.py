@@ -1,5 +1,6 @@
-"""The durable core, which knows neither Slack nor the project.
+"""The durable core, which depends on neither Slack nor the project.
 
-`inbox` stores what arrived, `worker` takes lanes, each with a thread's turns in order, `journal` writes each step of a
-turn before its effect, and `turn` is what a handler gets. Each step is one of ``scripts/*.lua``.
+`inbox` stores messages as turns; `worker` takes lanes, each with a thread's turns in order; `turn` has the object that
+handlers get, and the journal, which writes each step of a turn before its effect. Each step is one script in
+``scripts/``.
 """

@@ -17,17 +17,17 @@ from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 
 REFUSED: Final = frozenset({"NotAllowed", "TooOften"})
-"""Outcomes that say that a person may not: `bridge.errors`."""
+"""Outcomes in which the person was refused: names of classes in `bridge.errors`."""
 
 _PAGE = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry:
-    """What one person *did* (``message``, ``/workflows run``, ``click run:again``), and *about* what.
+    """One person's action: *did* is ``message``, ``/workflows run``, ``click run:again`` or the like.
 
-    That is a kind, an ID and a name (``workflow 3 Daily digest``), or the first of these. *asked_at* is when it
-    arrived, *ended_at* when *outcome* was final.
+    *about* is its subject: a kind, an ID and a name (``workflow 3 Daily digest``), or only the first one or two.
+    *asked_at* is when the request arrived, *ended_at* when *outcome* was final.
     """
 
     ended_at: datetime
@@ -68,5 +68,5 @@ async def audit_since(scripts: Scripts, moment: datetime) -> AsyncIterator[Audit
 
 
 def named(kind: str, id_: object, name: str = "") -> str:
-    """Name the subject of an act: ``agent 7 Support``."""
+    """Name the subject of an action: ``agent 7 Support``."""
     return f"{kind} {id_} {name}".rstrip()

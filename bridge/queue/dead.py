@@ -1,8 +1,8 @@
 """Dead letters: turns that couldn't be finished, stored with their text for 30 days.
 
-`retry` queues one again at the end of its lane, in one script, once per death. What happens then depends on its step: a
-recorded outcome is posted, a request that was never sent starts over, and one that may have been sent is sent again on
-purpose, as a new turn.
+`retry` queues a dead letter again at the end of its lane, in one script, once per death. The rest depends on the
+turn's step: a recorded outcome is posted, a request that was never sent starts over, and a request that may have been
+sent is deliberately sent again, as a new turn.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from bridge.queue.scripting import Scripts, epoch_ms
 
 
 class Retried(StrEnum):
-    """What a retry did."""
+    """The result of a retry."""
 
-    QUEUED = "queued"  # it starts over
+    QUEUED = "queued"  # the turn starts over
     SHOWING = "showing"  # its recorded outcome is posted; nothing is sent
-    ASKING = "asking"  # it's sent again in a new turn; it may have arrived the first time
-    UNKNOWN = "unknown"  # no such dead letter
+    ASKING = "asking"  # the request is sent again in a new turn; it may have arrived the first time
+    UNKNOWN = "unknown"  # there's no such dead letter
     GONE = "gone"  # its text has expired; it was removed from the list
     FULL = "full"  # too many are waiting in its lane
 
@@ -36,7 +36,7 @@ class Retried(StrEnum):
 class DeadLetter:
     """A turn that failed for *reason*; *step* is how far it got, *what* its outcome.
 
-    *channel* and *user* are ``""`` if its body can't be read. *ts* is its message's.
+    *channel* and *user* are ``""`` if its body can't be read. *ts* is its message's, or else its card's.
     """
 
     id: TurnId
@@ -53,7 +53,7 @@ class DeadLetter:
 
     @property
     def asks_again(self) -> bool:
-        """Whether a retry may repeat what was already done."""
+        """Whether a retry may repeat a request that the service has already received."""
         return self.step == "sent" or (self.step == "posting" and self.what == "unknown")
 
 
@@ -65,7 +65,7 @@ class DeadLetters:
         self._now = now
 
     async def all(self) -> list[DeadLetter]:
-        """List them, oldest first."""
+        """Return all dead letters, oldest first."""
         keys, redis = self._scripts.keys, self._scripts.redis
         with translated():
             found: Any = await redis.zrange(keys.dead(), 0, -1, withscores=True)
@@ -76,14 +76,14 @@ class DeadLetters:
         return [_letter(TurnId(turn), died_at, fields) for (turn, died_at), fields in zip(found, records, strict=True)]
 
     async def retry(self, turn: TurnId) -> tuple[Retried, int]:
-        """Queue one again; returns the result, and how many are ahead of it."""
+        """Queue a dead letter again; returns the result, and how many turns wait before it."""
         answer = await self._scripts.run(
             "retry", turn, epoch_ms(self._now()), WAITING_LIMIT, new_turn_id(), milliseconds(TRACE), confirmed=True
         )
         return Retried(answer[0]), int(answer[1]) if len(answer) > 1 else 0
 
     async def drop(self, turn: TurnId) -> bool:
-        """Drop one and delete its text; False if there's no such letter."""
+        """Discard a dead letter and delete its text; False if there's no such letter."""
         now = epoch_ms(self._now())
         return bool(await self._scripts.run("drop", turn, now, milliseconds(TRACE), confirmed=True) == "dropped")
 

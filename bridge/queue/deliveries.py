@@ -1,14 +1,14 @@
-"""Records about deliveries: how a message arrived, why it was or wasn't queued, and what was refused.
+"""Records about deliveries: how a message arrived, why it was or wasn't queued, and which messages were refused.
 
-A turn's record has a line per delivery, written by the script that queues it. Deliveries that became no turn are
-recorded in one bounded list per channel and day, in the background, so that messages for others are acknowledged at
-once, even while Redis is down. A process that ends loses lines it hasn't written.
+A turn's record has a line per delivery, written by the script that queues the turn. Deliveries that didn't become a
+turn are recorded in one bounded list per channel and day, in the background, so that messages that aren't for the bot
+are acknowledged at once, even while Redis is down. A process that ends loses lines it hasn't written.
 
 Refusals while Redis is down matter later: Slack retries a refused event at once, after a minute and after five, and
 related ones may arrive in between, such as a reply to a refused message, or its deletion. So refusals are recorded:
 when (by Slack's clock, from the first ``ts`` to the last), which messages were deleted, and which have a newer text;
-never the text itself. They are written for every process as soon as Redis is back, before or shortly after this process
-accepts anything else; a dying process loses what it hasn't written.
+never the text itself. They are written, for all processes to see, as soon as Redis is back, before or shortly after
+this process accepts the next message; a process that dies loses those it hasn't written.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from typing import Any, Final
 
 from bridge.errors import StoreUnavailable
 from bridge.ids import MessageKey
-from bridge.queue.keys import PASSED_IN_A_DAY, REFUSING_LENGTH, SENT_AGAIN, TRACE, milliseconds
+from bridge.queue.keys import PASSED_IN_A_DAY, REFUSING_LENGTH, RESENT_WITHIN, TRACE, milliseconds
 from bridge.queue.records import Delivery
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 
 NOT_YET: Final = "not yet: "
-"""How the reason begins where a message may become a turn after all, when it comes again."""
+"""The prefix of a reason if the message may still become a turn, when Slack resends it."""
 
-_GATHER: Final = 0.05  # seconds; deliveries in between share a round trip
+_GATHER: Final = 0.05  # seconds; deliveries within this time share a round trip
 _MOST_WAITING: Final = 1000
 _DAY: Final = 86_400  # seconds
 _PAUSE: Final = 0.1  # seconds between attempts
@@ -37,12 +37,12 @@ _MOST_CHANGED: Final = 1000  # edits and deletions
 
 
 def _key(scripts: Scripts, message: MessageKey) -> str:
-    """Return the list for *message*: of its channel and day."""
+    """Return the key of the list for *message*, which is that of its channel and day."""
     return scripts.keys.passed(message.team, message.channel, int(message.ts.partition(".")[0]) // _DAY)
 
 
 class PassedOver:
-    """Records the deliveries that became no turn, shortly after, many per round trip."""
+    """Records the deliveries that didn't become a turn, shortly afterwards, many per round trip."""
 
     def __init__(self, scripts: Scripts, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         self._scripts = scripts
@@ -64,7 +64,7 @@ class PassedOver:
                 by_key: dict[str, list[str]] = {}
                 for message, delivery in batch:
                     by_key.setdefault(_key(self._scripts, message), []).append(f"{message.ts} {delivery.to_line()}")
-                with suppress(StoreUnavailable), translated():  # it was only for the trace
+                with suppress(StoreUnavailable), translated():  # the lines are only for the trace
                     async with self._scripts.redis.pipeline(transaction=True) as pipe:
                         for key, lines in by_key.items():
                             pipe.rpush(key, *lines)
@@ -76,7 +76,7 @@ class PassedOver:
 
 
 async def passed_over(scripts: Scripts, message: MessageKey) -> list[Delivery]:
-    """Read the deliveries of *message* that became no turn. Raises `StoreUnavailable`."""
+    """Read the deliveries of *message* that didn't become a turn. Raises `StoreUnavailable`."""
     with translated():
         found: Any = await scripts.redis.lrange(_key(scripts, message), 0, -1)
     lines = [line.removeprefix(f"{message.ts} ") for line in found if line.startswith(f"{message.ts} ")]
@@ -95,7 +95,7 @@ class Refusals:
         self.writer: asyncio.Task[None] | None = None  # while something isn't recorded yet
 
     def message(self, ts: str, *, is_repeated: bool = False) -> None:
-        """Note that a message with this *ts* was refused; *is_repeated*: it was written some time ago."""
+        """Record that the message with this *ts* was refused; *is_repeated*: Slack has sent it before."""
         if not is_repeated:
             first, last = self._stretch or (ts, ts)
             self._stretch = min(first, ts, key=float), max(last, ts, key=float)
@@ -104,19 +104,19 @@ class Refusals:
         self._write_later()
 
     def edited(self, message: MessageKey, version: str) -> None:
-        """Note that an edit of *message*, to its text as of *version*, was refused."""
+        """Record that an edit of *message*, to its text as of *version*, was refused."""
         if self._changed.get(message, version) and len(self._changed) < _MOST_CHANGED:
             self._changed[message] = max(self._changed.get(message, version), version, key=float)
         self._write_later()
 
     def deleted(self, message: MessageKey) -> None:
-        """Note that the deletion of *message* was refused."""
+        """Record that the deletion of *message* was refused."""
         if len(self._changed) < _MOST_CHANGED:
             self._changed[message] = ""
         self._write_later()
 
     async def write(self) -> None:
-        """Record new ones. Raises `StoreUnavailable`."""
+        """Write the refusals that aren't in Redis yet. Raises `StoreUnavailable`."""
         if not self._is_pending:
             return
         stretch, repeated, changed = self._stretch, set(self._repeated), dict(self._changed)
@@ -124,7 +124,7 @@ class Refusals:
         marks = [word for message, version in changed.items() for word in (str(message), version)]
         times = [ts for one in stretches for ts in one]
         await self._scripts.run(
-            "refused", milliseconds(SENT_AGAIN), REFUSING_LENGTH, len(stretches), *times, *marks, confirmed=True
+            "refused", milliseconds(RESENT_WITHIN), REFUSING_LENGTH, len(stretches), *times, *marks, confirmed=True
         )
         if self._stretch == stretch:
             self._stretch = None
@@ -139,9 +139,9 @@ class Refusals:
 
     def _write_later(self) -> None:
         if self.writer is None:
-            self.writer = asyncio.create_task(self._write_when_it_is_back())
+            self.writer = asyncio.create_task(self._write_when_redis_is_back())
 
-    async def _write_when_it_is_back(self) -> None:
+    async def _write_when_redis_is_back(self) -> None:
         try:
             while self._is_pending:
                 await self._sleep(_PAUSE)

@@ -7,13 +7,14 @@ never seen without being queued, and never queued twice. A consumer group hands 
 the head. The script that finishes a turn also decides whether the lane is empty, so no wake-up is lost. Entries of dead
 processes are claimed once their lease expires.
 
-Slack retries refused messages, so they may arrive out of order. A late one goes before newer ones that no worker has
-started on. A message that became no turn, because it was deleted or edited, may leave a mark (`voids` in
-``scripts/prelude.lua``). Messages that depend on a refused one are refused too, or stored by their ``ts`` (`Early`,
-`Kept`); see `bridge.queue.deliveries`.
+Slack retries refused messages, so they may arrive out of order. A late message goes before newer ones that no worker
+has started on. A message that didn't become a turn, because it was deleted or edited, may leave a mark (`voids` in
+``scripts/prelude.lua``). A message that depends on a refused one is refused too, or its ``ts`` is stored (`Early`,
+`Deferred`); see `bridge.queue.deliveries`.
 
-If this process has a free worker, `put` and the following take are one step (`hand_to`). If the answer of such a put is
-lost, the worker finds out whether it ran (`settle`); if not, it never will, and Slack retries the message.
+If this process has a free worker, `put` and the following take are one step (`hand_to`). If Redis's answer to such a
+put is lost, the worker finds out whether the put ran (`settle`); if it didn't, it never will, and Slack retries the
+message.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ from bridge.errors import StoreUnavailable, StoreWiped
 from bridge.ids import Lane, MessageKey, PersonKey, ThreadKey, TurnId, new_turn_id, own_lane, thread_lane
 from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, TriggeredRun, to_json
 from bridge.queue.deliveries import PassedOver, Refusals
-from bridge.queue.keys import GROUP, MARKED, REFUSED, SEEN, SENT_AGAIN, TRACE, milliseconds
+from bridge.queue.keys import GROUP, MARKED, REFUSED, RESENT_WITHIN, SEEN, TRACE, milliseconds
 from bridge.queue.records import UNLIMITED, Delivery, Head, Held, InDoubt, Limits, Offer, Write, read_head
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.queue.stops import Stops
 
 _BATCH = 64
-_IN_LINE = 3  # put's answer about a turn whose lane isn't handed over
+_ANSWER_WITHOUT_LANE = 3  # the length of put's answer if no lane is handed over
 _SEEN_MS = milliseconds(SEEN)
 _MARKED_MS = milliseconds(MARKED)
 
@@ -48,16 +49,16 @@ _MARKED_MS = milliseconds(MARKED)
 class Condition(StrEnum):
     """What must be true of the thread to queue a turn."""
 
-    NONE = "none"  # it has no thread, or any
-    START = "start"  # bind it if it isn't bound yet
-    BOUND = "bound"  # it must be bound
-    MISSED = "missed"  # it must be bound, and messages must have been refused when this one was written
+    NONE = "none"  # nothing; it may have no thread
+    START = "start"  # nothing; bind it if it isn't bound yet
+    BOUND = "bound"  # it's bound
+    MISSED = "missed"  # it's bound, and messages were refused when this one was written
     SEARCH = "search"  # it isn't bound, and wasn't searched for a lost binding yet
 
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """Stored as *turn*, after *waiting* others. *ahead* also counts the one being worked on."""
+    """Stored as *turn*, after *waiting* other turns. *ahead* also counts the turn being worked on."""
 
     turn: TurnId
     waiting: int
@@ -66,7 +67,7 @@ class Queued:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """It was already received, and became turn *of*."""
+    """The message was already received, and became turn *of*."""
 
     of: TurnId
 
@@ -90,7 +91,7 @@ class Muted:
 class Paused:
     """The *limited* (``thread`` or ``person``) reached its limit; nothing was stored.
 
-    It ends in *wait*. *is_first*: it's the first one refused for this.
+    The pause ends in *wait*. *is_first*: this is the first message it refuses.
     """
 
     limited: str
@@ -100,29 +101,29 @@ class Paused:
 
 @dataclass(frozen=True, slots=True)
 class Void:
-    """It was *deleted*, or *edited* and the later text is already stored; nothing was stored."""
+    """The message was *deleted*, or *edited* and its later text is already stored; nothing was stored."""
 
     because: str
 
 
 @dataclass(frozen=True, slots=True)
 class Early:
-    """Something refused must arrive first, and will: the *root* of its thread, or its own newer *text*."""
+    """Slack will resend a refused message that must arrive first: the thread's *root*, or this one's newer *text*."""
 
     before: str
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """Its ``ts`` is stored until the root of its thread arrives (`Turn.follows`)."""
+class Deferred:
+    """The reply's ``ts`` is stored until the root of its thread arrives (`Record.follows`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """The ``if`` its writes start with no longer holds; nothing was stored."""
+    """The ``if`` that the writes start with no longer holds; nothing was stored."""
 
 
-Put = Queued | Duplicate | Full | Unbound | Muted | Paused | Void | Early | Kept | Stale
+Put = Queued | Duplicate | Full | Unbound | Muted | Paused | Void | Early | Deferred | Stale
 
 
 class Inbox:
@@ -148,13 +149,13 @@ class Inbox:
         self._now = now
         self._limits = limits
         self._passed = PassedOver(scripts)
-        self._who_is_free: Callable[[], Offer | None] | None = None  # no worker here yet
+        self._free_worker: Callable[[], Offer | None] | None = None  # no worker here yet
         self.stops = Stops(scripts, now=now)
         self.refusals = Refusals(scripts)
 
-    def hand_to(self, who_is_free: Callable[[], Offer | None]) -> None:
-        """Ask *who_is_free* for each message: a free worker gets its lane at once if that was empty."""
-        self._who_is_free = who_is_free
+    def hand_to(self, free_worker: Callable[[], Offer | None]) -> None:
+        """Call *free_worker* for each message: the worker gets its lane at once if that was empty."""
+        self._free_worker = free_worker
 
     async def put(
         self,
@@ -177,23 +178,26 @@ class Inbox:
     ) -> Put:
         """Store *inbound*, once per *event* identity and *message*. Raises `StoreUnavailable`.
 
-        *thread* is what *condition* is about and, with *in_order*, its lane; otherwise it gets its own.
-        *agent* binds the thread to that agent if it has none. After *within*, it isn't stored, not even by a Redis that
-        runs the command late: its sender already got a notice. With *is_limited* it counts as a turn of its thread and
-        its person, and is `Paused` at their limit. *version* is when the message got this text, if that isn't its
+        *condition* is about *thread*, which is also the turn's lane with *in_order*; otherwise the turn gets its own.
+        *agent* binds the thread to that agent if it has none. After *within*, nothing is stored, not even by a Redis
+        that runs the command late: the sender already got a notice. With *is_limited* it counts as a turn of its thread
+        and its person, and is `Paused` at their limit. *version* is when the message got this text, if that isn't its
         first; *is_last*: Slack won't resend it. An *app*'s post counts for that app in its channel, and for no person.
-        One that *was_found* in Slack's history doesn't wait for others that aren't. *why* is for the trace. *writes*
-        are made in the same step if it's queued; if the first is an ``if`` that doesn't hold, it's `Stale`.
+        A message that *was_found* in Slack's history doesn't wait until its thread has been read. *why* is for the
+        trace. *writes* are made in the same step if the turn is queued; if the first is an ``if`` that doesn't hold,
+        the result is `Stale`.
         """
         turn, now = new_turn_id(), self._now()
-        said = inbound if isinstance(inbound, InboundMessage | TriggeredRun) else None
+        message_body = inbound if isinstance(inbound, InboundMessage | TriggeredRun) else None
         who, turns = inbound.user, self._limits.user_turns
         if app:
             who, turns = f"{inbound.channel}:{app}", self._limits.app_turns
-        delivery = Delivery(now, self.consumer, event if message else "", said.retry if said else 0, why)
-        # Slack sends messages again, and only them. So only a message that was refused may turn out to have been kept,
-        # and only its lane is handed to a worker that is free.
-        offer = self._who_is_free() if said and self._who_is_free else None
+        delivery = Delivery(
+            now, self.consumer, event if message else "", message_body.retry if message_body else 0, why
+        )
+        # Slack resends messages, and only messages. So only a message may turn out to be stored although it was
+        # refused, and only a message's lane is handed to a free worker.
+        offer = self._free_worker() if message_body and self._free_worker else None
         taken_by = (self.consumer, epoch_ms(now), 1) if offer else ("",)
         try:
             answer = await self._scripts.run(
@@ -213,27 +217,27 @@ class Inbox:
                 self._scripts.redis_time(now, within) if within else "",
                 inbound.kind,
                 self._limits.thread_turns if is_limited and thread else 0,
-                str(PersonKey(inbound.team, who)),  # whose limit it counts for
+                str(PersonKey(inbound.team, who)),  # the person or app whose limit it counts for
                 turns if is_limited else 0,
                 delivery.to_line(),
                 _MARKED_MS,
-                inbound.user if is_limited and said else "",
+                inbound.user if is_limited and message_body else "",
                 version,
                 int(is_last),
                 json.dumps(writes) if writes else "",
                 int(was_found),
                 *taken_by,
                 confirmed=True,
-                repeatable=said is not None,
+                repeatable=message_body is not None,
             )
             if offer:
                 handed: Head | Held | None = None
-                if answer[0] == "queued" and len(answer) > _IN_LINE:
+                if answer[0] == "queued" and len(answer) > _ANSWER_WITHOUT_LANE:
                     _queued, _waiting, _ahead, entry, lane, *head = answer
                     held = Held(entry, Lane(lane))
                     handed = read_head(held, head[0]) if head else held
                 offer.accept(handed)
-        except BaseException:  # the caller may have given up, too
+        except BaseException:  # a cancelled caller leaves the same doubt
             if offer:
                 offer.accept(InDoubt(turn))
             raise
@@ -249,12 +253,12 @@ class Inbox:
             case ["void", because]:
                 return Void(str(because))
             case _:
-                return _PLAINLY[answer[0]]
+                return _WITHOUT_DETAILS[answer[0]]
 
     async def settle(self, doubt: InDoubt) -> Head | None:
-        """Find out the result of a put that may have handed its lane to us; if it did, renew the lease.
+        """Return the lane's head if the put in doubt handed its lane to this process, and renew the lease; else None.
 
-        A put that hasn't reached Redis yet will be refused.
+        If the put hasn't reached Redis yet, it will be refused there.
         """
         how = (epoch_ms(self._now()), 0)
         answer = await self._scripts.run("settle", doubt.turn, self.consumer, milliseconds(REFUSED), *how)
@@ -265,18 +269,18 @@ class Inbox:
         return [str(answer) for answer in await self._scripts.run("write", json.dumps(writes), confirmed=True)]
 
     def pass_over(self, message: MessageKey, *, event: str, retry: int, why: str) -> None:
-        """Record in the background *why* a message became no turn."""
+        """Record in the background *why* a message didn't become a turn."""
         self._passed.add(message, Delivery(self._now(), self.consumer, event, retry, why))
 
     async def edit(self, message: InboundMessage, *, is_young: bool = False) -> str:
         """Give a waiting message its new text. Returns ``edited``, ``asked``, ``known``, ``late`` or ``unknown``.
 
         ``asked``: an agent has the earlier text; the new one is stored for `ask_edited`. ``known``: this text or a
-        later one is stored. ``late``: it's too late for another reason. A refused message is ``unknown``, as is its new
-        text. With *is_young*, Slack may be about to resend an earlier text of an unknown message, which is void from
-        now on.
+        later one is stored. ``late``: it's too late for another reason. ``unknown``: the message isn't a turn, perhaps
+        because it was refused. With *is_young*, Slack may be about to resend an earlier text of an unknown message;
+        that text is void from now on.
         """
-        marked = milliseconds(SENT_AGAIN) if is_young else ""
+        marked = milliseconds(RESENT_WITHIN) if is_young else ""
         return str(
             await self._scripts.run(
                 "edit", str(message.key), to_json(message), message.edited_ts, marked, confirmed=True
@@ -288,37 +292,37 @@ class Inbox:
 
         Returns ``queued``, ``already``, ``gone`` or ``full``.
         """
-        now, again = epoch_ms(self._now()), new_turn_id()
+        now, turn = epoch_ms(self._now()), new_turn_id()
         return str(
             await self._scripts.run(
-                "ask_edited", message, again, WAITING_LIMIT, now, milliseconds(TRACE), confirmed=True
+                "ask_edited", message, turn, WAITING_LIMIT, now, milliseconds(TRACE), confirmed=True
             )
         )
 
     async def withdraw(self, message: MessageKey, *, is_young: bool = False) -> str:
         """Withdraw a waiting message. Returns ``withdrawn``, ``late`` (already sent) or ``unknown``.
 
-        With *is_young*, Slack may be about to resend an unknown one: it's marked as deleted.
+        With *is_young*, Slack may be about to resend an unknown message: it's marked as deleted.
         """
-        marked = milliseconds(SENT_AGAIN) if is_young else ""
+        marked = milliseconds(RESENT_WITHIN) if is_young else ""
         return str(await self._scripts.run("withdraw", str(message), marked, confirmed=True))
 
     async def again(self, turn: TurnId) -> str:
-        """Queue a finished turn's text again. Returns ``queued``, ``already``, ``gone`` or ``full``."""
+        """Queue a finished turn's text again, once. Returns ``queued``, ``already``, ``gone`` or ``full``."""
         now = epoch_ms(self._now())
         return str((await self._scripts.run("again", turn, new_turn_id(), WAITING_LIMIT, now, confirmed=True))[0])
 
-    async def kept(self, turn: TurnId, *, by: TurnId, button: str) -> str | None:
+    async def stored_outcome(self, turn: TurnId, *, by: TurnId, button: str) -> str | None:
         """Return the recorded outcome of a turn that was stopped before its post, or whose post is in doubt.
 
-        The turn *by* of a click gets it whenever it asks; any other on the message *button* (``ts``) gets ``""``. None
-        if it isn't stored.
+        The turn *by* of the first click on the message *button* (``ts``) gets it as often as it asks; later clicks get
+        ``""``. None if the outcome isn't stored.
         """
-        how, *outcome = await self._scripts.run("kept", turn, by, button, confirmed=True)
-        return str(outcome[0]) if how == "kept" else "" if how == "already" else None
+        how, *outcome = await self._scripts.run("stored_outcome", turn, by, button, confirmed=True)
+        return str(outcome[0]) if how == "stored" else "" if how == "already" else None
 
-    async def drop_kept(self, turn: TurnId) -> None:
-        """Delete it once it was shown. A dead letter stays, for a retry."""
+    async def drop_outcome(self, turn: TurnId) -> None:
+        """Delete the stored outcome after it was shown. That of a dead letter stays, for a retry."""
         key = self._scripts.keys.turn(turn)
         with translated():
             if await self._scripts.redis.hget(key, "step") == "done":
@@ -330,7 +334,7 @@ class Inbox:
         Raises `StoreWiped` and `StoreUnavailable`.
         """
         with _noticing_a_wipe():
-            # COUNT always goes with BLOCK: without it fakeredis answers nothing and strands the entries.
+            # Always pass COUNT with BLOCK: without it, fakeredis returns nothing and strands the entries.
             answer = await connection.xreadgroup(
                 GROUP,
                 self.consumer,
@@ -367,13 +371,13 @@ class Inbox:
         return claimed
 
     async def renew(self, entries: Sequence[str]) -> list[str]:
-        """Renew the leases of *entries*; returns those that another consumer holds."""
+        """Renew the leases of *entries*; returns those this consumer no longer holds."""
         if not entries:
             return []
         return list(await self._scripts.run("renew", self.consumer, *entries))
 
     async def depth(self) -> int:
-        """Count the lanes with work."""
+        """Count the lanes with work that aren't parked."""
         with translated():
             return int(await self._scripts.redis.xlen(self._ready))
 
@@ -390,12 +394,12 @@ def _noticing_a_wipe() -> Iterator[None]:
             raise
 
 
-_PLAINLY: dict[str, Put] = {
+_WITHOUT_DETAILS: dict[str, Put] = {
     "full": Full(),
     "muted": Muted(),
     "newer": Early("text"),
     "early": Early("root"),
-    "kept": Kept(),
+    "kept": Deferred(),
     "stale": Stale(),
     "unbound": Unbound(),
 }

@@ -1,11 +1,11 @@
 """Every key in Redis, with its content and lifetime; ``python -m bridge.queue.keys`` prints the table.
 
 All begin with ``{namespace}:``; the braces are a hash tag, so one bridge's keys share a cluster slot and each script is
-atomic there too. Keys are spelled only here: code calls ``keys.thread(thread)``, scripts ``thread_key(thread)``.
+atomic there too. Keys are built only here: code calls ``keys.thread(thread)``, scripts ``thread_key(thread)``.
 
-A waiting turn and its box never expire. Texts are deleted with DONE, except: 30 days for a dead letter and a remembered
-input; 7 days, with the turn, for what a button may send or show: a message that can be resent, an edit that came too
-late, the answer of a stopped turn, and one that may not have been posted.
+A waiting turn and its box never expire. Texts are deleted with DONE, except those of dead letters and remembered inputs
+(30 days), and those that a button may send or show (7 days, with the turn): a message that can be resent, an edit that
+came too late, the answer of a stopped turn, and an answer that may not have been posted.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from typing import Generic, ParamSpec
 from bridge.ids import Lane, MessageKey, PersonKey, ThreadKey
 
 HEARD = timedelta(hours=1)
-SENT_AGAIN = timedelta(minutes=15)  # Slack retries at once, after 1 and after 5 minutes
+RESENT_WITHIN = timedelta(minutes=15)  # Slack retries at once, after 1 and after 5 minutes
 REFUSING_LENGTH = 100  # stretches
 SEEN = timedelta(hours=25)  # Slack retries "delayed events" for hours
 TRACE = timedelta(days=7)
-MARKED = timedelta(days=8)  # a day longer than Slack's history is read: nothing is queued twice
+MARKED = timedelta(days=8)  # a day longer than catch-up reads Slack's history, so that nothing is queued twice
 DEAD = timedelta(days=30)
-REFUSED = timedelta(minutes=10)  # longer than a network delivers data of a closed connection
+REFUSED = timedelta(minutes=10)  # longer than a network may deliver data of a closed connection
 RESULTS = timedelta(days=7)
-SHOWN_LATELY = timedelta(days=90)
+RECENT = timedelta(days=90)
 REMEMBERED = timedelta(days=30)
 TYPED = timedelta(minutes=30)  # as long as Slack lets a private question be replaced
 TYPED_USED = timedelta(minutes=1)
 SNAPSHOTS = timedelta(days=400)
 CLAIMED = timedelta(minutes=4)  # shorter than the pause before the next try
 GREETED = timedelta(days=365)
-GREETING = timedelta(hours=1)  # while a turn has yet to post it
+GREETING = timedelta(hours=1)  # until a turn has posted the greeting
 VOTES = timedelta(days=90)
 VOTED_LENGTH = 100_000  # answers
 PASSED_IN_A_DAY = 1000  # per channel; a busy one costs about 100 kB
 AUDIT_LENGTH = 200_000  # entries of about 100 bytes; older ones are trimmed
 CATCHING_UP = timedelta(seconds=15)
-LATE = timedelta(days=1)  # so that answers after another outage say it, too
+LATE = timedelta(days=1)  # so that answers after another outage say that they're late, too
 BEHIND = timedelta(minutes=10)  # the longest a reply waits for older ones
 GROUP = "workers"
 
@@ -48,9 +48,9 @@ P = ParamSpec("P")
 
 
 class Key(Generic[P]):
-    """One line of the table: a key's form, its type, its lifetime (*lives*), and what it *holds*.
+    """One line of the table: a key's form, its type, its lifetime (*lives*), and its content (*holds*).
 
-    One that *stays* may lack a lifetime in Redis; a box and a turn only while they wait.
+    A key that *stays* may lack a lifetime in Redis; a box and a turn only while they wait.
     """
 
     def __init__(self, form: str, kind: str, lives: timedelta | str, holds: str, *, stays: bool = False) -> None:
@@ -59,11 +59,11 @@ class Key(Generic[P]):
         self.parts = re.findall(r"<(\w+)>", form)
 
     def __set_name__(self, _: type[Keys], name: str) -> None:
-        """Take the name of the attribute."""
+        """Use the attribute's name for the script's helper."""
         self.name = name
 
     def __get__(self, keys: Keys, _: type[Keys]) -> Callable[P, str]:
-        """Give the function that spells the key from its parts."""
+        """Return the function that builds the key from its parts."""
 
         def key(*parts: P.args, **_: P.kwargs) -> str:
             return keys.prefix + self.begin + ":".join(map(str, parts))
@@ -72,15 +72,15 @@ class Key(Generic[P]):
 
     @property
     def lua(self) -> str:
-        """The helper for scripts."""
-        spelled = re.sub(r"<(\w+)>", r"' .. \1 .. '", f"prefix .. '{self.form}'").removesuffix(" .. ''")
-        return f"local function {self.name}_key({', '.join(self.parts)}) return {spelled} end"
+        """The Lua function that builds the key in scripts."""
+        expression = re.sub(r"<(\w+)>", r"' .. \1 .. '", f"prefix .. '{self.form}'").removesuffix(" .. ''")
+        return f"local function {self.name}_key({', '.join(self.parts)}) return {expression} end"
 
 
 class Keys:
     """The keys of one *namespace*.
 
-    A person is ``<team>:<user>``, a message ``<team>:<channel>:<ts>``, and a thread is known by its first message.
+    A person is ``<team>:<user>``, a message ``<team>:<channel>:<ts>``, and a thread is named by its first message.
     """
 
     # fmt: off
@@ -95,7 +95,7 @@ class Keys:
     seen_event = Key[str]("seen:e:<event>", "string", SEEN, "the turn that an event became")
     seen_message = Key[MessageKey]("seen:m:<message>", "string", "8 days, or 15 minutes without a turn",
                                    "the turn a message became; before that, a mark that its earlier texts are void")
-    refusing = Key[[]]("refusing", "zset", SENT_AGAIN, "periods in which messages were refused")
+    refusing = Key[[]]("refusing", "zset", RESENT_WITHIN, "periods in which messages were refused")
     kept = Key[ThreadKey]("kept:<thread>", "string", "10 minutes", "ts of replies that came before their thread's root")
     refused = Key[str]("refused:<turn>", "string", REFUSED, "a put that must be ignored if it arrives late")
     shown = Key[MessageKey]("shown:<message>", "string", TRACE, "the turn that one of the bot's messages shows")
@@ -120,9 +120,9 @@ class Keys:
     thread_pace = Key[ThreadKey]("pace:t:<thread>", "string", "1 minute", "turns a thread started since the first")
     person_pace = Key[PersonKey]("pace:u:<person>", "string", "1 minute", "turns a person or an app started")
     run_pace = Key[PersonKey]("pace:r:<person>", "string", "1 hour", "runs a person started, if limited")
-    recent_runs = Key[PersonKey]("recent:r:<person>", "list", SHOWN_LATELY, "their 10 latest runs")
-    recent_threads = Key[PersonKey]("recent:t:<person>", "zset", SHOWN_LATELY, "their 10 latest conversations")
-    home = Key[PersonKey]("home:<person>", "string", SHOWN_LATELY, "their place in Home, and their direct message")
+    recent_runs = Key[PersonKey]("recent:r:<person>", "list", RECENT, "their 10 latest runs")
+    recent_threads = Key[PersonKey]("recent:t:<person>", "zset", RECENT, "their 10 latest conversations")
+    home = Key[PersonKey]("home:<person>", "string", RECENT, "their place in Home, and their direct message")
     input = Key[PersonKey, int]("input:<person>:<workflow>", "string", REMEMBERED, "input they asked to remember")
     typed = Key[PersonKey, str]("typed:<person>:<turn>", "string", TYPED,
                                 "invalid JSON input, until its author chooses")
@@ -149,12 +149,12 @@ TABLE = tuple(line for line in vars(Keys).values() if isinstance(line, Key))
 
 
 def helpers(script: str) -> str:
-    """Write the helpers that *script* uses."""
+    """Return the Lua functions for the keys that *script* uses."""
     return "\n".join(["local prefix = KEYS[1]", *(key.lua for key in TABLE if f"{key.name}_key(" in script)])
 
 
 def milliseconds(duration: timedelta) -> int:
-    """The unit in which scripts take durations."""
+    """Convert a duration for scripts."""
     return int(duration.total_seconds() * 1000)
 
 
@@ -168,7 +168,7 @@ def _in_words(lives: timedelta | str) -> str:
 
 
 def markdown() -> str:
-    """Write the table as Markdown."""
+    """Return the table as Markdown."""
     lines = [f"| `{key.form}` | {key.kind} | {key.holds} | {_in_words(key.lives)} |" for key in TABLE]
     return "\n".join(["| key | type | holds | lives |", "| --- | --- | --- | --- |", *lines, ""])
 

@@ -1,4 +1,4 @@
-"""The namespace: its owner, when its data begins, and the heartbeat."""
+"""The namespace: its owner, the age of its data, and the heartbeat."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from bridge.errors import BridgeError, NamespaceTaken
-from bridge.queue.keys import HEARD, MARKED, REFUSING_LENGTH, SENT_AGAIN, TRACE, milliseconds
+from bridge.queue.keys import HEARD, MARKED, REFUSING_LENGTH, RESENT_WITHIN, TRACE, milliseconds
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.queue.wipe import Wipe
 
 _CONSUMER_GONE = timedelta(hours=1)
-_HEARTBEAT_MISSED = timedelta(seconds=12)  # there is one every 5 s
-_UNHEARD = timedelta(minutes=1)  # Slack may not resend what it couldn't deliver for longer
+_HEARTBEAT_MISSED = timedelta(seconds=12)  # there's one every 5 s
+_SLACK_SILENT = timedelta(minutes=1)  # Slack may not resend events that it couldn't deliver for longer
 
 log = logging.getLogger(__name__)
 
@@ -24,12 +24,12 @@ class Namespace:
 
     `since` is when this store was first opened; older threads may have been bound before. `hold` is called at start,
     every few seconds, and when the consumer group is missing, so that a wiped store is set up again; `is_held` says
-    whether that last worked. *workspace* is the address that permalinks begin with.
+    whether it last succeeded. *workspace* is the address that permalinks begin with.
 
     The same step records when Slack last reached a process (*hears_slack*). If that was more than a minute ago, or the
-    store was wiped, an outage is noted, unless *notes_outages* is False; `has_outage`: one isn't caught up yet. After a
-    wipe, messages that *waited* up to so long may be gone; `wipe` shows it for a week. A *process* counts as running
-    from its first `hold` until it `leave`s or is silent.
+    store was wiped, an outage is recorded, unless *notes_outages* is False; `has_outage`: an outage isn't caught up on
+    yet. After a wipe, messages that had *waited* up to so long may be lost; `wipe` is set for a week. A *process*
+    counts as running from its first `hold` until it calls `leave` or stops calling `hold`.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Namespace:
         self.is_held = False
         self.has_outage = False
         self.wipe: Wipe | None = None
-        self._settings_kept = (0, 0)
+        self._settings_count = (0, 0)  # scheduled reports, channels with settings
         self._session_lifetime = session_lifetime
         self._hears_slack = hears_slack
         self._notes_outages = notes_outages
@@ -69,19 +69,19 @@ class Namespace:
     async def hold(self, *, hears_slack: bool = False) -> None:
         """Take or confirm the namespace. Raises `NamespaceTaken` and `StoreUnavailable`.
 
-        With *hears_slack*, this process is about to.
+        With *hears_slack*, Slack is about to reach this process.
         """
         # A starting process was down, however briefly.
         gap = milliseconds(_HEARTBEAT_MISSED if self.since else timedelta(0))
         now = self._now()
-        about = self._team, self._bot, epoch_ms(now), self._workspace, gap, milliseconds(SENT_AGAIN), REFUSING_LENGTH
+        about = self._team, self._bot, epoch_ms(now), self._workspace, gap, milliseconds(RESENT_WITHIN), REFUSING_LENGTH
         outages = (
             int(hears_slack or self._hears_slack()),
-            milliseconds(_UNHEARD) if self._notes_outages else "",
+            milliseconds(_SLACK_SILENT) if self._notes_outages else "",
             milliseconds(MARKED),
             epoch_ms(self.since) if self.since else "",
             epoch_ms(now - self._waited),
-            *self._settings_kept,
+            *self._settings_count,
             self._process,
             milliseconds(HEARD),
         )
@@ -100,26 +100,26 @@ class Namespace:
             raise
         self.is_held = True
 
-    def _look_for_a_wipe(self, since: datetime, settings_kept: tuple[int, int]) -> None:
-        """Tell the operators what's lost after a wipe, because people have to set it up again."""
+    def _look_for_a_wipe(self, since: datetime, settings_count: tuple[int, int]) -> None:
+        """Log what a wipe deleted, because people have to set it up again."""
         if self.since is not None and since != self.since:
-            reports, channels = self._settings_kept
+            reports, channels = self._settings_count
             log.error(
                 "Redis was wiped: set up scheduled reports and channel settings again; "
                 "sessions are recovered from their threads, and waiting messages from Slack's history",
                 extra={"reports": reports, "channels": channels},
             )
-        self.since, self._settings_kept = since, settings_kept
+        self.since, self._settings_count = since, settings_count
 
     async def leave(self) -> None:
-        """Say that this process ends. Raises `StoreUnavailable`."""
+        """Remove this process from the running ones. Raises `StoreUnavailable`."""
         with translated():
             await self._scripts.redis.zrem(self._scripts.keys.processes(), self._process)
 
     async def prune_dead_consumers(self) -> int:
-        """Drop idle consumers of processes that ended long ago, old audit entries, and idle threads.
+        """Delete consumers of processes that ended long ago, old audit entries, and idle threads from their index.
 
-        Returns how many consumers were dropped.
+        Returns how many consumers were deleted.
         """
         now, lifetime = self._now(), self._session_lifetime
         oldest, idle = self._scripts.redis_time(now, -self._audit_lifetime), epoch_ms(now - lifetime) // 1000

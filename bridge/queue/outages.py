@@ -1,9 +1,9 @@
-"""Outages, when Slack couldn't reach us, and what must still be read because of them.
+"""Outages, in which Slack couldn't reach any process, and the threads and channels to read because of them.
 
-`Namespace.hold` records an outage; `bridge.features.catch_up` reads what was missed. There is one at a time: a new one
-before the last is caught up spans both, and reading everything again is harmless. The `Unit`s to read are planned once
-and crossed off, so any process can continue. A claim keeps two from reading the same one; if it fails, deduplication
-still holds.
+`Namespace.hold` records an outage; `bridge.features.catch_up` reads the missed messages. There's one outage at a time:
+a new one before the last is caught up on spans both, and reading everything again is harmless. The `Unit`s to read are
+planned once and removed one by one, so any process can continue. A claim keeps two processes from reading the same
+unit; if it fails, deduplication still holds.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 
 BOUND: Final = timedelta(days=7)
-"""How long before an outage's end to look. The store remembers received messages for a day longer (`MARKED`)."""
+"""How far before an outage's end to read. The store remembers received messages for a day longer (`MARKED`)."""
 
 _AT_ONCE: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
 class PastOutage:
-    """Slack couldn't reach us from *began* to *ended*.
+    """An outage: Slack couldn't reach any process from *began* to *ended*.
 
-    *is_planned*: everything to read is listed; *has_threads*: at least the threads are. *left*: how many units are
-    unread. Of the *found* messages, *queued* were new and for an agent. *done_at*: when all had been read.
-    *was_wiped*: the store lost its queued messages, too.
+    *is_planned*: all units to read are stored; *has_threads*: at least the threads are. *read* units were read, *left*
+    are unread. Of the *found* messages, *queued* were new and for an agent. *done_at*: when all units had been read.
+    *was_wiped*: the store also lost its queued messages.
     """
 
     began: datetime
@@ -46,7 +46,7 @@ class PastOutage:
 
     @property
     def name(self) -> str:
-        """Its identity: when it ended."""
+        """Its identity: the end, in ms."""
         return str(epoch_ms(self.ended))
 
 
@@ -91,7 +91,7 @@ class Outages:
         self._keys = scripts.keys
 
     async def latest(self) -> PastOutage | None:
-        """Return the last outage, even if caught up, or None."""
+        """Return the last outage, even one that's caught up on, or None."""
         with translated():
             async with self._redis.pipeline(transaction=False) as pipe:
                 pipe.hgetall(self._keys.catch_up())
@@ -113,11 +113,11 @@ class Outages:
         )
 
     async def note(self, began: datetime, ended: datetime) -> None:
-        """Record an outage that no bridge could detect."""
+        """Record an outage that the bridge couldn't detect."""
         await self._scripts.run("outage", epoch_ms(began), epoch_ms(ended), milliseconds(MARKED), confirmed=True)
 
     async def claim(self, process: str) -> bool:
-        """Claim reading for *process*, or renew its claim. Returns whether it holds the claim."""
+        """Claim catching up for *process*, or renew its claim. Returns whether it holds the claim."""
         key, lasts = self._keys.catching_up(), milliseconds(CATCHING_UP)
         with translated():
             if await self._redis.set(key, process, nx=True, px=lasts):
@@ -126,7 +126,7 @@ class Outages:
                 return False
             return bool(await self._redis.pexpire(key, lasts))
 
-    async def give_back(self, process: str) -> None:
+    async def release(self, process: str) -> None:
         """Release the claim of *process*."""
         with translated():
             if await self._redis.get(self._keys.catching_up()) == process:
@@ -135,14 +135,14 @@ class Outages:
     async def plan(
         self, outage: PastOutage, units: Sequence[tuple[float, Unit]], now: datetime, *, is_whole: bool = True
     ) -> bool:
-        """Store the units to read, each with its last activity. False during a new outage.
+        """Store the *units* to read, each with its last activity (Unix time). False if there's a new outage.
 
-        With *is_whole* the list is complete; otherwise it's the threads only.
+        With *is_whole*, the list is complete; otherwise it has only the threads.
         """
         for first in range(0, len(units), _AT_ONCE):
-            if not await self._cross_off(outage, "", now, units[first : first + _AT_ONCE]):
+            if not await self._progress(outage, "", now, units[first : first + _AT_ONCE]):
                 return False
-        return await self._cross_off(outage, "", now, (), planned="planned" if is_whole else "threads")
+        return await self._progress(outage, "", now, (), planned="planned" if is_whole else "threads")
 
     async def was_read(
         self,
@@ -154,10 +154,10 @@ class Outages:
         queued: int = 0,
         leads_to: Iterable[tuple[float, Unit]] = (),
     ) -> bool:
-        """Cross *unit* off and add what it *leads_to*. False during a new outage."""
-        return await self._cross_off(outage, str(unit), now, leads_to, counted=(found, queued))
+        """Remove *unit* and add the units it *leads_to*. False if there's a new outage."""
+        return await self._progress(outage, str(unit), now, leads_to, counted=(found, queued))
 
-    async def _cross_off(
+    async def _progress(
         self,
         outage: PastOutage,
         unit: str,
@@ -180,20 +180,20 @@ class Outages:
                 found, count = await pipe.execute()
         return [Unit.parse(one) for one in found], int(count)
 
-    async def is_behind(self, thread: ThreadKey) -> bool:
-        """Whether *thread* is unread and its mark hasn't expired."""
+    async def is_unread(self, thread: ThreadKey) -> bool:
+        """Whether *thread* has yet to be read; False after ten minutes, when its mark expires."""
         with translated():
             return bool(await self._redis.exists(self._keys.behind(thread)))
 
-    async def has_had(self, message: MessageKey) -> bool:
-        """Whether the store knows that *message* was received in the last `MARKED`."""
+    async def was_received(self, message: MessageKey) -> bool:
+        """Whether *message* was received within the last `MARKED`."""
         with translated():
             return bool(await self._redis.exists(self._keys.seen_message(message)))
 
     async def active_threads(self, since: datetime, least: int) -> list[tuple[float, ThreadKey]]:
-        """List the conversations' threads active *since* then, most recent first, but at *least* that many.
+        """List the threads with a conversation that were active *since* then, but at *least* so many.
 
-        Each comes with its last activity.
+        The most recently active come first, each with its last activity (Unix time).
         """
         with translated():
             count = int(await self._redis.zcount(self._keys.active(), since.timestamp(), "+inf"))

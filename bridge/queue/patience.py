@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Draining(Exception):
-    """The process is ending; another one takes over what waits."""
+    """The process is ending; another one takes over the waiting turns."""
 
 
 class Patience:
@@ -29,11 +29,11 @@ class Patience:
         self._sleep = sleep
 
     async def pause(self, duration: timedelta) -> None:
-        """Wait for *duration*. Raises `Draining`."""
+        """Sleep for *duration*. Raises `Draining`."""
         await self.wait_for(self._sleep(duration.total_seconds()))
 
     async def wait_for(self, what: Awaitable[object]) -> None:
-        """Wait for *what*. Raises `Draining`."""
+        """Wait for *what*, and cancel it when draining. Raises `Draining`."""
         waiting = asyncio.ensure_future(what)
         draining = asyncio.ensure_future(self._draining.wait())
         try:
@@ -46,9 +46,9 @@ class Patience:
             draining.cancel()
 
     async def through_outages(self, step: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call *step*, which must be repeatable, until Redis is up.
+        """Call *step*, which must be repeatable, until Redis is up and it succeeds.
 
-        Draining doesn't end this: an agent's answer is worth more than a quick end.
+        Draining doesn't end this: an agent's answer is worth more than a quick shutdown.
         """
         while True:
             try:
@@ -57,5 +57,5 @@ class Patience:
                 await self.wait_for_redis()
 
     async def wait_for_redis(self) -> None:
-        """Wait a moment before the next attempt."""
+        """Sleep before the next attempt."""
         await self._sleep(_STORE_RETRY.total_seconds())

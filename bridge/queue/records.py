@@ -1,7 +1,7 @@
 """Records read from Redis: a turn's `Record` and a thread's `Conversation`; and a lane held by a worker.
 
-A worker gets a lane from the ready stream (`Inbox.wait_for_lanes`, `Journal.take`), or by an `Offer` to the receiver in
-its own process: a message put into an empty lane is then taken in the same step that stores it. Without that a person
+A worker gets a lane from the ready stream (`Inbox.wait_for_lanes`, `Journal.take`), or by an `Offer` to the inbox of
+its own process: a message put into an empty lane is then taken in the same step that stores it. Without that, a person
 waits 5.7 ms instead of 4.1.
 """
 
@@ -21,14 +21,15 @@ from bridge.ids import Lane, TurnId
 from bridge.inbound import Inbound, from_json
 
 VERSION = 1
-"""Version of both records. From 1.0.0 on, a release reads its own and older ones; raise it when a reader must know.
+"""The version of both records. From 1.0.0 on, a release reads its own and older versions; increase it if older releases
+can't read the new records.
 
-A turn of a later version, and its lane, are left to processes that know it. Scripts have it as ``VERSION``.
+A turn of a later version, and its lane, are left to processes that can read it. Scripts have this as ``VERSION``.
 """
 
 
 class Step(StrEnum):
-    """How far a turn is. Each change is one script behind the fence (`bridge.queue.turn`)."""
+    """How far a turn is. Each change is one script that checks the fence (`bridge.queue.turn`)."""
 
     QUEUED = "queued"  # nothing was sent; the text may be edited or withdrawn
     SENT = "sent"  # a request may have been sent
@@ -66,13 +67,13 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One message, command, click or form on its way.
+    """The record of a turn: one message, command, click or form being handled.
 
     *body* is the input, *outcome* the reply as JSON, from POSTING on. *takes* counts how often a worker started on it;
-    more than once means that an earlier one didn't finish. *handed_out* counts workers that neither finished it nor
-    gave it back, *edits* changes of the text. *searches*: it's a reply in a thread that may have been bound before the
-    store was wiped. *follows* are the ``ts`` of replies that arrived before it, the refused root of their thread.
-    *is_behind*: when it arrived, its thread had yet to be read for older ones.
+    more than once means that an earlier worker didn't finish. *handed_out* counts workers that neither finished it nor
+    released it, *edits* changes of the text. *searches*: it's a reply in a thread that may have been bound before the
+    store was wiped. *follows* are the ``ts`` of replies that arrived before this one, the refused root of their thread.
+    *has_unread_thread*: when it arrived, its thread had yet to be read for older messages.
     """
 
     id: TurnId
@@ -84,20 +85,20 @@ class Record:
     handed_out: int = 1
     edits: int = 0
     outcome: str = ""
-    note: str = ""  # the effect behind SENT, in case its outcome is unknown
+    note: str = ""  # describes the request after SENT, in case its outcome is unknown
     card: str = ""  # ts of the message that shows its progress
     is_withdrawn: bool = False
-    is_stopped: bool = False  # its result isn't shown
+    is_stopped: bool = False  # its outcome isn't shown
     starts: bool = False
     searches: bool = False
-    is_behind: bool = False
-    is_again: bool = False  # someone asked to send it despite its age
+    has_unread_thread: bool = False
+    is_again: bool = False  # someone requested it again, whatever its age
     follows: tuple[str, ...] = ()
-    has_queued_reaction: bool = False  # people see that it waits
-    waits: bool = False  # its outcome waits for Slack, and a stop may end it
-    went_by_url: bool = False  # its outcome may be in Slack, where it can't be looked for
-    is_doubtful: bool = False  # whether its outcome is in Slack is unknown, and people were notified
-    is_card_in_doubt: bool = False  # this worker doesn't know whether its card was posted
+    has_queued_reaction: bool = False
+    waits: bool = False  # its post waits for Slack, and a stop may end it
+    went_by_url: bool = False  # its outcome may have been posted by response_url, and can't be looked for
+    is_doubtful: bool = False  # its outcome may be missing in Slack, and people were notified
+    is_card_in_doubt: bool = False  # an earlier worker may have posted its card
 
     @classmethod
     def from_redis(cls, id_: str, fields: Mapping[str, str], *, handed_out: int = 1) -> Record:
@@ -119,7 +120,7 @@ class Record:
                 is_stopped=fields.get("stopped", "withdrawn") != "withdrawn",
                 starts="starts" in fields,
                 searches="searches" in fields,
-                is_behind="unread" in fields,
+                has_unread_thread="unread" in fields,
                 is_again="of" in fields,
                 follows=tuple(dict.fromkeys(fields.get("follows", "").split())),
                 has_queued_reaction="queued_reaction" in fields,
@@ -147,17 +148,17 @@ Write = (
     | Guard
 )
 """A write that belongs to a step of a turn: made by the script that writes the step, or not at all. (`Inbox.write`
-makes some that belong to none.)
+makes writes that belong to no step.)
 
-A closed list, made by the scripts' prelude (`apply`); the scripts know no feature. Each names its key, and its lifetime
-in ms from then on (0: unchanged). Then follow, for
+A closed list, made by the scripts' prelude (`apply`), so that scripts depend on no feature. Each names its key, and the
+key's lifetime in ms from then on (0: unchanged). The other elements are, for
 
 * ``set``: the value;
 * ``field``: a hash's field and value;
 * ``field if``: the same, and the field's expected value (``""``: none); a mismatch changes nothing;
-* ``field max``: the same as for ``field``, and more fields and values; done if this number is greater than the field's;
+* ``field max``: the same as for ``field``, and more fields and values; made if the new number is greater than the old;
 * ``push``: a value for the head of a list, and how many stay;
-* ``rank``: member, score, and how many of the highest stay (0: all); answered with ``1`` if the member is new;
+* ``rank``: member, score, and how many of the highest stay (0: all); Redis answers ``1`` if the member is new;
 * ``unrank``: the member to remove;
 * ``append``: roughly how many entries of the stream stay, and the fields and values of the new one;
 * ``if``: how many of the following writes are made only if the hash has these fields and values (``""``: absent).
@@ -187,7 +188,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """The head of a lane is a record this version can't read; *is_newer*: a later one wrote it, and can."""
+    """The head of a lane, if this version can't read its record; *is_newer*: a later version wrote it."""
 
     held: Held
     turn: TurnId
@@ -199,29 +200,29 @@ Head = Taken | Unreadable
 
 @dataclass(frozen=True, slots=True)
 class InDoubt:
-    """Whether *turn* was stored is unknown: the answer was lost, or its caller gave up."""
+    """It's unknown whether *turn* was stored: Redis's answer was lost, or the caller was cancelled."""
 
     turn: TurnId
 
 
 class Offer:
-    """A free worker.
+    """A free worker, offered to the inbox.
 
-    *answer* is the result: the head of the lane it has now, a lane that had waited longer, nothing, or a doubt that it
-    has to settle (`Inbox.settle`).
+    *answer* is the head of the lane it got, a `Held` lane that had waited longer, None, or a doubt that the worker has
+    to settle (`Inbox.settle`).
     """
 
     def __init__(self) -> None:
         self.answer: asyncio.Future[Head | Held | InDoubt | None] = asyncio.get_running_loop().create_future()
 
     def accept(self, handed: Head | Held | InDoubt | None) -> None:
-        """Tell the worker. If it has ended, its lease will end, too."""
+        """Set the *answer*, unless the worker has ended; then the lane's lease will expire."""
         if not self.answer.done():
             self.answer.set_result(handed)
 
 
 def read_head(held: Held, answer: Sequence[Any]) -> Head:
-    """Read what ``look_at_head`` of the scripts' prelude returns."""
+    """Read the result of ``look_at_head`` in the scripts' prelude."""
     if answer[0] == "newer":
         return Unreadable(held, TurnId(answer[1]), is_newer=True)
     _, turn_id, record, conversation, handed_out = answer
@@ -238,7 +239,7 @@ def read_head(held: Held, answer: Sequence[Any]) -> Head:
 class Limits:
     """The rate limits; 0 means none. *user_runs* is per hour, the others are per minute.
 
-    *app_turns* is for one app in one channel.
+    *app_turns* is per app and channel.
     """
 
     thread_turns: int = 0
@@ -252,7 +253,7 @@ UNLIMITED: Final = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One delivery by Slack, received by *process*: *retry* counts its repetitions, *why* is the decision."""
+    """One delivery of an *event* to *process*: *retry* is Slack's retry number, *why* the reason for the decision."""
 
     at: datetime
     process: str
@@ -261,7 +262,7 @@ class Delivery:
     why: str = ""
 
     def to_line(self) -> str:
-        """Return the stored form."""
+        """Return the stored form, for `from_line`."""
         facts = [int(self.at.timestamp() * 1000), self.process, self.event, self.retry, self.why]
         return json.dumps(facts, ensure_ascii=False, separators=(",", ":"))
 
@@ -276,5 +277,5 @@ class Delivery:
 
 
 def deliveries(lines: str) -> list[Delivery]:
-    """Read the lines of a turn's record."""
+    """Read the deliveries in a turn's record."""
     return [delivery for line in lines.split("\n") if line and (delivery := Delivery.from_line(line))]

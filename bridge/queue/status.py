@@ -1,6 +1,6 @@
-"""What every process is doing: who was heard of lately, and their lanes in the ready stream.
+"""The status of all processes: when each last sent a heartbeat, and its lanes in the ready stream.
 
-Nothing is written, and no text is read.
+Only reads, and no message text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 from bridge.queue.wipe import FIELDS, Wipe
 
-RUNNING: Final = timedelta(seconds=20)  # it's heard of every five
+RUNNING: Final = timedelta(seconds=20)  # heartbeats are 5 s apart
 _MOST: Final = 1000  # of running turns
 
 
@@ -34,7 +34,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A bridge: its *name*, how long ago it was heard of (None: too long ago to be remembered), and its work."""
+    """A bridge process: its *name*, how long ago its last heartbeat was (None: over an hour), and its work."""
 
     name: str
     last_heard: timedelta | None
@@ -42,15 +42,15 @@ class Process:
 
     @property
     def is_running(self) -> bool:
-        """Whether it was heard of just now."""
+        """Whether its last heartbeat is recent."""
         return self.last_heard is not None and self.last_heard < RUNNING
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """All *processes*, and how many lanes have work, are *parked* for a choice or *held* by a stop; dead letters.
+    """All *processes*, and how many *lanes* have work, are *parked* for a choice or *held* by a stop.
 
-    *wipe*: the store was emptied recently.
+    *dead* counts dead letters. *wipe*: the store was emptied recently.
     """
 
     processes: tuple[Process, ...] = ()
@@ -62,12 +62,12 @@ class Status:
 
 
 async def status_of(scripts: Scripts) -> Status:
-    """Read it all. Raises `StoreUnavailable`."""
+    """Read the status of all processes. Raises `StoreUnavailable`."""
     redis, keys = scripts.redis, scripts.keys
     with translated():
         try:
             pending: list[dict[str, Any]] = await redis.xpending_range(keys.ready(), GROUP, "-", "+", _MOST)
-        except ResponseError:  # it's unused
+        except ResponseError:  # the namespace is unused
             pending = []
         work: dict[str, list[Work]] = {}
         for one in pending:
@@ -93,7 +93,7 @@ async def status_of(scripts: Scripts) -> Status:
 
 
 async def last_heard(redis: Redis, keys: Keys) -> dict[str, timedelta]:
-    """How long ago each process was heard of, the latest first, by Redis's clock. Raises redis-py's errors."""
+    """Return how long ago each process sent a heartbeat, latest first, by Redis's clock. Raises redis-py's errors."""
     seconds, microseconds = await redis.time()
     found: Any = await redis.zrevrange(keys.processes(), 0, -1, withscores=True)
     now = seconds * 1000 + microseconds // 1000

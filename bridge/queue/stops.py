@@ -1,9 +1,9 @@
 """Stops: the mark in Redis that ends a turn, the signal to its worker, and the turns waiting after it.
 
-Any process makes the mark, in one script that ignores the thread's queue; every step of the journal checks it. The
-process that runs the turn also gets a pub/sub signal, to close its call to the service at once. If that is lost, the
-answer is recorded when it arrives, and not shown. Turns waiting after a stopped one are held until someone sends or
-discards them, or writes again.
+Any process can make the mark, in one script that doesn't wait for the thread's queue; every step of the journal checks
+it. The process that runs the turn also gets a pub/sub signal, to close its call to the service at once. If the signal
+is lost, the answer is recorded when it arrives, and not shown. Turns waiting after a stopped one are held until someone
+sends or discards them, or writes again.
 
 Each process has one subscription for all its turns (`bridge.queue.turn.Watches`). When it reopens after a break, it
 checks the marks, so a signal is at worst late.
@@ -24,28 +24,28 @@ from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 
 SETTINGS = TurnId("channels")
-"""Says that channel settings may have changed; no turn has this ID."""
+"""Signals that channel settings may have changed; no turn has this ID."""
 
-_WAIT = timedelta(seconds=1)  # before it's checked
+_WAIT = timedelta(seconds=1)  # for one signal
 _CONFIRMED_IN = 5.0  # seconds
 
 
-class Met(StrEnum):
-    """What a stop found."""
+class StopResult(StrEnum):
+    """How far the turn was that a stop was for."""
 
     QUEUED = "queued"  # its message wasn't sent, and won't be
     SENT = "sent"  # its message may have reached the agent
     ANSWERED = "posting"  # its answer was waiting for Slack, and won't be posted
-    LATE = "late"  # its answer is being posted
-    WITHDRAWN = "withdrawn"  # the message was waiting, and is withdrawn
-    NOTHING = "nothing"  # nothing to stop
+    LATE = "late"  # its answer is being posted, and isn't stopped
+    WITHDRAWN = "withdrawn"  # its message was waiting, and is withdrawn
+    NOTHING = "nothing"  # there was no turn to stop
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """A stop *met* the turn *turn* (``""``: none) of *thread*, behind which *waiting* messages are held."""
+    """The *result* for the stopped *turn* (``""``: none) of *thread*; *waiting* messages after it are held."""
 
-    met: Met
+    result: StopResult
     turn: TurnId
     waiting: int
     thread: ThreadKey | None = None
@@ -59,31 +59,31 @@ class Stops:
         self._now = now
 
     async def stop(
-        self, lane: Lane, given: str, *, by: TurnId | None = None, only: MessageKey | None = None
+        self, lane: Lane, requested_ts: str, *, by: TurnId | None = None, only: MessageKey | None = None
     ) -> Stopped:
         """Stop the running turn of *lane*, or with *only* the turn of that message.
 
-        *given* is Slack's ts of the request. The turn *by* that requested it remembers the result, so that the call may
-        be repeated.
+        *requested_ts* is Slack's ts of the request. The turn *by* that requested the stop records which turn it
+        stopped, so that the call may be repeated.
         """
-        met, turn, waiting, thread = await self._scripts.run(
-            "stop", by or "", lane, str(only or ""), given, epoch_ms(self._now()), confirmed=True
+        result, turn, waiting, thread = await self._scripts.run(
+            "stop", by or "", lane, str(only or ""), requested_ts, epoch_ms(self._now()), confirmed=True
         )
-        return Stopped(Met(met), TurnId(turn), int(waiting), ThreadKey.parse(thread) if thread else None)
+        return Stopped(StopResult(result), TurnId(turn), int(waiting), ThreadKey.parse(thread) if thread else None)
 
     async def resume(self, lane: Lane, *, by: TurnId, drop: bool) -> int | None:
-        """Continue with what a stop holds in *lane*, or withdraw it with *drop*.
+        """Send the messages that a stop holds in *lane*, or withdraw them with *drop*.
 
-        Returns how many were waiting, None if nothing is held. The turn *by* that decided remembers that, so that the
-        call may be repeated.
+        Returns how many were waiting, None if nothing is held. The turn *by* that requested this records the number, so
+        that the call may be repeated.
         """
         count = int(await self._scripts.run("resume", lane, int(drop), by, confirmed=True))
         return None if count < 0 else count
 
     async def heard(self, watched: Callable[[], Sequence[TurnId]]) -> AsyncGenerator[TurnId]:
-        """Yield each stopped turn, on a separate connection, until Redis is down.
+        """Yield each stopped turn, on a separate connection, until Redis is down. Raises `StoreUnavailable`.
 
-        First those of the *watched* that were stopped before. `SETTINGS` is yielded at the start, too.
+        At the start, yields `SETTINGS`, and the *watched* turns that are already stopped.
         """
         redis, keys = self._scripts.redis, self._scripts.keys
         pubsub = redis.pubsub(ignore_subscribe_messages=True)

@@ -1,4 +1,4 @@
-"""The namespaces in a Redis, each of one bot. Nothing is written."""
+"""The namespaces in a Redis, each of one bot. Only reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bridge.queue.keys import Keys
 from bridge.queue.redis.connection import translated
 from bridge.queue.status import RUNNING, last_heard
 
-_SCAN: Final = 10_000  # keys at a time, of which a server looks through millions in a second
+_SCAN: Final = 10_000  # keys at a time; a server scans millions per second
 _ROUNDS: Final = 300
 _MOST: Final = 200  # namespaces that are looked up
 
@@ -37,7 +37,7 @@ async def tenant(redis: Redis, namespace: str) -> Tenant | None:
         if since is None:
             return None
         try:
-            # The ids of a stream are times of this server, and outlive its restarts.
+            # The IDs of a stream are times by this server's clock, and survive restarts.
             latest = int(str((await redis.xinfo_stream(keys.ready()))["last-generated-id"]).partition("-")[0])
         except ResponseError:  # wiped and not set up again yet
             latest = 0
@@ -50,13 +50,13 @@ async def tenant(redis: Redis, namespace: str) -> Tenant | None:
 async def all_tenants(redis: Redis) -> list[Tenant]:
     """Find every tenant, latest first: in a cluster those of one node, in a huge Redis those of the first keys."""
     owners = Keys("*").owner()
-    before, _, behind = owners.partition("*")
+    prefix, _, suffix = owners.partition("*")
     names: set[str] = set()
     cursor = 0
     with suppress(StoreUnavailable), translated():  # SCAN may be forbidden
         for _ in range(_ROUNDS):
             cursor, keys = await redis.scan(cursor, match=owners, count=_SCAN)
-            names.update(str(key).removeprefix(before).removesuffix(behind) for key in keys)
+            names.update(str(key).removeprefix(prefix).removesuffix(suffix) for key in keys)
             if cursor == 0:
                 break
     found: list[Tenant] = []

@@ -1,7 +1,7 @@
-"""What is known about one Slack message: its turns, and the deliveries that became none.
+"""The trace of one Slack message: its turns, and the deliveries that didn't become one.
 
-Most of it is in the turn's own record, written by the journal's scripts. No text is read; unreadable lines are left
-out.
+Most of it is in the turn's own record, written by the journal's scripts. No text is read; unreadable lines are
+skipped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bridge.queue.records import Delivery, deliveries
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 
-_MOST_TURNS: Final = 20  # of one message: it may be sent again, by a button, again and again
+_MOST_TURNS: Final = 20  # of one message, which may be resent with a button any number of times
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 
 
@@ -31,7 +31,7 @@ class Owner:
     workspace: str = ""
 
     def permalink(self, channel: str, ts: str, thread_ts: str = "") -> str:
-        """Return a message's address, as Slack has it; ``""`` if it's unknown."""
+        """Return a message's permalink; ``""`` if it's unknown."""
         if not (self.workspace and channel and ts):
             return ""
         address = f"{self.workspace.rstrip('/')}/archives/{channel}/p{ts.replace('.', '')}"
@@ -55,12 +55,12 @@ _Moments = Annotated[Sequence[tuple[datetime, str]], PlainValidator(_moments)]
 
 
 class TurnTrace(BaseModel, frozen=True):
-    """What a turn's record says about its steps; times that haven't come are None.
+    """The steps of a turn, from its record; the time of a step that didn't happen is None.
 
-    *takes* name the processes that had it, *deaths* the reasons it couldn't be finished. It was queued *behind* so many
-    others, and *overtakes* so many that were written later; so many are *ahead* now (None: it isn't waiting). *unsent*
-    counts requests that certainly didn't arrive. *again* is the turn that resent its message, *of* the one that this
-    turn resends. *was* is a dead one's outcome.
+    *takes* name the processes that took it, *deaths* the reasons it couldn't be finished. *behind* counts the turns it
+    was queued after, *overtakes* those it was queued before although it arrived later, *ahead* those before it now
+    (None: it isn't waiting), *unsent* its requests that certainly didn't arrive. *again* is the turn that resent its
+    message, *of* the turn whose message it resends. *was* is the outcome of a dead turn.
     """
 
     id: TurnId
@@ -89,20 +89,20 @@ class TurnTrace(BaseModel, frozen=True):
     of: str = ""
 
     def process_at(self, moment: datetime) -> str:
-        """Name the process that had the turn then."""
+        """Return the name of the process that had the turn at that time, ``""`` if none."""
         names = [process for at, process in self.takes if at <= moment]
         return names[-1] if names else ""
 
 
 @dataclass(frozen=True, slots=True)
 class MessageTrace:
-    """What is known about one message."""
+    """The turns of one message, and its deliveries that didn't become one."""
 
     turns: Sequence[TurnTrace] = ()
     passed_over: Sequence[Delivery] = ()
 
     def __bool__(self) -> bool:
-        """Whether anything is."""
+        """Whether anything is known about the message."""
         return bool(self.turns or self.passed_over)
 
 

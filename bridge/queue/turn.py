@@ -10,13 +10,13 @@ The journal writes each step before the effect outside Redis that it stands for:
 
 * `sent` precedes the request to the service. A worker that takes over and finds ``sent`` doesn't send it again.
 * `outcome` precedes the post to Slack and records what will be shown, with the handler's staged writes. A worker that
-  takes over and finds ``posting`` first looks for the post in the thread. While a post waits, or nobody knows whether
-  Slack has it, a stop may end it (`waits`, `goes`). A post by response_url can't be looked for, so it's marked
-  beforehand (`goes_by_url`).
-* `finish` removes the turn and hands the lane on.
+  takes over and finds ``posting`` first looks for the post in the thread. While a post waits, or it's unknown whether
+  Slack has it, a stop may end it (`post_waits`, `post_starts`). A post by response_url can't be looked for, so it's
+  marked beforehand (`post_starts_by_url`).
+* `done` removes the turn, and puts the lane back into the ready stream if more turns wait.
 
 Each step is one script behind a **fence**: the lane's entry is pending for this consumer, and the turn is its head;
-otherwise it raises `LaneLost`. A step whose answer was lost is repeated; each may be.
+otherwise it raises `LaneLost`. Every step is repeatable, and is repeated if Redis's answer was lost.
 
 The fence protects Redis, but can't recall a request. So a worker also checks its lease, by its own monotonic clock,
 right before each outside effect: a process that was suspended for longer than the lease does nothing.
@@ -44,21 +44,21 @@ from bridge.queue.stops import SETTINGS, Stops
 T = TypeVar("T")
 
 LEASE = timedelta(seconds=15)
-"""How long a worker keeps a lane without renewing it. Abandoned lanes are looked for every second, so another process
-continues within 20 s."""
+"""How long a worker holds a lane without renewing its lease. Workers look for abandoned lanes every second, so another
+process takes over within 20 s."""
 
 SLACK_TIMEOUT = timedelta(seconds=10)
-"""The longest a post may take. It starts only while the lease lasts longer, so it's over when a successor looks."""
+"""The longest a post may take. It starts only if the lease lasts longer, so it's over when a successor looks for it."""
 
-_REMEMBERED = 1000  # a signal may arrive before the answer to its take
+_MOST_REMEMBERED_STOPS = 1000  # the signal of a stop may arrive before the answer to `Journal.take`
 
 
-class NothingBegins(Exception):
-    """Nothing may start right now: the turn stays queued."""
+class WorkPaused(Exception):
+    """No request may be sent right now: the turn stays queued."""
 
 
 class TurnChanged(Exception):
-    """A message was edited, withdrawn or given to another agent since it was taken: look again."""
+    """The message was edited or withdrawn, or its thread got another agent, since the turn was taken: look again."""
 
 
 class TurnStopped(Exception):
@@ -107,23 +107,23 @@ class Turn:
         await self.until_shown.aclose()
 
     def stage(self, *writes: Write) -> None:
-        """Have *writes* made with the outcome."""
+        """Make *writes* in the same step as the outcome."""
         self.staged += writes
 
     async def once(self, effect: Callable[[], Awaitable[T]], *, note: str = "", first_agent: int | None = None) -> T:
-        """Do *effect* at most once, whatever is killed: SENT is written before it.
+        """Run *effect* at most once, even if processes are killed: SENT is written before it.
 
-        A worker that takes over and finds SENT doesn't repeat it; *note* is what it knows about it. A handler that runs
-        again in this process gets the same answer or error. *first_agent* becomes the thread's agent, if it has none.
-        Raises `TurnChanged`, `TooOften`, `NothingBegins`, `TurnStopped` and `LaneLost`; if *effect* raises one of
-        `DID_NOT_ARRIVE`, the turn is queued as before.
+        A worker that takes over and finds SENT doesn't repeat the effect; *note* describes it to that worker. A handler
+        that runs again in this process gets the same answer or error. *first_agent* becomes the thread's agent if it
+        has none. Raises `TurnChanged`, `TooOften`, `WorkPaused`, `TurnStopped` and `LaneLost`; if *effect* raises one
+        of `DID_NOT_ARRIVE`, the turn is queued as before.
         """
         if self._is_used:
             raise RuntimeError("a turn has one effect only")
         self._is_used = True
         if not self._result:
             if not self._may_begin():
-                raise NothingBegins
+                raise WorkPaused
             first = (self.thread, first_agent) if self.thread and first_agent is not None else None
             await self.journal.sent(self.taken, note=note, first=first)
             self.has_sent = True
@@ -146,7 +146,7 @@ class Turn:
 class Lease:
     """The lease of a *held* lane, last renewed at *renewed_at* (seconds of *monotonic*); *renew* renews it now.
 
-    *head* is the lane's head, if it was handed over with it.
+    *head* is the lane's head, if the lane was handed over with it.
     """
 
     def __init__(
@@ -166,22 +166,22 @@ class Lease:
         self._renewed_at = renewed_at
         self._renew = renew
 
-    def was_outlived(self, since: float) -> bool:
-        """Whether something begun at *since* took longer than a lease."""
+    def has_passed_since(self, since: float) -> bool:
+        """Whether more time than a lease has passed since *since* (seconds of *monotonic*)."""
         return self.monotonic() - since > LEASE.total_seconds()
 
     def renewed(self, at: float) -> None:
-        """Note that a command begun at *at* renewed it."""
+        """Note that a command sent at *at* (seconds of *monotonic*) renewed the lease."""
         self._renewed_at = max(self._renewed_at, at)
 
     def check(self, needs: timedelta = timedelta(0)) -> None:
-        """Raise `LaneLost` if it's over; call this immediately before the outside effect."""
+        """Raise `LaneLost` unless the lease lasts for *needs*; call this immediately before an outside effect."""
         age = self.monotonic() - self._renewed_at
         if self.is_lost or age + needs.total_seconds() > LEASE.total_seconds():
             raise LaneLost(self.lane)
 
     async def ensure(self, needs: timedelta) -> None:
-        """Make it last for *needs*, renewing it if necessary. Raises `LaneLost`."""
+        """Renew the lease if it doesn't last for *needs*. Raises `LaneLost`."""
         try:
             self.check(needs)
         except LaneLost:
@@ -190,7 +190,7 @@ class Lease:
 
 
 class Journal:
-    """The steps, for one *consumer*. Methods may raise `LaneLost`, and wait while Redis is down."""
+    """Writes the steps of turns for one *consumer*. Methods may raise `LaneLost`, and wait while Redis is down."""
 
     def __init__(
         self,
@@ -212,7 +212,7 @@ class Journal:
     async def take(self, held: Held, *, begins: bool = True) -> Head | None:
         """Read the head of a lane; None if it's empty.
 
-        With *begins* it counts as a take; a worker that looks again after waiting passes False.
+        With *begins*, this counts as a take; a worker that looks again after waiting passes False.
         """
         answer = await self._run("take", held, epoch_ms(self._now()), int(begins))
         return None if answer[0] == "empty" else read_head(held, answer)
@@ -220,9 +220,9 @@ class Journal:
     async def sent(self, taken: Taken, *, note: str = "", first: tuple[ThreadKey, int] | None = None) -> None:
         """Write SENT: the request may now be sent. Raises `TurnChanged` if the turn changed since it was taken.
 
-        *note* describes the request, in case its outcome is unknown; only requests with one count as runs. Raises
-        `TooOften` at the person's limit, and then writes nothing. *first* is a thread, and its agent from now on if it
-        has none yet.
+        *note* describes the request, in case its outcome is unknown; only requests with a note count as runs. Raises
+        `TooOften` at the person's limit, and then writes nothing. *first* is a thread, and the agent that it gets if
+        it has none yet.
         """
         record, bound = taken.record, (str(first[0]), first[1]) if first else ("", "")
         person = PersonKey(record.body.team, record.body.user)
@@ -236,14 +236,14 @@ class Journal:
             raise TurnChanged
 
     async def unsent(self, taken: Taken) -> None:
-        """Take SENT back: the request certainly didn't arrive."""
+        """Undo SENT: the request certainly didn't arrive."""
         await self._run("unsent", taken.held, taken.record.id)
 
     async def outcome(self, taken: Taken, outcome: str, *, what: str, writes: Iterable[Write] = ()) -> None:
-        """Record what will be shown, and what belongs to it. *what* names it for the trace.
+        """Record the *outcome* to show, together with its *writes*. *what* names the outcome for the trace.
 
-        Raises `TurnStopped` if the turn was stopped meanwhile: it's recorded, but mustn't be shown; and `TurnChanged`
-        if nothing was sent and the message has changed: nothing is recorded.
+        Raises `TurnStopped` if the turn was stopped meanwhile: the outcome is recorded, but mustn't be shown; and
+        `TurnChanged` if nothing was sent and the message has changed: nothing is recorded.
         """
         answer = await self._run(
             "outcome", taken.held, taken.record.id, epoch_ms(self._now()), outcome, what, _as_json(writes),
@@ -254,23 +254,29 @@ class Journal:
         if answer == "stopped":
             raise TurnStopped(taken.record.id)
 
-    async def goes(self, taken: Taken) -> None:
-        """The outcome is sent to Slack again after waiting. Raises `TurnStopped` if it mustn't be."""
-        await self._posting(taken, "goes")
+    async def post_starts(self, taken: Taken) -> None:
+        """Record that the outcome is about to be posted after waiting. Raises `TurnStopped` if it mustn't be."""
+        await self._posting(taken, "starts")
 
-    async def goes_by_url(self, taken: Taken) -> bool:
-        """It's sent by response_url. False: it may have been already, and mustn't be again. Raises `TurnStopped`."""
-        return await self._posting(taken, "goes by url") != "again"
+    async def post_starts_by_url(self, taken: Taken) -> bool:
+        """Record that the outcome is about to be posted by response_url. Raises `TurnStopped`.
 
-    async def waits(self, taken: Taken, *, has_begun: bool) -> None:
-        """It waits for Slack; until it `goes`, a stop may end it. Raises `TurnStopped` if one did.
-
-        If it *has_begun* to go out by response_url, it stays marked.
+        Returns False if an earlier worker may have posted it already: it mustn't be posted again.
         """
-        await self._posting(taken, "waits" if has_begun else "waits unsent")
+        return await self._posting(taken, "starts by url") != "again"
 
-    async def in_doubt(self, taken: Taken) -> bool:
-        """It may be missing in Slack: store it for a button. Returns whether it went by response_url."""
+    async def post_waits(self, taken: Taken, *, is_partly_posted: bool) -> None:
+        """Record that the post waits for Slack; until `post_starts`, a stop may end it.
+
+        If it *is_partly_posted* by response_url, it stays marked as such. Raises `TurnStopped`.
+        """
+        await self._posting(taken, "waits" if is_partly_posted else "waits unsent")
+
+    async def post_in_doubt(self, taken: Taken) -> bool:
+        """Record that the post may be missing in Slack, and store the outcome for a button.
+
+        Returns whether it was posted by response_url.
+        """
         return await self._posting(taken, "in doubt") == "by url"
 
     async def _posting(self, taken: Taken, how: str) -> str:
@@ -282,9 +288,9 @@ class Journal:
     async def done(
         self, taken: Taken, *, what: str = "", posted: str = "", keep_text: bool = False, writes: Iterable[Write] = ()
     ) -> list[str]:
-        """The turn is over: delete its text, unless a button may send it again.
+        """Finish the turn and delete its text; *keep_text* if a button may send it again.
 
-        *posted* is the ``ts`` of the message that shows it. Returns Redis's answers to the *writes*.
+        *posted* is the ``ts`` of the message that shows the outcome. Returns Redis's answers to the *writes*.
         """
         body = taken.record.body
         shown = str(MessageKey(body.team, body.channel, posted)) if posted else ""
@@ -293,7 +299,7 @@ class Journal:
         return [str(answer) for answer in answers]
 
     async def bury(self, held: Held, turn: TurnId, *, reason: str, writes: Iterable[Write] = ()) -> None:
-        """The turn can't be finished: make it a dead letter with its *reason*, and continue with the lane."""
+        """Make a turn that can't be finished a dead letter with its *reason*, and continue with the lane."""
         how = ("dead", reason, "", 1, milliseconds(DEAD), _as_json(writes))
         await self._run("finish", held, turn, epoch_ms(self._now()), *how)
 
@@ -302,13 +308,13 @@ class Journal:
         await self._run("release", held)
 
     async def park(self, taken: Taken, thread: ThreadKey) -> bool:
-        """Let the lane wait for a choice. False: the agent was chosen meanwhile, or the message withdrawn."""
+        """Let the lane wait until someone chooses an agent; False if one was chosen, or the message was withdrawn."""
         return bool(await self._run("park", taken.held, taken.record.id, str(thread)) == "ok")
 
     async def card(self, taken: Taken, ts: str) -> None:
-        """Remember the message that shows the turn's progress."""
+        """Store the *ts* of the message that shows the turn's progress."""
         body = taken.record.body
-        card = str(MessageKey(body.team, body.channel, ts))  # it leads back to the turn
+        card = str(MessageKey(body.team, body.channel, ts))  # finds the turn by that message
         await self._run("card", taken.held, taken.record.id, card, milliseconds(TRACE))
 
     async def _run(self, name: str, held: Held, *args: str | int, confirmed: bool = False) -> Any:
@@ -326,7 +332,7 @@ class Journal:
 
 
 def _as_json(writes: Iterable[Write]) -> str:
-    """Write *values* for a script; ``""`` for none. Lone surrogates become question marks."""
+    """Serialize *writes* for a script; ``""`` for none. Lone surrogates become question marks."""
     listed = list(writes)
     return json.dumps(listed, ensure_ascii=False).encode(errors="replace").decode() if listed else ""
 
@@ -334,19 +340,19 @@ def _as_json(writes: Iterable[Write]) -> str:
 class Watches:
     """The turns running here that a stop can end.
 
-    The subscription also covers channel settings: *settings_heard* is called when they may have changed, and with
-    ``is_open=False`` when the subscription ends.
+    The subscription also covers channel settings: *on_settings* is called with ``is_open=True`` when they may have
+    changed, and with ``is_open=False`` when the subscription ends.
     """
 
-    def __init__(self, settings_heard: Callable[..., None] = lambda **_: None) -> None:
-        self._settings_heard = settings_heard
+    def __init__(self, on_settings: Callable[..., None] = lambda **_: None) -> None:
+        self._on_settings = on_settings
         self._limits: dict[TurnId, asyncio.Timeout] = {}
         self._stopped: OrderedDict[TurnId, None] = OrderedDict()
 
     @asynccontextmanager
     async def ends_when_stopped(self, turn: TurnId) -> AsyncIterator[None]:
         """End the block when *turn* is stopped. Raises `TurnStopped`."""
-        limit = asyncio.timeout(None)  # works like a time-out, triggered by a stop
+        limit = asyncio.timeout(None)  # a time-out that only a stop triggers
         self._limits[turn] = limit
         try:
             async with limit:
@@ -363,7 +369,7 @@ class Watches:
     def stop(self, turn: TurnId) -> None:
         """End the work on *turn* here, now or when it starts."""
         self._stopped[turn] = None
-        if len(self._stopped) > _REMEMBERED:
+        if len(self._stopped) > _MOST_REMEMBERED_STOPS:
             self._stopped.popitem(last=False)
         limit = self._limits.get(turn)
         if limit is not None and limit.when() is None:
@@ -375,11 +381,11 @@ class Watches:
             async with aclosing(stops.heard(lambda: list(self._limits))) as heard:
                 async for turn in heard:
                     if turn == SETTINGS:
-                        self._settings_heard(is_open=True)
+                        self._on_settings(is_open=True)
                     else:
                         self.stop(turn)
         finally:
-            self._settings_heard(is_open=False)
+            self._on_settings(is_open=False)
 
 
 def _end(limit: asyncio.Timeout) -> None:

@@ -1,6 +1,6 @@
 """A wipe: Redis was emptied while bridges were running, and people's settings are gone.
 
-The process that notices it records it (`scripts/open.lua`), with how much there was; it's reported for a week.
+The process that notices a wipe records it (`scripts/open.lua`), with how much was lost; it's reported for a week.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-TOLD: Final = timedelta(days=7)
+REPORTED_FOR: Final = timedelta(days=7)
 FIELDS: Final = ("wiped", "lost_reports", "lost_channels")
 """The fields of `bridge.queue.keys.Keys.owner` that `Wipe.read` reads."""
 
@@ -32,7 +32,7 @@ class Wipe:
         if not wiped:
             return None
         noticed_at = datetime.fromtimestamp(int(wiped) / 1000, UTC)
-        return cls(noticed_at, int(reports or 0), int(channels or 0)) if now - noticed_at < TOLD else None
+        return cls(noticed_at, int(reports or 0), int(channels or 0)) if now - noticed_at < REPORTED_FOR else None
 
     def in_words(self) -> str:
         """Say when it happened, and what's gone."""

@@ -2,11 +2,11 @@
 
 Five loops in one TaskGroup: new lanes (a blocking read), abandoned lanes (every second), renewal of leases (every
 quarter of a lease), the namespace's heartbeat, and a subscription to stops. Each waits while Redis is down. Most lanes
-come another way: while a place is free, this process hands a message's lane over as it accepts it
+come another way: while a slot is free, the inbox hands over a message's lane as it accepts the message
 (`bridge.queue.records.Offer`).
 
-Turns that wait for the service continue in the order their messages were accepted (`Line`), and lend out their place
-among the running turns meanwhile (`Slots`).
+Turns that wait for the service continue in the order their messages were accepted (`Line`), and free their slot
+meanwhile (`Slots`).
 """
 
 from __future__ import annotations
@@ -45,34 +45,34 @@ Work = Callable[[Lease], Awaitable[None]]
 
 
 class Slots:
-    """A count of *free* places. A turn that waits for the service lends out its place.
+    """Counts *free* slots for running turns. A turn that waits for the service lends out its slot.
 
-    It's negative after taking over abandoned lanes, which aren't turned away.
+    The count is negative after taking over more abandoned lanes than there are slots.
     """
 
     def __init__(self, most: int) -> None:
         self.free = most
         self._freed = asyncio.Event()
 
-    async def room(self) -> int:
-        """Wait until a place is free; returns how many are."""
+    async def wait_for_free(self) -> int:
+        """Wait until a slot is free; returns how many are."""
         while self.free <= 0:
             self._freed.clear()
             await self._freed.wait()
         return self.free
 
-    def give(self) -> None:
-        """Give a place back."""
+    def release(self) -> None:
+        """Free a slot."""
         self.free += 1
         self._freed.set()
 
     @asynccontextmanager
     async def lent(self) -> AsyncIterator[None]:
-        """Lend out one's place for a while, and wait for one afterwards."""
-        self.give()
+        """Free the caller's slot during the block, and wait for one afterwards."""
+        self.release()
         try:
             yield
-            await self.room()
+            await self.wait_for_free()
         finally:
             self.free -= 1
 
@@ -86,21 +86,21 @@ class _Place:
 
 
 class Line:
-    """Continues with the oldest first."""
+    """Lets waiting turns continue, oldest first."""
 
     def __init__(self) -> None:
         self._places: list[_Place] = []
         self._count = 0
 
     async def wait(self, accepted_at: datetime, is_over: Callable[[], Awaitable[None]]) -> None:
-        """Return when *is_over* has, and nothing accepted earlier is waiting."""
+        """Return once *is_over* has returned and no turn accepted earlier is waiting."""
         self._count += 1
         place = _Place(accepted_at, self._count)
         heapq.heappush(self._places, place)
         try:
             await is_over()
             while self._places[0] is not place:
-                place.is_first.clear()  # it was first until a longer-waiting one came
+                place.is_first.clear()  # it was first until one accepted earlier came
                 await place.is_first.wait()
         finally:
             place.has_left = True
@@ -113,9 +113,9 @@ class Line:
 class Worker:
     """Works on lanes until `draining` is set.
 
-    *blocking* is a Redis connection for reads that wait. *drain* is how long running turns may take to finish after
-    that; *block* how long one read waits; *watches* get stops. Without *may_begin*,
-    because Slack rejects the bot's token, it takes no lanes; another process may.
+    *blocking* is a Redis connection for blocking reads, of *block* each. *drain* is how long running turns may take to
+    finish once it's draining. *watches* receive stops. While *may_begin* returns False, because Slack rejects the bot
+    token, it takes no lanes; other processes may.
     """
 
     def __init__(
@@ -146,40 +146,40 @@ class Worker:
         self._block = block
         self._watches = watches or Watches()
         self._may_begin = may_begin
-        self.depth = 0  # lanes with work, anywhere
+        self.depth = 0  # lanes with work, in all processes
         self._held: dict[str, Lease] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._work: Work
 
     async def run(self, work: Work, *, offers: bool = True) -> None:
-        """Do *work* on one lane after another until draining, then finish what is running.
+        """Run *work* for each lane until draining, then finish the running turns.
 
-        With *offers*, lanes are also handed over as messages are accepted.
+        With *offers*, the inbox also hands over lanes as it accepts messages.
         """
         self._work = work
         context = copy_context()
         async with asyncio.TaskGroup() as group:
 
             def start(task: Coroutine[None, None, None]) -> None:
-                # In a separate context, so that one message's log facts don't stick to later ones.
-                self._slots.free -= 1  # may go below zero: lanes of dead processes aren't turned away
+                # In a separate context, so that one message's log facts don't appear with later messages.
+                self._slots.free -= 1  # may go below zero: lanes of dead processes are always accepted
                 started = group.create_task(task, context=context.copy())
                 self._tasks.add(started)
                 started.add_done_callback(self._tasks.discard)
 
             def begin(held: Held, began: float) -> None:
-                # A lane already worked on here is only renewed: that was late while no other process wanted it, or its
-                # delivery was lost in a failover.
+                # A lane already worked on here is only renewed: its lease expired and no other process claimed it, or
+                # its delivery was lost in a failover.
                 if held.entry in self._held:
                     self._held[held.entry].renewed(began)
                 else:
-                    start(self._one(self._lease(held, began), began))
+                    start(self._work_on(self._lease(held, began), began))
 
             def offer() -> Offer | None:
                 if self._draining.is_set() or self._slots.free <= 0 or not self._may_begin():
                     return None
                 made = Offer()
-                start(self._one(made, self._monotonic()))
+                start(self._work_on(made, self._monotonic()))
                 return made
 
             if offers:
@@ -195,7 +195,7 @@ class Worker:
                 group.create_task(self._repeat(_CLAIM_EVERY, partial(self._take_over, begin), until_draining=True)),
             ]
             await asyncio.wait(takers)
-            if self._tasks:  # finish what is in flight
+            if self._tasks:  # finish the running turns
                 _done, late = await asyncio.wait(self._tasks, timeout=self._drain.total_seconds())
                 if late:
                     log.warning("drain timed out with turns still running", extra={"turns": len(late)})
@@ -220,34 +220,34 @@ class Worker:
             stop_if_cancelled()
             seconds = (_STORE_RETRY if is_away else pause).total_seconds()
             if until_draining:
-                await self._rest(seconds)
+                await self._pause(seconds)
             else:
                 await asyncio.sleep(seconds)
             was_away = is_away
 
-    async def _rest(self, seconds: float) -> None:
+    async def _pause(self, seconds: float) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._draining.wait()
 
     async def _take_new(self, begin: Callable[[Held, float], None]) -> None:
         if not self._may_begin():
-            await self._rest(self._block.total_seconds())
+            await self._pause(self._block.total_seconds())
             return
         try:
             async with asyncio.timeout(self._block.total_seconds()):
-                room = await self._slots.room()  # first a free place, so that work on a lane starts at once
+                free = await self._slots.wait_for_free()  # first a free slot, so that work on a lane starts at once
         except TimeoutError:
             return
         began = self._monotonic()
         try:
-            lanes = await self._inbox.wait_for_lanes(self._blocking, most=room, block=self._block)
+            lanes = await self._inbox.wait_for_lanes(self._blocking, most=free, block=self._block)
         except StoreWiped:
             await self._namespace.hold()  # don't wait for the heartbeat
             return
         for held in lanes:
-            if self._draining.is_set() or self._slots.free <= 0:  # the place was given to a lane handed over meanwhile
-                with suppress(LaneLost):  # this process was suspended, and another one has it
+            if self._draining.is_set() or self._slots.free <= 0:  # a lane handed over meanwhile took the slot
+                with suppress(LaneLost):  # this process was suspended, and another one has the lane
                     await self._journal.release(held)
             else:
                 begin(held, began)
@@ -281,40 +281,40 @@ class Worker:
         self._held[held.entry] = lease
         return lease
 
-    async def _accepted(self, offer: Offer, began: float) -> Lease | None:
-        """Wait for the lane handed over for *offer*; None if there is none."""
+    async def _lease_of(self, offer: Offer, began: float) -> Lease | None:
+        """Wait for the lane that answers *offer*, and lease it; None if there is none."""
         try:
             handed = await offer.answer
             while isinstance(handed, InDoubt):
-                began = self._monotonic()  # as long as its lease lasts at least
+                began = self._monotonic()  # `settle` renews the lease after this moment
                 try:
                     handed = await self._inbox.settle(handed)
                 except StoreUnavailable:
                     await self._patience.wait_for_redis()
-        except Exception:  # as below: if this process has the lane, it's taken again when its lease expires
+        except Exception:  # as in `_work_on`: if this process has the lane, it's taken over when its lease expires
             log.exception("handing over a lane failed", extra={"reference": new_reference()})
             return None
         held, head = (handed, None) if handed is None or isinstance(handed, Held) else (handed.held, handed)
-        if held is None or held.entry in self._held:  # it was taken from the stream meanwhile
+        if held is None or held.entry in self._held:  # in the latter case, it was read from the stream meanwhile
             return None
         return self._lease(held, began, head)
 
-    async def _one(self, given: Lease | Offer, began: float) -> None:
-        """Work on a lease's lane, or on the one handed over for an offer; its place is taken."""
+    async def _work_on(self, given: Lease | Offer, began: float) -> None:
+        """Work on the lane of a lease, or on the one that answers an offer; its slot is already counted."""
         lease = given if isinstance(given, Lease) else None
         try:
             if isinstance(given, Offer):
-                lease = await self._accepted(given, began)
+                lease = await self._lease_of(given, began)
             if lease is not None:
                 with facts(lane=lease.lane):
                     await self._work(lease)
         except LaneLost as exc:
             log.warning("lost a lane to another worker", extra={"lane": str(exc)})
         except Exception:  # the only catch-all: an unexpected error ends one turn, not the process
-            # Without renewal, the lane is taken again when its lease is over, and buried if it
+            # Without renewal, the lane is taken over when its lease expires, and the turn is buried if it
             # fails time after time (`bridge.features.turns`).
             log.exception("a turn failed unexpectedly", extra={"reference": new_reference()})
         finally:
-            self._slots.give()
+            self._slots.release()
             if lease is not None:
                 self._held.pop(lease.held.entry, None)

@@ -4,9 +4,9 @@ Calls use aiohttp directly, not `AsyncWebClient.api_call`, which follows redirec
 into exceptions and the debug log, breaks on JSON that isn't an object, and costs 50 µs more. Bolt gets an
 `AsyncWebClient` on the same session (`SlackWeb.client`).
 
-For what a failure says about the call, see `bridge.errors`. Slack certainly didn't accept a call only if no connection
+`bridge.errors` says what each failure means for the call. Slack certainly didn't accept a call only if no connection
 was made (aiohttp's `ClientConnectorError`, `ConnectionTimeoutError`), or on a 429. After a broken connection, a 5xx, a
-time-out, or an answer that isn't Slack's, that's unknown.
+time-out, or an answer that isn't Slack's, it may have accepted the call.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 _UTC_NOW: Final = partial(datetime.now, UTC)
 RESPONSE_URL = "response_url"
-"""The method of a `SlackError` that is about a post by response_url."""
+"""The method named in a `SlackError` about a post by response_url."""
 UPLOAD_URL = "upload_url"
 DOWNLOAD = "file"
 
@@ -50,9 +50,9 @@ _OPEN_SOCKET = "apps.connections.open"
 _SOCKET_MESSAGE = 4 * 1024 * 1024  # bytes; Slack's payloads are far smaller
 _DEFAULT_RETRY_AFTER = timedelta(seconds=1)
 _LONGEST_RETRY_AFTER = timedelta(hours=1)
-_LEAST_TO_BEGIN = 1.0  # seconds; with less left, a call isn't started
-RESERVE = 2.0  # at least, for a call after waiting for its channel
-_CLOCKS_AGREE = timedelta(seconds=30)  # an answer takes up to ten, and its date is in whole seconds
+_LEAST_TO_START = 1.0  # seconds; with less left, a call isn't started
+RESERVE = 2.0  # seconds, at least, for a call after waiting for its channel
+_CLOCKS_AGREE = timedelta(seconds=30)  # an answer takes up to 10 s, and its date is in whole seconds
 
 Json = dict[str, Any]
 Sleep = Callable[[float], Awaitable[None]]
@@ -61,8 +61,8 @@ Clock = Callable[[], datetime]
 Send = Callable[..., Awaitable[Json]]
 """`SlackWeb.call` or `SlackWeb.read`."""
 
-INTERVAL = 1.0  # seconds between two messages in a slowed-down channel
-QUIET = 5.0  # seconds; an idle channel is free again after that
+INTERVAL = 1.0  # seconds between two messages in a rate-limited channel
+QUIET = 5.0  # seconds; a channel idle for longer counts as no longer rate-limited
 
 REFUSALS: Final = frozenset({"account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"})
 """Slack's errors for a token it doesn't accept: https://docs.slack.dev/reference/methods/auth.test#errors."""
@@ -70,9 +70,9 @@ REFUSALS: Final = frozenset({"account_inactive", "invalid_auth", "not_authed", "
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who the bridge is in Slack, according to ``auth.test``.
+    """The bridge's own IDs in Slack, according to ``auth.test``.
 
-    *enterprise* and *app_id* may be ``""``; *scopes* are the token's.
+    *enterprise* and *app_id* may be ``""``; *scopes* are the token's; *workspace* is its address.
     """
 
     team: str
@@ -82,15 +82,15 @@ class Identity:
     app_id: str = ""
     is_org_wide: bool = False
     scopes: frozenset[str] = frozenset()
-    workspace: str = ""  # its address
+    workspace: str = ""
 
     @property
     def home(self) -> frozenset[str]:
-        """Return the IDs that mean "here": the workspace's, and its organization's if any."""
+        """Return the IDs of the bridge's own workspace and, if there is one, its organization."""
         return frozenset({self.team, self.enterprise} - {""})
 
     def wrote(self, message: Mapping[str, Any]) -> bool:
-        """Whether *message*, from Slack's history, is ours: others could copy our metadata."""
+        """Whether the bot wrote *message*, from Slack's history; other apps could copy its metadata."""
         if self.bot_id and message.get("bot_id"):
             return bool(message["bot_id"] == self.bot_id)
         return bool(self.bot_user and message.get("user") == self.bot_user)
@@ -98,16 +98,16 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """What ``auth.test`` says about the bot, with Slack's own time (None if it's missing)."""
+    """What ``auth.test`` returns about the bot. *answered_at* is by Slack's clock (None if the header is missing)."""
 
     identity: Identity
     team_name: str
     bot_name: str
-    said_at: datetime | None
+    answered_at: datetime | None
 
 
 class Answer(dict[str, Any]):
-    """Slack's answer, with its *headers*."""
+    """A JSON response of Slack's, with its *headers*."""
 
     def __init__(self, answer: Json, headers: Mapping[str, str]) -> None:
         super().__init__(answer)
@@ -115,20 +115,20 @@ class Answer(dict[str, Any]):
 
 
 class BotToken:
-    """The bot token's *value*, and whether Slack accepts it, judging by its answers.
+    """The bot token's *value*, and whether Slack accepted it last.
 
-    *refused_because* is Slack's error, or ``""``. After a refusal no call uses it until `bridge.listeners.token_watch`
-    finds that it works again or has another one.
+    *refused_because* is Slack's error, or ``""``. After a refusal, no call uses the token until
+    `bridge.listeners.token_watch` finds that it works again, or gets another one.
     """
 
     def __init__(self, value: str) -> None:
         self.value = value
         self.refused_because = ""
-        self.accepted, self.refused = asyncio.Event(), asyncio.Event()  # as far as is known
+        self.accepted, self.refused = asyncio.Event(), asyncio.Event()  # exactly one is set
         self.accepted.set()
 
     def refuse(self, value: str, because: str) -> None:
-        """Note that Slack rejects *value*, unless it was replaced meanwhile; logged once."""
+        """Record that Slack rejects the token *value*, unless it was replaced meanwhile; logged once."""
         if value != self.value or self.refused_because:
             return
         log.error(
@@ -140,14 +140,14 @@ class BotToken:
         self.refused.set()
 
     def accept(self, value: str) -> None:
-        """Use *value*, which works."""
+        """Record that Slack accepts the token *value*, which is used from now on."""
         self.value, self.refused_because = value, ""
         self.refused.clear()
         self.accepted.set()
 
 
 class SlackWeb:
-    """Calls of the Web API with one bot token; made by `opened`."""
+    """Calls the Web API with one bot token; create it with `opened`."""
 
     def __init__(
         self, session: aiohttp.ClientSession, base_url: str, token: str, metrics: Metrics, clock: Clock
@@ -157,7 +157,7 @@ class SlackWeb:
         self._base_url = base_url if base_url.endswith("/") else f"{base_url}/"
         self._metrics = metrics
         self.token = BotToken(token)
-        self._said_at = ""  # the last answer's Date
+        self._last_date = ""  # the last answer's Date header
         self._clock_ahead = timedelta(0)
         self.client = AsyncWebClient(
             token, base_url=self._base_url, timeout=int(CALL_SECONDS), session=session, retry_handlers=[]
@@ -181,9 +181,9 @@ class SlackWeb:
         verb: str = "POST",
         **request: Any,
     ) -> Answer:
-        """Make a call, once, with *arguments* as JSON (without None), and judge its answer.
+        """Make a call, once, with *arguments* as JSON (except those that are None), and return Slack's answer.
 
-        It carries *token* or the bot's, but none if *url* isn't the API's. Raises `SlackError`.
+        The call carries *token*, or else the bot's; none if it goes to another *url*. Raises `SlackError`.
         """
         if arguments is not None:
             request["json"] = {name: value for name, value in arguments.items() if value is not None}
@@ -209,25 +209,28 @@ class SlackWeb:
                 raise SlackTokenRefused(method, exc.error) from exc
             raise
         self._metrics.slack_calls.labels(method, "ok").inc()
-        said = response.headers.get("Date", "")
-        if not url and said != self._said_at:  # it has whole seconds, and reading it takes 10 µs
-            self._said_at = said
+        date = response.headers.get("Date", "")
+        if not url and date != self._last_date:  # it has whole seconds, and parsing it takes 10 µs
+            self._last_date = date
             now = self._clock()
-            ahead = now - (_moment(said) or now)
+            ahead = now - (_moment(date) or now)
             self._clock_ahead = ahead if abs(ahead) > _CLOCKS_AGREE else timedelta(0)
         return answer
 
     async def read(self, method: str, arguments: Mapping[str, str], *, seconds: float = CALL_SECONDS) -> Json:
-        """Make a call that reads; those don't accept JSON. Raises `SlackError`."""
+        """Call a method that reads, by GET: those don't accept JSON. Raises `SlackError`."""
         return await self.call(method, seconds=seconds, verb="GET", params=arguments)
 
     def use(self, token: str) -> None:
-        """Use a bot token that Slack accepts."""
+        """Switch to *token*, which Slack accepts."""
         self.client.token = token
         self.token.accept(token)
 
     async def hello(self, token: str = "") -> Hello:
-        """Ask who *token*, or the current one, belongs to, and what time it is. Raises `SlackError`."""
+        """Call ``auth.test`` with *token*, or the current one. Raises `SlackError`.
+
+        https://docs.slack.dev/reference/methods/auth.test
+        """
         answer = await self.call("auth.test", {}, token=token or self.token.value)
         granted = answer.headers.get("x-oauth-scopes", "")
         identity = Identity(
@@ -240,11 +243,11 @@ class SlackWeb:
             is_org_wide=answer.get("is_enterprise_install") is True,
             scopes=frozenset(scope.strip() for scope in granted.split(",") if scope.strip()),
         )
-        said_at = _moment(answer.headers.get("Date", ""))
-        return Hello(identity, str(answer.get("team") or ""), str(answer.get("user") or ""), said_at)
+        answered_at = _moment(answer.headers.get("Date", ""))
+        return Hello(identity, str(answer.get("team") or ""), str(answer.get("user") or ""), answered_at)
 
     async def respond(self, response_url: str, body: Json, *, seconds: float = CALL_SECONDS) -> None:
-        """Post to a ``response_url``. Raises `SlackError`; a used or expired one is `SlackRefused`."""
+        """Post to a ``response_url``. Raises `SlackError`: `SlackRefused` if the URL is used up or expired."""
         await self.call(RESPONSE_URL, body, seconds=seconds, url=response_url)
 
     async def upload(self, upload_url: str, content: bytes, *, seconds: float = CALL_SECONDS) -> None:
@@ -254,13 +257,13 @@ class SlackWeb:
     async def download(
         self, address: URL, most: int, *, seconds: float = CALL_SECONDS
     ) -> tuple[bytes, Mapping[str, str]]:
-        """Get the first *most* bytes of a file, and its headers. Raises `SlackError`.
+        """Download a file up to *most* bytes; returns them and the response's headers. Raises `SlackError`.
 
-        It carries the token: `bridge.slack.files` checks the address.
+        The request carries the token: `bridge.slack.files` checks the address.
         """
         if self.token.refused_because:
             raise SlackTokenRefused(DOWNLOAD, self.token.refused_because)
-        # Uncompressed data can't become larger than what is read.
+        # Without compression, a small response can't expand into a huge one.
         headers = {"Authorization": f"Bearer {self.token.value}", "Accept-Encoding": "identity"}
         timeout = aiohttp.ClientTimeout(total=seconds, connect=min(_CONNECT_SECONDS, seconds))
         content = bytearray()
@@ -281,7 +284,7 @@ class SlackWeb:
         return bytes(content[:most]), response.headers
 
     async def open_socket(self, app_token: str) -> aiohttp.ClientWebSocketResponse:
-        """Open a WebSocket of Socket Mode with an app-level token. Raises `SlackError`.
+        """Open a Socket Mode WebSocket with an app-level token. Raises `SlackError`.
 
         https://docs.slack.dev/reference/methods/apps.connections.open
         """
@@ -293,7 +296,7 @@ class SlackWeb:
             raise SlackUnreachable(_OPEN_SOCKET, type(exc).__name__) from exc
 
     async def socket_url(self, app_token: str) -> str:
-        """Ask for a WebSocket's address. Raises `SlackError`."""
+        """Request the address of a Socket Mode WebSocket. Raises `SlackError`."""
         return str((await self.call(_OPEN_SOCKET, token=app_token)).get("url"))
 
 
@@ -303,8 +306,8 @@ async def opened(base_url: str, token: str, metrics: Metrics, *, clock: Clock = 
 
     *clock* is this machine's.
     """
-    # Running turns bound the number of calls; keep-alive is below the minute after which
-    # Slack's own front closes, so that a request rarely meets a connection that is being closed.
+    # Running turns bound the number of calls. Slack closes a connection after a minute without a request; keep-alive
+    # is shorter, so that a request rarely meets a closing connection.
     connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=30)
     async with aiohttp.ClientSession(
         connector=connector,
@@ -327,7 +330,7 @@ def proxy_for(base_url: str) -> str | None:
 
 
 class _Redirected(aiohttp.ClientResponseError):
-    """Something other than Slack's Web API redirected us."""
+    """The server, which isn't Slack's Web API, sent a redirect."""
 
 
 async def _refuse_redirect(
@@ -343,14 +346,14 @@ async def _refuse_redirect(
 
 def _translated(method: str, exc: aiohttp.ClientError | OSError) -> SlackError:
     match exc:
-        case _Redirected():  # SLACK_API_URL names something else, or a proxy wants people to sign in
+        case _Redirected():  # SLACK_API_URL isn't Slack's address, or a proxy wants people to sign in
             return SlackRefused(method, f"http_{exc.status}")
         case (
             aiohttp.ClientConnectorError()
             | aiohttp.ConnectionTimeoutError()
             | aiohttp.InvalidURL()
             | aiohttp.ClientHttpProxyError()
-        ):  # none of these reached Slack
+        ):  # the request didn't reach Slack
             return SlackUnreachable(method, type(exc).__name__)
     return SlackAmbiguous(method, type(exc).__name__)
 
@@ -367,11 +370,11 @@ def _outcome(error: SlackError) -> str:
 
 
 _MAY_HAVE_HAPPENED = ("internal_error", "fatal_error", "service_unavailable", "request_timeout")
-"""Words of which Slack's reference says: "some aspect of the operation may have succeeded"."""
+"""Errors after which, says Slack's reference, "some aspect of the operation may have succeeded"."""
 
 
 def _judge(method: str, status: int, headers: Mapping[str, str], body: bytes, *, is_api: bool) -> Answer:
-    """Interpret an answer: the API's is JSON, others are a status and a word.
+    """Parse a response: JSON from the API, otherwise a status and perhaps Slack's error. Raises `SlackError`.
 
     https://docs.slack.dev/apis/web-api/#responses
     """
@@ -380,10 +383,10 @@ def _judge(method: str, status: int, headers: Mapping[str, str], body: bytes, *,
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         raise SlackAmbiguous(method, str(status))
     if not is_api:
-        # Slack's word for the error (``expired_url``); anything else isn't for us.
+        # Slack's error (``expired_url``), as text or in JSON; any other body is ignored.
         text = body[:2000].decode(errors="replace").strip()
-        said = re.fullmatch(r'[a-z_]{2,60}|\{.*"error"\s*:\s*"([a-z_]{2,60})".*\}', text, re.DOTALL)
-        word = (said[1] or said[0]) if said else ""
+        found = re.fullmatch(r'[a-z_]{2,60}|\{.*"error"\s*:\s*"([a-z_]{2,60})".*\}', text, re.DOTALL)
+        word = (found[1] or found[0]) if found else ""
         if status >= HTTPStatus.BAD_REQUEST or word not in {"", "ok"}:
             raise SlackRefused(method, word if word not in {"", "ok"} else f"http_{status}")
         return Answer({}, headers)
@@ -396,17 +399,17 @@ def _judge(method: str, status: int, headers: Mapping[str, str], body: bytes, *,
             return Answer(answer, headers)
         case {"ok": False, "error": "ratelimited" | "rate_limited" | "message_limit_exceeded" as word}:
             raise SlackUnreachable(method, word, _retry_after(headers))
-        case {"ok": False, "error": "team_added_to_org" | "org_login_required" as word}:  # while it's being migrated
+        case {"ok": False, "error": "team_added_to_org" | "org_login_required" as word}:  # the workspace is migrating
             raise SlackUnreachable(method, word)
         case {"ok": False, "error": str() as word}:
             if word in _MAY_HAVE_HAPPENED:
                 raise SlackAmbiguous(method, word)
             raise SlackRefused(method, word, str(answer.get("needed") or ""), problems_in(answer))
-    raise SlackAmbiguous(method, f"{status}, not of Slack's shape")
+    raise SlackAmbiguous(method, f"{status}, not in Slack's format")
 
 
 def problems_in(answer: Json) -> list[str]:
-    """Read the problems Slack found in blocks or a manifest, each with its place.
+    """List the problems Slack found in blocks or a manifest, each with its JSON pointer.
 
     https://docs.slack.dev/reference/methods/blocks.validate#validation-errors
     """
@@ -419,14 +422,14 @@ def problems_in(answer: Json) -> list[str]:
 
 
 def _retry_after(headers: Mapping[str, str]) -> timedelta:
-    said = headers.get("Retry-After", "")
-    if not (said.isascii() and said.isdigit() and len(said) < 10):  # noqa: PLR2004
+    seconds = headers.get("Retry-After", "")
+    if not (seconds.isascii() and seconds.isdigit() and len(seconds) < 10):  # noqa: PLR2004
         return _DEFAULT_RETRY_AFTER
-    return min(timedelta(seconds=int(said)), _LONGEST_RETRY_AFTER)
+    return min(timedelta(seconds=int(seconds)), _LONGEST_RETRY_AFTER)
 
 
 def _moment(date: str) -> datetime | None:
-    """Read a Date header; None if it isn't one."""
+    """Parse a Date header; None if it's missing or invalid."""
     try:
         moment = parsedate_to_datetime(date)
     except (ValueError, OverflowError):
@@ -436,30 +439,30 @@ def _moment(date: str) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """How long a caller can wait."""
+    """When a caller stops waiting: *at*, in seconds of *monotonic*."""
 
     at: float
     monotonic: Monotonic = time.monotonic
 
     def left(self) -> float:
-        """Return the seconds left; negative afterwards."""
+        """Return the seconds left; negative after the deadline."""
         return self.at - self.monotonic()
 
 
 @dataclass(slots=True)
 class _SlowChannel:
-    """A channel that Slack rate-limits: when its next message may be sent, and the queue for that."""
+    """A channel that Slack rate-limits: when its next message may be sent, and the tickets of waiting callers."""
 
     next_at: float
     waiting: list[int] = field(default_factory=list)
 
 
 class Pace:
-    """How fast messages are sent: at once, until Slack rate-limits a channel.
+    """Sends messages at once, until Slack rate-limits a channel.
 
     Slack allows about one message per second and channel, and short bursts. Slowing down early wastes the bursts;
-    continuing after a 429 causes more of them. So after a 429, that channel waits for Retry-After and continues at one
-    per second, in order, until none has waited for a while. Other channels and methods aren't affected.
+    continuing after a 429 causes more 429s. So after a 429, that channel waits for Retry-After and continues at one
+    message per second, in order, until no message has waited for a while. Other channels and methods aren't affected.
     https://docs.slack.dev/apis/web-api/rate-limits
     """
 
@@ -474,15 +477,15 @@ class Pace:
     ) -> Json:
         """Call *send* (`SlackWeb.call` or `read`) as soon as possible, and again after each 429 while there's time.
 
-        It gets the time that's left. Raises what *send* raises, and `SlackUnreachable` with ``retry_after`` if it
-        couldn't be finished before the *deadline*.
+        Each attempt may take the time that's left. Raises what *send* raises, and `SlackUnreachable` with
+        ``retry_after`` if the call can't finish before the *deadline*.
         """
         key = (method, channel)
         self._tickets = ticket = self._tickets + 1
         while True:
             if key in self.slow:
                 await self._wait(key, ticket, deadline)
-            if (seconds := deadline.left()) < _LEAST_TO_BEGIN:
+            if (seconds := deadline.left()) < _LEAST_TO_START:
                 raise SlackUnreachable(method, "out of time", timedelta(0))
             try:
                 return await send(method, arguments, seconds=seconds)
@@ -511,6 +514,6 @@ class Pace:
                     return
                 if wait > deadline.left() - RESERVE:
                     raise SlackUnreachable(key[0], "ratelimited", timedelta(seconds=wait))
-                await self._sleep(max(wait, 0.01))  # never 0: one ahead may be due, but not awake yet
+                await self._sleep(max(wait, 0.01))  # never 0: a caller ahead may be due, but not awake yet
         finally:
             slow.waiting.remove(ticket)

@@ -1,11 +1,11 @@
-"""The contents of a message: its person's text, and the parts besides. One pure function, `read`.
+"""The contents of a message: its author's text, and its other parts. One pure function, `read`.
 
-What people write arrives as ``text``, and again as rich text. The rest is elsewhere: forwarded messages in
-``attachments`` (``is_share``, ``message_blocks``), pasted tables in a ``table`` block there or at the top, files in
-``files``, and apps' posts in ``attachments`` or blocks of all kinds, with a ``text`` that is only a fallback. Link
-previews (``is_msg_unfurl`` or only ``from_url``) aren't the person's: the link itself is in the text.
+A person's text arrives as ``text``, and again as rich text. Everything else is in other fields: forwarded messages in
+``attachments`` (``is_share``, ``message_blocks``), pasted tables in a ``table`` block there or at the top level, files
+in ``files``, and apps' posts in ``attachments`` or blocks of all kinds, with a ``text`` that is only a fallback. Link
+previews (``is_msg_unfurl`` or only ``from_url``) are ignored: the link itself is in the text.
 
-Any JSON may arrive here; the cost is bounded by `_MOST_LOOKS` values.
+Any JSON may arrive here; at most `_MOST_LOOKS` values of it are read.
 
 https://docs.slack.dev/reference/block-kit/blocks · https://docs.slack.dev/reference/objects/file-object
 https://docs.slack.dev/legacy/legacy-messaging/legacy-secondary-message-attachments
@@ -25,26 +25,26 @@ from bridge.slack.payloads import items, mapping, objects, text
 Json = Mapping[str, Any]
 
 MOST: Final = 200_000  # characters of all parts of a message together
-_MOST_LOOKS: Final = 20_000
+_MOST_LOOKS: Final = 20_000  # values of a message's JSON
 _MOST_ATTACHMENTS: Final = 50
 _MOST_FILES: Final = 20
 _DEEPEST: Final = 24
 _MOST_COLUMNS: Final = 50
 _SHORT: Final = 300  # characters of a name
 _ADDRESS: Final = 2000
-_LOST: Final = 20  # characters by which blocks are longer than a complete text
+_SLACK_IN_LENGTH: Final = 20  # characters by which blocks may be longer than a complete text
 
 _ID: Final = re.compile(r"[A-Z][A-Z0-9]{1,30}")
 _BARE: Final = re.compile(r"&(?!(?:amp|lt|gt);)")
 _LINE: Final = re.compile(r"^", re.MULTILINE)
 
-_INSTEAD: Final = frozenset({"This content can't be displayed.", "[no preview available]"})  # Slack's own words
-_WORDED: Final = (
+_PLACEHOLDERS: Final = frozenset({"This content can't be displayed.", "[no preview available]"})  # written by Slack
+_TEXT_FIELDS: Final = (
     "title", "rich_text_title", "subtitle", "author_name", "text", "body", "description", "caption", "label", "fields",
     "elements", "child_blocks", "blocks", "tasks", "details", "output", "sources", "accessory", "chart", "segments",
     "series", "data",
 )  # fmt: skip
-"""Where blocks have their words, in the order in which people see them."""
+"""The fields of blocks that hold text, in the order in which people see them."""
 
 _TEXT_TYPES: Final = re.compile(
     r"text/.*|application/(?:.*\+)?(?:json|xml|yaml|x-yaml|toml|sql|javascript|x-javascript|typescript|x-sh|x-httpd-php"
@@ -61,7 +61,7 @@ _TEXT_ENDINGS: Final = re.compile(
 
 
 class Contents(NamedTuple):
-    """A message's own *text*, with Slack's escapes, and the *parts* besides."""
+    """A message's own *text*, with Slack's escapes, and its other *parts*."""
 
     text: str
     parts: tuple[MessagePart, ...] = ()
@@ -70,14 +70,14 @@ class Contents(NamedTuple):
 def read(message: Json) -> Contents:
     """Read a message from an event or a history. Never raises.
 
-    An app's ``text`` is replaced by what the message shows, if it's only a fallback.
+    If an app's ``text`` is only a fallback, it's replaced by what the message shows.
     """
     written, blocks = text(message, "text"), items(message.get("blocks"))
     is_plain = all(map(_is_rich, blocks))
     is_app = bool(message.get("bot_id") or message.get("app_id"))
     is_own = is_plain and not is_app and written.strip() != "" and not _is_preview(written, blocks)
     if is_own and not message.get("attachments") and not message.get("files"):
-        return Contents(written)  # like nearly all messages
+        return Contents(written)  # nearly all messages end here
     return _Reading().read(message, written, blocks, is_app=is_app)
 
 
@@ -105,16 +105,16 @@ def _described(part: MessagePart) -> str:
     match part:
         case Quotation():
             inside = "".join(f", {_described(one)}" for group in (part.tables, part.files) for one in group)
-            said = f"a forwarded message ({len(part.text)} characters{inside})"
+            description = f"a forwarded message ({len(part.text)} characters{inside})"
         case Table():
-            said = f"a table ({len(part.rows)} x {max(map(len, part.rows), default=0)})"
+            description = f"a table ({len(part.rows)} x {max(map(len, part.rows), default=0)})"
         case Alert():
-            said = f"an app's words ({len(part.text)} characters)"
+            description = f"an app's text ({len(part.text)} characters)"
         case MessageFile():
-            said = f"a file ({part.kind}, {part.size} bytes)"
+            description = f"a file ({part.kind}, {part.size} bytes)"
         case LeftOut():
-            said = f"{part.count} more"
-    return f"{said}, cut" if part.is_cut else said
+            description = f"{part.count} more"
+    return f"{description}, cut" if part.is_cut else description
 
 
 def _is_rich(block: Any) -> bool:
@@ -123,18 +123,18 @@ def _is_rich(block: Any) -> bool:
 
 def _is_preview(written: str, blocks: Sequence[Any]) -> bool:
     """Whether ``text`` is only the beginning of the blocks' text, which Slack sometimes sends in direct messages."""
-    if len(written) < 100:  # noqa: PLR2004 - shorter ones are whole, and most texts are short
+    if len(written) < 100:  # noqa: PLR2004 - shorter texts are complete, and most texts are short
         return False
-    said, waiting, looks = 0, list(blocks), 0
+    length, waiting, looks = 0, list(blocks), 0
     while waiting and looks < _MOST_LOOKS:
         element, looks = mapping(waiting.pop()), looks + 1
-        said += len(text(element, "text"))
+        length += len(text(element, "text"))
         waiting += items(element.get("elements"))
-    return said > len(written) + _LOST
+    return length > len(written) + _SLACK_IN_LENGTH
 
 
 class _Reading:
-    """One message being read, with what may still be looked at and stored."""
+    """One message being read, with the number of values and characters that may still be read."""
 
     def __init__(self) -> None:
         self._looks = _MOST_LOOKS
@@ -145,7 +145,7 @@ class _Reading:
         self._left_out = 0
 
     def read(self, message: Json, written: str, blocks: Sequence[Any], *, is_app: bool) -> Contents:
-        """Read all of it."""
+        """Read the whole message."""
         parts: list[MessagePart] = []
         others = [block for block in blocks if not _is_rich(block)]
         if not others:
@@ -166,12 +166,12 @@ class _Reading:
             if attachment.get("is_share") is True or attachment.get("message_blocks"):
                 parts.append(self._quotation(attachment))
             elif not _is_link_preview(attachment):
-                if said := self._alert(attachment):
-                    parts.append(Alert(text=said, is_cut=self._was_cut()))
+                if shown := self._alert(attachment):
+                    parts.append(Alert(text=shown, is_cut=self._was_cut()))
                 parts += [*self._tables_since(), *self._some_files(attachment)]
         beyond = attachments[_MOST_ATTACHMENTS:]
         self._left_out += len(beyond) - sum(map(_is_link_preview, beyond[:1000]))
-        if parts and written in _INSTEAD:
+        if parts and written in _PLACEHOLDERS:
             written = ""
         parts += self._some_files(message)
         if self._left_out:
@@ -180,13 +180,13 @@ class _Reading:
 
     def _quotation(self, attachment: Json) -> Quotation:
         """Read a forwarded message. Slack doesn't document them; see the payloads recorded in the tests."""
-        said: list[str] = []
+        texts: list[str] = []
         files = self._some_files(attachment)
         for inner in map(mapping, items(attachment.get("message_blocks"))[:_MOST_ATTACHMENTS]):
             message = mapping(inner.get("message"))
-            said.append(self._blocks(items(message.get("blocks"))))
+            texts.append(self._blocks(items(message.get("blocks"))))
             files += self._some_files(message)
-        words = "\n".join(filter(None, said)) or self._take(text(attachment, "text"))
+        words = "\n".join(filter(None, texts)) or self._take(text(attachment, "text"))
         words = words or ("" if self._tables else self._alert(attachment))
         return Quotation(
             author=text(attachment, "author_name")[:_SHORT] or text(attachment, "author_subname")[:_SHORT],
@@ -203,35 +203,35 @@ class _Reading:
     def _alert(self, attachment: Json) -> str:
         """Read an app's attachment: https://docs.slack.dev/legacy/legacy-messaging/legacy-secondary-message-attachments.
 
-        If it has nothing else, its fallback text.
+        Its fallback text is used only if it has no other.
         """
         before = len(self._tables)
         title, link = text(attachment, "title"), _address(text(attachment, "title_link"))
         if title and link and "<" not in title:
             title = _link(link, title)
-        said = [self._take(text(attachment, name)) for name in ("pretext", "author_name")]
+        texts = [self._take(text(attachment, name)) for name in ("pretext", "author_name")]
         blocks = self._blocks(items(attachment.get("blocks")))
         if blocks or len(self._tables) > before:
-            said.append(blocks)
+            texts.append(blocks)
         else:
-            said += [self._take(title), self._take(text(attachment, "text"))]
+            texts += [self._take(title), self._take(text(attachment, "text"))]
             for field in map(mapping, items(attachment.get("fields"))[:_MOST_LOOKS]):
                 named = ": ".join(filter(None, (text(field, "title"), text(field, "value"))))
-                said.append(self._take(named))
-        said += [self._buttons(attachment.get("actions")), self._take(text(attachment, "footer"))]
-        words = "\n".join(one for one in said if one.strip())
+                texts.append(self._take(named))
+        texts += [self._buttons(attachment.get("actions")), self._take(text(attachment, "footer"))]
+        words = "\n".join(one for one in texts if one.strip())
         if not words and len(self._tables) == before:
             fallback = text(attachment, "fallback")
-            words = "" if fallback in _INSTEAD else self._take(fallback)
+            words = "" if fallback in _PLACEHOLDERS else self._take(fallback)
         return words
 
     def _blocks(self, blocks: Sequence[Any]) -> str:
         """Return the text of blocks of all kinds; tables are collected separately."""
-        said = map(self._worded, map(mapping, blocks[:_MOST_LOOKS]))
-        return "\n".join(one for one in said if one.strip())
+        texts = map(self._text_of, map(mapping, blocks[:_MOST_LOOKS]))
+        return "\n".join(one for one in texts if one.strip())
 
-    def _worded(self, block: Any, depth: int = 0) -> str:
-        """Return the text of a block, or of anything in it."""
+    def _text_of(self, block: Any, depth: int = 0) -> str:
+        """Return the text of a block, or of a value inside a block."""
         self._looks -= 1
         if depth > _DEEPEST or self._looks < 0:
             self._is_cut = self._is_cut or bool(block)
@@ -239,7 +239,7 @@ class _Reading:
         if isinstance(block, str):
             return self._take(escape(text({"": block}, "")))
         if isinstance(block, list):
-            return "\n".join(filter(None, (self._worded(one, depth + 1) for one in block[:_MOST_LOOKS])))
+            return "\n".join(filter(None, (self._text_of(one, depth + 1) for one in block[:_MOST_LOOKS])))
         block = mapping(block)
         match block.get("type"):
             case "rich_text":
@@ -247,7 +247,7 @@ class _Reading:
             case "mrkdwn":
                 return self._take(text(block, "text"))
             case "context":
-                return " ".join(filter(None, (self._worded(one, depth + 1) for one in items(block.get("elements")))))
+                return " ".join(filter(None, (self._text_of(one, depth + 1) for one in items(block.get("elements")))))
             case "image":
                 alt = text(mapping(block.get("title")), "text") or text(block, "alt_text")
                 return self._take(escape(f"[image: {alt}]")) if alt else ""
@@ -259,13 +259,15 @@ class _Reading:
                 return caption
         if isinstance(block.get("value"), int | float) and isinstance(block.get("label"), str):  # a point of a chart
             return self._take(f"{escape(text(block, 'label'))}: {block['value']}")
-        said = (
-            self._worded(block[name], depth + 1) for name in _WORDED if isinstance(block.get(name), str | list | dict)
+        texts = (
+            self._text_of(block[name], depth + 1)
+            for name in _TEXT_FIELDS
+            if isinstance(block.get(name), str | list | dict)
         )
-        return "\n".join(filter(None, said))
+        return "\n".join(filter(None, texts))
 
     def _buttons(self, actions: Any) -> str:
-        """Return the links of buttons; other buttons have nothing to read."""
+        """Return the links of buttons; other buttons are left out."""
         links = []
         for button in map(mapping, items(actions)[:_MOST_ATTACHMENTS]):
             label = text(mapping(button.get("text")), "text") or text(button, "text")
@@ -302,14 +304,14 @@ class _Reading:
         return self._inline(elements).removesuffix("\n")
 
     def _inline(self, elements: Sequence[Any], *, is_code: bool = False) -> str:
-        said = []
+        texts = []
         for element in map(mapping, elements):
             self._looks -= 1
             if self._looks < 0 or self._room <= 0:
                 self._is_cut = True
                 break
-            said.append(self._take(_element(element, is_code=is_code)))
-        return "".join(said)
+            texts.append(self._take(_element(element, is_code=is_code)))
+        return "".join(texts)
 
     def _table(self, block: Json) -> None:
         """Collect a table: https://docs.slack.dev/reference/block-kit/blocks/table-block."""
@@ -330,19 +332,19 @@ class _Reading:
         cell = mapping(cell)
         if cell.get("type") == "rich_text":
             return self._rich(cell)
-        said = text(cell, "text")
+        shown = text(cell, "text")
         number = cell.get("value")
-        if not said and isinstance(number, int | float):
-            said = str(number)
-        return self._take(escape(said)) if said else self._worded(cell, _DEEPEST)
+        if not shown and isinstance(number, int | float):
+            shown = str(number)
+        return self._take(escape(shown)) if shown else self._text_of(cell, _DEEPEST)
 
     def _some_files(self, where: Json) -> list[MessageFile]:
-        """Read the listed files; those beyond the limit are counted."""
+        """Read the files of *where*; files beyond the message's limit are only counted."""
         found = objects(where.get("files"))
-        kept = found[: max(0, _MOST_FILES - self._files)]
-        self._files += len(kept)
-        self._left_out += len(found) - len(kept)
-        return list(map(self.file, kept))
+        included = found[: max(0, _MOST_FILES - self._files)]
+        self._files += len(included)
+        self._left_out += len(found) - len(included)
+        return list(map(self.file, included))
 
     def file(self, file: Json) -> MessageFile:
         """Read a file object."""
@@ -371,7 +373,7 @@ class _Reading:
                 words = words if is_whole else ""
             case "link":
                 url = text(file, "external_url") or text(file, "url_private")
-        kept = self._take(words)
+        words = self._take(words)
         return MessageFile(
             id=_id(file, "id"),
             kind=kind,
@@ -381,13 +383,13 @@ class _Reading:
             size=size,
             url=_address(url),
             alt_text=self._take(text(file, "alt_txt")[:_ADDRESS]),
-            words=kept,
+            words=words,
             is_whole=is_whole and not self._was_cut(),
             is_pending=is_pending,
         )
 
     def _take(self, words: str) -> str:
-        """Store as much of *words* as there's room for."""
+        """Return as much of *words* as there's room for, and count it."""
         if len(words) > self._room:
             words, self._is_cut = words[: self._room], True
         self._room -= len(words)
@@ -410,7 +412,7 @@ def _mail_head(file: Json) -> str:
 
     date = text(mapping(file.get("headers")), "date")
     head = {"From": people("from"), "To": people("to"), "Date": date, "Subject": text(file, "subject")}
-    return "".join(f"{name}: {' '.join(said.split())}\n" for name, said in head.items() if said.strip()) + "\n"
+    return "".join(f"{name}: {' '.join(value.split())}\n" for name, value in head.items() if value.strip()) + "\n"
 
 
 def _is_link_preview(attachment: Json) -> bool:
@@ -421,7 +423,7 @@ def _is_link_preview(attachment: Json) -> bool:
 
 
 def _kind_of(file: Json) -> FileKind:
-    """Decide how to read a file, by Slack's description or the ending of its name."""
+    """Return the kind of a file, by Slack's description or its name's extension."""
     mode, filetype = text(file, "mode"), text(file, "filetype").casefold()
     mimetype = text(file, "mimetype").casefold().partition(";")[0].strip()
     is_described = bool(mimetype or filetype or text(file, "name"))
@@ -456,7 +458,7 @@ def _kind_of(file: Json) -> FileKind:
 
 
 def _format_of(file: Json) -> str:
-    """Return a document's format, by its ``filetype`` or the ending of its name; ``""`` for other files."""
+    """Return a document's format, by its ``filetype`` or its name's extension; ``""`` for other files."""
     ending = PurePath(text(file, "name")).suffix[1:].casefold()
     named = (text(file, "filetype").casefold(), "" if text(file, "mimetype").startswith("text/") else ending)
     return next((one for one in named if one in FORMATS), "")
@@ -471,8 +473,8 @@ def _element(element: Json, *, is_code: bool) -> str:
             return f"<#{id_}>"
         case {"type": "usergroup", "usergroup_id": str() as id_} if _ID.fullmatch(id_):
             return f"<!subteam^{id_}>"
-        case {"type": "broadcast", "range": "here" | "channel" | "everyone" as whom}:
-            return f"<!{whom}>"
+        case {"type": "broadcast", "range": "here" | "channel" | "everyone" as audience}:
+            return f"<!{audience}>"
         case {"type": "emoji", "name": str()}:
             return f":{escape(text(element, 'name'))}:"
         case {"type": "link", "url": str()}:
@@ -480,26 +482,26 @@ def _element(element: Json, *, is_code: bool) -> str:
             return (_link(url, label) if not is_code else escape(label or url)) if url else escape(label)
         case {"type": "color", "value": str()}:
             return escape(text(element, "value"))
-    said = escape(next(filter(None, (text(element, name) for name in ("text", "fallback", "title", "name"))), ""))
+    shown = escape(next(filter(None, (text(element, name) for name in ("text", "fallback", "title", "name"))), ""))
     style = mapping(element.get("style"))
-    if is_code or not style or not said.strip():
-        return said
+    if is_code or not style or not shown.strip():
+        return shown
     marks = [mark for name, mark in (("bold", "**"), ("italic", "_"), ("strike", "~~")) if style.get(name) is True]
     if style.get("code") is True:
         marks.append("`")
-    core = said.strip()  # Markdown has no marks next to blanks
-    at = said.index(core)
-    return f"{said[:at]}{''.join(marks)}{core}{''.join(reversed(marks))}{said[at + len(core) :]}"
+    core = shown.strip()  # Markdown allows no blanks inside its marks
+    at = shown.index(core)
+    return f"{shown[:at]}{''.join(marks)}{core}{''.join(reversed(marks))}{shown[at + len(core) :]}"
 
 
 def _link(url: str, label: str) -> str:
-    """Write a link as Slack does; its label can't end it."""
+    """Write a link in Slack's form; nothing in *label* can close it."""
     words = escape(" ".join(label.split())).replace("|", "/")
     return f"<{url}|{words}>" if words and words != url else f"<{url}>"
 
 
 def _address(url: str) -> str:
-    """Make an address fit for Slack's brackets; invalid and endless ones are left out."""
+    """Escape a URL for Slack's angle brackets; ``""`` if it's invalid or too long."""
     if not url or len(url) > _ADDRESS or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s]", url):
         return ""
     return re.sub(r"\s", "%20", url).replace("<", "%3C").replace(">", "%3E").replace("|", "%7C")
@@ -511,5 +513,5 @@ def _id(where: Json, name: str) -> str:
 
 
 def _whole(value: object, most: int) -> int:
-    """Return a whole number up to *most*, 0 for anything else."""
+    """Return *value* if it's a positive whole number, but at most *most*; 0 otherwise."""
     return min(value, most) if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

@@ -22,7 +22,7 @@ from bridge.slack.payloads import mapping
 
 FILES_READ: Final = "files:read"
 SIGN_IN: Final = "missing_scope"
-"""The error of a file that comes as a page to sign in: what the API itself would say."""
+"""The error if Slack returns a sign-in page instead of a file: the same as from the API."""
 ELSEWHERE: Final = "not_at_slack"
 
 _INFO_SECONDS: Final = 5.0
@@ -37,18 +37,18 @@ _MARKED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """A file's bytes, as far as they were fetched; *declared* is its Content-Type."""
+    """The fetched bytes of a file; *declared* is its Content-Type, *is_cut*: it has more bytes."""
 
     content: bytes = field(repr=False)
     is_cut: bool = False
     declared: str = ""
 
     def text(self) -> str:
-        """Decode it by its byte order mark, as UTF-8, by its declared charset, or byte by byte."""
+        """Decode the content by its byte order mark, as UTF-8, by its declared charset, or byte by byte."""
         for mark, charset in _MARKED:
             if self.content.startswith(mark):
                 return self.content.decode(charset, errors="replace")
-        # The last character may be cut.
+        # The last character may be incomplete.
         end = len(self.content) - 3 if self.is_cut else len(self.content)
         try:
             self.content[: max(0, end)].decode()
@@ -64,7 +64,7 @@ class FileContent:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Reads files that the bot *identity* sees; *api_url* is the address of Slack's Web API."""
+    """Reads files that the bot *identity* can see; *api_url* is the address of Slack's Web API."""
 
     web: SlackWeb
     identity: Identity
@@ -72,7 +72,7 @@ class Files:
 
     @property
     def may_read(self) -> bool:
-        """Whether the app may read files, as far as Slack says."""
+        """Whether the app has the scope to read files; True if its scopes are unknown."""
         return not self.identity.scopes or FILES_READ in self.identity.scopes
 
     async def describe(self, file: str) -> MessageFile:
@@ -107,6 +107,6 @@ class Files:
             return None
         for site in ("slack.com", "slack-gov.com"):
             if api.host == site or str(api.host).endswith(f".{site}"):
-                is_there = address.host == f"files.{site}"
-                return address if is_there and address.scheme == "https" and port == 443 else None  # noqa: PLR2004 - https
+                is_file_server = address.host == f"files.{site}"
+                return address if is_file_server and address.scheme == "https" and port == 443 else None  # noqa: PLR2004 - https
         return address if address.origin() == api.origin() else None

@@ -26,14 +26,14 @@ from bridge.slack.payloads import Dispatch, Malformed, read_body
 log = logging.getLogger(__name__)
 
 LARGEST_BODY = 4 * 1024 * 1024  # an edit of a 40,000-character message in Chinese, old and new text, has 0.9 MB
-OLDEST_SIGNATURE = 300  # seconds; Slack's own advice against replays
+OLDEST_SIGNATURE = 300  # seconds; Slack recommends this against replays
 BODY_SECONDS = 10.0  # Slack gives up after 3 s, so a slower body isn't Slack's
 
 _SIGNATURE, _TIMESTAMP = b"x-slack-signature", b"x-slack-request-timestamp"
 
 
-class _TurnedAway(Exception):
-    """The request is rejected for *reason*, and answered with *status* if anyone is there to answer."""
+class _Rejected(Exception):
+    """The request is rejected for *reason*, and answered with *status* unless the client has left (None)."""
 
     def __init__(self, status: HTTPStatus | None, reason: str) -> None:
         super().__init__(reason)
@@ -42,7 +42,7 @@ class _TurnedAway(Exception):
 
 
 async def starting(_request: AsyncBoltRequest) -> BoltResponse:
-    """Make Slack retry until its Web API and Redis have been reached."""
+    """Answer 503, so that Slack retries, until the bridge has reached Slack's Web API and Redis."""
     return BoltResponse(status=HTTPStatus.SERVICE_UNAVAILABLE, body="starting")
 
 
@@ -69,11 +69,11 @@ class Guard:
         began, kind = time.perf_counter(), ""
         try:
             kind, request = await self._admit(scope, receive)
-        except _TurnedAway as away:
-            self._metrics.rejected.labels(away.reason).inc()
-            if away.status is None:
+        except _Rejected as rejected:
+            self._metrics.rejected.labels(rejected.reason).inc()
+            if rejected.status is None:
                 return
-            response = BoltResponse(status=away.status, body=away.reason)
+            response = BoltResponse(status=rejected.status, body=rejected.reason)
         else:
             response = request if isinstance(request, BoltResponse) else await self.dispatch(request)
         body = response.body.encode(errors="replace")
@@ -87,47 +87,47 @@ class Guard:
             self._metrics.acked(kind, time.perf_counter() - began)
 
     async def _admit(self, scope: Scope, receive: Receive) -> tuple[str, AsyncBoltRequest | BoltResponse]:
-        """Check a request and read it (`read_body`).
+        """Check a request and read it (`read_body`). Raises `_Rejected`.
 
-        Bytes are compared with bytes, so that no header can raise.
+        Headers are compared as bytes, so that none can raise an error.
         """
         if scope["method"] != "POST":
-            raise _TurnedAway(HTTPStatus.METHOD_NOT_ALLOWED, "method")
+            raise _Rejected(HTTPStatus.METHOD_NOT_ALLOWED, "method")
         headers = dict(scope["headers"])
         length = headers.get(b"content-length", b"")
         if length.isdigit() and int(length[:20]) > LARGEST_BODY:
-            raise _TurnedAway(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large")
+            raise _Rejected(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large")
         collected, is_whole = bytearray(), False
         try:
             async with asyncio.timeout(self._body_seconds):
                 while not is_whole:
                     message = await receive()
                     if message["type"] != "http.request":
-                        raise _TurnedAway(None, "client_left")
+                        raise _Rejected(None, "client_left")
                     collected += message.get("body", b"")
                     if len(collected) > LARGEST_BODY:
-                        raise _TurnedAway(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large")
+                        raise _Rejected(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large")
                     is_whole = not message.get("more_body", False)
         except TimeoutError:
-            raise _TurnedAway(HTTPStatus.REQUEST_TIMEOUT, "too_slow") from None
+            raise _Rejected(HTTPStatus.REQUEST_TIMEOUT, "too_slow") from None
         body = bytes(collected)
 
         names = [name for name, _ in scope["headers"]]
         if names.count(_SIGNATURE) != 1 or names.count(_TIMESTAMP) != 1:
-            raise _TurnedAway(HTTPStatus.UNAUTHORIZED, "unsigned")
+            raise _Rejected(HTTPStatus.UNAUTHORIZED, "unsigned")
         stamp = headers[_TIMESTAMP]
         if not (stamp.isdigit() and len(stamp) <= 12):  # noqa: PLR2004 - enough until the year 33658
-            raise _TurnedAway(HTTPStatus.UNAUTHORIZED, "timestamp")
+            raise _Rejected(HTTPStatus.UNAUTHORIZED, "timestamp")
         if abs(self._now() - int(stamp)) > OLDEST_SIGNATURE:
-            raise _TurnedAway(HTTPStatus.UNAUTHORIZED, "too_old")
+            raise _Rejected(HTTPStatus.UNAUTHORIZED, "too_old")
         digest = hmac.digest(self._secret, b"v0:%b:%b" % (stamp, body), "sha256")
         if not hmac.compare_digest(b"v0=" + digest.hex().encode(), headers[_SIGNATURE]):
-            raise _TurnedAway(HTTPStatus.UNAUTHORIZED, "signature")
+            raise _Rejected(HTTPStatus.UNAUTHORIZED, "signature")
 
         try:
             kind, request = read_body(body, headers)
         except Malformed as exc:
-            raise _TurnedAway(HTTPStatus.BAD_REQUEST, exc.reason) from None
+            raise _Rejected(HTTPStatus.BAD_REQUEST, exc.reason) from None
         if kind == "rate_limited":
             log.warning("Slack is dropping events: more than 30,000 in an hour")
         return kind, request

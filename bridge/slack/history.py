@@ -1,4 +1,4 @@
-"""Slack's history: which messages of ours are there, and what a thread says."""
+"""Slack's history: find the bot's own messages, and read threads."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class ThreadMessage:
-    """A message in a thread: by a person, by ID, or an *app*, by name; *text* has Slack's escapes.
+    """A message in a thread, by *user* (an ID) or by *app* (a name); *text* has Slack's escapes.
 
-    One that *is_own* is an agent's earlier answer, or a run's card.
+    *is_own*: the bot wrote it, as an agent's earlier answer or a run's card.
     """
 
     user: str
@@ -42,10 +42,11 @@ class ThreadMessage:
 
 @dataclass(frozen=True, slots=True)
 class ThreadRead:
-    """A thread, read once: what the bot's own answers *recalled*, and the others' messages.
+    """A thread, read once: the session that the bot's answers *recalled*, and other people's messages.
 
-    The *root*, by anyone, and the *newest* after it, oldest first; *left_out* were more (None: unknown). If it was
-    *cut_short*, only the beginning was read; if it *stops_early*, the last ones are missing.
+    The *root*, by anyone, and the *newest* replies, oldest first; *left_out* counts the other replies (None: unknown).
+    If reading was *cut_short* by an error, only the beginning was read; if it *stops_early*, the last replies are
+    missing.
     """
 
     recalled: Recalled | None = None
@@ -57,16 +58,16 @@ class ThreadRead:
 
     @property
     def all(self) -> tuple[ThreadMessage, ...]:
-        """Root and newest."""
+        """The root and the newest replies."""
         return (*((self.root,) if self.root else ()), *self.newest)
 
 
 @dataclass(slots=True)
 class Search:
-    """The progress of a search for own messages: what it *found* since *since*, and what is left to read.
+    """The progress of a search for the bot's messages since *since*: the parts *found*, and what's left to read.
 
-    A thread is read from *oldest* on. A channel comes newest first, so it's read down from *latest*; what arrived after
-    the *newest* message meanwhile comes last.
+    A thread is read from *oldest* on. Slack returns a channel newest first, so it's read down from *latest*; messages
+    that arrive after the *newest* meanwhile are read last.
     """
 
     since: float
@@ -76,7 +77,7 @@ class Search:
     found: dict[str, str] = field(default_factory=dict)
 
     def add(self, page: Sequence[Mapping[str, Any]], *, is_thread: bool) -> None:
-        """Continue after *page*, unless it's empty."""
+        """Record that *page* was read."""
         read = sorted(filter(None, (timestamp(message, "ts") for message in page)), key=float)
         if is_thread:
             self.oldest = max([self.oldest, *read], key=float)
@@ -88,8 +89,8 @@ class Search:
 class Pages:
     """How much Slack returns per call: if pages *are_short*, fifteen messages, once per minute.
 
-    That's the limit of apps distributed outside of the Marketplace; a longer page shows that it doesn't apply.
-    Interrupted *searches* continue where they were, as otherwise one with two pages would never end.
+    That's the limit for apps distributed outside of the Marketplace; a longer page shows that it doesn't apply.
+    Interrupted *searches* continue where they stopped: otherwise a search through two pages would never finish.
     https://docs.slack.dev/apis/web-api/rate-limits
     """
 
@@ -98,16 +99,16 @@ class Pages:
 
 
 _PAGE = "200"
-_MOST_SEARCHES = 1000  # remembered, abandoned ones included
-_SHORT = (15, 16)  # messages; the root may come on top
-_AIMED_AT = 8  # replies, on a page of fifteen: people write unevenly
-_SAID_BY_SOMEBODY = frozenset({"", "file_share", "thread_broadcast", "me_message", "bot_message"})
-NEWEST = 20  # of a thread, read for an agent
+_MOST_SEARCHES = 1000  # remembered, including abandoned ones
+_SHORT = (15, 16)  # messages; the root may be added
+_AIMED_AT = 8  # replies, on a page of fifteen: people write at uneven intervals
+_CONTENT_SUBTYPES = frozenset({"", "file_share", "thread_broadcast", "me_message", "bot_message"})
+NEWEST = 20  # messages of a thread that an agent gets
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Slack's history, as far as *identity* may read it and has time to."""
+    """Reads Slack's history as the bot *identity*, until *deadline*."""
 
     web: SlackWeb
     identity: Identity
@@ -115,9 +116,9 @@ class History:
     pages: Pages = field(default_factory=Pages)
 
     async def find(self, place: Place, turn: TurnId, since: datetime) -> dict[str, str]:
-        """Find all own messages of *turn* in *place*: the ``ts`` of each by its part. Raises `SlackError`.
+        """Find all messages the bot posted for *turn* in *place*: the ``ts`` of each by its part. Raises `SlackError`.
 
-        If *place* is a channel, a message's files are in the thread below it.
+        If *place* is a channel, the files of its message are in that message's thread.
         """
         search = self.pages.searches.pop((place, turn), None)
         if search is None or since.timestamp() < search.since:
@@ -135,8 +136,8 @@ class History:
                 if not is_over:
                     search.oldest, search.latest = search.newest, ""
             if search.found and not is_thread:
-                below = Place(place.channel, min(search.found.values()))
-                return await self.find(below, turn, since) | search.found
+                thread = Place(place.channel, min(search.found.values()))
+                return await self.find(thread, turn, since) | search.found
         except SlackUnreachable:
             while len(self.pages.searches) >= _MOST_SEARCHES:
                 self.pages.searches.pop(next(iter(self.pages.searches)))
@@ -147,20 +148,20 @@ class History:
     async def read_thread(
         self, place: Place, after: str = "", before: str = "", *, with_own: bool = False
     ) -> ThreadRead:
-        """Read a thread's messages between two others, *with_own* answers or without. Raises `SlackError`.
+        """Read the messages of a thread between two ``ts``; *with_own*: with the bot's answers. Raises `SlackError`.
 
-        *after* is ``""`` for all, with the root; *before* is ``""`` for all until now. Slack returns a thread oldest
-        first. If its pages are short, one is read, which starts shortly before the thread's end.
+        An empty *after* means from the root on, an empty *before* until now. Slack returns a thread oldest first. If
+        Slack's pages are short, only one is read, starting shortly before the thread's end.
         """
-        # The scopes to read a channel; its ID doesn't say whether it's private or a group.
+        # Any of these scopes may be the right one: a channel's ID doesn't say whether it's private or a group.
         in_channels = {"channels:history", "groups:history", "mpim:history"}
         scopes = {"im:history"} if place.channel.startswith("D") else in_channels
         if self.identity.scopes and not self.identity.scopes & scopes:
-            raise SlackRefused("conversations.replies", "missing_scope")  # as Slack would say, with every call
+            raise SlackRefused("conversations.replies", "missing_scope")  # Slack's answer to every such call
         is_one_page = self.pages.are_short
         begin = after or (await self._shortly_before_the_end(place, before) if is_one_page else "")
         read = await self._read_window(place, after, before, begin, with_own=with_own, is_one_page=is_one_page)
-        if begin != after and not read.newest:  # nobody wrote after that
+        if begin != after and not read.newest:  # there's no message after *begin*
             with suppress(SlackUnreachable):
                 return await self._read_window(place, after, before, after, with_own=with_own, is_one_page=is_one_page)
         return read
@@ -168,7 +169,7 @@ class History:
     async def _read_window(
         self, place: Place, after: str, before: str, begin: str, *, with_own: bool, is_one_page: bool
     ) -> ThreadRead:
-        """Read from *begin* on."""
+        """Read messages from *begin* on, and return those between *after* and *before*."""
         seen, root, count, replies, is_whole, stops_early = 0, None, 0, 0, begin == after, False
         recalled, cut_short = None, None
         newest: deque[ThreadMessage] = deque(maxlen=NEWEST)
@@ -177,7 +178,7 @@ class History:
                 for message in page:
                     seen += 1
                     is_own, ts = self.identity.wrote(message), timestamp(message, "ts")
-                    # An answer that recalls a session may be later than *before*, and isn't quoted then.
+                    # An answer that recalls a session counts even if it's later than *before*, but isn't quoted then.
                     is_between = bool(ts) and float(after or 0) < float(ts) < float(before or "inf")
                     is_answer = False
                     match message.get("metadata") if is_own else None:
@@ -188,23 +189,23 @@ class History:
                             recalled, is_answer = Recalled(agent, session), True
                         case {"event_type": "bridge_run"}:
                             is_answer = True
-                    said = _said(message)
-                    if ts == place.thread_ts:  # Slack returns it with every window
-                        root = said if not after else None
+                    content = _content(message)
+                    if ts == place.thread_ts:  # Slack returns the root with every page
+                        root = content if not after else None
                         replies = message.get("reply_count") or 0
-                    elif said and is_between and (not is_own or (with_own and is_answer)):
-                        newest.append(replace(said, is_own=is_own))
+                    elif content and is_between and (not is_own or (with_own and is_answer)):
+                        newest.append(replace(content, is_own=is_own))
                         count += 1
                 if has_more and is_one_page and self.pages.are_short:
                     is_whole, stops_early = False, True
                     break
-        except SlackUnreachable as exc:  # out of time, or 429 on a later page: a part is better than nothing
+        except SlackUnreachable as exc:  # out of time, or 429 on a later page: part of a thread is better than none
             if not seen:
                 raise
             cut_short, is_whole = exc, False
         if is_whole:
             left_out: int | None = count - len(newest)
-        else:  # all replies but the one that asks
+        else:  # all replies but the one to be answered
             left_out = max(replies - len(newest) - bool(before), 1) if replies and not after else None
         return ThreadRead(recalled, root, tuple(newest), left_out, cut_short, stops_early)
 
@@ -213,38 +214,45 @@ class History:
 
         https://docs.slack.dev/reference/methods/conversations.history (which has a separate limit)
         """
-        asked = {"channel": place.channel, "oldest": place.thread_ts, "latest": place.thread_ts, "inclusive": "true"}
+        only_root = {
+            "channel": place.channel,
+            "oldest": place.thread_ts,
+            "latest": place.thread_ts,
+            "inclusive": "true",
+        }
         try:
             found = await self.web.read(
-                "conversations.history", {**asked, "limit": "1"}, seconds=max(self.deadline.left(), 1.0)
+                "conversations.history", {**only_root, "limit": "1"}, seconds=max(self.deadline.left(), 1.0)
             )
             root, *_ = objects(found.get("messages"))
             begin, end = float(place.thread_ts), float(before or root["latest_reply"])
             replies = int(root["reply_count"])
-        except (SlackError, KeyError, TypeError, ValueError):  # its length is unknown
+        except (SlackError, KeyError, TypeError, ValueError):  # the thread's length is unknown
             return ""
         return f"{end - (end - begin) * _AIMED_AT / replies:.6f}" if replies >= min(_SHORT) else ""
 
     async def apps_in(self, channel: str) -> dict[str, str]:
-        """List the other apps that recently posted at the top of *channel*: name by app ID; none if it can't be read.
+        """Return the other apps that recently posted in *channel* (not in threads), name by app ID.
+
+        Returns ``{}`` if the channel can't be read.
 
         https://docs.slack.dev/reference/methods/conversations.history
         """
-        asked = {"channel": channel, "limit": _PAGE}
+        arguments = {"channel": channel, "limit": _PAGE}
         found: dict[str, str] = {}
         try:
-            page = await self.web.read("conversations.history", asked, seconds=max(self.deadline.left(), 1.0))
+            page = await self.web.read("conversations.history", arguments, seconds=max(self.deadline.left(), 1.0))
         except SlackError:
             return found
         for message in map(mapping, items(page.get("messages"))):
             profile = mapping(message.get("bot_profile"))
             app = text(message, "app_id") or text(profile, "app_id")
             if app and app not in found and not self.identity.wrote(message):
-                found[app] = text(message, "username") or text(profile, "name") or app  # as Slack shows it
+                found[app] = text(message, "username") or text(profile, "name") or app  # the name that Slack shows
         return found
 
     async def root_of(self, channel: str, ts: str) -> str:
-        """Find the root of an own message's thread, or the message itself. Raises `SlackError`."""
+        """Return the root's ``ts`` for the bot's message *ts*, or *ts* if it isn't in a thread. Raises `SlackError`."""
         async for page, _ in self._read_pages(Place(channel, ts)):
             for message in page:
                 if message.get("ts") == ts and self.identity.wrote(message):
@@ -254,35 +262,35 @@ class History:
     async def _read_pages(
         self, place: Place, oldest: str = "", latest: str = ""
     ) -> AsyncIterator[tuple[Sequence[Mapping[str, Any]], bool]]:
-        """Yield all pages, and whether there are more."""
+        """Yield each page, and whether there are more. Raises `SlackError`."""
         method = "conversations.replies" if place.thread_ts else "conversations.history"
-        asked = {"channel": place.channel, "include_all_metadata": "true", "limit": _PAGE}
-        asked |= {
+        arguments = {"channel": place.channel, "include_all_metadata": "true", "limit": _PAGE}
+        arguments |= {
             name: value for name, value in (("ts", place.thread_ts), ("oldest", oldest), ("latest", latest)) if value
         }
         while True:
             if (seconds := self.deadline.left()) <= 0:
                 raise SlackUnreachable(method, "out of time", timedelta(0))
-            page = await self.web.read(method, asked, seconds=max(seconds, 1.0))
+            page = await self.web.read(method, arguments, seconds=max(seconds, 1.0))
             messages = objects(page.get("messages"))
-            asked["cursor"] = next_cursor(page)
-            if len(messages) > max(_SHORT) or asked["cursor"]:
+            arguments["cursor"] = next_cursor(page)
+            if len(messages) > max(_SHORT) or arguments["cursor"]:
                 self.pages.are_short = len(messages) in _SHORT
-            yield messages, bool(asked["cursor"])
-            if not asked["cursor"]:
+            yield messages, bool(arguments["cursor"])
+            if not arguments["cursor"]:
                 return
 
 
-def _said(message: Mapping[str, Any]) -> ThreadMessage | None:
-    """Read a person's or another app's message; None for messages about a join, a topic and the like."""
-    if str(message.get("subtype") or "") not in _SAID_BY_SOMEBODY or message.get("hidden"):
+def _content(message: Mapping[str, Any]) -> ThreadMessage | None:
+    """Read a message by a person or an app; None for messages about a join, a topic and the like."""
+    if str(message.get("subtype") or "") not in _CONTENT_SUBTYPES or message.get("hidden"):
         return None
     app = text(message, "username") or text(mapping(message.get("bot_profile")), "name")
     own, parts = contents.read(message)
-    said = ThreadMessage(
+    content = ThreadMessage(
         user="" if message.get("bot_id") and app else str(message.get("user") or ""),
         app=app,
         text=with_escapes(own, parts),
         files=tuple(file.name for file in files_in(parts)),
     )
-    return said if said.text.strip() or said.files else None
+    return content if content.text.strip() or content.files else None

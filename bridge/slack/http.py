@@ -1,8 +1,8 @@
 """The HTTP server: Slack's requests, and three pages for operators.
 
-It's uvicorn with limits that uvicorn lacks. By itself, it stores every header line it gets, waits forever for a request
-to be completed, and resets a connection whose request was answered before it was read, so that the client never sees
-the answer.
+It's uvicorn with added limits. By itself, uvicorn stores every header line it gets, waits forever for a request to be
+completed, and resets a connection if it answers a request before reading all of it, so that the client never sees the
+answer.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ LINGER_SECONDS = 2.0  # how long the rest of a request is discarded after its an
 LINGER_BYTES = 32 * 1024 * 1024
 
 _BACKLOG = 2048
-_KEEP_ALIVE_SECONDS = 75  # longer than the usual proxy's 60: so the proxy closes first, and never onto a request
-_LAST_ANSWERS_SECONDS = 5  # Slack waits at most 3 s for an answer
+_KEEP_ALIVE_SECONDS = 75  # longer than a proxy's usual 60: the proxy closes first, so no request meets a closed socket
+_SHUTDOWN_SECONDS = 5  # Slack waits at most 3 s for an answer
 
 
 class Reach(StrEnum):
-    """Whether something outside is reachable."""
+    """Whether Slack, Redis or the service is reachable."""
 
-    NOT_YET = "not yet"  # never since the start
+    NOT_YET = "not yet"  # not since the process started
     UP = "up"
     DOWN = "down"  # it was up before
 
@@ -48,8 +48,9 @@ class Reach(StrEnum):
 class Readiness:
     """What the bridge can reach, whether it *accepts* requests yet, and whether it's shutting down.
 
-    *slack_trouble* is Slack's error for the bot's token, if any; *redis_trouble* says why an embedded Redis isn't
-    running. *redis_notice* is anything else operators should know about Redis.
+    *slack_trouble* is Slack's error for the bot token, if any; *redis_trouble* says why an embedded Redis isn't
+    running. *redis_notice* is anything else operators should know about Redis. All are ``""`` if there's nothing to
+    say.
     """
 
     slack: Reach
@@ -63,10 +64,10 @@ class Readiness:
 
     @property
     def is_ready(self) -> bool:
-        """Whether requests should come here.
+        """Whether a load balancer should send requests to this process.
 
-        Losing Redis or the service later doesn't count: another replica would be no better off, and here people get an
-        answer. Nor does a revoked token: what arrives is queued. A silent socket does, because nothing arrives.
+        Losing Redis or the service later doesn't matter: another replica would be no better off, and this one tells
+        people about it. Nor does a revoked token: messages are queued. A silent socket does, because nothing arrives.
         """
         return self.accepts and not self.draining and self.slack is Reach.UP and self.redis is not Reach.NOT_YET
 
@@ -104,8 +105,8 @@ def build(guard: ASGIApp | None, readiness: Callable[[], Readiness], metrics: Me
             "draining": state.draining,
         }
         for name in ("slack_trouble", "redis_trouble", "redis_notice"):
-            if said := getattr(state, name):
-                body[name] = said
+            if text := getattr(state, name):
+                body[name] = text
         return JSONResponse(body, status_code=200 if state.is_ready else 503)
 
     async def numbers(_: Request) -> Response:
@@ -113,27 +114,27 @@ def build(guard: ASGIApp | None, readiness: Callable[[], Readiness], metrics: Me
 
     pages = Starlette(routes=[Route("/healthz", health), Route("/readyz", ready), Route("/metrics", numbers)])
 
-    async def door(scope: Scope, receive: Receive, send: Send) -> None:
-        # Past Starlette's routing and its two layers of middleware: they cost as much as checking the signature.
+    async def router(scope: Scope, receive: Receive, send: Send) -> None:
+        # Bypasses Starlette's routing and its two layers of middleware: they cost as much as checking the signature.
         if guard is not None and scope["type"] == "http" and scope["path"] == EVENTS_PATH:
             await guard(scope, receive, send)
         else:
             await pages(scope, receive, send)
 
-    return door
+    return router
 
 
 @contextlib.asynccontextmanager
 async def serving(app: ASGIApp, host: str, port: int, group: asyncio.TaskGroup) -> AsyncIterator[Address]:
     """Serve *app* from a task of *group* while the block runs; port 0 picks a free one.
 
-    On leaving, running requests are answered first. Signals are left to the caller. Raises `ConfigurationError` if it
-    can't listen.
+    At the end of the block, running requests are still answered. Signals are left to the caller. Raises
+    `ConfigurationError` if the address can't be used.
     """
     listener = await _listen(host, port)
     config = uvicorn.Config(
         app,
-        loop="none",  # the one that runs already
+        loop="none",  # use the running loop
         http=BoundedHttp,
         ws="none",
         lifespan="off",
@@ -143,7 +144,7 @@ async def serving(app: ASGIApp, host: str, port: int, group: asyncio.TaskGroup) 
         proxy_headers=False,
         backlog=_BACKLOG,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=_LAST_ANSWERS_SECONDS,
+        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )
     server = _Server(config)
     task = group.create_task(server.serve([listener]), name="http server")
@@ -152,21 +153,21 @@ async def serving(app: ASGIApp, host: str, port: int, group: asyncio.TaskGroup) 
     finally:
         server.should_exit = True
         await asyncio.wait([task])
-        listener.close()  # also if the task was cancelled before it could
+        listener.close()  # the server doesn't if its task was cancelled early
 
 
 class BoundedHttp(HttpToolsProtocol):
-    """One connection, with limits on the size and time of a request's head, and on what follows an answer."""
+    """One connection, with limits on the size and time of a request's head, and on data received after an answer."""
 
     head_seconds = 10.0
     _head_bytes = 0
-    _thrown_away = 0
+    _discarded = 0
     _is_in_head = True
     _is_lingering = False
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
-        """Expect a request's head soon."""
+        """Give the client `head_seconds` for a request's head."""
         super().connection_made(transport)
         self._close_in(self.head_seconds)
 
@@ -176,20 +177,20 @@ class BoundedHttp(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Count what isn't part of a request being read."""
+        """Count the bytes of heads, and those discarded after an answer."""
         if self._is_in_head:
             self._head_bytes += len(data)
         elif self._is_lingering:
-            self._thrown_away += len(data)
+            self._discarded += len(data)
         super().data_received(data)
-        is_head_begun = self._is_in_head and self._head_bytes > 0
-        if is_head_begun and self._timer is None:
+        has_head_started = self._is_in_head and self._head_bytes > 0
+        if has_head_started and self._timer is None:
             self._close_in(self.head_seconds)
-        if (is_head_begun and self._head_bytes > LARGEST_HEAD) or self._thrown_away > LINGER_BYTES:
+        if (has_head_started and self._head_bytes > LARGEST_HEAD) or self._discarded > LINGER_BYTES:
             self.transport.close()
 
     def on_headers_complete(self) -> None:
-        """Hand the request on; the application limits its body."""
+        """Pass the request on; the application limits its body."""
         self._is_in_head = False
         self._head_bytes = 0
         if self._timer is not None:
@@ -205,7 +206,7 @@ class BoundedHttp(HttpToolsProtocol):
             self._close_in(None)
 
     def on_response_complete(self) -> None:
-        """Discard the rest of an unread request for a while: closing at once would reset the answer, too."""
+        """Discard the rest of an unread request for a while: closing at once would also discard the answer."""
         super().on_response_complete()
         if self.cycle.more_body and not self.transport.is_closing():
             self._is_lingering = True
@@ -226,7 +227,7 @@ class _Server(uvicorn.Server):
 
 
 async def _listen(host: str, port: int) -> socket.socket:
-    """Open the socket ourselves: uvicorn would exit the process if that fails."""
+    """Open the listening socket. uvicorn would exit the process if that failed. Raises `ConfigurationError`."""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -236,7 +237,7 @@ async def _listen(host: str, port: int) -> socket.socket:
             [f"BRIDGE_HOST: {host} isn't an address of this machine: use one such as 0.0.0.0"]
         ) from exc
     family, kind, protocol, _, address = found[0]
-    # With the protocol named: asyncio sets TCP_NODELAY only then, without which small answers take 40 ms.
+    # asyncio sets TCP_NODELAY only if the protocol is given; without it, small answers take 40 ms.
     listener = socket.socket(family, kind, protocol)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,11 +1,11 @@
 """Indicators next to messages: an agent is working, a message is queued, a title, suggested prompts.
 
-All best effort: they never fail anything and never delay it much.
+All are best effort: a failed indicator doesn't fail the turn, and never delays it much.
 
-Newer workspaces have ``agents.sessions.setStatus``, older ones ``assistant.threads.setStatus``, some neither. What was
-refused for good isn't retried for an hour. The newer one allows 50 calls per minute and workspace; so that each status
-can be cleared, at most 20 are set per minute, and clearing isn't limited. Slack clears a status after two minutes, and
-setting it again counts, too. Titles have the same limit; threads beyond it have none.
+Newer workspaces have ``agents.sessions.setStatus``, older ones ``assistant.threads.setStatus``, some neither. A method
+that the workspace lacks isn't retried for an hour. The newer method allows 50 calls per minute and workspace; so that
+each status can be cleared, at most 20 are set per minute, and clearing isn't limited. Slack clears a status after two
+minutes; setting it again counts toward the limit. Titles have the same limit; threads beyond it get none.
 
 Prompts are sent without a ``thread_ts``: with one, they fail silently in an app with an agent view.
 
@@ -34,7 +34,7 @@ from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 from bridge.slack.api import Identity, Json, SlackWeb
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.markdown import neutralised
+from bridge.slack.blockkit.markdown import neutralized
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.parts import Place
 from bridge.slack.post import Recipient, Say
@@ -42,17 +42,17 @@ from bridge.slack.post import Recipient, Say
 log = logging.getLogger(__name__)
 
 QUICK = timedelta(seconds=0.5)  # a quick answer shows no status, which would cost a call
-RENEW = timedelta(seconds=90)  # Slack clears a status by itself after some two minutes
-_PATIENCE = 1.0  # seconds before a queued message is marked
+RENEW = timedelta(seconds=90)  # Slack clears a status by itself after about two minutes
+_BEFORE_REACTION = 1.0  # seconds that a message is queued before it's marked
 SETS_A_MINUTE = 20
 SHOWN_A_MINUTE = 20
 REACTION = "hourglass_flowing_sand"
 _MINUTE = 60.0
-_REMEMBERED = 3600.0
-_SECONDS = 2.0
-_MOST_LEFT_OUT = 10_000
-_MOST_WAITING = 1000  # for their second to be over; more than are shown in any case
-_AGENT_NAME = 80
+_REFUSED_SECONDS = 3600.0
+_CALL_SECONDS = 2.0
+_MOST_LEFT_OUT = 10_000  # threads
+_MOST_WAITING = 1000  # messages that may get a reaction soon; far more than can be shown
+_AGENT_NAME = 80  # characters
 
 _AGENTS = "agents.sessions.setStatus"
 _ASSISTANT = "assistant.threads.setStatus"
@@ -87,7 +87,7 @@ class Indicators:
         self._set = _PerMinute(SETS_A_MINUTE, monotonic)
         self._titles = _PerMinute(SETS_A_MINUTE, monotonic)
         self._left_out: OrderedDict[Place, None] = OrderedDict()
-        self._shown: set[Place] = set()  # each is cleared by the one that showed it
+        self._shown: set[Place] = set()  # until `clear_working`
 
     async def show_working(self, place: Place, status: str) -> None:
         """Show *status* in a thread, or keep showing it, unless too many were set within a minute."""
@@ -125,17 +125,17 @@ class Indicators:
             await self._call(_PROMPTS, {"channel_id": channel, "prompts": prompts})
 
     async def add_queued_reaction(self, channel: str, ts: str) -> bool:
-        """Mark a message as queued; False if the bot may not, so that the caller can use something else."""
+        """Mark a message as queued with a reaction; False if the bot may not add one."""
         return self._may_react and await self._react("reactions.add", channel, ts)
 
     async def remove_queued_reaction(self, channel: str, ts: str) -> None:
-        """Remove that mark, if there is one."""
+        """Remove that reaction, if there is one."""
         if self._may_react:
             await self._react("reactions.remove", channel, ts)
 
     async def _react(self, method: str, channel: str, ts: str) -> bool:
         try:
-            await self._web.call(method, {"channel": channel, "timestamp": ts, "name": REACTION}, seconds=_SECONDS)
+            await self._web.call(method, {"channel": channel, "timestamp": ts, "name": REACTION}, seconds=_CALL_SECONDS)
         except SlackRefused as exc:
             return exc.error not in _NO_REACTIONS
         except SlackError as exc:
@@ -151,14 +151,14 @@ class Indicators:
                 return
 
     async def _call(self, method: str, body: Json) -> bool:
-        """Make the call; False if this workspace doesn't have the method, or refused it within the hour."""
+        """Call *method*; False if this workspace doesn't have it, or refused it within the hour."""
         if self._monotonic() < self._refused_until.get(method, float("-inf")):
             return False
         try:
-            await self._web.call(method, body, seconds=_SECONDS)
+            await self._web.call(method, body, seconds=_CALL_SECONDS)
         except SlackRefused as exc:
             if exc.error in _NOT_HERE:
-                self._refused_until[method] = self._monotonic() + _REMEMBERED
+                self._refused_until[method] = self._monotonic() + _REFUSED_SECONDS
                 log.info("Slack doesn't support the status here", extra={"method": method, "error": exc.error})
                 return False
         except SlackError as exc:
@@ -172,25 +172,25 @@ async def after_a_while(
 ) -> AsyncIterator[Sequence[object]]:
     """Call *show* once the block takes longer than `QUICK`; yields a sequence that is empty until then.
 
-    With *again*, it's repeated. A running *show* is waited for at the end, so that it can't come later.
+    *show* is repeated every *again*. If a call is running at the end of the block, it's awaited.
     """
-    begun: list[asyncio.Future[None]] = []
+    calls: list[asyncio.Future[None]] = []
     loop = asyncio.get_running_loop()
     timer: asyncio.TimerHandle
 
-    def begin() -> None:
+    def start() -> None:
         nonlocal timer
-        begun.append(asyncio.ensure_future(show()))
+        calls.append(asyncio.ensure_future(show()))
         if again is not None:
-            timer = loop.call_later(again.total_seconds(), begin)
+            timer = loop.call_later(again.total_seconds(), start)
 
-    timer = loop.call_later(QUICK.total_seconds(), begin)  # without a task: most blocks are over before that
+    timer = loop.call_later(QUICK.total_seconds(), start)  # a timer, not a task: most blocks end before that
     try:
-        yield begun
+        yield calls
     finally:
         timer.cancel()
-        if begun:
-            await asyncio.wait(begun)
+        if calls:
+            await asyncio.wait(calls)
 
 
 @asynccontextmanager
@@ -201,25 +201,24 @@ async def working(
 
     async def show() -> None:
         # Slack doesn't document whether a status can mention people.
-        name = neutralised(kit.one_line(agent_name, _AGENT_NAME))
+        name = neutralized(kit.one_line(agent_name, _AGENT_NAME))
         await indicators.show_working(place, f"is asking {name}…" if name else "is working on it…")
 
-    begun: Sequence[object] = ()
+    calls: Sequence[object] = ()
     try:
-        async with after_a_while(show, again=renew) as begun:
+        async with after_a_while(show, again=renew) as calls:
             yield
     finally:
-        if begun:
+        if calls:
             await indicators.clear_working(place)
 
 
 class QueuedReactions:
-    """Marks messages that are waiting; *in_line* posts a line instead if the bot may not react.
+    """Marks waiting messages with a reaction, or if the bot may not react, whispers the notice from *in_line*.
 
     A message that still waits after a second gets the reaction from the process that accepted it, in the background.
-    The turn records this first, so the worker that answers removes it. If the answer comes while the reaction is being
-    added, the process that adds it checks once more, and the one that answers removes it last, so one of them is always
-    after the other.
+    The turn records this first, so the worker that answers removes the reaction. In case that happens while the
+    reaction is being added, the process that adds it checks afterwards whether the turn has ended, and removes it.
 
     Slack allows about 50 reactions per minute and workspace. So that each can be removed, a process adds at most 20.
     """
@@ -243,10 +242,10 @@ class QueuedReactions:
         self._waiting: asyncio.Queue[tuple[float, InboundMessage, TurnId, int]] = asyncio.Queue(_MOST_WAITING)
         self._shown = _PerMinute(SHOWN_A_MINUTE, monotonic)
 
-    def waits_behind(self, message: InboundMessage, turn: TurnId, ahead: int) -> None:
-        """Note that *message*, with this *turn*, waits for *ahead* others; returns at once."""
+    def on_queued(self, message: InboundMessage, turn: TurnId, ahead: int) -> None:
+        """Record that *message* was queued, as *turn*, after *ahead* others; returns at once."""
         if not self._waiting.full():
-            self._waiting.put_nowait((self._monotonic() + _PATIENCE, message, turn, ahead))
+            self._waiting.put_nowait((self._monotonic() + _BEFORE_REACTION, message, turn, ahead))
 
     @asynccontextmanager
     async def at_work(self) -> AsyncIterator[None]:
@@ -263,7 +262,7 @@ class QueuedReactions:
             due, message, turn, ahead = await self._waiting.get()
             await self._sleep(max(0.0, due - self._monotonic()))
             try:
-                # Only while it's waiting, and once.
+                # The script allows it only while the message is waiting, and once.
                 if self._shown.is_used_up() or await self._scripts.run("queued_reaction", turn) != "ok":
                     continue
                 self._shown.add()
@@ -273,14 +272,14 @@ class QueuedReactions:
                         await self._say.whisper(recipient, self._in_line(ahead + 1))
                 with translated():
                     step = await self._scripts.redis.hget(self._scripts.keys.turn(turn), "step")
-                if step not in {Step.QUEUED, Step.SENT, Step.POSTING}:  # it has ended
+                if step not in {Step.QUEUED, Step.SENT, Step.POSTING}:  # the turn has ended
                     await self._indicators.remove_queued_reaction(message.channel, message.ts)
             except StoreUnavailable:
                 log.debug("queued message has no reaction", extra={"turn": turn})
 
 
 class _PerMinute:
-    """Counts up to *most* in a minute."""
+    """Limits something to *most* times per minute."""
 
     def __init__(self, most: int, monotonic: Callable[[], float]) -> None:
         self._at: deque[float] = deque(maxlen=most)

@@ -1,12 +1,12 @@
-"""Split a reply into messages, each with a name (in its `MessageTag`) by which it's found again.
+"""Split a reply into messages, each with a name in its `MessageTag`, by which it can be found in Slack.
 
 Pure and deterministic across processes, since a successor posts only what's missing. The names:
 
 - ``2``: part 2 of a reply (from 0), as blocks
-- ``2.text1``: the same part after Slack refused its blocks, second message of plain text
-- ``2.file``: the file for a part that was refused even as text
+- ``2.text1``: the same part after Slack rejected its blocks, second message of plain text
+- ``2.file``: the file for a part that Slack rejected even as text
 - ``file0``: the first attachment, as a file; ``file0.text1``: as plain text, where files aren't allowed
-- ``whole``: the file with the whole of an answer that's too long for messages
+- ``whole``: the file with the full answer if that's too long for messages
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from bridge.slack.blockkit.reply import Attachment, Block, Reply
 
 MOST_MESSAGES = 8  # longer answers are posted as their beginning and a file
 WHOLE = "whole"
-TEXT = 4000  # Slack takes 40,000 and advises 4,000; chat.update takes no more
+TEXT = 4000  # characters; chat.postMessage accepts 40,000 and advises 4,000; chat.update accepts no more
 ANSWER_FILE = "answer.md"
 
 _BREAKS = ("\n\n", "\n", " ")
 _PREFIX = "bridge_"
-_OPTIONAL = "context_actions"  # the buttons below an answer, which are left out before its Markdown
+_OPTIONAL = "context_actions"  # the buttons below an answer: if Slack rejects the blocks, they're left out first
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,12 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class MessageTag:
-    """A message's metadata, by which it's found again: ``event_type`` and its payload.
+    """A message's metadata, by which the bot finds its messages: ``event_type`` and its payload.
 
     *kind* is ``bridge_turn`` (an agent's answer, or a notice instead), ``bridge_run`` or ``bridge_root``. *message* is
-    the ``ts`` of what it answers. Everyone in the workspace can read metadata, so it has only IDs. If Slack doesn't
-    accept it, the ID of the message's first block says the same, and so does the name of a file, which has no metadata.
+    the ``ts`` of the message it answers. Everyone in the workspace can read metadata, so it has only IDs. If Slack
+    rejects it, the ID of the message's first block has the turn and the part; so does the name of a file, since files
+    have no metadata.
     """
 
     kind: str
@@ -56,7 +57,7 @@ class MessageTag:
     message: str = ""
 
     def metadata(self, part: str, count: int) -> dict[str, Any]:
-        """Write it for one *part* of *count*."""
+        """Return the metadata of one *part* of *count*."""
         payload: dict[str, Any] = {"turn": self.turn, "part": part, "parts": count}
         if self.agent is not None:
             payload["agent"] = self.agent
@@ -67,20 +68,20 @@ class MessageTag:
         return {"event_type": self.kind, "event_payload": payload}
 
     def block_id(self, part: str) -> str:
-        """Write it for one *part*, as the id of a block."""
+        """Return the block_id that tags one *part*."""
         return f"{_PREFIX}{self.turn}:{part}"
 
     def file_name(self, name: str, part: str) -> str:
-        """Write it for one *part*, as the name of a file."""
+        """Return *name* with the turn and the *part*."""
         path = PurePath(name)
         return f"{path.stem or 'file'}-{self.turn}-{part}{path.suffix or '.txt'}"
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One message: *text* beside *blocks*, and *instead*, everything it says as plain text, if blocks are refused.
+    """One message: *blocks* with their fallback *text*, and *instead*, its full content as plain text.
 
-    Before that, the forms in *plainer* are tried.
+    If Slack rejects the blocks, the forms in *plainer* are tried first, then *instead*.
     """
 
     name: str
@@ -93,7 +94,7 @@ class Part:
 def parts_of(reply: Reply) -> Iterator[Part]:
     """Yield the messages that show a reply; none if there's nothing to show.
 
-    The text of each is cut and escaped when it's requested.
+    Each is cut and escaped when it's requested.
     """
     if reply.markdown.strip():
         number, texts = 0, messages(reply.markdown)
@@ -115,7 +116,7 @@ def parts_of(reply: Reply) -> Iterator[Part]:
 
 
 def shortened(reply: Reply, beginning: Part) -> Part:
-    """Turn the first part of a long answer into the message above the file with all of it."""
+    """Turn the first part of a long answer into the message above the file with the full answer."""
     blocks = (*beginning.blocks, *reply.footer)
     return Part(beginning.name, beginning.text, blocks, beginning.instead, _without_optional(blocks))
 
@@ -126,18 +127,18 @@ def as_text(name: str, attachment: Attachment) -> Iterator[Part]:
     return (Part(f"{name}.text{number}", piece) for number, piece in enumerate(pieces(escaped)))
 
 
-def has_begun_as_text(part: str, existing: Iterable[str]) -> bool:
-    """Whether some of a part was posted as plain text, so that it's finished as that."""
+def is_posted_as_text(part: str, existing: Iterable[str]) -> bool:
+    """Whether a part was at least partly posted as plain text, so that the rest must be, too."""
     return any(name.startswith(f"{part}.") for name in existing)
 
 
 def has_later_parts(existing: Iterable[str]) -> bool:
-    """Whether more than the first part of a reply was posted, in any form."""
+    """Whether a part after the first was posted, in any form."""
     return any(name[0].isdecimal() and name.partition(".")[0] != "0" for name in existing)
 
 
 def tagged_parts(turn: TurnId, message: Mapping[str, Any]) -> Iterator[str]:
-    """Read which parts of *turn* one of our messages is, by its `MessageTag`."""
+    """Yield the parts of *turn* that one of the bot's messages shows, by its `MessageTag`."""
     match message.get("metadata"):
         case {"event_type": str() as kind, "event_payload": {"turn": str() as of, "part": str() as part}}:
             if kind.startswith(_PREFIX) and of == turn:
@@ -153,9 +154,9 @@ def tagged_parts(turn: TurnId, message: Mapping[str, Any]) -> Iterator[str]:
 
 
 def pieces(text: str, limit: int = TEXT) -> list[str]:
-    """Cut an escaped text at paragraphs, else lines, else words, else anywhere; joined, they are the text.
+    """Cut an escaped text at paragraphs, else lines, else words, else anywhere, without changing it.
 
-    Pieces without anything visible are left out, because Slack refuses them.
+    Pieces without visible characters are left out, because Slack rejects them.
     """
     found, at = [], 0
     while len(text) - at > limit:

@@ -1,10 +1,10 @@
 """Slack's payloads, read without trusting their shape.
 
-Bolt looks into payloads without checking types, and a surprise there is a 500, so a body is first checked for what Bolt
-needs. Slack sends no such surprises today, but future payloads, or someone with the signing secret, might. Later, a
-value that is missing or of another type is empty.
+Bolt reads payloads without checking types, and an unexpected type causes a 500, so a body is first checked for the
+fields Bolt needs. Slack sends no malformed payloads today, but future payloads, or someone with the signing secret,
+might contain them. Further inside, a value that is missing or of another type counts as empty.
 
-Bolt gets the body as read here, over HTTP too (``mode="socket_mode"``): its own parser mistakes a command with the word
+Bolt gets the parsed body, even over HTTP (``mode="socket_mode"``): its own parser mistakes a command with the word
 "payload" in it for an interaction.
 """
 
@@ -26,7 +26,7 @@ Dispatch = Callable[[AsyncBoltRequest], Awaitable[BoltResponse]]
 
 MESSAGES: Final = ("message", "app_mention")
 RETRY: Final = "retry_attempt"
-"""Where an event's payload says here how often Slack has sent it before: a header says so, or its envelope."""
+"""The field added to an event's payload for how often Slack sent it before, from a header or the envelope."""
 
 _INTERACTIONS: Final = frozenset(
     {
@@ -34,13 +34,13 @@ _INTERACTIONS: Final = frozenset(
         "interactive_message", "dialog_submission", "dialog_cancellation", "dialog_suggestion", "workflow_step_edit",
     }
 )  # fmt: skip
-_DIGITS: Final = 3  # of that number; Slack sends thrice
+_DIGITS: Final = 3  # of that number; Slack retries three times
 _MOST_FIELDS: Final = 100  # of a form; a command has some 15
 _TS: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}")
 
 
 class Malformed(Exception):
-    """Slack never sends this; *reason* is for the metrics."""
+    """A payload that Slack never sends; *reason* is for the metrics."""
 
     def __init__(self, reason: str = "malformed") -> None:
         super().__init__(reason)
@@ -71,7 +71,7 @@ def read_body(body: bytes, headers: Mapping[bytes, bytes]) -> tuple[str, AsyncBo
         words = form["payload"]
     try:
         payload = json.loads(words)
-    except (ValueError, RecursionError):  # a number of 5,000 digits is a ValueError, 100,000 brackets the other
+    except (ValueError, RecursionError):  # 5,000 digits raise ValueError, 100,000 brackets RecursionError
         raise Malformed from None
     match payload:
         case dict() if is_form:
@@ -91,7 +91,7 @@ def read_envelope(envelope: Mapping[str, Any]) -> tuple[str, AsyncBoltRequest]:
 
 
 def _read(envelope: object, payload: Json, retry: str = "") -> tuple[str, AsyncBoltRequest]:
-    """Check that *payload* has everything Bolt looks for in an *envelope* of this type (as in Socket Mode)."""
+    """Check that *payload* has every field Bolt reads in an *envelope* of this type (as in Socket Mode)."""
     if not isinstance(payload.get("event", {}), dict) or (envelope != "slash_commands" and "command" in payload):
         raise Malformed
     match envelope, payload:
@@ -112,7 +112,7 @@ def _read(envelope: object, payload: Json, retry: str = "") -> tuple[str, AsyncB
             kind = "options"
         case "interactive", {"type": "shortcut" | "message_action", "callback_id": str()}:
             kind = "shortcut"
-        # Older kinds of apps get these. https://docs.slack.dev/legacy/legacy-messaging
+        # Only legacy apps get these. https://docs.slack.dev/legacy/legacy-messaging
         case "interactive", (
             {"type": "interactive_message", "callback_id": str(), "actions": [{}, *_]}
             | {"type": "workflow_step_edit", "callback_id": str(), "workflow_step": {}}
@@ -125,7 +125,7 @@ def _read(envelope: object, payload: Json, retry: str = "") -> tuple[str, AsyncB
             raise Malformed
     try:
         return kind, AsyncBoltRequest(mode="socket_mode", body=payload)
-    except (AttributeError, IndexError, KeyError, TypeError, RecursionError):  # it expected an object or an id there
+    except (AttributeError, IndexError, KeyError, TypeError, RecursionError):  # Bolt expects an object or an ID there
         raise Malformed from None
 
 
@@ -145,12 +145,12 @@ def objects(value: object) -> list[Json]:
 
 
 def next_cursor(page: Mapping[str, Any]) -> str:
-    """Return where the next page begins, ``""`` after the last. https://docs.slack.dev/apis/web-api/pagination."""
+    """Return the cursor of the next page, ``""`` after the last. https://docs.slack.dev/apis/web-api/pagination."""
     return text(mapping(page.get("response_metadata")), "next_cursor")
 
 
 def text(where: Mapping[str, Any], name: str) -> str:
-    """Return *where*'s text under *name*, else ``""``.
+    """Return the field *name* of *where* if it's a string, else ``""``.
 
     Lone surrogates, which JSON can write but UTF-8 and Redis can't, are replaced.
     """
@@ -161,6 +161,6 @@ def text(where: Mapping[str, Any], name: str) -> str:
 
 
 def timestamp(where: Mapping[str, Any], name: str) -> str:
-    """Return *where*'s ``ts`` under *name*, else ``""``."""
+    """Return the field *name* of *where* if it's a ``ts``, else ``""``."""
     value = where.get(name)
     return value if isinstance(value, str) and _TS.fullmatch(value) else ""

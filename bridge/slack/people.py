@@ -17,20 +17,20 @@ from bridge.slack.payloads import mapping, next_cursor, objects
 from bridge.slack.scopes import USER_GROUPS
 
 _NAMES_SECONDS = 600.0
-_REFUSED_SECONDS = 60.0  # what Slack refuses, it refuses again
-_FAILED_SECONDS = 5.0  # long enough to spare Slack a crowd, short enough to recover
+_REFUSED_SECONDS = 60.0  # Slack would refuse again
+_FAILED_SECONDS = 5.0  # long enough to spare Slack many retries, short enough to recover
 _GROUPS_SECONDS = 60.0
 _CHANNELS_SECONDS = 60.0
 _CHANNELS_PER_PAGE = 999
 _MOST_PAGES = 20  # of channels that the bot is in
-_MOST_NAMES = 30  # of each kind, for one text; others are called by their IDs
+_MOST_NAMES = 30  # of each kind, for one text; the others appear as IDs
 _CALL_SECONDS = 5.0
-_SOON = 1.0  # in time for the acknowledgement
+_SOON = 1.0  # seconds; in time for the acknowledgement
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """What ``users.info`` says: a *name*, and whether this is their workspace (None: unknown).
+    """A person according to ``users.info``. *is_home*: this is their workspace (None: unknown).
 
     *kind* is ``member``, ``guest`` (multi-channel or single-channel), ``bot``, ``deactivated`` or ``stranger`` (from
     another company). *locale* is like ``en-US`` and *time_zone* like ``Europe/Berlin``, both ``""`` if unknown.
@@ -58,11 +58,11 @@ class Directory:
         self._groups = FetchCache(self._members, seconds=_GROUPS_SECONDS, monotonic=monotonic)
 
     async def person(self, user: str) -> Person:
-        """Return everything known about a person. Raises `SlackError` if Slack doesn't tell."""
+        """Look a person up. Raises `SlackError`."""
         return await self._people.get(user)
 
     async def user_name(self, user: str) -> str:
-        """Return the display name, or the ID if it can't be read."""
+        """Return the display name, or the ID if the name can't be read."""
         return (await self._if_known(user)).name or user
 
     async def user_locale(self, user: str) -> str:
@@ -87,11 +87,11 @@ class Directory:
         return is_home
 
     async def is_guest(self, user: str) -> bool:
-        """Whether *user* is less than a full member. Raises `SlackError` if that's unknown."""
+        """Whether *user* isn't a full member of a workspace. Raises `SlackError` if that's unknown."""
         return (await self._people.get(user)).kind != "member"
 
     async def is_bot(self, user: str) -> bool:
-        """Whether *user* is an app's bot; False if Slack doesn't tell, or not soon enough."""
+        """Whether *user* is an app's bot; False if Slack doesn't say so soon enough."""
         try:
             async with asyncio.timeout(_SOON):
                 return (await self._people.get(user)).kind == "bot"
@@ -99,7 +99,7 @@ class Directory:
             return False
 
     async def app_of(self, bot: str) -> str:
-        """Return the ID of the app (``A…``) of this bot (``B…``); ``""`` if Slack doesn't tell, or not soon enough."""
+        """Return the ID of the app (``A…``) of this bot (``B…``); ``""`` if Slack doesn't say it soon enough."""
         try:
             async with asyncio.timeout(_SOON):
                 return await self._apps.get(bot)
@@ -118,14 +118,14 @@ class Directory:
             return channel
 
     async def group_name(self, group: str) -> str:
-        """Return the name of a user group as typed, without ``@``, or the ID if it can't be read."""
+        """Return a user group's handle without ``@``, or the ID if it can't be read."""
         try:
             return (await self._group_names.get("")).get(group, group)
         except SlackError:
             return group
 
     async def names(self, mentions: Mentions) -> dict[str, str]:
-        """Return the names of everything mentioned, by ID; if there are very many, of the first ones."""
+        """Return the names of mentioned people, channels and user groups by ID; of each kind, the first 30."""
         users, channels, groups = (ids[:_MOST_NAMES] for ids in mentions)
         found = await asyncio.gather(
             *map(self.user_name, users), *map(self.channel_name, channels), *map(self.group_name, groups)
@@ -133,10 +133,10 @@ class Directory:
         return dict(zip((*users, *channels, *groups), found, strict=True))
 
     async def channel_called(self, name: str, user: str) -> str:
-        """Return the ID of the channel that *user* means by a name, ``""`` if the bot knows none.
+        """Return the ID of the channel that *user* means by *name*, ``""`` if the bot knows none.
 
-        It may be a public channel with the bot, or a private one with both: names don't reveal channels that a person
-        can't see.
+        It may be a public channel that the bot is in, or a private one that both are in: names don't reveal channels
+        that a person can't see.
         """
         wanted = name.removeprefix("#").casefold()
         try:
@@ -145,7 +145,7 @@ class Directory:
             return ""
 
     async def may_post(self, channel: str) -> bool:
-        """Whether the bot is in *channel* right now; True if Slack doesn't tell."""
+        """Whether the bot is in *channel*, and the channel isn't archived; True if Slack doesn't say."""
         try:
             answer = await self._web.read("conversations.info", {"channel": channel}, seconds=_CALL_SECONDS)
         except SlackRefused as exc:
@@ -176,33 +176,33 @@ class Directory:
         return str(mapping(answer.get("channel")).get("name") or channel)
 
     async def _channels_seen(self, user: str) -> Mapping[str, str]:
-        """List the public channels the bot is in, or the private ones it shares with *user*, by name.
+        """Return the IDs of public channels the bot is in, or of private ones it shares with *user*, by name.
 
         https://docs.slack.dev/reference/methods/users.conversations
         """
         kind, scope = ("private_channel", "groups:read") if user else ("public_channel", "channels:read")
         if self._identity.scopes and scope not in self._identity.scopes:
             return {}
-        asked = {"types": kind, "exclude_archived": "true", "limit": str(_CHANNELS_PER_PAGE)}
+        arguments = {"types": kind, "exclude_archived": "true", "limit": str(_CHANNELS_PER_PAGE)}
         if user:
-            asked["user"] = user
+            arguments["user"] = user
         found: dict[str, str] = {}
         for _ in range(_MOST_PAGES):
-            answer = await self._web.read("users.conversations", asked, seconds=_CALL_SECONDS)
+            answer = await self._web.read("users.conversations", arguments, seconds=_CALL_SECONDS)
             for about in objects(answer.get("channels")):
                 found[str(about.get("name")).casefold()] = str(about.get("id"))
-            asked["cursor"] = next_cursor(answer)
-            if not asked["cursor"]:
+            arguments["cursor"] = next_cursor(answer)
+            if not arguments["cursor"]:
                 break
         return found
 
     async def _app(self, bot: str) -> str:
-        """https://docs.slack.dev/reference/methods/bots.info."""
+        """Return the ID of a bot's app. https://docs.slack.dev/reference/methods/bots.info."""
         answer = await self._web.read("bots.info", {"bot": bot}, seconds=_CALL_SECONDS)
         return str(mapping(answer.get("bot")).get("app_id") or "")
 
     async def _handles(self, _all: str) -> Mapping[str, str]:
-        """List all user groups. https://docs.slack.dev/reference/methods/usergroups.list."""
+        """Return the handles of all user groups by ID. https://docs.slack.dev/reference/methods/usergroups.list."""
         if self._identity.scopes and USER_GROUPS not in self._identity.scopes:
             return {}
         listed = await self._web.read("usergroups.list", {}, seconds=_CALL_SECONDS)
@@ -218,7 +218,7 @@ class Directory:
 
 
 def _kind_of(about: Mapping[str, Any]) -> str:
-    """Classify a person; missing flags count as unset."""
+    """Return a person's *kind*; missing flags count as unset."""
     kinds = {
         "deleted": "deactivated",
         "is_bot": "bot",
@@ -230,18 +230,19 @@ def _kind_of(about: Mapping[str, Any]) -> str:
 
 
 def _is_home(about: Mapping[str, Any], identity: Identity) -> bool | None:
-    """Compare workspaces. https://docs.slack.dev/apis/slack-connect/#users.
+    """Whether a person belongs to the bot's workspace; None if unknown.
 
     On Enterprise Grid, a person may be in several workspaces of an organization; ``enterprise_user`` lists them.
+    https://docs.slack.dev/apis/slack-connect/#users
     """
     if _kind_of(about) not in {"member", "guest"}:
         return False
-    organisation = mapping(about.get("enterprise_user"))
-    workspaces = {about.get("team_id"), *(team for team in organisation.get("teams") or [] if isinstance(team, str))}
+    organization = mapping(about.get("enterprise_user"))
+    workspaces = {about.get("team_id"), *(team for team in organization.get("teams") or [] if isinstance(team, str))}
     if identity.team and identity.team in workspaces:
         return True
     if identity.is_org_wide and identity.enterprise:
-        return identity.enterprise in {about.get("team_id"), organisation.get("enterprise_id")}
+        return identity.enterprise in {about.get("team_id"), organization.get("enterprise_id")}
     return False if about.get("team_id") and identity.team else None
 
 
@@ -249,7 +250,10 @@ Value = TypeVar("Value")
 
 
 class FetchCache(Generic[Value]):
-    """Values by ID, fetched once for concurrent callers and kept for *seconds*; failures for less."""
+    """Values by ID, fetched once for concurrent callers and cached for *seconds*; failures for less.
+
+    At most *most* values are cached.
+    """
 
     def __init__(
         self,
@@ -263,14 +267,14 @@ class FetchCache(Generic[Value]):
         self._seconds = seconds
         self._monotonic = monotonic
         self._most = most
-        self._kept: OrderedDict[str, tuple[float, Value | SlackError]] = OrderedDict()  # until when
+        self._cached: OrderedDict[str, tuple[float, Value | SlackError]] = OrderedDict()  # expiry, value
         self._fetching: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def get(self, key: str) -> Value:
         """Return the value for *key*. Raises the `SlackError` of fetching it."""
         value: Value | SlackError
         if not self._is_fresh(key):
-            # A lock per key, alive while held: if the caller that fetches is cancelled, the next one does.
+            # A lock per key, which exists while it's held: if the fetching caller is cancelled, the next one fetches.
             lock = self._fetching.setdefault(key, asyncio.Lock())
             async with lock:
                 if not self._is_fresh(key):
@@ -278,14 +282,14 @@ class FetchCache(Generic[Value]):
                         value, seconds = await self._fetch(key), self._seconds
                     except SlackError as exc:
                         value, seconds = exc, _REFUSED_SECONDS if isinstance(exc, SlackRefused) else _FAILED_SECONDS
-                    self._kept[key] = self._monotonic() + seconds, value
-                    self._kept.move_to_end(key)
-                    if len(self._kept) > self._most:
-                        self._kept.popitem(last=False)
-        value = self._kept[key][1]
+                    self._cached[key] = self._monotonic() + seconds, value
+                    self._cached.move_to_end(key)
+                    if len(self._cached) > self._most:
+                        self._cached.popitem(last=False)
+        value = self._cached[key][1]
         if isinstance(value, SlackError):
             raise value.with_traceback(None)
         return value
 
     def _is_fresh(self, key: str) -> bool:
-        return key in self._kept and self._monotonic() < self._kept[key][0]
+        return key in self._cached and self._monotonic() < self._cached[key][0]

@@ -1,8 +1,8 @@
-"""The only way out to Slack: messages, forms and Home tabs.
+"""Everything the bot posts in Slack: messages, forms and Home tabs.
 
 Every call ends within `BUDGET`, including waits, because a turn's lease isn't much longer. If that cuts a `Say.post`
-short (`SlackUnreachable`), *existing* has what was posted, and it's called again with that; if its outcome is in doubt
-(`SlackAmbiguous`), `Say.history` finds what is there.
+short (`SlackUnreachable`), *existing* has the parts that were posted, for the next attempt; if the outcome is in doubt
+(`SlackAmbiguous`), `Say.history` finds them.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from bridge.slack.parts import (
     Part,
     Place,
     as_text,
-    has_begun_as_text,
     has_later_parts,
+    is_posted_as_text,
     parts_of,
     pieces,
     shortened,
@@ -39,11 +39,11 @@ from bridge.slack.parts import (
 
 log = logging.getLogger(__name__)
 
-BUDGET = 10.0
-_BEFORE_LOOKING = 1.0  # Slack may still be processing the call
-_FOR_A_CALL = 1.0  # what looking leaves for the call after it
+BUDGET = 10.0  # seconds
+_PAUSE_BEFORE_SEARCH = 1.0  # seconds; Slack may still be processing the call
+_RESERVE_AFTER_SEARCH = 1.0  # seconds that a search leaves for the call after it
 _CLOCK_SKEW = timedelta(minutes=5)
-_AN_UPDATE_EARLIER = timedelta(hours=1)  # how far back a repeated update looks for the files of the first
+_UPDATE_LOOKBACK = timedelta(hours=1)  # how far back a repeated update looks for the files of the first
 
 BLOCKS_REFUSED = frozenset(
     {
@@ -55,16 +55,16 @@ BLOCKS_REFUSED = frozenset(
         "msg_too_long",
         "too_many_blocks",
         "invalid_arguments",
-        "invalid_payload",  # the word of a response_url
+        "invalid_payload",  # from a response_url
     }
 )
-"""Slack's errors about blocks or length: something plainer may pass."""
+"""Slack's errors about blocks or length: a plainer message may be accepted."""
 
 _KIND_REFUSED = frozenset({"invalid_blocks", "invalid_blocks_format", "invalid_arguments", "invalid_payload"})
-"""Those that may mean a kind of block this workspace lacks, not a length."""
+"""Errors that may be about a kind of block this workspace lacks, not about length."""
 
 _METADATA_REFUSED = ("metadata_", "invalid_metadata_")
-"""How Slack's words for what is wrong with a message's metadata begin.
+"""The prefixes of Slack's errors about a message's metadata.
 
 https://docs.slack.dev/reference/methods/chat.postMessage#errors
 """
@@ -72,17 +72,17 @@ https://docs.slack.dev/reference/methods/chat.postMessage#errors
 Form = tuple[Block, ...]
 
 ExistingParts = dict[str, str]
-"""Own messages that carry a turn's tag: the ``ts`` of each by the name of its part (`bridge.slack.parts`)."""
+"""The bot's messages that carry a turn's tag: the ``ts`` of each by the name of its part (`bridge.slack.parts`)."""
 
 
 def first_of(existing: ExistingParts) -> str:
-    """Return the ``ts`` of the first message, ``""`` if there's none; a shared file's may be unknown."""
+    """Return the ``ts`` of the first message, ``""`` if there's none. That of a shared file may be unknown."""
     return min(filter(None, existing.values()), default="")
 
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """The one person a private message reaches: *user* in *channel*, by *response_url* if there is one."""
+    """The recipient of a private message: *user* in *channel*, by *response_url* if there is one."""
 
     channel: str
     user: str
@@ -91,13 +91,13 @@ class Recipient:
 
     @property
     def is_reachable(self) -> bool:
-        """Whether there's any way to reach them."""
+        """Whether there's a channel or a response_url to post to."""
         return bool(self.response_url or self.channel)
 
 
 @dataclass(slots=True)
 class _Posting:
-    """One reply being posted in one place; what is posted is added to *existing*. *count* is its number of parts."""
+    """One reply being posted in one place. Posted parts are added to *existing*; *count* is the number of messages."""
 
     place: Place
     tag: MessageTag
@@ -123,10 +123,10 @@ class Say:
         self._may_upload = "files:write" in identity.scopes
 
     async def post(self, place: Place, reply: Reply, tag: MessageTag, existing: ExistingParts) -> str:
-        """Post a reply in *place*, except the parts that are *existing*; return the ``ts`` of its first message.
+        """Post a reply in *place*, except its *existing* parts; return the ``ts`` of its first message.
 
-        A long one becomes several messages, or its beginning and a file. What is posted is added to *existing*, so that
-        the call can be repeated after an error. Raises `SlackError`.
+        A long reply becomes several messages, or its beginning and a file. Posted parts are added to *existing*, so
+        that the call can be repeated after an error. Raises `SlackError`.
         """
         posting = _Posting(place, tag, existing, self._deadline())
         may_be_a_file = bool(reply.markdown) and self._may_upload and not (existing and has_later_parts(existing))
@@ -139,13 +139,13 @@ class Say:
             for part in laid_out:
                 if part.name in existing:
                     continue
-                has_begun = bool(existing) and has_begun_as_text(part.name, existing)
+                is_partly_posted = bool(existing) and is_posted_as_text(part.name, existing)
                 send = partial(self._post_message, posting, part.name)
-                if has_begun or not await self._fallback.send(part, send):
+                if is_partly_posted or not await self._fallback.send(part, send):
                     await self._post_as_text(posting, part)
             if whole is None or await self._upload(posting, WHOLE, whole):
                 break
-            laid_out, whole = await _laid_out(reply), None  # then post messages anyway
+            laid_out, whole = await _laid_out(reply), None  # Slack rejected the file: post all messages instead
         if reply.files:
             await self._attach(posting, reply.files)
         return first_of(existing)
@@ -155,11 +155,11 @@ class Say:
         await self._web.call(method, arguments)
 
     def history(self, deadline: Deadline | None = None) -> History:
-        """Return what reads Slack's history, within `BUDGET` or until *deadline*."""
+        """Return a reader of Slack's history that stops after `BUDGET` or at *deadline*."""
         return History(self._web, self._identity, deadline or self._deadline(), self._pages)
 
     async def whisper(self, recipient: Recipient, reply: Reply, existing: ExistingParts | None = None) -> None:
-        """Show a reply to one person, by response_url or, if that is used up, as an ephemeral message.
+        """Show a reply to one person, by response_url or, without one or if it's used up, as an ephemeral message.
 
         Files can't be private, so they're shown as text. For *existing*, see `post`. Raises `SlackError`.
         """
@@ -172,7 +172,7 @@ class Say:
                     body["thread_ts"] = recipient.thread_ts
                 try:
                     return await self._web.respond(recipient.response_url, body, seconds=max(deadline.left(), 1.0))
-                except SlackRefused as exc:  # five uses, half an hour
+                except SlackRefused as exc:  # after five uses or half an hour
                     if exc.error in BLOCKS_REFUSED or not (recipient.channel and recipient.user):
                         raise
             ephemeral = {
@@ -189,7 +189,7 @@ class Say:
         await self._show(reply, {} if existing is None else existing, send)
 
     async def respond(self, response_url: str, reply: Reply, existing: ExistingParts) -> None:
-        """Show a reply to the channel by response_url, if the bot can't post. For *existing*, see `post`.
+        """Show a reply to the channel by response_url, for when the bot can't post. For *existing*, see `post`.
 
         Raises `SlackError`.
         """
@@ -202,9 +202,9 @@ class Say:
         await self._show(reply, existing, send)
 
     async def update(self, channel: str, ts: str, reply: Reply, tag: MessageTag) -> None:
-        """Replace an own message with the first message of *reply*; files go into its thread. Raises `SlackError`.
+        """Replace one of the bot's messages with the first message of *reply*; files go into its thread.
 
-        It may be repeated.
+        Repeatable. Raises `SlackError`.
         """
         deadline = self._deadline()
         part = next(parts_of(reply), Part("0", reply.text))
@@ -216,7 +216,7 @@ class Say:
                 "text": kit.cut_escaped(text, TEXT),
                 "blocks": list(blocks),
                 "metadata": tag.metadata("0", 1),
-                "parse": "none",  # without it, Slack makes links of bare words again
+                "parse": "none",  # otherwise Slack links bare words again
             }
             try:
                 await self._pace.call(self._web.call, "chat.update", body, deadline, channel)
@@ -227,12 +227,12 @@ class Say:
 
         if not await self._fallback.send(part, send):
             await send(part.instead or part.text, ())
-        if reply.files:  # except those that an earlier update sent
+        if reply.files:  # except the files that an earlier update sent
             history = self.history(deadline)
             try:
                 place = Place(channel, await history.root_of(channel, ts))
-                existing = await history.find(place, tag.turn, self._web.now() - _AN_UPDATE_EARLIER)
-            except SlackRefused:  # no permission to read: then a repeated update may repeat the file
+                existing = await history.find(place, tag.turn, self._web.now() - _UPDATE_LOOKBACK)
+            except SlackRefused:  # no permission to read history: a repeated update may repeat the file
                 place, existing = Place(channel, ts), {}
             await self._attach(_Posting(place, tag, existing, deadline), reply.files)
 
@@ -241,14 +241,14 @@ class Say:
         await self._web.call("views.open", {"trigger_id": trigger_id, "view": view})
 
     async def publish_home(self, user: str, view: View, view_hash: str) -> None:
-        """Show the Home tab of *user*; refused with ``hash_conflict`` if it's no longer the one of *view_hash*.
+        """Show the Home tab of *user*, unless the tab has changed since *view_hash* (``hash_conflict``).
 
         Raises `SlackError`. https://docs.slack.dev/reference/methods/views.publish
         """
         await self._web.call("views.publish", {"user_id": user, "view": view, "hash": view_hash or None})
 
     async def _post_as_text(self, posting: _Posting, part: Part) -> None:
-        """Post a part as plain text or, if even that is refused, as a file."""
+        """Post a part as plain text or, if Slack rejects even that, as a file."""
         text = part.instead or part.text
         try:
             for number, piece in enumerate(pieces(text)):
@@ -261,7 +261,7 @@ class Say:
     async def _post_message(
         self, posting: _Posting, name: str, text: str, blocks: Form = (), *, is_tagged_in_a_block: bool = False
     ) -> None:
-        """Post one message with its tag. If it's unknown whether Slack accepted it, look, and post it again if not."""
+        """Post one message with its tag. If Slack may have accepted it, search for it, and post it again if missing."""
         if name in posting.existing:
             return None
         place, deadline = posting.place, posting.deadline
@@ -276,14 +276,14 @@ class Say:
             "metadata": None if is_tagged_in_a_block else posting.tag.metadata(name, posting.count),
             "unfurl_links": False,
             "unfurl_media": False,
-            # Without blocks Slack shows the text, and would make links and mentions of bare words in it.
+            # Without blocks, Slack shows the text, and would turn bare words in it into links and mentions.
             "parse": None if blocks else "none",
         }
         try:
             try:
                 answer = await self._pace.call(self._web.call, "chat.postMessage", body, deadline, place.channel)
             except SlackAmbiguous as doubt:
-                if (ts := await self._look(posting, name, doubt)) is None:
+                if (ts := await self._search(posting, name, doubt)) is None:
                     answer = await self._pace.call(self._web.call, "chat.postMessage", body, deadline, place.channel)
                 else:
                     answer = {"ts": ts}
@@ -295,39 +295,39 @@ class Say:
         posting.existing[name] = str(answer.get("ts") or "")
         return None
 
-    async def _look(self, posting: _Posting, name: str, doubt: SlackAmbiguous) -> str | None:
-        """Look for a message: its ``ts``, or None. Raises the *doubt* if that's impossible."""
+    async def _search(self, posting: _Posting, name: str, doubt: SlackAmbiguous) -> str | None:
+        """Search the thread for the part *name*; returns its ``ts``, or None. Raises *doubt* if it can't search."""
         log.warning("checking whether a message was posted", extra={"detail": doubt.detail})
-        if posting.deadline.left() < _BEFORE_LOOKING + 2 * _FOR_A_CALL:
+        if posting.deadline.left() < _PAUSE_BEFORE_SEARCH + 2 * _RESERVE_AFTER_SEARCH:
             raise doubt
-        await self._sleep(_BEFORE_LOOKING)
-        history = self.history(Deadline(posting.deadline.at - _FOR_A_CALL, self._monotonic))
+        await self._sleep(_PAUSE_BEFORE_SEARCH)
+        history = self.history(Deadline(posting.deadline.at - _RESERVE_AFTER_SEARCH, self._monotonic))
         try:
             found = await history.find(posting.place, posting.tag.turn, self._web.now() - _CLOCK_SKEW)
         except SlackError:
-            raise doubt from None  # what can't be looked up stays in doubt
+            raise doubt from None
         return found.get(name)
 
     async def _attach(self, posting: _Posting, files: Sequence[Attachment]) -> None:
-        """Upload the files that aren't there yet, or post them as text if files aren't allowed."""
+        """Upload the files that aren't posted yet, or post them as text if files aren't allowed."""
         for number, attachment in enumerate(files):
             name = f"file{number}"
-            if has_begun_as_text(name, posting.existing) or not await self._upload(posting, name, attachment):
+            if is_posted_as_text(name, posting.existing) or not await self._upload(posting, name, attachment):
                 for part in as_text(name, attachment):
                     await self._post_message(posting, part.name, part.text)
 
     async def _upload(self, posting: _Posting, name: str, attachment: Attachment) -> bool:
-        """Upload a file; False if Slack doesn't allow it. An empty one counts as done."""
+        """Upload a file; False if Slack doesn't allow it. An empty file counts as uploaded."""
         if name in posting.existing or not attachment.content:
             return True
         if not self._may_upload:
             return False
-        ts: str | None = ""  # Slack shares asynchronously, and doesn't say as which message
+        ts: str | None = ""  # Slack shares files asynchronously, and doesn't return the message's ts
         try:
             try:
                 await self._share(posting, name, attachment)
             except SlackAmbiguous as doubt:
-                if (ts := await self._look(posting, name, doubt)) is None:
+                if (ts := await self._search(posting, name, doubt)) is None:
                     await self._share(posting, name, attachment)
         except SlackRefused as exc:
             log.warning("Slack rejected a file", extra={"error": exc.error})
@@ -336,7 +336,7 @@ class Say:
         return True
 
     async def _share(self, posting: _Posting, name: str, attachment: Attachment) -> None:
-        """Upload and share. Nothing is visible before the last of the three calls, so they may be repeated."""
+        """Upload and share a file. Nothing is visible before the last of the three calls, so they may be repeated."""
         place, deadline = posting.place, posting.deadline
         content = attachment.content.encode(errors="replace")
         wanted = {"filename": posting.tag.file_name(attachment.name, name), "length": str(len(content))}
@@ -353,7 +353,7 @@ class Say:
         await self._pace.call(self._web.call, "files.completeUploadExternal", shared, deadline)
 
     async def _show(self, reply: Reply, existing: ExistingParts, send: Callable[..., Awaitable[None]]) -> None:
-        """Post what isn't there yet of a reply without files."""
+        """Send the parts of a reply that aren't *existing*, with its files as text."""
         as_texts = [part for number, file in enumerate(reply.files) for part in as_text(f"file{number}", file)]
         for part in (*parts_of(reply), *as_texts):
             if part.name in existing:
@@ -371,22 +371,22 @@ class Say:
 class BlockFallback:
     """Tries the forms of a message from the richest to the plainest, until Slack accepts one.
 
-    What Slack refuses, it refuses again: a kind of block that made the difference is left out from then on, as long as
-    the process lives. So a workspace without charts costs one refused call, not one per message.
+    Slack would reject the same kind of block again, so a kind that made the difference is left out for as long as the
+    process runs: a workspace without charts costs one rejected call, not one per message.
     """
 
     def __init__(self) -> None:
-        self._refused: set[str] = set()  # kinds this workspace doesn't accept, as far as known
+        self._refused: set[str] = set()  # kinds of blocks this workspace is known to reject
 
     async def send(self, part: Part, send: Callable[[str, Form], Awaitable[None]]) -> bool:
-        """Send the first form of *part* that Slack accepts; False if none is, and plain text is left.
+        """Send the first form of *part* that Slack accepts; False if it rejects all, and only plain text is left.
 
-        Raises what *send* raises, except refusals of blocks.
+        Raises what *send* raises, except rejections of blocks.
         """
         if not part.blocks:
             await send(part.text, ())
             return True
-        disliked: set[str] = set()
+        suspects: set[str] = set()
         for form in (part.blocks, *part.plainer):
             kinds = {str(block.get("type")) for block in form}
             if kinds & self._refused:
@@ -398,15 +398,15 @@ class BlockFallback:
                     raise
                 log.warning("Slack rejected a message's blocks", extra={"error": exc.error})
                 if exc.error in _KIND_REFUSED:
-                    disliked |= kinds
+                    suspects |= kinds
             else:
-                self._refused |= disliked - kinds
+                self._refused |= suspects - kinds
                 return True
         return False
 
 
 async def _laid_out(reply: Reply, most: int | None = None) -> list[Part]:
-    """Lay out a reply, or at most *most* of its messages; other tasks run in between."""
+    """Lay out a reply, or at most *most* of its messages; yields to other tasks in between."""
     found: list[Part] = []
     for part in islice(parts_of(reply), most):
         if found:

@@ -2,10 +2,10 @@
 
 https://docs.slack.dev/apis/events-api/using-socket-mode
 
-slack_sdk's own client closes the old socket before it opens the next, and has been seen silent for hours while
-reporting that all is well. Here a new connection is open before the old one closes, an envelope is acknowledged only
-once its content is stored (Slack resends events that aren't), and a socket without any sign of life, not even a ping,
-counts as dead after `SILENCE`.
+slack_sdk's own client closes the old socket before it opens the next, and has been observed to receive nothing for
+hours while reporting a healthy connection. Here a new socket is open before the old one closes, an envelope is
+acknowledged only once its content is stored (Slack resends events that aren't), and a socket that receives nothing, not
+even a ping, counts as dead after `SILENCE`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ SILENCE = 30.0
 _GIVE_UP = 120.0
 _PING_EVERY = 7.5
 _HELLO_WITHIN = 10.0
-_OLD_ONE_STAYS = 15.0  # Slack closes it about 10 s after it said so
-_LASTS = 10.0  # sooner: a pause before the next
+_OLD_SOCKET_STAYS = 15.0  # Slack closes a socket about 10 s after announcing it
+_STABLE_AFTER = 10.0  # after a shorter connection, there's a pause before the next
 _ACK_WITHIN = 3.0
 _PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 
@@ -41,9 +41,9 @@ Open = Callable[[], Awaitable[aiohttp.ClientWebSocketResponse]]
 
 
 class Sockets:
-    """Keeps one socket open (two while one replaces the other), and hands on what arrives.
+    """Keeps one socket open (two while one replaces the other), and dispatches what arrives.
 
-    *open_socket* opens a new one, *dispatch* answers what arrives. `opened` is set once the first one is open.
+    *open_socket* opens a new socket, *dispatch* answers a request. `opened` is set once the first socket is open.
     """
 
     def __init__(self, open_socket: Open, dispatch: Dispatch, metrics: Metrics) -> None:
@@ -60,14 +60,14 @@ class Sockets:
         return any(connection.silent_for() < SILENCE for connection in self._connections)
 
     async def acknowledgement(self, envelope: Json) -> Json | None:
-        """Store an *envelope*'s content; None if that failed, so that Slack sends it again."""
+        """Dispatch an *envelope* and return its acknowledgement; None if that failed, so that Slack resends it."""
         began = time.monotonic()
         ack: Json = {"envelope_id": envelope.get("envelope_id")}
         try:
             kind, request = read_envelope(envelope)
         except Malformed as exc:
             self._metrics.rejected.labels(exc.reason).inc()
-            return ack  # it would be no better the next time
+            return ack  # resending it wouldn't help
         response = await self._dispatch(request)
         self._metrics.acked(kind, time.monotonic() - began)
         if response.status != HTTPStatus.OK:
@@ -77,9 +77,9 @@ class Sockets:
         return ack
 
     async def run(self, closing: asyncio.Event) -> None:
-        """Keep a socket open until *closing*, then finish what has arrived.
+        """Keep a socket open until *closing*, then acknowledge the envelopes that have arrived.
 
-        Raises `SlackRefused` if the token is rejected, `SlackGone` if no socket could be opened for long.
+        Raises `SlackRefused` if Slack rejects the token, `SlackGone` if no socket could be opened for two minutes.
         """
         async with asyncio.TaskGroup() as group:
             keeper = group.create_task(self._keep_one_open(group))
@@ -105,10 +105,10 @@ class Sockets:
             group.create_task(self._use(connection))
             await connection.is_leaving.wait()
             self._alive_at = time.monotonic()
-            if self._alive_at - opened_at > _LASTS:
+            if self._alive_at - opened_at > _STABLE_AFTER:
                 failures = 0
                 continue
-            if failures:  # the first time the next one is opened at once
+            if failures:  # after the first short connection, the next socket is opened at once
                 await self._pause_or_give_up(failures - 1)
             failures += 1
 
@@ -144,14 +144,14 @@ class Sockets:
             log.info("socket closed", extra={"sockets": len(self._connections)})
 
     async def _watch(self, connection: _Connection) -> None:
-        """Ping, and drop the connection if nothing comes back, or once its successor has taken over."""
+        """Ping, and close the connection if nothing comes back, or once its successor has taken over."""
         leaving_since: float | None = None
         while connection.silent_for() < SILENCE:
             await asyncio.sleep(_PING_EVERY)
             await connection.ping()
             if connection.is_leaving.is_set():
                 leaving_since = leaving_since or time.monotonic()
-                if time.monotonic() - leaving_since > _OLD_ONE_STAYS:
+                if time.monotonic() - leaving_since > _OLD_SOCKET_STAYS:
                     break
         if not connection.is_leaving.is_set():
             log.warning("socket went silent, opening another")
@@ -169,7 +169,7 @@ class _Connection:
         self._socket = socket
         self._acknowledgement = acknowledgement
         self._heard_at = time.monotonic()
-        self._in_work: set[asyncio.Task[None]] = set()
+        self._unacknowledged: set[asyncio.Task[None]] = set()
 
     def silent_for(self) -> float:
         """Return the seconds since anything was received."""
@@ -185,7 +185,7 @@ class _Connection:
                 return
 
     async def receive(self) -> None:
-        """Hand on every envelope, each in its own task, until the socket closes; then wait for those tasks."""
+        """Dispatch every envelope, each in its own task, until the socket closes; then wait for those tasks."""
         try:
             async with asyncio.TaskGroup() as group:
                 while (message := await self._next()) is not None:
@@ -196,34 +196,34 @@ class _Connection:
                             raise SlackRefused("apps.connections.open", reason)
                         self.is_leaving.set()
                     elif text(message, "envelope_id"):
-                        task = group.create_task(self._take(message))
-                        self._in_work.add(task)
-                        task.add_done_callback(self._in_work.discard)
+                        task = group.create_task(self._acknowledge(message))
+                        self._unacknowledged.add(task)
+                        task.add_done_callback(self._unacknowledged.discard)
         finally:
             self.is_leaving.set()
 
-    async def _take(self, envelope: Json) -> None:
+    async def _acknowledge(self, envelope: Json) -> None:
         ack = await self._acknowledgement(envelope)
         if ack is not None:
-            # Closed meanwhile: Slack sends it again, and it's known by then.
+            # If the socket has closed meanwhile, Slack resends the envelope, which is a duplicate then.
             with suppress(aiohttp.ClientError, ConnectionError):
                 await self._socket.send_str(json.dumps(ack))
 
     async def ping(self) -> None:
-        """Ask for a sign of life."""
+        """Send a ping, which Slack answers."""
         with suppress(aiohttp.ClientError, ConnectionError):
             await self._socket.ping()
 
     async def close(self) -> None:
-        """Close it once what has arrived is acknowledged, without waiting long for either side."""
-        if self._in_work:
-            await asyncio.wait(self._in_work, timeout=_ACK_WITHIN)
+        """Close the socket once the envelopes that arrived are acknowledged, after at most 4 s."""
+        if self._unacknowledged:
+            await asyncio.wait(self._unacknowledged, timeout=_ACK_WITHIN)
         with suppress(aiohttp.ClientError, ConnectionError, TimeoutError):
             async with asyncio.timeout(1.0):
                 await self._socket.close()
 
     async def _next(self) -> Json | None:
-        """Return Slack's next message; None at the end. Pings are answered here, as signs of life."""
+        """Return Slack's next message; None once the socket is closed. Answers pings, which count as signs of life."""
         while True:
             frame = await self._socket.receive()
             match frame.type:
@@ -236,5 +236,5 @@ class _Connection:
             elif frame.type is WSMsgType.TEXT:
                 try:
                     return dict(mapping(json.loads(frame.data)))
-                except (ValueError, RecursionError):  # the second over thousands of brackets
+                except (ValueError, RecursionError):  # RecursionError: thousands of brackets
                     return {}

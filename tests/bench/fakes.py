@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs
 
-from bench.traffic import BOT, CHANNEL, TEAM, Said
+from bench.traffic import BOT, CHANNEL, TEAM, ChatMessage
 from bench.wire import Reply, port_of, serve
 
 _ASK = re.compile(rb"ask (\d+\.\d+) (\d+)")
@@ -47,58 +47,58 @@ class Verdict:
 class Ledger:
     """When each message reached the agent, when it was answered, and when the answers were posted."""
 
-    reached: dict[Said, list[float]] = field(default_factory=lambda: defaultdict(list))
-    answered: dict[Said, float] = field(default_factory=dict)
-    posted: dict[Said, list[float]] = field(default_factory=lambda: defaultdict(list))
+    reached: dict[ChatMessage, list[float]] = field(default_factory=lambda: defaultdict(list))
+    answered: dict[ChatMessage, float] = field(default_factory=dict)
+    posted: dict[ChatMessage, list[float]] = field(default_factory=lambda: defaultdict(list))
     order: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     sessions: dict[str, int] = field(default_factory=dict)
     calls: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
     in_flight: int = 0
     most_in_flight: int = 0
-    _waiting: dict[Said, asyncio.Future[None]] = field(default_factory=dict)
+    _waiting: dict[ChatMessage, asyncio.Future[None]] = field(default_factory=dict)
     _session_numbers: int = 1000
 
-    def expect(self, said: Said) -> asyncio.Future[None]:
-        """Return a future that resolves when the answer to *said* is posted."""
-        self._waiting[said] = future = asyncio.get_running_loop().create_future()
+    def expect(self, message: ChatMessage) -> asyncio.Future[None]:
+        """Return a future that resolves when the answer to *message* is posted."""
+        self._waiting[message] = future = asyncio.get_running_loop().create_future()
         return future
 
-    def note_request(self, said: Said, session: int | None) -> int:
+    def note_request(self, message: ChatMessage, session: int | None) -> int:
         """Record that a message reached the agent. Returns its session."""
-        self.reached[said].append(time.perf_counter())
+        self.reached[message].append(time.perf_counter())
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
-        if session != self.sessions.get(said.thread):
-            self.wrong.append(f"session of {said.words}")
-        if said.thread not in self.sessions:
+        if session != self.sessions.get(message.thread):
+            self.wrong.append(f"session of {message.words}")
+        if message.thread not in self.sessions:
             self._session_numbers += 1
-            self.sessions[said.thread] = self._session_numbers
-        return self.sessions[said.thread]
+            self.sessions[message.thread] = self._session_numbers
+        return self.sessions[message.thread]
 
-    def note_answer(self, said: Said) -> None:
+    def note_answer(self, message: ChatMessage) -> None:
         """Record that the agent answered."""
         self.in_flight -= 1
-        self.answered[said] = time.perf_counter()
+        self.answered[message] = time.perf_counter()
 
-    def note_post(self, said: Said, thread: str) -> None:
+    def note_post(self, message: ChatMessage, thread: str) -> None:
         """Record that an answer was posted in *thread*."""
-        self.posted[said].append(time.perf_counter())
-        self.order[said.thread].append(said.number)
-        if thread != said.thread:
-            self.wrong.append(f"thread of {said.answer}")
-        waiting = self._waiting.pop(said, None)
+        self.posted[message].append(time.perf_counter())
+        self.order[message.thread].append(message.number)
+        if thread != message.thread:
+            self.wrong.append(f"thread of {message.answer}")
+        waiting = self._waiting.pop(message, None)
         if waiting is not None and not waiting.done():
             waiting.set_result(None)
 
-    def verdict(self, messages: Iterable[Said]) -> Verdict:
+    def verdict(self, messages: Iterable[ChatMessage]) -> Verdict:
         """Count what went wrong with *messages*."""
         known = list(messages)
-        threads = {said.thread for said in known}
+        threads = {message.thread for message in known}
         return Verdict(
-            lost=sum(not self.posted.get(said) for said in known),
-            doubled=sum(max(len(self.posted.get(said, ())) - 1, 0) for said in known),
-            asked_twice=sum(max(len(self.reached.get(said, ())) - 1, 0) for said in known),
+            lost=sum(not self.posted.get(message) for message in known),
+            doubled=sum(max(len(self.posted.get(message, ())) - 1, 0) for message in known),
+            asked_twice=sum(max(len(self.reached.get(message, ())) - 1, 0) for message in known),
             out_of_order=sum(order != sorted(order) for order in (self.order.get(thread, []) for thread in threads)),
             wrong=len(self.wrong),
         )
@@ -122,16 +122,16 @@ class FakeProject:
             self.ledger.wrong.append("chat request without a message")
             send(b'{"sessionId": 1, "message": "what?"}')
             return
-        said = Said(asked[1].decode(), int(asked[2]))
-        number = self.ledger.note_request(said, int(session[1]) if session else None)
-        answer = b'{"sessionId": %d, "message": "%b"}' % (number, said.answer.encode())
+        message = ChatMessage(asked[1].decode(), int(asked[2]))
+        number = self.ledger.note_request(message, int(session[1]) if session else None)
+        answer = b'{"sessionId": %d, "message": "%b"}' % (number, message.answer.encode())
         if self.seconds:
-            asyncio.get_running_loop().call_later(self.seconds, self._finish, said, answer, send)
+            asyncio.get_running_loop().call_later(self.seconds, self._finish, message, answer, send)
         else:
-            self._finish(said, answer, send)
+            self._finish(message, answer, send)
 
-    def _finish(self, said: Said, answer: bytes, send: Reply) -> None:
-        self.ledger.note_answer(said)
+    def _finish(self, message: ChatMessage, answer: bytes, send: Reply) -> None:
+        self.ledger.note_answer(message)
         send(answer)
 
 
@@ -188,7 +188,7 @@ class FakeSlack:
         if answer is None or thread is None:
             self.ledger.wrong.append("post without an answer")
         else:
-            self.ledger.note_post(Said(answer[1].decode(), int(answer[2])), thread[1].decode())
+            self.ledger.note_post(ChatMessage(answer[1].decode(), int(answer[2])), thread[1].decode())
 
 
 def _asked(target: bytes, name: str) -> str:

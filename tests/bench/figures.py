@@ -49,7 +49,7 @@ def exactly(name: str, value: float, wanted: float, unit: str = "", *, beside: s
     return Figure(name, value, unit, _target("=", wanted, unit, None), value == wanted, beside)
 
 
-def told(name: str, value: float, unit: str = "", *, beside: str = "") -> Figure:
+def without_target(name: str, value: float, unit: str = "", *, beside: str = "") -> Figure:
     """A figure without a target."""
     return Figure(name, value, unit, beside=beside)
 

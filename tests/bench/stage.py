@@ -15,7 +15,7 @@ from redis.asyncio import Redis
 
 from bench.fakes import FakeProject, FakeSlack, Ledger, fakes
 from bench.processes import Kind, ServerProcess, Surroundings, pinned_to
-from bench.traffic import Clock, Said, chatter, mention, reply
+from bench.traffic import ChatMessage, Clock, chatter, mention, reply
 from bench.wire import Answer, Lines
 from support.ports import free_port
 from support.real_redis import RealRedis
@@ -57,7 +57,7 @@ class Cores:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class Target:
     """A running server and the connections to it."""
 
     process: ServerProcess
@@ -85,74 +85,74 @@ class Stage:
     _order: dict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
 
     @asynccontextmanager
-    async def server(self, kind: Kind, *, redis_url: str = "", **environ: str) -> AsyncIterator[Door]:
+    async def server(self, kind: Kind, *, redis_url: str = "", **environ: str) -> AsyncIterator[Target]:
         """Start a server, wait until it is ready, and kill it at the end."""
-        async with self.starting(kind, redis_url=redis_url, **environ) as door:
-            await self.accepting(door)
-            await self.ready(door)
-            yield door
+        async with self.starting(kind, redis_url=redis_url, **environ) as target:
+            await self.accepting(target)
+            await self.ready(target)
+            yield target
 
     @asynccontextmanager
-    async def starting(self, kind: Kind, *, redis_url: str = "", **environ: str) -> AsyncIterator[Door]:
+    async def starting(self, kind: Kind, *, redis_url: str = "", **environ: str) -> AsyncIterator[Target]:
         """Start a server without waiting for it, and kill it at the end."""
         around = replace(self.around, redis_url=redis_url or self.around.redis_url)
         process = ServerProcess(kind, around, free_port(), **environ)
-        door = Door(process, Lines(process.port))
+        target = Target(process, Lines(process.port))
         try:
-            yield door
+            yield target
         finally:
-            door.lines.close()
+            target.lines.close()
             process.kill()  # unfinished turns are intentional
 
-    async def ready(self, door: Door) -> None:
+    async def ready(self, target: Target) -> None:
         """Wait until the bridge is ready; a baseline is ready once it accepts events."""
 
         async def is_ready() -> bool:
-            return (await door.lines.ask(_READY)).status == HTTPStatus.OK
+            return (await target.lines.ask(_READY)).status == HTTPStatus.OK
 
-        if door.process.kind == "bridge":
+        if target.process.kind == "bridge":
             await wait_until(is_ready, "the bridge is ready", START_SECONDS)
 
-    async def accepting(self, door: Door) -> None:
+    async def accepting(self, target: Target) -> None:
         """Wait until the server accepts a signed event."""
 
         async def accepts_events() -> bool:
-            if door.process.has_ended:
-                raise AssertionError(door.process.log.read_text())
+            if target.process.has_ended:
+                raise AssertionError(target.process.log.read_text())
             try:
-                return (await door.lines.ask(chatter(self.clock.next()))).status == HTTPStatus.OK
+                return (await target.lines.ask(chatter(self.clock.next()))).status == HTTPStatus.OK
             except ConnectionError:
                 return False
 
-        await wait_until(accepts_events, f"{door.process.kind} accepts events", START_SECONDS)
+        await wait_until(accepts_events, f"{target.process.kind} accepts events", START_SECONDS)
 
-    async def turn(self, door: Door, said: Said) -> Answer:
+    async def turn(self, target: Target, message: ChatMessage) -> Answer:
         """Send a message and wait until it is answered. Returns the acknowledgement."""
-        posted = self.ledger.expect(said)
-        async with self._order[said.thread]:  # messages are answered in the order of their acceptance
-            acknowledgement = await door.send(self.request(said))
+        posted = self.ledger.expect(message)
+        async with self._order[message.thread]:  # messages are answered in the order of their acceptance
+            acknowledgement = await target.send(self.request(message))
         async with asyncio.timeout(ANSWER_SECONDS):
             await posted
         return acknowledgement
 
-    def request(self, said: Said) -> bytes:
-        """Build the event of *said*: a mention starts a thread, and replies have none."""
-        return mention(said) if said.number == 0 else reply(said, self.clock.next())
+    def request(self, message: ChatMessage) -> bytes:
+        """Build the event of *message*: a mention starts a thread, and replies have none."""
+        return mention(message) if message.number == 0 else reply(message, self.clock.next())
 
-    async def threads(self, door: Door, count: int) -> list[str]:
+    async def threads(self, target: Target, count: int) -> list[str]:
         """Start *count* conversations. Returns their threads."""
         found = [self.clock.next() for _ in range(count)]
-        await asyncio.gather(*(self.turn(door, Said(thread, 0)) for thread in found))
+        await asyncio.gather(*(self.turn(target, ChatMessage(thread, 0)) for thread in found))
         return found
 
-    async def settled(self, messages: Sequence[Said], seconds: float) -> None:
+    async def settled(self, messages: Sequence[ChatMessage], seconds: float) -> None:
         """Wait until all are answered, up to *seconds*, then a moment for duplicates."""
-        waiting = [self.ledger.expect(said) for said in messages if not self.ledger.posted.get(said)]
+        waiting = [self.ledger.expect(message) for message in messages if not self.ledger.posted.get(message)]
         if waiting:
             await asyncio.wait(waiting, timeout=seconds)
         await asyncio.sleep(0.3)
 
-    def check(self, messages: Sequence[Said]) -> None:
+    def check(self, messages: Sequence[ChatMessage]) -> None:
         """Fail unless each message was answered exactly once, in order, in its thread and session."""
         verdict = self.ledger.verdict(messages)
         if not verdict.is_clean:

@@ -22,7 +22,7 @@ _MICROSECONDS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ChatMessage:
     """A person's message, numbered within its *thread* from 0, the root."""
 
     thread: str
@@ -52,19 +52,19 @@ class Clock:
         return f"{self.start + self.used // _MICROSECONDS}.{self.used % _MICROSECONDS:06d}"
 
 
-def mention(said: Said, kind: str = "app_mention") -> bytes:
+def mention(message: ChatMessage, kind: str = "app_mention") -> bytes:
     """The request for a mention that starts a thread; Slack delivers it as ``app_mention`` and ``message``."""
-    return signed(_envelope(said, said.thread, f"<@{BOT}> {said.words}", kind), "application/json")
+    return signed(_envelope(message, message.thread, f"<@{BOT}> {message.words}", kind), "application/json")
 
 
-def reply(said: Said, ts: str) -> bytes:
+def reply(message: ChatMessage, ts: str) -> bytes:
     """The request for a reply without a mention, with the timestamp *ts*."""
-    return signed(_envelope(said, ts, said.words, "message"), "application/json")
+    return signed(_envelope(message, ts, message.words, "message"), "application/json")
 
 
 def chatter(ts: str) -> bytes:
     """The request for a channel message that doesn't concern the bot; every server accepts and ignores it."""
-    return signed(_envelope(Said(ts, 0), ts, "good morning", "message"), "application/json")
+    return signed(_envelope(ChatMessage(ts, 0), ts, "good morning", "message"), "application/json")
 
 
 def command(text: str, number: int, response_url: str) -> bytes:
@@ -139,8 +139,8 @@ _REPLY = _template()
 _ROOT = _REPLY.replace(f', "thread_ts": "THREAD", "parent_user_id": "{PERSON}"', "")
 
 
-def _envelope(said: Said, ts: str, text: str, kind: str) -> bytes:
-    template = _ROOT if ts == said.thread else _REPLY
+def _envelope(message: ChatMessage, ts: str, text: str, kind: str) -> bytes:
+    template = _ROOT if ts == message.thread else _REPLY
     event = f"{kind[:1]}{ts.replace('.', '')}"
     filled = template.replace("KIND", kind).replace("TEXT", text).replace("OWN", ts)
-    return filled.replace("THREAD", said.thread).replace("EVENT", event).encode()
+    return filled.replace("THREAD", message.thread).replace("EVENT", event).encode()

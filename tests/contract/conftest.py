@@ -12,7 +12,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bridge.playground.emulator import EmulatedSlack, sample
 from bridge.playground.page.routes import Page
 from bridge.playground.sample_project import SampleProject
-from support.page import Stage, Window
+from support.page_client import FakeSupervisor, Window
 from support.slack_app import SECRET, TOKEN, App, Clock
 
 
@@ -37,15 +37,15 @@ async def service(project: SampleProject) -> AsyncIterator[httpx.AsyncClient]:
 
 
 @pytest.fixture
-def stage() -> Stage:
-    return Stage()
+def supervisor() -> FakeSupervisor:
+    return FakeSupervisor()
 
 
 @pytest.fixture
-async def slack(app: App, project: SampleProject, stage: Stage) -> AsyncIterator[EmulatedSlack]:
+async def slack(app: App, project: SampleProject, supervisor: FakeSupervisor) -> AsyncIterator[EmulatedSlack]:
     slack = EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, events_url=app.url, retry_delays=())
     slack.events.echoes_own = False
-    slack.serve_also(*Page(slack, stage, stage.trace, project=project).routes())
+    slack.serve_also(*Page(slack, supervisor, supervisor.trace, project=project).routes())
     async with slack:
         yield slack
 

@@ -18,7 +18,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 import bridge
-from bridge.playground.wire import LocalServer
+from bridge.playground.local_server import LocalServer
 from bridge.settings import environment, load
 
 CODE = Path(bridge.__file__).parent.parent
@@ -33,7 +33,7 @@ def filled_in(text: str, **values: str) -> str:
     return found.replace("$$", "$")
 
 
-def test_it_is_valid_against_the_schema_of_compose() -> None:
+def test_the_compose_file_matches_its_schema() -> None:
     vendored = files("check_jsonschema") / "builtin_schemas" / "vendor" / "compose-spec.json"
     schema = json.loads(vendored.read_text(encoding="utf-8"))
 
@@ -43,7 +43,7 @@ def test_it_is_valid_against_the_schema_of_compose() -> None:
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_no_service_can_do_more_than_it_must(name: str) -> None:
+def test_services_have_minimal_privileges(name: str) -> None:
     service = SERVICES[name]
 
     assert service["read_only"] is True
@@ -53,13 +53,13 @@ def test_no_service_can_do_more_than_it_must(name: str) -> None:
     assert service["healthcheck"]["test"]
 
 
-def test_only_the_bridge_is_published_and_only_to_this_machine() -> None:
+def test_only_the_bridge_is_published_and_only_on_localhost() -> None:
     assert [filled_in(port) for port in SERVICES["bridge"]["ports"]] == ["127.0.0.1:3000:3000"]
     assert "ports" not in SERVICES["redis"]
     assert [COMPOSE["networks"][name] for name in SERVICES["redis"]["networks"]] == [{"internal": True}]
 
 
-def test_three_replicas_are_published_at_three_ports_of_this_machine() -> None:
+def test_three_replicas_are_published_on_three_local_ports() -> None:
     page = (CODE / "docs/how-to/several-bridges.md").read_text(encoding="utf-8")
     [(ports, replicas)] = re.findall(r"BRIDGE_PORT=(\S+) docker compose up --detach --scale bridge=(\d+)", page)
     first, last = map(int, ports.split("-"))
@@ -93,7 +93,7 @@ def test_the_image_copies_existing_files_and_installs_pinned_packages() -> None:
     assert "PATH=/opt/bridge/bin:$PATH" in DOCKERFILE
 
 
-def test_a_copy_of_the_example_that_was_filled_in_is_all_that_it_needs(tmp_path: Path) -> None:
+def test_a_filled_in_env_example_is_sufficient(tmp_path: Path) -> None:
     example = (CODE / ".env.example").read_text(encoding="utf-8")
     assert "#REDIS_PASSWORD=" in example
     given = re.sub(r"^(\w+)=$", r"\1=x", example, flags=re.MULTILINE)
@@ -118,7 +118,7 @@ def test_the_bridge_waits_for_redis_and_has_time_to_drain() -> None:
 
 
 @pytest.mark.parametrize(("status", "code"), [(200, 0), (503, 1), (None, 1)])
-async def test_the_health_check_says_whether_the_bridge_answers(status: int | None, code: int) -> None:
+async def test_the_health_check_reports_whether_the_bridge_answers(status: int | None, code: int) -> None:
     app = Starlette(routes=[Route("/healthz", lambda _: PlainTextResponse("", status_code=status or 200))])
     server = LocalServer(app)
     await server.start()

@@ -17,7 +17,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from bridge import __version__
-from bridge.features.reports.phrases import say
+from bridge.features.reports.phrases import describe
 from bridge.features.reports.schedule import read_report
 from bridge.metrics import Metrics
 from bridge.playground.emulator import sample
@@ -30,11 +30,11 @@ NOT_YET = Readiness(Reach.NOT_YET, Reach.NOT_YET, Reach.NOT_YET, accepts=False)
 
 
 @pytest.mark.parametrize("name", reference.PAGES)
-def test_a_reference_page_says_what_the_code_says(name: str) -> None:
+def test_a_reference_page_matches_the_code(name: str) -> None:
     assert (reference.FOLDER / f"{name}.md").read_text(encoding="utf-8") == reference.page(name), "run make reference"
 
 
-async def test_the_site_builds_without_a_warning_and_asks_no_other_server(tmp_path: Path) -> None:
+async def test_the_site_builds_without_warnings_or_external_requests(tmp_path: Path) -> None:
     site = await docs_site.build(tmp_path)
 
     fetched = re.compile(r"<(?:script|img|link|iframe)[^>]+(?:src|href)=\"?(?:https?:)?//[^\s>\"]+")
@@ -48,7 +48,7 @@ def test_every_page_is_in_the_navigation() -> None:
     assert listed == {str(path.relative_to(docs_site.ROOT / "docs")) for path in PAGES}
 
 
-def test_every_channel_that_a_page_names_is_in_the_playground_with_the_bot() -> None:
+def test_every_documented_channel_has_the_bot_in_the_playground() -> None:
     texts = [page.read_text(encoding="utf-8") for page in (docs_site.ROOT / "README.md", *PAGES)]
     named = {name for text in texts for name in re.findall(r"(?<![^\s*])#([a-z][a-z0-9-]*)", text)}
 
@@ -56,14 +56,14 @@ def test_every_channel_that_a_page_names_is_in_the_playground_with_the_bot() -> 
     assert named <= {one.name for one in sample.channels() if sample.BRIDGE in one.members}
 
 
-def test_a_block_that_is_not_run_says_why() -> None:
+def test_a_skipped_block_states_its_reason() -> None:
     vague = [block.where for block in blocks("sh", "python") if 0 < len(block.why_not) < len("it needs a cluster")]
 
     assert vague == []
 
 
 @pytest.mark.parametrize("block", list(blocks("dotenv")), ids=lambda block: block.where)
-def test_lines_of_env_are_settings(block: Block, tmp_path: Path) -> None:
+def test_env_lines_are_settings(block: Block, tmp_path: Path) -> None:
     needed = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_SIGNING_SECRET": "s", "PROJECT_API_KEY": "k"}
     (tmp_path / ".env").write_text(block.code, encoding="utf-8")
     environ = environment({**needed, "PROJECT_BASE_URL": "https://project.example.com"}, tmp_path / ".env")
@@ -72,7 +72,7 @@ def test_lines_of_env_are_settings(block: Block, tmp_path: Path) -> None:
     assert load(environ, embedded_redis=True)
 
 
-async def test_the_kubernetes_file_fits_the_bridge_and_its_image() -> None:
+async def test_the_kubernetes_manifest_matches_the_bridge_and_its_image() -> None:
     [block] = blocks("yaml")
     deployment, service = YAML(typ="safe").load_all(block.code)
     pod = deployment["spec"]["template"]["spec"]
@@ -114,7 +114,7 @@ async def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     assert verifying.returncode == 0
 
 
-def test_other_commands_get_the_settings_and_the_user_of_the_systemd_unit() -> None:
+def test_the_shell_alias_uses_the_systemd_units_settings_and_user() -> None:
     [unit] = blocks("ini")
     [alias] = [block.code for block in blocks("sh") if "alias bridge=" in block.code]
     has = dict(line.split("=", 1) for line in unit.code.splitlines() if "=" in line)
@@ -125,17 +125,17 @@ def test_other_commands_get_the_settings_and_the_user_of_the_systemd_unit() -> N
     assert f"{has['ExecStart'].split()[0]}'" in alias
 
 
-def test_the_page_about_schedules_says_when_each_is_posted() -> None:
+def test_documented_schedules_have_the_documented_meaning() -> None:
     page = (docs_site.ROOT / "docs/how-to/schedule-reports.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`.+`) \| (every .+) \|$", page, re.MULTILINE)
 
     shown = [(typed, is_posted) for cell, is_posted in rows for typed in re.findall(r"`([^`]+)`", cell)]
-    wrong = [(typed, is_posted) for typed, is_posted in shown if _said(typed) != is_posted]
+    wrong = [(typed, is_posted) for typed, is_posted in shown if _described(typed) != is_posted]
 
     assert len(shown) > 8
     assert wrong == []
 
 
-def _said(typed: str) -> str:
+def _described(typed: str) -> str:
     spec = read_report(typed)
-    return say(spec.schedule.crons) + (f" ({spec.zone})" if spec.zone else "")
+    return describe(spec.schedule.crons) + (f" ({spec.zone})" if spec.zone else "")

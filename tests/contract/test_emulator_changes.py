@@ -32,9 +32,9 @@ async def test_a_new_edited_reacted_to_or_deleted_message_sends_an_event(
     await slack.people.react(sample.BOB, sample.GENERAL, ts, "eyes")
     await slack.people.delete(sample.GENERAL, ts)
 
-    told = Change("message", f"{sample.GENERAL}/{ts}", sample.GENERAL, ts)
-    assert changes[:3] == [told] * 3
-    assert changes[3:] == [Change("message", told.id, sample.GENERAL, ts, is_gone=True)]
+    changes_seen = Change("message", f"{sample.GENERAL}/{ts}", sample.GENERAL, ts)
+    assert changes[:3] == [changes_seen] * 3
+    assert changes[3:] == [Change("message", changes_seen.id, sample.GENERAL, ts, is_gone=True)]
 
 
 async def test_a_reply_changes_its_root_too(slack: EmulatedSlack, changes: list[Change]) -> None:
@@ -70,7 +70,7 @@ async def test_the_apps_own_actions_send_events(
     assert changes[4].id == sample.ALICE
 
 
-async def test_coming_and_reading_are_changes_of_the_channel(slack: EmulatedSlack, changes: list[Change]) -> None:
+async def test_joining_and_reading_send_channel_changes(slack: EmulatedSlack, changes: list[Change]) -> None:
     await slack.people.join(sample.BRIDGE, sample.NOBOT)
     slack.people.read(sample.ALICE, sample.NOBOT)
 
@@ -79,10 +79,10 @@ async def test_coming_and_reading_are_changes_of_the_channel(slack: EmulatedSlac
 
 
 async def test_a_removed_listener_gets_no_changes(slack: EmulatedSlack) -> None:
-    told: list[Change] = []
-    leave = slack.workspace.subscribe(told.append)
+    changes_seen: list[Change] = []
+    leave = slack.workspace.subscribe(changes_seen.append)
 
     leave()
     await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
 
-    assert told == []
+    assert changes_seen == []

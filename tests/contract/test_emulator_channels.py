@@ -62,7 +62,7 @@ async def test_a_pin_is_listed_with_its_message(slack: EmulatedSlack, client: As
     assert [(item["message"]["text"], item["created_by"]) for item in items] == [("second", sample.BRIDGE)]
 
 
-async def test_a_file_that_is_deleted_leaves_a_gap_in_its_message(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+async def test_a_deleted_file_leaves_a_gap_in_its_message(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     await client.files_upload_v2(channel=sample.GENERAL, filename="out.json", content="{}")
     (listed,) = (await client.files_list(channel=sample.GENERAL))["files"]
 
@@ -78,9 +78,7 @@ async def test_only_its_owner_can_delete_a_file(slack: EmulatedSlack, client: As
     assert (await refusal(client.files_delete(file=file["id"])))["error"] == "cant_delete_file"
 
 
-async def test_links_are_unfolded_without_calling_the_message_edited(
-    slack: EmulatedSlack, client: AsyncWebClient
-) -> None:
+async def test_unfurled_links_do_not_mark_the_message_as_edited(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     ts = await slack.people.say(sample.ALICE, sample.GENERAL, "see <https://example.com/a>")
 
     await client.chat_unfurl(channel=sample.GENERAL, ts=ts, unfurls={"https://example.com/a": {"text": "A page"}})

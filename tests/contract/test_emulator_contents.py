@@ -43,7 +43,7 @@ async def test_a_message_may_have_blocks_and_no_text(slack: EmulatedSlack, app: 
     assert [block["type"] for block in event["blocks"]] == ["rich_text"]
 
 
-async def test_a_mention_in_rich_text_alone_is_a_mention(slack: EmulatedSlack, app: App) -> None:
+async def test_a_mention_only_in_rich_text_counts(slack: EmulatedSlack, app: App) -> None:
     section = {"type": "rich_text_section", "elements": [{"type": "user", "user_id": sample.BRIDGE}]}
 
     await slack.people.say(sample.ALICE, sample.GENERAL, "", blocks=[{"type": "rich_text", "elements": [section]}])
@@ -68,7 +68,7 @@ async def test_a_forwarded_message_is_quoted_in_an_attachment(slack: EmulatedSla
     assert quoted["message_blocks"][0]["message"]["blocks"][0]["type"] == "rich_text"
 
 
-async def test_a_mention_in_a_forwarded_message_is_none(slack: EmulatedSlack, app: App) -> None:
+async def test_a_mention_in_a_forwarded_message_does_not_count(slack: EmulatedSlack, app: App) -> None:
     ts = await slack.people.say(sample.BOB, sample.RANDOM, f"<@{sample.BRIDGE}> look")
     before = len(app.events)
 
@@ -96,7 +96,7 @@ async def test_a_forwarded_reply_carries_its_files(slack: EmulatedSlack, app: Ap
     assert [one["name"] for one in quoted["files"]] == ["a.txt"]
 
 
-async def test_a_forwarded_alert_has_its_words_and_its_webhooks_name(slack: EmulatedSlack, app: App) -> None:
+async def test_a_forwarded_alert_has_its_text_and_its_webhooks_name(slack: EmulatedSlack, app: App) -> None:
     alert = {"title": "Checkout fails", "text": "12%", "color": "danger", "fallback": "Checkout fails"}
     ts = await slack.people.app_posts(sample.RANDOM, webhook="Monitoring", attachments=[alert])
 
@@ -107,7 +107,7 @@ async def test_a_forwarded_alert_has_its_words_and_its_webhooks_name(slack: Emul
     assert (quoted["title"], quoted["text"]) == ("Checkout fails", "12%")
 
 
-async def test_a_pasted_table_hangs_on_the_message(slack: EmulatedSlack, app: App) -> None:
+async def test_a_pasted_table_is_attached_to_the_message(slack: EmulatedSlack, app: App) -> None:
     await slack.people.paste_table(sample.ALICE, sample.GENERAL, [["Name", "Amount"], ["Item A", 1200.5]], "which?")
 
     (pasted,) = app.events[-1]["attachments"]
@@ -147,7 +147,7 @@ async def test_an_incoming_webhook_post_has_no_user(slack: EmulatedSlack, app: A
     assert "user" not in event
 
 
-async def test_a_link_is_previewed_by_a_change_that_is_no_edit(slack: EmulatedSlack, app: App) -> None:
+async def test_a_link_preview_is_a_change_but_not_an_edit(slack: EmulatedSlack, app: App) -> None:
     ts = await slack.people.say(sample.ALICE, sample.GENERAL, f"<@{sample.BRIDGE}> <https://example.com/a>")
     before = len(app.events)
 
@@ -175,7 +175,7 @@ async def test_a_link_to_a_message_is_previewed_but_not_shared(slack: EmulatedSl
 # Files
 
 
-async def test_a_long_text_is_no_snippet(slack: EmulatedSlack) -> None:
+async def test_a_long_text_does_not_become_a_snippet(slack: EmulatedSlack) -> None:
     (file,) = slack.people.attach(sample.ALICE, {"long.csv": b"x" * 1_000_001})
 
     assert (file["mode"], file["mimetype"], "preview" in file) == ("hosted", "text/csv", False)
@@ -216,9 +216,7 @@ async def test_a_download_can_break(slack: EmulatedSlack) -> None:
         await fetch(file["url_private_download"])
 
 
-async def test_another_companys_file_has_to_be_asked_for(
-    slack: EmulatedSlack, app: App, client: AsyncWebClient
-) -> None:
+async def test_another_companys_file_must_be_looked_up(slack: EmulatedSlack, app: App, client: AsyncWebClient) -> None:
     files = slack.people.attach(sample.STRANGER, {"plan.txt": b"words"})
 
     await slack.people.say(sample.STRANGER, sample.SHARED, "", files=files)
@@ -312,7 +310,7 @@ async def test_a_group_message_needs_its_own_scope(slack: EmulatedSlack, app: Ap
     assert (refused["error"], refused["needed"]) == ("missing_scope", "mpim:history")
 
 
-async def test_a_group_message_is_described_as_one(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+async def test_a_group_message_is_described_as_an_mpim(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     group = slack.people.start_group(sample.ALICE, sample.BOB, sample.BRIDGE)
 
     shown = (await client.conversations_info(channel=group))["channel"]
@@ -343,7 +341,7 @@ async def test_the_bots_conversations_are_listed_by_kind(slack: EmulatedSlack, c
     assert listed["im"] == [sample.DM_ALICE, sample.DM_BOB, sample.DM_CAROL]
 
 
-async def test_conversations_are_listed_in_pages_and_in_brief(client: AsyncWebClient) -> None:
+async def test_conversations_are_listed_in_pages_with_few_fields(client: AsyncWebClient) -> None:
     first = await client.users_conversations(limit=2)
     second = await client.users_conversations(limit=2, cursor=first["response_metadata"]["next_cursor"])
 
@@ -392,7 +390,7 @@ async def test_a_direct_message_has_its_authors_open_channel(slack: EmulatedSlac
     assert (opened["tab"], opened["context"]) == ("messages", {"entities": [entity]})
 
 
-async def test_a_message_in_a_channel_says_nothing_of_it(slack: EmulatedSlack, app: App) -> None:
+async def test_a_channel_message_does_not_name_the_open_channel(slack: EmulatedSlack, app: App) -> None:
     await slack.people.look_at(sample.ALICE, sample.RANDOM)
 
     await slack.people.say(sample.ALICE, sample.GENERAL, "hello")

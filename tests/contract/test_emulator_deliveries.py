@@ -8,7 +8,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from starlette.responses import PlainTextResponse
 
 from bridge.playground.emulator import EmulatedSlack, sample
-from bridge.playground.wire import Silence
+from bridge.playground.local_server import Silence
 from support.slack_app import SECRET, TOKEN, App
 
 HELLO = f"<@{sample.BRIDGE}> hello &amp; <https://example.com|welcome>"
@@ -65,7 +65,7 @@ async def test_an_edit_that_removes_a_mention_is_only_a_change(slack: EmulatedSl
     assert [event.get("subtype") for event in app.events[before:]] == ["message_changed"]
 
 
-async def test_the_envelope_has_all_that_slacks_has(slack: EmulatedSlack, app: App) -> None:
+async def test_the_envelope_has_every_field_of_slacks(slack: EmulatedSlack, app: App) -> None:
     await slack.people.say(sample.ALICE, sample.GENERAL, "plain")
 
     (received,) = app.received
@@ -149,7 +149,7 @@ async def test_an_offer_to_invite_that_is_declined_changes_nothing(slack: Emulat
     assert app.received == []
 
 
-async def test_in_a_shared_channel_events_say_where_people_are_from(slack: EmulatedSlack, app: App) -> None:
+async def test_events_in_a_shared_channel_name_each_persons_workspace(slack: EmulatedSlack, app: App) -> None:
     await slack.people.say(sample.STRANGER, sample.SHARED, HELLO)
     await slack.people.say(sample.ALICE, sample.SHARED, "also here")
 
@@ -216,7 +216,7 @@ async def test_retries_end_when_one_is_accepted(slack: EmulatedSlack, app: App) 
     assert [one.is_acked for one in slack.deliveries] == [False, False, True]
 
 
-async def test_an_app_can_ask_not_to_be_sent_it_again(slack: EmulatedSlack, app: App) -> None:
+async def test_an_app_can_decline_retries(slack: EmulatedSlack, app: App) -> None:
     app.answers = [PlainTextResponse("no", status_code=400, headers={"X-Slack-No-Retry": "1"})]
 
     await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
@@ -237,7 +237,7 @@ async def test_an_app_that_is_down_gets_the_event_when_it_is_back(slack: Emulate
     assert app.events[-1]["text"] == "hello"
 
 
-async def test_an_app_that_takes_too_long_is_asked_again(slack: EmulatedSlack, app: App) -> None:
+async def test_an_event_that_times_out_is_retried(slack: EmulatedSlack, app: App) -> None:
     app.answers = [Silence()]
 
     await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
@@ -256,7 +256,7 @@ async def test_a_message_can_be_sent_without_waiting_for_the_app(slack: Emulated
     assert slack.messages(sample.GENERAL)[0].ts == ts
 
 
-async def test_an_app_gets_its_own_messages_as_a_bots(slack: EmulatedSlack, app: App) -> None:
+async def test_an_apps_own_message_arrives_as_a_bots(slack: EmulatedSlack, app: App) -> None:
     client = AsyncWebClient(TOKEN, base_url=slack.api_url)
     posted = await client.chat_postMessage(channel=sample.GENERAL, text="mine")
     await client.chat_update(channel=sample.GENERAL, ts=posted["ts"], text="changed")
@@ -272,7 +272,7 @@ async def test_an_app_gets_its_own_messages_as_a_bots(slack: EmulatedSlack, app:
     assert len(app.events) == 2
 
 
-async def test_an_event_can_come_once_more_long_after(slack: EmulatedSlack, app: App) -> None:
+async def test_an_event_can_be_redelivered_much_later(slack: EmulatedSlack, app: App) -> None:
     await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
     first = app.received[0].payload
 
@@ -287,7 +287,7 @@ async def test_the_url_is_verified_with_a_challenge(slack: EmulatedSlack, app: A
     assert app.received[0].payload["challenge"] == delivery.payload["challenge"]
 
 
-async def test_joining_home_and_stop_have_their_events(slack: EmulatedSlack, app: App) -> None:
+async def test_joining_home_and_stop_send_events(slack: EmulatedSlack, app: App) -> None:
     await slack.people.join(sample.BRIDGE, sample.NOBOT)
     await slack.people.open_home(sample.ALICE)
     await slack.people.press_stop(sample.ALICE, sample.GENERAL, "1.000001")

@@ -20,7 +20,7 @@ async def slack() -> AsyncIterator[EmulatedSlack]:
         yield slack
 
 
-async def test_faults_happen_as_often_as_they_were_planned(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+async def test_a_fault_happens_as_often_as_planned(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     slack.faults.on("chat.postMessage", RateLimited(retry_after=7), channel=sample.GENERAL)
     slack.faults.on("chat.postMessage", Error("internal_error"))
     elsewhere = await refusal(client.chat_postMessage(channel=sample.RANDOM, text="x"))
@@ -65,7 +65,7 @@ async def test_a_hanging_call_takes_effect_at_once_or_once_awaited(
     assert len(slack.messages(sample.GENERAL)) == (2 if is_done else 1)
 
 
-async def test_a_slow_and_a_failing_slack(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+async def test_calls_can_be_slow_or_fail(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     slack.faults.on("auth.test", Slow(0.2))
     slack.faults.on("auth.test", Http(503))
 
@@ -77,9 +77,7 @@ async def test_a_slow_and_a_failing_slack(slack: EmulatedSlack, client: AsyncWeb
     assert failed.value.response.status_code == 503
 
 
-async def test_rate_limits_hold_for_each_channel_once_they_are_switched_on(
-    slack: EmulatedSlack, client: AsyncWebClient
-) -> None:
+async def test_rate_limits_apply_to_each_channel_once_enabled(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     slack.rates.is_on = True
 
     for _ in range(3):

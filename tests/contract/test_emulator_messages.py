@@ -36,7 +36,7 @@ async def test_a_messages_metadata_is_stored_as_sent(slack: EmulatedSlack, clien
     assert not message.unfurls
 
 
-async def test_forms_with_json_in_them_are_understood(slack: EmulatedSlack) -> None:
+async def test_form_fields_may_contain_json(slack: EmulatedSlack) -> None:
     blocks = json.dumps([{"type": "divider"}])
     form = {"token": TOKEN, "channel": sample.GENERAL, "text": "x", "blocks": blocks, "unfurl_links": "false"}
 
@@ -48,7 +48,7 @@ async def test_forms_with_json_in_them_are_understood(slack: EmulatedSlack) -> N
     assert "token" not in slack.calls[0].args
 
 
-async def test_a_reply_needs_a_thread_that_is_there(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+async def test_a_reply_requires_an_existing_thread(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     nowhere = client.chat_postMessage(channel=sample.GENERAL, text="x", thread_ts="1.000001")
     assert (await refusal(nowhere))["error"] == "thread_not_found"
 

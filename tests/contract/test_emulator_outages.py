@@ -8,7 +8,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from starlette.responses import PlainTextResponse
 
 from bridge.playground.emulator import EmulatedSlack, sample
-from support.outage import Line, nobody_listens, talk
+from support.outage import Line, outage, talk
 from support.slack_app import SECRET, TOKEN, App, Clock, refusal
 from support.socket_app import APP_TOKEN, connected
 from support.waiting import wait_until
@@ -32,7 +32,7 @@ async def slack(app: App, clock: Clock) -> AsyncIterator[EmulatedSlack]:
 
 
 async def test_events_of_an_outage_are_never_sent(slack: EmulatedSlack, app: App) -> None:
-    with nobody_listens(slack):
+    with outage(slack):
         await slack.people.say(sample.ALICE, sample.GENERAL, f"<@{sample.BRIDGE}> hello")
         await slack.settled()
 
@@ -48,7 +48,7 @@ async def test_an_outage_drops_events_that_wait_for_a_retry(slack: EmulatedSlack
     app.answers.append(PlainTextResponse("no", status_code=503))
     await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
 
-    with nobody_listens(slack):
+    with outage(slack):
         pass
     await slack.settled()
 
@@ -56,7 +56,7 @@ async def test_an_outage_drops_events_that_wait_for_a_retry(slack: EmulatedSlack
 
 
 async def test_a_command_in_an_outage_fails_at_once(slack: EmulatedSlack, app: App) -> None:
-    with nobody_listens(slack):
+    with outage(slack):
         delivery = await slack.ui.command(sample.ALICE, sample.GENERAL, "/workflows")
 
     assert (delivery.error, app.received) == ("connection_failed", [])
@@ -66,7 +66,7 @@ async def test_a_command_in_an_outage_fails_at_once(slack: EmulatedSlack, app: A
 async def test_an_outage_cuts_sockets_and_opens_none(slack: EmulatedSlack) -> None:
     slack.use_sockets = True
     async with connected(slack) as (socket,):
-        with nobody_listens(slack):
+        with outage(slack):
             await wait_until(lambda: not slack.sockets, "the socket is closed")
             await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
             await asyncio.sleep(0.3)
@@ -77,7 +77,7 @@ async def test_an_outage_cuts_sockets_and_opens_none(slack: EmulatedSlack) -> No
         assert socket.envelopes == []
 
 
-async def test_messages_of_the_past_stand_in_their_order(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+async def test_backdated_messages_are_in_order(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     now = await slack.people.say(sample.BOB, sample.RANDOM, "now")
 
     written = await talk(slack, HALF_AN_HOUR, CHATTER)
@@ -87,7 +87,7 @@ async def test_messages_of_the_past_stand_in_their_order(slack: EmulatedSlack, c
     assert float(now) - float(written[0]) == pytest.approx(HALF_AN_HOUR, abs=1)
 
 
-async def test_replies_of_the_past_stand_in_their_order(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+async def test_backdated_replies_are_in_order(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     (root,) = await talk(slack, 2 * HALF_AN_HOUR, [Line(sample.ALICE, sample.RANDOM, "root")])
     late = await slack.people.say(sample.BOB, sample.RANDOM, "late", thread_ts=root)
 
@@ -99,7 +99,7 @@ async def test_replies_of_the_past_stand_in_their_order(slack: EmulatedSlack, cl
     assert [one["ts"] for one in shown["messages"]] == [root]
 
 
-async def test_two_messages_of_one_moment_have_different_ts(slack: EmulatedSlack) -> None:
+async def test_simultaneous_messages_have_different_ts(slack: EmulatedSlack) -> None:
     at = slack.clock() - HALF_AN_HOUR
 
     written = {await slack.people.say(sample.ALICE, sample.RANDOM, "same", at=at) for _ in range(3)}
@@ -107,12 +107,12 @@ async def test_two_messages_of_one_moment_have_different_ts(slack: EmulatedSlack
     assert len(written) == 3
 
 
-async def test_a_message_of_the_future_is_refused(slack: EmulatedSlack) -> None:
-    with pytest.raises(ValueError, match="yet to come"):
+async def test_a_message_in_the_future_is_refused(slack: EmulatedSlack) -> None:
+    with pytest.raises(ValueError, match="in the future"):
         await slack.people.say(sample.ALICE, sample.RANDOM, "soon", at=slack.clock() + 60)
 
 
-async def test_time_that_was_moved_on_is_in_the_ts(slack: EmulatedSlack) -> None:
+async def test_an_advanced_clock_advances_the_ts(slack: EmulatedSlack) -> None:
     before = await slack.people.say(sample.ALICE, sample.RANDOM, "before")
 
     slack.clock.move(HALF_AN_HOUR)
@@ -136,7 +136,7 @@ async def test_limited_history_gives_15_messages_a_minute(slack: EmulatedSlack, 
     assert slack.calls[1].status == 429
 
 
-async def test_limited_history_counts_each_method_by_itself(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+async def test_limited_history_counts_each_method_separately(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     (root, *_) = await talk(slack, HALF_AN_HOUR, CHATTER)
     slack.limits_history = True
 

@@ -35,19 +35,19 @@ async def app(slack: EmulatedSlack) -> AsyncIterator[SocketApp]:
 @pytest.mark.parametrize(
     ("token", "error"), [(TOKEN, "not_allowed_token_type"), ("xapp-wrong", "invalid_auth"), ("", "not_authed")]
 )
-async def test_only_the_apps_own_token_opens_a_socket(slack: EmulatedSlack, token: str, error: str) -> None:
+async def test_only_an_app_level_token_opens_a_socket(slack: EmulatedSlack, token: str, error: str) -> None:
     client = AsyncWebClient(base_url=slack.api_url)
 
     assert (await refusal(client.apps_connections_open(app_token=token)))["error"] == error
 
 
-async def test_the_apps_own_token_opens_nothing_else(slack: EmulatedSlack) -> None:
+async def test_an_app_level_token_works_for_no_other_method(slack: EmulatedSlack) -> None:
     client = AsyncWebClient(APP_TOKEN, base_url=slack.api_url)
 
     assert (await refusal(client.auth_test()))["error"] == "not_allowed_token_type"
 
 
-async def test_slack_says_hello_and_how_many_connections_there_are(slack: EmulatedSlack) -> None:
+async def test_hello_has_the_number_of_connections(slack: EmulatedSlack) -> None:
     async with connected(slack, 2) as (first, second):
         hellos = [first.messages[0], second.messages[0]]
 
@@ -70,7 +70,7 @@ async def test_an_event_arrives_in_an_envelope_and_is_acknowledged(slack: Emulat
     assert slack.sockets[0].acked == [{"envelope_id": envelope.envelope_id}]
 
 
-async def test_each_envelope_goes_to_one_of_two_connections_in_turn(slack: EmulatedSlack) -> None:
+async def test_envelopes_alternate_between_two_connections(slack: EmulatedSlack) -> None:
     async with connected(slack, 2) as (first, second):
         for number in range(4):
             await slack.people.say(sample.ALICE, sample.GENERAL, str(number))
@@ -92,7 +92,7 @@ async def test_a_commands_ack_payload_is_shown_to_its_author(slack: EmulatedSlac
     assert [one.text for one in slack.ephemerals(sample.ALICE)] == ["done"]
 
 
-async def test_an_ack_can_refuse_a_form(slack: EmulatedSlack, app: SocketApp) -> None:
+async def test_an_ack_can_reject_a_form(slack: EmulatedSlack, app: SocketApp) -> None:
     client = AsyncWebClient(TOKEN, base_url=slack.api_url)
     await slack.ui.command(sample.ALICE, sample.GENERAL, "/workflows")
     await client.views_open(trigger_id=app.envelopes[0].payload["trigger_id"], view=FORM)
@@ -105,9 +105,7 @@ async def test_an_ack_can_refuse_a_form(slack: EmulatedSlack, app: SocketApp) ->
     assert view.errors == {"input": "no JSON"}
 
 
-async def test_an_ack_can_give_the_options_of_a_menu_and_says_nothing_to_a_click(
-    slack: EmulatedSlack, app: SocketApp
-) -> None:
+async def test_an_ack_can_carry_menu_options_but_no_response_to_a_click(slack: EmulatedSlack, app: SocketApp) -> None:
     client = AsyncWebClient(TOKEN, base_url=slack.api_url)
     blocks = [{"type": "actions", "elements": [BUTTON, MENU]}]
     ts = (await client.chat_postMessage(channel=sample.GENERAL, text="x", blocks=blocks))["ts"]
@@ -211,7 +209,7 @@ async def test_an_event_in_flight_on_a_broken_connection_is_retried(slack: Emula
     assert app.texts == ["hello", "hello"]
 
 
-async def test_a_slack_that_was_down_is_connected_to_again(slack: EmulatedSlack, app: SocketApp) -> None:
+async def test_a_client_reconnects_once_slack_is_up_again(slack: EmulatedSlack, app: SocketApp) -> None:
     await slack.stop()
     await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
 
@@ -221,7 +219,7 @@ async def test_a_slack_that_was_down_is_connected_to_again(slack: EmulatedSlack,
     assert app.texts == ["hello"]
 
 
-async def test_the_request_url_is_used_as_long_as_socket_mode_is_off(slack: EmulatedSlack, app: SocketApp) -> None:
+async def test_the_request_url_is_used_while_socket_mode_is_off(slack: EmulatedSlack, app: SocketApp) -> None:
     slack.use_sockets = False
 
     delivery = await slack.ui.command(sample.ALICE, sample.GENERAL, "/stats")

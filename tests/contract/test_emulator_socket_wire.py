@@ -72,18 +72,18 @@ async def ended(socket: ClientWebSocketResponse) -> bool:
     return message.type in {WSMsgType.CLOSE, WSMsgType.CLOSED, WSMsgType.CLOSING}
 
 
-async def test_an_address_is_good_for_one_connection(slack: EmulatedSlack, http: aiohttp.ClientSession) -> None:
+async def test_a_socket_url_works_once(slack: EmulatedSlack, http: aiohttp.ClientSession) -> None:
     url = await a_url(slack.api_url)
-    kept = await http.ws_connect(url)
+    connection = await http.ws_connect(url)
 
     with pytest.raises(WSServerHandshakeError):
         await http.ws_connect(url)
     with pytest.raises(WSServerHandshakeError):
         await http.ws_connect(url.partition("?")[0])
-    assert not kept.closed
+    assert not connection.closed
 
 
-async def test_slack_pings_and_answers_pings(slack: EmulatedSlack, http: aiohttp.ClientSession) -> None:
+async def test_slack_sends_and_answers_pings(slack: EmulatedSlack, http: aiohttp.ClientSession) -> None:
     socket = await a_socket(slack, http)
     await socket.ping(b"are you there")
 
@@ -92,9 +92,7 @@ async def test_slack_pings_and_answers_pings(slack: EmulatedSlack, http: aiohttp
     assert {one.type for one in heard} == {WSMsgType.PING, WSMsgType.PONG}
 
 
-async def test_a_muted_connection_stays_open_and_says_nothing_at_all(
-    slack: EmulatedSlack, http: aiohttp.ClientSession
-) -> None:
+async def test_a_muted_connection_stays_open_and_silent(slack: EmulatedSlack, http: aiohttp.ClientSession) -> None:
     socket = await a_socket(slack, http)
     slack.socket_mode.mute()
     await socket.ping(b"are you there")
@@ -126,7 +124,9 @@ async def test_an_event_lost_on_a_muted_connection_arrives_on_a_later_one(
         assert await ended(silent)
 
 
-async def test_an_app_leaving_a_muted_connection_is_noticed(slack: EmulatedSlack, http: aiohttp.ClientSession) -> None:
+async def test_an_app_that_closes_a_muted_connection_is_noticed(
+    slack: EmulatedSlack, http: aiohttp.ClientSession
+) -> None:
     socket = await a_socket(slack, http)
     slack.socket_mode.mute()
     leaving = asyncio.create_task(socket.close())  # it sends a close frame and waits a long time for the answer
@@ -137,8 +137,10 @@ async def test_an_app_leaving_a_muted_connection_is_noticed(slack: EmulatedSlack
     await leaving
 
 
-async def test_the_eleventh_connection_is_one_too_many(slack: EmulatedSlack, http: aiohttp.ClientSession) -> None:
-    kept = [await a_socket(slack, http) for _ in range(10)]
+async def test_an_eleventh_connection_is_closed_with_a_reason(
+    slack: EmulatedSlack, http: aiohttp.ClientSession
+) -> None:
+    connection = [await a_socket(slack, http) for _ in range(10)]
 
     eleventh = await http.ws_connect(await a_url(slack.api_url))
 
@@ -146,12 +148,12 @@ async def test_the_eleventh_connection_is_one_too_many(slack: EmulatedSlack, htt
     assert (said["type"], said["reason"]) == ("disconnect", "too_many_websockets")
     assert await ended(eleventh)
     assert len(slack.sockets) == 10
-    await kept[0].close()
+    await connection[0].close()
     await wait_until(lambda: len(slack.sockets) == 9, "a connection is free again")
     await a_socket(slack, http)
 
 
-async def test_an_ack_counts_on_the_connection_of_its_envelope_only(
+async def test_an_ack_counts_only_on_its_envelopes_connection(
     slack: EmulatedSlack, http: aiohttp.ClientSession
 ) -> None:
     first, second = [await a_socket(slack, http) for _ in range(2)]
@@ -168,7 +170,7 @@ async def test_an_ack_counts_on_the_connection_of_its_envelope_only(
     assert [ack["envelope_id"] for ack in slack.sockets[1].acked] == [envelope["envelope_id"], again["envelope_id"]]
 
 
-async def test_nonsense_from_the_app_is_passed_over(slack: EmulatedSlack, http: aiohttp.ClientSession) -> None:
+async def test_malformed_frames_from_the_app_are_ignored(slack: EmulatedSlack, http: aiohttp.ClientSession) -> None:
     socket = await a_socket(slack, http)
     for nonsense in ("", "no JSON", "[]", "{}"):
         await socket.send_str(nonsense)
@@ -183,7 +185,7 @@ async def test_nonsense_from_the_app_is_passed_over(slack: EmulatedSlack, http: 
     assert [one.is_acked for one in slack.deliveries] == [True]
 
 
-async def test_a_link_that_is_disabled_ends_and_no_new_one_is_given(
+async def test_disabling_socket_mode_closes_sockets_and_opens_none(
     slack: EmulatedSlack, http: aiohttp.ClientSession
 ) -> None:
     socket = await a_socket(slack, http)
@@ -215,7 +217,7 @@ async def test_a_warned_connection_works_until_it_is_closed(slack: EmulatedSlack
 
 
 @pytest.mark.parametrize("module", ["emulator", "sample_project"])
-async def test_a_port_that_cannot_be_used_is_one_line(module: str) -> None:
+async def test_an_unusable_port_is_a_one_line_error(module: str) -> None:
     async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN) as slack:
         port = str(urlsplit(slack.api_url).port)
         said = [await asyncio.to_thread(_error_of, module, typed) for typed in (port, "x")]
@@ -228,8 +230,8 @@ async def test_a_port_that_cannot_be_used_is_one_line(module: str) -> None:
 
 def _error_of(module: str, port: str) -> str:
     command = [sys.executable, "-m", f"bridge.playground.{module}", "--port", port]
-    said = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False, timeout=30).stderr  # noqa: S603
-    return said.strip().splitlines()[-1].partition(" error: ")[2]
+    output = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False, timeout=30).stderr  # noqa: S603
+    return output.strip().splitlines()[-1].partition(" error: ")[2]
 
 
 async def test_with_an_app_token_the_emulator_uses_sockets(http: aiohttp.ClientSession) -> None:

@@ -35,7 +35,7 @@ def kinds(blocks: list[dict[str, Any]]) -> list[str]:
     return [block["type"] for block in blocks]
 
 
-async def test_slacks_own_helper_streams_a_message_from_its_first_words_to_its_buttons(
+async def test_slacks_stream_helper_streams_text_and_buttons(
     slack: EmulatedSlack, client: AsyncWebClient, root: str
 ) -> None:
     stream = await client.chat_stream(channel=HERE, thread_ts=root, buffer_size=4, **TO_ALICE)
@@ -54,10 +54,10 @@ async def test_slacks_own_helper_streams_a_message_from_its_first_words_to_its_b
 @pytest.mark.parametrize(
     ("mode", "shown"), [("timeline", ["markdown", "task_card", "markdown"]), ("plan", ["plan", "markdown"])]
 )
-async def test_tasks_stand_where_they_began_or_in_one_plan(
+async def test_tasks_are_shown_in_a_timeline_or_one_plan(
     slack: EmulatedSlack, client: AsyncWebClient, root: str, mode: str, shown: list[str]
 ) -> None:
-    begun = await client.chat_startStream(
+    started = await client.chat_startStream(
         channel=HERE,
         thread_ts=root,
         task_display_mode=mode,
@@ -69,7 +69,7 @@ async def test_tasks_stand_where_they_began_or_in_one_plan(
     )
     await client.chat_appendStream(
         channel=HERE,
-        ts=begun["ts"],
+        ts=started["ts"],
         chunks=[
             {"type": "task_update", "id": "1", "title": "Look", "status": "complete", "output": "seen"},
             {"type": "plan_update", "title": "What I do"},
@@ -84,7 +84,7 @@ async def test_tasks_stand_where_they_began_or_in_one_plan(
     assert message.text == "First then"
 
 
-async def test_a_stream_ends_by_itself_after_five_minutes_and_cannot_be_replaced_before(
+async def test_an_open_stream_cannot_be_updated_and_ends_after_five_minutes(
     client: AsyncWebClient, root: str, clock: Clock
 ) -> None:
     ts = (await client.chat_startStream(channel=HERE, thread_ts=root, markdown_text="begun", **TO_ALICE))["ts"]
@@ -108,9 +108,7 @@ async def test_stopping_the_agent_stops_its_stream(
     assert (await refusal(client.chat_stopStream(channel=HERE, ts=ts)))["error"] == "stopped_by_user"
 
 
-async def test_a_stream_that_ends_can_end_the_session_too(
-    slack: EmulatedSlack, client: AsyncWebClient, root: str
-) -> None:
+async def test_ending_a_stream_can_end_its_session(slack: EmulatedSlack, client: AsyncWebClient, root: str) -> None:
     await client.agents_sessions_setStatus(channel_id=HERE, thread_ts=root, status="processing")
     ts = (await client.chat_startStream(channel=HERE, thread_ts=root, **TO_ALICE))["ts"]
 
@@ -128,13 +126,13 @@ async def test_a_stream_that_ends_can_end_the_session_too(
         ([{"type": "blocks", "blocks": [{"type": "odd"}]}], "invalid_blocks"),
     ],
 )
-async def test_chunks_are_looked_at(client: AsyncWebClient, root: str, chunks: list[Any], error: str) -> None:
+async def test_malformed_chunks_are_refused(client: AsyncWebClient, root: str, chunks: list[Any], error: str) -> None:
     call = client.chat_startStream(channel=HERE, thread_ts=root, chunks=chunks, **TO_ALICE)
 
     assert (await refusal(call))["error"] == error
 
 
-async def test_a_message_is_posted_when_it_is_due_unless_it_was_deleted(
+async def test_a_scheduled_message_is_posted_when_due_unless_deleted(
     slack: EmulatedSlack, client: AsyncWebClient, root: str
 ) -> None:
     now = int(time.time())
@@ -151,20 +149,20 @@ async def test_a_message_is_posted_when_it_is_due_unless_it_was_deleted(
 
 
 async def test_a_scheduled_message_due_while_away_is_posted_afterwards(tmp_path: Path, clock: Clock) -> None:
-    def kept() -> EmulatedSlack:
+    def saved_slack() -> EmulatedSlack:
         return EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, clock=clock, retry_delays=(), data_dir=tmp_path)
 
-    async with kept() as slack:
+    async with saved_slack() as slack:
         client = AsyncWebClient(TOKEN, base_url=slack.api_url)
         await client.chat_scheduleMessage(channel=HERE, post_at=int(clock()) + 600, text="due")
     clock.ahead = 700
 
-    async with kept() as slack:
+    async with saved_slack() as slack:
         await wait_until(lambda: slack.messages(HERE), "the scheduled message is posted")
         assert [message.text for message in slack.messages(HERE)] == ["due"]
 
 
-async def test_a_step_of_a_workflow_is_done_once(slack: EmulatedSlack, client: AsyncWebClient, app: App) -> None:
+async def test_a_workflow_step_completes_once(slack: EmulatedSlack, client: AsyncWebClient, app: App) -> None:
     step = await slack.people.run_step("run_workflow", {"input": "{}"})
     (event,) = app.events
     assert (event["function"]["callback_id"], event["inputs"]) == ("run_workflow", {"input": "{}"})

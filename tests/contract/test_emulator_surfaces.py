@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse
 
 from bridge.playground.emulator import EmulatedSlack, sample
 from bridge.playground.emulator.ui import NotInThreads
-from bridge.playground.wire import Silence
+from bridge.playground.local_server import Silence
 from support.slack_app import SECRET, TOKEN, App
 
 # Fields of each, from recorded payloads (slackapi/java-slack-sdk, json-logs).
@@ -35,7 +35,7 @@ def button(text: str) -> dict[str, object]:
     return {"type": "button", "action_id": "go", "text": {"type": "plain_text", "text": text}, "value": text}
 
 
-async def test_a_global_shortcut_carries_a_trigger_and_no_place(slack: EmulatedSlack, app: App) -> None:
+async def test_a_global_shortcut_carries_a_trigger_but_no_channel(slack: EmulatedSlack, app: App) -> None:
     await slack.ui.shortcut(sample.ALICE, "run")
 
     payload = app.received[0].payload
@@ -107,7 +107,7 @@ async def test_only_the_app_can_fetch_an_attached_file(slack: EmulatedSlack, app
             assert "Sign in" in await answer.text()
 
 
-async def test_a_file_says_what_it_is_and_where_it_is_shown(slack: EmulatedSlack, app: App) -> None:
+async def test_a_file_has_its_type_preview_and_shares(slack: EmulatedSlack, app: App) -> None:
     png = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + (640).to_bytes(4, "big") + (480).to_bytes(4, "big")
     files = slack.people.attach(sample.ALICE, {"notes.md": b"1\n2\n3\n4\n5\n6"})
     files += slack.people.attach(sample.ALICE, {"x.png": png}, alt_txt="a cat")
@@ -125,7 +125,7 @@ async def test_a_file_says_what_it_is_and_where_it_is_shown(slack: EmulatedSlack
     assert image.keys() >= SHOWN_OF_FILES
 
 
-async def test_a_link_leads_to_the_message_and_its_thread(slack: EmulatedSlack) -> None:
+async def test_a_permalink_leads_to_the_message_and_its_thread(slack: EmulatedSlack) -> None:
     root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")
     reply = await slack.people.say(sample.ALICE, sample.GENERAL, "reply", thread_ts=root)
 
@@ -136,7 +136,7 @@ async def test_a_link_leads_to_the_message_and_its_thread(slack: EmulatedSlack) 
         slack.permalink(sample.GENERAL, "1.000001")
 
 
-async def test_there_are_no_commands_in_threads(slack: EmulatedSlack, app: App) -> None:
+async def test_slash_commands_are_refused_in_threads(slack: EmulatedSlack, app: App) -> None:
     with pytest.raises(NotInThreads, match="/stats is not supported in threads"):
         await slack.ui.command(sample.ALICE, sample.GENERAL, "/stats", in_thread=True)
 
@@ -153,9 +153,9 @@ async def test_a_failed_command_gets_a_slackbot_reply(
 
     await slack.ui.command(sample.ALICE, sample.GENERAL, "/stats")
 
-    (told,) = slack.ephemerals(sample.ALICE)
+    (notice,) = slack.ephemerals(sample.ALICE)
     assert len(app.received) == 1, "it is never sent again"
-    assert (told.user, told.text) == ("USLACKBOT", f'/stats failed with the error "{word}"')
+    assert (notice.user, notice.text) == ("USLACKBOT", f'/stats failed with the error "{word}"')
 
 
 async def test_prompts_are_shown_in_the_direct_message_unless_a_thread_is_named(
@@ -171,7 +171,7 @@ async def test_prompts_are_shown_in_the_direct_message_unless_a_thread_is_named(
     assert slack.prompts(sample.ALICE) == prompts
 
 
-async def test_of_two_buttons_with_one_name_the_block_says_which(
+async def test_the_block_id_distinguishes_buttons_with_the_same_action_id(
     slack: EmulatedSlack, app: App, client: AsyncWebClient
 ) -> None:
     rows = [{"type": "actions", "block_id": name, "elements": [button(name)]} for name in ("first", "second")]
@@ -193,7 +193,7 @@ async def test_a_deactivated_person_cant_write(slack: EmulatedSlack, client: Asy
     assert (await client.users_info(user=sample.GONE))["user"]["deleted"]
 
 
-async def test_a_member_of_the_same_organization_is_no_stranger(
+async def test_a_member_of_the_same_organization_is_not_a_stranger(
     slack: EmulatedSlack, app: App, client: AsyncWebClient
 ) -> None:
     await slack.people.say(sample.GRID, sample.ORG, "hello from the other side")

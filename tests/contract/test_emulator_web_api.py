@@ -44,7 +44,7 @@ async def test_a_removed_scope_is_named(slack: EmulatedSlack, client: AsyncWebCl
     assert "chat:write" in answer["provided"]
 
 
-async def test_an_unknown_method_is_refused_and_noted(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+async def test_an_unknown_method_is_refused_and_recorded(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     assert (await refusal(client.api_call("chat.shout")))["error"] == "unknown_method"
     assert slack.unknown_methods["chat.shout"] == 1
 
@@ -91,7 +91,7 @@ async def test_a_person_has_every_field_and_an_email_with_its_scope(
     assert "is_restricted" not in gone  # deactivated users have few fields
 
 
-async def test_a_bots_text_comes_back_with_blocks_and_with_the_bots_profile(client: AsyncWebClient) -> None:
+async def test_a_bots_message_is_returned_with_blocks_and_the_bots_profile(client: AsyncWebClient) -> None:
     said = "*done* in <#C0GENERAL>: `a*b*` :tada:\n&gt; a &amp; b\n```\nx = 1\n```"
 
     posted = (await client.chat_postMessage(channel=sample.GENERAL, text=said))["message"]
@@ -123,25 +123,25 @@ async def test_a_bots_text_comes_back_with_blocks_and_with_the_bots_profile(clie
     assert changed["blocks"][0]["elements"][0]["elements"] == [{"type": "text", "text": "y"}]
 
 
-async def test_a_session_answers_what_it_is_and_warns_where_stop_could_not_be_heard(
+async def test_setting_a_session_status_returns_it_and_warns_without_the_stop_event(
     slack: EmulatedSlack, client: AsyncWebClient
 ) -> None:
     root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")
     where = {"channel_id": sample.GENERAL, "thread_ts": root}
 
-    begun = await client.api_call(
+    started = await client.api_call(
         "agents.sessions.setStatus", json={**where, "status": "processing", "title": "A talk"}
     )
     slack.unsubscribed.add("agent_session_stopped")
     again = await client.api_call("agents.sessions.setStatus", json={**where, "status": "processing", "title": "New"})
     renamed = await client.api_call("agents.sessions.rename", json={**where, "title": "Renamed"})
 
-    assert begun.data == {"ok": True, "status": "processing", "agent_status": "processing", "title": "A talk"}
+    assert started.data == {"ok": True, "status": "processing", "agent_status": "processing", "title": "A talk"}
     assert (again["title"], again["warning"]) == ("A talk", "missing_agent_session_stopped_event_subscription")
     assert renamed.data == {"ok": True, "title": "Renamed"}
 
 
-async def test_slackbot_and_slack_speak_like_people_but_are_none(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+async def test_slackbot_and_slack_post_as_users_without_a_bot_id(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     ts = await slack.people.slack_says(sample.GENERAL, "Reminder: water the plants")
     await slack.people.slack_says(sample.GENERAL, f"<@{sample.ALICE}> archived the channel", user=sample.SLACK)
 
@@ -162,7 +162,7 @@ async def test_channels_are_listed_by_kind(client: AsyncWebClient) -> None:
     assert [one["id"] for one in private] == [sample.PRIVATE]
 
 
-async def test_a_reaction_is_added_once_and_removed_once(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+async def test_a_reaction_can_be_added_and_removed_once(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     ts = await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
     await client.reactions_add(channel=sample.GENERAL, timestamp=ts, name="eyes")
 
@@ -175,7 +175,7 @@ async def test_a_reaction_is_added_once_and_removed_once(slack: EmulatedSlack, c
     assert shown == [{"name": "eyes", "users": [sample.BRIDGE], "count": 1}]
 
 
-async def test_a_file_goes_up_in_three_steps_and_shows_in_the_thread(
+async def test_a_file_is_uploaded_in_three_steps_and_shown_in_the_thread(
     slack: EmulatedSlack, client: AsyncWebClient
 ) -> None:
     root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")
@@ -190,15 +190,15 @@ async def test_a_file_goes_up_in_three_steps_and_shows_in_the_thread(
     assert (reply.subtype, reply.text, reply.files[0]["id"]) == ("file_share", "here", file.id)
 
 
-async def test_a_file_whose_bytes_never_came_cannot_be_finished(client: AsyncWebClient) -> None:
-    begun = await client.files_getUploadURLExternal(filename="a.txt", length=3)
+async def test_an_upload_without_its_bytes_cannot_be_completed(client: AsyncWebClient) -> None:
+    started = await client.files_getUploadURLExternal(filename="a.txt", length=3)
 
-    answer = await refusal(client.files_completeUploadExternal(files=[{"id": begun["file_id"]}]))
+    answer = await refusal(client.files_completeUploadExternal(files=[{"id": started["file_id"]}]))
 
     assert answer["error"] == "file_not_found"
 
 
-async def test_a_status_goes_away_when_the_app_posts_or_after_two_minutes(
+async def test_a_status_is_cleared_by_a_post_or_after_two_minutes(
     slack: EmulatedSlack, client: AsyncWebClient, clock: Clock
 ) -> None:
     root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")
@@ -214,7 +214,7 @@ async def test_a_status_goes_away_when_the_app_posts_or_after_two_minutes(
     assert [one.status for one in slack.statuses(sample.GENERAL, root)] == ["is thinking…", "", "again"]
 
 
-async def test_a_processing_session_is_shown_until_the_app_ends_it_or_for_two_minutes(
+async def test_a_processing_status_lasts_until_ended_or_for_two_minutes(
     slack: EmulatedSlack, client: AsyncWebClient, clock: Clock
 ) -> None:
     root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")

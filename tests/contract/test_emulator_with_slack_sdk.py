@@ -26,7 +26,7 @@ STREAM = {"recipient_team_id": sample.TEAM, "recipient_user_id": sample.ALICE}
 
 
 @dataclass
-class Bench:
+class SdkCalls:
     """A workspace with a thread of Alice's, a message from the bot, and whatever else the calls need."""
 
     slack: EmulatedSlack
@@ -56,15 +56,15 @@ class Bench:
         return str(made["channel"]["id"])
 
     async def stream(self) -> str:
-        begun = await self.client.chat_startStream(channel=HERE, thread_ts=self.root, **STREAM)
-        return str(begun["ts"])
+        started = await self.client.chat_startStream(channel=HERE, thread_ts=self.root, **STREAM)
+        return str(started["ts"])
 
     async def upload(self) -> str:
-        begun = await self.client.files_getUploadURLExternal(filename="a.txt", length=3)
-        async with aiohttp.ClientSession() as session, session.post(begun["upload_url"], data=b"abc") as answer:
+        started = await self.client.files_getUploadURLExternal(filename="a.txt", length=3)
+        async with aiohttp.ClientSession() as session, session.post(started["upload_url"], data=b"abc") as answer:
             assert answer.status == 200
-        await self.client.files_completeUploadExternal(files=[{"id": begun["file_id"]}])
-        return str(begun["file_id"])
+        await self.client.files_completeUploadExternal(files=[{"id": started["file_id"]}])
+        return str(started["file_id"])
 
     async def scheduled(self) -> str:
         due = int(time.time()) + 600
@@ -72,91 +72,91 @@ class Bench:
         return str(made["scheduled_message_id"])
 
 
-Calls = dict[str, tuple[Callable[[Bench], Awaitable[AsyncSlackResponse]], str]]
+Calls = dict[str, tuple[Callable[[SdkCalls], Awaitable[AsyncSlackResponse]], str]]
 
 
-async def _agents(b: Bench, method: str, **more: Any) -> AsyncSlackResponse:
+async def _agents(b: SdkCalls, method: str, **more: Any) -> AsyncSlackResponse:
     return await b.client.api_call(method, json={"channel_id": HERE, "thread_ts": b.root, **more})
 
 
-async def _in_new_channel(b: Bench, method: str, **more: Any) -> AsyncSlackResponse:
+async def _in_new_channel(b: SdkCalls, method: str, **more: Any) -> AsyncSlackResponse:
     return await b.client.api_call(method, json={"channel": await b.channel(), **more})
 
 
-async def _unarchive(b: Bench) -> AsyncSlackResponse:
+async def _unarchive(b: SdkCalls) -> AsyncSlackResponse:
     channel = await b.channel()
     await b.client.conversations_archive(channel=channel)
     return await b.client.conversations_unarchive(channel=channel)
 
 
-async def _kick(b: Bench) -> AsyncSlackResponse:
+async def _kick(b: SdkCalls) -> AsyncSlackResponse:
     channel = await b.channel()
     await b.client.conversations_invite(channel=channel, users=[sample.BOB])
     return await b.client.conversations_kick(channel=channel, user=sample.BOB)
 
 
-async def _unpin(b: Bench) -> AsyncSlackResponse:
+async def _unpin(b: SdkCalls) -> AsyncSlackResponse:
     await b.client.pins_add(channel=HERE, timestamp=b.own)
     return await b.client.pins_remove(channel=HERE, timestamp=b.own)
 
 
-async def _unreact(b: Bench) -> AsyncSlackResponse:
+async def _unreact(b: SdkCalls) -> AsyncSlackResponse:
     await b.client.reactions_add(channel=HERE, timestamp=b.root, name="wave")
     return await b.client.reactions_remove(channel=HERE, timestamp=b.root, name="wave")
 
 
-async def _complete(b: Bench) -> AsyncSlackResponse:
+async def _complete(b: SdkCalls) -> AsyncSlackResponse:
     step = await b.slack.people.run_step("run_workflow", {"input": "{}"})
     return await b.client.functions_completeSuccess(function_execution_id=step.id, outputs={"run": "7"})
 
 
-async def _fail(b: Bench) -> AsyncSlackResponse:
+async def _fail(b: SdkCalls) -> AsyncSlackResponse:
     step = await b.slack.people.run_step("run_workflow", {"input": "{}"})
     return await b.client.functions_completeError(function_execution_id=step.id, error="it broke")
 
 
-async def _unfurl(b: Bench) -> AsyncSlackResponse:
+async def _unfurl(b: SdkCalls) -> AsyncSlackResponse:
     ts = await b.slack.people.say(sample.ALICE, HERE, "<https://example.com/a>")
     return await b.client.chat_unfurl(channel=HERE, ts=ts, unfurls={"https://example.com/a": {"text": "A"}})
 
 
-async def _finish_upload(b: Bench) -> AsyncSlackResponse:
+async def _finish_upload(b: SdkCalls) -> AsyncSlackResponse:
     return await b.client.files_completeUploadExternal(files=[{"id": await b.upload()}], channel_id=HERE)
 
 
-async def _open_view(b: Bench) -> AsyncSlackResponse:
+async def _open_view(b: SdkCalls) -> AsyncSlackResponse:
     return await b.client.views_open(trigger_id=await b.trigger(), view=MODAL)
 
 
-async def _push_view(b: Bench) -> AsyncSlackResponse:
+async def _push_view(b: SdkCalls) -> AsyncSlackResponse:
     return await b.client.views_push(trigger_id=await b.clicked_in_modal(), view=MODAL)
 
 
-async def _update_view(b: Bench) -> AsyncSlackResponse:
+async def _update_view(b: SdkCalls) -> AsyncSlackResponse:
     return await b.client.views_update(view_id=await b.modal(), view=MODAL)
 
 
-async def _unschedule(b: Bench) -> AsyncSlackResponse:
+async def _unschedule(b: SdkCalls) -> AsyncSlackResponse:
     return await b.client.chat_deleteScheduledMessage(channel=HERE, scheduled_message_id=await b.scheduled())
 
 
-async def _append(b: Bench) -> AsyncSlackResponse:
+async def _append(b: SdkCalls) -> AsyncSlackResponse:
     return await b.client.chat_appendStream(channel=HERE, ts=await b.stream(), markdown_text="more")
 
 
-async def _stop(b: Bench) -> AsyncSlackResponse:
+async def _stop(b: SdkCalls) -> AsyncSlackResponse:
     return await b.client.chat_stopStream(channel=HERE, ts=await b.stream(), markdown_text="end", blocks=[SECTION])
 
 
-async def _delete_file(b: Bench) -> AsyncSlackResponse:
+async def _delete_file(b: SdkCalls) -> AsyncSlackResponse:
     return await b.client.files_delete(file=await b.upload())
 
 
-async def _describe_file(b: Bench) -> AsyncSlackResponse:
+async def _describe_file(b: SdkCalls) -> AsyncSlackResponse:
     return await b.client.files_info(file=await b.upload())
 
 
-async def _delete_message(b: Bench) -> AsyncSlackResponse:
+async def _delete_message(b: SdkCalls) -> AsyncSlackResponse:
     posted = await b.client.chat_postMessage(channel=HERE, text="soon gone")
     return await b.client.chat_delete(channel=HERE, ts=posted["ts"])
 
@@ -253,7 +253,7 @@ CALLS: Calls = {
 
 
 @pytest.fixture
-async def bench() -> AsyncIterator[Bench]:
+async def sdk_calls() -> AsyncIterator[SdkCalls]:
     app = App()
     tokens = {"bot_token": TOKEN, "app_token": APP_TOKEN, "config_token": CONFIG_TOKEN}
     slack = EmulatedSlack(signing_secret=SECRET, **tokens, retry_delays=())
@@ -262,18 +262,18 @@ async def bench() -> AsyncIterator[Bench]:
         client = AsyncWebClient(TOKEN, base_url=slack.api_url, session=session, retry_handlers=[])
         root = await slack.people.say(sample.ALICE, HERE, "root")
         own = (await client.chat_postMessage(channel=HERE, text="own"))["ts"]
-        yield Bench(slack, client, app, root, own)
+        yield SdkCalls(slack, client, app, root, own)
 
 
 def test_every_method_is_in_the_table() -> None:
     assert set(CALLS) == set(web_api.METHODS)
 
 
-async def test_slacks_client_can_call_every_method(bench: Bench) -> None:
+async def test_slacks_client_can_call_every_method(sdk_calls: SdkCalls) -> None:
     missing: dict[str, set[str] | str] = {}
     for method, (call, fields) in CALLS.items():
         try:
-            answer = await call(bench)
+            answer = await call(sdk_calls)
         except SlackApiError as exc:
             missing[method] = str(exc.response.data)
         else:
@@ -281,13 +281,13 @@ async def test_slacks_client_can_call_every_method(bench: Bench) -> None:
                 missing[method] = set(fields.split()) - set(answer.data)
 
     assert missing == {}
-    assert {call.method for call in bench.slack.calls} >= set(web_api.METHODS)
+    assert {call.method for call in sdk_calls.slack.calls} >= set(web_api.METHODS)
 
 
-async def asked(bench: Bench, method: str, verb: str = "POST", **sent: Any) -> dict[str, Any]:
+async def asked(sdk_calls: SdkCalls, method: str, verb: str = "POST", **sent: Any) -> dict[str, Any]:
     """Call a method without Slack's client and return the response."""
     headers = {"Authorization": f"Bearer {TOKEN}", **sent.pop("headers", {})}
-    url = f"{bench.slack.api_url}{method}"
+    url = f"{sdk_calls.slack.api_url}{method}"
     async with aiohttp.ClientSession() as session, session.request(verb, url, headers=headers, **sent) as answer:
         found: dict[str, Any] = await answer.json()
         return found
@@ -304,18 +304,18 @@ async def asked(bench: Bench, method: str, verb: str = "POST", **sent: Any) -> d
     ],
 )
 async def test_arguments_are_accepted_in_the_query_a_form_or_json(
-    bench: Bench, method: str, verb: str, form: str
+    sdk_calls: SdkCalls, method: str, verb: str, form: str
 ) -> None:
-    sent: dict[str, Any] = {form: {"channel": HERE, "ts": bench.root, "text": "hello"}}
+    sent: dict[str, Any] = {form: {"channel": HERE, "ts": sdk_calls.root, "text": "hello"}}
 
-    assert (await asked(bench, method, verb, **sent))["ok"]
+    assert (await asked(sdk_calls, method, verb, **sent))["ok"]
 
 
-async def test_a_method_that_reads_finds_no_arguments_in_json(bench: Bench) -> None:
+async def test_a_read_method_ignores_arguments_in_json(sdk_calls: SdkCalls) -> None:
     """As recorded: kortix-ai/suna#6616, Yeachan-Heo/gajae-code#3824, Octember/earshot#10."""
-    arguments = {"channel": HERE, "ts": bench.root, "user": sample.ALICE, "limit": 1, "filename": "a", "length": 1}
+    arguments = {"channel": HERE, "ts": sdk_calls.root, "user": sample.ALICE, "limit": 1, "filename": "a", "length": 1}
     answers = {
-        method: await asked(bench, method, json=arguments)
+        method: await asked(sdk_calls, method, json=arguments)
         for method in ("users.info", "users.list", "conversations.replies", "files.getUploadURLExternal")
     }
 
@@ -340,9 +340,11 @@ async def test_a_method_that_reads_finds_no_arguments_in_json(bench: Bench) -> N
         ("application/json; charset=utf-8", "[]", "json_not_object"),
     ],
 )
-async def test_a_body_of_another_kind_is_refused(bench: Bench, content_type: str, body: str, error: str) -> None:
+async def test_a_body_of_another_content_type_is_refused(
+    sdk_calls: SdkCalls, content_type: str, body: str, error: str
+) -> None:
     headers = {"Authorization": f"Bearer {TOKEN}", **({"Content-Type": content_type} if content_type else {})}
-    url = f"{bench.slack.api_url}chat.postMessage"
+    url = f"{sdk_calls.slack.api_url}chat.postMessage"
     async with (
         aiohttp.ClientSession(skip_auto_headers=() if content_type else ("Content-Type",)) as session,
         session.post(url, headers=headers, data=body.encode()) as answer,
@@ -350,8 +352,8 @@ async def test_a_body_of_another_kind_is_refused(bench: Bench, content_type: str
         assert await answer.json() == {"ok": False, "error": error}
 
 
-async def test_a_token_in_json_is_none(bench: Bench) -> None:
+async def test_a_token_in_json_is_ignored(sdk_calls: SdkCalls) -> None:
     headers = {"Authorization": ""}
 
-    assert (await asked(bench, "auth.test", json={"token": TOKEN}, headers=headers))["error"] == "not_authed"
-    assert (await asked(bench, "auth.test", data={"token": TOKEN}, headers=headers))["ok"]
+    assert (await asked(sdk_calls, "auth.test", json={"token": TOKEN}, headers=headers))["error"] == "not_authed"
+    assert (await asked(sdk_calls, "auth.test", data={"token": TOKEN}, headers=headers))["ok"]

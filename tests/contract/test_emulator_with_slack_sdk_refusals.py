@@ -100,7 +100,7 @@ async def answered(client: AsyncWebClient, method: str, args: dict[str, Any]) ->
     return "ok"
 
 
-async def test_each_call_that_cannot_be_is_refused_with_slacks_word(
+async def test_each_invalid_call_is_refused_with_slacks_error_code(
     slack: EmulatedSlack, client: AsyncWebClient
 ) -> None:
     root = await slack.people.say(sample.ALICE, HERE, "root")
@@ -118,7 +118,7 @@ async def test_each_call_that_cannot_be_is_refused_with_slacks_word(
     assert wrong == []
 
 
-async def test_nothing_is_said_in_a_channel_that_is_archived(client: AsyncWebClient) -> None:
+async def test_an_archived_channel_accepts_no_messages(client: AsyncWebClient) -> None:
     channel = (await client.conversations_create(name="old"))["channel"]["id"]
     await client.conversations_archive(channel=channel)
 
@@ -126,7 +126,9 @@ async def test_nothing_is_said_in_a_channel_that_is_archived(client: AsyncWebCli
     assert await answered(client, "conversations.archive", {"channel": channel}) == "already_archived"
 
 
-async def test_all_methods_have_their_tier_once_rates_are_on(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+async def test_all_methods_have_their_tier_once_rate_limits_are_on(
+    slack: EmulatedSlack, client: AsyncWebClient
+) -> None:
     slack.rates.is_on = True
 
     for _ in range(20):
@@ -165,7 +167,7 @@ RICH = {"type": "rich_text", "elements": []}
         ({"type": "data_visualization", "title": "x" * 51, "chart": chart(["a", "b"])["chart"]}, "less than 51"),
     ],
 )
-async def test_tables_and_charts_that_do_not_fit_are_refused_with_the_reason(
+async def test_tables_and_charts_beyond_the_limits_are_refused_with_the_reason(
     client: AsyncWebClient, block: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(SlackApiError) as refused:
@@ -190,7 +192,7 @@ async def test_a_stored_text_has_its_special_characters_escaped(slack: EmulatedS
     assert slack.messages(HERE)[0].text == answer["message"]["text"]
 
 
-async def test_texts_too_long_together_have_an_error_of_their_own(client: AsyncWebClient) -> None:
+async def test_texts_too_long_together_have_their_own_error(client: AsyncWebClient) -> None:
     markdown = [{"type": "markdown", "text": "x" * 7000}] * 2
 
     said = await answered(client, "chat.postMessage", {"channel": HERE, "text": "x", "blocks": markdown})

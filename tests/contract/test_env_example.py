@@ -31,7 +31,7 @@ def test_a_copy_lacks_only_unpredictable_values() -> None:
     ]
 
 
-def test_its_examples_are_accepted_where_they_are_uncommented(tmp_path: Path) -> None:
+def test_uncommented_examples_are_accepted(tmp_path: Path) -> None:
     lines = FILE.read_text(encoding="utf-8").splitlines()
     opened = [line.removeprefix("#") for line in lines if line.startswith(tuple(f"#{name}=" for name in VARIABLES))]
     (tmp_path / ".env").write_text("\n".join(opened), encoding="utf-8")

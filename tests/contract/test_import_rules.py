@@ -35,10 +35,10 @@ def copied(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_imports_keep_the_rules() -> None:
-    said = linted(CODE)
+def test_imports_follow_the_rules() -> None:
+    output = linted(CODE)
 
-    assert said.returncode == 0, said.stdout + said.stderr
+    assert output.returncode == 0, output.stdout + output.stderr
 
 
 @pytest.mark.parametrize(
@@ -60,10 +60,10 @@ def test_a_broken_rule_is_named(copied: Path, module: str, line: str, rule: str)
     with (copied / "bridge" / module).open("a", encoding="utf-8") as file:
         file.write(f"\n{line}\n")
 
-    said = linted(copied)
+    output = linted(copied)
 
-    assert said.returncode == 1, said.stdout + said.stderr
-    assert any(verdict.startswith(rule) and " BROKEN" in verdict for verdict in said.stdout.splitlines())
+    assert output.returncode == 1, output.stdout + output.stderr
+    assert any(verdict.startswith(rule) and " BROKEN" in verdict for verdict in output.stdout.splitlines())
 
 
 def public_classes(folder: Path) -> Iterator[tuple[str, Path]]:

@@ -96,7 +96,7 @@ def test_a_command_with_input_isnt_escaped() -> None:
     }
 
 
-def test_every_address_is_the_one_of_the_bridge() -> None:
+def test_every_url_is_the_bridges() -> None:
     settings = made()["settings"]
 
     assert set(addresses(made())) == {URL}
@@ -104,7 +104,7 @@ def test_every_address_is_the_one_of_the_bridge() -> None:
     assert settings["socket_mode_enabled"] is False
 
 
-def test_a_manifest_for_sockets_has_no_address() -> None:
+def test_a_socket_mode_manifest_has_no_url() -> None:
     assert list(addresses(made(url=None))) == []
     assert made(url=None)["settings"]["socket_mode_enabled"] is True
     assert made(url=None)["settings"]["interactivity"]["is_enabled"] is True
@@ -181,7 +181,7 @@ def without_scope(manifest: dict[str, Any], scope: str) -> None:
         (lambda it: it["settings"].update(is_loud=True), "/settings", "invalid additional property: is_loud"),
     ],
 )
-async def test_a_bad_manifest_is_refused_with_its_place(
+async def test_a_bad_manifest_is_refused_with_the_place(
     validated: Validated, spoil: Callable[[Any], Any], pointer: str, says: str
 ) -> None:
     manifest = made()
@@ -245,19 +245,19 @@ def test_every_event_has_the_scope_that_slack_requires() -> None:
         ("", "https://YOUR-HOST/slack/events"),
     ],
 )
-def test_an_address_may_omit_the_path(given: str, url: str) -> None:
+def test_a_url_may_omit_the_path(given: str, url: str) -> None:
     assert where_slack_sends(given, socket=False) == url
 
 
 @pytest.mark.parametrize(
     "given", ["http://plain.example.com", "bridge.example.com", "https://", "https://a:b@host", "https://h/?q=1"]
 )
-def test_an_unreachable_address_is_refused(given: str) -> None:
+def test_an_unreachable_url_is_refused(given: str) -> None:
     with pytest.raises(ConfigurationError, match="use one such as"):
         where_slack_sends(given, socket=False)
 
 
-def test_a_socket_has_no_address() -> None:
+def test_socket_mode_has_no_url() -> None:
     assert where_slack_sends("", socket=True) is None
     with pytest.raises(ConfigurationError, match="either --url or --socket"):
         where_slack_sends("https://bridge.example.com", socket=True)

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from bridge.playground.emulator import EmulatedSlack, sample
-from support.page import Window
+from support.page_client import Window
 from support.slack_app import App
 
 ALERT = {"title": "Checkout <fails>", "text": "Error rate *12%*"}
@@ -27,7 +27,7 @@ async def test_an_image_is_attached_with_its_description(alice: Window, slack: E
     assert shown["files"][0]["alt"] == "a cat"
 
 
-async def test_a_file_that_did_not_arrive_whole_is_refused(alice: Window) -> None:
+async def test_a_truncated_file_is_refused(alice: Window) -> None:
     tried = await alice.tries("say", channel=sample.GENERAL, text="", files=[{"name": "a.bin", "base64": "%"}])
 
     assert tried["error"] == "a.bin arrived incomplete. Attach it again."
@@ -61,7 +61,7 @@ async def test_a_voice_clip_is_shown_with_its_transcript(alice: Window, bob: Win
 
 
 @pytest.mark.parametrize(("wish", "status"), [("later", "complete"), ("never", "failed")])
-async def test_a_transcript_comes_or_fails_after_a_while(
+async def test_a_transcript_is_ready_or_fails_after_a_while(
     alice: Window, slack: EmulatedSlack, wish: str, status: str
 ) -> None:
     slack.transcribes_in = 0.5
@@ -75,18 +75,18 @@ async def test_a_transcript_comes_or_fails_after_a_while(
     assert (after["files"][0]["clip"]["status"], after["edited"]) == (status, False)
 
 
-async def test_a_clip_without_words_is_refused(alice: Window) -> None:
+async def test_a_clip_without_a_transcript_is_refused(alice: Window) -> None:
     tried = await alice.tries("say", channel=sample.GENERAL, text="", clip={"words": " "})
 
     assert tried["error"] == "Enter what you say in the voice clip."
 
 
 async def test_a_message_is_forwarded_with_its_files(alice: Window, bob: Window, http: httpx.AsyncClient) -> None:
-    said = await alice.does(
+    result = await alice.does(
         "say", channel=sample.PRIVATE, text="plan", files=[{"name": "plan.txt", "content": "words"}]
     )
 
-    forwarding = {"ts": said["ts"], "to": sample.GENERAL, "comment": "@bob look"}
+    forwarding = {"ts": result["ts"], "to": sample.GENERAL, "comment": "@bob look"}
     await alice.does("forward", channel=sample.PRIVATE, **forwarding)
 
     (shown,) = (await bob.sees(sample.GENERAL))["messages"]
@@ -100,14 +100,16 @@ async def test_a_message_is_forwarded_with_its_files(alice: Window, bob: Window,
 
 @pytest.mark.parametrize("where", [{"to": sample.HIDDEN}, {"channel": sample.HIDDEN}])
 async def test_forwarding_needs_membership_on_both_sides(alice: Window, where: dict[str, Any]) -> None:
-    said = await alice.does("say", channel=sample.GENERAL, text="plan")
+    result = await alice.does("say", channel=sample.GENERAL, text="plan")
 
-    tried = await alice.tries("forward", **{"channel": sample.GENERAL, "ts": said["ts"], "to": sample.RANDOM, **where})
+    tried = await alice.tries(
+        "forward", **{"channel": sample.GENERAL, "ts": result["ts"], "to": sample.RANDOM, **where}
+    )
 
     assert tried["error"] == "That no longer exists, or you can't see it."
 
 
-async def test_a_group_message_is_listed_by_its_people(alice: Window, bob: Window) -> None:
+async def test_a_group_message_is_listed_by_its_members(alice: Window, bob: Window) -> None:
     started = await alice.does("start_group", users=[sample.BOB, sample.BRIDGE])
 
     await alice.does("say", channel=started["channel"], text="hello")
@@ -123,7 +125,7 @@ async def test_a_group_message_is_listed_by_its_people(alice: Window, bob: Windo
         ([sample.BOB, sample.GONE], "One of these people has left the workspace. Choose again."),
     ],
 )
-async def test_a_group_of_the_wrong_people_is_refused(alice: Window, users: list[str], error: str) -> None:
+async def test_a_group_with_invalid_members_is_refused(alice: Window, users: list[str], error: str) -> None:
     assert (await alice.tries("start_group", users=users))["error"] == error
 
 
@@ -141,7 +143,7 @@ async def test_a_webhooks_alert_has_its_own_name_and_no_text(
     assert "Checkout &lt;fails&gt;" in str(shown)
 
 
-async def test_a_bot_users_alert_is_its_own(alice: Window, slack: EmulatedSlack, app: App) -> None:
+async def test_a_bot_users_alert_is_posted_as_that_bot(alice: Window, slack: EmulatedSlack, app: App) -> None:
     await alice.does("app_posts", channel=sample.GENERAL, by="bot", **ALERT)
     await slack.settled()
 
@@ -150,7 +152,7 @@ async def test_a_bot_users_alert_is_its_own(alice: Window, slack: EmulatedSlack,
     assert tried["error"].startswith("The other app's bot isn't in this channel.")
 
 
-async def test_an_alert_without_words_is_refused(alice: Window) -> None:
+async def test_an_alert_without_text_is_refused(alice: Window) -> None:
     tried = await alice.tries("app_posts", channel=sample.GENERAL, title="", text="x")
 
     assert tried["error"] == "An alert needs a title and text."

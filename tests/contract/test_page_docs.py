@@ -18,7 +18,7 @@ SEARCHED = {  # the section that answers, and what people type
     "how-to/several-bridges#several-bridges-and-replicas": ["three replicas", "run 3 replicas", "replica"],
     "how-to/back-up-and-restore#back-up-and-restore": ["back up", "backup", "backing up", "backups"],
     "how-to/rotate-secrets#rotate-tokens-and-secrets": ["rotate a token", "token", "tokens", "rotating the bot token"],
-    "how-to/upgrade#upgrade-and-go-back": ["upgrade", "how do I upgrade", "upgrading to a new version"],
+    "how-to/upgrade#upgrade-and-roll-back": ["upgrade", "how do I upgrade", "upgrading to a new version"],
     "how-to/schedule-reports#schedule-reports": ["statistics to #ops each monday", "post statistics every Monday"],
     "how-to/no-answer#find-out-why-there-was-no-answer": ["no answer", "why didn't it answer?", "bot silent"],
     "how-to/no-answer#if-nobody-gets-an-answer": ["why did nobody get an answer?"],

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from bridge.playground.emulator import EmulatedSlack, sample
-from support.page import Window
+from support.page_client import Window
 from support.slack_app import TOKEN, App
 
 
@@ -15,7 +15,7 @@ async def switches(window: Window) -> dict[str, bool]:
 
 
 @pytest.mark.usefixtures("service")
-async def test_each_switch_is_turned_on_and_off_again(alice: Window) -> None:
+async def test_each_fault_switches_on_and_off(alice: Window) -> None:
     before = await switches(alice)
     lasting = [one["name"] for one in (await alice.sees())["faults"] if not one["is_action"]]
     for name in lasting:
@@ -30,7 +30,7 @@ async def test_each_switch_is_turned_on_and_off_again(alice: Window) -> None:
     assert not (await alice.tries("fault", name="no_such_fault", is_on=True))["ok"]
 
 
-async def test_slack_refuses_and_loses_calls_as_configured(
+async def test_slack_refuses_and_drops_calls_as_configured(
     alice: Window, http: httpx.AsyncClient, slack: EmulatedSlack
 ) -> None:
     async def post() -> httpx.Response:
@@ -50,7 +50,7 @@ async def test_slack_refuses_and_loses_calls_as_configured(
     assert len(slack.messages(sample.GENERAL)) == 2
 
 
-async def test_the_last_events_are_sent_once_more(alice: Window, app: App, slack: EmulatedSlack) -> None:
+async def test_the_latest_events_are_redelivered(alice: Window, app: App, slack: EmulatedSlack) -> None:
     await alice.does("say", channel=sample.GENERAL, text="hello")
     await slack.settled()
 
@@ -59,7 +59,7 @@ async def test_the_last_events_are_sent_once_more(alice: Window, app: App, slack
     assert [one.payload["event_id"] for one in app.received] == [app.received[0].payload["event_id"]] * 2
 
 
-async def test_the_project_service_is_down_or_talks_nonsense(alice: Window, service: httpx.AsyncClient) -> None:
+async def test_the_project_service_can_be_down_or_answer_nonsense(alice: Window, service: httpx.AsyncClient) -> None:
     async def stats() -> httpx.Response:
         return await service.get("/api/sdk/stats")
 
@@ -75,7 +75,7 @@ async def test_the_project_service_is_down_or_talks_nonsense(alice: Window, serv
     assert "runCount" in (await stats()).json()
 
 
-async def test_the_sockets_can_fall_silent_only_where_there_are_sockets(alice: Window, slack: EmulatedSlack) -> None:
+async def test_sockets_can_be_muted_only_in_socket_mode(alice: Window, slack: EmulatedSlack) -> None:
     assert "dead_socket" not in await switches(alice)
     assert not (await alice.tries("fault", name="dead_socket", is_on=True))["ok"]
 

@@ -10,7 +10,7 @@ import httpx
 
 from bridge.playground.emulator import EmulatedSlack, sample
 from bridge.playground.emulator.entities import Message
-from support.page import Stage, Window
+from support.page_client import FakeSupervisor, Window
 
 
 async def heard(lines: AsyncIterator[str]) -> int:
@@ -23,7 +23,7 @@ async def heard(lines: AsyncIterator[str]) -> int:
 
 
 async def test_a_browser_gets_its_persons_changes(
-    alice: Window, http: httpx.AsyncClient, slack: EmulatedSlack, stage: Stage
+    alice: Window, http: httpx.AsyncClient, slack: EmulatedSlack, supervisor: FakeSupervisor
 ) -> None:
     async with http.stream("GET", "/page/stream") as answer:
         assert answer.headers["content-type"].startswith("text/event-stream")
@@ -41,10 +41,10 @@ async def test_a_browser_gets_its_persons_changes(
 
     assert second >= first + 22, "simultaneous changes make one event"
     assert third == second, "a change outside the workspace doesn't change its version but is announced"
-    assert not stage.redis_is_up
+    assert not supervisor.redis_is_up
 
 
-async def test_news_holds_a_count_and_no_message_text(http: httpx.AsyncClient, slack: EmulatedSlack) -> None:
+async def test_an_update_has_a_count_and_no_message_text(http: httpx.AsyncClient, slack: EmulatedSlack) -> None:
     async with http.stream("GET", "/page/stream") as answer:
         lines = answer.aiter_lines()
         await heard(lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 
 from bridge.playground.emulator import EmulatedSlack, sample
-from support.page import Json, Window, calls
+from support.page_client import Json, Window, calls
 from support.slack_app import App
 
 
@@ -128,7 +128,7 @@ async def test_other_peoples_messages_are_unread_until_read(alice: Window, bob: 
     assert (await alice.sees())["version"] == before, "reading again announces nothing"
 
 
-async def test_an_unsendable_message_is_explained_in_a_sentence(alice: Window) -> None:
+async def test_an_unsendable_message_gets_an_explanation(alice: Window) -> None:
     malformed = "The page sent an invalid request. Reload it and try again."
     bodies: dict[str, Json] = {
         "The message is empty. Type something first.": {"text": "  "},
@@ -139,8 +139,8 @@ async def test_an_unsendable_message_is_explained_in_a_sentence(alice: Window) -
     }
 
     for error, body in bodies.items():
-        said = await alice.tries("say", channel=sample.GENERAL, **body)
-        assert said == {"ok": False, "error": error.strip()}
+        result = await alice.tries("say", channel=sample.GENERAL, **body)
+        assert result == {"ok": False, "error": error.strip()}
 
 
 async def test_an_unknown_action_is_reported_as_unknown(alice: Window) -> None:

@@ -8,12 +8,12 @@ import httpx
 from starlette.responses import PlainTextResponse
 
 from bridge.playground.emulator import EmulatedSlack, sample
-from support.page import Stage, Window, calls
+from support.page_client import FakeSupervisor, Window, calls
 from support.slack_app import TOKEN, App
 
 
-async def test_the_wires_show_the_event_its_steps_the_chat_and_the_answer_in_order(
-    alice: Window, slack: EmulatedSlack, service: httpx.AsyncClient, stage: Stage
+async def test_the_wires_show_event_steps_chat_and_answer_in_order(
+    alice: Window, slack: EmulatedSlack, service: httpx.AsyncClient, supervisor: FakeSupervisor
 ) -> None:
     http, bob = alice.http, Window(alice.http, sample.BOB)
 
@@ -28,7 +28,7 @@ async def test_the_wires_show_the_event_its_steps_the_chat_and_the_answer_in_ord
     asked_at = clock()
     await chat("another matter")
     await chat("my name is *Ada*")
-    stage.steps[link] = [
+    supervisor.steps[link] = [
         {"at": asked_at, "what": "sent", "detail": "agent 1", "process": "p1"},
         {"at": clock(), "what": "answered", "detail": "", "process": "p1"},
     ]
@@ -52,10 +52,10 @@ async def test_the_wires_show_the_event_its_steps_the_chat_and_the_answer_in_ord
     assert steps[2]["detail"] == "agent 1; process p1"
     assert of_the_answer == steps
     assert TOKEN not in json.dumps(steps)
-    assert stage.asked == [link], "an open drawer polls often, the bridge only now and then"
+    assert supervisor.asked == [link], "an open drawer polls often, the bridge only now and then"
 
 
-async def test_without_the_bridges_records_the_chat_is_found_by_its_words(
+async def test_without_the_bridges_trace_the_chat_is_found_by_its_text(
     alice: Window, service: httpx.AsyncClient
 ) -> None:
     first = (await alice.does("say", channel=sample.DM_ALICE, text="a < b"))["ts"]
@@ -68,7 +68,7 @@ async def test_without_the_bridges_records_the_chat_is_found_by_its_words(
     assert [(one["what"], one["outcome"]) for one in services] == [("POST /api/sdk/agents/99/chat", "HTTP 404")]
 
 
-async def test_a_refused_event_shows_each_try_and_the_reason(alice: Window, app: App, slack: EmulatedSlack) -> None:
+async def test_a_refused_event_shows_each_attempt_and_the_reason(alice: Window, app: App, slack: EmulatedSlack) -> None:
     app.answers.append(PlainTextResponse("busy", status_code=503))
 
     ts = (await alice.does("say", channel=sample.DM_ALICE, text="hello"))["ts"]
@@ -96,15 +96,15 @@ async def test_a_card_shows_the_command_that_it_came_from(
     assert of_the_line == ["command /workflows", "POST /api/sdk/workflows/1/run", "response_url"]
 
 
-async def test_a_file_that_is_fetched_is_on_the_wires_of_its_message(
+async def test_a_file_download_is_on_its_messages_wires(
     alice: Window, slack: EmulatedSlack, http: httpx.AsyncClient
 ) -> None:
-    said = await alice.does("say", channel=sample.GENERAL, text="", files=[{"name": "a.txt", "content": "words"}])
+    result = await alice.does("say", channel=sample.GENERAL, text="", files=[{"name": "a.txt", "content": "words"}])
     (file,) = slack.workspace.files.values()
 
     await http.get(f"/files-pri/{file.id}/download/a.txt", headers={"Authorization": f"Bearer {TOKEN}"})
     await http.get(f"/files-pri/{file.id}/download/a.txt")
 
-    steps = [one for one in await alice.wires(sample.GENERAL, said["ts"]) if one["wire"] == "bridge → Slack"]
+    steps = [one for one in await alice.wires(sample.GENERAL, result["ts"]) if one["wire"] == "bridge → Slack"]
     assert [(one["what"], one["outcome"]) for one in steps] == [("download", "ok"), ("download", "sign-in page")]
     assert "words" not in json.dumps(steps)

@@ -27,7 +27,7 @@ def words(markdown: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "llms.txt"])
-def test_every_link_of_a_page_leads_somewhere(page: str) -> None:
+def test_every_link_on_a_page_resolves(page: str) -> None:
     links = re.findall(r"\]\(([^)#:]+)\)|src=\"([^\":]+)\"", (ROOT / page).read_text(encoding="utf-8"))
 
     assert links

@@ -42,7 +42,7 @@ async def chat(http: httpx.AsyncClient, agent: int, message: str, session: int |
 
 
 @pytest.mark.parametrize("header", [None, "Bearer wrong", "a-key", "Basic a-key"])
-async def test_without_the_key_nothing_is_answered(project: SampleProject, header: str | None) -> None:
+async def test_requests_without_the_key_are_refused(project: SampleProject, header: str | None) -> None:
     async with httpx.AsyncClient(base_url=project.base_url) as http:
         answer = await http.get("/api/sdk/project", headers={"Authorization": header} if header else {})
 
@@ -69,7 +69,7 @@ async def test_a_workflow_has_as_many_nodes_as_its_list_item_says(http: httpx.As
         assert {node["type"] for node in detail["nodes"]} <= {"start", "agent", "transform", "condition", "end"}
 
 
-async def test_a_run_gives_back_its_result_and_is_counted(http: httpx.AsyncClient) -> None:
+async def test_a_run_returns_its_result_and_is_counted(http: httpx.AsyncClient) -> None:
     before = (await http.get("/api/sdk/stats")).json()["runCount"]
 
     echoed = (await http.post("/api/sdk/workflows/1/run", json={"input": {"a": [1, 2]}})).json()
@@ -92,7 +92,7 @@ async def test_a_missing_object_isnt_found(http: httpx.AsyncClient, path: str) -
     assert (await http.get(path)).status_code == 404
 
 
-async def test_an_agent_remembers_within_its_session_and_not_beyond(http: httpx.AsyncClient) -> None:
+async def test_an_agent_remembers_only_within_its_session(http: httpx.AsyncClient) -> None:
     first = await chat(http, 1, "Hello, my name is Ada")
     session = first["sessionId"]
     await chat(http, 1, "remember 40 and 2", session)
@@ -104,7 +104,7 @@ async def test_an_agent_remembers_within_its_session_and_not_beyond(http: httpx.
     assert other["sessionId"] != session
 
 
-async def test_facts_are_remembered_until_they_are_to_be_forgotten(http: httpx.AsyncClient) -> None:
+async def test_facts_are_remembered_until_asked_to_forget(http: httpx.AsyncClient) -> None:
     session = (await chat(http, 1, "My favorite color is dark blue."))["sessionId"]
     await chat(http, 1, "call me Ada", session)
 
@@ -121,7 +121,7 @@ async def test_facts_are_remembered_until_they_are_to_be_forgotten(http: httpx.A
 @pytest.mark.parametrize(
     ("asked", "seen"), [("table", "| --- |"), ("some code, please", "```python"), ("a list", "1. "), ("long", "90. ")]
 )
-async def test_the_writer_gives_the_form_that_is_asked_for(http: httpx.AsyncClient, asked: str, seen: str) -> None:
+async def test_the_writer_uses_the_requested_format(http: httpx.AsyncClient, asked: str, seen: str) -> None:
     answer = (await chat(http, 2, asked))["message"]
 
     assert seen in answer
@@ -144,7 +144,7 @@ async def test_an_unknown_session_or_another_agents_isnt_found(http: httpx.Async
         assert answer.status_code == 404
 
 
-async def test_agents_answer_in_markdown_with_tools_or_not_at_all(http: httpx.AsyncClient) -> None:
+async def test_agents_answer_in_markdown_with_tools_or_fail(http: httpx.AsyncClient) -> None:
     rich = (await chat(http, 2, "tell me about tea"))["message"]
     used = await chat(http, 4, "what time is it?")
     failed = await http.post("/api/sdk/agents/5/chat", json={"message": "please fail 503"})
@@ -157,7 +157,7 @@ async def test_agents_answer_in_markdown_with_tools_or_not_at_all(http: httpx.As
     assert [tool["name"] for tool in tools] == ["search_docs", "current_time", "order_status"]
 
 
-async def test_statistics_move_as_the_project_is_used(http: httpx.AsyncClient) -> None:
+async def test_statistics_change_as_the_project_is_used(http: httpx.AsyncClient) -> None:
     before = (await http.get("/api/sdk/stats")).json()
     await chat(http, 1, "hello")
     after = (await http.get("/api/sdk/stats")).json()
@@ -182,7 +182,7 @@ async def test_each_use_is_counted_under_its_tag(http: httpx.AsyncClient) -> Non
     assert after["conversations"] == 1
 
 
-async def test_sessions_and_runs_outlive_the_process(tmp_path: Path) -> None:
+async def test_sessions_and_runs_survive_a_restart(tmp_path: Path) -> None:
     headers = {"Authorization": "Bearer a-key"}
     seen = []
     for _ in range(2):
@@ -216,7 +216,7 @@ async def test_agents_can_be_replaced(project: SampleProject, http: httpx.AsyncC
     assert [one["name"] for one in (await http.get("/api/sdk/agents")).json()] == ["Parrot"]
 
 
-async def test_planned_answers_are_given_as_often_as_planned(project: SampleProject, http: httpx.AsyncClient) -> None:
+async def test_a_planned_answer_is_given_as_often_as_planned(project: SampleProject, http: httpx.AsyncClient) -> None:
     project.on("POST", CHAT, PlannedAnswer(429, {"error": "slow down"}, headers={"Retry-After": "3"}))
     project.on("POST", CHAT, PlannedAnswer(body=b"<html>"))
     project.on("POST", CHAT, Proper(delay=0.2))
@@ -231,11 +231,11 @@ async def test_planned_answers_are_given_as_often_as_planned(project: SampleProj
     assert len(project.operations.talks) == 1
 
 
-@pytest.mark.parametrize(("trouble", "sessions"), [(DropBefore(), 0), (DropAfter(), 1)])
+@pytest.mark.parametrize(("fault", "sessions"), [(DropBefore(), 0), (DropAfter(), 1)])
 async def test_a_broken_connection_hides_whether_the_message_arrived(
-    project: SampleProject, http: httpx.AsyncClient, trouble: DropBefore | DropAfter, sessions: int
+    project: SampleProject, http: httpx.AsyncClient, fault: DropBefore | DropAfter, sessions: int
 ) -> None:
-    project.on("POST", CHAT, trouble)
+    project.on("POST", CHAT, fault)
 
     with pytest.raises(httpx.RemoteProtocolError):
         await http.post(CHAT, json={"message": "x"})

@@ -13,8 +13,8 @@ from playwright.async_api import BrowserContext
 
 from bridge.playground.emulator.sample import ALICE
 from support.browser import NoBrowser, a_browser
+from support.browser_window import Opens, Window, open_window
 from support.playground import Playground
-from support.window import Opens, Window, a_window
 
 PICTURES = Path(__file__).parent.parent.parent / "build" / "e2e"
 
@@ -50,6 +50,6 @@ def opens(browser: BrowserContext, playground: Playground, request: pytest.Fixtu
 
     def opens(user: str, channel: str) -> AbstractAsyncContextManager[Window]:
         picture = PICTURES / f"{request.node.name.removeprefix('test_')}_{user}.png"
-        return a_window(browser, playground.url, user=user, channel=channel, failure=picture)
+        return open_window(browser, playground.url, user=user, channel=channel, failure=picture)
 
     return opens

@@ -14,8 +14,8 @@ from playwright.async_api import BrowserContext, expect
 from bridge.playground.emulator.sample import ALICE, BOB
 from support.apng import Film
 from support.browser import a_browser
+from support.browser_window import Window, open_window
 from support.playground import Playground
-from support.window import Window, a_window
 
 LARGE = (1360, 850)
 SMALL = (1100, 820)
@@ -55,7 +55,7 @@ async def take(folder: Path) -> None:
 
 async def _played(scene: Scene, context: BrowserContext, url: str, folder: Path) -> None:
     picture = folder / f"{scene.name}.png" if scene.name else None
-    opened = a_window(context, url, user=scene.user, channel=scene.channel, picture=picture, size=scene.size)
+    opened = open_window(context, url, user=scene.user, channel=scene.channel, picture=picture, size=scene.size)
     async with opened as window:
         await scene.play(window)
         await window.page.mouse.move(0, 0)
@@ -64,7 +64,7 @@ async def _played(scene: Scene, context: BrowserContext, url: str, folder: Path)
 async def filmed(context: BrowserContext, url: str) -> bytes:
     """Record an animated PNG in which the bridge is killed in the middle of a conversation."""
     film = Film()
-    async with a_window(context, url, user=ALICE, channel="general", size=FILM) as alice:
+    async with open_window(context, url, user=ALICE, channel="general", size=FILM) as alice:
         await alice.ask("@bridge Memory: my name is Ada")
         await alice.sees(alice.in_thread("Nice to meet you, Ada."))
         await alice.page.mouse.move(0, 0)
@@ -103,7 +103,7 @@ async def talks_with_an_agent(alice: Window) -> None:
     await alice.sees(alice.in_thread("Items that arrive broken are replaced"))
 
 
-async def looks_at_home(alice: Window) -> None:
+async def opens_home(alice: Window) -> None:
     """Run a workflow, so that Home shows activity."""
     await alice.write('/workflows run "Greet a customer" Grace')
     await alice.sees(alice.message("good to see you!"))
@@ -154,7 +154,7 @@ async def shares_a_table(alice: Window) -> None:
 SCENES = (
     Scene(BOB, "general", runs_a_workflow),
     Scene(ALICE, "general", talks_with_an_agent, "playground", LARGE),
-    Scene(ALICE, "dm-bridge", looks_at_home, "home"),
+    Scene(ALICE, "dm-bridge", opens_home, "home"),
     Scene(ALICE, "private", has_a_report_posted, "report", TALL),
     Scene(ALICE, "org-wide", shares_a_table, "contents", WIDE),
     Scene(BOB, "random", stops_an_agent, "stop", WIDE),

@@ -6,7 +6,7 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from bridge.playground.emulator.sample import ALICE, BOB, CAROL
-from support.window import PATIENCE, Opens, Window
+from support.browser_window import PATIENCE, Opens, Window
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -168,7 +168,7 @@ async def test_catch_up_answers_a_message_from_an_outage(opens: Opens) -> None:
 
         await window.turn("Catch up on the last hour")
         await lost.get_by_role("button", name="1 reply").click(timeout=PATIENCE)
-        await window.sees(window.in_thread("I was offline when this was written"))
+        await window.sees(window.in_thread("I was offline when this message was sent"))
 
 
 async def test_every_control_has_a_text_label_on_a_phone(opens: Opens) -> None:

@@ -14,8 +14,8 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
+from bridge.playground.local_server import LocalServer
 from bridge.playground.page import docs
-from bridge.playground.wire import LocalServer
 from support import docs_site
 from support.waiting import wait_until
 
@@ -123,7 +123,7 @@ async def test_the_playgrounds_search_shows_results_while_typing(playground_docs
     await expect(first).to_have_text("Back up and restore: Redis is lost")
     await expect(field).to_be_focused()
     await field.fill("")
-    await expect(page.get_by_role("heading", name="Upgrade and go back")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Upgrade and roll back")).to_be_visible()
     await page.close()
 
 

@@ -384,7 +384,7 @@ async def test_a_thread_stays_at_its_end_after_a_failed_send(server: CannedPage,
     await composer.press("Enter")
     await expect(page.get_by_role("alert")).to_have_count(0)
     for ts, who in (("1700000050.000100", "U1"), ("1700000051.000100", "UB")):
-        server.show(messages=[*server.world["messages"], message(ts, who, "many words " * 300)])
+        server.show(messages=[*server.content["messages"], message(ts, who, "many words " * 300)])
         await expect(page.locator(f'[data-ts="{ts}"]')).to_be_visible()
 
         await is_at_its_end(shown)

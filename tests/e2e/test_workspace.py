@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import expect
 
 from bridge.playground.emulator.sample import ALICE, BOB, CAROL
-from support.window import PATIENCE, Opens
+from support.browser_window import PATIENCE, Opens
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -12,7 +12,7 @@ import pytest
 
 from support.lifetimes import keys_without_lifetime
 from support.real_redis import RealRedis
-from support.world import World, a_world
+from support.system import System, open_system
 
 
 @pytest.fixture
@@ -28,10 +28,10 @@ def private_redis() -> Iterator[Callable[[], RealRedis]]:
 
 
 @pytest.fixture
-async def world(redis_server: RealRedis) -> AsyncIterator[World]:
+async def system(redis_server: RealRedis) -> AsyncIterator[System]:
     """Slack, the project and Redis, in a namespace of the test's own; keys without a lifetime fail the test."""
     namespace = f"test-{secrets.token_hex(4)}"
-    async with a_world(redis_server.url, namespace) as world:
-        yield world
-        left = await keys_without_lifetime(world.redis)
+    async with open_system(redis_server.url, namespace) as system:
+        yield system
+        left = await keys_without_lifetime(system.redis)
         assert left == [], "keys were left without a lifetime"

@@ -20,45 +20,45 @@ from bridge.playground.emulator.sample import (
     SHARED,
 )
 from support.forks import run
+from support.system import System, shared_system, text_of
 from support.waiting import wait_until
-from support.world import World, shared_world, words_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-opened, world = shared_world(BRIDGE_CONTEXT="off")
+opened, system = shared_system(BRIDGE_CONTEXT="off")
 
 
-def said_at_the_top(world: World, channel: str, words: str) -> list[Message]:
-    return [one for one in world.slack.messages(channel) if one.user == BRIDGE and words in words_of(one)]
+def top_level_messages(system: System, channel: str, words: str) -> list[Message]:
+    return [one for one in system.slack.messages(channel) if one.user == BRIDGE and words in text_of(one)]
 
 
-async def test_a_guests_change_of_a_channels_agent_is_refused_however_it_is_made(world: World) -> None:
-    key, root = f"{{{world.namespace}}}:defaults", await world.mention(GUEST, RANDOM, "Memory: hello")
-    await world.answered(RANDOM, root)
-    await world.slack.ui.command(CAROL, RANDOM, "/agents", "default")
-    await wait_until(lambda: world.slack.views(CAROL), "the member's form opens")
+async def test_a_guest_cannot_change_a_channels_agent_on_any_surface(system: System) -> None:
+    key, root = f"{{{system.namespace}}}:defaults", await system.mention(GUEST, RANDOM, "Memory: hello")
+    await system.answered(RANDOM, root)
+    await system.slack.ui.command(CAROL, RANDOM, "/agents", "default")
+    await wait_until(lambda: system.slack.views(CAROL), "the member's form opens")
 
-    await world.slack.ui.command(GUEST, RANDOM, "/agents", "default Writer")
-    await world.slack.ui.command(GUEST, RANDOM, "/agents", "default none")
-    await world.slack.ui.command(GUEST, RANDOM, "/agents", "default")
-    await world.slack.people.say(GUEST, RANDOM, "!agents default Writer", thread_ts=root)
-    told = await world.whispered(GUEST, 4)
+    await system.slack.ui.command(GUEST, RANDOM, "/agents", "default Writer")
+    await system.slack.ui.command(GUEST, RANDOM, "/agents", "default none")
+    await system.slack.ui.command(GUEST, RANDOM, "/agents", "default")
+    await system.slack.people.say(GUEST, RANDOM, "!agents default Writer", thread_ts=root)
+    notice = await system.ephemeral_text(GUEST, 4)
     writer = {"text": {"type": "plain_text", "text": "Writer"}, "value": "2"}
-    await world.slack.ui.submit(world.slack.views(CAROL)[-1].id, {"agent": writer}, GUEST)  # the sender is what counts
-    await world.whispered(CAROL)
+    await system.slack.ui.submit(system.slack.views(CAROL)[-1].id, {"agent": writer}, GUEST)  # only the sender counts
+    await system.ephemeral_text(CAROL)
 
-    assert "permission" in told
-    assert f"T0HOME:{RANDOM}" not in await world.redis.hgetall(key)
-    assert world.slack.views(GUEST) == []
-    assert said_at_the_top(world, RANDOM, "default agent") == []
+    assert "permission" in notice
+    assert f"T0HOME:{RANDOM}" not in await system.redis.hgetall(key)
+    assert system.slack.views(GUEST) == []
+    assert top_level_messages(system, RANDOM, "default agent") == []
 
 
-async def test_the_check_shows_a_persons_permissions_and_reasons(world: World) -> None:
+async def test_the_check_shows_a_persons_permissions_and_reasons(system: System) -> None:
     async def check(*words: str) -> tuple[int, str]:
-        here = {**os.environ, **world.bridges[0].environ}
-        code, said, aside = await run(("check", "--json", "--access", *words), Path.cwd(), here)
-        return code, said + aside
+        here = {**os.environ, **system.bridges[0].environ}
+        code, output, stderr = await run(("check", "--json", "--access", *words), Path.cwd(), here)
+        return code, output + stderr
 
     member, guest, named = await asyncio.gather(
         check(ALICE, GENERAL), check(GUEST, SHARED), check("@alice", "#general")

@@ -9,39 +9,39 @@ from pathlib import Path
 from bridge.playground.emulator.sample import ALICE, BOB, GENERAL
 from support.forks import run
 from support.secrecy import secrets_in
+from support.system import System
 from support.waiting import wait_until
-from support.world import World
 
 
-async def audit(world: World, folder: Path, *words: str) -> str:
+async def audit(system: System, folder: Path, *words: str) -> str:
     """The command's output, given only the Redis URL."""
-    here = {"REDIS_URL": world.redis_url, "BRIDGE_NAMESPACE": world.namespace}
-    code, said, _ = await run(("audit", *words), folder, {**os.environ, **here})
+    here = {"REDIS_URL": system.redis_url, "BRIDGE_NAMESPACE": system.namespace}
+    code, output, _ = await run(("audit", *words), folder, {**os.environ, **here})
     assert code == 0
-    return said
+    return output
 
 
-async def test_the_audit_shows_actions_and_limits(world: World, tmp_path: Path) -> None:
-    await world.start_bridge(
+async def test_the_audit_shows_actions_and_limits(system: System, tmp_path: Path) -> None:
+    await system.start_bridge(
         BRIDGE_DEFAULT_AGENT="Memory", BRIDGE_THREAD_TURNS_PER_MINUTE="2", BRIDGE_USER_RUNS_PER_HOUR="1"
     )
-    root = await world.mention(ALICE, GENERAL, "hello there")
-    await world.answered(GENERAL, root)
-    await world.replied(BOB, GENERAL, root, "and what about me?")
-    await world.replied(ALICE, GENERAL, root, "one too many")
+    root = await system.mention(ALICE, GENERAL, "hello there")
+    await system.answered(GENERAL, root)
+    await system.replied(BOB, GENERAL, root, "and what about me?")
+    await system.replied(ALICE, GENERAL, root, "one too many")
     for _ in range(2):
-        await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 hello")
-    told = await world.whispered(ALICE)
+        await system.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 hello")
+    notice = await system.ephemeral_text(ALICE)
 
-    async def is_kept() -> bool:
-        return int(await world.redis.xlen(f"{{{world.namespace}}}:audit")) == 5
+    async def is_saved() -> bool:
+        return int(await system.redis.xlen(f"{{{system.namespace}}}:audit")) == 5
 
-    await wait_until(is_kept, "all five actions are in the audit")
-    acts = [json.loads(line) for line in (await audit(world, tmp_path, "--json")).splitlines()]
-    table = await audit(world, tmp_path, "--since", "1h")
+    await wait_until(is_saved, "all five actions are in the audit")
+    acts = [json.loads(line) for line in (await audit(system, tmp_path, "--json")).splitlines()]
+    table = await audit(system, tmp_path, "--since", "1h")
 
-    assert "hourly limit of workflow runs" in told
-    assert "too fast" in world.said(GENERAL, root)[-1]
+    assert "hourly limit of workflow runs" in notice
+    assert "too fast" in system.said(GENERAL, root)[-1]
     assert sorted((act["user"], act["did"], act["is_allowed"], act["outcome"]) for act in acts) == sorted(
         [
             (ALICE, "message", True, "answered"),

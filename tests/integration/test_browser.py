@@ -23,7 +23,7 @@ def bare_machine(tmp_path: Path) -> dict[str, str]:
 
 
 def ran(environment: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(  # noqa: S603 - our own words
+    return subprocess.run(  # noqa: S603 - our own command
         (sys.executable, "-m", *words), cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
 

@@ -26,8 +26,8 @@ from bridge.settings import well_formed
 from bridge.slack.api import Identity
 from support.forks import run
 from support.real_redis import RealRedis, server_program
+from support.system import API_KEY, APP_TOKEN, BOT_TOKEN, CONFIG_TOKEN, System
 from support.waiting import wait_until
-from support.world import API_KEY, APP_TOKEN, BOT_TOKEN, CONFIG_TOKEN, World
 
 CODE = Path(bridge.__file__).parent.parent
 SECRET = "0123456789abcdef0123456789abcdef"
@@ -36,15 +36,15 @@ SECRETS = (SECRET, BOT_TOKEN, API_KEY, CONFIG_TOKEN)
 
 async def bridge_says(folder: Path, *words: str, **environ: str) -> tuple[int, str]:
     """Run the command line with only *environ*; return its exit code and output."""
-    code, said, aside = await run(
+    code, output, stderr = await run(
         words, folder, {"PATH": os.environ["PATH"], "NO_COLOR": "1", "TERM": "dumb", **environ}
     )
-    text = said + aside
+    text = output + stderr
     assert [secret for secret in SECRETS if secret in text] == []
     return code, text
 
 
-def settings(world: World, **changed: str) -> dict[str, str]:
+def settings(system: System, **changed: str) -> dict[str, str]:
     wanted = (
         "SLACK_BOT_TOKEN",
         "SLACK_API_URL",
@@ -53,48 +53,48 @@ def settings(world: World, **changed: str) -> dict[str, str]:
         "REDIS_URL",
         "BRIDGE_NAMESPACE",
     )
-    environ = world.bridge().environ
+    environ = system.bridge().environ
     return {**{name: environ[name] for name in wanted}, "SLACK_SIGNING_SECRET": SECRET, **changed}
 
 
-async def looked(world: World, folder: Path, **changed: str) -> dict[tuple[str, str], dict[str, Any]]:
+async def check_rows(system: System, folder: Path, **changed: str) -> dict[tuple[str, str], dict[str, Any]]:
     """Run the check with JSON output; return its rows by area and name."""
-    code, said = await bridge_says(folder, "check", "--json", **settings(world, **changed))
-    report = json.loads(said)
+    code, output = await bridge_says(folder, "check", "--json", **settings(system, **changed))
+    report = json.loads(output)
     assert code == (0 if report["ok"] else 1)
     return {(row["area"], row["what"]): row for row in report["rows"]}
 
 
-async def test_a_check_where_all_is_well_exits_0(
-    world: World, private_redis: Callable[[], RealRedis], tmp_path: Path
+async def test_a_check_without_problems_exits_0(
+    system: System, private_redis: Callable[[], RealRedis], tmp_path: Path
 ) -> None:
-    code, said = await bridge_says(tmp_path, "check", **settings(world, REDIS_URL=private_redis().url))
+    code, output = await bridge_says(tmp_path, "check", **settings(system, REDIS_URL=private_redis().url))
 
-    assert code == 0, said
-    assert re.findall(r"^\w.*", said, re.MULTILINE) == [
+    assert code == 0, output
+    assert re.findall(r"^\w.*", output, re.MULTILINE) == [
         "Settings",
         "Slack",
         "Redis",
         "Project service",
         "No problems found.",
     ]
-    assert set(re.findall(r"^  (\S)", said, re.MULTILINE)) == {"✓"}
-    assert await world.keys() == []
+    assert set(re.findall(r"^  (\S)", output, re.MULTILINE)) == {"✓"}
+    assert await system.keys() == []
 
 
 async def test_a_check_without_settings_names_each_and_exits_1(tmp_path: Path) -> None:
-    code, said = await bridge_says(tmp_path, "check")
+    code, output = await bridge_says(tmp_path, "check")
 
     assert code == 1
-    assert re.findall(r"^  ✗ (\w+) +(.*)", said, re.MULTILINE) == [
+    assert re.findall(r"^  ✗ (\w+) +(.*)", output, re.MULTILINE) == [
         (name, "is missing")
         for name in ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "PROJECT_BASE_URL", "PROJECT_API_KEY", "REDIS_URL")
     ]
-    assert "Run bridge setup to fill these in, or bridge playground" in said
+    assert "Run bridge setup to fill these in, or bridge playground" in output
 
 
-async def test_with_some_settings_wrong_the_others_are_probed(world: World, tmp_path: Path) -> None:
-    rows = await looked(world, tmp_path, SLACK_BOT_TOKEN="xoxp-1", BRIDGE_MAX_AGE="soon", BRIDGE_PROT="1")
+async def test_with_some_settings_wrong_the_others_are_probed(system: System, tmp_path: Path) -> None:
+    rows = await check_rows(system, tmp_path, SLACK_BOT_TOKEN="xoxp-1", BRIDGE_MAX_AGE="soon", BRIDGE_PROT="1")
 
     assert rows["Settings", "SLACK_BOT_TOKEN"]["cure"] == "use the bot token (xoxb-…)"
     assert rows["Settings", "BRIDGE_MAX_AGE"]["state"] == "failure"
@@ -104,11 +104,11 @@ async def test_with_some_settings_wrong_the_others_are_probed(world: World, tmp_
     assert rows["Project service", "get_stats"]["state"] == "ok"
 
 
-async def test_each_part_that_is_down_has_its_row(world: World, tmp_path: Path) -> None:
+async def test_each_part_that_is_down_has_a_row(system: System, tmp_path: Path) -> None:
     away = "127.0.0.1:9"  # a port that no test server uses
 
-    rows = await looked(
-        world,
+    rows = await check_rows(
+        system,
         tmp_path,
         SLACK_API_URL=f"http://{away}/api/",
         PROJECT_BASE_URL=f"http://{away}",
@@ -124,12 +124,12 @@ async def test_each_part_that_is_down_has_its_row(world: World, tmp_path: Path) 
     assert "pass-word" not in str(rows)
 
 
-async def test_the_usual_mistakes_have_their_cures(world: World, tmp_path: Path) -> None:
-    world.slack.scopes.discard("usergroups:read")
+async def test_common_mistakes_have_their_fixes(system: System, tmp_path: Path) -> None:
+    system.slack.scopes.discard("usergroups:read")
 
     wrong = {"PROJECT_API_KEY": "wrong", "SLACK_SIGNING_SECRET": "secret", "SLACK_CONFIG_TOKEN": "xoxe.xoxp-1-old"}
 
-    rows = await looked(world, tmp_path, **wrong, BRIDGE_RUNNERS="S0123456789")
+    rows = await check_rows(system, tmp_path, **wrong, BRIDGE_RUNNERS="S0123456789")
 
     assert rows["Slack", "scopes"]["state"] == "failure"
     assert "usergroups:read is missing" in rows["Slack", "scopes"]["detail"]
@@ -138,8 +138,8 @@ async def test_the_usual_mistakes_have_their_cures(world: World, tmp_path: Path)
     assert "12 hours" in rows["Slack", "configuration token"]["cure"]
 
 
-async def test_socket_mode_probes_the_app_token_not_the_secret(world: World, tmp_path: Path) -> None:
-    rows = await looked(world, tmp_path, SLACK_APP_TOKEN="xapp-wrong", SLACK_SIGNING_SECRET="")
+async def test_socket_mode_probes_the_app_token_not_the_secret(system: System, tmp_path: Path) -> None:
+    rows = await check_rows(system, tmp_path, SLACK_APP_TOKEN="xapp-wrong", SLACK_SIGNING_SECRET="")
 
     assert rows["Settings", "settings"]["state"] == "ok"
     assert rows["Slack", "app token"]["state"] == "failure"
@@ -147,19 +147,19 @@ async def test_socket_mode_probes_the_app_token_not_the_secret(world: World, tmp
     assert ("Slack", "signing secret") not in rows
 
 
-async def test_a_namespace_is_free_ours_or_anothers(world: World, tmp_path: Path) -> None:
-    assert (await looked(world, tmp_path))["Redis", "namespace"]["detail"].endswith("is free")
-    running = await world.start_bridge()
-    assert "belongs to this bot" in (await looked(world, tmp_path))["Redis", "namespace"]["detail"]
+async def test_a_namespace_is_free_ours_or_anothers(system: System, tmp_path: Path) -> None:
+    assert (await check_rows(system, tmp_path))["Redis", "namespace"]["detail"].endswith("is free")
+    running = await system.start_bridge()
+    assert "belongs to this bot" in (await check_rows(system, tmp_path))["Redis", "namespace"]["detail"]
     await running.end()
 
-    rows = await redis_rows(world.redis_url, world.namespace, Identity("T1", "", "USOMEONE", "B1"))
+    rows = await redis_rows(system.redis_url, system.namespace, Identity("T1", "", "USOMEONE", "B1"))
 
     assert rows[-1].state == FAILURE
     assert rows[-1].cure == "set BRIDGE_NAMESPACE to another name"
 
 
-async def test_a_redis_that_loses_things_is_warned_of(private_redis: Callable[[], RealRedis]) -> None:
+async def test_a_redis_that_may_lose_data_is_a_warning(private_redis: Callable[[], RealRedis]) -> None:
     server = private_redis()
     with Redis.from_url(server.url) as redis:
         redis.config_set("maxmemory", "100mb")
@@ -214,14 +214,14 @@ async def test_the_redis_of_compose_passes_the_check(redis_of_compose: str) -> N
     assert {row.state for row in await redis_rows(redis_of_compose, "bridge", None)} == {OK}
 
 
-async def test_the_embedded_redis_is_probed_when_asked(world: World, tmp_path: Path) -> None:
-    environ = settings(world, REDIS_URL="", BRIDGE_DATA_DIR=str(tmp_path / "data"))
+async def test_the_embedded_redis_is_probed_when_asked(system: System, tmp_path: Path) -> None:
+    environ = settings(system, REDIS_URL="", BRIDGE_DATA_DIR=str(tmp_path / "data"))
 
-    code, said = await bridge_says(tmp_path, "check", "--embedded-redis", **environ)
+    code, output = await bridge_says(tmp_path, "check", "--embedded-redis", **environ)
 
-    assert code == 0, said
-    assert "✓ embedded" in said
-    assert "✓ maxmemory-policy  noeviction" in said
+    assert code == 0, output
+    assert "✓ embedded" in output
+    assert "✓ maxmemory-policy  noeviction" in output
     assert not (tmp_path / "data" / "redis.sock").exists(), "the server is stopped afterwards"
 
 
@@ -263,10 +263,10 @@ async def test_a_silent_part_times_out_and_hides_no_other() -> None:
 async def test_the_manifest_needs_nothing_but_takes_the_prefix(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("BRIDGE_COMMAND_PREFIX=acme-\nBRIDGE_MAX_AGE=soon\n", encoding="utf-8")
 
-    code, said = await bridge_says(tmp_path, "manifest", "--url", "https://bridge.example.com")
+    code, output = await bridge_says(tmp_path, "manifest", "--url", "https://bridge.example.com")
 
     assert code == 0
-    first = json.loads(said)["features"]["slash_commands"][0]
+    first = json.loads(output)["features"]["slash_commands"][0]
     assert (first["command"], first["url"]) == ("/acme-workflows", "https://bridge.example.com/slack/events")
 
 
@@ -281,33 +281,33 @@ async def test_the_manifest_needs_nothing_but_takes_the_prefix(tmp_path: Path) -
 async def test_a_bad_manifest_option_exits_2(
     tmp_path: Path, words: tuple[str, ...], environ: dict[str, str], line: str
 ) -> None:
-    code, said = await bridge_says(tmp_path, "manifest", *words, **environ)
+    code, output = await bridge_says(tmp_path, "manifest", *words, **environ)
 
     assert code == 2
-    assert said.startswith(line)
-    assert said.count("\n") == 1
+    assert output.startswith(line)
+    assert output.count("\n") == 1
 
 
-async def test_slack_is_asked_about_every_layout(world: World, tmp_path: Path) -> None:
-    code, said = await bridge_says(tmp_path, "check", "--blocks", **settings(world))
+async def test_every_layout_is_validated_by_slack(system: System, tmp_path: Path) -> None:
+    code, output = await bridge_says(tmp_path, "check", "--blocks", **settings(system))
 
-    assert code == 0, said
-    assert re.search(r"✓ validated  Slack accepts all \d\d+ layouts \(\d{3} samples\)", said)
-    assert world.called("chat.postMessage") == world.called("views.open") == []
+    assert code == 0, output
+    assert re.search(r"✓ validated  Slack accepts all \d\d+ layouts \(\d{3} samples\)", output)
+    assert system.called("chat.postMessage") == system.called("views.open") == []
 
 
-async def test_without_a_token_slack_cannot_be_asked_about_layouts(tmp_path: Path) -> None:
-    code, said = await bridge_says(tmp_path, "check", "--blocks", "--json")
+async def test_without_a_token_layouts_cannot_be_validated(tmp_path: Path) -> None:
+    code, output = await bridge_says(tmp_path, "check", "--blocks", "--json")
 
     assert code == 1
-    assert [(row["what"], row["detail"]) for row in json.loads(said)["rows"]] == [("SLACK_BOT_TOKEN", "is missing")]
+    assert [(row["what"], row["detail"]) for row in json.loads(output)["rows"]] == [("SLACK_BOT_TOKEN", "is missing")]
 
 
-async def test_the_installed_app_is_compared_with_the_manifest(world: World, tmp_path: Path) -> None:
+async def test_the_installed_app_is_compared_with_the_manifest(system: System, tmp_path: Path) -> None:
     by_socket = {"SLACK_APP_TOKEN": APP_TOKEN, "SLACK_CONFIG_TOKEN": CONFIG_TOKEN}
 
-    as_printed = await looked(world, tmp_path, **by_socket)
-    with_prefix = await looked(world, tmp_path, **by_socket, BRIDGE_COMMAND_PREFIX="acme-")
+    as_printed = await check_rows(system, tmp_path, **by_socket)
+    with_prefix = await check_rows(system, tmp_path, **by_socket, BRIDGE_COMMAND_PREFIX="acme-")
 
     assert as_printed["Slack", "installed app"]["detail"] == "matches `bridge manifest`"
     assert with_prefix["Slack", "installed app"]["state"] in {"failure", "warning"}

@@ -25,7 +25,7 @@ async def look(project: SampleProject, key: str = KEY) -> dict[str, Row]:
     return {row.what: row for row in await project_rows(project.base_url, key)}
 
 
-async def test_each_operation_that_reads_is_asked_and_counted(project: SampleProject) -> None:
+async def test_each_read_operation_is_probed_and_counted(project: SampleProject) -> None:
     rows = await look(project)
 
     assert list(rows) == OPERATIONS
@@ -42,7 +42,7 @@ async def test_no_contents_are_shown(project: SampleProject) -> None:
     assert [name for name in names if name in shown] == []
 
 
-async def test_a_key_that_is_not_accepted_is_one_row(project: SampleProject) -> None:
+async def test_a_rejected_key_is_one_row(project: SampleProject) -> None:
     rows = await look(project, "wrong-key")
 
     assert list(rows) == ["get_project"]
@@ -88,7 +88,7 @@ async def test_a_wrong_path_is_one_row(project: SampleProject) -> None:
         (DropBefore(), "no complete answer (ServerDisconnectedError)", "check the service"),
     ],
 )
-async def test_one_operation_that_fails_hides_no_other(
+async def test_a_failed_operation_hides_no_other(
     project: SampleProject, planned: Planned, says: str, cure: str
 ) -> None:
     project.on("GET", "/api/sdk/project", planned, times=None)
@@ -101,7 +101,7 @@ async def test_one_operation_that_fails_hides_no_other(
     assert {row.state for what, row in rows.items() if what != "get_project"} == {OK}
 
 
-async def test_a_failed_list_leaves_its_entry_unasked(project: SampleProject) -> None:
+async def test_a_failed_list_skips_the_probe_of_its_entry(project: SampleProject) -> None:
     project.on("GET", "/api/sdk/agents", PlannedAnswer(json=[{"id": "one"}]), times=None)
 
     rows = await look(project)
@@ -110,7 +110,7 @@ async def test_a_failed_list_leaves_its_entry_unasked(project: SampleProject) ->
     assert "get_agent" not in rows
 
 
-async def test_an_empty_list_leaves_one_operation_unasked(project: SampleProject) -> None:
+async def test_an_empty_list_skips_one_probe(project: SampleProject) -> None:
     project.operations.workflows.clear()
 
     rows = await look(project)

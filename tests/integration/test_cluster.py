@@ -17,11 +17,11 @@ from bridge.playground.emulator.sample import ALICE, BOB, GENERAL, RANDOM
 from bridge.queue.inbox import Duplicate, Queued
 from bridge.queue.patience import Patience
 from bridge.queue.redis.connection import blocking_connection, connect, translated
-from support.flow import RETRIES, flow
+from support.continuous_load import RETRIES, continuous_load
 from support.redis_groups import Nodes, Server, started
-from support.store import NAMESPACE, PREFIX, Store, a_store, message, ts
+from support.store import NAMESPACE, PREFIX, Store, message, open_store, ts
+from support.system import open_system
 from support.waiting import wait_until
-from support.world import a_world
 
 BLOCK = timedelta(milliseconds=300)
 
@@ -44,7 +44,7 @@ async def redis(nodes: Nodes) -> AsyncIterator[Redis]:
 
 async def test_the_store_follows_a_failover_to_the_replica(nodes: Nodes, redis: Redis) -> None:
     metrics = Metrics()
-    store = await a_store(redis, metrics=metrics)
+    store = await open_store(redis, metrics=metrics)
     assert store.scripts.has_replicas, "the node that owns the keys was asked"
     assert isinstance(await store.put(), Queued)
     async with blocking_connection(nodes.url, BLOCK) as waiting:
@@ -67,14 +67,14 @@ async def test_the_store_follows_a_failover_to_the_replica(nodes: Nodes, redis: 
 
 
 async def test_the_store_is_down_until_its_slot_has_moved(nodes: Nodes, redis: Redis) -> None:
-    store = await a_store(redis)
+    store = await open_store(redis)
     await store.conversation()
     source, target = nodes.owner, nodes.others[0]
     target.ask("CLUSTER", "SETSLOT", nodes.slot, "IMPORTING", nodes.id_of(source))
     source.ask("CLUSTER", "SETSLOT", nodes.slot, "MIGRATING", nodes.id_of(target))
     move_a_key(source, target, f"{PREFIX}seen:e:{message().event_id}")
 
-    assert await reason_why_not(store) == "away", "the session to compare with is on another node"
+    assert await unavailable_reason(store) == "away", "the session to compare with is on another node"
 
     for key in source.ask("CLUSTER", "GETKEYSINSLOT", nodes.slot, 100):
         move_a_key(source, target, key)
@@ -92,33 +92,33 @@ def move_a_key(source: Server, target: Server, key: str) -> None:
     source.ask("MIGRATE", "127.0.0.1", target.port, key, 0, 5000)
 
 
-async def reason_why_not(store: Store) -> str:
+async def unavailable_reason(store: Store) -> str:
     with pytest.raises(StoreUnavailable) as caught, translated():
         await store.put()
     return caught.value.reason
 
 
 async def test_conversations_continue_while_nodes_are_killed(nodes: Nodes) -> None:
-    async with a_world(nodes.owner.url, NAMESPACE, retry_delays=RETRIES) as world:
-        world.redis_url = nodes.url
-        bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_THREAD_TURNS_PER_MINUTE="0")
-        root = await world.mention(ALICE, GENERAL, "my name is Alice")
-        await world.answered(GENERAL, root)
+    async with open_system(nodes.owner.url, NAMESPACE, retry_delays=RETRIES) as system:
+        system.redis_url = nodes.url
+        bridge = await system.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_THREAD_TURNS_PER_MINUTE="0")
+        root = await system.mention(ALICE, GENERAL, "my name is Alice")
+        await system.answered(GENERAL, root)
 
         nodes.others[0].kill()
-        await world.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
-        said = await world.answered(GENERAL, root, 2)
-        assert "Alice" in said[1], "the lost node owned none of the keys"
+        await system.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
+        answers = await system.answered(GENERAL, root, 2)
+        assert "Alice" in answers[1], "the lost node owned none of the keys"
         nodes.others[0].start()
         await wait_until(nodes.are_all_there, "a majority can elect a master again", 20)
 
-        async with flow(world, (ALICE, GENERAL), (BOB, GENERAL), (BOB, RANDOM)) as threads:
-            await threads.passes(3)
+        async with continuous_load(system, (ALICE, GENERAL), (BOB, GENERAL), (BOB, RANDOM)) as threads:
+            await threads.wait_until_accepted(3)
             nodes.owner.kill()
             await wait_until(lambda: nodes.replica.ask("ROLE")[0] == "master", "the replica has taken over", 20)
-            await threads.passes(3)
-        await world.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
-        said = await world.answered(GENERAL, root, 3)
+            await threads.wait_until_accepted(3)
+        await system.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
+        answers = await system.answered(GENERAL, root, 3)
 
-        assert "Alice" in said[2], "the session is known there"
+        assert "Alice" in answers[2], "the session is known there"
         await bridge.reaches("redis")

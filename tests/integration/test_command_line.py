@@ -15,19 +15,23 @@ async def test_the_version_is_shown(tmp_path: Path) -> None:
 
 
 async def test_help_lists_the_commands_that_exist(tmp_path: Path) -> None:
-    code, said, _ = await run(["--help"], tmp_path, PLAIN)
+    code, output, _ = await run(["--help"], tmp_path, PLAIN)
 
     assert code == 0
-    assert [line for line in said.splitlines() if line in {"Start:", "Watch:", "Fix:"}] == ["Start:", "Watch:", "Fix:"]
-    assert "<" not in said
+    assert [line for line in output.splitlines() if line in {"Start:", "Watch:", "Fix:"}] == [
+        "Start:",
+        "Watch:",
+        "Fix:",
+    ]
+    assert "<" not in output
     assert "--embedded-redis" in (await run(["serve", "--help"], tmp_path, PLAIN))[1]
 
 
 async def test_missing_settings_are_one_line_each_and_exit_2(tmp_path: Path) -> None:
-    code, said, aside = await run(["serve"], tmp_path, PLAIN)
+    code, output, stderr = await run(["serve"], tmp_path, PLAIN)
 
-    assert (code, said) == (2, "")
-    *problems, hint = aside.splitlines()
+    assert (code, output) == (2, "")
+    *problems, hint = stderr.splitlines()
     assert [line.split()[0] for line in problems] == [
         "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "PROJECT_BASE_URL", "PROJECT_API_KEY", "REDIS_URL",
     ]  # fmt: skip
@@ -42,11 +46,11 @@ async def test_the_flag_replaces_redis(tmp_path: Path) -> None:
 async def test_malformed_and_misspelled_settings_are_named_and_not_shown(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("SLACK_BOT_TOKEN=xoxp-hidden\nBRIDGE_PROT=1\nBRIDGE_PORT=many\n")
 
-    code, _, aside = await run(["serve"], tmp_path, PLAIN)
+    code, _, stderr = await run(["serve"], tmp_path, PLAIN)
 
     assert code == 2
-    lines = aside.splitlines()
+    lines = stderr.splitlines()
     assert lines[0] == "warning: BRIDGE_PROT isn't a setting: did you mean BRIDGE_PORT?"
     assert lines[1] == "SLACK_BOT_TOKEN starts with xoxp-…: use the bot token (xoxb-…)"
     assert [line for line in lines if line.startswith("BRIDGE_PORT ")]
-    assert "hidden" not in aside
+    assert "hidden" not in stderr

@@ -16,8 +16,8 @@ from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, GENE
 from support.payloads import BLOCKS, OLD_ALERT, rich, words
 from support.pdf import pdf
 from support.real_redis import RealRedis
+from support.system import System, open_shared_system
 from support.waiting import wait_until
-from support.world import World, a_shared_world
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -72,16 +72,16 @@ CONTENTS = {
 
 @dataclass
 class Stage:
-    """The shared world, with a thread bound to an agent, and a group message."""
+    """The shared system, with a thread bound to an agent, and a group message."""
 
-    world: World
+    system: System
     thread: str
     group: str
     asked: int = 0
 
     async def say(self, who: str, channel: str, content: Content, *, thread_ts: str = "", mention: bool = False) -> str:
         """Send the content."""
-        people, text, attachments, blocks = self.world.slack.people, content.text, content.attachments, content.blocks
+        people, text, attachments, blocks = self.system.slack.people, content.text, content.attachments, content.blocks
         if mention and blocks and not text:
             blocks = (rich({"type": "user", "user_id": BRIDGE}, words(" "), *blocks[0]["elements"][0]["elements"]),)
         elif mention:
@@ -98,13 +98,13 @@ class Stage:
 
     async def got(self) -> str:
         """Wait until an agent receives something, and return it."""
-        await wait_until(lambda: len(self.world.chats()) > self.asked, "the agent is asked")
-        return self.world.chats()[self.asked]
+        await wait_until(lambda: len(self.system.chats()) > self.asked, "the agent is asked")
+        return self.system.chats()[self.asked]
 
     async def at(self, place: str, content: Content) -> str:
         """Send the content there and return what the agent received."""
-        self.asked = len(self.world.chats())
-        people, ui = self.world.slack.people, self.world.slack.ui
+        self.asked = len(self.system.chats())
+        people, ui = self.system.slack.people, self.system.slack.ui
         match place:
             case "channel":
                 await self.say(ALICE, GENERAL, content, mention=True)
@@ -116,10 +116,10 @@ class Stage:
                 await self.say(ALICE, self.group, content, mention=True)
             case "shortcut":
                 ts = await self.say(BOB, GENERAL, content)
-                before = len(self.world.slack.views(ALICE))
+                before = len(self.system.slack.views(ALICE))
                 await ui.message_shortcut(ALICE, GENERAL, ts, "ask_about")
-                await wait_until(lambda: len(self.world.slack.views(ALICE)) > before, "the form is open")
-                form = self.world.slack.views(ALICE)[-1]
+                await wait_until(lambda: len(self.system.slack.views(ALICE)) > before, "the form is open")
+                form = self.system.slack.views(ALICE)[-1]
                 agents = await ui.suggestions(ALICE, "agent", "memory", view_id=form.id)
                 await ui.submit(form.id, {"agent": agents[0], "message": "Is that so?"}, ALICE)
             case "thread context":
@@ -129,26 +129,26 @@ class Stage:
                 raise AssertionError(place)
         return await self.got()
 
-    def told(self) -> str:
+    def notices(self) -> str:
         """Alice's private notices about content that was left out."""
-        return " ".join(one.text for one in self.world.whispers(ALICE) if "reached the agent" in one.text)
+        return " ".join(one.text for one in self.system.ephemerals(ALICE) if "reached the agent" in one.text)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def opened(redis_server: RealRedis) -> AsyncIterator[Stage]:
-    async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="1") as world:
-        root = await world.mention(ALICE, GENERAL, "hello")
-        await world.answered(GENERAL, root)
-        yield Stage(world, root, world.slack.people.start_group(ALICE, BOB, BRIDGE))
+    async with open_shared_system(redis_server.url, BRIDGE_DEFAULT_AGENT="1") as system:
+        root = await system.mention(ALICE, GENERAL, "hello")
+        await system.answered(GENERAL, root)
+        yield Stage(system, root, system.slack.people.start_group(ALICE, BOB, BRIDGE))
 
 
 @pytest.fixture
 def stage(opened: Stage) -> Stage:
-    opened.world.look_from_here()
+    opened.system.start_test()
     return opened
 
 
-async def test_the_page_has_each_content_at_each_place() -> None:
+async def test_the_page_shows_each_content_in_each_conversation() -> None:
     assert [row[0] for row in ROWS[1:]] == list(CONTENTS)
     assert PLACES == ["channel", "thread reply", "direct message", "group message", "shortcut", "thread context"]
 
@@ -172,6 +172,8 @@ async def test_the_agent_gets_the_parts_as_text(stage: Stage, what: str, place: 
         case _:
             raise AssertionError(says)
     if "notice" in says:
-        await wait_until(lambda: content.name in stage.told() or "200 kB" in stage.told(), "the author is notified")
+        await wait_until(
+            lambda: content.name in stage.notices() or "200 kB" in stage.notices(), "the author is notified"
+        )
     else:
-        assert stage.told() == ""
+        assert stage.notices() == ""

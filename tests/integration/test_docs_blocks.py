@@ -35,8 +35,8 @@ from support.docs_site import ROOT, Block, blocks
 from support.playground import bare_environment
 from support.ports import free_port
 from support.real_redis import RealRedis
+from support.system import System, open_shared_system
 from support.waiting import wait_until
-from support.world import World, a_shared_world
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -50,7 +50,7 @@ DEAD = ("aB3dE5fG7hJ9kL1m", "nP2qR4sT6uV8wX0y")
 class Running:
     """A running bridge, one answered message, and two that failed."""
 
-    world: World
+    system: System
     answered: str
     dead: list[str]
 
@@ -60,9 +60,9 @@ class Running:
         examples = {
             "https://acme.slack.com/archives/C0123456789/p1700000000123456": link,
             "U0123456789 C0123456789": f"{ALICE} {GENERAL}",
-            "http://127.0.0.1:3000/slack/events": str(self.world.slack.events_url),
-            "http://127.0.0.1:3000": self.world.bridges[0].url,
-            "127.0.0.1:6379": self.world.redis_url,
+            "http://127.0.0.1:3000/slack/events": str(self.system.slack.events_url),
+            "http://127.0.0.1:3000": self.system.bridges[0].url,
+            "127.0.0.1:6379": self.system.redis_url,
             "--port 8090": f"--port {free_port()}",
             "--port 8081": f"--port {free_port()}",
             **dict(zip(DEAD, self.dead, strict=True)),
@@ -71,29 +71,29 @@ class Running:
 
     def settings(self) -> dict[str, str]:
         """The contents of `.env`: the bridge's own settings, and a port for a second one."""
-        return {**self.world.bridges[0].environ, "BRIDGE_PORT": str(free_port()), "BRIDGE_LOG_FORMAT": "console"}
+        return {**self.system.bridges[0].environ, "BRIDGE_PORT": str(free_port()), "BRIDGE_LOG_FORMAT": "console"}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def running() -> AsyncIterator[Running]:
     with tempfile.TemporaryDirectory(prefix="br-") as folder, RealRedis(Path(folder)) as server:
-        async with a_shared_world(server.url, BRIDGE_DEFAULT_AGENT="1") as world:
-            root = await world.mention(ALICE, GENERAL, "a question")
-            await world.answered(GENERAL, root)
+        async with open_shared_system(server.url, BRIDGE_DEFAULT_AGENT="1") as system:
+            root = await system.mention(ALICE, GENERAL, "a question")
+            await system.answered(GENERAL, root)
             for count in range(1, len(DEAD) + 1):
-                world.slack.faults.on("chat.postMessage", Error("is_archived"), channel=GENERAL)
-                await world.mention(ALICE, GENERAL, "a question that Slack takes no answer to")
-                await wait_until(partial(_has_dead_letters, world, count), "the message is a dead letter")
-            world.slack.faults.clear()
-            yield Running(world, root, await _dead_letters(world))
+                system.slack.faults.on("chat.postMessage", Error("is_archived"), channel=GENERAL)
+                await system.mention(ALICE, GENERAL, "a question that Slack takes no answer to")
+                await wait_until(partial(_has_dead_letters, system, count), "the message is a dead letter")
+            system.slack.faults.clear()
+            yield Running(system, root, await _dead_letters(system))
 
 
-async def _dead_letters(world: World) -> list[str]:
-    return list(await world.redis.zrange(f"{{{world.namespace}}}:dead", 0, -1))
+async def _dead_letters(system: System) -> list[str]:
+    return list(await system.redis.zrange(f"{{{system.namespace}}}:dead", 0, -1))
 
 
-async def _has_dead_letters(world: World, count: int) -> bool:
-    return len(await _dead_letters(world)) == count
+async def _has_dead_letters(system: System, count: int) -> bool:
+    return len(await _dead_letters(system)) == count
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ async def _until_stopped(block: Block, code: str, folder: Path, environ: dict[st
 
 
 @pytest.mark.parametrize("where", ADDED)
-async def test_the_command_that_is_added_works(where: str, running: Running) -> None:
+async def test_the_documented_custom_command_works(where: str, running: Running) -> None:
     in_its_file = {**vars(project_info), "project_info": Feature("project_info")}
     found: dict[str, Any] = in_its_file if "@project_info" in ADDED[where].code else {}
     exec(ADDED[where].code, found)  # noqa: S102 - our own page
@@ -179,7 +179,7 @@ async def test_the_command_that_is_added_works(where: str, running: Running) -> 
 
 async def test_the_emulator_runs_the_commands_typed_on_the_page(running: Running) -> None:
     [typed] = [block.code for block in blocks("text") if "test-your-app" in block.where]
-    slack, said = running.world.slack, []
+    slack, said = running.system.slack, []
 
     for line in typed.splitlines():
         ts = said[0] if said else ""
@@ -190,23 +190,25 @@ async def test_the_emulator_runs_the_commands_typed_on_the_page(running: Running
     assert said[0] in said[-1]
 
 
-async def test_the_schedule_that_the_page_types_is_accepted(running: Running) -> None:
+async def test_the_documented_schedule_is_accepted(running: Running) -> None:
     [typed] = [block.code for block in blocks("text") if "schedule-reports" in block.where]
-    world = running.world
-    before = len(world.whispers(ALICE))
+    system = running.system
+    before = len(system.ephemerals(ALICE))
     command, _, text = typed.strip().replace("#ops", "#general").partition(" ")
 
-    await world.slack.ui.command(ALICE, GENERAL, command, text)
+    await system.slack.ui.command(ALICE, GENERAL, command, text)
 
-    await wait_until(lambda: len(world.whispers(ALICE)) > before or world.posted(GENERAL), "the message is answered")
+    await wait_until(
+        lambda: len(system.ephemerals(ALICE)) > before or system.posted(GENERAL), "the message is answered"
+    )
 
 
-async def test_readyz_answers_what_the_page_shows(running: Running) -> None:
+async def test_readyz_matches_the_documentation(running: Running) -> None:
     [shown] = [block.code for block in blocks("json") if "http.md" in block.where]
 
     async def is_the_same() -> bool:
         async with httpx.AsyncClient() as http:
-            answer = await http.get(f"{running.world.bridges[0].url}/readyz")
+            answer = await http.get(f"{running.system.bridges[0].url}/readyz")
         return bool(answer.json() == httpx.Response(200, text=shown).json())
 
     await wait_until(is_the_same, "the message is printed")

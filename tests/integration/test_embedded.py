@@ -24,7 +24,7 @@ from bridge.queue.redis.embedded import embedded_redis
 CODE = Path(bridge.__file__).parent.parent
 WaitUntil = Callable[..., Awaitable[None]]
 
-# A minimal bridge: it prints the server's address and runs until told to stop or killed.
+# A minimal bridge: it prints the server's address and runs until it is stopped or killed.
 USER = """
 import asyncio, signal, sys
 from pathlib import Path
@@ -115,7 +115,7 @@ async def test_a_server_is_private_and_durable(folder: Path) -> None:
     assert config == expected
 
 
-async def test_a_killed_user_leaves_the_server_to_the_next(folder: Path) -> None:
+async def test_a_killed_process_leaves_the_server_to_the_next(folder: Path) -> None:
     user = User(folder)
     await put(await user.url(), "kept", "1")
     user.end(signal.SIGKILL)
@@ -143,7 +143,7 @@ async def test_a_killed_server_loses_nothing(folder: Path) -> None:
         assert await got(url, "kept") == "1"
 
 
-async def test_the_last_of_several_users_stops_the_server(folder: Path, wait_until: WaitUntil) -> None:
+async def test_the_last_of_several_processes_stops_the_server(folder: Path, wait_until: WaitUntil) -> None:
     users = [User(folder) for _ in range(3)]
     urls = [await user.url() for user in users]
     pid = server_pid(folder)
@@ -159,7 +159,7 @@ async def test_the_last_of_several_users_stops_the_server(folder: Path, wait_unt
     await wait_until(lambda: server_pid(folder) is None, "the server has stopped")
 
 
-async def test_users_that_come_and_go_at_once_share_a_server(folder: Path) -> None:
+async def test_concurrent_processes_share_a_server(folder: Path) -> None:
     async def use() -> str:
         async with embedded_redis(folder) as url:
             await put(url, "a", "1")
@@ -171,7 +171,7 @@ async def test_users_that_come_and_go_at_once_share_a_server(folder: Path) -> No
     assert server_pid(folder) is None
 
 
-async def test_a_path_too_long_for_a_socket_has_it_elsewhere(folder: Path) -> None:
+async def test_a_path_too_long_for_a_socket_puts_it_elsewhere(folder: Path) -> None:
     deep = folder / ("d" * 60) / ("e" * 60)
     runtime = folder.parent / "run"
     runtime.mkdir()
@@ -198,7 +198,7 @@ async def test_a_foreign_folder_for_the_socket_is_refused(folder: Path) -> None:
     user.end(signal.SIGTERM)
 
 
-async def test_a_folder_that_cannot_be_made_is_named(folder: Path) -> None:
+async def test_a_folder_that_cannot_be_created_is_named(folder: Path) -> None:
     folder.parent.joinpath("file").touch()
 
     with pytest.raises(ConfigurationError, match="BRIDGE_DATA_DIR"):
@@ -231,20 +231,20 @@ async def test_a_silent_server_is_reported_and_not_killed(folder: Path) -> None:
     assert server_pid(folder) == pid
 
 
-async def test_without_its_package_the_cure_is_named(folder: Path) -> None:
+async def test_without_the_package_the_error_names_the_fix(folder: Path) -> None:
     bare = folder.parent / "bare"
-    kept = (
+    copied = (
         "bridge", "redis", "hiredis", "typing_extensions.py",
         "pydantic", "pydantic_core", "annotated_types", "typing_inspection",
         "async_timeout",  # redis-py's own, before Python 3.11.3
     )  # fmt: skip
     bare.mkdir()
-    for name in kept:
+    for name in copied:
         found = [Path(place) / name for place in [str(CODE), *sys.path] if (Path(place) / name).exists()]
         if found:
             (bare / name).symlink_to(found[0])
 
-    said = subprocess.run(  # noqa: S603 - the test has nothing else to do
+    output = subprocess.run(  # noqa: S603 - the test has nothing else to do
         [sys.executable, "-S", "-c", USER, str(folder)],
         env={"PYTHONPATH": str(bare)},
         stdin=subprocess.DEVNULL,
@@ -253,7 +253,7 @@ async def test_without_its_package_the_cure_is_named(folder: Path) -> None:
         check=False,
     )
 
-    assert "ConfigurationError: REDIS_URL is missing, and the embedded Redis isn't installed" in said.stderr
+    assert "ConfigurationError: REDIS_URL is missing, and the embedded Redis isn't installed" in output.stderr
 
 
 async def test_a_blocked_read_outlasts_the_servers_wait(folder: Path) -> None:

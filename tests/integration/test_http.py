@@ -13,14 +13,14 @@ import httpx
 import pytest
 
 from bridge.playground.emulator.sample import ALICE, GENERAL
-from support.world import SIGNING_SECRET, World, shared_world
+from support.system import SIGNING_SECRET, System, shared_system
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 EVENT = json.dumps({"type": "event_callback", "event": {"type": "message"}, "event_id": "Ev1"}).encode()
 
 
-opened, world = shared_world(BRIDGE_DEFAULT_AGENT="1")
+opened, system = shared_system(BRIDGE_DEFAULT_AGENT="1")
 
 
 def signed(body: bytes, secret: str = SIGNING_SECRET) -> dict[str, str]:
@@ -34,8 +34,8 @@ async def endless() -> AsyncIterator[bytes]:
         yield b"x" * 65536
 
 
-async def test_signed_requests_are_accepted_and_others_refused_with_reasons(world: World) -> None:
-    async with httpx.AsyncClient(base_url=world.bridges[0].url) as client:
+async def test_signed_requests_are_accepted_and_others_refused_with_reasons(system: System) -> None:
+    async with httpx.AsyncClient(base_url=system.bridges[0].url) as client:
         answers = [
             await client.post("/slack/events", content=body, headers=headers)
             for body, headers in (
@@ -47,13 +47,13 @@ async def test_signed_requests_are_accepted_and_others_refused_with_reasons(worl
         ]
 
     assert [answer.status_code for answer in answers] == [200, 401, 400, 413]
-    assert (await world.slack.people.verify_url()).status == 200
+    assert (await system.slack.people.verify_url()).status == 200
 
 
-async def test_health_readiness_and_metrics_have_pages(world: World) -> None:
-    root = await world.mention(ALICE, GENERAL, "hello there")
-    await world.answered(GENERAL, root)
-    async with httpx.AsyncClient(base_url=world.bridges[0].url) as client:
+async def test_health_readiness_and_metrics_have_pages(system: System) -> None:
+    root = await system.mention(ALICE, GENERAL, "hello there")
+    await system.answered(GENERAL, root)
+    async with httpx.AsyncClient(base_url=system.bridges[0].url) as client:
         health, ready, metrics = [await client.get(path) for path in ("/healthz", "/readyz", "/metrics")]
         nowhere, wrong = await client.get("/"), await client.get("/slack/events")
 

@@ -102,10 +102,10 @@ async def test_healthz_answers_ok(bridge: Bridge) -> None:
 async def test_readyz_shows_the_state_of_each_part(bridge: Bridge, readiness: Readiness, status: int) -> None:
     bridge.readiness = readiness
     async with bridge.served() as address:
-        said = await get(f"{address.url}/readyz")
+        response = await get(f"{address.url}/readyz")
 
-    assert said[0] == status
-    assert json.loads(said[1]) == {
+    assert response[0] == status
+    assert json.loads(response[1]) == {
         "ready": status == 200,
         "slack": readiness.slack.value,
         "redis": readiness.redis.value,
@@ -117,9 +117,9 @@ async def test_readyz_shows_the_state_of_each_part(bridge: Bridge, readiness: Re
 async def test_readyz_shows_notices_and_stays_ready(bridge: Bridge) -> None:
     bridge.readiness = replace(UP, redis_notice="wiped")
     async with bridge.served() as address:
-        status, said = await get(f"{address.url}/readyz")
+        status, body = await get(f"{address.url}/readyz")
 
-    assert (status, json.loads(said)["redis_notice"]) == (200, "wiped")
+    assert (status, json.loads(body)["redis_notice"]) == (200, "wiped")
 
 
 async def test_metrics_are_prometheus_text(bridge: Bridge) -> None:

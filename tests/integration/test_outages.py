@@ -12,34 +12,34 @@ import pytest
 from bridge.playground.emulator.sample import ALICE, BOB, GENERAL, RANDOM
 from support.busy_disk import busy_disk
 from support.real_redis import ON_DISK, RealRedis
-from support.world import World, a_world
+from support.system import System, open_system
 
 CHAT = "/api/sdk/agents/1/chat"
 
 
-async def test_messages_of_an_outage_of_the_service_are_answered_after_it(world: World) -> None:
-    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    root = await world.mention(ALICE, GENERAL, "hello there")
-    await world.answered(GENERAL, root)
-    await world.project.stop()
+async def test_messages_of_an_outage_of_the_service_are_answered_after_it(system: System) -> None:
+    await system.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+    root = await system.mention(ALICE, GENERAL, "hello there")
+    await system.answered(GENERAL, root)
+    await system.project.stop()
 
-    await world.slack.people.say(ALICE, GENERAL, "are you there?", thread_ts=root)
-    said = await world.answered(GENERAL, root, 2, timeout=30)
-    await world.slack.people.say(ALICE, GENERAL, "and now?", thread_ts=root)
-    other = await world.mention(BOB, RANDOM, "hello from here")
-    await world.answered(RANDOM, other, 1, timeout=30)
-    await world.project.start()
-    await world.answered(GENERAL, root, 4, timeout=30)
-    await world.answered(RANDOM, other, 2, timeout=30)
+    await system.slack.people.say(ALICE, GENERAL, "are you there?", thread_ts=root)
+    answers = await system.answered(GENERAL, root, 2, timeout=30)
+    await system.slack.people.say(ALICE, GENERAL, "and now?", thread_ts=root)
+    other = await system.mention(BOB, RANDOM, "hello from here")
+    await system.answered(RANDOM, other, 1, timeout=30)
+    await system.project.start()
+    await system.answered(GENERAL, root, 4, timeout=30)
+    await system.answered(RANDOM, other, 2, timeout=30)
 
-    assert "down" in said[1]
-    assert "is queued" in said[1]
-    assert world.chats()[0:1] == ["hello there"]
-    assert [words for words in world.chats() if words in {"are you there?", "and now?"}] == [
+    assert "down" in answers[1]
+    assert "is queued" in answers[1]
+    assert system.chats()[0:1] == ["hello there"]
+    assert [words for words in system.chats() if words in {"are you there?", "and now?"}] == [
         "are you there?",
         "and now?",
     ]
-    assert sum("down" in words for words in world.said(GENERAL, root)) == 1, "notified once"
+    assert sum("down" in words for words in system.said(GENERAL, root)) == 1, "notified once"
 
 
 @pytest.fixture
@@ -49,31 +49,31 @@ def redis_on_disk() -> Iterator[RealRedis]:
         yield server
 
 
-async def test_redis_killed_and_restarted(redis_on_disk: RealRedis) -> None:
+async def test_messages_during_a_redis_restart_are_answered(redis_on_disk: RealRedis) -> None:
     server = redis_on_disk
-    async with a_world(server.url, "test") as world:
-        bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+    async with open_system(server.url, "test") as system:
+        bridge = await system.start_bridge(BRIDGE_DEFAULT_AGENT="1")
         with busy_disk(server.folder):
-            root = await threads_until_a_write_is_put_off(world)
+            root = await threads_until_a_write_is_delayed(system)
             server.kill()
 
-        answer = await world.slack.ui.command(ALICE, GENERAL, "/stats")
+        answer = await system.slack.ui.command(ALICE, GENERAL, "/stats")
         assert answer.status == 200
         assert answer.ms < 3000
         assert "couldn't queue this" in answer.body
-        asked = world.chats()
-        await world.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
-        assert world.slack.deliveries[-1].status == 503
+        asked = system.chats()
+        await system.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
+        assert system.slack.deliveries[-1].status == 503
         assert (await bridge.state())[0] == 200
         server.start()
-        said = await world.answered(GENERAL, root, 2, timeout=30)
+        answers = await system.answered(GENERAL, root, 2, timeout=30)
 
-        assert "Alice" in said[1]
-        assert len(world.answers(GENERAL, root)) == 2
-        assert world.chats() == [*asked, "what is my name?"]
+        assert "Alice" in answers[1]
+        assert len(system.answers(GENERAL, root)) == 2
+        assert system.chats() == [*asked, "what is my name?"]
 
 
-async def threads_until_a_write_is_put_off(world: World) -> str:
+async def threads_until_a_write_is_delayed(system: System) -> str:
     """Start thread after thread, each with an answer, for more than a second; return the last one.
 
     With `appendfsync everysec` a server syncs once a second in the background and meanwhile delays writes that it has
@@ -81,8 +81,8 @@ async def threads_until_a_write_is_put_off(world: World) -> str:
     """
     deadline = time.monotonic() + 1.5
     while True:
-        root = await world.mention(ALICE, GENERAL, "my name is Alice")
-        await world.answered(GENERAL, root)
-        is_put_off = (await world.redis.info("persistence"))["aof_pending_bio_fsync"]
+        root = await system.mention(ALICE, GENERAL, "my name is Alice")
+        await system.answered(GENERAL, root)
+        is_put_off = (await system.redis.info("persistence"))["aof_pending_bio_fsync"]
         if is_put_off or time.monotonic() > deadline:
             return root

@@ -20,111 +20,114 @@ import pytest
 import bridge
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, GENERAL, PRIVATE, RANDOM, SHARED
 from bridge.playground.sample_project.answers import Proper
-from support.flow import RETRIES, flow
+from support.continuous_load import RETRIES, continuous_load
 from support.real_redis import RealRedis
+from support.system import BridgeProcess, System, open_system
 from support.waiting import wait_until
-from support.world import BridgeProcess, World, a_world
 
 CODE = Path(bridge.__file__).parent.parent
 
-Fault = Callable[[World, RealRedis], AbstractAsyncContextManager[None]]
+Fault = Callable[[System, RealRedis], AbstractAsyncContextManager[None]]
 
 PEOPLE = ((ALICE, GENERAL), (BOB, RANDOM), (CAROL, SHARED))
 SLOWLY = ("--key-load-delay", "10000", "--loading-process-events-interval-bytes", "1024")
 
 
-async def test_messages_flow_through_everything_that_a_redis_can_suffer(
+async def test_messages_are_answered_despite_every_redis_failure(
     private_redis: Callable[[], RealRedis],
 ) -> None:
     server = private_redis()
-    async with a_world(server.url, "test", retry_delays=RETRIES) as world:
-        bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_THREAD_TURNS_PER_MINUTE="0")
-        async with flow(world, *PEOPLE) as threads:
+    async with open_system(server.url, "test", retry_delays=RETRIES) as system:
+        bridge = await system.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_THREAD_TURNS_PER_MINUTE="0")
+        async with continuous_load(system, *PEOPLE) as threads:
             for fault in (is_loading, is_full, is_read_only, cannot_write, is_slow):
-                await threads.passes(1)
-                async with fault(world, server):
-                    await refused_meanwhile(world, fault.__name__)
+                await threads.wait_until_accepted(1)
+                async with fault(system, server):
+                    await refused_meanwhile(system, fault.__name__)
                     # The other faults let some writes through, such as a reply in a full one.
                     if fault in {is_read_only, cannot_write}:
-                        await threads.are_refused(2)
-                await threads.passes(1)
+                        await threads.wait_until_refused(2)
+                await threads.wait_until_accepted(1)
 
         await bridge.reaches("redis")
 
 
-async def test_messages_that_depend_on_a_refused_one_follow_it_in_order(
+async def test_messages_after_a_refused_one_are_answered_in_order(
     private_redis: Callable[[], RealRedis],
 ) -> None:
     server = private_redis()
-    async with a_world(server.url, "test", retry_delays=(1.0, 2.0, 3.0)) as world:
-        slack, replica = world.slack, await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-        await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-        world.project.on("POST", "/api/sdk/agents/1/chat", Proper(delay=2.0))
-        busy = await world.mention(BOB, RANDOM, "begin")
-        await wait_until(lambda: world.chats() == ["begin"], "the agent is asked")
+    async with open_system(server.url, "test", retry_delays=(1.0, 2.0, 3.0)) as system:
+        slack, replica = system.slack, await system.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+        await system.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+        system.project.on("POST", "/api/sdk/agents/1/chat", Proper(delay=2.0))
+        busy = await system.mention(BOB, RANDOM, "begin")
+        await wait_until(lambda: system.chats() == ["begin"], "the agent is asked")
 
         server.kill()
-        root = await world.mention(ALICE, GENERAL, "hello there")
+        root = await system.mention(ALICE, GENERAL, "hello there")
         await slack.people.say(BOB, RANDOM, "first", thread_ts=busy)
-        gone, changed = [await world.mention(CAROL, SHARED, text) for text in ("oh no", "old")]
+        gone, changed = [await system.mention(CAROL, SHARED, text) for text in ("oh no", "old")]
         await slack.people.delete(SHARED, gone)
         await slack.people.edit(SHARED, changed, f"<@{BRIDGE}> new")
         await asyncio.to_thread(server.start)
         await wait_until(
-            lambda: world.redis.exists("{test}:refusing"), "the other bridge knows when messages were refused"
+            lambda: system.redis.exists("{test}:refusing"), "the other bridge knows when messages were refused"
         )
         slack.events_url = f"{replica.url}/slack/events"
         await slack.people.say(ALICE, GENERAL, "and this", thread_ts=root)
         await slack.people.say(BOB, RANDOM, "second", thread_ts=busy)
-        await world.answered(GENERAL, root, 2)
-        await world.answered(RANDOM, busy, 3)
-        await world.answered(SHARED, changed)
+        await system.answered(GENERAL, root, 2)
+        await system.answered(RANDOM, busy, 3)
+        await system.answered(SHARED, changed)
 
-        assert [words for words in world.chats() if words in {"hello there", "and this"}] == ["hello there", "and this"]
-        assert [words for words in world.chats() if words in {"begin", "first", "second"}] == [
+        assert [text for text in system.chats() if text in {"hello there", "and this"}] == [
+            "hello there",
+            "and this",
+        ]
+        assert [words for words in system.chats() if words in {"begin", "first", "second"}] == [
             "begin",
             "first",
             "second",
         ]
-        assert sorted(set(world.chats()) & {"oh no", "old", "new"}) == ["new"]
-        assert len(world.chats()) == 6
+        assert sorted(set(system.chats()) & {"oh no", "old", "new"}) == ["new"]
+        assert len(system.chats()) == 6
 
 
-async def refused_meanwhile(world: World, what: str) -> None:
-    """Wait until someone is told that nothing can be accepted."""
+async def refused_meanwhile(system: System, what: str) -> None:
+    """Wait until a command is answered with the notice that nothing can be accepted."""
 
     async def is_told() -> bool:
-        return "couldn't queue this" in (await world.slack.ui.command(ALICE, PRIVATE, "/stats")).body
+        return "couldn't queue this" in (await system.slack.ui.command(ALICE, PRIVATE, "/stats")).body
 
     await wait_until(is_told, f"a command is refused while redis {what}", 15)
 
 
 @asynccontextmanager
-async def is_full(world: World, _server: RealRedis) -> AsyncIterator[None]:
+async def is_full(system: System, _server: RealRedis) -> AsyncIterator[None]:
     """Every write fails with OOM."""
-    await world.redis.config_set("maxmemory", "1")
+    await system.redis.config_set("maxmemory", "1")
     yield
-    await world.redis.config_set("maxmemory", "0")
+    await system.redis.config_set("maxmemory", "0")
 
 
 @asynccontextmanager
-async def is_read_only(world: World, _server: RealRedis) -> AsyncIterator[None]:
+async def is_read_only(system: System, _server: RealRedis) -> AsyncIterator[None]:
     """The server became a replica."""
-    await world.redis.slaveof("127.0.0.1", "1")
+    await system.redis.slaveof("127.0.0.1", "1")
     yield
-    await world.redis.slaveof()
+    await system.redis.slaveof()
 
 
 @asynccontextmanager
-async def cannot_write(world: World, _server: RealRedis) -> AsyncIterator[None]:
+async def cannot_write(system: System, _server: RealRedis) -> AsyncIterator[None]:
     """The server requires a replica that is missing, and refuses writes."""
-    await world.redis.config_set("min-replicas-to-write", "1")
+    await system.redis.config_set("min-replicas-to-write", "1")
     yield
-    await world.redis.config_set("min-replicas-to-write", "0")
+    await system.redis.config_set("min-replicas-to-write", "0")
 
 
 @asynccontextmanager
-async def is_slow(_world: World, server: RealRedis) -> AsyncIterator[None]:
+async def is_slow(_system: System, server: RealRedis) -> AsyncIterator[None]:
     """The server is suspended most of the time."""
 
     async def stutter() -> None:
@@ -143,16 +146,16 @@ async def is_slow(_world: World, server: RealRedis) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def is_loading(world: World, server: RealRedis) -> AsyncIterator[None]:
+async def is_loading(system: System, server: RealRedis) -> AsyncIterator[None]:
     """The server was killed and reloads its file, which takes longer the more was written; so this comes first.
 
     A fast reload may go unnoticed on a busy machine; then the server is killed again.
     """
     for number in range(50):  # 10 ms each, however little was written so far
-        await world.redis.set(f"ballast:{number}", "x" * 1024, ex=60)
+        await system.redis.set(f"ballast:{number}", "x" * 1024, ex=60)
     is_over = asyncio.Event()
     server.kill()
-    starting = asyncio.create_task(started_again_until(is_over, server))
+    starting = asyncio.create_task(restarted_until(is_over, server))
     try:
         yield
     finally:
@@ -160,7 +163,7 @@ async def is_loading(world: World, server: RealRedis) -> AsyncIterator[None]:
         await starting
 
 
-async def started_again_until(is_over: asyncio.Event, server: RealRedis) -> None:
+async def restarted_until(is_over: asyncio.Event, server: RealRedis) -> None:
     await asyncio.to_thread(server.start, *SLOWLY)
     while not is_over.is_set():
         server.kill()
@@ -181,39 +184,39 @@ def server_pid(folder: Path) -> int:
 
 
 @asynccontextmanager
-async def on_an_embedded_redis(folder: Path) -> AsyncIterator[tuple[World, BridgeProcess]]:
-    async with a_world(f"unix://{folder}/redis.sock", "test", retry_delays=[0.5] * 30) as world:
-        world.forks = False  # its restrictions must not affect other bridges
+async def on_an_embedded_redis(folder: Path) -> AsyncIterator[tuple[System, BridgeProcess]]:
+    async with open_system(f"unix://{folder}/redis.sock", "test", retry_delays=[0.5] * 30) as system:
+        system.forks = False  # its restrictions must not affect other bridges
         environ = {"REDIS_URL": "", "BRIDGE_DATA_DIR": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-        yield world, await world.start_bridge("--embedded-redis", BRIDGE_DEFAULT_AGENT="1", **environ)
+        yield system, await system.start_bridge("--embedded-redis", BRIDGE_DEFAULT_AGENT="1", **environ)
 
 
-async def test_an_embedded_redis_that_is_killed_is_started_again_with_all_that_it_had(folder: Path) -> None:
-    async with on_an_embedded_redis(folder) as (world, bridge):
-        root = await world.mention(ALICE, GENERAL, "my name is Alice")
-        await world.answered(GENERAL, root)
+async def test_a_killed_embedded_redis_restarts_with_its_data(folder: Path) -> None:
+    async with on_an_embedded_redis(folder) as (system, bridge):
+        root = await system.mention(ALICE, GENERAL, "my name is Alice")
+        await system.answered(GENERAL, root)
         before = server_pid(folder)
 
         os.kill(before, signal.SIGKILL)
-        said = await world.replied(ALICE, GENERAL, root, "what is my name?")
+        answers = await system.replied(ALICE, GENERAL, root, "what is my name?")
         await bridge.reaches("redis")
 
-        assert "Alice" in said[1]
-        assert world.chats() == ["my name is Alice", "what is my name?"]
+        assert "Alice" in answers[1]
+        assert system.chats() == ["my name is Alice", "what is my name?"]
         assert server_pid(folder) != before
         assert "redis_trouble" not in (await bridge.state())[1]
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of another process are Linux's")
 async def test_an_embedded_redis_without_room_is_reported_and_recovers(folder: Path) -> None:
-    async with on_an_embedded_redis(folder) as (world, bridge):
-        root = await world.mention(ALICE, GENERAL, "my name is Alice")
-        await world.answered(GENERAL, root)
+    async with on_an_embedded_redis(folder) as (system, bridge):
+        root = await system.mention(ALICE, GENERAL, "my name is Alice")
+        await system.answered(GENERAL, root)
         assert bridge.process is not None
 
         with no_room(bridge.process.pid, server_pid(folder)):
-            await world.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
-            refused = world.slack.deliveries[-1].status
+            await system.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
+            refused = system.slack.deliveries[-1].status
 
             async def is_named() -> bool:
                 said = (await bridge.state())[1]
@@ -222,14 +225,14 @@ async def test_an_embedded_redis_without_room_is_reported_and_recovers(folder: P
             await wait_until(is_named, "it reports the problem")
             status, _ = await bridge.state()
             code, checked = await check_without_room(folder)
-        said = await world.answered(GENERAL, root, 2)
+        said = await system.answered(GENERAL, root, 2)
         await bridge.reaches("redis")
 
         assert (refused, status, code) == (503, 200, 1)
         assert "can't grow any larger" in checked["detail"]
         assert "recovers by itself" in checked["cure"]
         assert "Alice" in said[1]
-        assert world.chats() == ["my name is Alice", "what is my name?"]
+        assert system.chats() == ["my name is Alice", "what is my name?"]
         assert "redis_trouble" not in (await bridge.state())[1]
 
 
@@ -262,6 +265,6 @@ async def check_without_room(folder: Path) -> tuple[int, dict[str, Any]]:
         },
         stdout=asyncio.subprocess.PIPE,
     )
-    said, _ = await process.communicate()
-    [row] = [row for row in json.loads(said)["rows"] if row["area"] == "Redis"]
+    output, _ = await process.communicate()
+    [row] = [row for row in json.loads(output)["rows"] if row["area"] == "Redis"]
     return process.returncode or 0, row

@@ -23,8 +23,8 @@ from bridge.playground.sample_project import SampleProject
 from support.forks import run
 from support.playground import Playground, bare_environment
 from support.real_redis import RealRedis
+from support.system import BOT_TOKEN, SIGNING_SECRET
 from support.waiting import wait_until
-from support.world import BOT_TOKEN, SIGNING_SECRET
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -51,8 +51,8 @@ async def playground() -> AsyncIterator[Playground]:
 async def refused(folder: Path, *words: str, **environ: str) -> tuple[int, str]:
     """Start a playground that can't run; return its exit code and output."""
     environ = bare_environment(PYTHONPATH=str(CODE), BRIDGE_DATA_DIR=str(folder), **environ)
-    code, said, aside = await run(("playground", *words), folder, environ)
-    return code, said + aside
+    code, output, stderr = await run(("playground", *words), folder, environ)
+    return code, output + stderr
 
 
 async def words_in(playground: Playground, channel: str, thread: str) -> str:
@@ -76,7 +76,7 @@ def pid_in(part: dict[str, Any]) -> int:
     return int(found[0])
 
 
-async def test_the_first_address_is_the_pages_and_the_last_thing_printed(playground: Playground) -> None:
+async def test_the_only_url_printed_is_the_pages_and_comes_last(playground: Playground) -> None:
     async with httpx.AsyncClient() as http:
         page = await http.get(playground.url)
     parts = (await playground.state(ALICE))["parts"]
@@ -89,7 +89,7 @@ async def test_the_first_address_is_the_pages_and_the_last_thing_printed(playgro
     assert playground.text.endswith(f"\nOpen {playground.url}\n")
 
 
-async def test_the_bridges_log_goes_to_the_file_that_is_named(playground: Playground) -> None:
+async def test_the_bridges_log_goes_to_the_printed_file(playground: Playground) -> None:
     first = playground.text.splitlines()[0]
 
     log_file = playground.folder / "playground" / "bridge.log"
@@ -106,20 +106,20 @@ async def test_commands_are_offered_with_their_usage(playground: Playground) -> 
     assert "run" in usages["/workflows"]
 
 
-async def test_the_commands_it_prints_work_in_another_terminal(playground: Playground, folder: Path) -> None:
-    said = await playground.do("say", ALICE, channel=GENERAL, text="@bridge Memory: remember 16")
-    await answered(playground, GENERAL, said["ts"], "I'll remember 16.")
+async def test_the_printed_commands_work_in_another_terminal(playground: Playground, folder: Path) -> None:
+    result = await playground.do("say", ALICE, channel=GENERAL, text="@bridge Memory: remember 16")
+    await answered(playground, GENERAL, result["ts"], "I'll remember 16.")
     printed = re.findall(r"^    (BRIDGE_NAMESPACE=.*)$", playground.text, re.MULTILINE)
 
-    told, aside = await pasted(printed[0], folder)
+    printed_status, stderr = await pasted(printed[0], folder)
     elsewhere = await pasted(printed[0].replace("BRIDGE_NAMESPACE=playground", "BRIDGE_NAMESPACE=bridge"), folder)
 
     assert [line.partition(" -m bridge ")[2] for line in printed] == [
         f"{words} --embedded-redis" for words in ("audit", "dead list", "feedback")
     ]
     place = f"the embedded Redis in {playground.folder}"
-    assert aside == f"Reading namespace playground in {place}: a bridge is running.\n"
-    assert ALICE in told
+    assert stderr == f"Reading namespace playground in {place}: a bridge is running.\n"
+    assert ALICE in printed_status
     assert elsewhere[1] == (
         f"Reading namespace bridge in {place}: no bridge has used it. This Redis has playground (a bridge is "
         "running); set BRIDGE_NAMESPACE to read one of those.\n"
@@ -127,7 +127,7 @@ async def test_the_commands_it_prints_work_in_another_terminal(playground: Playg
 
 
 async def pasted(line: str, folder: Path, **environ: str) -> tuple[str, str]:
-    """Run a line in a shell that knows nothing of the playground; return its stdout and stderr."""
+    """Run a line in a shell without the playground's environment; return its stdout and stderr."""
     process = await asyncio.create_subprocess_shell(
         line,
         cwd=folder,
@@ -135,17 +135,17 @@ async def pasted(line: str, folder: Path, **environ: str) -> tuple[str, str]:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
-    said, aside = await process.communicate()
-    assert process.returncode == 0, aside
-    return said.decode(), aside.decode()
+    output, stderr = await process.communicate()
+    assert process.returncode == 0, stderr
+    return output.decode(), stderr.decode()
 
 
-async def test_a_second_one_on_the_same_folder_is_refused_in_one_line(playground: Playground) -> None:
-    code, said = await refused(playground.folder, "--port", "0")
+async def test_a_second_playground_on_the_same_folder_is_refused_in_one_line(playground: Playground) -> None:
+    code, output = await refused(playground.folder, "--port", "0")
 
     assert code == 2
-    assert said.startswith("Another playground is using ")
-    assert said.count("\n") == 1
+    assert output.startswith("Another playground is using ")
+    assert output.count("\n") == 1
 
 
 async def test_a_port_in_use_is_refused_in_one_line(folder: Path) -> None:
@@ -153,10 +153,10 @@ async def test_a_port_in_use_is_refused_in_one_line(folder: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        code, said = await refused(folder, "--port", str(port))
+        code, output = await refused(folder, "--port", str(port))
 
     assert code == 2
-    assert said == f"--port {port} can't be used (Address already in use): choose another, such as --port 0\n"
+    assert output == f"--port {port} can't be used (Address already in use): choose another, such as --port 0\n"
 
 
 @pytest.mark.parametrize(
@@ -172,14 +172,14 @@ async def test_a_port_in_use_is_refused_in_one_line(folder: Path) -> None:
 async def test_partial_or_wrong_settings_are_refused(
     folder: Path, environ: dict[str, str], words: tuple[str, ...], complaint: str
 ) -> None:
-    code, said = await refused(folder, *words, **environ)
+    code, output = await refused(folder, *words, **environ)
 
     assert code == 2
-    assert said.startswith(complaint)
-    assert said.count("\n") == 1
+    assert output.startswith(complaint)
+    assert output.count("\n") == 1
 
 
-async def test_a_bridge_that_is_killed_is_started_again(playground: Playground) -> None:
+async def test_a_killed_bridge_is_restarted(playground: Playground) -> None:
     before = pid_in(await playground.part(ALICE, "Bridge"))
 
     await playground.do("fault", ALICE, name="kill_bridge", is_on=True)
@@ -193,12 +193,12 @@ async def test_a_bridge_that_is_killed_is_started_again(playground: Playground) 
 
 async def test_messages_while_redis_is_stopped_are_answered_after_it(playground: Playground) -> None:
     await playground.do("fault", ALICE, name="redis_stopped", is_on=True)
-    said = await playground.do("say", ALICE, channel=GENERAL, text="@bridge Memory: remember 17")
+    result = await playground.do("say", ALICE, channel=GENERAL, text="@bridge Memory: remember 17")
     stopped = await playground.part(ALICE, "Redis")
     await playground.do("fault", ALICE, name="redis_stopped", is_on=False)
 
     assert not stopped["is_up"]
-    await answered(playground, GENERAL, said["ts"], "I'll remember 17.")
+    await answered(playground, GENERAL, result["ts"], "I'll remember 17.")
 
 
 async def test_a_killed_redis_is_restarted_and_its_status_is_right(
@@ -216,9 +216,9 @@ async def test_a_killed_redis_is_restarted_and_its_status_is_right(
 
     await wait_until(is_down, "the status light shows the problem")
     light = await playground.part(ALICE, "Redis")
-    said = await playground.do("say", ALICE, channel=GENERAL, text="@bridge Memory: remember 18")
+    result = await playground.do("say", ALICE, channel=GENERAL, text="@bridge Memory: remember 18")
     manifest.write_bytes(what_is_there)
-    await answered(playground, GENERAL, said["ts"], "I'll remember 18.")
+    await answered(playground, GENERAL, result["ts"], "I'll remember 18.")
     after = await playground.part(ALICE, "Redis")
 
     assert not light["is_up"]
@@ -228,16 +228,16 @@ async def test_a_killed_redis_is_restarted_and_its_status_is_right(
 
 async def test_a_killed_playground_ends_its_bridge_and_keeps_all_messages(folder: Path) -> None:
     first = await (await Playground(folder, is_forked=False).start()).ready(ALICE)
-    said = await first.do("say", ALICE, channel=PRIVATE, text="@bridge Memory: my name is Ada")
-    await answered(first, PRIVATE, said["ts"], "Nice to meet you, Ada.")
+    result = await first.do("say", ALICE, channel=PRIVATE, text="@bridge Memory: my name is Ada")
+    await answered(first, PRIVATE, result["ts"], "Nice to meet you, Ada.")
     bridge = pid_in(await first.part(ALICE, "Bridge"))
     await first.kill()
     await wait_until(lambda: not _is_alive(bridge), "the bridge has ended", 20)
 
     second = await (await Playground(folder, words=("--socket",)).start()).ready(ALICE)
-    await second.do("say", ALICE, channel=PRIVATE, text="what is my name?", thread_ts=said["ts"])
+    await second.do("say", ALICE, channel=PRIVATE, text="what is my name?", thread_ts=result["ts"])
 
-    await answered(second, PRIVATE, said["ts"], "Your name is Ada.")
+    await answered(second, PRIVATE, result["ts"], "Your name is Ada.")
     assert await second.end(signal.SIGINT) == 0
 
 
@@ -259,7 +259,7 @@ def redis_with_password(redis_server: RealRedis) -> Iterator[str]:
         redis.execute_command("ACL", "DELUSER", "careful")
 
 
-async def test_configured_parts_are_real_and_the_page_says_so(
+async def test_configured_parts_are_real_and_labeled_so(
     folder: Path, redis_server: RealRedis, redis_with_password: str
 ) -> None:
     async with (
@@ -285,7 +285,7 @@ async def test_configured_parts_are_real_and_the_page_says_so(
             await wait_until(all_are_up, "the page shows everything as up", 20)
             page = (await http.get(playground.url)).text
         [line, *_] = re.findall(r"^    (\(cd .*\))$", playground.text, re.MULTILINE)
-        _, aside = await pasted(line, Path("/"), REDIS_URL=redis_with_password)
+        _, stderr = await pasted(line, Path("/"), REDIS_URL=redis_with_password)
         code = await playground.end()
 
     assert "connected to your Slack workspace" in page
@@ -293,13 +293,13 @@ async def test_configured_parts_are_real_and_the_page_says_so(
     assert "stand-in" not in playground.text
     assert "with the same REDIS_URL" in playground.text
     assert "pass-word" not in playground.text
-    assert aside.startswith(f"Reading namespace test-playground-of-real-parts in {redis_server.url}: a bridge is ")
+    assert stderr.startswith(f"Reading namespace test-playground-of-real-parts in {redis_server.url}: a bridge is ")
     assert code == 0
 
 
 async def test_a_real_slack_that_refuses_the_token_ends_the_playground(folder: Path) -> None:
     async with EmulatedSlack(signing_secret=SIGNING_SECRET, bot_token=BOT_TOKEN) as slack:
-        code, said = await refused(
+        code, output = await refused(
             folder,
             "--port",
             "0",
@@ -310,5 +310,5 @@ async def test_a_real_slack_that_refuses_the_token_ends_the_playground(folder: P
         )
 
     assert code == 1
-    assert "copy SLACK_BOT_TOKEN again" in said
-    assert "xoxb-another" not in said
+    assert "copy SLACK_BOT_TOKEN again" in output
+    assert "xoxb-another" not in output

@@ -122,7 +122,7 @@ def client(url: str, *, connect: float = 2, patience: timedelta = SHORT) -> Proj
 
 async def wait_until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(5):
-        while not condition():  # noqa: ASYNC110 - a poll by intention: the condition is the service's state
+        while not condition():  # noqa: ASYNC110 - the service's state can only be polled
             await asyncio.sleep(0.005)
 
 
@@ -172,7 +172,7 @@ async def test_a_tls_handshake_that_hangs_sent_nothing(unused: socket.socket) ->
     await cannot_connect(url_of(unused, "https"), connect=0.2)
 
 
-async def test_a_proxy_that_is_not_there_sent_nothing(unused: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_missing_proxy_sent_nothing(unused: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", url_of(unused))
     monkeypatch.setenv("no_proxy", "")
     await cannot_connect("http://project.invalid")
@@ -232,12 +232,12 @@ async def test_a_request_that_breaks_after_sending_is_not_repeated(behave: Behav
         (b"HTTP/1.1 twohundred OK\r\n\r\n", "not HTTP"),
         (answer(b""), "an empty answer"),
         (b"HTTP/1.1 204 No Content\r\n\r\n", "an empty answer"),
-        (answer(b"not gzip", headers="content-encoding: gzip\r\n"), "not compressed as it says"),
+        (answer(b"not gzip", headers="content-encoding: gzip\r\n"), "not compressed as its header says"),
         (answer({**REPLY, "more": "x" * (16 * 1024 * 1024)}), "larger than 16 MiB"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-async def test_nonsense_is_not_understood_and_not_repeated(data: bytes, problem: str) -> None:
+async def test_a_malformed_response_is_an_error_and_not_retried(data: bytes, problem: str) -> None:
     async with service(raw(data)) as it, client(it.url, patience=timedelta(seconds=20)) as project:
         with pytest.raises(NotUnderstood) as caught:
             await project.send_message(3, "hi")
@@ -297,12 +297,12 @@ async def test_a_closed_kept_alive_connection_is_replaced() -> None:
 
 
 async def test_hundreds_of_calls_are_in_flight_at_once() -> None:
-    everybody = asyncio.Event()
+    all_arrived = asyncio.Event()
 
     async def answer_when_all_are_here(writer: asyncio.StreamWriter, number: int) -> None:
         if number == 300:
-            everybody.set()
-        await everybody.wait()
+            all_arrived.set()
+        await all_arrived.wait()
         await raw(answer(REPLY))(writer, number)
 
     async with (

@@ -12,9 +12,9 @@ from bridge.playground.emulator.server import ApiCall
 from bridge.playground.sample_project.answers import PlannedAnswer, Proper
 from bridge.playground.sample_project.conversation import scripted
 from bridge.playground.sample_project.sample import SampleAgent, SampleWorkflow
-from support.shown import active
+from support.system import System, shared_system, text_of
+from support.unsafe_markup import violations
 from support.waiting import wait_until
-from support.world import World, shared_world, words_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -32,30 +32,30 @@ def _run(_given: Any) -> tuple[str, Any]:
     return EVIL, EVIL
 
 
-async def begun(world: World) -> None:
-    world.project.operations.agents.append(
+async def started(system: System) -> None:
+    system.project.operations.agents.append(
         SampleAgent(66, EVIL, EVIL, EVIL, scripted(EVIL), welcome_message=EVIL, tools=[{"id": 1, "name": EVIL}])
     )
     nodes = [(EVIL, EVIL), ("end", EVIL)]
-    world.project.operations.workflows.append(SampleWorkflow(66, EVIL, EVIL, EVIL, nodes, _run))
-    world.project.operations.workflows.append(SampleWorkflow(67, EVIL, EVIL, EVIL, nodes, _run, is_active=False))
+    system.project.operations.workflows.append(SampleWorkflow(66, EVIL, EVIL, EVIL, nodes, _run))
+    system.project.operations.workflows.append(SampleWorkflow(67, EVIL, EVIL, EVIL, nodes, _run, is_active=False))
 
 
-opened, world = shared_world(begun, BRIDGE_DEFAULT_AGENT="1")
+opened, system = shared_system(started, BRIDGE_DEFAULT_AGENT="1")
 
 
-def nothing_is_active(world: World, *methods: str) -> None:
+def assert_harmless(system: System, *methods: str) -> None:
     """Fail on anything active in what was sent; something must have been sent by each of *methods*."""
-    calls = world.slack.calls[world.called_before :]
+    calls = system.slack.calls[system.called_before :]
     assert {call.method for call in calls} >= set(methods)
-    assert [problem for call in calls for problem in active(call)] == []
+    assert [problem for call in calls for problem in violations(call)] == []
 
 
-async def the_card(world: World, words: str) -> str:
+async def latest_card(system: System, words: str) -> str:
     """Wait for the bot's newest message in the channel that contains *words*."""
 
     def newest() -> list[str]:
-        calls = [*world.called("chat.postMessage"), *world.called("chat.update")]
+        calls = [*system.called("chat.postMessage"), *system.called("chat.update")]
         return [str(call.answer["ts"]) for call in calls if words in str(call.args) and call.is_ok]
 
     await wait_until(newest, f"a card that says {words}")
@@ -75,91 +75,91 @@ async def the_card(world: World, words: str) -> str:
         "<!CHANNEL> <!Here> <@w0BOB> <HTTPS://evil.example|bank> @Channel, @EVERYONE!",
     ],
 )
-async def test_an_agents_answer_pings_no_one(world: World, words: str) -> None:
-    world.project.on(
+async def test_an_agents_answer_pings_no_one(system: System, words: str) -> None:
+    system.project.on(
         "POST", CHAT, PlannedAnswer(200, {"sessionId": 1, "message": words, "toolsUsed": [EVIL, {"name": EVIL}]})
     )
 
-    root = await world.mention(ALICE, GENERAL, EVIL)
-    await world.answered(GENERAL, root)
+    root = await system.mention(ALICE, GENERAL, EVIL)
+    await system.answered(GENERAL, root)
 
-    nothing_is_active(world, "chat.postMessage")
-
-
-async def test_an_answer_whose_blocks_slack_refuses_is_as_harmless_in_plain_text(world: World) -> None:
-    world.project.on("POST", CHAT, PlannedAnswer(200, {"sessionId": 1, "message": EVIL}))
-    world.slack.faults.on("chat.postMessage", Error("invalid_blocks"))
-
-    root = await world.mention(ALICE, GENERAL, "hello there")
-    await world.answered(GENERAL, root)
-
-    nothing_is_active(world, "chat.postMessage")
-    assert "&lt;!channel&gt;" in world.answers(GENERAL, root)[0].text.replace("\u2060", "")
+    assert_harmless(system, "chat.postMessage")
 
 
-async def test_the_services_error_messages_are_harmless(world: World) -> None:
-    world.project.on("POST", CHAT, PlannedAnswer(400, {"error": EVIL}))
-    world.project.on("POST", CHAT, PlannedAnswer(422, {"message": EVIL}))
+async def test_an_answer_whose_blocks_slack_refuses_is_as_harmless_in_plain_text(system: System) -> None:
+    system.project.on("POST", CHAT, PlannedAnswer(200, {"sessionId": 1, "message": EVIL}))
+    system.slack.faults.on("chat.postMessage", Error("invalid_blocks"))
 
-    root = await world.mention(ALICE, GENERAL, "hello there")
-    said = await world.answered(GENERAL, root)
-    await world.replied(ALICE, GENERAL, root, "and again")
+    root = await system.mention(ALICE, GENERAL, "hello there")
+    await system.answered(GENERAL, root)
 
-    assert "evil.example" in said[0], "the input is quoted"
-    nothing_is_active(world, "chat.postMessage")
+    assert_harmless(system, "chat.postMessage")
+    assert "&lt;!channel&gt;" in system.answers(GENERAL, root)[0].text.replace("\u2060", "")
 
 
-async def test_an_agents_name_is_harmless_wherever_it_is_shown(world: World) -> None:
-    world.project.on("POST", "/api/sdk/agents/66/chat", Proper(delay=0.8))
+async def test_the_services_error_messages_are_harmless(system: System) -> None:
+    system.project.on("POST", CHAT, PlannedAnswer(400, {"error": EVIL}))
+    system.project.on("POST", CHAT, PlannedAnswer(422, {"message": EVIL}))
 
-    root = await world.slack.people.say(ALICE, DM_ALICE, "66: hello there")
-    await world.answered(DM_ALICE, root)
-    await world.slack.people.say(ALICE, DM_ALICE, "!session", thread_ts=root)
-    await world.answered(DM_ALICE, root, 2)
+    root = await system.mention(ALICE, GENERAL, "hello there")
+    answers = await system.answered(GENERAL, root)
+    await system.replied(ALICE, GENERAL, root, "and again")
+
+    assert "evil.example" in answers[0], "the input is quoted"
+    assert_harmless(system, "chat.postMessage")
+
+
+async def test_an_agents_name_is_harmless_wherever_it_is_shown(system: System) -> None:
+    system.project.on("POST", "/api/sdk/agents/66/chat", Proper(delay=0.8))
+
+    root = await system.slack.people.say(ALICE, DM_ALICE, "66: hello there")
+    await system.answered(DM_ALICE, root)
+    await system.slack.people.say(ALICE, DM_ALICE, "!session", thread_ts=root)
+    await system.answered(DM_ALICE, root, 2)
     for text in ("list", "show 66", "default 66", "show <!channel>", "default none", "list --share"):
-        await world.slack.ui.command(ALICE, GENERAL, "/agents", text)
-    await wait_until(lambda: len(world.called("response_url")) >= 5, "the commands are answered")
-    await wait_until(lambda: world.called("chat.postMessage")[-1].args["channel"] == GENERAL, "one answer is shared")
+        await system.slack.ui.command(ALICE, GENERAL, "/agents", text)
+    await wait_until(lambda: len(system.called("response_url")) >= 5, "the commands are answered")
+    await wait_until(lambda: system.called("chat.postMessage")[-1].args["channel"] == GENERAL, "one answer is shared")
 
-    nothing_is_active(world, "response_url", "chat.postMessage")
-
-
-async def test_the_words_of_a_status_are_harmless(world: World) -> None:
-    world.project.on("POST", "/api/sdk/agents/66/chat", Proper(delay=0.8))
-    world.slack.faults.on("agents.sessions.setStatus", Error("unknown_method"), times=None)
-
-    root = await world.mention(ALICE, GENERAL, "66: hello there")
-    await world.answered(GENERAL, root)
-    await wait_until(lambda: world.slack.status(GENERAL, root) == "", "the status is cleared")
-
-    nothing_is_active(world, "assistant.threads.setStatus")
+    assert_harmless(system, "response_url", "chat.postMessage")
 
 
-async def test_a_workflows_name_and_output_are_harmless_on_its_card(world: World) -> None:
-    world.project.on("POST", RUN, Proper(delay=0.8))
+async def test_a_status_text_is_harmless(system: System) -> None:
+    system.project.on("POST", "/api/sdk/agents/66/chat", Proper(delay=0.8))
+    system.slack.faults.on("agents.sessions.setStatus", Error("unknown_method"), times=None)
 
-    await world.slack.ui.command(ALICE, GENERAL, "/workflows", f"run 66 {EVIL}")
-    card = await the_card(world, "run 12")
-    await world.slack.ui.click(ALICE, GENERAL, card, "run:nodes")
-    await world.answered(GENERAL, card, 2)
+    root = await system.mention(ALICE, GENERAL, "66: hello there")
+    await system.answered(GENERAL, root)
+    await wait_until(lambda: system.slack.status(GENERAL, root) == "", "the status is cleared")
 
-    nothing_is_active(world, "chat.postMessage", "chat.update")
+    assert_harmless(system, "assistant.threads.setStatus")
 
 
-async def test_lists_forms_questions_and_misspellings_are_harmless(world: World) -> None:
+async def test_a_workflows_name_and_output_are_harmless_on_its_card(system: System) -> None:
+    system.project.on("POST", RUN, Proper(delay=0.8))
+
+    await system.slack.ui.command(ALICE, GENERAL, "/workflows", f"run 66 {EVIL}")
+    card = await latest_card(system, "run 12")
+    await system.slack.ui.click(ALICE, GENERAL, card, "run:nodes")
+    await system.answered(GENERAL, card, 2)
+
+    assert_harmless(system, "chat.postMessage", "chat.update")
+
+
+async def test_lists_forms_questions_and_misspellings_are_harmless(system: System) -> None:
     for text in ("list", "show 66", "run 66", "run 67 hello", "show <!channel>", "<!here> <@U0BOB>"):
-        await world.slack.ui.command(ALICE, GENERAL, "/workflows", text)
-    await wait_until(lambda: len(world.called("response_url")) >= 5, "the commands are answered")
-    await wait_until(lambda: world.called("views.open"), "the form is open")
-    view = world.slack.views(ALICE)[-1]
-    offered = await world.slack.ui.suggestions(ALICE, "workflow", "channel", view_id=view.id)
+        await system.slack.ui.command(ALICE, GENERAL, "/workflows", text)
+    await wait_until(lambda: len(system.called("response_url")) >= 5, "the commands are answered")
+    await wait_until(lambda: system.called("views.open"), "the form is open")
+    view = system.slack.views(ALICE)[-1]
+    offered = await system.slack.ui.suggestions(ALICE, "workflow", "channel", view_id=view.id)
 
     assert len(offered) == 2
     assert {option["text"]["type"] for option in offered} == {"plain_text"}
-    nothing_is_active(world, "response_url", "views.open")
+    assert_harmless(system, "response_url", "views.open")
 
 
-async def test_the_project_and_its_statistics_are_harmless(world: World) -> None:
+async def test_the_project_and_its_statistics_are_harmless(system: System) -> None:
     project = {
         "id": 7,
         "name": EVIL,
@@ -178,26 +178,26 @@ async def test_the_project_and_its_statistics_are_harmless(world: World) -> None
         "tags": counted,
         "lastUpdated": "2026-01-01T00:00:00Z",
     }
-    world.project.on("GET", "/api/sdk/project", PlannedAnswer(200, project), times=None)
-    world.project.on("GET", "/api/sdk/stats", PlannedAnswer(200, stats), times=None)
+    system.project.on("GET", "/api/sdk/project", PlannedAnswer(200, project), times=None)
+    system.project.on("GET", "/api/sdk/stats", PlannedAnswer(200, stats), times=None)
 
     for command in ("/project", "/stats"):
-        await world.slack.ui.command(ALICE, GENERAL, command)
-        await world.slack.ui.command(ALICE, GENERAL, command, "--share")
-    await wait_until(lambda: len(world.called("response_url")) >= 2, "the commands are answered")
-    await wait_until(lambda: len(world.called("chat.postMessage")) >= 2, "the shared answer is posted")
+        await system.slack.ui.command(ALICE, GENERAL, command)
+        await system.slack.ui.command(ALICE, GENERAL, command, "--share")
+    await wait_until(lambda: len(system.called("response_url")) >= 2, "the commands are answered")
+    await wait_until(lambda: len(system.called("chat.postMessage")) >= 2, "the shared answer is posted")
 
-    nothing_is_active(world, "response_url", "chat.postMessage")
+    assert_harmless(system, "response_url", "chat.postMessage")
 
 
-async def test_a_thread_started_by_a_command_quotes_it_without_pinging(world: World) -> None:
+async def test_a_thread_started_by_a_command_quotes_it_without_pinging(system: System) -> None:
     typed = "chat 1 <!channel> @here @bob @channel <@U0BOB|bob> https://evil.example"
-    await world.slack.ui.command(ALICE, GENERAL, "/agents", typed)
-    await wait_until(lambda: len(world.called("chat.postMessage")) >= 2, "the thread is started and answered")
+    await system.slack.ui.command(ALICE, GENERAL, "/agents", typed)
+    await wait_until(lambda: len(system.called("chat.postMessage")) >= 2, "the thread is started and answered")
 
-    root = next(message for message in world.slack.messages(GENERAL)[::-1] if message.user == BRIDGE)
-    assert "evil.example" in words_of(root)
-    nothing_is_active(world, "chat.postMessage")
+    root = next(message for message in system.slack.messages(GENERAL)[::-1] if message.user == BRIDGE)
+    assert "evil.example" in text_of(root)
+    assert_harmless(system, "chat.postMessage")
 
 
 @pytest.mark.parametrize(
@@ -217,5 +217,5 @@ async def test_a_thread_started_by_a_command_quotes_it_without_pinging(world: Wo
         ("chat.update", {"text": "hello", "parse": "none", "link_names": True}),
     ],
 )
-async def test_the_search_for_pings_finds_them(method: str, args: dict[str, Any]) -> None:
-    assert active(ApiCall(method, args, token_ok=True, at=0.0))
+async def test_the_ping_detector_finds_pings(method: str, args: dict[str, Any]) -> None:
+    assert violations(ApiCall(method, args, token_ok=True, at=0.0))

@@ -13,11 +13,11 @@ import pytest
 from bridge.errors import StoreUnavailable
 from bridge.playground.emulator.sample import ALICE, BOB, CAROL, GENERAL, RANDOM
 from bridge.queue.redis.connection import blocking_connection, connect, translated
-from support.flow import RETRIES, flow
+from support.continuous_load import RETRIES, continuous_load
 from support.redis_groups import MASTER_NAME, Watched, started
 from support.store import NAMESPACE
+from support.system import open_system
 from support.waiting import wait_until
-from support.world import a_world
 
 PATIENCE = 20.0
 PEOPLE = ((ALICE, GENERAL), (BOB, GENERAL), (BOB, RANDOM), (CAROL, GENERAL))
@@ -32,32 +32,32 @@ def watched(*, needs_replica: bool = False) -> Iterator[Watched]:
             yield group
 
 
-async def test_messages_flow_through_the_death_of_a_master() -> None:
+async def test_messages_are_answered_despite_a_killed_master() -> None:
     with watched() as group:
-        async with a_world(group.first.url, NAMESPACE, retry_delays=RETRIES) as world:
-            world.redis_url = group.url
-            bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_THREAD_TURNS_PER_MINUTE="0")
-            async with flow(world, *PEOPLE) as threads:
-                await threads.passes(3)
+        async with open_system(group.first.url, NAMESPACE, retry_delays=RETRIES) as system:
+            system.redis_url = group.url
+            bridge = await system.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_THREAD_TURNS_PER_MINUTE="0")
+            async with continuous_load(system, *PEOPLE) as threads:
+                await threads.wait_until_accepted(3)
                 group.first.kill()
                 await wait_until(lambda: group.knows_as_master(group.second), "the replica is the master", PATIENCE)
-                await threads.passes(3)
+                await threads.wait_until_accepted(3)
 
             await bridge.reaches("redis")
 
 
-async def test_messages_flow_through_a_planned_switch_of_masters() -> None:
+async def test_messages_are_answered_during_a_planned_failover() -> None:
     # Without this the former master accepts writes for seconds after the failover, and loses them.
     with watched(needs_replica=True) as group:
-        async with a_world(group.first.url, NAMESPACE, retry_delays=RETRIES) as world:
-            world.redis_url = group.url
-            bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_THREAD_TURNS_PER_MINUTE="0")
-            async with flow(world, *PEOPLE) as threads:
-                await threads.passes(3)
+        async with open_system(group.first.url, NAMESPACE, retry_delays=RETRIES) as system:
+            system.redis_url = group.url
+            bridge = await system.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_THREAD_TURNS_PER_MINUTE="0")
+            async with continuous_load(system, *PEOPLE) as threads:
+                await threads.wait_until_accepted(3)
                 group.switch()
                 await wait_until(lambda: group.knows_as_master(group.second), "the replica is the master", PATIENCE)
                 await wait_until(lambda: group.first.follows, "the former master is a replica", PATIENCE)
-                await threads.passes(3)
+                await threads.wait_until_accepted(3)
 
             await bridge.reaches("redis")
 
@@ -72,25 +72,25 @@ async def test_the_master_is_found_while_one_sentinel_answers(caplog: pytest.Log
             assert group.first.ask("GET", "a") == "1"
 
             async with connect(group.url.replace(f"/{MASTER_NAME}/", "/other/")) as wrong:
-                assert await reason_why_not(wrong.get("a")) == "away"
-                assert await reason_why_not(wrong.get("a")) == "away"
+                assert await unavailable_reason(wrong.get("a")) == "away"
+                assert await unavailable_reason(wrong.get("a")) == "away"
             said = [record.getMessage() for record in caplog.records]
             assert said == ["a Sentinel doesn't know this master"], "answered once"
 
             for sentinel in group.sentinels[1:]:
                 sentinel.ask("ACL", "SETUSER", "default", "resetpass", ">secret")
             async with connect(group.url) as stranger, connect(f"{group.url}?sentinel_password=secret") as friend:
-                assert await reason_why_not(stranger.get("a")) == "refused"
+                assert await unavailable_reason(stranger.get("a")) == "refused"
                 assert await friend.get("a") == "1"
 
             for sentinel in group.sentinels:
                 sentinel.kill()
             assert await redis.get("a") == "1", "the open connection still works"
             async with connect(group.url) as stranger:
-                assert await reason_why_not(stranger.get("a")) == "away"
+                assert await unavailable_reason(stranger.get("a")) == "away"
 
 
-async def reason_why_not(action: Awaitable[object]) -> str:
+async def unavailable_reason(action: Awaitable[object]) -> str:
     with pytest.raises(StoreUnavailable) as caught, translated():
         await action
     return caught.value.reason

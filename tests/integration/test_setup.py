@@ -61,7 +61,7 @@ async def credentials(terminal: Terminal) -> dict[str, str]:
     return dict(re.findall(r"<li>([\w ]+): <code>([^<]+)</code>", created.text))
 
 
-async def test_setup_leads_from_nothing_to_a_greeting(
+async def test_setup_ends_with_a_greeting_in_slack(
     slack: EmulatedSlack, project: SampleProject, tmp_path: Path
 ) -> None:
     async with Terminal(*SETUP, folder=tmp_path, environ=environ(slack, tmp_path)) as terminal:
@@ -86,7 +86,7 @@ async def test_setup_leads_from_nothing_to_a_greeting(
     assert "bridge check --embedded-redis" in terminal.screen
 
 
-def there(folder: Path, **values: str) -> list[str]:
+def write_env(folder: Path, **values: str) -> list[str]:
     """Write these lines to .env; returns them."""
     lines = [f"{name}={value}" for name, value in values.items()]
     (folder / ".env").write_text("\n".join(lines), encoding="utf-8")
@@ -97,7 +97,7 @@ async def test_repeating_setup_preserves_existing_settings(
     slack: EmulatedSlack, project: SampleProject, tmp_path: Path
 ) -> None:
     names = ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "PROJECT_BASE_URL", "PROJECT_API_KEY")
-    lines = there(tmp_path, **dict(zip(names, (BOT_TOKEN, APP_TOKEN, project.base_url, API_KEY), strict=True)))
+    lines = write_env(tmp_path, **dict(zip(names, (BOT_TOKEN, APP_TOKEN, project.base_url, API_KEY), strict=True)))
 
     async with Terminal(*SETUP, "--socket", folder=tmp_path, environ=environ(slack, tmp_path)) as terminal:
         for name in names:
@@ -113,7 +113,7 @@ async def test_repeating_setup_preserves_existing_settings(
 
 
 async def test_a_new_token_pasted_over_a_saved_one_is_hidden(slack: EmulatedSlack, tmp_path: Path) -> None:
-    there(tmp_path, SLACK_BOT_TOKEN="xoxb-1-revoked")
+    write_env(tmp_path, SLACK_BOT_TOKEN="xoxb-1-revoked")
 
     async with Terminal(*SETUP, "--socket", folder=tmp_path, environ=environ(slack, tmp_path)) as terminal:
         await terminal.answers("SLACK_BOT_TOKEN is in .env", "")
@@ -144,7 +144,7 @@ async def test_a_token_pasted_while_another_is_tried_is_hidden(slack: EmulatedSl
 async def test_setup_asks_again_for_wrong_project_settings(
     slack: EmulatedSlack, project: SampleProject, tmp_path: Path
 ) -> None:
-    there(tmp_path, SLACK_BOT_TOKEN=BOT_TOKEN, SLACK_APP_TOKEN=APP_TOKEN)
+    write_env(tmp_path, SLACK_BOT_TOKEN=BOT_TOKEN, SLACK_APP_TOKEN=APP_TOKEN)
 
     async with Terminal(*SETUP, "--socket", folder=tmp_path, environ=environ(slack, tmp_path)) as terminal:
         await terminal.answers("SLACK_BOT_TOKEN is in .env", "")
@@ -231,7 +231,7 @@ async def test_setup_asks_again_for_a_missing_or_malformed_token(slack: Emulated
 
 
 async def test_setup_for_http_removes_the_app_token(slack: EmulatedSlack, tmp_path: Path) -> None:
-    there(tmp_path, SLACK_APP_TOKEN=APP_TOKEN, BRIDGE_NAMESPACE="kept")
+    write_env(tmp_path, SLACK_APP_TOKEN=APP_TOKEN, BRIDGE_NAMESPACE="kept")
 
     async with Terminal(*SETUP, folder=tmp_path, environ=environ(slack, tmp_path)) as terminal:
         await terminal.answers("Enter for Socket Mode", "https://bridge.example.com")
@@ -247,7 +247,7 @@ async def test_setup_for_http_removes_the_app_token(slack: EmulatedSlack, tmp_pa
 async def test_setup_for_http_stays_with_socket_mode_if_the_app_token_does(
     slack: EmulatedSlack, tmp_path: Path
 ) -> None:
-    there(tmp_path, SLACK_APP_TOKEN=APP_TOKEN)
+    write_env(tmp_path, SLACK_APP_TOKEN=APP_TOKEN)
     url = ("--url", "https://bridge.example.com")
 
     async with Terminal(*SETUP, *url, folder=tmp_path, environ=environ(slack, tmp_path)) as terminal:

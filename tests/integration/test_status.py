@@ -12,30 +12,30 @@ from typing import Any
 from bridge.playground.emulator.sample import ALICE, GENERAL
 from support.forks import run
 from support.real_redis import RealRedis
+from support.system import System, open_system
 from support.waiting import wait_until
-from support.world import World, a_world
 
 
-async def status(world: World, folder: Path, *words: str) -> str:
+async def status(system: System, folder: Path, *words: str) -> str:
     """The command's output, given only the Redis URL."""
-    here = {"REDIS_URL": world.redis_url, "BRIDGE_NAMESPACE": world.namespace}
+    here = {"REDIS_URL": system.redis_url, "BRIDGE_NAMESPACE": system.namespace}
     code, printed, _ = await run(("status", *words), folder, {**os.environ, **here})
     assert code == 0
     return printed
 
 
-async def test_status_shows_each_process_with_its_work(world: World, tmp_path: Path) -> None:
-    await world.start_bridge(BRIDGE_DEFAULT_AGENT="Thinker")
-    root = await world.mention(ALICE, GENERAL, "a question that takes a while")
+async def test_status_shows_each_process_with_its_work(system: System, tmp_path: Path) -> None:
+    await system.start_bridge(BRIDGE_DEFAULT_AGENT="Thinker")
+    root = await system.mention(ALICE, GENERAL, "a question that takes a while")
 
     async def works() -> dict[str, Any] | None:
-        found: dict[str, Any] = json.loads(await status(world, tmp_path, "--json"))
+        found: dict[str, Any] = json.loads(await status(system, tmp_path, "--json"))
         work = [work for process in found["processes"] for work in process["work"]]
         return found if [one["step"] for one in work] == ["sent"] else None
 
     await wait_until(works, "the question is running")
     found = await works()
-    table = await status(world, tmp_path)
+    table = await status(system, tmp_path)
 
     assert found is not None
     (process,) = found["processes"]
@@ -45,39 +45,39 @@ async def test_status_shows_each_process_with_its_work(world: World, tmp_path: P
     assert "a question" not in table
 
 
-async def test_a_process_that_ended_in_peace_is_not_shown(world: World, tmp_path: Path) -> None:
-    bridge = await world.start_bridge()
-    assert "running, idle" in await status(world, tmp_path)
+async def test_a_process_that_exited_cleanly_is_not_shown(system: System, tmp_path: Path) -> None:
+    bridge = await system.start_bridge()
+    assert "running, idle" in await status(system, tmp_path)
 
     bridge.send_signal(signal.SIGTERM)
     await bridge.wait()
 
-    assert "No bridge is running." in await status(world, tmp_path)
+    assert "No bridge is running." in await status(system, tmp_path)
 
 
 async def test_a_killed_process_is_not_running_where_redis_was_restarted(
     private_redis: Callable[[], RealRedis], tmp_path: Path
 ) -> None:
     server = private_redis()
-    async with a_world(server.url, "test") as world:
-        bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="Thinker")
-        await world.mention(ALICE, GENERAL, "a question that takes a while")
-        await wait_until(world.chats, "the question is running")
+    async with open_system(server.url, "test") as system:
+        bridge = await system.start_bridge(BRIDGE_DEFAULT_AGENT="Thinker")
+        await system.mention(ALICE, GENERAL, "a question that takes a while")
+        await wait_until(system.chats, "the question is running")
         await bridge.kill()
-        ((name, heard),) = await world.redis.zrange("{test}:processes", 0, -1, withscores=True)
-        await world.redis.zadd("{test}:processes", {name: heard - 30_000})  # killed half a minute ago
+        ((name, heard),) = await system.redis.zrange("{test}:processes", 0, -1, withscores=True)
+        await system.redis.zadd("{test}:processes", {name: heard - 30_000})  # killed half a minute ago
 
         server.kill()
         server.start()
-        (process,) = json.loads(await status(world, tmp_path, "--json"))["processes"]
-        table = await status(world, tmp_path)
+        (process,) = json.loads(await status(system, tmp_path, "--json"))["processes"]
+        table = await status(system, tmp_path)
 
     assert (process["name"], process["is_running"], len(process["work"])) == (name, False, 1)
     assert 30 < process["last_heard_seconds"] < 60
     assert f"✗ {name}  not seen for " in table
 
 
-async def test_status_of_an_unused_namespace_has_no_process(world: World, tmp_path: Path) -> None:
-    table = await status(world, tmp_path)
+async def test_status_of_an_unused_namespace_has_no_process(system: System, tmp_path: Path) -> None:
+    table = await status(system, tmp_path)
 
     assert "No bridge is running." in table

@@ -8,12 +8,12 @@ from datetime import timedelta
 from redis.asyncio import Redis
 
 from support.real_redis import RealRedis
-from support.store import a_store, message
+from support.store import message, open_store
 
 
 async def test_an_abandoned_lane_is_found_after_a_thousand_running_ones(private_redis: Callable[[], RealRedis]) -> None:
     async with Redis.from_url(private_redis().url, decode_responses=True, protocol=2) as redis:
-        store = await a_store(redis)
+        store = await open_store(redis)
         alive, dead, other = store.process("alive"), store.process("dead"), store.process("other")
         for number in range(1000):
             await store.put(message(ts=f"17000{number:05d}.000100", thread_ts=""))

@@ -17,7 +17,7 @@ from support.waiting import wait_until
 WRITES = "return redis.call('SET', KEYS[1], ARGV[1])"
 
 
-async def reason_why_not(action: Awaitable[object]) -> str:
+async def unavailable_reason(action: Awaitable[object]) -> str:
     with pytest.raises(StoreUnavailable) as caught, translated():
         await action
     return caught.value.reason
@@ -36,7 +36,7 @@ async def test_a_killed_server_is_unavailable_until_it_restarts(private_redis: C
         await redis.set("kept", "1")
         server.kill()
 
-        assert await reason_why_not(redis.get("kept")) == "away"
+        assert await unavailable_reason(redis.get("kept")) == "away"
 
         server.start()
         assert await redis.get("kept") == "1"
@@ -49,7 +49,7 @@ async def test_a_hanging_server_is_unavailable_within_three_seconds(private_redi
         server.send_signal(signal.SIGSTOP)
         try:
             async with asyncio.timeout(3):
-                assert await reason_why_not(redis.ping()) == "away"
+                assert await unavailable_reason(redis.ping()) == "away"
         finally:
             server.send_signal(signal.SIGCONT)
 
@@ -58,8 +58,8 @@ async def test_a_full_server_says_so(private_redis: Callable[[], RealRedis]) -> 
     async with connect(private_redis().url) as redis:
         await redis.config_set("maxmemory", "1")
 
-        assert await reason_why_not(redis.set("a", "1")) == "full"
-        assert await reason_why_not(_script(redis)) == "full"
+        assert await unavailable_reason(redis.set("a", "1")) == "full"
+        assert await unavailable_reason(_script(redis)) == "full"
 
 
 async def test_a_replica_is_read_only_and_strangers_are_refused(
@@ -68,12 +68,12 @@ async def test_a_replica_is_read_only_and_strangers_are_refused(
     server = private_redis()
     async with connect(server.url) as redis:
         await redis.replicaof("127.0.0.1", 1)
-        assert await reason_why_not(redis.set("a", "1")) == "read-only"
-        assert await reason_why_not(_script(redis)) == "read-only"
+        assert await unavailable_reason(redis.set("a", "1")) == "read-only"
+        assert await unavailable_reason(_script(redis)) == "read-only"
         await redis.replicaof("NO", "ONE")
         await redis.config_set("requirepass", "hidden")
         async with connect(server.url) as stranger:
-            assert await reason_why_not(stranger.get("a")) == "refused"
+            assert await unavailable_reason(stranger.get("a")) == "refused"
         await redis.config_set("requirepass", "")
 
 
@@ -88,7 +88,7 @@ async def test_a_blocked_read_ends_when_its_master_is_demoted(
 
         await redis.replicaof("127.0.0.1", 1)
 
-        assert await reason_why_not(reading) == "away"
+        assert await unavailable_reason(reading) == "away"
 
 
 async def is_blocked(redis: Redis) -> bool:
@@ -117,7 +117,7 @@ async def test_a_command_on_a_broken_connection_is_not_repeated() -> None:
     server = await asyncio.start_server(take_and_hang_up, "127.0.0.1", 0)
     host, port = server.sockets[0].getsockname()
     async with server, connect(f"redis://{host}:{port}") as redis:
-        assert await reason_why_not(redis.incr("once")) == "away"
+        assert await unavailable_reason(redis.incr("once")) == "away"
 
     assert b"".join(received).count(b"INCR") == 1
 

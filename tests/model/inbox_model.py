@@ -61,7 +61,7 @@ OTHER = -2
 
 
 class Budget(NamedTuple):
-    """How much may go wrong, of each kind, in one life of the lane."""
+    """How much may go wrong, of each kind, in one scenario."""
 
     kills: int = 0
     stalls: int = 0  # a worker outlasts its lease, and its own clock shows it
@@ -327,7 +327,7 @@ MUTANTS = {
 }
 """The precaution that each mutant leaves out, and the failures that reveal it."""
 
-LIVES = {
+SCENARIOS = {
     "a kill and a slow worker": (True, Budget(kills=1, stalls=1)),
     "a kill and a withdrawal": (True, Budget(kills=1, withdrawals=1)),
     "a slow worker and a withdrawal": (True, Budget(stalls=1, withdrawals=1)),
@@ -416,7 +416,7 @@ LIVES = {
     "a store wiped twice": (True, Budget(wipes=2)),
     "a choice and a dead letter": (True, Budget(kills=1, deaths=1, retries=1, is_choice=True)),
 }
-"""Lives of a lane: whether its thread has an agent from the start, and its failures."""
+"""Scenarios for a lane: whether its thread has an agent from the start, and the budget of failures."""
 
 _WITHOUT_AGENT = ("park", "choice", "withdrawal wakes", "stop wakes", "a late message overtakes one that was taken")
 
@@ -1276,7 +1276,7 @@ def search(budget: Budget, *, has_agent: bool = True, mutant: str = "") -> Found
 
 
 def search_mutant(mutant: str) -> Found:
-    """Search with a mutant, in a life that reveals it."""
+    """Search with a mutant, in a scenario that reveals it."""
     return search(MUTANTS[mutant], has_agent=not mutant.startswith(_WITHOUT_AGENT), mutant=mutant)
 
 
@@ -1290,9 +1290,9 @@ def _path(came_from: dict[State, tuple[State | None, str]], end: State) -> tuple
 
 
 def main() -> int:
-    """Search all lives and all mutants. Returns 1 if a promise breaks or a mutant isn't caught."""
+    """Search all scenarios and all mutants. Returns 1 if a promise breaks or a mutant isn't caught."""
     failed = False
-    for name, (has_agent, budget) in LIVES.items():
+    for name, (has_agent, budget) in SCENARIOS.items():
         states, fault, path = search(budget, has_agent=has_agent)
         sys.stdout.write("\n  ".join([f"{name}: {states} states, {fault or 'every promise holds'}", *path]) + "\n")
         failed |= bool(fault)

@@ -1,3 +1,3 @@
 """Shared fixtures."""
 
-from support.emulated import emulated, slack_web  # noqa: F401 - found by their names
+from support.slack_fixtures import emulated, slack_web  # noqa: F401 - found by their names

@@ -24,8 +24,8 @@ from bridge.playground.emulator.sample import BRIDGE, OTHER_TEAM, TEAM
 from bridge.slack.api import Json
 from bridge.slack.blockkit import modals
 from bridge.slack.blockkit.reply import View
-from support.gate import HOME, Gate, Somebody
-from support.harness import a_harness
+from support.harness import open_harness
+from support.surfaces import HOME, Person, Surfaces
 
 ORGANISATION = replace(HOME, enterprise="E0GRID")
 ORG_WIDE = replace(HOME, team="E0GRID", enterprise="E0GRID", is_org_wide=True)
@@ -40,8 +40,8 @@ PLACES = {
 ELSEWHERE = Channel("C0ELSEWHERE", "elsewhere", [])
 
 
-def a_person(team: str = TEAM, info: Json | None = None, said: str | None = None, **flags: bool) -> Somebody:
-    return Somebody(Member("U0SUE", "sue", "Sue Somebody", team, **flags), info, said)
+def a_person(team: str = TEAM, info: Json | None = None, said: str | None = None, **flags: bool) -> Person:
+    return Person(Member("U0SUE", "sue", "Sue Somebody", team, **flags), info, said)
 
 
 def of_workspaces(*teams: str, organisation: str = "E0GRID") -> Json:
@@ -51,10 +51,10 @@ def of_workspaces(*teams: str, organisation: str = "E0GRID") -> Json:
 
 @dataclass(frozen=True)
 class Row:
-    """A person; *door* and *run* are the reasons why they may not use the bridge or run workflows (``""``: allowed)."""
+    """A person; *access* and *run* are the reasons against using the bridge or running workflows (``""``: allowed)."""
 
-    who: Somebody
-    door: str = ""
+    who: Person
+    access: str = ""
     run: str = ""
     rules: dict[str, str] = field(default_factory=dict)
     identity: Any = HOME
@@ -76,7 +76,7 @@ PEOPLE = {
     "a member": Row(a_person()),
     "a guest of several channels": Row(a_person(is_restricted=True), run="runner"),
     "a guest of one channel": Row(a_person(is_restricted=True, is_ultra_restricted=True), run="runner"),
-    "a member of another company": Row(a_person(OTHER_TEAM, is_stranger=True), door="stranger"),
+    "a member of another company": Row(a_person(OTHER_TEAM, is_stranger=True), access="stranger"),
     "a deactivated member": Row(a_person(deleted=True), run="runner"),
     "a member whom the app may not look up": Row(a_person(info=NO_SCOPE)),
     "a member while Slack fails": Row(a_person(info=BROKEN), run="unknown"),
@@ -84,28 +84,28 @@ PEOPLE = {
     "a guest in a listed group": Row(a_person(is_restricted=True), rules={"BRIDGE_RUNNERS": GROUP}),
     "a listed person whom the app may not look up": Row(a_person(info=NO_SCOPE), rules={"BRIDGE_RUNNERS": "U0SUE"}),
     "a member of another workspace of the organisation": Row(
-        a_person("T0SISTER", info=of_workspaces("T0SISTER")), door="stranger", identity=ORGANISATION
+        a_person("T0SISTER", info=of_workspaces("T0SISTER")), access="stranger", identity=ORGANISATION
     ),
     "a member of two workspaces of the organisation": Row(
         a_person("T0SISTER", info=of_workspaces("T0SISTER", TEAM)), identity=ORGANISATION
     ),
     "a member with the organisation's ID": Row(a_person("E0GRID", info=of_workspaces(TEAM)), identity=ORGANISATION),
     "a member of another workspace with the organisation's ID": Row(
-        a_person("E0GRID", info=of_workspaces("T0SISTER")), door="stranger", identity=ORGANISATION
+        a_person("E0GRID", info=of_workspaces("T0SISTER")), access="stranger", identity=ORGANISATION
     ),
     "a member of another organisation": Row(
         a_person("E0OTHER", info=of_workspaces("T0PARTNER", organisation="E0OTHER"), is_stranger=True),
-        door="stranger",
+        access="stranger",
         identity=ORGANISATION,
     ),
     "a member of the organisation whom the app may not look up": Row(
-        a_person("T0SISTER", info=NO_SCOPE), door="unknown", identity=ORGANISATION
+        a_person("T0SISTER", info=NO_SCOPE), access="unknown", identity=ORGANISATION
     ),
     "a member, with the app installed organisation-wide": Row(
         a_person("T0SISTER", info=of_workspaces("T0SISTER")), identity=ORG_WIDE
     ),
     "a stranger, with the app installed organisation-wide": Row(
-        a_person(OTHER_TEAM, is_stranger=True), door="stranger", identity=ORG_WIDE
+        a_person(OTHER_TEAM, is_stranger=True), access="stranger", identity=ORG_WIDE
     ),
     "an allowed user who isn't a runner": Row(a_person(), run="runner", rules=closed()),
     "an allowed user who is a runner": Row(a_person(), rules=closed(runners="U0SUE")),
@@ -116,51 +116,57 @@ PEOPLE = {
     "an allowed user in one of two groups, the other unreadable": Row(
         a_person(), rules=closed(runners=f"{UNREADABLE} {GROUP}")
     ),
-    "a person who isn't an allowed user": Row(a_person(), door="user", rules=closed(users="U0RUE")),
-    "a runner who isn't an allowed user": Row(a_person(), door="user", rules=closed(users="U0RUE", runners="U0SUE")),
+    "a person who isn't an allowed user": Row(a_person(), access="user", rules=closed(users="U0RUE")),
+    "a runner who isn't an allowed user": Row(a_person(), access="user", rules=closed(users="U0RUE", runners="U0SUE")),
     "a stranger who is an allowed user": Row(
-        a_person(OTHER_TEAM, is_stranger=True), door="stranger", rules=closed(runners="U0SUE")
+        a_person(OTHER_TEAM, is_stranger=True), access="stranger", rules=closed(runners="U0SUE")
     ),
 }
 
-Surface = Callable[[Gate, Somebody, Channel, str], Awaitable[str]]
+Surface = Callable[[Surfaces, Person, Channel, str], Awaitable[str]]
 SURFACES: dict[str, tuple[str, Surface]] = {
-    "mention": ("talks", lambda gate, who, at, _: gate.says(who, at, f"<@{BRIDGE}> Support: hello")),
+    "mention": ("talks", lambda surfaces, who, at, _: surfaces.send(who, at, f"<@{BRIDGE}> Support: hello")),
     "mention in a thread": (
         "talks",
-        lambda gate, who, at, root: gate.says(who, at, f"<@{BRIDGE}> hello", thread_ts=root),
+        lambda surfaces, who, at, root: surfaces.send(who, at, f"<@{BRIDGE}> hello", thread_ts=root),
     ),
-    "reply": ("talks", lambda gate, who, at, root: gate.says(who, at, "hello", thread_ts=root)),
-    "command that reads": ("is answered", lambda gate, who, at, _: gate.types(who, at, "/project", "")),
-    "command that runs": ("runs", lambda gate, who, at, _: gate.types(who, at, "/workflows", "run 3 hello")),
+    "reply": ("talks", lambda surfaces, who, at, root: surfaces.send(who, at, "hello", thread_ts=root)),
+    "command that reads": ("is answered", lambda surfaces, who, at, _: surfaces.type_command(who, at, "/project", "")),
+    "command that runs": (
+        "runs",
+        lambda surfaces, who, at, _: surfaces.type_command(who, at, "/workflows", "run 3 hello"),
+    ),
     "command that opens the form": (
         "gets the form",
-        lambda gate, who, at, _: gate.types(who, at, "/workflows", "run 3"),
+        lambda surfaces, who, at, _: surfaces.type_command(who, at, "/workflows", "run 3"),
     ),
-    "! that reads": ("is answered", lambda gate, who, at, root: gate.says(who, at, "!project", thread_ts=root)),
-    "! that runs": ("runs", lambda gate, who, at, root: gate.says(who, at, "!workflows run 3 x", thread_ts=root)),
+    "! that reads": ("is answered", lambda surfaces, who, at, root: surfaces.send(who, at, "!project", thread_ts=root)),
+    "! that runs": (
+        "runs",
+        lambda surfaces, who, at, root: surfaces.send(who, at, "!workflows run 3 x", thread_ts=root),
+    ),
     "button that runs, on another's card": (
         "runs",
-        lambda gate, who, at, _: gate.clicks(who, at, runs.AGAIN, run_value(3, "hello")),
+        lambda surfaces, who, at, _: surfaces.click(who, at, runs.AGAIN, run_value(3, "hello")),
     ),
     "button that confirms": (
         "runs",
-        lambda gate, who, at, _: gate.clicks(who, at, runs.CONFIRM, run_value(3, "hello")),
+        lambda surfaces, who, at, _: surfaces.click(who, at, runs.CONFIRM, run_value(3, "hello")),
     ),
     "button that opens the form": (
         "gets the form",
-        lambda gate, who, at, _: gate.clicks(who, at, RUN_FORM, run_value(3)),
+        lambda surfaces, who, at, _: surfaces.click(who, at, RUN_FORM, run_value(3)),
     ),
     "button that sends another's message again": (
         "sends again",
-        lambda gate, who, at, _: gate.clicks(who, at, notices.SEND_AGAIN, "of-another"),
+        lambda surfaces, who, at, _: surfaces.click(who, at, notices.SEND_AGAIN, "of-another"),
     ),
-    "menu of agents": ("chooses", lambda gate, who, at, _: gate.clicks(who, at, menu.CHOOSE, "7")),
-    "options of a menu": ("is offered some", lambda gate, who, at, _: gate.looks_for(who, at, menu.CHOOSE)),
-    "form": ("runs", lambda gate, who, at, _: gate.submits(who, *filled_in(at))),
+    "menu of agents": ("chooses", lambda surfaces, who, at, _: surfaces.click(who, at, menu.CHOOSE, "7")),
+    "options of a menu": ("is offered some", lambda surfaces, who, at, _: surfaces.query_options(who, at, menu.CHOOSE)),
+    "form": ("runs", lambda surfaces, who, at, _: surfaces.submit(who, *filled_in(at))),
     "button on Home": (
         "gets the form",
-        lambda gate, who, _at, _root: gate.clicks_at_home(who, RUN_FORM, run_value(3)),
+        lambda surfaces, who, _at, _root: surfaces.click_on_home(who, RUN_FORM, run_value(3)),
     ),
 }
 OF_RUNNERS = {"runs", "gets the form"}
@@ -177,34 +183,34 @@ def filled_in(place: Channel) -> tuple[View, dict[str, dict[str, Any]]]:
 
 def expected(outcome: str, row: Row) -> str:
     """The outcome for a person on a surface that normally leads to *outcome*."""
-    if row.door:
-        return "is offered nothing" if outcome == "is offered some" else f"is refused: {row.door}"
+    if row.access:
+        return "is offered nothing" if outcome == "is offered some" else f"is refused: {row.access}"
     return f"may not: {row.run}" if row.run and outcome in OF_RUNNERS else outcome
 
 
 @asynccontextmanager
-async def a_gate(redis: Redis, row: Row) -> AsyncIterator[Gate]:
-    async with a_harness(redis, **row.rules) as harness:
+async def open_surfaces(redis: Redis, row: Row) -> AsyncIterator[Surfaces]:
+    async with open_harness(redis, **row.rules) as harness:
         harness.identity = replace(row.identity, scopes=harness.identity.scopes)
         harness.store.namespace.since = None
         harness.configure()
         workspace = harness.slack.workspace
         workspace.groups.put(GROUP, Group(GROUP, "runners", "Runners", TEAM, ["U0SUE"]))
-        gate = Gate(harness)
-        gate.knows(row.who, [*PLACES.values(), ELSEWHERE])
-        yield gate
+        surfaces = Surfaces(harness)
+        surfaces.add_person_to(row.who, [*PLACES.values(), ELSEWHERE])
+        yield surfaces
 
 
-async def outcomes_of_all(gate: Gate, who: Somebody, place: Channel) -> dict[str, str]:
-    root = await gate.bind(place)
-    return {name: await surface(gate, who, place, root) for name, (_, surface) in SURFACES.items()}
+async def outcomes_of_all(surfaces: Surfaces, who: Person, place: Channel) -> dict[str, str]:
+    root = await surfaces.bind(place)
+    return {name: await surface(surfaces, who, place, root) for name, (_, surface) in SURFACES.items()}
 
 
 @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
 @pytest.mark.parametrize("row", PEOPLE.values(), ids=PEOPLE)
 async def test_each_surface_allows_what_the_table_says(redis: Redis, row: Row, place: Channel) -> None:
-    async with a_gate(redis, row) as gate:
-        found = await outcomes_of_all(gate, row.who, place)
+    async with open_surfaces(redis, row) as surfaces:
+        found = await outcomes_of_all(surfaces, row.who, place)
 
     assert found == {name: expected(outcome, row) for name, (outcome, _) in SURFACES.items()}
 
@@ -213,10 +219,10 @@ async def test_each_surface_allows_what_the_table_says(redis: Redis, row: Row, p
     "row", [PEOPLE["an allowed user who is a runner"], PEOPLE["an allowed user who isn't a runner"]]
 )
 async def test_an_unlisted_channel_is_refused_except_on_home(redis: Redis, row: Row) -> None:
-    async with a_gate(redis, row) as gate:
-        found = await outcomes_of_all(gate, row.who, ELSEWHERE)
+    async with open_surfaces(redis, row) as surfaces:
+        found = await outcomes_of_all(surfaces, row.who, ELSEWHERE)
 
-    refused_here = replace(row, door="channel")
+    refused_here = replace(row, access="channel")
     assert found == {
         name: expected(outcome, row if name in NOT_IN_A_CHANNEL else refused_here)
         for name, (outcome, _) in SURFACES.items()
@@ -231,7 +237,7 @@ async def test_an_unlisted_channel_is_refused_except_on_home(redis: Redis, row: 
         (NO_SCOPE, ("is refused: unknown",) * 3),
         ({"ok": False, "error": "user_not_found"}, ("is refused: unknown",) * 3),
         ({"ok": True, "user": {"id": "U0SUE"}}, ("is refused: unknown",) * 3),
-        (BROKEN, ("is sent again by Slack", "is told to try again", "is told to try again")),
+        (BROKEN, ("is sent again by Slack", "is asked to try again", "is asked to try again")),
     ],
     ids=["home", "another company", "no scope", "not found", "no workspace", "Slack fails"],
 )
@@ -240,12 +246,12 @@ async def test_a_person_without_a_workspace_is_looked_up(
 ) -> None:
     row = Row(a_person(info=info, said=""))
     place = PLACES["a shared channel"]
-    async with a_gate(redis, row) as gate:
-        root = await gate.bind(place)
-        mentioned = await gate.says(row.who, place, f"<@{BRIDGE}> Support: hello")
-        replied = await gate.says(row.who, place, "hello", thread_ts=root)
-        typed = await gate.types(row.who, place, "/project", "")
-        clicked = await gate.clicks(row.who, place, notices.SEND_AGAIN, "of-another")
+    async with open_surfaces(redis, row) as surfaces:
+        root = await surfaces.bind(place)
+        mentioned = await surfaces.send(row.who, place, f"<@{BRIDGE}> Support: hello")
+        replied = await surfaces.send(row.who, place, "hello", thread_ts=root)
+        typed = await surfaces.type_command(row.who, place, "/project", "")
+        clicked = await surfaces.click(row.who, place, notices.SEND_AGAIN, "of-another")
 
     assert replied == mentioned
     assert (mentioned, typed, clicked) == outcomes
@@ -253,13 +259,13 @@ async def test_a_person_without_a_workspace_is_looked_up(
 
 @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
 async def test_another_bots_message_is_ignored(redis: Redis, place: Channel) -> None:
-    row = Row(Somebody(Member("U0BOT", "botty", "Botty Bot", TEAM, is_bot=True, bot_id="B0BOT", app_id="A0BOT")))
-    async with a_gate(redis, row) as gate:
-        root = await gate.bind(place)
+    row = Row(Person(Member("U0BOT", "botty", "Botty Bot", TEAM, is_bot=True, bot_id="B0BOT", app_id="A0BOT")))
+    async with open_surfaces(redis, row) as surfaces:
+        root = await surfaces.bind(place)
         found = {
-            await gate.says(row.who, place, f"<@{BRIDGE}> hello"),
-            await gate.says(row.who, place, "hello", thread_ts=root),
-            await gate.says(row.who, place, "!workflows run 3 x", thread_ts=root),
+            await surfaces.send(row.who, place, f"<@{BRIDGE}> hello"),
+            await surfaces.send(row.who, place, "hello", thread_ts=root),
+            await surfaces.send(row.who, place, "!workflows run 3 x", thread_ts=root),
         }
 
     assert found == {"is ignored"}
@@ -267,16 +273,16 @@ async def test_another_bots_message_is_ignored(redis: Redis, place: Channel) -> 
 
 async def test_a_reply_in_an_unrelated_thread_gets_no_refusal(redis: Redis) -> None:
     row = PEOPLE["a person who isn't an allowed user"]
-    async with a_gate(redis, row) as gate:
-        assert await gate.says(row.who, PLACES["a channel"], "hello", thread_ts="1600000000.000100") == "is ignored"
+    async with open_surfaces(redis, row) as surfaces:
+        assert await surfaces.send(row.who, PLACES["a channel"], "hello", thread_ts="1600000000.000100") == "is ignored"
 
 
 async def test_a_member_is_looked_up_once_for_all_surfaces(redis: Redis) -> None:
     row = PEOPLE["a member"]
-    async with a_gate(redis, row) as gate:
-        await outcomes_of_all(gate, row.who, PLACES["a channel"])
+    async with open_surfaces(redis, row) as surfaces:
+        await outcomes_of_all(surfaces, row.who, PLACES["a channel"])
 
-        asked = [call.method for call in gate.harness.slack.calls if call.method.startswith("user")]
+        asked = [call.method for call in surfaces.harness.slack.calls if call.method.startswith("user")]
         assert asked == ["users.info"]
 
 

@@ -24,7 +24,7 @@ from bridge.features.conversations import menu
 from bridge.features.workflows import forms, run_card as runs
 from bridge.metrics import Metrics
 from bridge.slack.guard import LARGEST_BODY, Guard
-from support.front_door import FORM, JSON, SECRET, FrontDoor, Headers, a_front_door, request, signed
+from support.ingress import FORM, JSON, SECRET, Headers, Ingress, open_ingress, request, signed
 
 EXAMPLES = int(os.environ.get("FUZZ", "250"))
 WORDS = "words-that-must-not-be-logged"
@@ -98,7 +98,7 @@ async def test_any_request_gets_one_answer(
     response = await request(Guard(SECRET, Metrics(), inside), chunks, headers, method)
 
     assert response.status in {200, 400, 401, 405, 413}
-    assert response.taken <= LARGEST_BODY + max(map(len, chunks)), "reading stops at the size limit"
+    assert response.bytes_read <= LARGEST_BODY + max(map(len, chunks)), "reading stops at the size limit"
     assert is_signed or (response.status != 200 and not inside.payloads)
     assert caplog.records == []
 
@@ -203,9 +203,9 @@ REQUESTS = (
 
 
 @pytest.fixture
-async def door(redis: Redis) -> AsyncIterator[FrontDoor]:
-    async with a_front_door(redis) as door:
-        yield door
+async def ingress(redis: Redis) -> AsyncIterator[Ingress]:
+    async with open_ingress(redis) as ingress:
+        yield ingress
 
 
 HALF = "\ud800"  # a lone surrogate, valid in JSON but not in UTF-8
@@ -231,17 +231,17 @@ ODD_FORM = {"1": {forms.WORKFLOW: {"selected_option": {"value": "3"}}}, "2": {fo
 @example(request_=({**INTERACTIONS[0], "message": 7}, "interaction"))
 @example(request_=({**INTERACTIONS[5], "value": 7}, "interaction"))
 async def test_a_malformed_signed_request_logs_no_error(
-    request_: tuple[dict[str, Any], str], door: FrontDoor, caplog: pytest.LogCaptureFixture
+    request_: tuple[dict[str, Any], str], ingress: Ingress, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     caplog.clear()
     body, kind = sent(*request_)
 
-    response = await door.send(body, kind, *signed(body))
+    response = await ingress.send(body, kind, *signed(body))
 
     assert response.status in {200, 400, 404}
     assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
-    assert not door.counted("broken_inside")
+    assert not ingress.counted("broken_inside")
     assert WORDS not in caplog.text
 
 
@@ -264,18 +264,18 @@ PAYLOADS = (
 @example(carried=("interactive", {**INTERACTIONS[0], "actions": [{"action_id": []}]}))
 @example(carried=("interactive", {"type": "of tomorrow", "command": {}}))
 async def test_a_malformed_envelope_logs_no_error(
-    carried: tuple[str, dict[str, Any]], door: FrontDoor, caplog: pytest.LogCaptureFixture
+    carried: tuple[str, dict[str, Any]], ingress: Ingress, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     caplog.clear()
 
-    json.dumps(await door.envelope(*carried, accepts_response_payload=True))
+    json.dumps(await ingress.envelope(*carried, accepts_response_payload=True))
 
     assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
-    assert not door.counted("broken_inside")
+    assert not ingress.counted("broken_inside")
     assert WORDS not in caplog.text
 
 
 @pytest.mark.parametrize("payload", LEGACY, ids=[str(payload["type"]) for payload in LEGACY])
-async def test_a_legacy_interaction_gets_200(payload: dict[str, Any], door: FrontDoor) -> None:
-    assert (await door.interaction(payload)).status == 200
+async def test_a_legacy_interaction_gets_200(payload: dict[str, Any], ingress: Ingress) -> None:
+    assert (await ingress.interaction(payload)).status == 200

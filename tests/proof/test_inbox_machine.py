@@ -18,7 +18,7 @@ DATABASE = 8  # reserved for these tests
 
 
 @asynccontextmanager
-async def emptied(url: str) -> AsyncIterator[Redis]:
+async def empty_redis(url: str) -> AsyncIterator[Redis]:
     async with connect(url) as redis:
         await redis.flushdb()
         yield redis
@@ -30,8 +30,8 @@ async def emptied(url: str) -> AsyncIterator[Redis]:
 )  # ten seconds, or a minute on a busy machine; past the limit, Hypothesis would shrink for minutes
 def test_redis_agrees_with_the_model_after_random_moves(redis_server: RealRedis) -> None:
     class OnAServer(InboxMachine):
-        def opened(self) -> AbstractAsyncContextManager[Redis]:
-            return emptied(f"{redis_server.url}?db={DATABASE}")
+        def open_redis(self) -> AbstractAsyncContextManager[Redis]:
+            return empty_redis(f"{redis_server.url}?db={DATABASE}")
 
     run_state_machine_as_test(
         OnAServer,

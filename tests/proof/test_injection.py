@@ -2,7 +2,7 @@
 
 The surfaces are discovered from the layouts, so a new one is tested automatically. Each lays out the attacks, and the
 result is sent over a socket in every way: posted, shown to one person, as an update, and as each fallback for refused
-blocks. `support.shown` finds what would take effect.
+blocks. `support.unsafe_markup` finds what would take effect.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Block, Reply, View
 from bridge.slack.parts import Place
 from bridge.slack.post import ExistingParts, Recipient, Say
-from support.emulated import at_once
-from support.evil import ATTACKS
-from support.saying import NO_FILES, TAG, US
-from support.shown import active
+from support.attacks import ATTACKS
+from support.sample_posts import NO_FILES, TAG, US
+from support.slack_fixtures import at_once
+from support.unsafe_markup import violations
 
 TRUSTED = {"kit.trusted_context"}
 """Functions for text that Slack parses, from literal templates; a test below checks their callers."""
@@ -81,7 +81,7 @@ def problems_of(reply: Reply, *, is_named_by_us: bool) -> Iterator[str]:
     if not calls:
         yield "nothing is shown"
     for call in calls:
-        yield from active(call)
+        yield from violations(call)
         yield from (f"unseen: {text!r}" for text in texts_in(call.args) if _UNSEEN.search(text))
     if is_named_by_us:
         yield from (f"file: {file.name!r}" for file in reply.files if not _FILE.fullmatch(file.name))
@@ -105,7 +105,7 @@ def test_attacks_in_a_reply_have_no_effect(name: str) -> None:
 def test_attacks_in_a_form_have_no_effect(name: str) -> None:
     for attack, words in ATTACKS.items():
         for shown in results(BLOCKS[name], words):
-            assert active(posted(text="x", blocks=shown if isinstance(shown, list) else [shown])) == [], attack
+            assert violations(posted(text="x", blocks=shown if isinstance(shown, list) else [shown])) == [], attack
             assert [text for text in texts_in(shown) if _UNSEEN.search(text)] == [], attack
 
 
@@ -115,7 +115,9 @@ _AWAY = Place(GENERAL, "1699999999.000001")
 
 
 @asynccontextmanager
-async def every_way_out(emulated: EmulatedSlack, slack_web: SlackWeb) -> AsyncIterator[list[Callable[[Reply], Any]]]:
+async def all_send_functions(
+    emulated: EmulatedSlack, slack_web: SlackWeb
+) -> AsyncIterator[list[Callable[[Reply], Any]]]:
     """Yield all ways to send a reply, with and without permission for files."""
     url = f"{emulated.url}/response/{emulated.tickets.response(ALICE, GENERAL)}"
 
@@ -143,7 +145,7 @@ def has_blocks(asked: dict[str, Any]) -> bool:
 @pytest.mark.parametrize("name", REPLIES)
 async def test_attacks_in_a_slack_call_have_no_effect(emulated: EmulatedSlack, slack_web: SlackWeb, name: str) -> None:
     first, *_ = results(REPLIES[name], _ALL)
-    async with every_way_out(emulated, slack_web) as ways:
+    async with all_send_functions(emulated, slack_web) as ways:
         for takes_blocks in (True, False):
             emulated.faults.clear()
             for method in WRITES:
@@ -155,7 +157,7 @@ async def test_attacks_in_a_slack_call_have_no_effect(emulated: EmulatedSlack, s
                 await way(first)
 
     assert {call.method for call in emulated.calls} >= set(WRITES)
-    assert [problem for call in emulated.calls for problem in active(call)] == []
+    assert [problem for call in emulated.calls for problem in violations(call)] == []
 
 
 def test_trusted_templates_are_literals() -> None:

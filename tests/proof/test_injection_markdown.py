@@ -12,9 +12,9 @@ from markdown_it.token import Token
 
 from bridge.slack import parts
 from bridge.slack.blockkit.links import honest
-from bridge.slack.blockkit.markdown import neutralised, pieces
+from bridge.slack.blockkit.markdown import neutralized, pieces
 from bridge.slack.blockkit.reply import Reply
-from support.evil import ATTACKS
+from support.attacks import ATTACKS
 
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 PING = re.compile(
@@ -33,7 +33,7 @@ def inline(markdown: str) -> Iterator[list[Token]]:
             yield token.children
 
 
-def lies(markdown: str) -> Iterator[str]:
+def misleading(markdown: str) -> Iterator[str]:
     """Find pings, images, and links that show a different address than their target."""
     for tokens in inline(markdown):
         shown = "".join(map(_shown, tokens))
@@ -108,16 +108,16 @@ FORGED = [
 
 @pytest.mark.parametrize("attack", [*FORGED, "[bank\u200b.example](https://evil.example)"])
 def test_a_forged_link_is_neutralised(attack: str) -> None:
-    assert list(lies(attack)) or "\u200b" in attack, "the check must find the original attack"
-    assert list(lies(neutralised(attack))) == []
+    assert list(misleading(attack)) or "\u200b" in attack, "the check must find the original attack"
+    assert list(misleading(neutralized(attack))) == []
 
 
 @pytest.mark.parametrize(
     "attack", [*ATTACKS.values(), "<<!channel>>", "(@here) *@channel* **@Everyone**", "`<!channel>`"]
 )
 def test_a_neutralised_attack_looks_the_same_and_has_no_effect(attack: str) -> None:
-    assert list(lies(neutralised(attack))) == []
-    assert neutralised(attack).replace("\u2060", "") == attack.replace("\u2060", "")
+    assert list(misleading(neutralized(attack))) == []
+    assert neutralized(attack).replace("\u2060", "") == attack.replace("\u2060", "")
 
 
 PIECES = st.sampled_from([
@@ -131,15 +131,15 @@ PIECES = st.sampled_from([
 @given(st.lists(PIECES, max_size=25).map("".join))
 @example("".join(FORGED))
 def test_any_markdown_is_harmless_once_neutralised(markdown: str) -> None:
-    assert list(lies(neutralised(markdown))) == []
+    assert list(misleading(neutralized(markdown))) == []
 
 
 @given(st.lists(PIECES, max_size=25).map("".join))
 def test_neutralising_is_invisible_and_idempotent(markdown: str) -> None:
-    once = neutralised(markdown)
+    once = neutralized(markdown)
 
     assert once.replace("\u2060", "") == markdown.replace("\u2060", "")
-    assert neutralised(once) == once
+    assert neutralized(once) == once
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_neutralising_is_invisible_and_idempotent(markdown: str) -> None:
     ],
 )
 def test_harmless_markdown_is_unchanged(markdown: str) -> None:
-    assert neutralised(markdown) == markdown
+    assert neutralized(markdown) == markdown
 
 
 def test_a_mention_uncovered_by_a_cut_pings_no_one() -> None:
@@ -172,7 +172,7 @@ def test_a_mention_uncovered_by_a_cut_pings_no_one() -> None:
 
     shown = [part.blocks[0]["text"] for part in parts.parts_of(Reply(text="x", markdown=words))]
 
-    assert [lie for text in shown for lie in lies(text)] == []
+    assert [lie for text in shown for lie in misleading(text)] == []
 
 
 @pytest.mark.parametrize(
@@ -188,4 +188,4 @@ def test_a_mention_uncovered_by_a_cut_pings_no_one() -> None:
 )
 @pytest.mark.timeout(10)
 def test_crowded_text_is_neutralised_in_time(text: str) -> None:
-    assert honest(neutralised(text)).replace("\u2060", "") == text
+    assert honest(neutralized(text)).replace("\u2060", "") == text

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from model import slots_model
-from model.inbox_model import LIVES, MUTANTS, search, search_mutant
+from model.inbox_model import MUTANTS, SCENARIOS, search, search_mutant
 
 
-@pytest.mark.parametrize("life", LIVES)
-def test_every_promise_holds_in_every_interleaving(life: str) -> None:
-    has_agent, budget = LIVES[life]
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_every_promise_holds_in_every_interleaving(scenario: str) -> None:
+    has_agent, budget = SCENARIOS[scenario]
 
     found = search(budget, has_agent=has_agent)
 

@@ -11,7 +11,7 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.features.workflows import forms, run_card as runs
-from support.front_door import FORM, JSON, FrontDoor, a_front_door, signed
+from support.ingress import FORM, JSON, Ingress, open_ingress, signed
 
 PERSON = {"id": "U0ALICE", "team_id": "T0HOME"}
 COMMAND = {
@@ -39,9 +39,9 @@ SUBMISSION = {
 
 
 @pytest.fixture
-async def door(redis: Redis) -> AsyncIterator[FrontDoor]:
-    async with a_front_door(redis) as door:
-        yield door
+async def ingress(redis: Redis) -> AsyncIterator[Ingress]:
+    async with open_ingress(redis) as ingress:
+        yield ingress
 
 
 def form(fields: dict[str, Any]) -> bytes:
@@ -68,38 +68,38 @@ RUNS = {
 
 
 @pytest.mark.parametrize("body", RUNS.values(), ids=RUNS.keys())
-async def test_a_replayed_request_starts_no_second_run(door: FrontDoor, body: bytes) -> None:
+async def test_a_replayed_request_starts_no_second_run(ingress: Ingress, body: bytes) -> None:
     headers = [FORM, *signed(body)]  # a signature expires after five minutes
 
-    first = await door.send(body, *headers)
-    at_once = await door.send(body, *headers)
-    await door.harness.work()
-    later = await door.send(body, *headers)
-    await door.harness.work()
+    first = await ingress.send(body, *headers)
+    at_once = await ingress.send(body, *headers)
+    await ingress.harness.work()
+    later = await ingress.send(body, *headers)
+    await ingress.harness.work()
 
     assert (first.status, at_once.status, later.status) == (200, 200, 200)
     assert at_once.body == later.body == b"", "a replay reveals nothing"
-    assert door.harness.service.runs == ["hello"]
-    assert door.counted('outcome="duplicate"} 2.0')
+    assert ingress.harness.service.runs == ["hello"]
+    assert ingress.counted('outcome="duplicate"} 2.0')
 
 
-async def test_a_confirmation_pressed_twice_starts_one_run(door: FrontDoor) -> None:
-    await door.interaction(CONFIRMATION)
-    await door.interaction({**CONFIRMATION, "trigger_id": "1.2.b"})
-    await door.harness.work()
+async def test_a_confirmation_pressed_twice_starts_one_run(ingress: Ingress) -> None:
+    await ingress.interaction(CONFIRMATION)
+    await ingress.interaction({**CONFIRMATION, "trigger_id": "1.2.b"})
+    await ingress.harness.work()
 
-    assert door.harness.service.runs == ["hello"]
-
-
-async def test_the_same_command_typed_again_starts_another_run(door: FrontDoor) -> None:
-    await door.form(COMMAND)
-    await door.form({**COMMAND, "trigger_id": "13345224609.738474920.other"})
-    await door.harness.work()
-
-    assert door.harness.service.runs == ["hello", "hello"]
+    assert ingress.harness.service.runs == ["hello"]
 
 
-async def test_a_replayed_event_is_answered_by_the_agent_once(door: FrontDoor) -> None:
+async def test_the_same_command_typed_again_starts_another_run(ingress: Ingress) -> None:
+    await ingress.form(COMMAND)
+    await ingress.form({**COMMAND, "trigger_id": "13345224609.738474920.other"})
+    await ingress.harness.work()
+
+    assert ingress.harness.service.runs == ["hello", "hello"]
+
+
+async def test_a_replayed_event_is_answered_by_the_agent_once(ingress: Ingress) -> None:
     event = {
         "type": "app_mention",
         "user": "U0ALICE",
@@ -111,11 +111,11 @@ async def test_a_replayed_event_is_answered_by_the_agent_once(door: FrontDoor) -
     body = json.dumps({"type": "event_callback", "event_id": "Ev1", "event": event}).encode()
     headers = [JSON, *signed(body)]
 
-    statuses = [(await door.send(body, *headers)).status for _ in range(3)]
-    await door.harness.work()
+    statuses = [(await ingress.send(body, *headers)).status for _ in range(3)]
+    await ingress.harness.work()
 
     assert statuses == [200, 200, 200]
-    assert door.harness.service.messages == ["hello"]
+    assert ingress.harness.service.messages == ["hello"]
 
 
 @pytest.mark.parametrize(
@@ -133,24 +133,24 @@ async def test_a_replayed_event_is_answered_by_the_agent_once(door: FrontDoor) -
     ],
     ids=["a closed form", "options", "a form with errors"],
 )
-async def test_requests_answered_without_storing_change_nothing(door: FrontDoor, payload: dict[str, Any]) -> None:
+async def test_requests_answered_without_storing_change_nothing(ingress: Ingress, payload: dict[str, Any]) -> None:
     body = interaction(payload)
     headers = [FORM, *signed(body)]
-    before = await door.keys()
+    before = await ingress.keys()
 
-    answers = [await door.send(body, *headers) for _ in range(3)]
+    answers = [await ingress.send(body, *headers) for _ in range(3)]
 
     assert [answer.status for answer in answers] == [200, 200, 200]
     assert len({answer.body for answer in answers}) == 1
-    assert await door.keys() == before
-    assert door.harness.service.runs == []
+    assert await ingress.keys() == before
+    assert ingress.harness.service.runs == []
 
 
-async def test_a_replays_signature_expires_before_its_dedup_mark(door: FrontDoor) -> None:
+async def test_a_replays_signature_expires_before_its_dedup_mark(ingress: Ingress) -> None:
     body = urlencode(COMMAND).encode()
     old = signed(body, at=0)
 
-    assert (await door.send(body, FORM, *old)).status == 401
-    await door.send(body, FORM, *signed(body))
-    (mark,) = [key for key in await door.keys() if ":seen:e:trigger:" in key]
-    assert await door.harness.store.redis.ttl(mark) > 24 * 3600, "a signature is valid for five minutes"
+    assert (await ingress.send(body, FORM, *old)).status == 401
+    await ingress.send(body, FORM, *signed(body))
+    (mark,) = [key for key in await ingress.keys() if ":seen:e:trigger:" in key]
+    assert await ingress.harness.store.redis.ttl(mark) > 24 * 3600, "a signature is valid for five minutes"

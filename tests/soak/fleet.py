@@ -7,8 +7,8 @@ import random
 import signal
 from pathlib import Path
 
-from support.mortals import Mortal, a_mortal
-from support.world import World
+from support.killable_bridge import KillableBridge, killable_bridge
+from support.system import System
 
 _SIZE = 4
 _KIB = 1024
@@ -16,13 +16,13 @@ _SWITCH = 0.5
 
 
 class Fleet:
-    """The bridges of one *world*. Slack sends to one of them at a time."""
+    """The bridges of one *system*. Slack sends to one of them at a time."""
 
-    def __init__(self, world: World, diaries: Path, chance: random.Random) -> None:
-        self.alive: list[Mortal] = []
+    def __init__(self, system: System, point_logs: Path, chance: random.Random) -> None:
+        self.alive: list[KillableBridge] = []
         self.started = 0
-        self._world = world
-        self._diaries = diaries
+        self._system = system
+        self._point_logs = point_logs
         self._chance = chance
 
     async def run(self) -> None:
@@ -32,9 +32,11 @@ class Fleet:
                 group.create_task(self._replace())
             group.create_task(self._switch())
 
-    def signal_one(self, number: signal.Signals) -> Mortal:
+    def signal_one(self, number: signal.Signals) -> KillableBridge:
         """Send a signal to a random bridge."""
-        bridge = self._chance.choice(self.alive or [one for one in self._world.bridges if isinstance(one, Mortal)])
+        bridge = self._chance.choice(
+            self.alive or [one for one in self._system.bridges if isinstance(one, KillableBridge)]
+        )
         bridge.send_signal(number)
         return bridge
 
@@ -49,7 +51,7 @@ class Fleet:
 
     async def _replace(self) -> None:
         while True:
-            bridge = a_mortal(self._world, self._diaries, BRIDGE_DEFAULT_AGENT="", BRIDGE_CHAT_TIMEOUT="10")
+            bridge = killable_bridge(self._system, self._point_logs, BRIDGE_DEFAULT_AGENT="", BRIDGE_CHAT_TIMEOUT="10")
             await bridge.start()
             self.started += 1
             self.alive.append(bridge)
@@ -61,7 +63,7 @@ class Fleet:
         """Point Slack at random bridges in turn, like a load balancer."""
         while True:
             if self.alive:
-                self._world.slack.events_url = f"{self._chance.choice(self.alive).url}/slack/events"
+                self._system.slack.events_url = f"{self._chance.choice(self.alive).url}/slack/events"
             await asyncio.sleep(_SWITCH)
 
 

@@ -12,15 +12,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from soak.failures import Failures
 from soak.fleet import Fleet
 from soak.people import PLACES, Person, run_things
-from soak.trouble import Trouble
-from support.conversations import Town
 from support.ledger import AGENTS
 from support.lifetimes import keys_without_lifetime
 from support.real_redis import RealRedis
+from support.stories import Users
+from support.system import System, open_system
 from support.waiting import wait_until
-from support.world import World, a_world
 
 RETRIES = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 _SETTLE = 120.0
@@ -37,107 +37,107 @@ class Result:
 
 async def soaked(seconds: float, seed: int, folder: Path) -> Result:
     """Run the load for *seconds*, and count the results."""
-    data, diaries = folder / "redis", folder / "diaries"
+    data, point_logs = folder / "redis", folder / "diaries"
     data.mkdir()
-    diaries.mkdir()
+    point_logs.mkdir()
     with RealRedis(data) as redis:
-        async with a_world(redis.url, f"soak-{secrets.token_hex(3)}", retry_delays=RETRIES) as world:
+        async with open_system(redis.url, f"soak-{secrets.token_hex(3)}", retry_delays=RETRIES) as system:
             chance = random.Random(seed)  # noqa: S311 - the same seed makes the same choices
-            town, fleet = Town(world), Fleet(world, diaries, chance)
+            users, fleet = Users(system), Fleet(system, point_logs, chance)
             running = asyncio.create_task(fleet.run())
             try:
-                return await _load(town, fleet, Trouble(world, fleet, redis, chance), seconds)
+                return await _load(users, fleet, Failures(system, fleet, redis, chance), seconds)
             finally:
                 running.cancel()
                 with suppress(asyncio.CancelledError):
                     await running
 
 
-async def _load(town: Town, fleet: Fleet, trouble: Trouble, seconds: float) -> Result:
-    world, is_over = town.world, asyncio.Event()
-    world.project.operations.agents = list(AGENTS)
-    world.project.operations.workflows[0].seconds = 0.3
+async def _load(users: Users, fleet: Fleet, failures: Failures, seconds: float) -> Result:
+    system, is_over = users.system, asyncio.Event()
+    system.project.operations.agents = list(AGENTS)
+    system.project.operations.workflows[0].seconds = 0.3
     await asyncio.sleep(_WARM_UP)
-    before = fleet.resident(), await _used(world)
-    await _talk(town, fleet, trouble, seconds, is_over)
+    before = fleet.resident(), await _used(system)
+    await _talk(users, fleet, failures, seconds, is_over)
     result = Result()
     try:
-        await wait_until(lambda: _is_settled(town), "all messages are answered", _SETTLE)
-        await wait_until(lambda: _is_at_rest(world), "the queue is empty", _SETTLE)
+        await wait_until(lambda: _is_settled(users), "all messages are answered", _SETTLE)
+        await wait_until(lambda: _is_at_rest(system), "the queue is empty", _SETTLE)
     except AssertionError as exc:
         result.faults.append(f"stuck: {exc}")
-    _count(result, town, fleet, trouble.made)
+    _count(result, users, fleet, failures.made)
     result.rows += [
         ("memory of each bridge at the start, MB", _numbers(before[0])),
         ("memory of each bridge at the end, MB", _numbers(fleet.resident())),
-        ("memory of Redis at the start and the end, MB", f"{before[1]:.1f}, {await _used(world):.1f}"),
+        ("memory of Redis at the start and the end, MB", f"{before[1]:.1f}, {await _used(system):.1f}"),
     ]
-    left = await keys_without_lifetime(world.redis)
+    left = await keys_without_lifetime(system.redis)
     result.faults += [f"key without a lifetime: {key}" for key in left]
     return result
 
 
-async def _talk(town: Town, fleet: Fleet, trouble: Trouble, seconds: float, is_over: asyncio.Event) -> None:
+async def _talk(users: Users, fleet: Fleet, failures: Failures, seconds: float, is_over: asyncio.Event) -> None:
     """Let people talk and things fail for *seconds*, then end all failures."""
     async with asyncio.TaskGroup() as group:
         for user, channel in PLACES:
-            group.create_task(Person(town, user, channel, trouble.another_chance()).talk(is_over))
-        group.create_task(run_things(town, trouble.another_chance(), is_over))
-        making = group.create_task(trouble.run(is_over))
+            group.create_task(Person(users, user, channel, failures.another_chance()).talk(is_over))
+        group.create_task(run_things(users, failures.another_chance(), is_over))
+        making = group.create_task(failures.run(is_over))
         await asyncio.sleep(seconds)
         is_over.set()
         await making
-        town.world.slack.faults.clear()
-        town.world.project.clear()
+        users.system.slack.faults.clear()
+        users.system.project.clear()
         fleet.continue_all()
 
 
-def _count(result: Result, town: Town, fleet: Fleet, made: Counter[str]) -> None:
-    faults = list(town.faults())
+def _count(result: Result, users: Users, fleet: Fleet, made: Counter[str]) -> None:
+    faults = list(users.faults())
     result.faults += faults
-    written = [(thread, one) for thread in town.threads for one in thread.written]
+    written = [(thread, one) for thread in users.threads for one in thread.written]
     accepted = [(thread, one) for thread, one in written if thread.was_accepted(one)]
     kinds = Counter(fault.partition(":")[0] for fault in faults)
-    acks = [one.ms for one in town.world.slack.deliveries if one.is_acked]
+    acks = [one.ms for one in users.system.slack.deliveries if one.is_acked]
     result.rows += [
         ("messages sent", len(written)),
         ("given up by Slack after refusals", len(written) - len(accepted)),
-        ("answered", sum(len(thread.answered()) for thread in town.threads)),
-        ("unknown outcome, with a Send again button", sum(len(thread.unknown()) for thread in town.threads)),
-        ("runs", sum(bool(run.cards()) for run in town.runs)),
+        ("answered", sum(len(thread.answered()) for thread in users.threads)),
+        ("unknown outcome, with a Send again button", sum(len(thread.unknown()) for thread in users.threads)),
+        ("runs", sum(bool(run.cards()) for run in users.runs)),
         ("lost", kinds["lost"]),
         ("doubled", kinds["doubled"]),
         ("out of order", kinds["out of order"]),
         ("acknowledgement, ms (median, p99)", _spread(acks, 0)),
-        ("answer, s (median, p99)", _spread(_waits(town), 1)),
+        ("answer, s (median, p99)", _spread(_waits(users), 1)),
         ("bridges started", fleet.started),
         *sorted(made.items()),
     ]
 
 
-def _waits(town: Town) -> list[float]:
+def _waits(users: Users) -> list[float]:
     """Seconds from each message to its answer."""
     return [
         float(message.ts) - float(by_words[words].ts)
-        for thread in town.threads
+        for thread in users.threads
         for by_words in [{one.words: one for one in thread.written}]
         for words, message in thread.answers()
         if words in by_words
     ]
 
 
-def _is_settled(town: Town) -> bool:
-    return all(thread.were_given_up() or thread.is_settled() for thread in town.threads) and all(
-        run.is_settled() for run in town.runs
+def _is_settled(users: Users) -> bool:
+    return all(thread.were_given_up() or thread.is_settled() for thread in users.threads) and all(
+        run.is_settled() for run in users.runs
     )
 
 
-async def _is_at_rest(world: World) -> bool:
-    return not await world.redis.xlen(f"{{{world.namespace}}}:ready")
+async def _is_at_rest(system: System) -> bool:
+    return not await system.redis.xlen(f"{{{system.namespace}}}:ready")
 
 
-async def _used(world: World) -> float:
-    return float((await world.redis.info("memory"))["used_memory"]) / 1024 / 1024
+async def _used(system: System) -> float:
+    return float((await system.redis.info("memory"))["used_memory"]) / 1024 / 1024
 
 
 def _spread(found: Sequence[float], digits: int) -> str:

@@ -19,8 +19,8 @@ from bridge.playground.emulator.sample import (
     RANDOM,
     SHARED,
 )
-from support.conversations import Town
 from support.ledger import Thread
+from support.stories import Users
 
 PLACES = (
     (ALICE, GENERAL),
@@ -43,8 +43,8 @@ _AGENTS = ("Memory", "Memory", "Slow", "Memory", "Novelist")
 class Person:
     """Writes one thread after another in one channel."""
 
-    def __init__(self, town: Town, user: str, channel: str, chance: random.Random) -> None:
-        self._town = town
+    def __init__(self, users: Users, user: str, channel: str, chance: random.Random) -> None:
+        self._users = users
         self._user = user
         self._channel = channel
         self._chance = chance
@@ -54,7 +54,7 @@ class Person:
         for number in itertools.count():
             name = f"{self._user}-{self._channel}-{number}"
             agent = self._chance.choice(_AGENTS)
-            thread = await self._town.begin(self._user, self._channel, f"{name}-000", agent=agent, is_patient=False)
+            thread = await self._users.begin(self._user, self._channel, f"{name}-000", agent=agent, is_patient=False)
             await self._continue(thread, name, is_over)
             if is_over.is_set():
                 return
@@ -68,14 +68,14 @@ class Person:
                 await asyncio.sleep(_LOOK)
             if is_over.is_set():
                 return
-            await self._town.reply(thread, self._user, f"{name}-{number:03d}")
+            await self._users.reply(thread, self._user, f"{name}-{number:03d}")
 
 
-async def run_things(town: Town, chance: random.Random, is_over: asyncio.Event) -> None:
+async def run_things(users: Users, chance: random.Random, is_over: asyncio.Event) -> None:
     """Start a workflow now and then."""
     for number in itertools.count():
         await asyncio.sleep(chance.uniform(3, 8))
         if is_over.is_set():
             return
         with suppress(AssertionError):  # a refused command, which Slack doesn't retry
-            await town.run(chance.choice((ALICE, BOB, CAROL)), SHARED, 1, f"run-{number:04d}")
+            await users.run(chance.choice((ALICE, BOB, CAROL)), SHARED, 1, f"run-{number:04d}")

@@ -1,4 +1,4 @@
-"""Kill a bridge at every point, each time it is passed; in as many further lives, kill its successor too."""
+"""Kill a bridge at every point, each time it is passed; in as many further runs, kill its successor too."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ import random
 from pathlib import Path
 
 from soak.load import Result
-from support.lives import all_lived, all_lives, in_peace, shown
+from support.kill_runs import every_run, execute_all, report, runs_without_kills
 from support.real_redis import RealRedis
 
 _AT_ONCE = 16
 
 
 async def swept(seconds: float, seed: int, folder: Path) -> Result:
-    """Run all these lives, for up to *seconds*."""
-    data, diaries = folder / "redis", folder / "diaries"
+    """Carry out all these runs, for up to *seconds*."""
+    data, point_logs = folder / "redis", folder / "diaries"
     data.mkdir()
-    diaries.mkdir()
+    point_logs.mkdir()
     with RealRedis(data) as redis:
-        peace = await in_peace(redis.url, diaries)
+        baseline = await runs_without_kills(redis.url, point_logs)
         chance = random.Random(seed)  # noqa: S311 - the same seed makes the same choices
-        planned = all_lives(peace, chance)
+        planned = every_run(baseline, chance)
         chance.shuffle(planned)
-        lives = await all_lived(planned, redis.url, diaries, at_once=_AT_ONCE, seconds=seconds)
-    everything = [*peace, *lives]
-    fates = [fate for life in lives for fate in life.fates]
-    missed = [fate for life in lives for fate in life.missed]
+        runs = await execute_all(planned, redis.url, point_logs, at_once=_AT_ONCE, seconds=seconds)
+    everything = [*baseline, *runs]
+    kills = [kill_at for run in runs for kill_at in run.kills]
+    missed_kills = [kill_at for run in runs for kill_at in run.missed_kills]
     rows: list[tuple[str, object]] = [
-        ("points", len({point for life in peace for point in life.points()})),
-        ("lives", f"{len(lives)} of {len(planned)}"),
-        ("bridges killed", len(fates) - len(missed)),
-        ("kills that didn't happen", len(missed)),
-        ("messages that reached an agent", sum(life.asked for life in everything)),
-        ("unknown outcome, with a Send again button", sum(life.unknown for life in everything)),
-        ("promises broken", sum(len(life.faults) for life in everything)),
+        ("points", len({point for run in baseline for point in run.points()})),
+        ("runs", f"{len(runs)} of {len(planned)}"),
+        ("bridges killed", len(kills) - len(missed_kills)),
+        ("kills that didn't happen", len(missed_kills)),
+        ("messages that reached an agent", sum(run.asked for run in everything)),
+        ("unknown outcome, with a Send again button", sum(run.unknown for run in everything)),
+        ("promises broken", sum(len(run.faults) for run in everything)),
     ]
-    return Result(rows, shown(everything).splitlines())
+    return Result(rows, report(everything).splitlines())

@@ -118,7 +118,7 @@ def _distribution() -> str:
 
 def _ran(*command: str) -> bool:
     try:
-        return subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode == 0  # noqa: S603 - our words
+        return subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode == 0  # noqa: S603 - our own command
     except FileNotFoundError:
         return False
 

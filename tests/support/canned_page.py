@@ -68,7 +68,7 @@ def option(text: str, value: str) -> Json:
     return {"text": words(text), "value": value}
 
 
-def empty_world() -> Json:
+def empty_content() -> Json:
     """A workspace without messages."""
     return {
         "version": 1,
@@ -99,10 +99,10 @@ def empty_world() -> Json:
 
 @dataclass
 class CannedPage:
-    """Show *world*, and record every action in *done*."""
+    """Show *content*, and record every action in *done*."""
 
     url: str = ""
-    world: Json = field(default_factory=empty_world)
+    content: Json = field(default_factory=empty_content)
     done: list[tuple[str, Json]] = field(default_factory=list)
     answers: dict[str, Json] = field(default_factory=dict)
     wires: list[Json] = field(default_factory=list)
@@ -117,23 +117,23 @@ class CannedPage:
         return [body for name, body in self.done if name == action]
 
     def show(self, **changes: Any) -> None:
-        """Change the world and notify every window."""
-        self.world |= changes
+        """Change the content and notify every window."""
+        self.content |= changes
         for stream in self._streams:
             stream.set()
 
     async def state(self, request: web.Request) -> web.Response:
-        wanted = request.query.get("channel") or self.world["channels"][0]["id"]
-        listed = next(one for one in self.world["channels"] if one["id"] == wanted)
+        wanted = request.query.get("channel") or self.content["channels"][0]["id"]
+        listed = next(one for one in self.content["channels"] if one["id"] == wanted)
         opened = listed | {"members": ["U1", "UB"], "bot_is_in": True, "has_home": listed["kind"] == "im"}
         me = next(one for one in PEOPLE if one["id"] == (request.query.get("as") or "U1"))
-        said = [one for one in self.world["messages"] if one["channel"] == wanted]
+        said = [one for one in self.content["messages"] if one["channel"] == wanted]
         root = request.query.get("thread")
         replies = [one for one in said if root and root in {one["ts"], one["thread_ts"]}]
         top = [one for one in said if one["thread_ts"] in {"", one["ts"]}]
         thread = {"ts": root, "messages": replies} if replies else None
         me = me | {"tz": "Pacific/Kiritimati"}  # 14 hours ahead of UTC: no test runs there
-        return web.json_response(self.world | {"me": me, "channel": opened, "messages": top, "thread": thread})
+        return web.json_response(self.content | {"me": me, "channel": opened, "messages": top, "thread": thread})
 
     async def stream(self, request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
@@ -161,7 +161,7 @@ class CannedPage:
 
 @asynccontextmanager
 async def canned_page() -> AsyncIterator[CannedPage]:
-    """Serve the page's scripts with the real server's policy, and a world that a test can change."""
+    """Serve the page's scripts with the real server's policy, and content that a test can change."""
     page = CannedPage()
     app = web.Application()
     app.on_response_prepare.append(_with_policy)

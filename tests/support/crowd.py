@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from bridge.playground.emulator.entities import Member
 from bridge.playground.emulator.sample import BRIDGE, GENERAL, RANDOM, TEAM
 from support.ledger import UNKNOWN
-from support.outage import Line, nobody_listens, talk
+from support.outage import Line, outage, talk
+from support.system import System, text_of
 from support.waiting import wait_until
-from support.world import World, words_of
 
 PEOPLE = 20
 THREADS = 40
@@ -26,14 +26,14 @@ class Crowd:
     *said* lists the words of the outage by thread, in order; a top-level message is a thread of its own.
     """
 
-    world: World
+    system: System
     people: list[str] = field(default_factory=list)
     threads: list[tuple[str, str]] = field(default_factory=list)
     said: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     async def gather(self, threads: int = THREADS, *, since: float = 7200.0) -> None:
         """Add the people, and start *threads* some seconds ago that an agent has answered."""
-        workspace = self.world.slack.workspace
+        workspace = self.system.slack.workspace
         for number in range(PEOPLE):
             person = Member(f"U0CROWD{number:02d}", f"crowd{number}", f"Crowd {number}", TEAM)
             workspace.add_person(person)
@@ -41,7 +41,7 @@ class Crowd:
             for channel in (GENERAL, RANDOM):
                 workspace.enter(person.id, workspace.channels[channel])
         roots = [
-            self.world.slack.people.say(
+            self.system.slack.people.say(
                 self._person(number), self._channel(number), f"{MENTION}root-{number}", at=time.time() - since
             )
             for number in range(threads)
@@ -56,19 +56,19 @@ class Crowd:
             for number, (channel, root) in enumerate(self.threads):
                 lines.append(Line(self._person(number + len(lines)), channel, f"reply-{len(lines):04d}", root))
             for number, person in enumerate(self.people):
-                direct = self.world.slack.workspace.direct_message(person).id
+                direct = self.system.slack.workspace.direct_message(person).id
                 lines.append(Line(person, direct, f"direct-{len(lines):04d}"))
                 lines.append(Line(person, self._channel(number), f"{MENTION}mention-{len(lines):04d}"))
                 lines.append(Line(person, self._channel(number), f"aside-{len(lines):04d}"))
-        with nobody_listens(self.world.slack):
-            written = await talk(self.world.slack, seconds, lines)
+        with outage(self.system.slack):
+            written = await talk(self.system.slack, seconds, lines)
         for line, ts in zip(lines, written, strict=True):
             if "aside" not in line.text:
                 self.said[line.thread_ts or ts].append(line.text.removeprefix(MENTION))
 
     def faults(self) -> list[str]:
         """List what was lost, doubled or out of order; a reported unknown outcome is not lost."""
-        asked = [words.rpartition(": ")[2] for words in self.world.chats()]  # "Crowd 3: …" where several people speak
+        asked = [words.rpartition(": ")[2] for words in self.system.chats()]  # "Crowd 3: …" where several people speak
         found = [words for words in asked if words.startswith("aside")]
         unknown = self.unknown()
         for thread, words in self.said.items():
@@ -82,18 +82,18 @@ class Crowd:
 
     def unknown(self) -> Counter[str]:
         """Count the notices of an unknown outcome, by thread."""
-        slack = self.world.slack
+        slack = self.system.slack
         posted = [message for channel in slack.workspace.channels for message in slack.workspace.messages.of(channel)]
-        return Counter(message.thread_ts for message in posted if UNKNOWN in words_of(message))
+        return Counter(message.thread_ts for message in posted if UNKNOWN in text_of(message))
 
     async def settled(self, count: int, timeout: float = 90.0) -> None:  # noqa: ASYNC109
         """Wait until that many messages reached an agent or have an unknown outcome, and nothing is queued."""
 
         def have_come() -> bool:
-            return len(self.world.chats()) + self.unknown().total() >= count
+            return len(self.system.chats()) + self.unknown().total() >= count
 
         await wait_until(have_come, f"{count} messages have arrived", timeout)
-        await wait_until(self.world.is_at_rest, "nothing is queued", timeout)
+        await wait_until(self.system.is_at_rest, "nothing is queued", timeout)
 
     @property
     def count(self) -> int:
@@ -107,14 +107,14 @@ class Crowd:
         return (GENERAL, RANDOM)[number % 2]
 
 
-async def was_away(world: World, seconds: float) -> None:
+async def was_away(system: System, seconds: float) -> None:
     """Set the time since the bridge last heard from Slack."""
     heard = int((time.time() - seconds) * 1000)
-    await world.redis.hset(f"{{{world.namespace}}}:owner", "listened", str(heard))
+    await system.redis.hset(f"{{{system.namespace}}}:owner", "listened", str(heard))
 
 
-async def was_down(world: World, seconds: float) -> None:
+async def was_down(system: System, seconds: float) -> None:
     """Make a stopped bridge's store look old, and set how long ago the bridge went down."""
     since = int((time.time() - seconds - 86_400.0) * 1000)
-    await world.redis.hset(f"{{{world.namespace}}}:owner", "since", str(since))
-    await was_away(world, seconds)
+    await system.redis.hset(f"{{{system.namespace}}}:owner", "since", str(since))
+    await was_away(system, seconds)

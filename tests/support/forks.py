@@ -1,4 +1,4 @@
-"""Processes forked by `support.forker`, with asyncio's process interface; one parent for all tests of this process."""
+"""Processes forked by `support.fork_server`, with asyncio's process interface. All tests share one server."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from functools import cache
 from pathlib import Path
 
 _ROOT = Path(__file__).parents[2]
-_COVERAGE = "COVERAGE"  # set by coverage: forks aren't measured, and measuring is slow
+_COVERAGE = "COVERAGE"  # set by coverage: forks aren't measured, and coverage is slow
 
 
 def are_possible() -> bool:
-    """Whether bridges may be forked here: on Linux, which reports the end of another's child, and without coverage."""
+    """Whether bridges may be forked: on Linux, which reports the exit of another's child, and without coverage."""
     return hasattr(os, "pidfd_open") and not any(name.startswith(_COVERAGE) for name in os.environ)
 
 
@@ -61,13 +61,20 @@ class Fork:
         self._ended.set()
 
 
-async def fork(environ: Mapping[str, str], arguments: Sequence[str] = (), *, fate: str = "", diary: str = "") -> Fork:
+async def fork(
+    environ: Mapping[str, str], arguments: Sequence[str] = (), *, kill_at: str = "", point_log: str = ""
+) -> Fork:
     """Fork ``bridge serve`` with *environ* added to our own and *arguments*.
 
-    With a *diary*, it records the points it passes in that file and dies at its *fate*: `support.mortal`.
+    With a *point_log*, `support.instrumented_bridge` writes the points it passes to that file and dies at *kill_at*.
     """
-    wish = {"environ": {**os.environ, **environ}, "words": ["serve", *arguments], "fate": fate, "diary": diary}
-    process, _ = await _forked(wish, 1)
+    request = {
+        "environ": {**os.environ, **environ},
+        "words": ["serve", *arguments],
+        "kill_at": kill_at,
+        "point_log": point_log,
+    }
+    process, _ = await _forked(request, 1)
     return process
 
 
@@ -81,16 +88,16 @@ async def start(
 
 
 async def start_alone(
-    words: Sequence[str], folder: Path | str, environ: Mapping[str, str], aside: int = asyncio.subprocess.STDOUT
+    words: Sequence[str], folder: Path | str, environ: Mapping[str, str], stderr: int = asyncio.subprocess.STDOUT
 ) -> asyncio.subprocess.Process:
-    """Start it with an interpreter of its own, as a person does."""
+    """Start it in a new interpreter, as from a shell."""
     return await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "bridge", *words),
         cwd=folder,
         env={"PYTHONPATH": str(_ROOT), **environ},
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
-        stderr=aside,
+        stderr=stderr,
     )
 
 
@@ -100,20 +107,20 @@ async def run(words: Sequence[str], folder: Path | str, environ: Mapping[str, st
     Return its exit code, stdout and stderr.
     """
     if are_possible():
-        wish = {"environ": dict(environ), "words": list(words), "folder": str(folder)}
-        process, (out, aside) = await _forked(wish, 2)
-        said = await asyncio.gather(out.read(), aside.read())
+        request = {"environ": dict(environ), "words": list(words), "folder": str(folder)}
+        process, (out, stderr) = await _forked(request, 2)
+        said = await asyncio.gather(out.read(), stderr.read())
         return await process.wait(), said[0].decode(), said[1].decode()
     alone = await start_alone(words, folder, environ, asyncio.subprocess.PIPE)
     said = await alone.communicate()
     return await alone.wait(), said[0].decode(), said[1].decode()
 
 
-async def _forked(wish: Mapping[str, object], pipes: int) -> tuple[Fork, list[asyncio.StreamReader]]:
+async def _forked(request: Mapping[str, object], pipes: int) -> tuple[Fork, list[asyncio.StreamReader]]:
     """Fork a process with that many output *pipes*."""
     ends = [os.pipe() for _ in range(pipes)]
     try:
-        pid = _ask(wish, *(its for _, its in ends))
+        pid = _ask(request, *(its for _, its in ends))
     finally:
         for _, its in ends:
             os.close(its)
@@ -129,27 +136,27 @@ async def _reading(pipe: int) -> asyncio.StreamReader:
     return reader
 
 
-def _ask(wish: Mapping[str, object], *files: int) -> int:
-    """Send a request to the parent; return its immediate answer."""
-    parent = _parent()
-    socket.send_fds(parent, [json.dumps(wish).encode()], files)
-    return int(parent.recv(64))
+def _ask(request: Mapping[str, object], *files: int) -> int:
+    """Send a request to the fork server; return its immediate answer."""
+    server = _server()
+    socket.send_fds(server, [json.dumps(request).encode()], files)
+    return int(server.recv(64))
 
 
 @cache
-def _parent() -> socket.socket:
-    """Start the parent; it ends with this process."""
+def _server() -> socket.socket:
+    """Start the fork server; it exits with this process."""
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with its:
         environ = {name: value for name, value in os.environ.items() if not name.startswith(_COVERAGE)}
         environ["PYTHONPATH"] = os.pathsep.join([str(_ROOT), str(_ROOT / "tests")])
         process = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-m", "support.forker", str(its.fileno())], env=environ, pass_fds=[its.fileno()]
+            [sys.executable, "-m", "support.fork_server", str(its.fileno())], env=environ, pass_fds=[its.fileno()]
         )
     atexit.register(_leave, ours, process)
     return ours
 
 
-def _leave(parent: socket.socket, process: subprocess.Popen[bytes]) -> None:
-    parent.close()
+def _leave(server: socket.socket, process: subprocess.Popen[bytes]) -> None:
+    server.close()
     process.wait()

@@ -1,8 +1,8 @@
-"""The one harness: what `bridge.app.parts.build` puts together, between an emulated Slack, a service and a Redis.
+"""The unit tests' harness: the result of `bridge.app.parts.build` between an emulated Slack, a service and a Redis.
 
-Slack is the playground's, on a real socket in this process; the service stands at the wire, and answers as a test tells
-it to. What people do is done with `Harness.slack`, or put into the queue as listeners put it; `Harness.seen` is what
-they see. Several processes are as many builds on the same wires.
+Slack is the playground's, on a real socket in this process; the service is an httpx transport that answers as a test
+configures it. Tests act through `Harness.slack` or queue values as listeners do; `Harness.seen` has what people see.
+Each process is a build of its own on the same wires.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from redis.asyncio import Redis
 from bridge.app.parts import Parts, build
 from bridge.app.wires import Wires
 from bridge.features.conversations.receive import Received, Receiver
-from bridge.features.reports.keeping import ReportStore
+from bridge.features.reports.store import ReportStore
 from bridge.features.results import Result
 from bridge.features.turns import Turns
 from bridge.inbound import Inbound, InboundMessage
@@ -33,7 +33,7 @@ from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.faults import Error, Hang
 from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL
 from bridge.playground.emulator.server import ApiCall
-from bridge.playground.wire import LocalServer
+from bridge.playground.local_server import LocalServer
 from bridge.project import ProjectClient
 from bridge.queue.patience import Patience
 from bridge.queue.records import Held
@@ -44,7 +44,7 @@ from bridge.slack.api import Identity, opened
 from bridge.slack.guard import Guard
 from bridge.slack.parts import MessageTag, Place
 from support.secrecy import API_KEY, BOT_TOKEN, SIGNING_SECRET
-from support.store import NAMESPACE, SESSION_LIFETIME, Process, Store, a_store
+from support.store import NAMESPACE, SESSION_LIFETIME, Process, Store, open_store
 
 SUPPORT = {"id": 7, "name": "Support", "model": "m"}
 SALES = {"id": 8, "name": "Sales", "model": "m"}
@@ -57,7 +57,7 @@ PROJECT = {
 STATS = {"promptCount": 1, "runCount": 4321, "versionCount": 3, "categories": [], "tags": [], "lastUpdated": MOMENT}
 REFUSED = httpx.ConnectError("refused")
 POST, WHISPER, READ = "chat.postMessage", "chat.postEphemeral", "conversations.replies"
-NOT_NOW = Error("team_added_to_org")  # surely not done, and Slack does not say for how long
+NOT_NOW = Error("team_added_to_org")  # certainly not done, and without a time to retry
 _ENVIRON = {
     "SLACK_BOT_TOKEN": BOT_TOKEN,
     "SLACK_SIGNING_SECRET": SIGNING_SECRET,
@@ -76,7 +76,7 @@ Answer = httpx.Response | Exception
 
 @dataclass(frozen=True)
 class Posted:
-    """A message of the bot's, as the workspace has it now."""
+    """A message of the bot in its current state."""
 
     message: Message
 
@@ -88,12 +88,12 @@ class Posted:
 
     @property
     def place(self) -> Place:
-        """Where it stands."""
+        """Its channel, and its thread if it's a reply."""
         return Place(self.message.channel, self.message.thread_ts if self.message.is_reply else "")
 
     @property
     def tag(self) -> MessageTag:
-        """What it carries."""
+        """Its metadata."""
         metadata = self.message.metadata or {"event_type": "", "event_payload": {}}
         about = metadata["event_payload"]
         return MessageTag(metadata["event_type"], about.get("turn", ""), about.get("agent"), about.get("session"))
@@ -112,33 +112,33 @@ class Posted:
 
     @property
     def user(self) -> str:
-        """The only person who sees it; ``""``: everybody does."""
+        """The only person who sees it; ``""``: everyone."""
         return self.message.to
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What people see of the bot, and what it took: calls of the Web API."""
+    """What people see of the bot, and its calls of the Web API."""
 
     slack: EmulatedSlack
 
     @property
     def messages(self) -> list[Posted]:
-        """All that the bot has posted for everybody, oldest first."""
+        """The bot's messages for everyone, oldest first."""
         log = self.slack.workspace.messages
         found = [one for channel in list(self.slack.workspace.channels) for one in log.of(channel)]
         return [Posted(one) for one in sorted(found, key=lambda one: one.ts) if one.user == BRIDGE]
 
     @property
-    def words(self) -> list[str]:
+    def texts(self) -> list[str]:
         return [one.words for one in self.messages]
 
     def replies(self, kind: str = "bridge_turn") -> list[Posted]:
         return [one for one in self.messages if one.tag.kind == kind]
 
     @property
-    def whispers(self) -> list[Posted]:
-        """What one person alone sees."""
+    def ephemerals(self) -> list[Posted]:
+        """The bot's private messages."""
         return [Posted(one) for one in self.slack.workspace.messages.private if one.user == BRIDGE]
 
     @property
@@ -152,22 +152,22 @@ class Seen:
 
     @property
     def forms(self) -> list[dict[str, Any]]:
-        """The modals that were opened."""
+        """The modals opened so far."""
         return [call.args["view"] for call in self.called("views.open") if call.is_ok]
 
     @property
     def homes(self) -> list[dict[str, Any]]:
-        """What was published as somebody's Home: ``user_id``, ``view``, ``hash``."""
+        """The arguments of each ``views.publish``: ``user_id``, ``view``, ``hash``."""
         return [call.args for call in self.called("views.publish") if call.is_ok]
 
     @property
     def updates(self) -> list[dict[str, Any]]:
-        """What changed a message: ``channel``, ``ts``, ``text``, ``blocks``."""
+        """The arguments of each ``chat.update``: ``channel``, ``ts``, ``text``, ``blocks``."""
         return [call.args for call in self.called("chat.update") if call.is_ok]
 
     @property
-    def signs(self) -> list[str]:
-        """What threads showed of an agent at work, one after the other."""
+    def statuses(self) -> list[str]:
+        """The statuses set in threads, in order."""
         return [one.status for one in self.slack.workspace.status_history if one.by != "slack"]
 
     def called(self, *methods: str) -> list[ApiCall]:
@@ -175,18 +175,18 @@ class Seen:
 
     @property
     def attempts(self) -> int:
-        """How often a message was to be posted."""
+        """The number of calls that post a message, failed ones included."""
         return len(self.called(POST))
 
     @property
-    def looks(self) -> int:
-        """How often a thread, or a channel, was read."""
+    def reads(self) -> int:
+        """The number of reads of a thread or a channel."""
         return len(self.called(READ, "conversations.history"))
 
 
 @dataclass
 class Service:
-    """The project service at the wire: *chats* are answers to the messages to come, *always* is to every request."""
+    """The project service as a transport. *chats* answer the next messages, *always* any request."""
 
     agents: list[dict[str, Any]] = field(default_factory=lambda: [SUPPORT])
     details: dict[str, Any] = field(default_factory=dict)
@@ -199,10 +199,10 @@ class Service:
     paths: list[str] = field(default_factory=list)
     run_answers: list[Answer] = field(default_factory=list)
     requests: int = 0
-    at_once: int = 0
-    most_at_once: int = 0
-    busy: set[str] = field(default_factory=set)  # the first words of the messages that are being answered
-    overlaps: set[str] = field(default_factory=set)  # those that came while another with that first word was
+    in_flight: int = 0
+    most_in_flight: int = 0
+    busy: set[str] = field(default_factory=set)  # the first words of the messages in flight
+    overlaps: set[str] = field(default_factory=set)  # first words of messages that arrived during one with the same
     gate: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
@@ -237,16 +237,16 @@ class Service:
         given = self.chats.pop(0) if self.chats else None
         if not isinstance(given, httpx.ConnectError):
             self.asked.append({**body, "agent": agent})
-        self.at_once += 1
-        self.most_at_once = max(self.most_at_once, self.at_once)
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
         about = body["message"].split(" ")[0]
         self.overlaps |= {about} & self.busy
         self.busy.add(about)
         try:
-            await asyncio.sleep(0)  # as long as it takes others to come in between
+            await asyncio.sleep(0)  # lets other tasks run
             await self.gate.wait()
         finally:
-            self.at_once -= 1
+            self.in_flight -= 1
             self.busy.discard(about)
         if given is not None:
             return _given(given)
@@ -261,10 +261,10 @@ def _given(answer: Answer) -> httpx.Response:
 
 @dataclass
 class Harness:
-    """Some processes of a bridge on the same wires, with one time that goes on only when somebody sleeps.
+    """Some processes of a bridge on the same wires, with a common clock that advances only when one of them sleeps.
 
-    Sleeping renews the leases, as a worker's upkeep does, unless *is_suspended*. What Slack sends reaches the process
-    ``a``. *environ* is what its settings are read from.
+    Sleeping renews the leases, as a worker's upkeep does, unless *is_suspended*. Slack's requests reach process ``a``.
+    Settings are read from *environ*.
     """
 
     store: Store
@@ -286,7 +286,7 @@ class Harness:
         self.metrics = self.wires.metrics
         self._parts: dict[str, Parts] = {}
         self.store.make = self._process
-        self.store.wrote = self.wrote
+        self.store.on_put = self.add_message
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -298,14 +298,14 @@ class Harness:
         await asyncio.sleep(0)
 
     def configure(self, **environ: str) -> None:
-        """Start all processes anew, with other settings."""
+        """Restart all processes with other settings."""
         self.environ |= environ
         self._parts.clear()
         self.store.processes.clear()
         self.guard.dispatch = dispatcher(self.parts().app, self.metrics)
 
     def parts(self, name: str = "a") -> Parts:
-        """What the process *name* runs."""
+        """The parts of process *name*, built when first used."""
         if name not in self._parts:
             self._parts[name] = build(
                 load(self.environ),
@@ -322,7 +322,7 @@ class Harness:
         return self._parts[name]
 
     async def end(self) -> None:
-        """Let no process write anything down any more: Redis is gone next, and a connection would be left open."""
+        """Cancel all pending writes: Redis is closed next, and a connection would be left open."""
         inboxes = [parts.turns.deps.inbox for parts in self._parts.values()]
         writers = [task for inbox in inboxes for task in (inbox.refusals.writer, inbox._passed._writer) if task]
         for writer in writers:
@@ -338,27 +338,27 @@ class Harness:
 
     @property
     def receiver(self) -> Receiver:
-        """What messages come in by, in the process ``a``."""
+        """The receiver of process ``a``."""
         return self.parts().receiver
 
-    async def receives(self, said: InboundMessage) -> Received:
-        """Let a message come in as a listener has read it."""
-        self.wrote(said)
+    async def receive(self, said: InboundMessage) -> Received:
+        """Receive a message, as parsed by a listener."""
+        self.add_message(said)
         return await self.receiver.receive(said)
 
     @property
     def slots(self) -> Slots:
-        """The places for turns of the process ``a``."""
+        """The slots for turns in process ``a``."""
         return self.parts().turns.slots
 
     def report_store(self) -> ReportStore:
-        """Give the reports."""
+        """Return a store of reports on this Redis."""
         return ReportStore(self.store.scripts, session_lifetime=SESSION_LIFETIME)
 
-    # What people do
+    # People
 
-    def wrote(self, said: InboundMessage) -> None:
-        """Let there be a message in Slack that was put into the queue by hand, and the root of its thread."""
+    def add_message(self, said: InboundMessage) -> None:
+        """Add a message that a test queues itself to Slack, with the root of its thread."""
         if said.thread_ts:
             self.write(said.thread_ts, "What is this?", channel=said.channel)
         self.write(said.ts, said.text, user=said.user, channel=said.channel, thread_ts=said.thread_ts)
@@ -366,7 +366,7 @@ class Harness:
     def write(
         self, ts: str, text: str, *, user: str = ALICE, channel: str = GENERAL, thread_ts: str = "", **more: Any
     ) -> None:
-        """Let there be a message in Slack of which no event is sent, unless there is one."""
+        """Add a message to Slack unless it exists, without sending an event."""
         workspace = self.slack.workspace
         if channel in workspace.channels and workspace.messages.find(channel, ts) is None:
             person = workspace.people.get(user)
@@ -376,46 +376,46 @@ class Harness:
             workspace.messages.insert(message, root)
 
     def hang(self, method: str = POST, *, is_done: bool = False) -> asyncio.Event:
-        """Let the next call of *method* have no answer until what this gives is set: see `Hang`."""
+        """Make the next call of *method* hang until the returned event is set; see `Hang`."""
         fault = Hang(is_done)
         self.slack.faults.on(method, fault)
         return fault.until
 
     @cached_property
     def url(self) -> str:
-        """A response URL of Alice's in #general."""
+        """A response URL for Alice in #general."""
         return self.response_url()
 
     def response_url(self, user: str = ALICE, channel: str = GENERAL, ts: str = "") -> str:
-        """What Slack gives with a command, or with a click on the message *ts*."""
+        """A response URL as sent with a command, or with a click in the message *ts*."""
         return f"{self.slack.url}/response/{self.slack.tickets.response(user, channel, ts=ts)}"
 
-    async def types(self, line: str, user: str = ALICE, channel: str = GENERAL) -> None:
-        """Let somebody type a slash command."""
+    async def type_command(self, line: str, user: str = ALICE, channel: str = GENERAL) -> None:
+        """Type a slash command as *user*."""
         command, _, text = line.partition(" ")
         await self.slack.ui.command(user, channel, command, text)
 
-    async def presses(self, action_id: str, value: str = "", user: str = ALICE) -> None:
-        """Let somebody press a button of the newest message that has it, or choose *value* from its menu."""
-        shown = [one for one in (*self.seen.messages, *self.seen.whispers) if f"'{action_id}'" in str(one.blocks)]
+    async def press(self, action_id: str, value: str = "", user: str = ALICE) -> None:
+        """Press a button in the newest message that has it, or choose *value* from its menu."""
+        shown = [one for one in (*self.seen.messages, *self.seen.ephemerals) if f"'{action_id}'" in str(one.blocks)]
         message = max(shown, key=lambda one: one.ts).message
         if value:
             await self.slack.ui.select(user, message.channel, message.ts, action_id, value)
         else:
             await self.slack.ui.click(user, message.channel, message.ts, action_id)
 
-    # What processes do
+    # Processes
 
     async def turn(self, inbound: Inbound, **how: Any) -> Turn:
-        """Put something in, and take it: what its handler is given."""
+        """Queue *inbound* and take it; return the handler's argument."""
         if isinstance(inbound, InboundMessage):
             await self.store.queue(inbound, **how)
         else:
             await self.store.process().inbox.put(inbound)
-        return await self.taken("a")
+        return await self.take("a")
 
-    async def taken(self, name: str, held: Held | None = None) -> Turn:
-        """Have a process take the next lane, or the one that is *held*."""
+    async def take(self, name: str, held: Held | None = None) -> Turn:
+        """Have process *name* take the head of the next lane, or of *held*."""
         process = self.store.process(name)
         taken = await process.take(held)
         turns = self.turns(process)
@@ -424,16 +424,16 @@ class Harness:
         return Turn(taken, lease, process.journal, turns.watches, may_begin=token.accepted.is_set)
 
     async def answer(self, inbound: Inbound, **how: Any) -> Result:
-        """Put something in, and run its handler, once; nothing of what that returns is shown."""
+        """Queue *inbound* and run its handler once; return the result without posting it."""
         return await self.handle(await self.turn(inbound, **how))
 
     async def handle(self, turn: Turn) -> Result:
-        """Run the handler of *turn* in the process ``a``; nothing of what that returns is shown."""
+        """Run the handler of *turn* in process ``a``; return the result without posting it."""
         turns = self.parts().turns
         return await turns.features.handle(turns.deps, turn)
 
     def worker(self, name: str = "a", *, drain: float = 5.0, block: float = 0.02, blocking: Any = None) -> Worker:
-        """Put together the worker of a process; *blocking* is what it reads the stream from, if not the store."""
+        """Build the worker of a process; it reads the stream from *blocking*, by default the store's connection."""
         turns = self.parts(name).turns
         return Worker(
             inbox=turns.deps.inbox, journal=turns.journal, namespace=self.store.namespace,
@@ -453,29 +453,29 @@ class Harness:
         self.leases.append(lease)
         return lease
 
-    async def begin(self, name: str = "a") -> asyncio.Task[None]:
-        """Let a process begin with the next lane."""
+    async def start_next(self, name: str = "a") -> asyncio.Task[None]:
+        """Start a process on the next lane."""
         process = self.store.process(name)
         held = (await process.hold(most=1))[0]
         return asyncio.create_task(self.turns(process).work(self.lease(process, held)))
 
     async def work(self, name: str = "a") -> None:
-        """Let a process work until no lane is left that nobody has."""
+        """Have a process work until no unowned lane is left."""
         process = self.store.process(name)
         while held := await process.hold(most=1):
             await self.turns(process).work(self.lease(process, held[0]))
 
     async def take_over(self, name: str = "b") -> None:
-        """Let another process take over whatever is held, and bring it to its end."""
+        """Have another process take over all claimed lanes and finish their heads."""
         process = self.store.process(name)
         for held in await process.take_over():
             await self.turns(process).work(self.lease(process, held))
 
 
 @asynccontextmanager
-async def a_harness(redis: Redis, **environ: str) -> AsyncIterator[Harness]:
+async def open_harness(redis: Redis, **environ: str) -> AsyncIterator[Harness]:
     """Open a harness; *environ* changes the settings of its processes."""
-    store, service, metrics, holder = await a_store(redis), Service(), Metrics(), list[Harness]()
+    store, service, metrics, holder = await open_store(redis), Service(), Metrics(), list[Harness]()
 
     async def sleep(seconds: float) -> None:
         await holder[0].sleep(seconds)
@@ -509,7 +509,7 @@ async def a_harness(redis: Redis, **environ: str) -> AsyncIterator[Harness]:
             await harness.end()
 
 
-async def killed(task: asyncio.Task[None]) -> None:
-    """End a task where it is."""
+async def kill_task(task: asyncio.Task[None]) -> None:
+    """Cancel a task and wait for its end, as a stand-in for killing its process."""
     task.cancel()
     await asyncio.wait({task})

@@ -1,8 +1,8 @@
-"""A state machine that does with the inbox and the journal whatever may happen to them, beside a model of both.
+"""A Hypothesis state machine that makes random moves on the inbox and the journal, compared with a model of both.
 
-Two threads, two processes. Each command of the store is a move of its own, so that everything may come between any
-two of them: another process, a kill, a lease that ends. Any step may be done twice, as when its answer was lost. What
-reached the agent and what was posted is counted outside of Redis, where it happens.
+It has two threads and two processes. Each command of the store is a separate move, so anything can happen between two
+of them: a move of another process, a kill, an expired lease. Any step may run twice, as after a lost reply. Requests to
+the agent and posts are counted outside Redis.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from bridge.queue.inbox import Duplicate, Queued
 from bridge.queue.records import Held, InDoubt, Record, Step, Taken
 from bridge.queue.turn import LEASE, TurnChanged
 from support.lifetimes import keys_without_lifetime
-from support.store import PREFIX, Process, Store, a_store, message
+from support.store import PREFIX, Process, Store, message, open_store
 
 T = TypeVar("T")
 
 AGENT = 7
-STAGED = f"{PREFIX}staged"  # where each outcome pushes the id of its turn
-_STEPS = 8  # of a turn, at most
+STAGED = f"{PREFIX}staged"  # where each outcome pushes its turn's ID
+_STEPS = 8  # the most that a turn has
 THREADS = ("1700000000.000100", "1700000500.000100")
 PROCESSES = st.sampled_from(["a", "b"])
 TWICE = st.booleans()
@@ -40,7 +40,7 @@ OFTEN = st.integers(0, 3).map(bool)
 
 @dataclass
 class Turn:
-    """What the model knows of one message."""
+    """The model of one message."""
 
     id: TurnId
     message: InboundMessage
@@ -54,19 +54,19 @@ class Turn:
 
 @dataclass
 class Thread:
-    """What the model knows of one lane. *owner* holds its entry; *is_over*: its lease is."""
+    """The model of one lane: the process *owner* holds its entry; *has_expired* is about its lease."""
 
     root: str
     lane: Lane
     box: list[Turn] = field(default_factory=list)
     written: list[Turn] = field(default_factory=list)
     owner: str = ""
-    is_over: bool = False
+    has_expired: bool = False
 
 
 @dataclass
 class Job:
-    """What a worker has taken: the head as it looked then, and how often it had been edited."""
+    """A taken head, with the number of *edits* at that time."""
 
     taken: Taken
     turn: Turn
@@ -75,49 +75,49 @@ class Job:
 
 @dataclass
 class Worker:
-    """What a process believes: the lane that it holds, and how far it is with the head of it."""
+    """A process's own view: the lane it holds, and its progress with the head."""
 
     process: Process
     thread: Thread | None = None
     held: Held | None = None
     job: Job | None = None
-    at: str = "held"  # held, planned, may ask, asked, must say, may post, posted
+    at: str = "held"  # held, planned, may ask, asked, must report, may post, posted
 
 
 class InboxMachine(RuleBasedStateMachine):
-    """The moves. A subclass says which Redis it is, in `opened`."""
+    """The moves. A subclass provides the Redis in `open_redis`."""
 
-    def opened(self) -> AbstractAsyncContextManager[Redis]:
+    def open_redis(self) -> AbstractAsyncContextManager[Redis]:
         """Open an empty Redis."""
         raise NotImplementedError
 
     def __init__(self) -> None:
         super().__init__()
         self.runner = asyncio.Runner()
-        self.opening = self.opened()
-        self.redis: Redis = self.do(self.opening.__aenter__())
-        self.store: Store = self.do(a_store(self.redis))
+        self.redis_context = self.open_redis()
+        self.redis: Redis = self.do(self.redis_context.__aenter__())
+        self.store: Store = self.do(open_store(self.redis))
         self.threads = [Thread(root, thread_lane(message(ts=root).thread)) for root in THREADS]
         self.ready: list[Thread] = []
         self.workers = {name: Worker(self.store.process(name)) for name in ("a", "b")}
 
     def do(self, what: Awaitable[T]) -> T:
-        """Carry out one command."""
+        """Run a coroutine to its end."""
 
         async def main() -> T:
             return await what
 
         return self.runner.run(main())
 
-    # What people do
+    # People
 
     @rule(at=st.integers(0, 1), twice=TWICE)
     def put(self, at: int, *, twice: bool) -> None:
         self.write(self.threads[at], "a", twice=twice)
 
     @rule(at=st.integers(0, 1), name=PROCESSES, is_lost=TWICE)
-    def put_where_somebody_is_free(self, at: int, name: str, *, is_lost: bool) -> None:
-        """The worker has the lane at once, if that was empty; where the answer *is_lost*, it finds that out."""
+    def put_with_a_free_worker(self, at: int, name: str, *, is_lost: bool) -> None:
+        """An empty lane goes to the free worker at once; if the reply *is_lost*, the worker settles it."""
         worker, thread = self.workers[name], self.threads[at]
         if worker.thread is not None:
             return
@@ -131,17 +131,17 @@ class InboxMachine(RuleBasedStateMachine):
         head = self.do(worker.process.inbox.settle(InDoubt(turn.id))) if is_lost else handed
         if not is_empty:
             assert (handed, head) == (None, None)
-        elif longest:  # another one has waited for longer
+        elif longest:  # another lane has waited longer
             assert isinstance(handed, Held)
             assert handed.lane == longest[0].lane
-            self.take_hold(worker, self.ready.pop(0), handed)
+            self.assign(worker, self.ready.pop(0), handed)
             if is_lost:
-                self.forget(worker)  # and nobody knows that this process has it, until its lease is over
+                self.forget(worker)  # its process doesn't know that it holds this lane, until the lease expires
         else:
             assert isinstance(handed, Taken)
             assert head == handed
-            self.take_hold(worker, self.ready.pop(), handed.held)
-            self.look_at(worker, thread, handed)
+            self.assign(worker, self.ready.pop(), handed.held)
+            self.check_head(worker, thread, handed)
 
     def write(self, thread: Thread, by: str, *, twice: bool) -> Turn:
         ts = thread.root if not thread.written else f"{thread.root[:-3]}{len(thread.written) + 100:03d}"
@@ -188,11 +188,11 @@ class InboxMachine(RuleBasedStateMachine):
 
         assert self.do(self.store.put(turn.message)) == Duplicate(turn.id)
 
-    # What processes do
+    # Processes
 
     @rule(name=PROCESSES, twice=TWICE, arrives=OFTEN)
-    def go_on(self, name: str, *, twice: bool, arrives: bool) -> None:
-        """Take the next step, whatever that is."""
+    def take_next_step(self, name: str, *, twice: bool, arrives: bool) -> None:
+        """Take the next step from the worker's current state."""
         worker = self.workers[name]
         match worker:
             case (
@@ -205,8 +205,8 @@ class InboxMachine(RuleBasedStateMachine):
             case Worker(at="may ask", job=Job() as job) if arrives:
                 self.ask(worker, job)
             case Worker(at="may ask", job=Job() as job):
-                self.does_not_arrive(worker, job, twice=twice)
-            case Worker(at="asked" | "must say", job=Job() as job):
+                self.record_unsent(worker, job, twice=twice)
+            case Worker(at="asked" | "must report", job=Job() as job):
                 self.record(worker, job, twice=twice)
             case Worker(at="may post", job=Job() as job):
                 self.post(worker, job)
@@ -216,15 +216,15 @@ class InboxMachine(RuleBasedStateMachine):
                 self.hold(worker)
 
     @rule(name=PROCESSES, twice=TWICE)
-    def go_on_as_usual(self, name: str, *, twice: bool) -> None:
-        self.go_on(name, twice=twice, arrives=True)
+    def take_usual_step(self, name: str, *, twice: bool) -> None:
+        self.take_next_step(name, twice=twice, arrives=True)
 
     def hold(self, worker: Worker) -> None:
         held = self.do(worker.process.hold(most=1))
 
         assert [one.lane for one in held] == [thread.lane for thread in self.ready[:1]]
         if held:
-            self.take_hold(worker, self.ready.pop(0), held[0])
+            self.assign(worker, self.ready.pop(0), held[0])
 
     @rule(name=PROCESSES)
     def claim(self, name: str) -> None:
@@ -232,32 +232,32 @@ class InboxMachine(RuleBasedStateMachine):
 
         claimed = self.do(worker.process.inbox.claim_from_the_dead(lease=LEASE, most=10))
 
-        over = [thread for thread in self.threads if thread.is_over]
+        over = [thread for thread in self.threads if thread.has_expired]
         assert {one.lane for one in claimed} == {thread.lane for thread in over}
         for one in claimed:
             thread = next(thread for thread in over if thread.lane == one.lane)
-            thread.owner, thread.is_over = name, False
+            thread.owner, thread.has_expired = name, False
             if worker.thread is None:
-                self.take_hold(worker, thread, one)
+                self.assign(worker, thread, one)
 
     def take(self, worker: Worker, held: Held, thread: Thread, *, twice: bool) -> None:
         async def look() -> Taken:
             found = await worker.process.journal.take(held)
             assert isinstance(found, Taken)
-            return replace(found, record=replace(found.record, takes=0))  # each look counts
+            return replace(found, record=replace(found.record, takes=0))  # each take is counted
 
         taken = self.step(worker, look, twice=twice)
         if isinstance(taken, Taken):
-            self.look_at(worker, thread, taken)
+            self.check_head(worker, thread, taken)
 
-    def look_at(self, worker: Worker, thread: Thread, taken: Taken) -> None:
-        """See that the head is what the model has, and begin with it."""
+    def check_head(self, worker: Worker, thread: Thread, taken: Taken) -> None:
+        """Check that the head matches the model, and start it."""
         turn = thread.box[0]
         assert (taken.record.id, taken.record.body) == (turn.id, turn.message)
         assert taken.record.step == Step(turn.step)
         assert taken.record.is_withdrawn == turn.is_withdrawn
         worker.job = Job(taken, turn, turn.edits)
-        worker.at = {"queued": "planned", "sent": "must say", "posting": "may post"}[turn.step]
+        worker.at = {"queued": "planned", "sent": "must report", "posting": "may post"}[turn.step]
 
     def send(self, worker: Worker, job: Job, *, twice: bool) -> None:
         async def sent() -> bool:
@@ -267,8 +267,8 @@ class InboxMachine(RuleBasedStateMachine):
                 return False
             return True
 
-        if job.turn.step != "queued":  # another process had the lane meanwhile, and went on
-            self.is_lost(sent)
+        if job.turn.step != "queued":  # another process had the lane in the meantime, and continued
+            self.check_fenced(sent)
             self.forget(worker)
             return
         was_sent = self.step(worker, sent, twice=twice)
@@ -285,8 +285,8 @@ class InboxMachine(RuleBasedStateMachine):
         else:
             self.forget(worker)
 
-    def does_not_arrive(self, worker: Worker, job: Job, *, twice: bool) -> None:
-        if self.step(worker, lambda: worker.process.journal.unsent(job.taken), twice=twice, gives=True) is not None:
+    def record_unsent(self, worker: Worker, job: Job, *, twice: bool) -> None:
+        if self.step(worker, lambda: worker.process.journal.unsent(job.taken), twice=twice, is_void=True) is not None:
             job.turn.step, worker.at = "queued", "held"
 
     def record(self, worker: Worker, job: Job, *, twice: bool) -> None:
@@ -296,24 +296,24 @@ class InboxMachine(RuleBasedStateMachine):
             staged = [("push", STAGED, 15_000, job.turn.id, 1000)]
             return worker.process.journal.outcome(job.taken, f'"{outcome}"', what=outcome, writes=staged)
 
-        if self.step(worker, step, twice=twice, gives=True) is not None:
+        if self.step(worker, step, twice=twice, is_void=True) is not None:
             job.turn.step, job.turn.outcome, worker.at = "posting", outcome, "may post"
 
     def post(self, worker: Worker, job: Job) -> None:
         if self.has_lease(worker):
-            job.turn.posts += job.turn.posts == 0  # it looks first
+            job.turn.posts += job.turn.posts == 0  # it reads the history first
             worker.at = "posted"
         else:
             self.forget(worker)
 
     def finish(self, worker: Worker, job: Job, thread: Thread, *, twice: bool) -> None:
-        if self.step(worker, lambda: worker.process.journal.done(job.taken), gives=True) is None:
+        if self.step(worker, lambda: worker.process.journal.done(job.taken), is_void=True) is None:
             return
         job.turn.step = "done"
         thread.box.remove(job.turn)
-        self.gives_away(thread)
+        self.release_entry(thread)
         if twice:
-            self.is_lost(lambda: worker.process.journal.done(job.taken))
+            self.check_fenced(lambda: worker.process.journal.done(job.taken))
         self.forget(worker)
 
     @rule(name=PROCESSES)
@@ -323,8 +323,8 @@ class InboxMachine(RuleBasedStateMachine):
             return
         held, thread = worker.held, worker.thread
 
-        if self.step(worker, lambda: worker.process.journal.release(held), gives=True) is not None:
-            self.gives_away(thread)
+        if self.step(worker, lambda: worker.process.journal.release(held), is_void=True) is not None:
+            self.release_entry(thread)
             self.forget(worker)
 
     @rule(name=PROCESSES)
@@ -337,23 +337,23 @@ class InboxMachine(RuleBasedStateMachine):
 
         assert bool(lost) == (not self.owns(worker))
         if self.owns(worker):
-            worker.thread.is_over = False
+            worker.thread.has_expired = False
         else:
             self.forget(worker)
 
-    # What befalls them
+    # Failures
 
     @rule(at=st.integers(0, 1), name=PROCESSES)
-    def is_taken_for_dead(self, at: int, name: str) -> None:
-        self.lease_runs_out(at)
+    def expire_and_claim(self, at: int, name: str) -> None:
+        self.expire_lease_of(at)
         self.claim(name)
 
     @rule(name=PROCESSES)
-    def is_killed(self, name: str) -> None:
+    def kill(self, name: str) -> None:
         self.forget(self.workers[name])
 
     @rule(at=st.integers(0, 1))
-    def lease_runs_out(self, at: int) -> None:
+    def expire_lease_of(self, at: int) -> None:
         thread = self.threads[at]
         if not thread.owner:
             return
@@ -362,23 +362,23 @@ class InboxMachine(RuleBasedStateMachine):
             ((_entry, fields),) = self.do(self.redis.xrange(f"{PREFIX}ready", held.entry, held.entry))
             if fields["lane"] == thread.lane:
                 self.do(self.store.expire_lease(held))
-        thread.is_over = True
+        thread.has_expired = True
 
-    # What holds at any time
+    # Invariants
 
     @invariant()
-    def redis_is_as_the_model_has_it(self) -> None:
+    def redis_matches_the_model(self) -> None:
         for thread in self.threads:
             assert self.do(self.store.box(thread.lane)) == [turn.id for turn in thread.box]
         assert self.do(self.store.entries()) == sum(bool(thread.box) for thread in self.threads)
 
     @invariant()
-    def what_an_outcome_staged_is_written_with_it_and_once(self) -> None:
+    def staged_writes_are_committed_once_with_the_outcome(self) -> None:
         written = [turn.id for thread in self.threads for turn in thread.written if turn.outcome]
         assert sorted(self.do(self.redis.lrange(STAGED, 0, -1))) == sorted(written)
 
     @invariant()
-    def nobody_is_asked_or_answered_twice_or_out_of_order(self) -> None:
+    def no_message_is_sent_or_posted_twice_or_out_of_order(self) -> None:
         for thread in self.threads:
             assert all(len(turn.asked) <= 1 and turn.posts <= 1 for turn in thread.written)
             numbers = [number for number, turn in enumerate(thread.written) if turn.step in {"sent", "posting"}]
@@ -386,79 +386,82 @@ class InboxMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         try:
-            if sys.exc_info()[0] is None:  # else it has failed already
-                self.bring_to_an_end()
-            self.do(self.opening.__aexit__(None, None, None))
+            if sys.exc_info()[0] is None:  # otherwise it has already failed
+                self.finish_everything()
+            self.do(self.redis_context.__aexit__(None, None, None))
         finally:
             self.runner.close()
 
-    def bring_to_an_end(self) -> None:
-        """Let everybody die, and one that lives finish everything; then look at each message."""
+    def finish_everything(self) -> None:
+        """Kill all workers, have a single one finish everything, and check each message."""
         for name in self.workers:
             self.forget(self.workers[name])
         for at in range(len(self.threads)):
-            self.lease_runs_out(at)
+            self.expire_lease_of(at)
         rounds = iter(range(10 * sum(1 + len(thread.written) for thread in self.threads)))
         while any(thread.box for thread in self.threads):
-            assert next(rounds, None) is not None, "nobody waits for ever"
+            assert next(rounds, None) is not None, "nothing is stuck"
             self.claim("a")
             for _ in range(_STEPS):
-                self.go_on_as_usual("a", twice=False)
+                self.take_usual_step("a", twice=False)
             if any(thread.owner == "a" and thread is not self.workers["a"].thread for thread in self.threads):
-                self.lease_runs_out(0)
-                self.lease_runs_out(1)
+                self.expire_lease_of(0)
+                self.expire_lease_of(1)
         for turn in [turn for thread in self.threads for turn in thread.written]:
             assert turn.posts == (0 if turn.is_withdrawn else 1), turn
-            assert turn.outcome != "answered" or turn.asked == [turn.message.text], "the last text is what was sent"
+            assert turn.outcome != "answered" or turn.asked == [turn.message.text], "the last text was sent"
         assert self.do(keys_without_lifetime(self.redis)) == []
 
-    # Words of the model
+    # Helpers
 
     def step(
-        self, worker: Worker, step: Callable[[], Awaitable[T]], *, twice: bool = False, gives: bool = False
+        self, worker: Worker, step: Callable[[], Awaitable[T]], *, twice: bool = False, is_void: bool = False
     ) -> T | bool | None:
-        """Carry out a step behind the fence; None, and nothing is done, for one whose lane is lost."""
+        """Run a fenced step; return None, after checking that it changes nothing, if the worker has lost its lane.
+
+        Steps without a result (*is_void*) return True.
+        """
         if not self.owns(worker):
-            self.is_lost(step)
+            self.check_fenced(step)
             self.forget(worker)
             return None
         answer = self.do(step())
         if twice:
             assert self.do(step()) == answer
-        return True if gives else answer
+        return True if is_void else answer
 
-    def is_lost(self, step: Callable[[], Awaitable[object]]) -> None:
-        """Whoever has lost the lane changes nothing."""
+    def check_fenced(self, step: Callable[[], Awaitable[object]]) -> None:
+        """Check that a step of a worker that lost its lane changes nothing."""
         before = self.do(self.store.dump())
         try:
             self.do(step())
         except LaneLost:
             assert self.do(self.store.dump()) == before
         else:
-            raise AssertionError("it went on without its lane")
+            raise AssertionError("it continued without its lane")
 
     def owns(self, worker: Worker) -> bool:
-        """Whether the entry that a worker holds is pending for it."""
+        """Whether the worker's entry is pending for it."""
         return worker.thread is not None and worker.thread.owner == worker.process.name
 
     def has_lease(self, worker: Worker) -> bool:
-        """What its own clock tells a worker before each effect: whoever was suspended does nothing."""
-        return self.owns(worker) and worker.thread is not None and not worker.thread.is_over
+        """Whether the lease is still valid by the worker's own clock, as it checks before each effect."""
+        return self.owns(worker) and worker.thread is not None and not worker.thread.has_expired
 
-    def take_hold(self, worker: Worker, thread: Thread, held: Held) -> None:
-        """Begin with a lane."""
+    def assign(self, worker: Worker, thread: Thread, held: Held) -> None:
+        """Give a lane to a worker."""
         self.forget(worker)
         worker.thread, worker.held = thread, held
-        thread.owner, thread.is_over = worker.process.name, False
+        thread.owner, thread.has_expired = worker.process.name, False
 
-    def gives_away(self, thread: Thread) -> None:
-        """The entry is gone; where more waits there is a new one, at the end."""
-        thread.owner, thread.is_over = "", False
+    def release_entry(self, thread: Thread) -> None:
+        """Remove the lane's entry; if more turns are queued, add a new one at the end."""
+        thread.owner, thread.has_expired = "", False
         if thread.box:
             self.ready.append(thread)
 
     def forget(self, worker: Worker) -> None:
-        """Let a worker know nothing any more."""
+        """Reset a worker, as if its process had restarted."""
         worker.thread = worker.held = worker.job = None
         worker.at = "held"
 

@@ -1,4 +1,4 @@
-"""What people wrote and what happened to it: the bridge's promises in numbers.
+"""What people wrote and what happened to it, to check the bridge's promises.
 
 Messages are identified by their unique words. The agents of `AGENTS` repeat them, so each answer names its message.
 """
@@ -18,7 +18,7 @@ from bridge.playground.emulator.sample import BRIDGE
 from bridge.playground.sample_project.conversation import AgentReply, Talk
 from bridge.playground.sample_project.sample import SampleAgent
 from bridge.playground.sample_project.server import ProjectCall
-from support.world import World, words_of
+from support.system import System, text_of
 
 UNKNOWN = "can't tell whether"
 AGAIN = "turn:again"
@@ -57,7 +57,7 @@ AGENTS = [
     SampleAgent(7, "Slower", None, "m", _repeats, seconds=1.8),
     SampleAgent(8, "Sloth", None, "m", _repeats, seconds=30),
 ]
-"""How each behaves, in a word."""
+"""Each is named for its behavior."""
 
 
 @dataclass
@@ -82,14 +82,14 @@ class Written:
 class Deliveries:
     """The delivery attempts for each message, by ts."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, system: System) -> None:
+        self._system = system
         self._read = 0
         self._by_ts: dict[str, list[AppDelivery]] = {}
 
     def of(self, ts: str) -> list[AppDelivery]:
         """The attempts for one message."""
-        for delivery in self._world.slack.deliveries[self._read :]:
+        for delivery in self._system.slack.deliveries[self._read :]:
             self._read += 1
             if delivery.kind == "event":
                 self._by_ts.setdefault(str(delivery.payload["event"].get("ts")), []).append(delivery)
@@ -100,7 +100,7 @@ class Deliveries:
 class Thread:
     """A thread, and its messages in order."""
 
-    world: World
+    system: System
     deliveries: Deliveries
     channel: str
     root: str = ""
@@ -108,11 +108,11 @@ class Thread:
 
     def said(self) -> list[Message]:
         """What the bot posted there."""
-        return self.world.answers(self.channel, self.root) if self.root else []
+        return self.system.answers(self.channel, self.root) if self.root else []
 
     def answers(self) -> list[tuple[str, Message]]:
         """The answered words, each with its answer, in the order of the answers."""
-        found = [(_ANSWERED.search(words_of(message)), message) for message in self.said()]
+        found = [(_ANSWERED.search(text_of(message)), message) for message in self.said()]
         return [(one[1], message) for one, message in found if one]
 
     def answered(self) -> list[str]:
@@ -121,12 +121,12 @@ class Thread:
 
     def unknown(self) -> list[Message]:
         """The notices of an unknown outcome."""
-        return [message for message in self.said() if UNKNOWN in words_of(message)]
+        return [message for message in self.said() if UNKNOWN in text_of(message)]
 
     def asked(self) -> list[str]:
         """The messages that reached an agent, in order."""
         mine = {text for one in self.written for text in one.texts}
-        return [words for call in chats(self.world) if (words := last_word(call.body["message"])) in mine]
+        return [words for call in chats(self.system) if (words := last_word(call.body["message"])) in mine]
 
     def accepted_at(self, one: Written) -> float:
         """When it was acknowledged to Slack."""
@@ -189,43 +189,43 @@ def _has_given_up(tries: list[AppDelivery]) -> bool:
     return bool(tries) and not any(one.is_acked for one in tries) and time.time() - tries[-1].at > _GIVEN_UP
 
 
-def chats(world: World) -> list[ProjectCall]:
-    """The requests that reached an agent, except those told to retry later."""
-    return [call for call in world.project.calls if call.path.endswith("/chat") and call.status != _TOO_MANY_REQUESTS]
+def chats(system: System) -> list[ProjectCall]:
+    """The requests that reached an agent, except those answered with 429."""
+    return [call for call in system.project.calls if call.path.endswith("/chat") and call.status != _TOO_MANY_REQUESTS]
 
 
 @dataclass
 class Started:
-    """A run requested by *user* at *asked_at*, with an *input* of its own."""
+    """A run requested by *user* at *requested_at*, with an *input* of its own."""
 
-    world: World
+    system: System
     user: str
     channel: str
     input: str
     is_accepted: bool
-    asked_at: float
+    requested_at: float
 
     def cards(self) -> list[str]:
         """Its cards in the channel."""
-        shown = [one for one in self.world.slack.messages(self.channel) if one.user == BRIDGE]
-        return [words_of(one) for one in shown if self.input in str(one.blocks)]
+        shown = [one for one in self.system.slack.messages(self.channel) if one.user == BRIDGE]
+        return [text_of(one) for one in shown if self.input in str(one.blocks)]
 
-    def told(self) -> list[str]:
+    def notices(self) -> list[str]:
         """Private notices to *user* since then, such as a failed lookup."""
-        private = self.world.slack.workspace.messages.private
+        private = self.system.slack.workspace.messages.private
         mine = [one for one in private if (one.to, one.channel) == (self.user, self.channel)]
-        return [words_of(one) for one in mine if float(one.ts) >= self.asked_at]
+        return [text_of(one) for one in mine if float(one.ts) >= self.requested_at]
 
     def is_settled(self) -> bool:
-        """Whether its card shows the outcome, or the user was told why there is none."""
+        """Whether its card shows the outcome, or the user was notified why there is none."""
         cards = self.cards()
         if any("running" in card for card in cards):
             return False
-        return bool(cards or self.told()) or not self.is_accepted
+        return bool(cards or self.notices()) or not self.is_accepted
 
     def faults(self) -> Iterator[str]:
         """List the faults."""
-        runs = [call for call in self.world.project.calls if call.path.endswith("/run")]
+        runs = [call for call in self.system.project.calls if call.path.endswith("/run")]
         times = sum(call.body["input"] == self.input for call in runs)
         if times > 1:
             yield f"doubled: {self.input} ran {times} times"

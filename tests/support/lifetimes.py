@@ -1,4 +1,4 @@
-"""Finds Redis keys that would never expire."""
+"""Find Redis keys that would never expire."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from importlib import import_module
 
 from redis.asyncio import Redis
 
-# One step, because bridges may be at work meanwhile. Returns {keys without a lifetime, those of them that wait for
-# nobody}: a turn that is in no box, a box that has not exactly one entry and is not parked, a parked lane whose
-# head is another turn.
-_LOOK = """
+# One script, because bridges may be running. Returns {keys without a lifetime, strays among them}: a turn that is in no
+# box, a box that is neither parked nor has exactly one entry, and a parked lane whose head is another turn.
+_FIND_KEYS = """
 local without, strays = {}, {}
 
 local function is_in(list, wanted)
@@ -59,7 +58,7 @@ async def keys_without_lifetime(redis: Redis) -> list[str]:
     A turn and a box may stay only while queued: the turn in its lane's box, and the box with exactly one entry in the
     ready stream, or parked.
     """
-    without, strays = await redis.eval(_LOOK, 0)
+    without, strays = await redis.eval(_FIND_KEYS, 0)
     lasting = [key for key in import_module("bridge.queue.keys").TABLE if key.stays]
     permanent = [rf"\{{[^}}]+\}}:{key.begin}{'.+' if key.parts else ''}" for key in lasting]
     unknown = {key for key in without if not any(re.fullmatch(pattern, key) for pattern in permanent)}

@@ -1,18 +1,18 @@
-"""A long outage, as tests of catching up need it: nobody listens while people go on writing, in the past.
+"""A long outage for tests of catching up: events are dropped while people keep writing, with timestamps in the past.
 
-Slack gives an event up after some six minutes, and never repeats it after that. Here nothing has to be waited for::
+Slack gives up on an event after about six minutes and never sends it again. Here a test doesn't have to wait for that::
 
-    with nobody_listens(world.slack):                 # events are dropped, and those that wait for a retry too
-        said = await talk(world.slack, 1800, [        # spread evenly over the last 30 minutes, oldest first
+    with outage(system.slack):                        # drops events, including those waiting for a retry
+        written = await talk(system.slack, 1800, [    # spread evenly over the last 30 minutes, oldest first
             Line(sample.ALICE, sample.GENERAL, "and then?", root),
             Line(sample.BOB, sample.DM_BOB, "are you there?"),
         ])
 
-`talk` gives the ts of what was said; `EmulatedSlack.people.say(…, at=unix_seconds)` says a single thing in the past.
-Edits, deletions and reactions work as always meanwhile. With Socket Mode no socket is open, and none can be opened.
-`EmulatedSlack.clock.move(seconds)` lets time pass instead: for message times, rate limits and expiry, in Slack alone.
-History as apps outside the Marketplace get it: `EmulatedSlack.limits_history = True`, with 429 and Retry-After by that
-clock.
+`talk` returns each message's ts; `EmulatedSlack.people.say(…, at=unix_seconds)` posts a single message in the past.
+Edits, deletions and reactions work as usual. With Socket Mode no socket is open, and none can be opened.
+`EmulatedSlack.clock.move(seconds)` advances the clock instead: for message times, rate limits and expiry, in Slack
+only. `EmulatedSlack.limits_history = True` limits history as for apps outside the Marketplace, with 429 and Retry-After
+by that clock.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class Line:
 
 
 @contextmanager
-def nobody_listens(slack: EmulatedSlack) -> Iterator[None]:
+def outage(slack: EmulatedSlack) -> Iterator[None]:
     """Drop all events during the block, without retries."""
-    before, slack.nobody_listens = slack.nobody_listens, True
+    before, slack.drops_events = slack.drops_events, True
     try:
         yield
     finally:
-        slack.nobody_listens = before
+        slack.drops_events = before
 
 
 async def talk(slack: EmulatedSlack, seconds: float, lines: Sequence[Line]) -> list[str]:

@@ -1,6 +1,6 @@
-"""What Slack sends for messages with more in them than text.
+"""Recorded payloads of messages with more than text.
 
-Recorded by others, with names changed: forwards in slack-web's golden files, clips in a client's tests (measured in
+Names are changed. Sources: forwards in slack-web's golden files, clips in a client's tests (measured in
 October 2026), tables in vercel/chat#803 and slackapi/slack-skills-plugin#126; the fields of a file as
 slackapi/java-slack-sdk has them.
 """

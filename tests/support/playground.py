@@ -1,4 +1,4 @@
-"""``bridge playground`` as a process of its own, as a person starts it."""
+"""``bridge playground`` as a separate process, as started from a shell."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def server_program() -> str:
 
 
 @contextmanager
-def away(redis: AsyncRedis) -> Iterator[None]:
+def refused_commands(redis: AsyncRedis) -> Iterator[None]:
     """Make the server of *redis* refuse every command during the block."""
     with Redis(unix_socket_path=redis.connection_pool.connection_kwargs["path"]) as server:
         server.execute_command("ACL", "SETUSER", "default", "-@all", "+acl")  # type: ignore[no-untyped-call]

@@ -149,8 +149,8 @@ class Watched:
 
     def knows_as_master(self, server: Server) -> bool:
         """Whether all Sentinels consider *server* the master."""
-        told = [sentinel.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", MASTER_NAME)[1] for sentinel in self.sentinels]
-        return all(int(port) == server.port for port in told)
+        masters = [sentinel.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", MASTER_NAME)[1] for sentinel in self.sentinels]
+        return all(int(port) == server.port for port in masters)
 
     def switch(self) -> None:
         """Request a failover to the replica, as before a planned restart."""

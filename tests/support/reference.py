@@ -21,7 +21,7 @@ from bridge.queue.keys import markdown
 from bridge.settings import Settings
 from bridge.slack.blockkit.failures import sentence
 from bridge.slack.scopes import SCOPES
-from support.causes import SECTIONS, cause_of
+from support.failure_causes import SECTIONS, cause_of
 from support.failures import EXAMPLES
 
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "reference"
@@ -40,7 +40,7 @@ def commands() -> str:
 
 
 def _notes(command: Command) -> str:
-    share = " With `--share`, the whole channel sees it." if command.is_reading else ""
+    share = " With `--share`, the whole channel sees it." if command.is_read_only else ""
     default = f" `/{command.path[0]}` alone does the same." if command.is_default and len(command.path) > 1 else ""
     return share + default
 
@@ -107,7 +107,7 @@ def messages() -> str:
     sections: dict[str, dict[str, str]] = {title: {} for title in SECTIONS}
     for error in EXAMPLES:
         if isinstance(error, errors.BadSchedule) and not error.typed:
-            continue  # the same, for a missing part
+            continue  # the same message, for a missing part
         title, cause = cause_of(error)
         sections[title].setdefault(sentence(error).replace("<", "&lt;"), cause)
     return "\n\n".join(

@@ -16,7 +16,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from bridge.playground.wire import LocalServer
+from bridge.playground.local_server import LocalServer
 
 SECRET = "a-signing-secret"
 TOKEN = "xoxb-a-token"

@@ -31,7 +31,7 @@ START = datetime(2026, 3, 4, 12, tzinfo=UTC)
 AT_ONCE = timedelta(milliseconds=1)
 LONG_IDLE_MS = 60_000
 SPARE = timedelta(hours=1)
-"""How much later Redis' clock seems to be: a test's clock stands still, and nothing shall be late on a slow machine."""
+"""Added to Redis' clock: the test's clock stands still, and no put should be late on a slow machine."""
 
 TEAM, CHANNEL, USER, BOT = sample.TEAM, sample.GENERAL, sample.ALICE, sample.BRIDGE
 SECOND = "1700000000."
@@ -41,7 +41,7 @@ LANE = thread_lane(THREAD)
 
 
 def message(text: str = "hello there", ts: str = ROOT, **changes: Any) -> InboundMessage:
-    """Make a message of `USER`; a reply to `ROOT` unless it is in a second of its own."""
+    """Make a message of `USER`; a reply to `ROOT` unless its *ts* is in another second."""
     fields: dict[str, Any] = {
         "team": TEAM, "channel": CHANNEL, "user": USER, "text": text, "ts": ts, "event_id": f"Ev{ts}",
         "thread_ts": ROOT if ts != ROOT and ts.startswith(SECOND) else "",
@@ -110,7 +110,7 @@ class Store:
     limits: Limits = UNLIMITED
     audit_lifetime: timedelta = timedelta(0)
     make: Callable[[str], Process] | None = None  # a process with more than the store
-    wrote: Callable[[InboundMessage], None] = lambda _: None  # notified of each put
+    on_put: Callable[[InboundMessage], None] = lambda _: None  # notified of each put
 
     def process(self, name: str = "a") -> Process:
         """Return the process *name*."""
@@ -127,9 +127,9 @@ class Store:
         return Process(name, self.redis, inbox, journal)
 
     async def put(self, inbound: InboundMessage | None = None, *, by: str = "a", **changes: Any) -> Put:
-        """Put a message as the receiver of the process *by* does, binding its thread or asking for it."""
+        """Put a message as the receiver of the process *by* does, binding its thread or requiring that it is bound."""
         inbound = inbound or message()
-        self.wrote(inbound)
+        self.on_put(inbound)
         condition = Condition.START if inbound.is_root else Condition.BOUND
         how: dict[str, Any] = {
             "event": inbound.event_id, "message": inbound.key, "thread": inbound.thread, "condition": condition,
@@ -143,7 +143,7 @@ class Store:
         return put.turn
 
     async def conversation(self, agent: int = 1) -> TurnId:
-        """Start a conversation with *agent*; its first message is queued, with nothing to choose."""
+        """Start a conversation with *agent*; its first message is queued, without a menu."""
         return await self.queue(agent=agent)
 
     async def field(self, turn: TurnId, name: str) -> str | None:
@@ -200,7 +200,7 @@ class Store:
         return await self._command(*command)
 
     async def _command(self, *words: str | int) -> Any:
-        return await self.redis.execute_command(*words)  # type: ignore[no-untyped-call] # redis-py leaves it so
+        return await self.redis.execute_command(*words)  # type: ignore[no-untyped-call] # untyped in redis-py
 
     async def set_channel(self, channel: str = CHANNEL, team: str = TEAM, **settings: Any) -> None:
         """Replace a channel's settings with *settings*."""
@@ -214,12 +214,12 @@ class Store:
             return [("no group", "NOGROUP" in str(exc))]
         return [(one["message_id"], one["consumer"], one["times_delivered"]) for one in pending]
 
-    async def holds_words(self, words: str) -> bool:
+    async def contains_text(self, words: str) -> bool:
         """Whether *words* occur anywhere in Redis."""
         return words in repr(await self.dump())
 
 
-async def a_store(
+async def open_store(
     redis: Redis,
     clock: Clock | None = None,
     metrics: Metrics | None = None,

@@ -30,10 +30,10 @@ class Terminal:
 
     async def __aenter__(self) -> Self:
         self._master, slave = os.openpty()
-        self._process = subprocess.Popen(  # noqa: ASYNC220, S603 - it only begins here, and is our own
+        self._process = subprocess.Popen(  # noqa: ASYNC220, S603 - starting it doesn't block; our own command
             [sys.executable, "-m", *self._command],
             cwd=self._folder, env=dict(self._environ), stdin=slave, stdout=slave, stderr=slave,
-            preexec_fn=lambda: _log_in(slave),  # noqa: PLW1509 - passwords are asked for on the controlling terminal
+            preexec_fn=lambda: _log_in(slave),  # noqa: PLW1509 - passwords are read from the controlling terminal
         )  # fmt: skip
         os.close(slave)
         asyncio.get_running_loop().add_reader(self._master, self._read)

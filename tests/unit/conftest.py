@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
+from fakeredis import FakeAsyncRedis
 from redis.asyncio import Redis
 
-from support.emulated import emulated, slack_web  # noqa: F401 - found by their names
-from support.fake_redis import InProcessRedis
-from support.harness import Harness, a_harness
+from support.harness import Harness, open_harness
 from support.lifetimes import keys_without_lifetime
-from support.store import Store, a_store
+from support.slack_fixtures import emulated, slack_web  # noqa: F401 - found by their names
+from support.store import Store, open_store
 
 IN_PROCESS = (
     "test_commands_",
@@ -23,7 +24,14 @@ IN_PROCESS = (
     "test_files",
     "test_documents",
 )
-"""Files in which Redis only keeps what handlers put there: fakeredis will do. The others are about what it does."""
+"""Files whose tests only store and read values, for which fakeredis suffices. The others depend on Redis' behavior."""
+
+
+class InProcessRedis(FakeAsyncRedis):
+    """Answers INFO like a server without replicas, which fakeredis lacks."""
+
+    async def info(self, section: str | None = None, *_more: str, **_options: Any) -> dict[str, Any]:  # noqa: ARG002
+        return {"role": "master", "connected_slaves": 0}
 
 
 @pytest.fixture
@@ -43,10 +51,10 @@ def redis(request: pytest.FixtureRequest) -> Redis:
 
 @pytest.fixture
 async def harness(redis: Redis) -> AsyncIterator[Harness]:
-    async with a_harness(redis) as harness:
+    async with open_harness(redis) as harness:
         yield harness
 
 
 @pytest.fixture
 async def store(redis: Redis) -> Store:
-    return await a_store(redis)
+    return await open_store(redis)

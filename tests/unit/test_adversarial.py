@@ -59,14 +59,14 @@ def test_no_json_costs_more_than_its_length(value: Any) -> None:
     assert seconds(lambda: shown_run(output=value, nodeResults=value)) < SECONDS
 
 
-def test_thousands_of_tools_are_named_as_far_as_they_fit() -> None:
+def test_as_many_of_thousands_of_tools_as_fit_are_named() -> None:
     tools = [[f"tool {number} {group}" for number in range(200)] for group in range(200)]
 
     assert seconds(lambda: untyped_json.listed(untyped_json.names_in(tools), 300)) < SECONDS
     assert untyped_json.listed(untyped_json.names_in(tools), 300).startswith("tool 0 0, tool 1 0, ")
 
 
-def test_thousands_of_new_tags_are_shown_and_stored_as_far_as_they_fit() -> None:
+def test_as_many_of_thousands_of_tags_as_fit_are_shown_and_stored() -> None:
     tags = [{"name": f"tag {number}", "count": 1} for number in range(8000)]
     numbers = {"promptCount": 1, "runCount": 1, "versionCount": 1, "lastUpdated": NOW.isoformat()}
     now = Stats.model_validate({**numbers, "categories": tags, "tags": tags})

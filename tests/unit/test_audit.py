@@ -18,7 +18,7 @@ from bridge.metrics import Metrics
 from bridge.playground.emulator.sample import BOB, DM_ALICE
 from bridge.queue.audit import AuditEntry, audit_since
 from bridge.queue.scripting import Scripts
-from support.front_door import FrontDoor, a_front_door
+from support.ingress import Ingress, open_ingress
 from support.store import CHANNEL, NAMESPACE, ROOT, START, TEAM, USER
 
 WORDS = "what nobody may read here"
@@ -27,9 +27,9 @@ DAYS = timedelta(days=90)
 
 
 @pytest.fixture
-async def door(redis: Redis) -> AsyncIterator[FrontDoor]:
-    async with a_front_door(redis, BRIDGE_ALLOWED_USERS=USER, BRIDGE_RUNNERS=USER) as door:
-        yield door
+async def ingress(redis: Redis) -> AsyncIterator[Ingress]:
+    async with open_ingress(redis, BRIDGE_ALLOWED_USERS=USER, BRIDGE_RUNNERS=USER) as ingress:
+        yield ingress
 
 
 async def acts(redis: Redis) -> list[AuditEntry]:
@@ -40,9 +40,11 @@ async def shown(redis: Redis) -> list[tuple[str, str, str, bool, str]]:
     return [(act.user, act.did, act.about, act.is_allowed, act.outcome) for act in await acts(redis)]
 
 
-async def do(door: FrontDoor, **form: Any) -> None:
-    await door.form({**COMMAND, "trigger_id": door.harness.slack.tickets.trigger(form.get("user_id", USER)), **form})
-    await door.harness.work()
+async def do(ingress: Ingress, **form: Any) -> None:
+    await ingress.form(
+        {**COMMAND, "trigger_id": ingress.harness.slack.tickets.trigger(form.get("user_id", USER)), **form}
+    )
+    await ingress.harness.work()
 
 
 def mention(user: str, text: str) -> dict[str, Any]:
@@ -52,16 +54,16 @@ def mention(user: str, text: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def test_an_action_is_audited_with_person_object_and_outcome(door: FrontDoor, redis: Redis) -> None:
-    await door.event(mention(USER, WORDS))
-    await door.harness.work()
-    await do(door, text=f"run 3 {WORDS}")
-    await do(door, text="show nothing-like-this")
-    await door.interaction(
+async def test_an_action_is_audited_with_person_object_and_outcome(ingress: Ingress, redis: Redis) -> None:
+    await ingress.event(mention(USER, WORDS))
+    await ingress.harness.work()
+    await do(ingress, text=f"run 3 {WORDS}")
+    await do(ingress, text="show nothing-like-this")
+    await ingress.interaction(
         {"type": "block_actions", "user": {"id": USER, "team_id": TEAM}, "channel": {"id": CHANNEL},
          "actions": [{"action_id": "run:again", "value": '{"w": 3, "i": 1}'}]}
     )  # fmt: skip
-    await door.harness.work()
+    await ingress.harness.work()
 
     assert await shown(redis) == [
         (USER, "message", "agent 7", True, "answered"),
@@ -71,13 +73,13 @@ async def test_an_action_is_audited_with_person_object_and_outcome(door: FrontDo
     ]
 
 
-async def test_stops_and_opened_tabs_are_in_the_audit(door: FrontDoor, redis: Redis) -> None:
-    await door.harness.store.conversation(agent=7)
+async def test_stops_and_opened_tabs_are_in_the_audit(ingress: Ingress, redis: Redis) -> None:
+    await ingress.harness.store.conversation(agent=7)
     stop = {"type": "agent_session_stopped", "channel": CHANNEL, "thread_ts": ROOT, "event_ts": "1700000900.000001"}
     opened = {"type": "app_home_opened", "channel": DM_ALICE, "tab": "messages", "event_ts": "1700000900.000002"}
     for user, event, about in ((USER, stop, "1"), (BOB, stop, "2"), (USER, opened, "3")):
-        await door.event({**event, "user": user}, event_id=f"Ev{about}", is_ext_shared_channel=False)
-        await door.harness.work()
+        await ingress.event({**event, "user": user}, event_id=f"Ev{about}", is_ext_shared_channel=False)
+        await ingress.harness.work()
 
     assert (await shown(redis))[1:] == [
         (USER, "stop", "", True, "stop: queued"),
@@ -86,11 +88,11 @@ async def test_stops_and_opened_tabs_are_in_the_audit(door: FrontDoor, redis: Re
     ]
 
 
-async def test_refusals_are_recorded_with_their_reason(door: FrontDoor, redis: Redis) -> None:
-    await door.event(mention(BOB, WORDS))
-    await door.harness.work()
-    await do(door, user_id=BOB, text="run 3 hello")
-    await do(door, user_id=USER, team_id="T9", text="list")
+async def test_refusals_are_recorded_with_their_reason(ingress: Ingress, redis: Redis) -> None:
+    await ingress.event(mention(BOB, WORDS))
+    await ingress.harness.work()
+    await do(ingress, user_id=BOB, text="run 3 hello")
+    await do(ingress, user_id=USER, team_id="T9", text="list")
 
     assert await shown(redis) == [
         (BOB, "message", "", False, "user"),
@@ -100,10 +102,10 @@ async def test_refusals_are_recorded_with_their_reason(door: FrontDoor, redis: R
 
 
 async def test_forbidden_and_too_frequent_runs_are_refusals(redis: Redis) -> None:
-    async with a_front_door(redis, BRIDGE_USER_RUNS_PER_HOUR="1", BRIDGE_RUNNERS=USER) as door:
-        await do(door, user_id=BOB, text="run 3 hello")
-        await do(door, text="run 3 hello")
-        await do(door, text="run 3 hello")
+    async with open_ingress(redis, BRIDGE_USER_RUNS_PER_HOUR="1", BRIDGE_RUNNERS=USER) as ingress:
+        await do(ingress, user_id=BOB, text="run 3 hello")
+        await do(ingress, text="run 3 hello")
+        await do(ingress, text="run 3 hello")
 
     assert await shown(redis) == [
         (BOB, "/workflows run", "workflow 3 Import", False, "NotAllowed"),
@@ -112,10 +114,10 @@ async def test_forbidden_and_too_frequent_runs_are_refusals(redis: Redis) -> Non
     ]
 
 
-async def test_the_audit_has_no_message_texts(door: FrontDoor, redis: Redis) -> None:
-    await door.event(mention(USER, WORDS))
-    await do(door, text=f"run 3 {WORDS}")
-    await do(door, text=WORDS)
+async def test_the_audit_has_no_message_texts(ingress: Ingress, redis: Redis) -> None:
+    await ingress.event(mention(USER, WORDS))
+    await do(ingress, text=f"run 3 {WORDS}")
+    await do(ingress, text=WORDS)
 
     entries = await redis.xrange(f"{{{NAMESPACE}}}:audit")
 
@@ -123,22 +125,22 @@ async def test_the_audit_has_no_message_texts(door: FrontDoor, redis: Redis) -> 
     assert WORDS.split(maxsplit=1)[0] not in repr(entries)
 
 
-async def test_each_command_is_named_with_object_and_outcome(door: FrontDoor, redis: Redis) -> None:
+async def test_each_command_is_recorded_with_object_and_outcome(ingress: Ingress, redis: Redis) -> None:
     typed = ("default Support", "default none", "default Sup-port", "chat", f"chat Support {WORDS}", "shwo", "show")
     for text in typed:
-        await do(door, command="/agents", text=text)
-    await do(door, command="/stats", text="report daily 09:00")
-    await do(door, text='run 3 {"x": }')
-    await do(door, text="run Import")
-    await door.event(mention(USER, "!agents show Support"))
-    await door.harness.work()
-    await door.event(mention(USER, "!stpo") | {"ts": f"{ROOT[:-3]}300"})
-    await door.harness.work()
+        await do(ingress, command="/agents", text=text)
+    await do(ingress, command="/stats", text="report daily 09:00")
+    await do(ingress, text='run 3 {"x": }')
+    await do(ingress, text="run Import")
+    await ingress.event(mention(USER, "!agents show Support"))
+    await ingress.harness.work()
+    await ingress.event(mention(USER, "!stpo") | {"ts": f"{ROOT[:-3]}300"})
+    await ingress.harness.work()
 
-    told = [json.loads(for_programs(act)) for act in await acts(redis)]
-    (report,) = [act.pop("about") for act in told if act["did"] == "/stats report"]
+    lines = [json.loads(for_programs(act)) for act in await acts(redis)]
+    (report,) = [act.pop("about") for act in lines if act["did"] == "/stats report"]
     assert report.startswith("report ")
-    assert [(act["did"], act.get("about"), act["name"], act["outcome"]) for act in told if act["did"] != "notice"] == [
+    assert [(act["did"], act.get("about"), act["name"], act["outcome"]) for act in lines if act["did"] != "notice"] == [
         ("/agents default", "agent 7", "Support", "changed"),
         ("/agents default", "agent none", "", "changed"),
         ("/agents default", "agent", "", "no_such"),
@@ -171,7 +173,7 @@ def test_a_dead_letters_outcome_is_one_word_for_programs() -> None:
     assert (result(act), word(act)) == ("couldn't be finished (Slack: is_archived)", "dead")
 
 
-def test_an_audit_entry_is_one_line_each() -> None:
+def test_each_audit_entry_is_one_line() -> None:
     act = AuditEntry.from_redis(
         "1772625600123-0",
         {

@@ -16,7 +16,7 @@ def a_run(value: float, *, reached: bool | None = True, target: str = "≤ 3 ms"
     return {"scenarios": {"idle": [figure]}}
 
 
-def test_the_page_and_the_chart_are_made_from_the_data() -> None:
+def test_the_page_and_the_chart_match_the_data() -> None:
     assert (chart.PAGE.read_text("utf-8"), chart.CHART.read_text("utf-8")) == chart.written(), "run make figures"
 
 

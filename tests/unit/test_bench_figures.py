@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from bench.figures import at_least, at_most, exactly, failed, number, percentile, ratio_of_pairs, table, told
+from bench.figures import at_least, at_most, exactly, failed, number, percentile, ratio_of_pairs, table, without_target
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.5, 50), (0.99, 99), (0.991, 100), (1.0, 100), (0.0, 1)])
@@ -42,7 +42,7 @@ def test_unequal_pairs_are_an_error() -> None:
         (at_most("f", 10.1, 10, "ms"), False, "≤ 10 ms"),
         (exactly("f", 0, 0), True, "= 0"),
         (exactly("f", 1, 0), False, "= 0"),
-        (told("f", 7.0, "MB"), None, ""),
+        (without_target("f", 7.0, "MB"), None, ""),
     ],
 )
 def test_a_figure_knows_whether_it_was_reached(figure: object, reached: bool | None, target: str) -> None:  # noqa: FBT001
@@ -61,8 +61,8 @@ def test_a_number_has_three_significant_figures(value: float, written: str) -> N
     assert number(value) == written
 
 
-def test_the_table_has_columns() -> None:
-    lines = table([at_most("a", 1.5, 2, "ms"), told("longer", 3.0, beside="each")]).splitlines()
+def test_the_tables_columns_are_aligned() -> None:
+    lines = table([at_most("a", 1.5, 2, "ms"), without_target("longer", 3.0, beside="each")]).splitlines()
 
     assert lines[1].split() == ["a", "1.5", "ms", "≤", "2", "ms", "✓"]
     assert lines[2].split() == ["longer", "3", "each"]

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pytest
 
 from bench.fakes import FakeProject, FakeSlack, Ledger, Verdict
-from bench.traffic import Said
+from bench.traffic import ChatMessage
 
 ROOT = "1790000000.000001"
-FIRST, SECOND = Said(ROOT, 0), Said(ROOT, 1)
+FIRST, SECOND = ChatMessage(ROOT, 0), ChatMessage(ROOT, 1)
 
 
 @pytest.mark.parametrize(
@@ -23,11 +23,11 @@ FIRST, SECOND = Said(ROOT, 0), Said(ROOT, 1)
         ([], Verdict(lost=2)),
     ],
 )
-def test_the_ledger_sees_each_post(posts: Sequence[Said], expected: Verdict) -> None:
+def test_the_ledger_sees_each_post(posts: Sequence[ChatMessage], expected: Verdict) -> None:
     ledger = Ledger()
 
-    for said in posts:
-        ledger.note_post(said, said.thread)
+    for message in posts:
+        ledger.note_post(message, message.thread)
 
     assert ledger.verdict([FIRST, SECOND]) == expected
 
@@ -64,7 +64,7 @@ def test_the_ledger_counts_requests_in_flight() -> None:
     ledger = Ledger()
 
     ledger.note_request(FIRST, None)
-    ledger.note_request(Said("1790000000.000002", 0), None)
+    ledger.note_request(ChatMessage("1790000000.000002", 0), None)
     ledger.note_answer(FIRST)
 
     assert (ledger.in_flight, ledger.most_in_flight) == (1, 2)

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 
 from slack_sdk.signature import SignatureVerifier
 
-from bench.traffic import BOT, SIGNING_SECRET, TEAM, Clock, Said, chatter, command, mention, reply
+from bench.traffic import BOT, SIGNING_SECRET, TEAM, ChatMessage, Clock, chatter, command, mention, reply
 from bridge.inbound import InboundMessage
 from bridge.listeners.messages import parse
 from bridge.slack.api import Identity
@@ -20,31 +20,35 @@ ROOT = "1790000000.000001"
 def test_every_request_carries_a_signature_that_slacks_own_library_accepts() -> None:
     verifier = SignatureVerifier(SIGNING_SECRET)
 
-    for request in (mention(Said(ROOT, 0)), reply(Said(ROOT, 1), "1790000000.000002"), command("list", 1, "http://x")):
+    for request in (
+        mention(ChatMessage(ROOT, 0)),
+        reply(ChatMessage(ROOT, 1), "1790000000.000002"),
+        command("list", 1, "http://x"),
+    ):
         headers, body = _split(request)
         assert verifier.is_valid_request(body, headers)
         assert int(headers["content-length"]) == len(body)
 
 
-def test_a_mention_begins_a_thread() -> None:
-    message = _understood(mention(Said(ROOT, 0)))
+def test_a_mention_starts_a_thread() -> None:
+    message = _understood(mention(ChatMessage(ROOT, 0)))
 
     assert (message.is_mention, message.is_root, message.ts) == (True, True, ROOT)
     assert message.text == f"<@{BOT}> ask {ROOT} 0"
 
 
 def test_a_mention_is_delivered_as_two_events_about_one_message() -> None:
-    first, second = (_understood(mention(Said(ROOT, 0), kind)) for kind in ("app_mention", "message"))
+    first, second = (_understood(mention(ChatMessage(ROOT, 0), kind)) for kind in ("app_mention", "message"))
 
     assert first.key == second.key
     assert first.event_id != second.event_id
 
 
 def test_a_reply_is_in_its_thread_and_needs_no_mention() -> None:
-    message = _understood(reply(Said(ROOT, 3), "1790000000.000009"))
+    message = _understood(reply(ChatMessage(ROOT, 3), "1790000000.000009"))
 
     assert (message.thread.root, message.ts, message.is_mention) == (ROOT, "1790000000.000009", False)
-    assert message.text == Said(ROOT, 3).words
+    assert message.text == ChatMessage(ROOT, 3).words
 
 
 def test_chatter_mentions_no_one() -> None:

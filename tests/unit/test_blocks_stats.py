@@ -17,7 +17,7 @@ from bridge.project.models import Stats
 from bridge.slack.blockkit import charts, kit
 from bridge.slack.blockkit.numbers import ENGLISH, signed, style_of, whole
 from bridge.slack.blockkit.reply import Block, Reply
-from support.shown import text_length
+from support.unsafe_markup import text_length
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -25,7 +25,7 @@ GERMAN = style_of("de-DE")
 MOVED = NamesChanged(moved={"name 1": Difference(2, 1)})
 
 
-def the_stats(categories: dict[str, int] | None = None, tags: dict[str, int] | None = None, runs: int = 1234) -> Stats:
+def stats_with(categories: dict[str, int] | None = None, tags: dict[str, int] | None = None, runs: int = 1234) -> Stats:
     return Stats.model_validate({
         "promptCount": 1234567, "runCount": runs, "versionCount": 96,
         "categories": [{"name": name, "count": count} for name, count in (categories or {}).items()],
@@ -82,7 +82,7 @@ def drawn(reply: Reply) -> list[str]:
         (50_000, 10, "+49,990, +499,900%"),
     ],
 )
-def test_a_change_is_a_difference_with_a_telling_percentage(now: int, then: int, said: str) -> None:
+def test_a_change_is_a_difference_with_a_meaningful_percentage(now: int, then: int, said: str) -> None:
     assert change(Difference(now, then)) == said
 
 
@@ -99,7 +99,7 @@ def test_a_change_is_a_difference_with_a_telling_percentage(now: int, then: int,
         ("tlh", "1,234,567"),
     ],
 )
-def test_numbers_are_grouped_as_the_reader_s_language_does(locale: str, written: str) -> None:
+def test_numbers_are_grouped_as_in_the_reader_s_language(locale: str, written: str) -> None:
     assert whole(1234567, style_of(locale)) == written
 
 
@@ -108,8 +108,8 @@ def test_differences_follow_the_reader_s_language() -> None:
     assert signed(-1234, GERMAN) == "-1.234"
 
 
-def test_numbers_come_with_their_change_since_a_moment() -> None:
-    reply = stats_card(the_stats(), changes=[changes("yesterday")])
+def test_numbers_have_their_change_since_a_moment() -> None:
+    reply = stats_card(stats_with(), changes=[changes("yesterday")])
 
     for said in (words(reply.blocks), reply.text):
         assert "1,234" in said
@@ -120,8 +120,8 @@ def test_numbers_come_with_their_change_since_a_moment() -> None:
 
 
 def test_a_number_not_counted_then_has_no_change() -> None:
-    several = stats_card(the_stats(), changes=[changes("yesterday"), changes("last week")])
-    reply = stats_card(the_stats(), changes=[changes("yesterday")])
+    several = stats_card(stats_with(), changes=[changes("yesterday"), changes("last week")])
+    reply = stats_card(stats_with(), changes=[changes("yesterday")])
 
     assert "Versions\n96" in list(texts(reply.blocks))
     assert "Versions\n96" in list(texts(several.blocks))
@@ -129,14 +129,14 @@ def test_a_number_not_counted_then_has_no_change() -> None:
 
 
 def test_several_comparisons_are_listed_one_per_line() -> None:
-    reply = stats_card(the_stats(), changes=[changes("yesterday"), changes("last week")])
+    reply = stats_card(stats_with(), changes=[changes("yesterday"), changes("last week")])
 
     assert "Runs\n1,234\n+56, +4.8% since yesterday\n+56, +4.8% since last week" in list(texts(reply.blocks))
 
 
 def test_new_and_vanished_names_are_listed_in_every_form() -> None:
     changed = NamesChanged(new=[("alpha", 3)], vanished=[("gamma", 12)], moved={"beta": Difference(2, 1)})
-    reply = stats_card(the_stats(tags={"alpha": 3, "beta": 2}), changes=[changes(tags=changed)])
+    reply = stats_card(stats_with(tags={"alpha": 3, "beta": 2}), changes=[changes(tags=changed)])
 
     for said in (*map(words, forms(reply)), reply.text):
         assert "New tags: alpha (3)" in said
@@ -145,7 +145,7 @@ def test_new_and_vanished_names_are_listed_in_every_form() -> None:
 
 
 def test_charts_become_tables_and_then_text_without_loss() -> None:
-    reply = stats_card(the_stats(many(5), many(5)), changes=[changes()], trend=trend(5))
+    reply = stats_card(stats_with(many(5), many(5)), changes=[changes()], trend=trend(5))
     pictured, tabled, written = ([block["type"] for block in form] for form in forms(reply))
 
     assert drawn(reply) == ["line", "pie"]
@@ -165,7 +165,7 @@ def test_charts_become_tables_and_then_text_without_loss() -> None:
 @pytest.mark.parametrize("number", [1, 5, 9, 40])
 def test_each_group_is_shown_once_below_the_numbers(number: int, changed: NamesChanged, points: int) -> None:
     followed = trend(points) if points else None
-    reply = stats_card(the_stats(many(number), many(number)), changes=[changes(categories=changed)], trend=followed)
+    reply = stats_card(stats_with(many(number), many(number)), changes=[changes(categories=changed)], trend=followed)
 
     for form in forms(reply)[:-1]:  # the last is text
         assert [block["type"] for block in form][:2] == ["header", "section"], "numbers come first"
@@ -186,7 +186,7 @@ def test_each_group_is_shown_once_below_the_numbers(number: int, changed: NamesC
 def test_values_a_chart_cannot_show_become_a_table(
     categories: dict[str, int], changed: NamesChanged, shown: str
 ) -> None:
-    card = stats_card(the_stats(categories, many(5)), changes=[changes(categories=changed)])
+    card = stats_card(stats_with(categories, many(5)), changes=[changes(categories=changed)])
 
     (table,) = [block for block in card.blocks if block["type"] == "data_table"]
     assert (drawn(card), table["caption"]) == (["bar"], "Categories")
@@ -194,9 +194,9 @@ def test_values_a_chart_cannot_show_become_a_table(
 
 
 def test_a_card_has_at_most_two_charts() -> None:
-    assert drawn(stats_card(the_stats(many(6), many(9)))) == ["pie", "bar"]
-    assert drawn(stats_card(the_stats(many(6), many(9)), trend=trend(20))) == ["line", "pie"]
-    assert drawn(stats_card(the_stats({"one": 1}, {}))) == []
+    assert drawn(stats_card(stats_with(many(6), many(9)))) == ["pie", "bar"]
+    assert drawn(stats_card(stats_with(many(6), many(9)), trend=trend(20))) == ["line", "pie"]
+    assert drawn(stats_card(stats_with({"one": 1}, {}))) == []
 
 
 def test_a_line_needs_three_points() -> None:
@@ -206,11 +206,11 @@ def test_a_line_needs_three_points() -> None:
 
 @pytest.mark.parametrize(("categories", "count"), [({}, 1), ({"one": 1}, 2), (many(3), 3)])
 def test_a_fallback_equal_to_the_previous_is_left_out(categories: dict[str, int], count: int) -> None:
-    assert len(forms(stats_card(the_stats(categories)))) == count
+    assert len(forms(stats_card(stats_with(categories)))) == count
 
 
 def test_names_beyond_the_largest_are_summed() -> None:
-    reply = stats_card(the_stats({}, many(34)))
+    reply = stats_card(stats_with({}, many(34)))
 
     assert "4 others" in words(reply.blocks)
     assert "4 others: 10" in words(reply.plainer[-1]).replace(" :  ", ": ")
@@ -227,7 +227,7 @@ def test_equal_names_get_different_labels() -> None:
 
 
 def test_a_card_shows_only_the_parts_asked_for() -> None:
-    reply = stats_card(the_stats(many(3), many(3)), only=("runs", "tags"), trend=trend(5))
+    reply = stats_card(stats_with(many(3), many(3)), only=("runs", "tags"), trend=trend(5))
 
     for said in (*map(words, forms(reply)), reply.text):
         assert "1,234" in said
@@ -240,7 +240,7 @@ def test_a_card_shows_only_the_parts_asked_for() -> None:
     ("each", "label"), [(timedelta(hours=1), "Nov 20 07:00"), (DAY, "Nov 15"), (80 * DAY, "Oct 16, 2025")]
 )
 def test_points_are_labelled_by_hour_day_or_year(each: timedelta, label: str) -> None:
-    reply = stats_card(the_stats(), trend=trend(5, each))
+    reply = stats_card(stats_with(), trend=trend(5, each))
 
     (chart,) = [block["chart"] for block in reply.blocks if block["type"] == "data_visualization"]
     assert (chart["axis_config"]["categories"][0], chart["axis_config"]["categories"][-1]) == (label, "now")
@@ -260,7 +260,7 @@ def test_slack_accepts_every_form_of_any_statistics(
 ) -> None:
     changed = NamesChanged(list(tags.items()), list(tags.items()), {n: Difference(c, 1) for n, c in tags.items()})
     reply = stats_card(
-        the_stats(categories, tags, runs=max([0, *tags.values()])),
+        stats_with(categories, tags, runs=max([0, *tags.values()])),
         changes=[changes(tags=changed, categories=changed)] * 3,
         trend=trend(points) if points > 1 else None,
         style=style,

@@ -20,7 +20,7 @@ from bridge.playground.emulator.faults import Error, Hang
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, GENERAL, PRIVATE, RANDOM, TEAM
 from bridge.queue.outages import Outages, PastOutage, Unit
 from bridge.queue.turn import LEASE
-from support.harness import NOT_NOW, READ, Harness, killed
+from support.harness import NOT_NOW, READ, Harness, kill_task
 from support.waiting import wait_until
 
 HOUR = 3600.0
@@ -30,7 +30,7 @@ _COUNTER = "bridge_catch_up_messages_total"
 
 
 @dataclass
-class Town:
+class CatchUpCase:
     """A *harness* whose events reach the bridge only when a test delivers them; sleeping advances the clock."""
 
     harness: Harness
@@ -39,32 +39,32 @@ class Town:
         self.slack = self.harness.slack
         self.now = self.harness.store.clock
         self.harness.store.namespace.since = self.now() - timedelta(days=30)
-        self.harness.on_sleep = self._passes
+        self.harness.on_sleep = self._advance
 
-    async def _passes(self) -> None:
-        self.passes(self.harness.slept[-1])
+    async def _advance(self) -> None:
+        self.advance(self.harness.slept[-1])
 
-    def passes(self, seconds: float) -> None:
+    def advance(self, seconds: float) -> None:
         self.now.time += timedelta(seconds=seconds)
 
     @property
     def outages(self) -> Outages:
         return Outages(self.harness.store.scripts)
 
-    async def says(self, user: str, channel: str, text: str, ago: float, root: str | None = None) -> str:
+    async def post(self, user: str, channel: str, text: str, ago: float, root: str | None = None) -> str:
         """Post a message from *user*, *ago* seconds in the past, without delivering it."""
-        self.slack.nobody_listens = True
+        self.slack.drops_events = True
         ts = await self.slack.people.say(user, channel, text, thread_ts=root, at=self.slack.clock() - ago)
-        self.slack.nobody_listens = False
+        self.slack.drops_events = False
         return ts
 
-    async def hears(self, channel: str, ts: str) -> None:
+    async def deliver(self, channel: str, ts: str) -> None:
         """Deliver a message to the bridge."""
         message = self.slack.workspace.messages.find(channel, ts)
         assert message is not None
         await asyncio.gather(*(tried.wait() for tried in self.slack.events.posted(message)))
 
-    async def was_away(self, seconds: float = HOUR) -> PastOutage:
+    async def record_outage(self, seconds: float = HOUR) -> PastOutage:
         """Record an outage of *seconds* that ends now."""
         await self.outages.note(self.now() - timedelta(seconds=seconds), self.now())
         return await self.latest()
@@ -78,7 +78,7 @@ class Town:
         """The catch-up of a process."""
         return self.harness.parts(process).catch_up
 
-    async def catches_up(self) -> PastOutage:
+    async def catch_up(self) -> PastOutage:
         """Run the catch-up and let the agents answer."""
         await self.reader().catch_up()
         await self.harness.work()
@@ -87,14 +87,14 @@ class Town:
     async def while_it_reads(self, hang: Hang) -> asyncio.Task[PastOutage]:
         """Start catching up and stop where a thread's history was requested but hasn't arrived."""
         self.slack.faults.on(READ, hang)
-        catching_up = asyncio.create_task(self.catches_up())
+        catching_up = asyncio.create_task(self.catch_up())
         await wait_until(lambda: any(call.fault is hang for call in self.slack.calls), "a thread is being read")
         return catching_up
 
     async def bound(self, ago: float = 2 * HOUR) -> str:
         """Create a thread in #general whose root message an agent has answered."""
-        root = await self.says(ALICE, GENERAL, f"{MENTION}hello", ago)
-        await self.hears(GENERAL, root)
+        root = await self.post(ALICE, GENERAL, f"{MENTION}hello", ago)
+        await self.deliver(GENERAL, root)
         await self.harness.work()
         self.harness.service.asked.clear()
         return root
@@ -116,638 +116,640 @@ class Town:
 
 
 @pytest.fixture
-def town(harness: Harness) -> Town:
-    return Town(harness)
+def case(harness: Harness) -> CatchUpCase:
+    return CatchUpCase(harness)
 
 
-async def test_missed_messages_are_found_in_every_kind_of_conversation(town: Town) -> None:
-    root = await town.bound()
-    await town.says(BOB, GENERAL, "a reply", HOUR / 2, root)
-    await town.says(ALICE, DM_ALICE, "in private", HOUR / 2)
-    await town.says(BOB, PRIVATE, f"{MENTION}at the top", HOUR / 2)
-    await town.says(BOB, RANDOM, "to each other", HOUR / 2)
-    await town.says(BOB, town.slack.people.start_group(ALICE, BOB, BRIDGE), f"{MENTION}in a group", HOUR / 2)
-    await town.was_away()
-    town.slack.page_limit = 2  # applies to the bot's channel list too
+async def test_missed_messages_are_found_in_every_kind_of_conversation(case: CatchUpCase) -> None:
+    root = await case.bound()
+    await case.post(BOB, GENERAL, "a reply", HOUR / 2, root)
+    await case.post(ALICE, DM_ALICE, "in private", HOUR / 2)
+    await case.post(BOB, PRIVATE, f"{MENTION}at the top", HOUR / 2)
+    await case.post(BOB, RANDOM, "to each other", HOUR / 2)
+    await case.post(BOB, case.slack.people.start_group(ALICE, BOB, BRIDGE), f"{MENTION}in a group", HOUR / 2)
+    await case.record_outage()
+    case.slack.page_limit = 2  # applies to the bot's channel list too
 
-    done = await town.catches_up()
+    done = await case.catch_up()
 
-    assert sorted(town.words) == ["a reply", "at the top", "in a group", "in private"]
+    assert sorted(case.words) == ["a reply", "at the top", "in a group", "in private"]
     assert (done.queued, done.left, done.done_at is not None) == (4, 0, True)
 
 
-async def test_the_thread_with_the_latest_message_is_read_first(town: Town) -> None:
-    roots = [await town.bound() for _ in range(3)]
+async def test_the_thread_with_the_latest_message_is_read_first(case: CatchUpCase) -> None:
+    roots = [await case.bound() for _ in range(3)]
     for root, seconds in zip(roots, (2, 0, 1), strict=True):
-        await town.hears(GENERAL, await town.says(ALICE, GENERAL, "more", 1.5 * HOUR + seconds, root))
-    await town.harness.work()
-    await town.was_away()
+        await case.deliver(GENERAL, await case.post(ALICE, GENERAL, "more", 1.5 * HOUR + seconds, root))
+    await case.harness.work()
+    await case.record_outage()
 
-    await town.catches_up()
+    await case.catch_up()
 
-    read = [call.args["ts"] for call in town.slack.calls_of(READ)]
+    read = [call.args["ts"] for call in case.slack.calls_of(READ)]
     assert read[-3:] == [roots[1], roots[2], roots[0]]
 
 
-async def test_messages_before_the_outage_are_ignored(town: Town) -> None:
-    root = await town.bound(4 * HOUR)
-    await town.says(BOB, GENERAL, "long ago", 2 * HOUR, root)
-    await town.was_away()
+async def test_messages_before_the_outage_are_ignored(case: CatchUpCase) -> None:
+    root = await case.bound(4 * HOUR)
+    await case.post(BOB, GENERAL, "long ago", 2 * HOUR, root)
+    await case.record_outage()
 
-    await town.catches_up()
+    await case.catch_up()
 
-    assert town.asked == []
+    assert case.asked == []
 
 
-async def test_replies_are_found_oldest_first(town: Town) -> None:
-    root = await town.bound()
+async def test_replies_are_found_oldest_first(case: CatchUpCase) -> None:
+    root = await case.bound()
     for number in range(5):
-        await town.says(ALICE, GENERAL, f"{number}", HOUR / 2 - number, root)
-    await town.was_away()
+        await case.post(ALICE, GENERAL, f"{number}", HOUR / 2 - number, root)
+    await case.record_outage()
 
-    await town.catches_up()
+    await case.catch_up()
 
-    assert town.asked == ["0", "1", "2", "3", "4"]
-
-
-async def test_a_root_is_found_with_its_replies(town: Town) -> None:
-    root = await town.says(ALICE, GENERAL, f"{MENTION}first", HOUR / 2)
-    await town.says(ALICE, GENERAL, "second", HOUR / 3, root)
-    await town.was_away()
-
-    await town.catches_up()
-
-    assert town.asked == ["first", "second"]
+    assert case.asked == ["0", "1", "2", "3", "4"]
 
 
-async def test_a_mention_below_a_message_of_the_outage_is_found(town: Town) -> None:
-    root = await town.says(ALICE, GENERAL, "to each other", HOUR / 2)
-    await town.says(BOB, GENERAL, "still to each other", HOUR / 3, root)
-    await town.says(BOB, GENERAL, f"{MENTION}help us", HOUR / 4, root)
-    await town.was_away()
+async def test_a_root_is_found_with_its_replies(case: CatchUpCase) -> None:
+    root = await case.post(ALICE, GENERAL, f"{MENTION}first", HOUR / 2)
+    await case.post(ALICE, GENERAL, "second", HOUR / 3, root)
+    await case.record_outage()
 
-    await town.catches_up()
+    await case.catch_up()
 
-    assert town.words == ["help us"]
-
-
-async def test_a_mention_in_a_reply_that_is_also_in_the_channel_is_found(town: Town) -> None:
-    root = await town.says(BOB, GENERAL, "an old question", 2 * HOUR)
-    town.slack.nobody_listens = True
-    ago = town.slack.clock() - HOUR / 2
-    await town.slack.people.say(ALICE, GENERAL, f"{MENTION}what now?", thread_ts=root, broadcast=True, at=ago)
-    town.slack.nobody_listens = False
-    await town.was_away()
-
-    await town.catches_up()
-
-    assert town.words == ["what now?"]
+    assert case.asked == ["first", "second"]
 
 
-async def test_a_channel_is_read_to_its_last_page(town: Town) -> None:
+async def test_a_mention_in_a_thread_of_the_outage_is_found(case: CatchUpCase) -> None:
+    root = await case.post(ALICE, GENERAL, "to each other", HOUR / 2)
+    await case.post(BOB, GENERAL, "still to each other", HOUR / 3, root)
+    await case.post(BOB, GENERAL, f"{MENTION}help us", HOUR / 4, root)
+    await case.record_outage()
+
+    await case.catch_up()
+
+    assert case.words == ["help us"]
+
+
+async def test_a_mention_in_a_reply_that_is_also_in_the_channel_is_found(case: CatchUpCase) -> None:
+    root = await case.post(BOB, GENERAL, "an old question", 2 * HOUR)
+    case.slack.drops_events = True
+    ago = case.slack.clock() - HOUR / 2
+    await case.slack.people.say(ALICE, GENERAL, f"{MENTION}what now?", thread_ts=root, broadcast=True, at=ago)
+    case.slack.drops_events = False
+    await case.record_outage()
+
+    await case.catch_up()
+
+    assert case.words == ["what now?"]
+
+
+async def test_a_channel_is_read_to_its_last_page(case: CatchUpCase) -> None:
     for number in range(40):
-        await town.says(ALICE, RANDOM, f"{MENTION}{number:02d}", HOUR / 2 - number)
-    await town.was_away()
-    town.slack.page_limit = 15
+        await case.post(ALICE, RANDOM, f"{MENTION}{number:02d}", HOUR / 2 - number)
+    await case.record_outage()
+    case.slack.page_limit = 15
 
-    await town.catches_up()
+    await case.catch_up()
 
-    assert sorted(town.words) == [f"{number:02d}" for number in range(40)]
-
-
-async def test_a_found_message_that_slack_delivers_late_is_one_turn(town: Town) -> None:
-    root = await town.bound()
-    reply = await town.says(ALICE, GENERAL, "once", HOUR / 2, root)
-    await town.was_away()
-
-    await town.catches_up()
-    await town.hears(GENERAL, reply)
-    await town.harness.work()
-
-    assert town.asked == ["once"]
+    assert sorted(case.words) == [f"{number:02d}" for number in range(40)]
 
 
-async def test_a_delivered_message_is_not_queued_again(town: Town) -> None:
-    root = await town.bound()
-    await town.hears(GENERAL, await town.says(ALICE, GENERAL, "once", HOUR / 2, root))
-    await town.was_away()
+async def test_a_found_message_that_slack_delivers_late_is_one_turn(case: CatchUpCase) -> None:
+    root = await case.bound()
+    reply = await case.post(ALICE, GENERAL, "once", HOUR / 2, root)
+    await case.record_outage()
 
-    await town.catches_up()
+    await case.catch_up()
+    await case.deliver(GENERAL, reply)
+    await case.harness.work()
 
-    assert town.asked == ["once"]
-    assert town.counted("duplicate") == 1
-
-
-async def test_a_reply_written_while_it_reads_is_left_to_live_delivery(town: Town) -> None:
-    root = await town.bound()
-    await town.was_away()
-    town.passes(5)
-    live = await town.says(ALICE, GENERAL, "just now", 1, root)
-
-    await town.catches_up()
-    before = list(town.words)
-    await town.hears(GENERAL, live)
-    await town.harness.work()
-
-    assert (before, town.words) == ([], ["just now"])
-    assert LATE not in str(town.harness.seen.messages[-1].blocks)
+    assert case.asked == ["once"]
 
 
-async def test_a_message_edited_after_reading_is_sent_with_its_new_text(town: Town) -> None:
-    root = await town.bound()
-    reply = await town.says(ALICE, GENERAL, "old", HOUR / 2, root)
-    await town.was_away()
-    catching_up = await town.while_it_reads(hang := Hang(is_done=True))
+async def test_a_delivered_message_is_not_queued_again(case: CatchUpCase) -> None:
+    root = await case.bound()
+    await case.deliver(GENERAL, await case.post(ALICE, GENERAL, "once", HOUR / 2, root))
+    await case.record_outage()
 
-    await town.slack.people.edit(GENERAL, reply, "new")
+    await case.catch_up()
+
+    assert case.asked == ["once"]
+    assert case.counted("duplicate") == 1
+
+
+async def test_a_reply_written_while_it_reads_is_left_to_live_delivery(case: CatchUpCase) -> None:
+    root = await case.bound()
+    await case.record_outage()
+    case.advance(5)
+    live = await case.post(ALICE, GENERAL, "just now", 1, root)
+
+    await case.catch_up()
+    before = list(case.words)
+    await case.deliver(GENERAL, live)
+    await case.harness.work()
+
+    assert (before, case.words) == ([], ["just now"])
+    assert LATE not in str(case.harness.seen.messages[-1].blocks)
+
+
+async def test_a_message_edited_after_reading_is_sent_with_its_new_text(case: CatchUpCase) -> None:
+    root = await case.bound()
+    reply = await case.post(ALICE, GENERAL, "old", HOUR / 2, root)
+    await case.record_outage()
+    catching_up = await case.while_it_reads(hang := Hang(is_done=True))
+
+    await case.slack.people.edit(GENERAL, reply, "new")
     hang.until.set()
     await catching_up
 
-    assert town.asked == ["new"]
-    assert town.counted("outdated") == 1
+    assert case.asked == ["new"]
+    assert case.counted("outdated") == 1
 
 
-async def test_a_message_deleted_after_it_was_read_is_not_sent(town: Town) -> None:
-    root = await town.bound()
-    reply = await town.says(ALICE, GENERAL, "never mind", HOUR / 2, root)
-    await town.was_away()
-    catching_up = await town.while_it_reads(hang := Hang(is_done=True))
+async def test_a_message_deleted_after_it_was_read_is_not_sent(case: CatchUpCase) -> None:
+    root = await case.bound()
+    reply = await case.post(ALICE, GENERAL, "never mind", HOUR / 2, root)
+    await case.record_outage()
+    catching_up = await case.while_it_reads(hang := Hang(is_done=True))
 
-    await town.slack.people.delete(GENERAL, reply)
+    await case.slack.people.delete(GENERAL, reply)
     hang.until.set()
     await catching_up
 
-    assert town.asked == []
+    assert case.asked == []
 
 
-async def test_a_live_reply_waits_for_older_ones_of_its_thread(town: Town) -> None:
-    root = await town.bound()
-    await town.says(ALICE, GENERAL, "older", HOUR / 2, root)
-    await town.was_away()
-    await town.reader().mark_threads()
+async def test_a_live_reply_waits_for_older_ones_of_its_thread(case: CatchUpCase) -> None:
+    root = await case.bound()
+    await case.post(ALICE, GENERAL, "older", HOUR / 2, root)
+    await case.record_outage()
+    await case.reader().mark_threads()
 
-    await town.hears(GENERAL, await town.says(ALICE, GENERAL, "live", 20, root))
-    await town.harness.work()
+    await case.deliver(GENERAL, await case.post(ALICE, GENERAL, "live", 20, root))
+    await case.harness.work()
 
-    assert town.asked == ["older", "live"]
-
-
-async def test_a_live_reply_is_answered_if_its_thread_cannot_be_read(town: Town) -> None:
-    root = await town.bound()
-    await town.was_away()
-    await town.reader().mark_threads()
-    town.slack.scopes.discard("channels:history")
-
-    await town.hears(GENERAL, await town.says(ALICE, GENERAL, f"{MENTION}live", 20, root))
-    await town.harness.work()
-
-    assert town.asked == ["live"]
+    assert case.asked == ["older", "live"]
 
 
-async def test_the_first_answer_in_a_thread_says_that_it_is_late(town: Town) -> None:
-    root = await town.bound()
+async def test_a_live_reply_is_answered_if_its_thread_cannot_be_read(case: CatchUpCase) -> None:
+    root = await case.bound()
+    await case.record_outage()
+    await case.reader().mark_threads()
+    case.slack.scopes.discard("channels:history")
+
+    await case.deliver(GENERAL, await case.post(ALICE, GENERAL, f"{MENTION}live", 20, root))
+    await case.harness.work()
+
+    assert case.asked == ["live"]
+
+
+async def test_the_first_answer_in_a_thread_says_that_it_is_late(case: CatchUpCase) -> None:
+    root = await case.bound()
     for number in range(2):
-        await town.says(ALICE, GENERAL, f"{number}", HOUR / 2 - number, root)
-    await town.was_away()
+        await case.post(ALICE, GENERAL, f"{number}", HOUR / 2 - number, root)
+    await case.record_outage()
 
-    await town.catches_up()
+    await case.catch_up()
 
-    assert [LATE in str(one.blocks) for one in town.harness.seen.messages] == [False, True, False]
-    days = await town.harness.store.days_left(f"late:{ThreadKey(TEAM, GENERAL, root)}")
+    assert [LATE in str(one.blocks) for one in case.harness.seen.messages] == [False, True, False]
+    days = await case.harness.store.days_left(f"late:{ThreadKey(TEAM, GENERAL, root)}")
     assert 0 < days <= 1, "after another outage the notice is posted again"
 
 
-async def test_messages_too_old_are_offered_once_and_sent_together(town: Town) -> None:
-    root = await town.bound(60 * HOUR)
+async def test_messages_that_are_too_old_are_offered_once_and_sent_together(case: CatchUpCase) -> None:
+    root = await case.bound(60 * HOUR)
     for number in range(3):
-        await town.says(ALICE, GENERAL, f"{number}", 30 * HOUR - number, root)
-    await town.was_away(40 * HOUR)
-    await town.catches_up()
-    assert town.asked == []
-    (_answer, notice) = town.harness.seen.messages
+        await case.post(ALICE, GENERAL, f"{number}", 30 * HOUR - number, root)
+    await case.record_outage(40 * HOUR)
+    await case.catch_up()
+    assert case.asked == []
+    (_answer, notice) = case.harness.seen.messages
     (button,) = [one for block in notice.blocks for one in block.get("elements", []) if "action_id" in one]
     assert "24 hours" in notice.words
 
-    await town.harness.presses(button["action_id"], user=BOB)
-    await town.harness.work()
+    await case.harness.press(button["action_id"], user=BOB)
+    await case.harness.work()
 
-    assert town.words == ["0", "1", "2"]
+    assert case.words == ["0", "1", "2"]
 
 
-async def test_a_late_command_is_not_run_and_its_author_gets_a_notice(town: Town) -> None:
-    root = await town.bound()
+async def test_a_late_command_is_not_run_but_brings_a_notice(case: CatchUpCase) -> None:
+    root = await case.bound()
     for number, line in enumerate(("!mute", "!stop", "!workflows run 3 x")):
-        await town.says(ALICE, GENERAL, line, HOUR / 2 - number, root)
-    await town.says(ALICE, GENERAL, "go on", HOUR / 4, root)
-    await town.was_away()
+        await case.post(ALICE, GENERAL, line, HOUR / 2 - number, root)
+    await case.post(ALICE, GENERAL, "go on", HOUR / 4, root)
+    await case.record_outage()
 
-    await town.catches_up()
+    await case.catch_up()
 
-    assert town.asked == ["go on"]
-    assert town.harness.service.started == []
-    assert [one.text for one in town.harness.seen.whispers] == [
+    assert case.asked == ["go on"]
+    assert case.harness.service.started == []
+    assert [one.text for one in case.harness.seen.ephemerals] == [
         "I was offline when you typed this command, so I didn't run it. Type it again if you still need it."
     ] * 3
 
 
 @pytest.mark.parametrize(("rule", "asked"), [(AppRule(agent=7), ["Disk full"]), (AppRule(workflow=3, owner=ALICE), [])])
 async def test_an_apps_post_found_late_goes_to_its_agent_and_runs_nothing(
-    town: Town, rule: AppRule, asked: list[str]
+    case: CatchUpCase, rule: AppRule, asked: list[str]
 ) -> None:
-    await town.harness.store.set_channel(apps={APP: rule})
-    town.slack.nobody_listens = True
-    await town.slack.people.app_posts(GENERAL, "Disk full", at=town.slack.clock() - HOUR / 2)
-    town.slack.nobody_listens = False
-    await town.was_away()
+    await case.harness.store.set_channel(apps={APP: rule})
+    case.slack.drops_events = True
+    await case.slack.people.app_posts(GENERAL, "Disk full", at=case.slack.clock() - HOUR / 2)
+    case.slack.drops_events = False
+    await case.record_outage()
 
-    await town.catches_up()
+    await case.catch_up()
 
-    assert town.asked == asked
-    assert town.harness.service.started == []
+    assert case.asked == asked
+    assert case.harness.service.started == []
 
 
-async def test_replies_in_threads_that_were_quiet_for_weeks_are_found(town: Town) -> None:
+async def test_replies_in_threads_that_were_quiet_for_weeks_are_found(case: CatchUpCase) -> None:
     for days in (20, 21):
-        root = await town.bound(days * 24 * HOUR)
-        await town.says(BOB, GENERAL, f"after {days} days", HOUR / 2, root)
-    await town.was_away()
+        root = await case.bound(days * 24 * HOUR)
+        await case.post(BOB, GENERAL, f"after {days} days", HOUR / 2, root)
+    await case.record_outage()
 
-    await town.catches_up()
+    await case.catch_up()
 
-    assert sorted(town.words) == ["after 20 days", "after 21 days"]
+    assert sorted(case.words) == ["after 20 days", "after 21 days"]
 
 
-async def test_messages_older_than_seven_days_are_not_looked_for(town: Town) -> None:
-    town.harness.configure(BRIDGE_MAX_AGE="30d")
+async def test_messages_older_than_seven_days_are_not_looked_for(case: CatchUpCase) -> None:
+    case.harness.configure(BRIDGE_MAX_AGE="30d")
     for days in (7.1, 6.9):
-        await town.says(ALICE, GENERAL, f"{MENTION}{days} days ago", days * 24 * HOUR)
-    await town.was_away(10 * 24 * HOUR)
+        await case.post(ALICE, GENERAL, f"{MENTION}{days} days ago", days * 24 * HOUR)
+    await case.record_outage(10 * 24 * HOUR)
 
-    await town.catches_up()
+    await case.catch_up()
 
-    assert town.words == ["6.9 days ago"]
+    assert case.words == ["6.9 days ago"]
 
 
-async def test_the_amount_left_to_read_is_a_metric(town: Town) -> None:
+async def test_the_amount_left_to_read_is_a_metric(case: CatchUpCase) -> None:
     for _ in range(60):
-        await town.bound()
-    await town.was_away()
-    catching_up = await town.while_it_reads(hang := Hang(is_done=True))
-    left = (await town.latest()).left
+        await case.bound()
+    await case.record_outage()
+    catching_up = await case.while_it_reads(hang := Hang(is_done=True))
+    left = (await case.latest()).left
 
-    before = town.harness.metrics.exposition().decode()
+    before = case.harness.metrics.exposition().decode()
     hang.until.set()
     await catching_up
 
     assert left > 60
     assert f"bridge_catch_up_left {left:.1f}" in before
-    assert "bridge_catch_up_left 0.0" in town.harness.metrics.exposition().decode()
+    assert "bridge_catch_up_left 0.0" in case.harness.metrics.exposition().decode()
 
 
-async def test_progress_is_in_the_log_every_minute(town: Town, caplog: pytest.LogCaptureFixture) -> None:
+async def test_progress_is_in_the_log_every_minute(case: CatchUpCase, caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(4):
-        root = await town.bound()
-        await town.says(ALICE, GENERAL, "more", HOUR / 2, root)
-    await town.was_away()
-    town.slack.limits_history = True
+        root = await case.bound()
+        await case.post(ALICE, GENERAL, "more", HOUR / 2, root)
+    await case.record_outage()
+    case.slack.limits_history = True
     caplog.set_level("INFO", CatchUp.__module__)
 
-    await town.catches_up()
+    await case.catch_up()
 
-    told = [one for one in caplog.records if one.name == CatchUp.__module__]
-    assert [one.message for one in told][:: len(told) - 1] == ["catching up after an outage", "caught up"]
-    left = [vars(one)["left"] for one in told if one.message == "still catching up"]
+    records = [one for one in caplog.records if one.name == CatchUp.__module__]
+    assert [one.message for one in records][:: len(records) - 1] == ["catching up after an outage", "caught up"]
+    left = [vars(one)["left"] for one in records if one.message == "still catching up"]
     assert len(left) >= 3
     assert left == sorted(left, reverse=True)
-    assert (vars(told[-1])["found"], vars(told[-1])["queued"]) == (4, 4)
+    assert (vars(records[-1])["found"], vars(records[-1])["queued"]) == (4, 4)
 
 
-async def test_an_outage_that_another_process_read_is_forgotten(town: Town) -> None:
-    root = await town.bound()
-    await town.says(ALICE, GENERAL, "while away", HOUR / 2, root)
-    await town.was_away()
-    await town.reader().mark_threads()
-    await town.hears(GENERAL, await town.says(ALICE, GENERAL, "live", 20, root))
-    await town.harness.work("b")
-    await town.reader("a").catch_up()
-    other = town.reader("b")
+async def test_an_outage_that_another_process_read_is_forgotten(case: CatchUpCase) -> None:
+    root = await case.bound()
+    await case.post(ALICE, GENERAL, "while away", HOUR / 2, root)
+    await case.record_outage()
+    await case.reader().mark_threads()
+    await case.deliver(GENERAL, await case.post(ALICE, GENERAL, "live", 20, root))
+    await case.harness.work("b")
+    await case.reader("a").catch_up()
+    other = case.reader("b")
     other.has_outage = lambda: False
     assert other._done
 
     running = asyncio.create_task(other.run())
     await wait_until(lambda: not other._done, "the outage is forgotten")
-    await killed(running)
+    await kill_task(running)
 
-    assert town.words == ["while away", "live"]
-
-
-async def test_messages_before_the_first_mention_are_ignored(town: Town) -> None:
-    root = await town.says(ALICE, GENERAL, "to each other", 2 * HOUR)
-    await town.says(BOB, GENERAL, "between us", HOUR / 2, root)
-    await town.hears(GENERAL, await town.says(BOB, GENERAL, f"{MENTION}help", 20, root))
-    await town.harness.work()
-    before = len(town.asked)
-    await town.was_away()
-
-    await town.catches_up()
-
-    assert len(town.asked) == before == 1
+    assert case.words == ["while away", "live"]
 
 
-async def test_more_replies_than_may_wait_are_all_sent(town: Town) -> None:
-    root = await town.bound()
+async def test_messages_before_the_first_mention_are_ignored(case: CatchUpCase) -> None:
+    root = await case.post(ALICE, GENERAL, "to each other", 2 * HOUR)
+    await case.post(BOB, GENERAL, "between us", HOUR / 2, root)
+    await case.deliver(GENERAL, await case.post(BOB, GENERAL, f"{MENTION}help", 20, root))
+    await case.harness.work()
+    before = len(case.asked)
+    await case.record_outage()
+
+    await case.catch_up()
+
+    assert len(case.asked) == before == 1
+
+
+async def test_more_replies_than_may_wait_are_all_sent(case: CatchUpCase) -> None:
+    root = await case.bound()
     for number in range(60):
-        await town.says(ALICE, GENERAL, f"{number:02d}", HOUR / 2 - number, root)
-    await town.was_away()
+        await case.post(ALICE, GENERAL, f"{number:02d}", HOUR / 2 - number, root)
+    await case.record_outage()
 
     async def answers_meanwhile() -> None:
         """Answer only when the reader pauses; by then the queue has to be empty."""
-        town.passes(town.harness.slept[-1])
-        await town.harness.work()
+        case.advance(case.harness.slept[-1])
+        await case.harness.work()
 
-    town.harness.on_sleep = answers_meanwhile
+    case.harness.on_sleep = answers_meanwhile
 
-    await town.catches_up()
+    await case.catch_up()
 
-    assert town.counted("full") > 0
-    assert town.asked == [f"{number:02d}" for number in range(60)]
-    assert town.harness.seen.whispers == []
+    assert case.counted("full") > 0
+    assert case.asked == [f"{number:02d}" for number in range(60)]
+    assert case.harness.seen.ephemerals == []
 
 
-async def test_another_process_continues_after_a_kill(town: Town) -> None:
-    root = await town.bound()
+async def test_another_process_continues_after_a_kill(case: CatchUpCase) -> None:
+    root = await case.bound()
     for number in range(3):
-        await town.says(ALICE, GENERAL, f"{number}", HOUR / 2 - number, root)
-    await town.says(BOB, RANDOM, f"{MENTION}elsewhere", HOUR / 2)
-    await town.was_away()
-    first = town.reader()
-    taken = first.take
+        await case.post(ALICE, GENERAL, f"{number}", HOUR / 2 - number, root)
+    await case.post(BOB, RANDOM, f"{MENTION}elsewhere", HOUR / 2)
+    await case.record_outage()
+    first = case.reader()
+    receive = first.receive
 
     async def dies(said: Any, channel: str) -> str:
         if said["text"] == "1":
             await asyncio.Event().wait()
-        return await taken(said, channel)
+        return await receive(said, channel)
 
-    first.take = dies
+    first.receive = dies
     dying = asyncio.create_task(first.catch_up())
     with suppress(TimeoutError):
         await asyncio.wait_for(asyncio.shield(dying), 1.0)
-    await killed(dying)
+    await kill_task(dying)
 
-    await town.reader("b").catch_up()
-    await town.harness.work()
+    await case.reader("b").catch_up()
+    await case.harness.work()
 
-    assert [words for words in town.asked if words.isdigit()] == ["0", "1", "2"]
-    assert "elsewhere" in town.asked
-
-
-async def test_one_process_reads_at_a_time(town: Town) -> None:
-    await town.bound()
-    await town.was_away()
-    assert await town.outages.claim("b")
-
-    await town.reader("a").catch_up()
-
-    assert town.slack.calls[-1].method not in {"conversations.replies", "conversations.history"}
+    assert [words for words in case.asked if words.isdigit()] == ["0", "1", "2"]
+    assert "elsewhere" in case.asked
 
 
-async def test_limited_history_is_waited_for(town: Town) -> None:
-    root = await town.bound()
+async def test_one_process_reads_at_a_time(case: CatchUpCase) -> None:
+    await case.bound()
+    await case.record_outage()
+    assert await case.outages.claim("b")
+
+    await case.reader("a").catch_up()
+
+    assert case.slack.calls[-1].method not in {"conversations.replies", "conversations.history"}
+
+
+async def test_catching_up_waits_for_limited_history(case: CatchUpCase) -> None:
+    root = await case.bound()
     for number in range(40):
-        await town.says(ALICE, GENERAL, f"{number:02d}", HOUR / 2 - number, root)
-    await town.was_away()
-    town.slack.limits_history = True
+        await case.post(ALICE, GENERAL, f"{number:02d}", HOUR / 2 - number, root)
+    await case.record_outage()
+    case.slack.limits_history = True
 
-    await town.catches_up()
+    await case.catch_up()
 
-    assert town.asked == [f"{number:02d}" for number in range(40)]
-    assert sum(town.harness.slept) > 2 * 60  # the thread has three pages
+    assert case.asked == [f"{number:02d}" for number in range(40)]
+    assert sum(case.harness.slept) > 2 * 60  # the thread has three pages
 
 
-async def test_a_live_reply_waits_for_a_long_thread_where_history_is_limited(town: Town) -> None:
-    root = await town.bound()
+async def test_a_live_reply_waits_for_a_long_thread_where_history_is_limited(case: CatchUpCase) -> None:
+    root = await case.bound()
     for number in range(40):
-        await town.says(ALICE, GENERAL, f"{number:02d}", HOUR / 2 - number, root)
-    await town.was_away()
-    await town.reader().mark_threads()
-    town.slack.limits_history = True
+        await case.post(ALICE, GENERAL, f"{number:02d}", HOUR / 2 - number, root)
+    await case.record_outage()
+    await case.reader().mark_threads()
+    case.slack.limits_history = True
 
-    await town.hears(GENERAL, await town.says(ALICE, GENERAL, "live", 20, root))
-    await town.harness.work()
+    await case.deliver(GENERAL, await case.post(ALICE, GENERAL, "live", 20, root))
+    await case.harness.work()
 
-    assert town.asked == [*(f"{number:02d}" for number in range(40)), "live"]
-    assert len(town.slack.calls_of(READ)) <= 2 * 3  # each page is fetched once and refused once
+    assert case.asked == [*(f"{number:02d}" for number in range(40)), "live"]
+    assert len(case.slack.calls_of(READ)) <= 2 * 3  # each page is fetched once and refused once
 
 
-async def test_a_thread_whose_messages_are_edited_all_the_time_is_read_to_its_end(town: Town) -> None:
-    root = await town.bound()
-    written = [await town.says(ALICE, GENERAL, f"{number}", HOUR / 2 - number, root) for number in range(8)]
-    await town.was_away()
-    reader = town.reader()
-    take = reader.take
+async def test_a_thread_whose_messages_are_edited_all_the_time_is_read_to_its_end(case: CatchUpCase) -> None:
+    root = await case.bound()
+    written = [await case.post(ALICE, GENERAL, f"{number}", HOUR / 2 - number, root) for number in range(8)]
+    await case.record_outage()
+    reader = case.reader()
+    receive = reader.receive
 
     async def edited_first(said: Any, channel: str) -> str:
         """Edit each message just as it is accepted."""
         if said["ts"] in written and "edited" not in said:
-            await town.slack.people.edit(GENERAL, said["ts"], f"{said['text']}, edited")
-        return await take(said, channel)
+            await case.slack.people.edit(GENERAL, said["ts"], f"{said['text']}, edited")
+        return await receive(said, channel)
 
-    reader.take = edited_first
+    reader.receive = edited_first
     await reader.catch_up()
-    await town.harness.work()
+    await case.harness.work()
 
-    assert town.asked == [f"{number}, edited" for number in range(8)]
+    assert case.asked == [f"{number}, edited" for number in range(8)]
 
 
-async def test_catching_up_leaves_room_in_the_rate_limits(town: Town) -> None:
+async def test_catching_up_leaves_room_in_the_rate_limits(case: CatchUpCase) -> None:
     for number in range(100):
-        root = await town.says(ALICE, RANDOM, f"{MENTION}{number}", 2 * HOUR)
-        await town.hears(RANDOM, root)
-    await town.harness.work()
-    await town.was_away()
+        root = await case.post(ALICE, RANDOM, f"{MENTION}{number}", 2 * HOUR)
+        await case.deliver(RANDOM, root)
+    await case.harness.work()
+    await case.record_outage()
 
-    await town.reader().catch_up()
+    await case.reader().catch_up()
 
-    assert sum(town.harness.slept) >= 2 * 60  # 100 threads, 45 calls a minute
+    assert sum(case.harness.slept) >= 2 * 60  # 100 threads, 45 calls a minute
 
 
-async def test_reading_pauses_while_too_many_threads_have_work(town: Town) -> None:
-    root = await town.bound()
-    await town.says(ALICE, GENERAL, "while away", HOUR / 2, root)
-    await town.was_away()
-    reader, depths = town.reader(), [300, 201, 0]
+async def test_reading_pauses_while_too_many_threads_have_work(case: CatchUpCase) -> None:
+    root = await case.bound()
+    await case.post(ALICE, GENERAL, "while away", HOUR / 2, root)
+    await case.record_outage()
+    reader, depths = case.reader(), [300, 201, 0]
     calls: list[int] = []
 
     async def depth() -> int:
-        calls.append(len(town.slack.calls_of(READ)))
+        calls.append(len(case.slack.calls_of(READ)))
         return depths.pop(0) if depths else 0
 
     reader.depth = depth
 
-    await town.catches_up()
+    await case.catch_up()
 
     assert (depths, calls[:3]) == ([], [0, 0, 0])
-    assert town.words == ["while away"]
+    assert case.words == ["while away"]
 
 
-async def test_people_without_access_are_not_found(town: Town) -> None:
-    town.harness.configure(BRIDGE_ALLOWED_USERS=ALICE)
-    await town.says(ALICE, RANDOM, f"{MENTION}mine", HOUR / 2)
-    await town.says(BOB, RANDOM, f"{MENTION}not mine", HOUR / 2)
-    await town.was_away()
+async def test_people_without_access_are_not_found(case: CatchUpCase) -> None:
+    case.harness.configure(BRIDGE_ALLOWED_USERS=ALICE)
+    await case.post(ALICE, RANDOM, f"{MENTION}mine", HOUR / 2)
+    await case.post(BOB, RANDOM, f"{MENTION}not mine", HOUR / 2)
+    await case.record_outage()
 
-    await town.catches_up()
+    await case.catch_up()
 
-    assert town.words == ["mine"]
-
-
-async def test_a_thread_that_slack_cannot_show_now_is_read_later(town: Town) -> None:
-    root = await town.bound()
-    await town.says(ALICE, GENERAL, "while away", HOUR / 2, root)
-    await town.was_away()
-    town.slack.faults.on(READ, NOT_NOW, times=2)
-
-    await town.catches_up()
-
-    assert town.words == ["while away"]
+    assert case.words == ["mine"]
 
 
-async def test_a_refused_token_leaves_everything_to_be_read(town: Town) -> None:
-    await town.bound()
-    await town.was_away()
-    town.slack.faults.on(READ, Error("token_revoked"), times=None)
+async def test_a_thread_that_slack_cannot_show_now_is_read_later(case: CatchUpCase) -> None:
+    root = await case.bound()
+    await case.post(ALICE, GENERAL, "while away", HOUR / 2, root)
+    await case.record_outage()
+    case.slack.faults.on(READ, NOT_NOW, times=2)
+
+    await case.catch_up()
+
+    assert case.words == ["while away"]
+
+
+async def test_a_refused_token_leaves_everything_to_be_read(case: CatchUpCase) -> None:
+    await case.bound()
+    await case.record_outage()
+    case.slack.faults.on(READ, Error("token_revoked"), times=None)
 
     with pytest.raises(SlackTokenRefused):
-        await town.reader().catch_up()
+        await case.reader().catch_up()
 
-    assert (await town.latest()).left > 0
+    assert (await case.latest()).left > 0
 
 
 @pytest.mark.parametrize(("others_reply", "is_read"), [(False, 0), (True, 1)])
 async def test_a_thread_that_only_the_bot_replied_in_is_not_read(
-    town: Town, *, others_reply: bool, is_read: int
+    case: CatchUpCase, *, others_reply: bool, is_read: int
 ) -> None:
-    root = await town.says(ALICE, GENERAL, f"{MENTION}hello", HOUR / 2)
-    await town.hears(GENERAL, root)
-    town.slack.workspace.messages.post(BRIDGE, GENERAL, "an answer", thread_ts=root, at=town.slack.clock() - HOUR / 3)
+    root = await case.post(ALICE, GENERAL, f"{MENTION}hello", HOUR / 2)
+    await case.deliver(GENERAL, root)
+    case.slack.workspace.messages.post(BRIDGE, GENERAL, "an answer", thread_ts=root, at=case.slack.clock() - HOUR / 3)
     if others_reply:
-        await town.says(BOB, GENERAL, "a reply", HOUR / 4, root)
-    scripts = town.harness.store.scripts
+        await case.post(BOB, GENERAL, "a reply", HOUR / 4, root)
+    scripts = case.harness.store.scripts
     await scripts.redis.delete(scripts.keys.active())  # became a conversation after the threads were listed
-    await town.was_away()
+    await case.record_outage()
 
-    await town.catches_up()
+    await case.catch_up()
 
-    reads = town.slack.calls_of(READ)
+    reads = case.slack.calls_of(READ)
     assert len([call for call in reads if call.args.get("ts") == root]) == is_read
-    assert town.words == ["hello", "a reply"][: 1 + is_read]
+    assert case.words == ["hello", "a reply"][: 1 + is_read]
 
 
-async def test_without_channel_lists_only_known_channels_are_read(town: Town, caplog: pytest.LogCaptureFixture) -> None:
-    root = await town.bound()
-    await town.says(BOB, GENERAL, f"{MENTION}at the top", HOUR / 2)
-    await town.says(BOB, PRIVATE, f"{MENTION}unknown", HOUR / 2)
-    await town.says(BOB, GENERAL, "a reply", HOUR / 2, root)
-    town.slack.scopes.difference_update({"channels:read", "groups:read", "im:read", "mpim:read"})
-    town.harness.identity = (await town.harness.wires.web.hello()).identity
-    town.harness.configure()
-    await town.was_away()
+async def test_without_channel_lists_only_known_channels_are_read(
+    case: CatchUpCase, caplog: pytest.LogCaptureFixture
+) -> None:
+    root = await case.bound()
+    await case.post(BOB, GENERAL, f"{MENTION}at the top", HOUR / 2)
+    await case.post(BOB, PRIVATE, f"{MENTION}unknown", HOUR / 2)
+    await case.post(BOB, GENERAL, "a reply", HOUR / 2, root)
+    case.slack.scopes.difference_update({"channels:read", "groups:read", "im:read", "mpim:read"})
+    case.harness.identity = (await case.harness.wires.web.hello()).identity
+    case.harness.configure()
+    await case.record_outage()
 
-    await town.catches_up()
+    await case.catch_up()
 
-    assert sorted(town.words) == ["a reply", "at the top"]
+    assert sorted(case.words) == ["a reply", "at the top"]
     assert "can't look for missed messages in some channels" in caplog.text
 
 
-async def test_a_thread_that_may_not_be_read_is_left_out(town: Town) -> None:
-    root = await town.bound()
-    await town.says(BOB, GENERAL, "a reply", HOUR / 2, root)
-    await town.says(ALICE, DM_ALICE, "in private", HOUR / 2)
-    town.slack.scopes.discard("channels:history")
-    await town.was_away()
+async def test_an_unreadable_thread_is_skipped(case: CatchUpCase) -> None:
+    root = await case.bound()
+    await case.post(BOB, GENERAL, "a reply", HOUR / 2, root)
+    await case.post(ALICE, DM_ALICE, "in private", HOUR / 2)
+    case.slack.scopes.discard("channels:history")
+    await case.record_outage()
 
-    done = await town.catches_up()
+    done = await case.catch_up()
 
-    assert town.asked == ["in private"]
+    assert case.asked == ["in private"]
     assert done.done_at is not None
-    assert town.counted("unreadable") >= 1
+    assert case.counted("unreadable") >= 1
 
 
 @pytest.mark.parametrize("known_for", [timedelta(0), timedelta(days=30)], ids=["wiped", "restored from a backup"])
-async def test_a_message_with_an_answer_in_slack_is_skipped(town: Town, known_for: timedelta) -> None:
-    root = await town.says(ALICE, GENERAL, f"{MENTION}answered", HOUR)
-    await town.says(ALICE, GENERAL, f"{MENTION}waiting", HOUR / 2)
-    await town.says(ALICE, GENERAL, "second", HOUR / 2, root)
+async def test_a_message_with_an_answer_in_slack_is_skipped(case: CatchUpCase, known_for: timedelta) -> None:
+    root = await case.post(ALICE, GENERAL, f"{MENTION}answered", HOUR)
+    await case.post(ALICE, GENERAL, f"{MENTION}waiting", HOUR / 2)
+    await case.post(ALICE, GENERAL, "second", HOUR / 2, root)
     payload = {"turn": "t", "part": "0", "parts": 1, "agent": 7, "session": 42, "message": root}
-    town.slack.workspace.messages.post(
-        BRIDGE, GENERAL, "re: answered", thread_ts=root, at=town.slack.clock() - HOUR / 4,
+    case.slack.workspace.messages.post(
+        BRIDGE, GENERAL, "re: answered", thread_ts=root, at=case.slack.clock() - HOUR / 4,
         metadata={"event_type": "bridge_turn", "event_payload": payload},
     )  # fmt: skip
-    await town.was_away()
-    town.harness.store.namespace.since = town.now() - known_for
+    await case.record_outage()
+    case.harness.store.namespace.since = case.now() - known_for
 
-    await town.catches_up()
+    await case.catch_up()
 
     found = ["second", "waiting"] if known_for == timedelta(0) else ["waiting"]  # its thread is neither known nor new
-    assert sorted(town.words) == found
+    assert sorted(case.words) == found
 
 
-async def test_after_a_wipe_a_stopped_message_is_not_sent(town: Town) -> None:
-    root = await town.bound()
+async def test_after_a_wipe_a_stopped_message_is_not_sent(case: CatchUpCase) -> None:
+    root = await case.bound()
     for number, words in enumerate(("never mind", "!stop", "but this")):
-        await town.says(ALICE, GENERAL, words, HOUR / 2 - number, root)
-    await town.was_away()
-    await town.harness.store.redis.delete(*[key async for key in town.harness.store.redis.scan_iter("*:thread:*")])
-    town.harness.store.namespace.since = town.now()
+        await case.post(ALICE, GENERAL, words, HOUR / 2 - number, root)
+    await case.record_outage()
+    await case.harness.store.redis.delete(*[key async for key in case.harness.store.redis.scan_iter("*:thread:*")])
+    case.harness.store.namespace.since = case.now()
 
-    await town.catches_up()
+    await case.catch_up()
 
-    assert town.words == ["but this"]
+    assert case.words == ["but this"]
 
 
-async def test_after_a_wipe_an_answer_that_was_on_its_way_is_waited_for(town: Town) -> None:
-    root = await town.says(ALICE, GENERAL, f"{MENTION}in hand", HOUR / 2)
-    await town.harness.store.namespace.hold()
-    await town.harness.store.redis.flushdb()
-    await town.harness.store.namespace.hold()
-    town.harness.store.namespace.since = town.now()
+async def test_after_a_wipe_an_answer_that_was_on_its_way_is_waited_for(case: CatchUpCase) -> None:
+    root = await case.post(ALICE, GENERAL, f"{MENTION}in hand", HOUR / 2)
+    await case.harness.store.namespace.hold()
+    await case.harness.store.redis.flushdb()
+    await case.harness.store.namespace.hold()
+    case.harness.store.namespace.since = case.now()
 
-    async def passes() -> None:
+    async def advance() -> None:
         """Let the worker that holds the turn post its answer within the lease."""
-        if len(town.harness.slept) == 1:
+        if len(case.harness.slept) == 1:
             payload = {"turn": "t", "part": "0", "parts": 1, "agent": 7, "session": 42, "message": root}
             tag = {"event_type": "bridge_turn", "event_payload": payload}
-            town.slack.workspace.messages.post(BRIDGE, GENERAL, "re: in hand", thread_ts=root, metadata=tag)
-        town.passes(town.harness.slept[-1])
+            case.slack.workspace.messages.post(BRIDGE, GENERAL, "re: in hand", thread_ts=root, metadata=tag)
+        case.advance(case.harness.slept[-1])
 
-    town.harness.on_sleep = passes
+    case.harness.on_sleep = advance
 
-    done = await town.catches_up()
+    done = await case.catch_up()
 
     assert done.was_wiped
     assert done.done_at is not None
-    assert town.asked == []
-    assert sum(town.harness.slept) >= LEASE.total_seconds()
+    assert case.asked == []
+    assert sum(case.harness.slept) >= LEASE.total_seconds()
 
 
-async def test_a_new_outage_starts_over_and_spans_the_earlier_one(town: Town) -> None:
-    await town.bound()
-    first = await town.was_away(2 * HOUR)
-    outages = town.outages
-    await outages.plan(first, [(1.0, Unit("c", TEAM, RANDOM))], town.now())
+async def test_a_new_outage_starts_over_and_spans_the_earlier_one(case: CatchUpCase) -> None:
+    await case.bound()
+    first = await case.record_outage(2 * HOUR)
+    outages = case.outages
+    await outages.plan(first, [(1.0, Unit("c", TEAM, RANDOM))], case.now())
 
-    town.passes(60)
-    second = await town.was_away(30)
+    case.advance(60)
+    second = await case.record_outage(30)
 
     assert (second.began, second.is_planned, second.left) == (first.began, False, 0)
-    assert not await outages.was_read(first, Unit("c", TEAM, RANDOM), town.now())
+    assert not await outages.was_read(first, Unit("c", TEAM, RANDOM), case.now())
 
 
-async def test_the_index_knows_threads_by_their_newest_message(town: Town) -> None:
-    older = await town.bound(3 * HOUR)
-    newer = await town.bound(2 * HOUR)
-    await town.hears(GENERAL, await town.says(ALICE, GENERAL, "more", HOUR, older))
+async def test_the_index_knows_threads_by_their_newest_message(case: CatchUpCase) -> None:
+    older = await case.bound(3 * HOUR)
+    newer = await case.bound(2 * HOUR)
+    await case.deliver(GENERAL, await case.post(ALICE, GENERAL, "more", HOUR, older))
 
-    found = await town.outages.active_threads(town.now() - timedelta(hours=24), 0)
+    found = await case.outages.active_threads(case.now() - timedelta(hours=24), 0)
 
     assert [thread for _score, thread in found] == [ThreadKey(TEAM, GENERAL, older), ThreadKey(TEAM, GENERAL, newer)]

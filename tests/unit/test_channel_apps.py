@@ -29,7 +29,7 @@ def alert(text: str = "disk full", ts: str = ROOT, app: str = APP, **changes: An
 
 
 async def posted(harness: Harness, text: str = "disk full", ts: str = ROOT, app: str = APP, **changes: Any) -> Received:
-    return await harness.receives(alert(text, ts, app, **changes))
+    return await harness.receive(alert(text, ts, app, **changes))
 
 
 def has_posted(harness: Harness, app: str, name: str) -> None:
@@ -112,8 +112,8 @@ async def test_an_app_beyond_its_limit_starts_nothing_and_one_notice_says_so(har
     assert await posted(harness, ts="1700000900.000100", app="A2") == QUEUED
     process = harness.store.process()
     bodies = [(await process.take(one)).record.body for one in await process.hold()]
-    told = [body for body in bodies if body.kind == "notice"]
-    assert [(one.what, one.channel, one.thread_ts) for one in told] == [("app_paused:Alerts", CHANNEL, "")]
+    notice = [body for body in bodies if body.kind == "notice"]
+    assert [(one.what, one.channel, one.thread_ts) for one in notice] == [("app_paused:Alerts", CHANNEL, "")]
 
 
 async def test_an_edit_of_an_answered_app_message_is_not_offered(harness: Harness) -> None:
@@ -139,7 +139,7 @@ async def test_changes_of_other_apps_messages_cost_nothing(harness: Harness) -> 
 async def posts(harness: Harness, rule: AppRule, text: str = "disk full", **changes: Any) -> None:
     """Deliver a message of the app and process it."""
     await harness.store.set_channel(apps={APP: rule})
-    assert await harness.receives(alert(text, **changes)) == QUEUED
+    assert await harness.receive(alert(text, **changes)) == QUEUED
     await harness.work()
 
 
@@ -173,21 +173,21 @@ async def test_a_workflow_does_not_run_once_its_owner_may_not_run_it(harness: Ha
     await posts(harness, RUNS)
 
     assert harness.service.runs == []
-    (told,) = harness.seen.messages
-    assert told.place == Place(CHANNEL, ROOT)
-    assert told.words == (
+    (notice,) = harness.seen.messages
+    assert notice.place == Place(CHANNEL, ROOT)
+    assert notice.words == (
         "Alice Adler set this up to run a workflow, but no longer has permission to, so nothing was started. "
         "Someone with permission can set it up again with /agents channel run."
     )
-    assert harness.seen.whispers == []
+    assert harness.seen.ephemerals == []
 
 
 async def test_a_deleted_workflow_is_reported_in_the_channel(harness: Harness) -> None:
     await posts(harness, AppRule(workflow=99, owner=USER))
 
     assert harness.seen.messages[0].place == Place(CHANNEL, ROOT)
-    assert "99" in harness.seen.words[0]
-    assert harness.seen.whispers == []
+    assert "99" in harness.seen.texts[0]
+    assert harness.seen.ephemerals == []
 
 
 async def done(harness: Harness, text: str, **fields: Any) -> str:
@@ -195,11 +195,11 @@ async def done(harness: Harness, text: str, **fields: Any) -> str:
     body = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/agents", text=text, **fields)
     assert isinstance(await harness.store.process().inbox.put(body), Queued)
     await harness.work()
-    return harness.seen.whispers[-1].text
+    return harness.seen.ephemerals[-1].text
 
 
 @pytest.mark.parametrize(
-    ("line", "rule", "told"),
+    ("line", "rule", "notice"),
     [
         (f"channel run Import {APP}", {"workflow": 3}, "Posts by Alerts in this channel now run Import."),
         ('channel run 3 "Alerts"', {"workflow": 3}, "Posts by Alerts in this channel now run Import."),
@@ -208,7 +208,7 @@ async def done(harness: Harness, text: str, **fields: Any) -> str:
     ],
 )
 async def test_an_app_is_set_by_its_id_or_its_name(
-    harness: Harness, line: str, rule: dict[str, int], told: str
+    harness: Harness, line: str, rule: dict[str, int], notice: str
 ) -> None:
     has_posted(harness, APP, "Alerts")
 
@@ -216,10 +216,10 @@ async def test_an_app_is_set_by_its_id_or_its_name(
 
     (app, kept), *_ = (await harness.store.channels.get(TEAM, CHANNEL)).apps.items()
     assert kept == AppRule(**rule, owner=USER, name="Alerts" if app == APP else "")
-    assert [one.words for one in harness.seen.messages] == [f"{told} Changed by Alice Adler."]
+    assert [one.words for one in harness.seen.messages] == [f"{notice} Changed by Alice Adler."]
 
 
-async def test_an_app_is_ignored_again(harness: Harness) -> None:
+async def test_an_app_can_be_ignored_again(harness: Harness) -> None:
     await harness.store.set_channel(apps={APP: RUNS})
 
     assert await done(harness, "channel ignore alerts") == "Settings saved."
@@ -233,9 +233,11 @@ async def test_an_app_is_ignored_again(harness: Harness) -> None:
 async def test_an_unknown_app_is_answered_with_those_that_have_posted(harness: Harness) -> None:
     has_posted(harness, APP, "Alerts")
 
-    told = await done(harness, "channel ask Support Grafana")
+    notice = await done(harness, "channel ask Support Grafana")
 
-    assert told == ("No app “Grafana”. Recently posted here: Alerts. For others, use the app ID, such as A0123456789.")
+    assert notice == (
+        "No app “Grafana”. Recently posted here: Alerts. For others, use the app ID, such as A0123456789."
+    )
 
 
 async def test_a_channel_has_room_for_some_apps_only(harness: Harness) -> None:
@@ -259,7 +261,7 @@ async def test_the_settings_show_the_rules_for_apps(harness: Harness) -> None:
 
     await done(harness, "channel")
 
-    shown = str(harness.seen.whispers[-1].blocks)
+    shown = str(harness.seen.ephemerals[-1].blocks)
     assert "runs Import · set up by Alice Adler" in shown
     assert "A2" in shown
     assert "answered by Support · set up by U9" in shown

@@ -21,7 +21,7 @@ from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.parts import Place
 from support.harness import SALES, SUPPORT, Harness
-from support.real_redis import away
+from support.real_redis import refused_commands
 from support.store import CHANNEL, NAMESPACE, PREFIX, TEAM, USER, Store
 from support.waiting import wait_until
 
@@ -89,7 +89,7 @@ class Counted(Channels):
 async def test_settings_are_read_once_until_another_process_changes_them(store: Store) -> None:
     mine = Counted(store.scripts)
     task = asyncio.create_task(Watches(mine.heard).listen(store.process().inbox.stops))
-    await wait_until(lambda: mine._hears, "it listens")
+    await wait_until(lambda: mine._is_subscribed, "it listens")
     for _ in range(3):
         assert await mine.get(TEAM, CHANNEL) == NOTHING_SET
     assert mine.reads == 1
@@ -112,7 +112,7 @@ async def test_the_last_known_settings_apply_while_redis_is_down(store: Store) -
     mine = Channels(store.scripts)
     await mine.get(TEAM, CHANNEL)
 
-    with away(store.redis):
+    with refused_commands(store.redis):
         assert await mine.get(TEAM, CHANNEL) == ALL
         with pytest.raises(StoreUnavailable):
             await Channels(store.scripts).get(TEAM, CHANNEL)
@@ -146,7 +146,7 @@ def text_of(result: Result) -> str:
 
 
 @pytest.mark.parametrize(
-    ("line", "settings", "told"),
+    ("line", "settings", "notice"),
     [
         ("answers all", ALL, "Settings saved."),
         ("answers ALL ", ALL, "Settings saved."),
@@ -159,10 +159,12 @@ def text_of(result: Result) -> str:
         ("reset", NOTHING_SET, "These are already the channel's settings."),
     ],
 )
-async def test_each_setting_has_its_command(harness: Harness, line: str, settings: ChannelSettings, told: str) -> None:
+async def test_each_setting_has_its_command(
+    harness: Harness, line: str, settings: ChannelSettings, notice: str
+) -> None:
     result = await typed(harness, f"/agents channel {line}")
 
-    assert text_of(result) == told
+    assert text_of(result) == notice
     assert await harness.store.channels.get(TEAM, CHANNEL) == settings
 
 
@@ -173,7 +175,7 @@ async def test_the_commands_change_one_record(harness: Harness) -> None:
 
     assert await harness.store.channels.get(TEAM, CHANNEL) == ChannelSettings(agent=8, answers="all", replies="all")
     await done(harness, "channel")
-    assert harness.seen.whispers[-1].text == (
+    assert harness.seen.ephemerals[-1].text == (
         "Channel settings. Default agent: Sales; Messages to answer: every top-level message; "
         "Replies sent to the agent: all; Apps: all ignored"
     )
@@ -233,29 +235,31 @@ async def test_a_direct_message_has_only_an_agent_to_set(harness: Harness, line:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "notice"),
     [
         ("default Support", "Support now answers your direct messages to me."),
         ("default none", "Your direct messages to me no longer have a default agent."),
     ],
 )
-async def test_a_new_agent_of_a_direct_message_is_named_to_its_person(harness: Harness, line: str, told: str) -> None:
+async def test_a_new_agent_of_a_direct_message_is_named_to_its_person(harness: Harness, line: str, notice: str) -> None:
     harness.service.agents = [SUPPORT, SALES]
     await harness.store.set_channel(DM_ALICE, agent=8)
 
-    assert text_of(await typed(harness, f"/agents {line}", channel=DM_ALICE)) == told
+    assert text_of(await typed(harness, f"/agents {line}", channel=DM_ALICE)) == notice
 
 
 @pytest.mark.parametrize(
-    ("default", "told"), [("all", "Every thread reply"), ("mentions", "only thread replies that mention me")]
+    ("default", "notice"), [("all", "Every thread reply"), ("mentions", "only thread replies that mention me")]
 )
-async def test_a_reset_says_which_replies_go_to_the_agent_now(harness: Harness, default: str, told: str) -> None:
+async def test_a_reset_notice_names_the_replies_that_go_to_the_agent(
+    harness: Harness, default: str, notice: str
+) -> None:
     harness.configure(BRIDGE_THREAD_REPLIES=default)
     await harness.store.set_channel(replies="mentions" if default == "all" else "all")
 
     await done(harness, "channel reset")
 
-    assert told in harness.seen.words[-1]
+    assert notice in harness.seen.texts[-1]
 
 
 async def test_a_channel_notice_names_the_change_and_its_author(harness: Harness) -> None:

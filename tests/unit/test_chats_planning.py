@@ -159,7 +159,7 @@ async def test_a_turn_taken_over_before_its_request_asks_the_same_agent(harness:
     await harness.take_over("b")
 
     assert harness.service.asked == asked(8, "hello")
-    assert harness.seen.words == ["re: hello"]
+    assert harness.seen.texts == ["re: hello"]
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ async def test_the_agent_reads_names_and_links_instead_of_slacks_escapes(
     assert harness.service.messages == [words]
 
 
-async def test_a_photo_alone_goes_to_the_agent_by_its_name(harness: Harness) -> None:
+async def test_a_photo_alone_is_sent_to_the_agent_by_name(harness: Harness) -> None:
     await harness.answer(message("", parts=[MessageFile(id="F1", kind="image", name="a.png")]))
 
     assert harness.service.messages == ["[image “a.png”]"]
@@ -230,9 +230,9 @@ async def test_an_unreadable_image_brings_one_private_notice(harness: Harness) -
     await harness.work()  # posts the notice
 
     assert harness.service.messages == ["look\n\n[image “a.png” (PNG, 1.2 kB); described as “A lamp”]"]
-    (told,) = harness.seen.whispers
-    assert told.user == USER
-    assert "a.png: the agent can't see images" in told.text
+    (notice,) = harness.seen.ephemerals
+    assert notice.user == USER
+    assert "a.png: the agent can't see images" in notice.text
 
 
 def answered_earlier(harness: Harness) -> None:
@@ -258,7 +258,7 @@ async def test_a_thread_that_was_never_bound_is_searched_once(harness: Harness) 
     assert isinstance(result, Done)
     assert await harness.store.sessions.was_searched(THREAD)
     assert await harness.store.sessions.thread(THREAD) is None
-    assert harness.seen.looks == 1
+    assert harness.seen.reads == 1
 
 
 @pytest.mark.parametrize(("fault", "seconds"), [(NOT_NOW, 5), (RateLimited(30), 30)])

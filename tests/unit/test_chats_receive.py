@@ -16,7 +16,7 @@ from bridge.ids import own_lane
 from bridge.inbound import MessageFile, Notice, Table
 from bridge.playground.emulator.sample import BOB, OTHER_BOT, RANDOM, STRANGER
 from bridge.queue.inbox import Duplicate, Queued
-from support.harness import NOT_NOW, Harness, a_harness
+from support.harness import NOT_NOW, Harness, open_harness
 from support.store import BOT, CHANNEL, LANE, ROOT, START, TEAM, THREAD, USER, message, ts
 
 QUEUED = Received("queued")
@@ -26,13 +26,13 @@ OTHERS = Received("ignored", "starts by mentioning someone else")
 
 @pytest.fixture
 async def harness(redis: Redis) -> AsyncIterator[Harness]:
-    async with a_harness(redis) as harness:
+    async with open_harness(redis) as harness:
         harness.store.namespace.since = None  # every thread is new
         yield harness
 
 
 async def receive(harness: Harness, text: str, ts: str = ROOT, **changes: Any) -> Received:
-    return await harness.receives(message(text, ts, is_mention=f"<@{BOT}>" in text, **changes))
+    return await harness.receive(message(text, ts, is_mention=f"<@{BOT}>" in text, **changes))
 
 
 async def notices(harness: Harness) -> list[str]:
@@ -182,7 +182,7 @@ STRANGERS = "Only members of the bridge's own workspace"
 
 
 @pytest.mark.parametrize(
-    ("rules", "changes", "reason", "told"),
+    ("rules", "changes", "reason", "notice"),
     [
         ({}, {"user_team": "T2"}, "stranger", STRANGERS),
         ({}, {"user_team": "T2", "is_shared": True}, "stranger", STRANGERS),
@@ -192,18 +192,18 @@ STRANGERS = "Only members of the bridge's own workspace"
     ],
 )
 async def test_a_refused_person_gets_a_private_notice_and_their_text_is_deleted(
-    harness: Harness, rules: dict[str, str], changes: dict[str, Any], reason: str, told: str
+    harness: Harness, rules: dict[str, str], changes: dict[str, Any], reason: str, notice: str
 ) -> None:
     harness.configure(**rules)
     harness.slack.workspace.channels[CHANNEL].members.append(STRANGER)
 
     received = await receive(harness, f"<@{BOT}> my secret words", **changes)
-    assert not await harness.store.holds_words("my secret words")
+    assert not await harness.store.contains_text("my secret words")
     await harness.work()
 
     assert received == Received("refused", reason)
-    (said,) = harness.seen.whispers
-    assert (said.user, told in said.text) == (changes.get("user", USER), True)
+    (posted,) = harness.seen.ephemerals
+    assert (posted.user, notice in posted.text) == (changes.get("user", USER), True)
     assert harness.seen.messages == []
     assert await harness.store.sessions.thread(THREAD) is None
 
@@ -279,9 +279,9 @@ async def test_a_message_to_a_full_thread_gets_a_private_notice(harness: Harness
     assert len(await harness.store.box(LANE)) == 50
     assert await receive(harness, "one too many", ts(50)) == Received("duplicate")  # the notice is sent only once
     await harness.work()
-    (told,) = harness.seen.whispers
-    assert "50 messages are already waiting" in told.text
-    assert (told.user, told.message.thread_ts) == (USER, ROOT)
+    (notice,) = harness.seen.ephemerals
+    assert "50 messages are already waiting" in notice.text
+    assert (notice.user, notice.message.thread_ts) == (USER, ROOT)
     assert len(harness.service.messages) == 50
 
 

@@ -21,8 +21,8 @@ from bridge.queue.wipe import Wipe
 from bridge.settings import Settings, load, well_formed
 from bridge.slack.api import Identity, SlackWeb, opened
 from bridge.slack.scopes import SCOPES, USER_GROUPS
-from support.emulated import Answer, answers, limited, refused
 from support.secrecy import APP_TOKEN
+from support.slack_fixtures import Answer, answers, limited, refused
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ALL_SCOPES = tuple(scope.name for scope in SCOPES)
@@ -103,13 +103,13 @@ async def test_a_good_token_shows_its_bot(emulated: EmulatedSlack, slack_web: Sl
         (refused("invalid_auth"), "rejected by Slack (invalid_auth)", "copy SLACK_BOT_TOKEN again"),
         (refused("account_inactive"), "(account_inactive)", "reinstalling the app"),
         (Http(200, "<html>Welcome</html>"), "other than Slack answers (200, not JSON)", "check SLACK_API_URL"),
-        (Http(200, "[]"), "other than Slack answers (200, not of Slack's shape)", "SLACK_API_URL"),
+        (Http(200, "[]"), "other than Slack answers (200, not in Slack's format)", "SLACK_API_URL"),
         (Redirect("/sign-in"), "a redirect (302)", "check SLACK_API_URL (normally not set) and the proxy"),
         (Http(503), "sent an unexpected response (503)", "slack-status.com"),
         (limited(30), "rate-limiting", "wait a minute"),
     ],
 )
-async def test_a_bad_token_is_one_row_with_its_cure(
+async def test_a_bad_token_is_one_row_with_its_fix(
     emulated: EmulatedSlack, slack_web: SlackWeb, answer: Answer, says: str, cure: str
 ) -> None:
     rows, identity = await look(emulated, slack_web, answer)
@@ -119,7 +119,7 @@ async def test_a_bad_token_is_one_row_with_its_cure(
     assert cure in rows[0].cure
 
 
-async def test_a_slack_that_does_not_answer_has_timed_out(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
+async def test_an_unresponsive_slack_is_a_timeout(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
     answers(emulated, "auth.test", Hang())
     with pytest.raises(SlackError) as caught:
         await slack_web.call("auth.test", {}, seconds=0.1)

@@ -12,8 +12,8 @@ from bridge.errors import ConfigurationError
 from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.settings import well_formed
 from bridge.slack.api import SlackWeb
-from support.emulated import Json, answers, methods, refused
 from support.secrecy import BOT_TOKEN
+from support.slack_fixtures import Json, answers, methods, refused
 
 GREETING = {"ok": True, "team": "Acme", "team_id": "T1", "user": "helper", "user_id": "UBOT", "bot_id": "B1"}
 Rules = tuple[frozenset[str], ...]

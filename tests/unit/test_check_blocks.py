@@ -13,7 +13,7 @@ from bridge.cli.rows import FAILURE, OK, Row
 from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.playground.emulator.faults import DropBefore, RateLimited
 from bridge.slack.api import SlackWeb
-from support.emulated import answers, asked, refused
+from support.slack_fixtures import answers, asked, refused
 
 METHOD = "blocks.validate"
 WRONG = {"pointer": "/blocks/0/text", "code": "failed_constraint", "message": "must be less than 3001 characters"}

@@ -22,7 +22,7 @@ def drift(installed: dict[str, Any], *, uses_socket: bool = False, prefix: str =
 
 
 @pytest.mark.parametrize(("url", "uses_socket"), [(URL, False), (None, True)])
-def test_an_app_made_of_the_manifest_has_not_drifted(url: str | None, *, uses_socket: bool) -> None:
+def test_an_app_created_from_the_manifest_has_not_drifted(url: str | None, *, uses_socket: bool) -> None:
     installed = {"_metadata": {"major_version": 2}, **app_manifest(url, "acme-")}
 
     ((state, _),) = drift(installed, uses_socket=uses_socket, prefix="acme-")

@@ -84,15 +84,15 @@ def test_a_table_keeps_control_characters_out() -> None:
 
 
 @pytest.mark.parametrize(("environ", "sign"), [({}, "\x1b[31m✗\x1b[0m"), ({"NO_COLOR": "1"}, "✗")])
-def test_a_sign_is_coloured_unless_colours_are_off(
+def test_states_are_colored_unless_colors_are_off(
     environ: dict[str, str], sign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
 
-    said = [CliRunner().invoke(program, ["check"], env=environ, color=is_terminal) for is_terminal in (True, False)]
+    output = [CliRunner().invoke(program, ["check"], env=environ, color=is_terminal) for is_terminal in (True, False)]
 
-    assert f"\n  {sign} PROJECT_BASE_URL" in said[0].stdout
-    assert "\x1b" not in said[1].stdout
+    assert f"\n  {sign} PROJECT_BASE_URL" in output[0].stdout
+    assert "\x1b" not in output[1].stdout
 
 
 @pytest.mark.parametrize(
@@ -127,10 +127,10 @@ def test_a_sign_is_coloured_unless_colours_are_off(
     ],
 )  # fmt: skip
 def test_a_wrong_command_line_is_explained_with_an_example(typed: str, problem: str, example: str) -> None:
-    said = CliRunner().invoke(program, typed.split(), prog_name="bridge")
+    output = CliRunner().invoke(program, typed.split(), prog_name="bridge")
 
-    assert (said.exit_code, said.stdout) == (2, "")
-    shown, *rest = said.stderr.splitlines()
+    assert (output.exit_code, output.stdout) == (2, "")
+    shown, *rest = output.stderr.splitlines()
     assert shown == problem
     assert rest[:-1] == ([f"Example: bridge {example}"] if example else [])
     assert rest[-1].startswith("Help: bridge ")
@@ -186,7 +186,7 @@ ROWS = [
 ]
 
 
-def test_a_check_shows_areas_signs_and_cures() -> None:
+def test_a_check_shows_areas_states_and_fixes() -> None:
     assert shown(ROWS, as_json=False).splitlines() == [
         "Slack",
         "  ✓ bot token  bot “bridge”",
@@ -228,7 +228,7 @@ def test_the_last_line_of_a_check_sums_up(states: list[State], summary: str) -> 
     assert shown([Row("Redis", "x", state, "y") for state in states], as_json=False).splitlines()[-1] == summary
 
 
-def test_problems_of_settings_are_rows_with_cures() -> None:
+def test_settings_problems_are_rows_with_fixes() -> None:
     rows = settings_rows(
         ["REDIS_URL isn't a Redis address: use redis://localhost:6379/0"],
         ["BRIDGE_PROT isn't a setting: did you mean BRIDGE_PORT?", "BRIDGE_X isn't a setting"],
@@ -242,11 +242,11 @@ def test_problems_of_settings_are_rows_with_cures() -> None:
     assert [row.state for row in settings_rows([], [])] == [OK]
 
 
-def test_an_outage_is_looked_for_seven_days_back_at_most() -> None:
-    said = CliRunner().invoke(program, ["catch-up", "--since", "8d"], env={"REDIS_URL": "redis://127.0.0.1:1"})
+def test_catch_up_looks_back_seven_days_at_most() -> None:
+    output = CliRunner().invoke(program, ["catch-up", "--since", "8d"], env={"REDIS_URL": "redis://127.0.0.1:1"})
 
-    assert said.exit_code == 2
-    assert "use at most 7d" in said.output
+    assert output.exit_code == 2
+    assert "use at most 7d" in output.output
 
 
 LATER = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -262,7 +262,7 @@ LATER = datetime(2026, 11, 22, 12, tzinfo=UTC)
          "caught up at 2026-11-22T12:00:00Z; 5 messages found, 4 queued."),
     ],
 )  # fmt: skip
-def test_an_outage_says_how_far_catching_up_has_come(changes: dict[str, Any], said: str) -> None:
+def test_status_shows_the_progress_of_catching_up(changes: dict[str, Any], said: str) -> None:
     outage = PastOutage(LATER - timedelta(hours=2), LATER - timedelta(hours=1), **changes)
 
     assert in_words(outage) == f"2026-11-22T10:00:00Z to 2026-11-22T11:00:00Z: {said}"

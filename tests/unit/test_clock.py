@@ -20,13 +20,13 @@ from bridge.queue.keys import CLAIMED
 from bridge.queue.patience import Patience
 from bridge.queue.records import Write
 from support.harness import Harness
-from support.real_redis import away
+from support.real_redis import refused_commands
 from support.store import PREFIX, TEAM, USER, Store
 
 HOME = HomeOpened(team=TEAM, channel="", user=USER)
 SCHEDULE = f"{PREFIX}report:r1"
 GUARD: Write = ("if", SCHEDULE, 0, 1, "due", "1")
-GO_ON: Write = ("field", SCHEDULE, 60_000, "due", "2")
+SEND_WAITING: Write = ("field", SCHEDULE, 60_000, "due", "2")
 
 
 def clock_of(harness: Harness, feature: Feature, name: str = "a") -> Clock:
@@ -41,7 +41,7 @@ def feature() -> Feature:
 
     @feature.slots
     async def due(_deps: Deps, _most: int) -> list[Slot]:
-        return [Slot("scheduled:1", HOME, (GUARD, GO_ON))]
+        return [Slot("scheduled:1", HOME, (GUARD, SEND_WAITING))]
 
     return feature
 
@@ -86,7 +86,7 @@ async def test_schedules_wait_for_redis(harness: Harness, feature: Feature, redi
             await asyncio.Event().wait()
 
     harness.on_sleep = time_goes_on
-    with away(redis):
+    with refused_commands(redis):
         await clock_of(harness, feature).watch_slots()
 
     assert looks == 3
@@ -97,14 +97,14 @@ async def test_a_put_and_its_writes_are_one_step(store: Store, redis: Redis) -> 
     inbox = store.process().inbox
     await redis.hset(SCHEDULE, "due", "1")
 
-    first = await inbox.put(HOME, event="1", writes=(GUARD, GO_ON))
-    second = await inbox.put(HOME, event="2", writes=(GUARD, GO_ON))
+    first = await inbox.put(HOME, event="1", writes=(GUARD, SEND_WAITING))
+    second = await inbox.put(HOME, event="2", writes=(GUARD, SEND_WAITING))
 
     assert (type(first), type(second)) == (Queued, Stale)
     assert len(await store.process().hold()) == 1
 
 
-async def test_a_guard_leaves_out_only_what_it_guards(store: Store, redis: Redis) -> None:
+async def test_a_guard_skips_only_the_writes_it_guards(store: Store, redis: Redis) -> None:
     await redis.hset(SCHEDULE, mapping={"due": "1", "paused": "asked"})
     await redis.zadd(f"{PREFIX}due", {"r1": 1, "r2": 2})
 
@@ -161,7 +161,7 @@ async def test_a_failed_job_is_retried_until_draining(harness: Harness, redis: R
 
 
 async def test_a_job_is_missed_while_redis_is_down(harness: Harness, redis: Redis) -> None:
-    with away(redis):
+    with refused_commands(redis):
         await harness.parts().clock.do(features.jobs[0])
 
     assert harness.service.requests == 0

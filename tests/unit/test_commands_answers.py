@@ -20,7 +20,7 @@ from bridge.playground.emulator.limits import check_view
 from bridge.playground.emulator.sample import BOB, CAROL, PRIVATE
 from bridge.slack.blockkit.failures import failure, sentence
 from bridge.slack.blockkit.reply import Audience, Reply
-from support.harness import Harness, a_harness
+from support.harness import Harness, open_harness
 from support.store import CHANNEL, TEAM, THREAD, USER, message, ts
 
 STRANGER = BOB
@@ -37,7 +37,7 @@ AGENTS = [
 
 @pytest.fixture
 async def harness(redis: Redis) -> AsyncIterator[Harness]:
-    async with a_harness(redis, BRIDGE_RUNNERS=USER) as harness:
+    async with open_harness(redis, BRIDGE_RUNNERS=USER) as harness:
         harness.service.workflows, harness.service.agents = WORKFLOWS, AGENTS
         harness.service.details = {"nodes": [{"id": 1, "type": "start"}], "edges": []}
         yield harness
@@ -68,7 +68,7 @@ def shown(result: Result) -> Reply:
     return result
 
 
-def words_of(reply: Reply) -> str:
+def text_of(reply: Reply) -> str:
     return reply.text + json.dumps(reply.blocks, ensure_ascii=False)
 
 
@@ -104,10 +104,10 @@ async def said(harness: Harness, text: str, number: int) -> Result:
         ("/new", "no conversation here"),
     ],
 )
-async def test_reading_commands_answer_the_person_who_typed(harness: Harness, line: str, words: str) -> None:
+async def test_read_only_commands_answer_their_author(harness: Harness, line: str, words: str) -> None:
     reply = shown(await typed(harness, line))
 
-    assert words in words_of(reply)
+    assert words in text_of(reply)
     assert reply.audience is Audience.PRIVATE
 
 
@@ -118,7 +118,7 @@ async def test_a_shared_answer_is_shown_to_the_channel(harness: Harness, line: s
     assert shown(await typed(harness, line)).audience is Audience.CHANNEL
 
 
-async def test_only_reading_commands_can_be_shared(harness: Harness) -> None:
+async def test_only_read_only_commands_can_be_shared(harness: Harness) -> None:
     await typed(harness, "/workflows run 1 say --share")
 
     assert harness.service.started == [(1, "say --share")]
@@ -155,7 +155,7 @@ async def test_nonsense_shows_the_help(harness: Harness, line: str, usages: list
         await typed(harness, line)
 
     assert [usage for usage, _sentence in caught.value.help] == usages
-    assert all(usage in words_of(failure(caught.value)) for usage in usages)
+    assert all(usage in text_of(failure(caught.value)) for usage in usages)
 
 
 @pytest.mark.parametrize(
@@ -270,27 +270,27 @@ async def test_runners_get_a_menu_below_the_list_of_workflows(harness: Harness) 
     assert menu["type"] == "external_select"
     assert isinstance(chosen, Form)
     assert chosen.view["blocks"][0]["element"]["initial_option"]["value"] == "2"
-    assert "external_select" not in words_of(shown(await typed(harness, "/workflows", STRANGER)))
+    assert "external_select" not in text_of(shown(await typed(harness, "/workflows", STRANGER)))
     with pytest.raises(NotAllowed):
         await harness.answer(click(menu["action_id"], "2", STRANGER))
 
 
 async def test_an_inactive_workflow_runs_once_it_is_confirmed(harness: Harness) -> None:
-    await harness.types('/workflows run "Old one" {"x": 1}')
+    await harness.type_command('/workflows run "Old one" {"x": 1}')
     await harness.work()
-    (asked,) = harness.seen.whispers
+    (asked,) = harness.seen.ephemerals
     assert "inactive" in asked.text
     assert harness.service.started == []
 
     for _ in range(2):
-        await harness.presses("run:confirm")
+        await harness.press("run:confirm")
     await harness.work()
 
     assert harness.service.started == [(3, {"x": 1})]
-    assert "You chose to run it anyway" in str([one.blocks for one in harness.seen.whispers])
+    assert "You chose to run it anyway" in str([one.blocks for one in harness.seen.ephemerals])
 
 
-async def test_a_confirmation_with_too_long_an_input_asks_for_the_input_only(
+async def test_a_confirmation_of_an_overlong_input_asks_for_the_input(
     harness: Harness,
 ) -> None:
     asked = shown(await typed(harness, "/workflows run 3 " + "x" * 2500))
@@ -323,7 +323,7 @@ async def test_a_conversation_starts_with_the_typed_message(harness: Harness) ->
     assert isinstance(outcome, Outcome)
     assert outcome.after == (NewThread(agent=1, text="1 &lt; 2, is it? @here"),)
     assert outcome.reply.audience is Audience.CHANNEL
-    assert "1 < 2, is it? @here" in words_of(outcome.reply)
+    assert "1 < 2, is it? @here" in text_of(outcome.reply)
 
 
 async def test_people_and_channels_reach_an_agent_by_name(harness: Harness) -> None:
@@ -352,7 +352,7 @@ async def test_the_named_agent_becomes_the_channels_default(harness: Harness, li
 async def test_the_list_marks_the_channels_default_agent(harness: Harness) -> None:
     await harness.store.set_channel(agent=1)
 
-    assert "default in this channel" in words_of(shown(await typed(harness, "/agents")))
+    assert "default in this channel" in text_of(shown(await typed(harness, "/agents")))
 
 
 @pytest.mark.parametrize(
@@ -364,7 +364,7 @@ async def test_the_list_marks_the_channels_default_agent(harness: Harness) -> No
         ("/agents default", "default", "none"),
     ],
 )
-async def test_a_command_without_its_words_opens_its_form(
+async def test_a_command_without_arguments_opens_its_form(
     harness: Harness, line: str, form: str, chosen: str | None
 ) -> None:
     result = await typed(harness, line)
@@ -451,7 +451,7 @@ async def test_numbers_follow_the_persons_locale(harness: Harness) -> None:
 async def test_commands_are_shown_with_the_configured_prefix(harness: Harness) -> None:
     harness.configure(BRIDGE_COMMAND_PREFIX="acme-")
 
-    assert "/acme-workflows show <workflow>" in words_of(shown(await typed(harness, "/help")))
+    assert "/acme-workflows show <workflow>" in text_of(shown(await typed(harness, "/help")))
     with pytest.raises(BadUsage, match="/acme-workflows show"):
         await typed(harness, "/workflows show")
 
@@ -466,7 +466,7 @@ async def test_run_again_uses_the_same_input(harness: Harness) -> None:
 
 
 @pytest.mark.parametrize("value", ["", "[]", '{"w":"x"}', "of another release"])
-async def test_a_button_that_is_not_understood_opens_an_empty_form(harness: Harness, value: str) -> None:
+async def test_a_button_with_a_malformed_value_opens_an_empty_form(harness: Harness, value: str) -> None:
     result = await harness.answer(click("run:form", value))
 
     assert isinstance(result, Form)
@@ -495,7 +495,7 @@ async def test_node_results_are_shown_in_the_card_s_thread(harness: Harness) -> 
     gone = shown(await harness.answer(click("run:nodes", "turn-8")))
 
     assert reply.audience is Audience.THREAD
-    assert re.search(r"writer.*words", words_of(reply))
+    assert re.search(r"writer.*words", text_of(reply))
     assert "no longer available" in gone.text
 
 

@@ -59,7 +59,7 @@ KNOWN = [
         ('Report "x', 1, '"x'),
     ],
 )
-def test_a_name_may_be_followed_by_more(typed: str, id_: int, rest: str) -> None:
+def test_a_name_may_be_followed_by_input(typed: str, id_: int, rest: str) -> None:
     found, left = pick("workflow", typed, KNOWN, takes_rest=True)
 
     assert (found.id, left) == (id_, rest)

@@ -119,7 +119,7 @@ def test_a_command_has_one_default() -> None:
         ("wow !stats", None),
     ],
 )
-def test_only_known_words_after_an_exclamation_mark_are_commands(text: str, line: str | None) -> None:
+def test_only_known_names_after_an_exclamation_mark_are_commands(text: str, line: str | None) -> None:
     assert features.bang_line(text) == line
 
 
@@ -140,7 +140,7 @@ def test_only_known_words_after_an_exclamation_mark_are_commands(text: str, line
         ("!project-plan", ""),
     ],
 )
-def test_a_single_word_near_a_command_is_a_slip(text: str, meant: str) -> None:
+def test_a_single_word_near_a_command_is_a_typo(text: str, meant: str) -> None:
     line = features.bang_line(text)
 
     assert (line is not None) == bool(meant or text == "!stop")
@@ -148,7 +148,7 @@ def test_a_single_word_near_a_command_is_a_slip(text: str, meant: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["!stpo it", "stpo", "no !stpo", "!!stpo", "!stpo!", "! stpo"])
-def test_several_words_are_never_a_slip(text: str) -> None:
+def test_several_words_are_never_a_typo(text: str) -> None:
     assert features.bang_line(text) is None
 
 

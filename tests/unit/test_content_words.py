@@ -40,7 +40,7 @@ def same(words: str) -> str:
         (LeftOut(count=3), "[3 more parts left out]"),
     ],
 )  # fmt: skip
-def test_a_part_in_words(part: Quotation, expected: str) -> None:
+def test_a_quotation_has_a_heading_and_its_content(part: Quotation, expected: str) -> None:
     said = passage(part, same)
 
     assert said is not None

@@ -278,7 +278,7 @@ ANYTHING = st.recursive(
 
 @given(st.dictionaries(NAMES, ANYTHING, max_size=8), st.booleans())
 @example({"blocks": [{"type": []}]}, False)
-def test_any_json_is_read_and_stored(payload: Json, is_app: bool) -> None:  # noqa: FBT001 - hypothesis gives it
+def test_any_json_is_read_and_stored(payload: Json, is_app: bool) -> None:  # noqa: FBT001 - Hypothesis passes it positionally
     contents = read({**payload, **(APP if is_app else {})})
 
     kept = message(contents.text, parts=contents.parts)
@@ -306,7 +306,7 @@ def test_a_summary_says_kinds_and_sizes_only() -> None:
     )
 
     assert summary(parts) == (
-        "a forwarded message (6 characters, a file (text, 12 bytes)), a table (2 x 1), an app's words (6 characters), "
+        "a forwarded message (6 characters, a file (text, 12 bytes)), a table (2 x 1), an app's text (6 characters), "
         "cut, a file (image, 3 bytes), 2 more"
     )
     assert isinstance(message("x", parts=parts), InboundMessage)

@@ -23,7 +23,7 @@ from bridge.queue.dead import DeadLetter, DeadLetters, Retried
 from bridge.queue.records import Step
 from bridge.queue.trace import Owner, trace_of
 from bridge.slack.parts import Place
-from support.harness import POST, Harness, a_harness, killed
+from support.harness import POST, Harness, kill_task, open_harness
 from support.store import CHANNEL, LANE, PREFIX, ROOT, START, TEAM, USER, Store, key_of, message, ts
 from support.waiting import wait_until
 
@@ -35,8 +35,8 @@ def letters(store: Store) -> DeadLetters:
     return DeadLetters(store.scripts, store.clock)
 
 
-async def dead_in(store: Store, step: Step, what: str = "answered") -> TurnId:
-    """Bury the next turn as a dead letter at *step*."""
+async def bury(store: Store, step: Step, what: str = "answered") -> TurnId:
+    """Make the next turn a dead letter at *step*."""
     process = store.process()
     taken = await process.take()
     if step is not Step.QUEUED:
@@ -48,23 +48,23 @@ async def dead_in(store: Store, step: Step, what: str = "answered") -> TurnId:
 
 
 @asynccontextmanager
-async def an_answer_that_could_not_be_posted(redis: Redis) -> AsyncIterator[tuple[Harness, TurnId]]:
-    async with a_harness(redis) as harness:
+async def undelivered_answer(redis: Redis) -> AsyncIterator[tuple[Harness, TurnId]]:
+    async with open_harness(redis) as harness:
         harness.slack.faults.on(POST, REFUSED)
         turn = await harness.store.queue(message("what is it?"))
         await harness.work()
-        (told,) = harness.seen.messages
-        assert told.place == Place(DM_ALICE), "only the author is notified"
-        harness.slack.workspace.messages.delete(told.message)
+        (notice,) = harness.seen.messages
+        assert notice.place == Place(DM_ALICE), "only the author is notified"
+        harness.slack.workspace.messages.delete(notice.message)
         yield harness, turn
 
 
 async def test_a_dead_letter_shows_person_channel_time_and_reason(store: Store) -> None:
     await store.conversation()
     await store.queue(message("my secret words", ts(1)))
-    first = await dead_in(store, Step.POSTING)
+    first = await bury(store, Step.POSTING)
     store.clock.time = START + timedelta(minutes=5)
-    second = await dead_in(store, Step.QUEUED)
+    second = await bury(store, Step.QUEUED)
 
     found = await letters(store).all()
 
@@ -86,37 +86,37 @@ async def test_a_dead_letter_shows_person_channel_time_and_reason(store: Store) 
 
 
 async def test_a_retry_posts_a_recorded_answer_without_asking(redis: Redis) -> None:
-    async with an_answer_that_could_not_be_posted(redis) as (harness, turn):
+    async with undelivered_answer(redis) as (harness, turn):
         assert await letters(harness.store).retry(turn) == (Retried.SHOWING, 0)
 
         await harness.work("b")
 
         assert harness.service.messages == ["what is it?"]
-        assert harness.seen.words == ["re: what is it?"]
+        assert harness.seen.texts == ["re: what is it?"]
         assert await harness.store.field(turn, "step") == "done"
         assert await letters(harness.store).all() == []
-        assert not await harness.store.holds_words("what is it?")
+        assert not await harness.store.contains_text("what is it?")
         assert 6.9 < await harness.store.days_left(f"turn:{turn}") <= 7
 
 
 async def test_a_retry_does_not_repeat_a_posted_answer(harness: Harness) -> None:
     turn = await harness.store.queue(message("what is it?"))
     harness.hang(is_done=True)  # the post arrives, but its response doesn't
-    task = await harness.begin("a")
+    task = await harness.start_next("a")
     await wait_until(lambda: harness.seen.messages, "the answer is posted")
-    await killed(task)
+    await kill_task(task)
     other = harness.store.process("b")
     await other.journal.bury((await other.take_over())[0], turn, reason="begun again and again")
 
     await letters(harness.store).retry(turn)
     await harness.work("b")
 
-    assert harness.seen.words == ["re: what is it?"]
-    assert (harness.seen.attempts, harness.seen.looks) == (1, 1)
+    assert harness.seen.texts == ["re: what is it?"]
+    assert (harness.seen.attempts, harness.seen.reads) == (1, 1)
 
 
 async def test_a_dead_letter_is_queued_once_however_often_asked(redis: Redis) -> None:
-    async with an_answer_that_could_not_be_posted(redis) as (harness, turn):
+    async with undelivered_answer(redis) as (harness, turn):
         answers = [await letters(harness.store).retry(turn) for _ in range(3)]
         assert await harness.store.box() == [turn]
         assert await harness.store.entries() == 1
@@ -124,20 +124,20 @@ async def test_a_dead_letter_is_queued_once_however_often_asked(redis: Redis) ->
         await harness.work()
 
         assert answers == [(Retried.SHOWING, 0), (Retried.UNKNOWN, 0), (Retried.UNKNOWN, 0)]
-        assert len(harness.seen.words) == 1
+        assert len(harness.seen.texts) == 1
 
 
-async def test_one_that_dies_again_can_be_retried_again(redis: Redis) -> None:
-    async with an_answer_that_could_not_be_posted(redis) as (harness, turn):
+async def test_a_retried_letter_that_fails_again_can_be_retried(redis: Redis) -> None:
+    async with undelivered_answer(redis) as (harness, turn):
         harness.slack.faults.on(POST, REFUSED)
         await letters(harness.store).retry(turn)
         await harness.work()
-        assert harness.seen.words == []
+        assert harness.seen.texts == []
 
         await letters(harness.store).retry(turn)
         await harness.work()
 
-        assert harness.seen.words == ["re: what is it?"]
+        assert harness.seen.texts == ["re: what is it?"]
         assert harness.service.messages == ["what is it?"]
 
 
@@ -154,7 +154,7 @@ async def test_only_a_retry_sends_a_doubtful_message_again(
     store: Store, step: Step, what: str, *, asks_again: bool
 ) -> None:
     await store.queue(message(), agent=7)
-    turn = await dead_in(store, step, what)
+    turn = await bury(store, step, what)
 
     [letter] = await letters(store).all()
     assert letter.asks_again is asks_again
@@ -174,21 +174,21 @@ async def test_a_resent_message_is_answered_after_its_notice(harness: Harness) -
     turn = await harness.store.queue(message("what is it?"))
     harness.service.chats = [httpx.Response(500)]
     harness.hang(is_done=True)  # the notice arrives, but the response doesn't
-    task = await harness.begin("a")
+    task = await harness.start_next("a")
     await wait_until(lambda: harness.seen.messages, "the notice is posted")
-    await killed(task)
+    await kill_task(task)
     other = harness.store.process("b")
     await other.journal.bury((await other.take_over())[0], turn, reason="begun again and again")
     await letters(harness.store).retry(turn)
-    task = await harness.begin("b")  # this answer arrives too, and this worker is killed too
+    task = await harness.start_next("b")  # this answer arrives too, and this worker is killed too
     await wait_until(lambda: len(harness.seen.messages) > 1, "the answer is posted")
-    await killed(task)
+    await kill_task(task)
 
     await harness.take_over("c")
 
     assert harness.service.messages == ["what is it?", "what is it?"]
-    assert "can't tell" in harness.seen.words[0]
-    assert harness.seen.words[1:] == ["re: what is it?"]
+    assert "can't tell" in harness.seen.texts[0]
+    assert harness.seen.texts[1:] == ["re: what is it?"]
     assert len((await trace_of(harness.store.scripts, key_of(ROOT))).turns) == 2
 
 
@@ -211,7 +211,7 @@ async def test_a_message_resent_by_a_button_is_not_retried(harness: Harness) -> 
 async def test_a_retried_turn_goes_to_the_end_of_its_lane(store: Store) -> None:
     await store.conversation()
     waiting = await store.queue(message("second", ts(1)))
-    turn = await dead_in(store, Step.QUEUED)
+    turn = await bury(store, Step.QUEUED)
 
     assert await letters(store).retry(turn) == (Retried.QUEUED, 1)
 
@@ -221,7 +221,7 @@ async def test_a_retried_turn_goes_to_the_end_of_its_lane(store: Store) -> None:
 
 async def test_an_old_dead_letter_is_still_sent(harness: Harness) -> None:
     await harness.store.queue(message("what is it?"))
-    turn = await dead_in(harness.store, Step.QUEUED)
+    turn = await bury(harness.store, Step.QUEUED)
     harness.store.clock.time = START + timedelta(days=20)
     await letters(harness.store).retry(turn)
 
@@ -233,7 +233,7 @@ async def test_an_old_dead_letter_is_still_sent(harness: Harness) -> None:
 async def test_a_command_is_retried_in_its_own_lane(store: Store) -> None:
     command = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/stats")
     await store.process().inbox.put(command, event="trigger:1")
-    turn = await dead_in(store, Step.QUEUED)
+    turn = await bury(store, Step.QUEUED)
 
     assert await letters(store).retry(turn) == (Retried.QUEUED, 0)
 
@@ -243,7 +243,7 @@ async def test_a_command_is_retried_in_its_own_lane(store: Store) -> None:
 
 async def test_a_full_lane_refuses_a_retry(store: Store) -> None:
     await store.conversation()
-    turn = await dead_in(store, Step.QUEUED)
+    turn = await bury(store, Step.QUEUED)
     for number in range(50):
         await store.queue(message("x", ts(number + 1)))
 
@@ -254,9 +254,9 @@ async def test_a_full_lane_refuses_a_retry(store: Store) -> None:
 
 
 @pytest.mark.parametrize("lost", ["texts", "record"])
-async def test_a_letter_without_texts_is_not_queued(store: Store, redis: Redis, lost: str) -> None:
+async def test_an_expired_letter_is_not_queued(store: Store, redis: Redis, lost: str) -> None:
     await store.conversation()
-    turn = await dead_in(store, Step.QUEUED)
+    turn = await bury(store, Step.QUEUED)
     key = f"{PREFIX}turn:{turn}"
     await (redis.hdel(key, "body") if lost == "texts" else redis.delete(key))
     assert "its text has expired" in table(await letters(store).all(), None)
@@ -270,11 +270,11 @@ async def test_a_letter_without_texts_is_not_queued(store: Store, redis: Redis, 
 
 async def test_a_dropped_letter_loses_its_texts(store: Store) -> None:
     await store.queue(message("my secret words"))
-    turn = await dead_in(store, Step.POSTING)
+    turn = await bury(store, Step.POSTING)
 
     assert await letters(store).drop(turn)
 
-    assert not await store.holds_words("secret words")
+    assert not await store.contains_text("secret words")
     assert 6.9 < await store.days_left(f"turn:{turn}") <= 7
     assert (await letters(store).drop(turn), await letters(store).retry(turn)) == (False, (Retried.UNKNOWN, 0))
     assert await store.box(LANE) == []
@@ -282,7 +282,7 @@ async def test_a_dropped_letter_loses_its_texts(store: Store) -> None:
 
 async def test_dropping_an_expired_letter_makes_no_record(store: Store, redis: Redis) -> None:
     await store.conversation()
-    turn = await dead_in(store, Step.QUEUED)
+    turn = await bury(store, Step.QUEUED)
     await redis.delete(f"{PREFIX}turn:{turn}")
 
     assert await letters(store).drop(turn)
@@ -302,14 +302,14 @@ async def test_only_dead_letters_can_be_retried(store: Store) -> None:
 
 async def test_a_retried_message_may_be_edited_and_withdrawn(store: Store) -> None:
     await store.conversation()
-    await letters(store).retry(await dead_in(store, Step.QUEUED))
+    await letters(store).retry(await bury(store, Step.QUEUED))
 
     assert await store.process().inbox.edit(message("better words")) == "edited"
     assert await store.process().inbox.withdraw(MessageKey(TEAM, CHANNEL, ROOT)) == "withdrawn"
 
 
-async def test_a_trace_shows_each_death_retry_and_drop(redis: Redis) -> None:
-    async with an_answer_that_could_not_be_posted(redis) as (harness, turn):
+async def test_a_trace_shows_each_failure_retry_and_drop(redis: Redis) -> None:
+    async with undelivered_answer(redis) as (harness, turn):
         harness.store.clock.time += timedelta(seconds=1)
         await letters(harness.store).retry(turn)
         harness.slack.faults.on(POST, REFUSED)

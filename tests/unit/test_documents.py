@@ -13,10 +13,10 @@ import pypdf
 import pytest
 
 from bridge.documents import DocumentNotRead, Documents, DocumentText
-from support.files import there_is
 from support.harness import Harness
 from support.payloads import PDF, file
 from support.pdf import pdf
+from support.slack_files import add_file
 from support.store import message
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -156,7 +156,7 @@ async def test_the_process_that_reads_documents_has_no_secrets(monkeypatch: pyte
 
 
 async def test_a_document_reaches_the_agent_as_text(harness: Harness) -> None:
-    document = there_is(harness, pdf("The lamp is red."), PDF)
+    document = add_file(harness, pdf("The lamp is red."), PDF)
     await harness.store.queue(message("look", parts=[document]))
 
     await harness.work()
@@ -167,16 +167,16 @@ async def test_a_document_reaches_the_agent_as_text(harness: Harness) -> None:
 async def test_without_the_extra_its_author_gets_a_notice(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pypdf", None)
     harness.configure()
-    scan = there_is(harness, pdf("red"), {**PDF, "id": "F1"})
-    letter = there_is(harness, DOCX, file("a.docx", id="F2", filetype="docx", mode="hosted"))
+    scan = add_file(harness, pdf("red"), {**PDF, "id": "F1"})
+    letter = add_file(harness, DOCX, file("a.docx", id="F2", filetype="docx", mode="hosted"))
     await harness.store.queue(message("look", parts=[scan, letter]))
 
     await harness.work()
     await harness.work()
 
     assert "The lamp" in harness.service.messages[0]
-    (told,) = harness.seen.whispers
-    assert "a.pdf: I can't read PDFs until your admin" in told.text
+    (notice,) = harness.seen.ephemerals
+    assert "a.pdf: I can't read PDFs until your admin" in notice.text
 
 
 @pytest.mark.parametrize(
@@ -190,11 +190,11 @@ async def test_without_the_extra_its_author_gets_a_notice(harness: Harness, monk
     ids=["broken", "locked", "empty", "long"],
 )
 async def test_a_cut_document_brings_a_notice(harness: Harness, content: bytes, why: str) -> None:
-    document = there_is(harness, content, PDF)
+    document = add_file(harness, content, PDF)
     await harness.store.queue(message("look", parts=[document]))
 
     await harness.work()
     await harness.work()
 
-    (told,) = harness.seen.whispers
-    assert why in told.text
+    (notice,) = harness.seen.ephemerals
+    assert why in notice.text

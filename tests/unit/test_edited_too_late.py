@@ -8,7 +8,7 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.features.conversations.receive import Received
-from bridge.features.notices import ASK_EDITED
+from bridge.features.notices import SEND_EDITED
 from support.harness import Harness
 from support.store import BOT, CHANNEL, ROOT, USER, message, ts
 
@@ -17,8 +17,8 @@ REPLY = ts(1)
 
 async def answered(harness: Harness) -> None:
     """Create a thread whose root and one reply are answered."""
-    await harness.receives(message(f"<@{BOT}> hello", is_mention=True))
-    await harness.receives(message("how many?", REPLY))
+    await harness.receive(message(f"<@{BOT}> hello", is_mention=True))
+    await harness.receive(message("how many?", REPLY))
     await harness.work()
 
 
@@ -30,7 +30,7 @@ async def edited(harness: Harness, text: str, event: str = "Ev-edit", **changes:
 
 async def pressed(harness: Harness) -> None:
     """Press the button of the latest offer."""
-    await harness.presses(ASK_EDITED)
+    await harness.press(SEND_EDITED)
     await harness.work()
 
 
@@ -39,7 +39,7 @@ async def test_an_edit_after_sending_is_offered_to_its_author(harness: Harness) 
 
     assert await edited(harness, "how many in May?") == "asked"
 
-    (offer,) = harness.seen.whispers
+    (offer,) = harness.seen.ephemerals
     assert (offer.user, offer.message.channel, offer.message.thread_ts) == (USER, CHANNEL, ROOT)
     assert offer.text == "The agent received this message before you edited it. Send the new text too?"
     assert harness.service.messages == ["hello", "how many?"]
@@ -52,17 +52,17 @@ async def test_the_button_sends_the_new_text_and_replaces_the_offer(harness: Har
     await pressed(harness)
 
     assert harness.service.messages[2:] == ["how many in May & June?"]
-    assert harness.seen.words[-1] == "re: how many in May & June?"
-    (replaced,) = harness.seen.whispers
-    assert ASK_EDITED not in str(replaced.blocks)
-    assert not await harness.store.holds_words("in May &amp; June")
+    assert harness.seen.texts[-1] == "re: how many in May & June?"
+    (replaced,) = harness.seen.ephemerals
+    assert SEND_EDITED not in str(replaced.blocks)
+    assert not await harness.store.contains_text("in May &amp; June")
 
 
 async def test_a_button_pressed_twice_sends_once(harness: Harness) -> None:
     await answered(harness)
     await edited(harness, "how many in May?")
 
-    await harness.presses(ASK_EDITED)
+    await harness.press(SEND_EDITED)
     await pressed(harness)
 
     assert harness.service.messages[2:] == ["how many in May?"]
@@ -95,7 +95,7 @@ async def test_an_edit_that_slack_repeats_is_offered_once(harness: Harness) -> N
     for _ in range(2):
         await edited(harness, "how many in May?")
 
-    assert len(harness.seen.whispers) == 1
+    assert len(harness.seen.ephemerals) == 1
 
 
 @pytest.mark.parametrize("text", ["  ", "!stats"])
@@ -104,20 +104,20 @@ async def test_an_edit_without_a_question_is_not_offered(harness: Harness, text:
 
     await edited(harness, text)
 
-    assert harness.seen.whispers == []
+    assert harness.seen.ephemerals == []
 
 
 async def test_an_edited_command_is_neither_repeated_nor_offered(harness: Harness) -> None:
     await answered(harness)
-    await harness.receives(message("!workflows run 3 hello", ts(2)))
+    await harness.receive(message("!workflows run 3 hello", ts(2)))
     await harness.work()
-    before = len(harness.seen.whispers)
+    before = len(harness.seen.ephemerals)
 
     edit = message("!workflows run 3 goodbye", ts(2), event_id="Ev-edit")
     assert await harness.receiver.edited(edit) == Received("late")
     await harness.work()
 
-    assert len(harness.seen.whispers) == before
+    assert len(harness.seen.ephemerals) == before
     assert harness.service.runs == ["hello"]
 
 
@@ -131,4 +131,4 @@ async def test_the_new_text_is_stored_for_a_week(harness: Harness, redis: Redis)
     await pressed(harness)
 
     assert harness.service.messages == ["hello", "how many?"]
-    assert "no longer available" in harness.seen.whispers[-1].text
+    assert "no longer available" in harness.seen.ephemerals[-1].text

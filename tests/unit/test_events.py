@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 from bridge.listeners.events import EVENTS
 from bridge.playground.emulator.manifests import EVENTS as SLACKS_EVENTS
 from bridge.playground.emulator.sample import BOB, DM_ALICE
-from support.front_door import FrontDoor, a_front_door
+from support.ingress import Ingress, open_ingress
 from support.store import BOT, CHANNEL, ROOT, TEAM, USER, ts
 
 STOP = {
@@ -32,27 +32,27 @@ OPENED = {
 
 
 @pytest.fixture
-async def door(redis: Redis) -> AsyncIterator[FrontDoor]:
-    async with a_front_door(redis) as door:
-        yield door
+async def ingress(redis: Redis) -> AsyncIterator[Ingress]:
+    async with open_ingress(redis) as ingress:
+        yield ingress
 
 
-async def sent(door: FrontDoor, event: dict[str, Any], **changes: Any) -> int:
+async def sent(ingress: Ingress, event: dict[str, Any], **changes: Any) -> int:
     envelope = {"event_id": "Ev1", "is_ext_shared_channel": False}
-    return (await door.event({**event, **changes}, **envelope)).status
+    return (await ingress.event({**event, **changes}, **envelope)).status
 
 
 @pytest.mark.parametrize("event", [STOP, CROSS])
-async def test_a_stop_is_made_before_its_acknowledgement(door: FrontDoor, event: dict[str, Any]) -> None:
-    turn = await door.harness.store.conversation(agent=7)
+async def test_a_stop_takes_effect_before_it_is_acknowledged(ingress: Ingress, event: dict[str, Any]) -> None:
+    turn = await ingress.harness.store.conversation(agent=7)
 
-    statuses = [await sent(door, event), await sent(door, event)]
+    statuses = [await sent(ingress, event), await sent(ingress, event)]
 
     assert statuses == [200, 200]
-    assert await door.harness.store.field(turn, "stopped") == "queued"
-    await door.harness.work()
-    assert door.harness.service.messages == []
-    assert len(door.harness.seen.words) == 1
+    assert await ingress.harness.store.field(turn, "stopped") == "queued"
+    await ingress.harness.work()
+    assert ingress.harness.service.messages == []
+    assert len(ingress.harness.seen.texts) == 1
 
 
 @pytest.mark.parametrize(
@@ -73,67 +73,67 @@ async def test_a_stop_is_made_before_its_acknowledgement(door: FrontDoor, event:
         (CROSS, {"user": BOT, "item_user": BOT}),
     ],
 )
-async def test_an_event_that_is_no_stop_changes_nothing(
-    door: FrontDoor, event: dict[str, Any], changes: dict[str, Any]
+async def test_an_event_other_than_a_stop_changes_nothing(
+    ingress: Ingress, event: dict[str, Any], changes: dict[str, Any]
 ) -> None:
-    await door.harness.store.conversation(agent=7)
+    await ingress.harness.store.conversation(agent=7)
 
-    assert await sent(door, event, **changes) == 200
-    await door.harness.work()
+    assert await sent(ingress, event, **changes) == 200
+    await ingress.harness.work()
 
-    assert door.harness.service.messages == ["hello there"]
-    assert door.harness.seen.whispers == []
+    assert ingress.harness.service.messages == ["hello there"]
+    assert ingress.harness.seen.ephemerals == []
 
 
 @pytest.mark.parametrize(("event", "kind"), [(STOP, "stop"), (CROSS, "stop"), (OPENED, "messages_opened")])
-async def test_an_event_is_counted_by_its_own_kind(door: FrontDoor, event: dict[str, Any], kind: str) -> None:
-    await door.harness.store.conversation(agent=7)
+async def test_an_event_is_counted_by_its_own_kind(ingress: Ingress, event: dict[str, Any], kind: str) -> None:
+    await ingress.harness.store.conversation(agent=7)
 
-    await sent(door, event)
+    await sent(ingress, event)
 
-    await door.harness.work()
-    assert door.counted(f'bridge_events_total{{kind="{kind}",outcome="queued"}} 1.0')
-    assert door.counted(f'bridge_turn_seconds_count{{kind="{kind}",')
+    await ingress.harness.work()
+    assert ingress.counted(f'bridge_events_total{{kind="{kind}",outcome="queued"}} 1.0')
+    assert ingress.counted(f'bridge_turn_seconds_count{{kind="{kind}",')
 
 
-async def test_an_opened_messages_tab_gets_prompts(door: FrontDoor) -> None:
-    assert await sent(door, OPENED) == 200
-    await door.harness.work()
+async def test_an_opened_messages_tab_gets_prompts(ingress: Ingress) -> None:
+    assert await sent(ingress, OPENED) == 200
+    await ingress.harness.work()
 
-    assert [channel for channel, _ in door.harness.seen.prompts] == [DM_ALICE]
+    assert [channel for channel, _ in ingress.harness.seen.prompts] == [DM_ALICE]
 
 
 @pytest.mark.parametrize("changes", [{"tab": "home"}, {"tab": None}, {"channel": None}, {"user": None}])
-async def test_another_opened_tab_gets_no_prompts(door: FrontDoor, changes: dict[str, Any]) -> None:
-    assert await sent(door, OPENED, **changes) == 200
-    await door.harness.work()
+async def test_another_opened_tab_gets_no_prompts(ingress: Ingress, changes: dict[str, Any]) -> None:
+    assert await sent(ingress, OPENED, **changes) == 200
+    await ingress.harness.work()
 
-    assert door.harness.seen.prompts == []
+    assert ingress.harness.seen.prompts == []
 
 
 async def test_a_person_without_access_gets_no_prompts(redis: Redis) -> None:
-    async with a_front_door(redis, BRIDGE_ALLOWED_USERS=BOB) as door:
-        assert await sent(door, OPENED) == 200
-        await door.harness.work()
+    async with open_ingress(redis, BRIDGE_ALLOWED_USERS=BOB) as ingress:
+        assert await sent(ingress, OPENED) == 200
+        await ingress.harness.work()
 
-        assert door.harness.seen.prompts == []
-        assert door.harness.seen.whispers == []
+        assert ingress.harness.seen.prompts == []
+        assert ingress.harness.seen.ephemerals == []
 
 
-async def test_the_manifest_has_exactly_the_events_with_a_listener(door: FrontDoor) -> None:
+async def test_the_manifest_has_exactly_the_events_with_a_listener(ingress: Ingress) -> None:
     kinds = {event.partition(".")[0] for event in SLACKS_EVENTS}
     unheard: list[str] = []
     for kind in kinds:
-        assert await sent(door, {"type": kind}) == 200
-        if door.counted(f'bridge_events_total{{kind="event",outcome="ignored"}} {len(unheard) + 1}.0'):
+        assert await sent(ingress, {"type": kind}) == 200
+        if ingress.counted(f'bridge_events_total{{kind="event",outcome="ignored"}} {len(unheard) + 1}.0'):
             unheard.append(kind)
 
     assert kinds - set(unheard) == {event.partition(".")[0] for event in EVENTS}
 
 
 @pytest.mark.parametrize("user", ["USLACK", "USLACKBOT"])
-async def test_a_click_by_slack_itself_is_ignored(door: FrontDoor, user: str) -> None:
-    response = await door.interaction(
+async def test_a_click_by_slack_itself_is_ignored(ingress: Ingress, user: str) -> None:
+    response = await ingress.interaction(
         {
             "type": "block_actions",
             "user": {"id": user, "team_id": TEAM},
@@ -145,5 +145,5 @@ async def test_a_click_by_slack_itself_is_ignored(door: FrontDoor, user: str) ->
     )
 
     assert response.status == 200
-    assert [key for key in await door.keys() if ":turn:" in key] == []
-    assert door.counted('bridge_events_total{kind="click",outcome="ignored"}')
+    assert [key for key in await ingress.keys() if ":turn:" in key] == []
+    assert ingress.counted('bridge_events_total{kind="click",outcome="ignored"}')

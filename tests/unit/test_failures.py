@@ -56,7 +56,7 @@ def test_sentences_are_short_and_plain(error: errors.BridgeError) -> None:
     assert not jargon & set(words.lower().replace(".", " ").split())
 
 
-def test_the_service_s_own_words_are_quoted_and_not_parsed() -> None:
+def test_the_service_s_error_message_is_quoted_and_not_parsed() -> None:
     error = errors.ServiceRefused("run_workflow", 422, "see <!channel> <https://x|y> & more")
 
     assert "“see <!channel>" in sentence(error)

@@ -55,8 +55,8 @@ async def test_a_vote_is_stored_with_agent_and_session(harness: Harness, redis: 
     (vote,) = await votes(redis)
     assert vote == Vote(at=START, vote="up", user=USER, agent=7, session=42, turn=posted.tag.turn)
     assert b'bridge_feedback_total{how="new",vote="up"} 1.0' in harness.metrics.exposition()
-    assert not await harness.store.holds_words("my very own words")
-    thanks = harness.seen.whispers[-1]
+    assert not await harness.store.contains_text("my very own words")
+    thanks = harness.seen.ephemerals[-1]
     assert (thanks.user, "Thanks" in thanks.text) == (USER, True)
 
 
@@ -98,7 +98,7 @@ async def test_a_button_of_another_release_does_nothing(harness: Harness, redis:
     await pressed(harness, value, "1")
 
     assert await votes(redis) == []
-    assert harness.seen.whispers == []
+    assert harness.seen.ephemerals == []
 
 
 def test_the_buttons_name_their_answer() -> None:
@@ -134,7 +134,7 @@ def test_the_table_counts_votes_and_names_bad_sessions() -> None:
     assert second.split() == ["8", "1", "3", "20,", "21"]
 
 
-def test_without_votes_it_says_so() -> None:
+def test_without_votes_the_table_says_so() -> None:
     assert table([]) == [NONE]
 
 

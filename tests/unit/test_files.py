@@ -15,9 +15,9 @@ from bridge.playground.emulator.entities import File
 from bridge.playground.emulator.faults import Fault, Http, RateLimited, Redirect
 from bridge.slack.contents import read_file
 from bridge.slack.files import SIGN_IN, FileContent, Files
-from support.files import there_is
 from support.harness import Harness
 from support.payloads import IMAGE, MAIL, PDF, SNIPPET, STUB, ZIP, clip, file
+from support.slack_files import add_file
 from support.store import BOT, USER, message
 
 PAGE = b"<!DOCTYPE html><html><body>Sign in to Acme</body></html>"
@@ -45,14 +45,14 @@ def files(harness: Harness) -> Files:
 
 
 async def test_a_file_is_fetched_with_the_bots_token(harness: Harness, files: Files) -> None:
-    found = await files.fetch(there_is(harness, b"hello", file()), 100)
+    found = await files.fetch(add_file(harness, b"hello", file()), 100)
 
     assert (found.text(), found.is_cut) == ("hello", False)
     assert [call.token_ok for call in harness.seen.called(DOWNLOAD)] == [True]
 
 
-async def test_no_more_than_the_limit_is_fetched(harness: Harness, files: Files) -> None:
-    found = await files.fetch(there_is(harness, b"x" * 5_000_000, file()), 100_000)
+async def test_a_download_stops_at_the_limit(harness: Harness, files: Files) -> None:
+    found = await files.fetch(add_file(harness, b"x" * 5_000_000, file()), 100_000)
 
     assert (len(found.content), found.is_cut) == (100_000, True)
 
@@ -119,7 +119,7 @@ async def test_a_response_without_a_file_is_an_error(
     harness.slack.faults.on(DOWNLOAD, fault, times=None)
 
     with pytest.raises(error):
-        await files.fetch(there_is(harness, b"hello", file()), 100)
+        await files.fetch(add_file(harness, b"hello", file()), 100)
 
     assert [call.method for call in harness.slack.calls] == [DOWNLOAD]
 
@@ -129,13 +129,13 @@ async def test_a_sign_in_page_is_a_missing_permission(harness: Harness, files: F
     harness.slack.scopes.discard("files:read")
 
     with pytest.raises(SlackRefused) as caught:
-        await files.fetch(there_is(harness, b"hello", file(mimetype=mimetype)), 1000)
+        await files.fetch(add_file(harness, b"hello", file(mimetype=mimetype)), 1000)
 
     assert caught.value.error == SIGN_IN
 
 
 async def test_a_page_that_was_uploaded_is_a_file(harness: Harness, files: Files) -> None:
-    page = there_is(harness, PAGE, file(mimetype="text/html", size=len(PAGE)))
+    page = add_file(harness, PAGE, file(mimetype="text/html", size=len(PAGE)))
 
     assert (await files.fetch(page, 1000)).content == PAGE
 
@@ -144,7 +144,7 @@ async def test_without_the_permission_nothing_is_fetched(harness: Harness) -> No
     without = files_of(harness, "x")
 
     with pytest.raises(SlackRefused) as caught:
-        await without.fetch(there_is(harness, b"hello", file()), 100)
+        await without.fetch(add_file(harness, b"hello", file()), 100)
     with pytest.raises(SlackRefused):
         await without.describe("F1")
 
@@ -165,7 +165,7 @@ async def test_without_the_permission_nothing_is_fetched(harness: Harness) -> No
         (b"", "", False, ""),
     ],
 )
-def test_a_text_is_decoded_somehow(content: bytes, declared: str, text: str, *, is_cut: bool) -> None:
+def test_any_text_file_is_decoded(content: bytes, declared: str, text: str, *, is_cut: bool) -> None:
     assert FileContent(content, is_cut, declared).text() == text
 
 
@@ -189,9 +189,9 @@ async def sent(harness: Harness, *files: MessageFile | Quotation, text: str = "l
     return got.removeprefix("look\n\n")
 
 
-def told(harness: Harness) -> str:
-    assert len(harness.seen.whispers) <= 1
-    return " ".join(one.text for one in harness.seen.whispers)
+def notices(harness: Harness) -> str:
+    assert len(harness.seen.ephemerals) <= 1
+    return " ".join(one.text for one in harness.seen.ephemerals)
 
 
 def fetched(harness: Harness) -> list[str]:
@@ -203,24 +203,24 @@ async def test_a_complete_snippet_is_not_fetched(harness: Harness) -> None:
     got = await sent(harness, read_file(SNIPPET))
 
     assert got == "File “report.txt” (Plain Text, 12 bytes):\n```\nhug a kitten\n```"
-    assert (fetched(harness), told(harness)) == ([], "")
+    assert (fetched(harness), notices(harness)) == ([], "")
 
 
 async def test_a_text_file_reaches_the_agent_in_a_fence(harness: Harness) -> None:
-    text = there_is(harness, b"a\n```\n!stats", file(size=5000))
+    text = add_file(harness, b"a\n```\n!stats", file(size=5000))
 
     assert await sent(harness, text) == "File “report.txt” (Plain Text, 5 kB):\n````\na\n```\n!stats\n````"
 
 
 async def test_a_file_of_a_forwarded_message_reaches_the_agent(harness: Harness) -> None:
-    text = there_is(harness, b"red", file(size=5000))
+    text = add_file(harness, b"red", file(size=5000))
 
     got = await sent(harness, Quotation(author="Ada", text="see", files=(text,)))
 
     assert got == "A forwarded message by Ada:\n> see\n\nFile “report.txt” (Plain Text, 5 kB):\n```\nred\n```"
 
 
-async def test_a_mail_is_its_head_and_its_text(harness: Harness) -> None:
+async def test_an_email_is_its_headers_and_its_text(harness: Harness) -> None:
     got = await sent(harness, read_file(MAIL))
 
     assert got.startswith("Mail “Lamps” (Email, 6.2 kB):" if "Lamps" in got[:12] else "Mail “meow” (Email, 6.2 kB):")
@@ -228,31 +228,31 @@ async def test_a_mail_is_its_head_and_its_text(harness: Harness) -> None:
 
 
 async def test_a_long_file_is_visibly_cut(harness: Harness) -> None:
-    got = await sent(harness, there_is(harness, b"x" * 150_000, file(size=5000)))
+    got = await sent(harness, add_file(harness, b"x" * 150_000, file(size=5000)))
 
     assert got.count("x") >= 99_990
     assert got.endswith("```\n[cut here: these are the first 100 kB]")
-    assert "report.txt: only the first 100 kB were sent" in told(harness)
+    assert "report.txt: only the first 100 kB were sent" in notices(harness)
 
 
 async def test_five_files_of_a_message_are_read(harness: Harness) -> None:
-    files = [there_is(harness, b"red", file(id=f"F{number}", name=f"{number}.txt", size=5000)) for number in range(7)]
+    files = [add_file(harness, b"red", file(id=f"F{number}", name=f"{number}.txt", size=5000)) for number in range(7)]
 
     got = await sent(harness, *files)
 
     assert got.count("```\nred\n```") == 5
     assert "[file “6.txt” (Plain Text, 5 kB)]" in got
-    assert "5.txt, 6.txt: only the first 5 files of a message are read" in told(harness)
+    assert "5.txt, 6.txt: only the first 5 files of a message are read" in notices(harness)
 
 
 async def test_a_messages_files_are_at_most_200_kilobytes(harness: Harness) -> None:
-    files = [there_is(harness, b"x" * 90_000, file(id=f"F{number}", size=5000)) for number in range(3)]
+    files = [add_file(harness, b"x" * 90_000, file(id=f"F{number}", size=5000)) for number in range(3)]
 
     got = await sent(harness, *files)
 
     assert 199_000 < len(got.encode()) < 200_200
     assert "[cut here because the message is too long]" in got
-    assert "can hold 200 kB of text" in told(harness)
+    assert "can hold 200 kB of text" in notices(harness)
 
 
 @pytest.mark.parametrize(
@@ -272,14 +272,14 @@ async def test_an_unavailable_file_is_named_and_brings_a_notice(
     else:
         harness.slack.faults.on(DOWNLOAD, fault, times=None)
 
-    assert await sent(harness, there_is(harness, b"red", file(size=5000))) == "[file “report.txt” (Plain Text, 5 kB)]"
+    assert await sent(harness, add_file(harness, b"red", file(size=5000))) == "[file “report.txt” (Plain Text, 5 kB)]"
 
-    assert why in told(harness)
+    assert why in notices(harness)
     assert fetched(harness) == [DOWNLOAD] * tries
 
 
-async def test_a_refused_token_keeps_the_message_waiting(harness: Harness) -> None:
-    turn = await harness.turn(message("look", parts=[there_is(harness, b"red", file(size=5000))]))
+async def test_a_message_waits_while_the_token_is_refused(harness: Harness) -> None:
+    turn = await harness.turn(message("look", parts=[add_file(harness, b"red", file(size=5000))]))
     harness.wires.web.token.refuse(harness.wires.web.token.value, "token_revoked")
 
     with pytest.raises(TryLater):
@@ -289,9 +289,9 @@ async def test_a_refused_token_keeps_the_message_waiting(harness: Harness) -> No
 
 
 async def test_a_strangers_file_is_not_fetched(harness: Harness) -> None:
-    text = there_is(harness, b"red", file(size=5000))
+    text = add_file(harness, b"red", file(size=5000))
 
-    received = await harness.receives(message(f"<@{BOT}> look", is_mention=True, user_team="T2", parts=[text]))
+    received = await harness.receive(message(f"<@{BOT}> look", is_mention=True, user_team="T2", parts=[text]))
     await harness.work()
 
     assert (received.decision, received.reason) == ("refused", "stranger")
@@ -300,7 +300,7 @@ async def test_a_strangers_file_is_not_fetched(harness: Harness) -> None:
 
 
 async def test_a_file_of_another_company_is_looked_up(harness: Harness) -> None:
-    there_is(harness, b"red\n" * 6, file(id=STUB["id"]))
+    add_file(harness, b"red\n" * 6, file(id=STUB["id"]))
 
     assert "```\nred\nred\n" in await sent(harness, read_file(STUB))
 
@@ -309,10 +309,10 @@ async def test_a_file_of_another_company_is_looked_up(harness: Harness) -> None:
 
 async def test_a_file_without_a_description_brings_a_notice(harness: Harness) -> None:
     assert await sent(harness, read_file(STUB)) == "[file “unnamed”]"
-    assert "I couldn't get it from Slack" in told(harness)
+    assert "I couldn't get it from Slack" in notices(harness)
 
 
-async def test_a_clip_is_slacks_transcript(harness: Harness) -> None:
+async def test_a_clip_is_sent_as_slacks_transcript(harness: Harness) -> None:
     got = await sent(harness, read_file(clip()))
 
     assert (
@@ -320,7 +320,7 @@ async def test_a_clip_is_slacks_transcript(harness: Harness) -> None:
     )
 
 
-async def test_a_clip_is_waited_for(harness: Harness) -> None:
+async def test_a_message_waits_for_its_clips_transcript(harness: Harness) -> None:
     pending = a_clip(harness, transcription="processing")
 
     async def meanwhile() -> None:
@@ -334,7 +334,7 @@ async def test_a_clip_is_waited_for(harness: Harness) -> None:
     assert "> What day is it today?" in await sent(harness, read_file(pending.as_json()))
 
     assert harness.slept[:3] == [1.0, 2.0, 4.0]
-    assert told(harness) == ""
+    assert notices(harness) == ""
 
 
 async def test_a_clip_without_a_transcript_in_time_brings_a_notice(harness: Harness) -> None:
@@ -342,7 +342,7 @@ async def test_a_clip_without_a_transcript_in_time_brings_a_notice(harness: Harn
 
     assert "[voice clip" in await sent(harness, read_file(pending.as_json()))
 
-    assert "Slack hasn't transcribed it yet" in told(harness)
+    assert "Slack hasn't transcribed it yet" in notices(harness)
 
 
 LONG = "What day is it today? " * 12
@@ -354,7 +354,7 @@ async def test_a_long_clip_is_read_from_its_subtitles(harness: Harness) -> None:
     got = await sent(harness, read_file(long.as_json()))
 
     assert got.endswith(f"> {LONG.strip()}")
-    assert (fetched(harness), told(harness)) == ([DOWNLOAD], "")
+    assert (fetched(harness), notices(harness)) == ([DOWNLOAD], "")
 
 
 async def test_a_long_clip_without_subtitles_is_visibly_cut(harness: Harness) -> None:
@@ -365,7 +365,7 @@ async def test_a_long_clip_without_subtitles_is_visibly_cut(harness: Harness) ->
 
     assert "> What day is it today?" in got
     assert got.endswith("\n[this is only the beginning of it]")
-    assert "only the beginning of Slack's transcript" in told(harness)
+    assert "only the beginning of Slack's transcript" in notices(harness)
 
 
 async def test_unreadable_files_are_named_and_bring_a_notice(harness: Harness) -> None:
@@ -376,8 +376,8 @@ async def test_unreadable_files_are_named_and_bring_a_notice(harness: Harness) -
         "[voice clip “audio_message.m4a” (MPEG 4 Audio, 22 kB)]"
     )
     assert fetched(harness) == []
-    assert "a.png: the agent can't see images" in told(harness)
-    assert "a.zip: the agent can't read this kind of file" in told(harness)
+    assert "a.png: the agent can't see images" in notices(harness)
+    assert "a.zip: the agent can't read this kind of file" in notices(harness)
 
 
 @pytest.mark.parametrize(
@@ -393,7 +393,7 @@ async def test_unreadable_files_are_named_and_bring_a_notice(harness: Harness) -
 )
 async def test_the_setting_decides_how_files_are_sent(harness: Harness, mode: str, got: str, why: str) -> None:
     harness.configure(BRIDGE_FILES=mode)
-    text = there_is(harness, b"red", file(size=5000))
+    text = add_file(harness, b"red", file(size=5000))
 
     await harness.store.queue(message("look", parts=[text, read_file(STUB)]))
     await harness.work()
@@ -401,14 +401,14 @@ async def test_the_setting_decides_how_files_are_sent(harness: Harness, mode: st
 
     assert harness.service.messages == [got]
     assert fetched(harness) == []
-    assert why in told(harness)
+    assert why in notices(harness)
 
 
 async def test_an_image_alone_is_named_with_a_notice(harness: Harness) -> None:
     got = await sent(harness, read_file(IMAGE), text="")
 
     assert got == "[image “a.png” (PNG, 137.5 kB); described as “A red lamp”]"
-    assert told(harness) == (
+    assert notices(harness) == (
         "Not everything in your message reached the agent. "
         "a.png: the agent can't see images, so describe what matters in words."
     )
@@ -417,7 +417,7 @@ async def test_an_image_alone_is_named_with_a_notice(harness: Harness) -> None:
 async def test_only_unreadable_files_bring_a_list_of_readable_kinds(harness: Harness) -> None:
     assert await sent(harness, read_file(ZIP), text="") == "[file “a.zip” (Zip, 4.3 kB)]"
 
-    assert "a.zip: the agent can't read this kind of file. It can read text, " in told(harness)
+    assert "a.zip: the agent can't read this kind of file. It can read text, " in notices(harness)
 
 
 @pytest.mark.parametrize(("mode", "asked"), [("names", ["[file “a.zip” (Zip, 4.3 kB)]"]), ("off", [])])
@@ -429,7 +429,7 @@ async def test_a_file_alone_is_sent_by_name_if_names_are_sent(harness: Harness, 
     await harness.work()
 
     assert harness.service.messages == asked
-    assert "a.zip" in "".join([told(harness), *harness.seen.words])
+    assert "a.zip" in "".join([notices(harness), *harness.seen.texts])
 
 
 async def test_a_repeated_turn_posts_its_notice_once(harness: Harness) -> None:
@@ -439,12 +439,12 @@ async def test_a_repeated_turn_posts_its_notice_once(harness: Harness) -> None:
     await harness.handle(turn)
     await harness.work("b")
 
-    assert [one.user for one in harness.seen.whispers] == [USER]
+    assert [one.user for one in harness.seen.ephemerals] == [USER]
 
 
 async def test_a_document_that_is_too_large_brings_a_notice(harness: Harness) -> None:
     large = read_file(PDF).model_copy(update={"size": 11_000_000})
 
     assert "[document “a.pdf”" in await sent(harness, large)
-    assert "larger than 10 MB" in told(harness)
+    assert "larger than 10 MB" in notices(harness)
     assert fetched(harness) == []

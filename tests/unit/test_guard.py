@@ -19,7 +19,7 @@ from bridge.listeners.app import dispatcher
 from bridge.metrics import Metrics
 from bridge.slack.guard import LARGEST_BODY, Guard
 from bridge.slack.sockets import Sockets
-from support.front_door import FORM, JSON, SECRET, Headers, Response, no_socket, request, signed
+from support.ingress import FORM, JSON, SECRET, Headers, Response, no_socket, request, signed
 
 NOW = 1_700_000_000
 EVENT = json.dumps({"type": "event_callback", "event": {"type": "message", "text": "hello"}}).encode()
@@ -43,7 +43,7 @@ class Inner(AsyncApp):
 
 
 @dataclass
-class Door:
+class GuardedApp:
     """A guard and a socket in front of *inner*."""
 
     inner: Inner = field(default_factory=Inner)
@@ -64,26 +64,26 @@ class Door:
 
 
 @pytest.fixture
-def door() -> Door:
-    return Door()
+def guarded() -> GuardedApp:
+    return GuardedApp()
 
 
-async def test_a_signed_request_is_passed_on_parsed(door: Door) -> None:
-    response = await door.post(EVENT)
+async def test_a_signed_request_is_passed_on_parsed(guarded: GuardedApp) -> None:
+    response = await guarded.post(EVENT)
 
     assert (response.status, response.body) == (200, b'{"from": "inside"}')
     assert response.headers[b"content-type"] == b"application/json;charset=utf-8"
-    assert door.inner.payloads == [{**json.loads(EVENT), "retry_attempt": 0}]
-    assert door.count('bridge_ack_seconds_count{kind="message"} 1.0')
+    assert guarded.inner.payloads == [{**json.loads(EVENT), "retry_attempt": 0}]
+    assert guarded.count('bridge_ack_seconds_count{kind="message"} 1.0')
 
 
-async def test_a_body_in_pieces_is_joined(door: Door) -> None:
+async def test_a_body_in_pieces_is_joined(guarded: GuardedApp) -> None:
     pieces = [EVENT[:7], EVENT[7:20], EVENT[20:]]
 
-    response = await request(door.guard, pieces, [JSON, *signed(EVENT, NOW)])
+    response = await request(guarded.guard, pieces, [JSON, *signed(EVENT, NOW)])
 
     assert response.status == 200
-    assert door.inner.payloads == [{**json.loads(EVENT), "retry_attempt": 0}]
+    assert guarded.inner.payloads == [{**json.loads(EVENT), "retry_attempt": 0}]
 
 
 def stamped(stamp: bytes) -> Headers:
@@ -114,64 +114,64 @@ BROKEN_SIGNATURES: dict[str, Headers] = {
 
 @pytest.mark.parametrize("headers", BROKEN_SIGNATURES.values(), ids=BROKEN_SIGNATURES.keys())
 async def test_a_bad_signature_gets_401_and_no_log_line(
-    door: Door, headers: Headers, caplog: pytest.LogCaptureFixture
+    guarded: GuardedApp, headers: Headers, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
 
-    response = await door.post(EVENT, headers)
+    response = await guarded.post(EVENT, headers)
 
     assert response.status == 401
-    assert door.inner.payloads == []
+    assert guarded.inner.payloads == []
     assert caplog.records == []
-    assert door.count("bridge_rejected_requests_total{reason=")
+    assert guarded.count("bridge_rejected_requests_total{reason=")
 
 
 @pytest.mark.parametrize("age", [-300, 299, 300])
-async def test_a_signature_is_valid_for_five_minutes(door: Door, age: int) -> None:
-    assert (await door.post(EVENT, signed(EVENT, NOW - age))).status == 200
+async def test_a_signature_is_valid_for_five_minutes(guarded: GuardedApp, age: int) -> None:
+    assert (await guarded.post(EVENT, signed(EVENT, NOW - age))).status == 200
 
 
-async def test_a_declared_length_over_the_limit_gets_413_unread(door: Door) -> None:
-    response = await request(door.guard, [b"x"], [(b"content-length", b"%d" % (LARGEST_BODY + 1)), JSON])
+async def test_a_declared_length_over_the_limit_gets_413_unread(guarded: GuardedApp) -> None:
+    response = await request(guarded.guard, [b"x"], [(b"content-length", b"%d" % (LARGEST_BODY + 1)), JSON])
 
     assert response.status == 413
-    assert response.taken == 0
+    assert response.bytes_read == 0
 
 
-async def test_a_body_over_the_limit_is_read_no_further(door: Door) -> None:
+async def test_a_body_over_the_limit_is_read_no_further(guarded: GuardedApp) -> None:
     chunk = b"x" * (256 * 1024)
 
-    response = await request(door.guard, [chunk] * 40, [JSON])
+    response = await request(guarded.guard, [chunk] * 40, [JSON])
 
     assert response.status == 413
-    assert response.taken == 17 * len(chunk)
+    assert response.bytes_read == 17 * len(chunk)
 
 
-async def test_a_body_of_exactly_the_limit_is_accepted(door: Door) -> None:
+async def test_a_body_of_exactly_the_limit_is_accepted(guarded: GuardedApp) -> None:
     body = EVENT[:-1] + b" " * (LARGEST_BODY - len(EVENT)) + b"}"
 
-    assert (await door.post(body)).status == 200
+    assert (await guarded.post(body)).status == 200
 
 
-async def test_a_slow_body_gets_408(door: Door) -> None:
-    guard = Guard(SECRET, door.metrics, body_seconds=0.01)
+async def test_a_slow_body_gets_408(guarded: GuardedApp) -> None:
+    guard = Guard(SECRET, guarded.metrics, body_seconds=0.01)
 
     response = await request(guard, [EVENT[:5]] * 2, signed(EVENT), is_whole=False)
 
     assert response.status == 408
 
 
-async def test_a_client_that_leaves_gets_no_answer(door: Door) -> None:
-    response = await request(door.guard, [EVENT[:5]], signed(EVENT, NOW), is_left=True)
+async def test_a_client_that_leaves_gets_no_answer(guarded: GuardedApp) -> None:
+    response = await request(guarded.guard, [EVENT[:5]], signed(EVENT, NOW), is_left=True)
 
     assert response.statuses == []
-    assert door.inner.payloads == []
-    assert door.count('bridge_rejected_requests_total{reason="client_left"} 1.0')
+    assert guarded.inner.payloads == []
+    assert guarded.count('bridge_rejected_requests_total{reason="client_left"} 1.0')
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"])
-async def test_other_methods_get_405(door: Door, method: str) -> None:
-    response = await request(door.guard, [b""], [], method)
+async def test_other_methods_get_405(guarded: GuardedApp, method: str) -> None:
+    response = await request(guarded.guard, [b""], [], method)
 
     assert response.status == 405
     assert response.headers[b"allow"] == b"POST"
@@ -207,29 +207,31 @@ MALFORMED: dict[str, tuple[bytes, tuple[bytes, bytes]]] = {
 
 
 @pytest.mark.parametrize(("body", "content_type"), MALFORMED.values(), ids=MALFORMED.keys())
-async def test_a_malformed_body_gets_400(door: Door, body: bytes, content_type: tuple[bytes, bytes]) -> None:
-    response = await door.post(body, content_type=content_type)
+async def test_a_malformed_body_gets_400(guarded: GuardedApp, body: bytes, content_type: tuple[bytes, bytes]) -> None:
+    response = await guarded.post(body, content_type=content_type)
 
     assert response.status == 400
-    assert door.inner.payloads == []
+    assert guarded.inner.payloads == []
 
 
-async def test_a_signed_challenge_is_answered(door: Door) -> None:
+async def test_a_signed_challenge_is_answered(guarded: GuardedApp) -> None:
     body = json.dumps({"type": "url_verification", "challenge": "3eZbrw1aB"}).encode()
 
-    assert (await door.post(body)).body == b"3eZbrw1aB"
-    assert (await door.post(body, [])).status == 401
-    assert door.inner.payloads == []
+    assert (await guarded.post(body)).body == b"3eZbrw1aB"
+    assert (await guarded.post(body, [])).status == 401
+    assert guarded.inner.payloads == []
 
 
-async def test_a_signed_ssl_check_is_answered(door: Door) -> None:
-    assert (await door.post(b"ssl_check=1&token=x", content_type=FORM)).status == 200
-    assert (await door.post(b"ssl_check=1&token=x", [], FORM)).status == 401
-    assert door.inner.payloads == []
+async def test_a_signed_ssl_check_is_answered(guarded: GuardedApp) -> None:
+    assert (await guarded.post(b"ssl_check=1&token=x", content_type=FORM)).status == 200
+    assert (await guarded.post(b"ssl_check=1&token=x", [], FORM)).status == 401
+    assert guarded.inner.payloads == []
 
 
-async def test_a_rate_limit_notice_is_acknowledged_and_logged(door: Door, caplog: pytest.LogCaptureFixture) -> None:
-    assert (await door.post(b'{"type": "app_rate_limited", "team_id": "T1"}')).status == 200
+async def test_a_rate_limit_notice_is_acknowledged_and_logged(
+    guarded: GuardedApp, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert (await guarded.post(b'{"type": "app_rate_limited", "team_id": "T1"}')).status == 200
     assert [record.message for record in caplog.records] == ["Slack is dropping events: more than 30,000 in an hour"]
 
 
@@ -242,20 +244,22 @@ async def test_a_rate_limit_notice_is_acknowledged_and_logged(door: Door, caplog
         ({"type": "of_tomorrow"}, "other"),
     ],
 )
-async def test_an_interaction_is_accepted_and_counted_by_kind(door: Door, payload: dict[str, Any], kind: str) -> None:
+async def test_an_interaction_is_accepted_and_counted_by_kind(
+    guarded: GuardedApp, payload: dict[str, Any], kind: str
+) -> None:
     body = urlencode({"payload": json.dumps(payload)})
 
-    assert (await door.post(body.encode(), content_type=FORM)).status == 200
-    assert door.inner.payloads == [payload]
-    assert door.count(f'bridge_ack_seconds_count{{kind="{kind}"}} 1.0')
+    assert (await guarded.post(body.encode(), content_type=FORM)).status == 200
+    assert guarded.inner.payloads == [payload]
+    assert guarded.count(f'bridge_ack_seconds_count{{kind="{kind}"}} 1.0')
 
 
-async def test_a_command_with_payload_in_its_text_stays_a_command(door: Door) -> None:
+async def test_a_command_with_payload_in_its_text_stays_a_command(guarded: GuardedApp) -> None:
     command = {"command": "/workflows", "text": 'run 3 {"payload": 1}'}
 
-    assert (await door.post(urlencode(command).encode(), content_type=FORM)).status == 200
-    assert door.inner.payloads == [command]
-    assert door.count('bridge_ack_seconds_count{kind="command"} 1.0')
+    assert (await guarded.post(urlencode(command).encode(), content_type=FORM)).status == 200
+    assert guarded.inner.payloads == [command]
+    assert guarded.count('bridge_ack_seconds_count{kind="command"} 1.0')
 
 
 INCOMPLETE: list[dict[str, Any]] = [
@@ -285,30 +289,34 @@ INCOMPLETE: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("payload", INCOMPLETE, ids=json.dumps)
-async def test_an_incomplete_interaction_gets_400_and_no_retry(door: Door, payload: dict[str, Any]) -> None:
-    response = await door.post(urlencode({"payload": json.dumps(payload)}).encode(), content_type=FORM)
-    ack = await door.sockets.acknowledgement({"type": "interactive", "envelope_id": "e", "payload": payload})
+async def test_an_incomplete_interaction_gets_400_and_no_retry(guarded: GuardedApp, payload: dict[str, Any]) -> None:
+    response = await guarded.post(urlencode({"payload": json.dumps(payload)}).encode(), content_type=FORM)
+    ack = await guarded.sockets.acknowledgement({"type": "interactive", "envelope_id": "e", "payload": payload})
 
     assert (response.status, ack) == (400, {"envelope_id": "e"})
-    assert door.inner.payloads == []
-    assert door.count('bridge_rejected_requests_total{reason="malformed"} 2.0')
+    assert guarded.inner.payloads == []
+    assert guarded.count('bridge_rejected_requests_total{reason="malformed"} 2.0')
 
 
-async def test_metadata_of_other_apps_may_have_any_shape(door: Door) -> None:
+async def test_metadata_of_other_apps_may_have_any_shape(guarded: GuardedApp) -> None:
     message = {"ts": "1.2", "metadata": {"event_type": "order", "event_payload": {"user": 5, "item": 17, "team": []}}}
     payload = json.dumps({"type": "message_action", "callback_id": "c", "message": message})
 
-    assert (await door.post(urlencode({"payload": payload}).encode(), content_type=FORM)).status == 200
+    assert (await guarded.post(urlencode({"payload": payload}).encode(), content_type=FORM)).status == 200
 
 
-async def test_a_failure_inside_gets_503_and_a_logged_reference(door: Door, caplog: pytest.LogCaptureFixture) -> None:
-    door.inner.error = RuntimeError("broken")
+async def test_a_failure_inside_gets_503_and_a_logged_reference(
+    guarded: GuardedApp, caplog: pytest.LogCaptureFixture
+) -> None:
+    guarded.inner.error = RuntimeError("broken")
 
-    response = await door.post(EVENT)
-    ack = await door.sockets.acknowledgement({"type": "events_api", "envelope_id": "e", "payload": json.loads(EVENT)})
+    response = await guarded.post(EVENT)
+    ack = await guarded.sockets.acknowledgement(
+        {"type": "events_api", "envelope_id": "e", "payload": json.loads(EVENT)}
+    )
 
     assert (response.status, response.body, ack) == (503, b"unavailable", None)
-    assert door.count('bridge_rejected_requests_total{reason="broken_inside"} 2.0')
+    assert guarded.count('bridge_rejected_requests_total{reason="broken_inside"} 2.0')
     for record in caplog.records:
         assert len(vars(record)["reference"]) == 8
         assert record.exc_info is not None
@@ -318,25 +326,27 @@ async def test_a_failure_inside_gets_503_and_a_logged_reference(door: Door, capl
 @pytest.mark.parametrize(
     ("said", "understood"), [(None, 0), ("", 0), ("0", 0), ("2", 2), ("many", 0), ("9" * 5000, 0), ("-1", 0)]
 )
-async def test_a_retry_number_is_read_from_header_and_envelope(door: Door, said: str | None, understood: int) -> None:
+async def test_a_retry_number_is_read_from_header_and_envelope(
+    guarded: GuardedApp, said: str | None, understood: int
+) -> None:
     header = [(b"x-slack-retry-num", said.encode())] if said is not None else []
 
-    await door.post(EVENT, [*signed(EVENT, NOW), *header])
-    await door.sockets.acknowledgement({"type": "events_api", "payload": json.loads(EVENT), "retry_attempt": said})
+    await guarded.post(EVENT, [*signed(EVENT, NOW), *header])
+    await guarded.sockets.acknowledgement({"type": "events_api", "payload": json.loads(EVENT), "retry_attempt": said})
 
-    assert [payload["retry_attempt"] for payload in door.inner.payloads] == [understood, understood]
+    assert [payload["retry_attempt"] for payload in guarded.inner.payloads] == [understood, understood]
 
 
 @pytest.mark.parametrize("status", [200, 404, 503])
-async def test_a_response_from_inside_is_passed_on(door: Door, status: int) -> None:
-    door.inner.status = status
+async def test_a_response_from_inside_is_passed_on(guarded: GuardedApp, status: int) -> None:
+    guarded.inner.status = status
 
-    response = await door.post(EVENT)
+    response = await guarded.post(EVENT)
 
     assert (response.status, response.body) == (status, b'{"from": "inside"}')
 
 
-async def test_a_guard_that_is_starting_answers_503(door: Door) -> None:
-    response = await request(Guard(SECRET, door.metrics), [EVENT], [JSON, *signed(EVENT)])
+async def test_a_starting_guard_answers_503(guarded: GuardedApp) -> None:
+    response = await request(Guard(SECRET, guarded.metrics), [EVENT], [JSON, *signed(EVENT)])
 
     assert (response.status, response.body) == (503, b"starting")

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.features.home.layout import AGENTS_A_PAGE, NEXT_WORKFLOWS, WORKFLOWS_A_PAGE, Home, Spot, home_view
+from bridge.features.home.layout import AGENTS_A_PAGE, NEXT_WORKFLOWS, WORKFLOWS_A_PAGE, Home, HomePages, home_view
 from bridge.playground.emulator.faults import Error, Fault, RateLimited
 from bridge.playground.emulator.limits import check_view
 from bridge.playground.emulator.sample import BOB, CAROL, DM_ALICE
@@ -21,7 +21,7 @@ from support.store import CHANNEL, ROOT, TEAM, USER, message, ts
 
 async def run(harness: Harness, user: str = USER) -> None:
     """Run a workflow."""
-    await harness.types("/workflows run 3 x", user)
+    await harness.type_command("/workflows run 3 x", user)
     await harness.work()
 
 
@@ -110,7 +110,7 @@ async def test_workflows_come_in_pages_which_home_remembers(harness: Harness) ->
     assert harness.seen.homes[-1]["hash"]
     assert buttons(second, "home:workflows:previous")
     again = await home_of(harness)
-    assert Spot.parse(again["private_metadata"]) == Spot(channel=DM_ALICE, workflows=1)
+    assert HomePages.parse(again["private_metadata"]) == HomePages(channel=DM_ALICE, workflows=1)
 
 
 async def test_home_shows_agents_before_workflows_between_dividers(harness: Harness) -> None:
@@ -127,7 +127,7 @@ def test_every_page_keeps_slacks_limits(size: int, page: int) -> None:
     workflows = [Workflow.model_validate(one | {"description": "x" * 3000}) for one in many(size)]
     agents = [Agent.model_validate(SUPPORT | {"id": number, "name": "<!here> " * 40}) for number in range(size)]
 
-    view = home_view(Home(None, None, workflows, agents), Spot(workflows=page, agents=page), "1.0")
+    view = home_view(Home(None, None, workflows, agents), HomePages(workflows=page, agents=page), "1.0")
 
     check_view(view)
     shown = [block for block in view["blocks"] if str(block.get("block_id", "")).startswith("workflow:")]
@@ -170,8 +170,8 @@ async def test_home_never_opened_is_not_drawn(harness: Harness) -> None:
     assert harness.seen.homes == []
 
 
-async def test_an_own_report_is_deleted_from_home(harness: Harness) -> None:
-    await harness.types("/stats report daily 09:00")
+async def test_a_person_can_delete_their_report_from_home(harness: Harness) -> None:
+    await harness.type_command("/stats report daily 09:00")
     await harness.work()
     view = await home_of(harness)
     (delete,) = buttons(view, "report:delete")
@@ -184,7 +184,7 @@ async def test_an_own_report_is_deleted_from_home(harness: Harness) -> None:
     after = await pressed(harness, "report:delete")
 
     assert "Your reports" not in words(after)
-    assert harness.seen.whispers[1:] == []
+    assert harness.seen.ephemerals[1:] == []
 
 
 async def test_only_the_last_ten_runs_are_stored(harness: Harness, redis: Redis) -> None:
@@ -192,16 +192,16 @@ async def test_only_the_last_ten_runs_are_stored(harness: Harness, redis: Redis)
         await run(harness)
 
     assert await redis.llen(f"{{test}}:recent:r:{TEAM}:{USER}") == 10
-    assert not await harness.store.holds_words("run 3")
+    assert not await harness.store.contains_text("run 3")
 
 
-async def test_a_refused_person_sees_only_why(harness: Harness) -> None:
+async def test_a_refused_person_sees_only_the_reason(harness: Harness) -> None:
     harness.configure(BRIDGE_ALLOWED_USERS=BOB)
     view = await home_of(harness)
 
     assert len(view["blocks"]) == 1
     assert harness.service.requests == 0
-    assert harness.seen.whispers == []
+    assert harness.seen.ephemerals == []
 
 
 async def test_home_has_run_buttons_for_runners_only(harness: Harness) -> None:
@@ -219,7 +219,7 @@ async def test_a_refused_tab_brings_no_notice(harness: Harness, fault: Fault) ->
     await harness.work()
 
     assert harness.seen.homes == []
-    assert harness.seen.whispers == []
+    assert harness.seen.ephemerals == []
     assert "All systems are working." in words(await home_of(harness))
 
 

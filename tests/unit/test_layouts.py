@@ -24,7 +24,7 @@ from bridge.project.models import Agent, AgentDetail, RunResult, Workflow, Workf
 from bridge.slack.blockkit import kit, modals
 from bridge.slack.blockkit.reply import Audience, Reply
 from bridge.slack.parts import parts_of
-from support.shown import text_length
+from support.unsafe_markup import text_length
 
 NASTY = "<!channel> *b* `x` ```y``` <https://evil.example|label> @here <@U0123> & \u202e\x07\nline"
 LONG = NASTY * 200
@@ -183,7 +183,7 @@ def test_nodes_and_edges_are_drawn_as_chains() -> None:
     assert "condition → transform" in card
 
 
-def test_nodes_in_a_circle_are_drawn_once() -> None:
+def test_nodes_in_a_cycle_are_drawn_once() -> None:
     nodes = [{"id": 1, "name": "one"}, {"id": 2, "name": "two"}]
     edges = [{"source": 1, "target": 2}, {"source": 2, "target": 1}]
 
@@ -191,7 +191,7 @@ def test_nodes_in_a_circle_are_drawn_once() -> None:
 
 
 @given(ANY_JSON, ANY_JSON)
-def test_undocumented_shapes_do_not_crash(one: Any, other: Any) -> None:
+def test_undocumented_json_does_not_crash(one: Any, other: Any) -> None:
     workflows.workflow_card(workflow(), WorkflowDetail(nodes=one, edges=other))
     agents.agent_card(agent(), AgentDetail(tools=one))
     answers.answer("text", one)
@@ -212,7 +212,7 @@ def test_undocumented_shapes_do_not_crash(one: Any, other: Any) -> None:
         ([["search"], [{"tool": {"name": "mail"}}]], "search, mail"),
     ],
 )
-def test_tools_of_any_shape_are_named(tools: Any, line: str) -> None:
+def test_tools_in_any_form_are_named(tools: Any, line: str) -> None:
     footer = answers.answer("text", tools).footer
 
     assert footer[0]["elements"][-1]["text"] == f"Tools used: {line}"
@@ -268,7 +268,7 @@ def buttons(reply: Reply) -> dict[str, str]:
         ("of tomorrow", "\N{INFORMATION SOURCE}\N{VARIATION SELECTOR-16} Report · of tomorrow"),
     ],
 )
-def test_a_card_begins_with_the_sign_of_its_status(status: str, title: str) -> None:
+def test_a_card_starts_with_its_status_emoji(status: str, title: str) -> None:
     reply = runs.finished(a_run(), result("ok", status=status), timedelta())
 
     assert texts(reply).startswith(title)
@@ -310,14 +310,14 @@ def test_output_nested_too_deeply_is_reported() -> None:
     assert "nested too deeply" in texts(runs.finished(a_run(), result(deep), timedelta()))
 
 
-def test_a_workflow_offers_to_run_it_only_to_people_who_may() -> None:
+def test_a_workflow_has_a_run_button_for_runners_only() -> None:
     may, may_not = (workflows.workflow_card(workflow(), WorkflowDetail(), may_run=may) for may in (True, False))
 
     assert "Run…" in texts(may)
     assert "Run…" not in texts(may_not)
 
 
-def test_a_list_of_agents_offers_to_ask_one() -> None:
+def test_a_list_of_agents_offers_a_chat() -> None:
     assert "Ask an agent…" in texts(agents.agent_list([agent()]))
 
 
@@ -406,7 +406,7 @@ def test_a_form_carries_where_it_was_opened() -> None:
     assert len(view["blocks"][0]["element"]["initial_option"]["text"]["text"]) <= 75
 
 
-def test_options_are_ordered_by_how_well_they_match() -> None:
+def test_options_are_ordered_by_match_quality() -> None:
     known = [workflow(1, "A report"), workflow(2, "Report"), workflow(3, "Reporting"), workflow(4, "Other")]
 
     assert [option["value"] for option in forms.workflow_options(known, "report")] == ["2", "3", "1"]
@@ -429,7 +429,7 @@ def test_options_are_ordered_by_how_well_they_match() -> None:
         (2e5, "2 days"),
     ],
 )
-def test_a_duration_is_spoken_in_its_largest_units(seconds: float, words: str) -> None:
+def test_a_duration_is_shown_in_its_largest_units(seconds: float, words: str) -> None:
     assert kit.spoken(timedelta(seconds=seconds)) == words
 
 
@@ -461,7 +461,7 @@ def test_a_duration_is_spoken_in_its_largest_units(seconds: float, words: str) -
         (notices.not_posted("C1", "of_tomorrow"), "I couldn't post my answer: Slack doesn't allow it (of_tomorrow)."),
         (notices.edited("C1:1.2"), "The agent received this message before you edited it."),
         ("stranger", "Only members of the bridge's own workspace"),
-        ("of a later release", "You don't have permission to do this here. Ask your admin for it."),
+        ("of a later release", "You don't have permission to do this here. Ask your admin for access."),
     ],
 )
 def test_a_notice_decided_on_arrival_has_its_text(what: str, text: str) -> None:

@@ -7,7 +7,7 @@ from redis.asyncio import Redis
 from support.lifetimes import keys_without_lifetime
 
 
-async def test_only_keys_that_stay_and_are_not_listed_are_found(redis: Redis) -> None:
+async def test_only_unlisted_keys_without_a_lifetime_are_found(redis: Redis) -> None:
     await redis.set("{b}:brief", "1", ex=60)
     await redis.set("{b}:owner", "1")
     await redis.set("{b}:forgotten", "1")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.markdown import messages, neutralised, pieces
+from bridge.slack.blockkit.markdown import messages, neutralized, pieces
 
 CODE = "```python\n" + "\n".join(f"line {number} = 'x'" for number in range(60)) + "\n```"
 TABLE = "| name | count |\n|---|---|\n" + "\n".join(f"| row {number} | {number} |" for number in range(30)) + "\n"
@@ -135,8 +135,8 @@ def test_word_joiners_keep_a_part_within_slack_s_limit(dense: str) -> None:
 def test_a_text_with_many_links_is_split_without_loss(crowded: str) -> None:
     text = crowded * (11_000 // len(crowded))
 
-    shown = neutralised(text)
+    shown = neutralized(text)
 
     assert not re.search(r"\[a\.b\]\(", shown[-2000:])
     assert shown.replace(kit.WORD_JOINER, "") == text
-    assert neutralised(shown) == shown
+    assert neutralized(shown) == shown

@@ -9,7 +9,7 @@ import pytest
 from bridge.ids import MessageKey
 from bridge.inbound import InboundMessage, MessageFile
 from bridge.listeners.messages import CanvasMention, Deleted, Edited, Ignored, OfApp, Parsed, parse
-from support.saying import US
+from support.sample_posts import US
 
 TS, LATER = "1700000000.000100", "1700000900.000001"
 SAID = {"type": "message", "user": "U1", "channel": "C1", "ts": TS, "text": "hello"}

@@ -52,7 +52,7 @@ def test_an_unknown_kind_makes_no_new_label() -> None:
     assert "somebody" not in text
 
 
-def test_two_bridges_in_one_process_count_apart() -> None:
+def test_two_bridges_in_one_process_count_separately() -> None:
     one, other = Metrics(), Metrics()
 
     one.dead_letter()

@@ -34,7 +34,7 @@ def to_agent(raw: str) -> str:
         ("plain", "plain"),
     ],
 )
-def test_the_words_after_a_command_are_as_typed(raw: str, plain: str) -> None:
+def test_text_after_a_command_is_as_typed(raw: str, plain: str) -> None:
     assert plain_command_text(raw) == plain
 
 

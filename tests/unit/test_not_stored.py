@@ -18,12 +18,12 @@ from bridge.listeners.app import dispatcher, slack_app
 from bridge.listeners.interactions import answer_not_stored
 from bridge.metrics import Metrics
 from support import real_redis
-from support.front_door import FrontDoor, a_front_door
 from support.harness import NOT_NOW, WHISPER
-from support.saying import US
+from support.ingress import Ingress, open_ingress
+from support.sample_posts import US
 from support.store import CHANNEL, TEAM, USER
 
-TOLD = "couldn't queue this"
+REPORTED_FOR = "couldn't queue this"
 PERSON = {"user": {"id": USER, "team_id": TEAM}, "channel": {"id": CHANNEL}, "trigger_id": "1.2.a"}
 PRESSED = {**PERSON, "type": "block_actions", "actions": [{"action_id": "a", "block_id": "b"}]}
 INPUT = {"type": "input", "block_id": "field"}
@@ -31,34 +31,34 @@ FORM = {**PERSON, "type": "view_submission", "view": {"id": "V1", "callback_id":
 
 
 @pytest.fixture
-async def door(redis: Redis) -> AsyncIterator[FrontDoor]:
-    async with a_front_door(redis) as door:
-        with real_redis.away(redis):
-            yield door
+async def ingress(redis: Redis) -> AsyncIterator[Ingress]:
+    async with open_ingress(redis) as ingress:
+        with real_redis.refused_commands(redis):
+            yield ingress
 
 
-async def test_an_event_gets_503(door: FrontDoor) -> None:
+async def test_an_event_gets_503(ingress: Ingress) -> None:
     for event in ({"type": "app_home_opened", "tab": "home"}, {"type": "agent_session_stopped", "thread_ts": "1.2"}):
-        answer = await door.event({**event, "user": USER, "channel": CHANNEL, "event_ts": "1.2"}, event_id="Ev1")
+        answer = await ingress.event({**event, "user": USER, "channel": CHANNEL, "event_ts": "1.2"}, event_id="Ev1")
 
         assert answer.status == 503
 
 
-async def test_a_command_is_answered_with_a_notice(door: FrontDoor) -> None:
-    answer = await door.form({"command": "/workflows", "user_id": USER, "team_id": TEAM, "channel_id": CHANNEL})
+async def test_a_command_is_answered_with_a_notice(ingress: Ingress) -> None:
+    answer = await ingress.form({"command": "/workflows", "user_id": USER, "team_id": TEAM, "channel_id": CHANNEL})
 
     assert (answer.status, answer.json["response_type"]) == (200, "ephemeral")
-    assert TOLD in answer.json["text"]
+    assert REPORTED_FOR in answer.json["text"]
 
 
 @pytest.mark.parametrize(("blocks", "field"), [([{"type": "section"}, INPUT], "field"), ([], forms.WORKFLOW)])
 async def test_a_form_stays_open_with_a_line_under_a_field(
-    door: FrontDoor, blocks: list[dict[str, Any]], field: str
+    ingress: Ingress, blocks: list[dict[str, Any]], field: str
 ) -> None:
-    answer = await door.interaction({**FORM, "view": {**FORM["view"], "blocks": blocks}})
+    answer = await ingress.interaction({**FORM, "view": {**FORM["view"], "blocks": blocks}})
 
     assert (answer.status, answer.json["response_action"]) == (200, "errors")
-    assert TOLD in answer.json["errors"][field]
+    assert REPORTED_FOR in answer.json["errors"][field]
 
 
 @pytest.mark.parametrize(
@@ -66,21 +66,21 @@ async def test_a_form_stays_open_with_a_line_under_a_field(
 )
 @pytest.mark.parametrize("failures", [0, 1])
 async def test_a_refused_click_or_shortcut_is_acknowledged_with_a_notice(
-    door: FrontDoor, payload: dict[str, Any], failures: int
+    ingress: Ingress, payload: dict[str, Any], failures: int
 ) -> None:
-    door.harness.slack.faults.on(WHISPER, NOT_NOW, times=failures)
+    ingress.harness.slack.faults.on(WHISPER, NOT_NOW, times=failures)
 
-    answer = await door.interaction(payload)
+    answer = await ingress.interaction(payload)
 
     assert (answer.status, answer.body) == (200, b"")
-    assert [TOLD in one.text for one in door.harness.seen.whispers] == [True] * (1 - failures)
+    assert [REPORTED_FOR in one.text for one in ingress.harness.seen.ephemerals] == [True] * (1 - failures)
 
 
-async def test_a_global_shortcut_is_acknowledged(door: FrontDoor) -> None:
-    answer = await door.interaction({**PERSON, "channel": None, "type": "shortcut", "callback_id": "run"})
+async def test_a_global_shortcut_is_acknowledged(ingress: Ingress) -> None:
+    answer = await ingress.interaction({**PERSON, "channel": None, "type": "shortcut", "callback_id": "run"})
 
     assert answer.status == 200
-    assert door.harness.seen.whispers == []
+    assert ingress.harness.seen.ephemerals == []
 
 
 class Broken:
@@ -100,10 +100,10 @@ class Broken:
     ],
 )
 async def test_a_listener_that_fails_is_logged_by_a_reference(
-    door: FrontDoor, caplog: pytest.LogCaptureFixture, body: dict[str, Any], answer: tuple[int, object]
+    ingress: Ingress, caplog: pytest.LogCaptureFixture, body: dict[str, Any], answer: tuple[int, object]
 ) -> None:
     caplog.set_level(logging.ERROR)
-    metrics, wires, say = Metrics(), door.harness.wires, door.harness.parts().turns.deps.say
+    metrics, wires, say = Metrics(), ingress.harness.wires, ingress.harness.parts().turns.deps.say
     dispatch = dispatcher(slack_app(wires.web, US, metrics, partial(answer_not_stored, US, say), Broken()), metrics)
 
     response = await dispatch(AsyncBoltRequest(mode="socket_mode", body=body))

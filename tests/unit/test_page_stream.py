@@ -14,16 +14,16 @@ from bridge.playground.page.live import Live
 
 async def test_a_quiet_stream_sends_keep_alives() -> None:
     workspace = Workspace(clock=time.time, new_id=lambda prefix: f"{prefix}1")
-    live = Live(workspace, lambda: "the same", looks=0.001)
+    live = Live(workspace, lambda: "the same", poll_seconds=0.001)
 
     async with aclosing(live.events()) as events:
-        told = [await anext(events), await anext(events)]
+        frames = [await anext(events), await anext(events)]
         workspace.messages.post(sample.BOB, sample.GENERAL, "x")
-        told.append(await anext(events))
+        frames.append(await anext(events))
 
-    assert told[0].startswith("event: changed\n")
-    assert told[1] == ": still here\n\n"
-    assert told[2] == f'event: changed\ndata: {{"version": {live.version}}}\n\n'
+    assert frames[0].startswith("event: changed\n")
+    assert frames[1] == ": still here\n\n"
+    assert frames[2] == f'event: changed\ndata: {{"version": {live.version}}}\n\n'
 
 
 async def test_a_closed_stream_gets_no_further_changes() -> None:

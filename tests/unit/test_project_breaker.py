@@ -47,13 +47,13 @@ def breaker_after(*errors: ProjectError | None, clock: Clock | None = None) -> B
 
 
 @pytest.mark.parametrize("error", [DOWN, Outage("op", 502), Outage("op", 503), Outage("op", 504)])
-def test_the_fifth_failure_in_a_row_opens(error: ProjectError) -> None:
+def test_the_fifth_failure_in_a_row_opens_the_breaker(error: ProjectError) -> None:
     assert not breaker_after(*[error] * 4).is_open
     assert breaker_after(*[error] * 5).is_open
 
 
 @pytest.mark.parametrize("error", ANSWERS)
-def test_any_answer_closes_and_resets_the_count(error: ProjectError | None) -> None:
+def test_any_answer_closes_the_breaker_and_resets_the_count(error: ProjectError | None) -> None:
     assert not breaker_after(*[DOWN] * 4, error, *[DOWN] * 4).is_open
     assert not breaker_after(*[DOWN] * 5, error).is_open
 
@@ -85,7 +85,7 @@ def test_late_failures_of_earlier_calls_do_not_delay_the_probe() -> None:
     assert breaker.claim_probe()
 
 
-def test_no_probe_is_due_while_it_is_closed() -> None:
+def test_no_probe_is_due_while_the_breaker_is_closed() -> None:
     clock = Clock()
     breaker = breaker_after(DOWN, clock=clock)
     clock.now += 60

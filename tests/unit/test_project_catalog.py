@@ -33,7 +33,7 @@ class Service:
 
     async def asked(self, times: int) -> None:
         async with asyncio.timeout(5):
-            while len(self.paths) < times:  # noqa: ASYNC110 - a poll by intention: nothing else is to be awaited
+            while len(self.paths) < times:  # noqa: ASYNC110 - there is nothing to await
                 await asyncio.sleep(0)
 
 
@@ -78,7 +78,7 @@ async def test_a_failure_is_shared_and_not_cached(catalog: Catalog, service: Ser
     assert (await catalog.get_workflows())[0].id == 3
 
 
-async def test_an_old_list_is_not_shown_in_place_of_a_failure(catalog: Catalog, service: Service) -> None:
+async def test_a_failure_is_not_hidden_by_an_old_list(catalog: Catalog, service: Service) -> None:
     await catalog.get_agents()
     service.now += 5
     service.status = 401

@@ -110,7 +110,7 @@ class Service:
 
     async def asked(self) -> None:
         async with asyncio.timeout(5):
-            while not self.requests:  # noqa: ASYNC110 - a poll by intention: nothing else is to be awaited
+            while not self.requests:  # noqa: ASYNC110 - there is nothing to await
                 await asyncio.sleep(0)
 
     @property
@@ -148,7 +148,7 @@ async def test_each_operation_is_one_request_with_the_key(service: Service, line
 
 
 @pytest.mark.parametrize("base_url", ["http://h", "http://h/", "http://h/prefix", "http://h/prefix/"])
-async def test_the_address_may_have_a_path_and_a_slash(base_url: str) -> None:
+async def test_the_url_may_have_a_path_and_a_slash(base_url: str) -> None:
     service = Service(base_url)
     async with service.project:
         await service.project.get_agents()
@@ -186,7 +186,7 @@ async def test_only_integers_become_part_of_a_path(service: Service, id_: Any) -
     assert service.seen == []
 
 
-async def test_results_carry_the_wires_own_names(service: Service) -> None:
+async def test_results_use_the_services_field_names(service: Service) -> None:
     run, answer = await service.project.run_workflow(3, "x"), await service.project.send_message(4, "x")
     workflows = await service.project.get_workflows()
     assert (run.runId, answer.sessionId, workflows[0].is_active) == (7, 42, True)
@@ -206,7 +206,7 @@ async def test_a_closed_client_refuses_calls(service: Service) -> None:
         "http://a..b", "http://" + "a" * 64 + ".example", " http://host", "http://ho st",
     ],
 )  # fmt: skip
-def test_an_unusable_address_is_refused_unshown(base_url: str) -> None:
+def test_an_unusable_url_is_refused_without_showing_it(base_url: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         ProjectClient(base_url, "key")
     assert caught.value.problems[0].startswith("base_url: ")
@@ -214,7 +214,7 @@ def test_an_unusable_address_is_refused_unshown(base_url: str) -> None:
 
 
 @pytest.mark.parametrize("api_key", ["", "two words", "line\n", "ключ", "\x00"])
-def test_an_unusable_key_is_refused_unshown(api_key: str) -> None:
+def test_an_unusable_key_is_refused_without_showing_it(api_key: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         ProjectClient("http://host", api_key)
     assert caught.value.problems == ("api_key: use visible ASCII characters without spaces",)
@@ -223,7 +223,7 @@ def test_an_unusable_key_is_refused_unshown(api_key: str) -> None:
 @pytest.mark.parametrize(
     "base_url", ["http://host", "https://host:8443/prefix/", "http://[::1]:8080", "http://ä.example"]
 )
-def test_usable_addresses_are_accepted(base_url: str) -> None:
+def test_usable_urls_are_accepted(base_url: str) -> None:
     assert repr(ProjectClient(base_url, "key")) == f"ProjectClient({base_url.rstrip('/')!r})"
 
 
@@ -443,7 +443,7 @@ async def test_any_answer_to_a_probe_ends_the_outage(service: Service, answer: h
     assert service.project.is_up
 
 
-async def test_waiting_returns_at_once_while_it_is_up(service: Service) -> None:
+async def test_waiting_returns_at_once_while_the_service_is_up(service: Service) -> None:
     await service.project.wait_until_up()
     assert (service.requests, service.slept) == ([], [])
 

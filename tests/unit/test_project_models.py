@@ -88,7 +88,7 @@ def test_unknown_fields_are_attributes() -> None:
     assert workflow.model_extra == {"owner": {"id": 9}, "copy": 1}
 
 
-def test_undocumented_shapes_pass_through() -> None:
+def test_undocumented_json_passes_through() -> None:
     nodes = [{"type": "start", "x": 1.5}, "odd", None]
     detail = WorkflowDetail.model_validate({**WORKFLOW, "nodes": nodes, "edges": {"a": ["b"]}})
     assert (detail.name, detail.nodes, detail.edges) == ("Import", nodes, {"a": ["b"]})
@@ -141,7 +141,7 @@ def test_timestamps_are_aware(text: str, moment: datetime) -> None:
         (ChatAnswer, b'{"sessionId": 1e999, "message": ""}', "", "sessionId: not a whole number"),
     ],
 )
-def test_a_wrong_shape_is_named(shape: Any, body: bytes, called: str, problem: str) -> None:
+def test_a_response_of_the_wrong_type_is_named(shape: Any, body: bytes, called: str, problem: str) -> None:
     assert problem_of(shape, body, called) == problem
 
 
@@ -292,10 +292,10 @@ def test_retry_after_is_seconds_or_a_date_within_bounds(headers: dict[str, str],
         ({"error": "x" * 70_000}, ""),
     ],
 )
-def test_the_services_own_words_are_found_and_cleaned(body: Any, said: str) -> None:
+def test_the_services_error_message_is_found_and_cleaned(body: Any, said: str) -> None:
     assert refused(400, body).said == said
 
 
-def test_plain_text_is_the_services_own_words() -> None:
+def test_plain_text_is_the_services_error_message() -> None:
     assert refused(400, b"too\nmany", Content_Type="text/plain; charset=utf-8").said == "too many"
     assert refused(502, b"Bad Gateway", Content_Type="text/html").said == ""

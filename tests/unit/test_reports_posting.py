@@ -9,15 +9,15 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.features.reports.keeping import MOST_KEPT
 from bridge.features.reports.schedule import ReportSpec, Schedule, StoredReport
+from bridge.features.reports.store import MOST_REPORTS
 from bridge.inbound import Click
 from bridge.playground.emulator.faults import DropAfter, DropBefore, Error, RateLimited
 from bridge.playground.emulator.sample import BOB, DM_BOB
 from bridge.queue.dead import DeadLetters
 from bridge.queue.inbox import Condition
 from bridge.slack.parts import Place
-from support.harness import POST, SALES, SUPPORT, Harness, Posted, killed
+from support.harness import POST, SALES, SUPPORT, Harness, Posted, kill_task
 from support.store import CHANNEL, TEAM, USER, message
 from support.waiting import wait_until
 
@@ -30,8 +30,8 @@ def spec(cron: str = DAILY) -> ReportSpec:
     return ReportSpec(schedule=Schedule("daily 09:00", (cron,)), zone="UTC", channel=CHANNEL, team=TEAM, owner=OWNER)
 
 
-async def keep(harness: Harness, id_: str = "r1", due: datetime = SLOT, cron: str = DAILY) -> None:
-    writes = harness.report_store().keep(id_, spec(cron), due, harness.store.clock())
+async def schedule(harness: Harness, id_: str = "r1", due: datetime = SLOT, cron: str = DAILY) -> None:
+    writes = harness.report_store().add(id_, spec(cron), due, harness.store.clock())
     await harness.store.process().inbox.write(*writes)
 
 
@@ -46,7 +46,7 @@ async def at(harness: Harness, moment: datetime) -> None:
     await harness.work()
 
 
-async def kept(harness: Harness, id_: str = "r1") -> StoredReport:
+async def stored_reports(harness: Harness, id_: str = "r1") -> StoredReport:
     found = await harness.report_store().get(id_)
     assert found is not None
     return found
@@ -56,8 +56,8 @@ def posts(harness: Harness) -> list[Posted]:
     return harness.seen.replies("bridge_report")
 
 
-async def test_each_slot_is_posted_with_one_call_to_the_service(harness: Harness) -> None:
-    await keep(harness)
+async def test_each_slot_is_posted_with_one_project_call(harness: Harness) -> None:
+    await schedule(harness)
 
     await at(harness, SLOT - timedelta(seconds=1))
     assert posts(harness) == []
@@ -68,11 +68,11 @@ async def test_each_slot_is_posted_with_one_call_to_the_service(harness: Harness
     assert [post.place for post in posts(harness)] == [Place(CHANNEL), Place(CHANNEL)]
     assert harness.service.requests == 2
     assert "Compared with the last report" in posts(harness)[1].words
-    assert (await kept(harness)).due == SLOT + timedelta(days=2)
+    assert (await stored_reports(harness)).due == SLOT + timedelta(days=2)
 
 
 async def test_one_of_many_processes_posts_a_slot(harness: Harness) -> None:
-    await keep(harness)
+    await schedule(harness)
     harness.store.clock.time = SLOT
     names = [f"p{number}" for number in range(8)]
 
@@ -82,8 +82,8 @@ async def test_one_of_many_processes_posts_a_slot(harness: Harness) -> None:
     assert len(posts(harness)) == 1
 
 
-async def test_a_slot_whose_claim_was_undone_is_posted_once(harness: Harness, redis: Redis) -> None:
-    await keep(harness)
+async def test_a_slot_whose_claim_was_rolled_back_is_posted_once(harness: Harness, redis: Redis) -> None:
+    await schedule(harness)
     await at(harness, SLOT)
     await redis.zadd("{test}:due", {"r1": SLOT.timestamp() * 1000})  # as after a failover
 
@@ -94,44 +94,44 @@ async def test_a_slot_whose_claim_was_undone_is_posted_once(harness: Harness, re
 
 @pytest.mark.parametrize("killed_at", ["claim", "before the post", "after the post"])
 async def test_a_slot_of_a_killed_process_is_posted_once_by_another(harness: Harness, killed_at: str) -> None:
-    await keep(harness)
+    await schedule(harness)
     harness.store.clock.time = SLOT
     await find_due(harness, "a")
     if killed_at != "claim":
         harness.hang(is_done=killed_at == "after the post")
-        task = await harness.begin("a")
+        task = await harness.start_next("a")
         await wait_until(lambda: harness.seen.attempts == 1, "the post is under way")
-        await killed(task)
+        await kill_task(task)
 
     await (harness.work("b") if killed_at == "claim" else harness.take_over("b"))
 
     assert len(posts(harness)) == 1
-    assert (await kept(harness)).last == SLOT
+    assert (await stored_reports(harness)).last == SLOT
 
 
 @pytest.mark.parametrize("arrives", [True, False])
 async def test_an_ambiguous_post_is_settled_by_history(harness: Harness, *, arrives: bool) -> None:
-    await keep(harness)
+    await schedule(harness)
     harness.slack.faults.on(POST, DropAfter() if arrives else DropBefore())
 
     await at(harness, SLOT)
 
     assert len(posts(harness)) == 1
-    assert harness.seen.looks == (2 if arrives else 1), "if it arrived, its thread is searched too"
+    assert harness.seen.reads == (2 if arrives else 1), "if it arrived, its thread is searched too"
 
 
 async def test_a_missed_slot_is_posted_late_within_half_a_period(harness: Harness) -> None:
-    await keep(harness)
+    await schedule(harness)
 
     await at(harness, SLOT + timedelta(days=3, hours=11))
 
     (post,) = posts(harness)
     assert "were skipped" in str(post.blocks), "three earlier slots were skipped"
-    assert (await kept(harness)).skipped is None
+    assert (await stored_reports(harness)).skipped is None
 
 
 async def test_a_slot_missed_for_longer_is_skipped_and_mentioned(harness: Harness) -> None:
-    await keep(harness)
+    await schedule(harness)
 
     await at(harness, SLOT + timedelta(hours=12))
     assert posts(harness) == []
@@ -144,7 +144,7 @@ async def test_a_slot_missed_for_longer_is_skipped_and_mentioned(harness: Harnes
 
 
 async def test_a_report_of_each_minute_skips_a_missed_night(harness: Harness) -> None:
-    await keep(harness, cron=MINUTELY)
+    await schedule(harness, cron=MINUTELY)
 
     await at(harness, SLOT + timedelta(hours=8, seconds=40))
     assert posts(harness) == []
@@ -154,7 +154,7 @@ async def test_a_report_of_each_minute_skips_a_missed_night(harness: Harness) ->
 
 
 async def test_a_report_waits_for_a_service_that_is_down(harness: Harness) -> None:
-    await keep(harness)
+    await schedule(harness)
     harness.service.always = httpx.Response(503)
 
     async def time_goes_on() -> None:
@@ -169,7 +169,7 @@ async def test_a_report_waits_for_a_service_that_is_down(harness: Harness) -> No
 
 
 async def test_a_service_that_stays_down_skips_the_slot(harness: Harness) -> None:
-    await keep(harness)
+    await schedule(harness)
     harness.service.always = httpx.Response(401)
 
     async def time_goes_on() -> None:
@@ -179,13 +179,13 @@ async def test_a_service_that_stays_down_skips_the_slot(harness: Harness) -> Non
     await at(harness, SLOT)
 
     assert posts(harness) == []
-    assert (await kept(harness)).skipped == SLOT
+    assert (await stored_reports(harness)).skipped == SLOT
 
 
 @pytest.mark.parametrize("error", ["is_archived", "a_new_word"])
 async def test_a_refused_report_pauses_and_notifies_its_owner_once(harness: Harness, error: str) -> None:
-    await keep(harness, cron=MINUTELY)
-    await keep(harness, "r2")
+    await schedule(harness, cron=MINUTELY)
+    await schedule(harness, "r2")
     for name in ("a", "b"):  # two slots of the first report are in progress when one is refused
         harness.store.clock.time = SLOT if name == "a" else SLOT + timedelta(minutes=1)
         await find_due(harness, name)
@@ -194,16 +194,16 @@ async def test_a_refused_report_pauses_and_notifies_its_owner_once(harness: Harn
     await harness.work()
     await at(harness, SLOT + timedelta(minutes=2))
 
-    told = [post for post in harness.seen.messages if post.place == Place(DM_BOB)]
-    assert len(told) == 2, "one per report"
-    assert all("is paused" in post.words for post in told)
-    assert {(await kept(harness)).paused, (await kept(harness, "r2")).paused} == {error}
+    notice = [post for post in harness.seen.messages if post.place == Place(DM_BOB)]
+    assert len(notice) == 2, "one per report"
+    assert all("is paused" in post.words for post in notice)
+    assert {(await stored_reports(harness)).paused, (await stored_reports(harness, "r2")).paused} == {error}
     assert posts(harness) == []
     assert await DeadLetters(harness.store.scripts, harness.store.clock).all()
 
 
 async def test_a_report_waits_for_slack(harness: Harness) -> None:
-    await keep(harness)
+    await schedule(harness)
     harness.slack.faults.on(POST, RateLimited(30))
 
     await at(harness, SLOT)
@@ -214,11 +214,11 @@ async def test_a_report_waits_for_slack(harness: Harness) -> None:
 
 @pytest.mark.parametrize("what", ["pause", "forget"])
 async def test_a_report_paused_or_deleted_after_its_claim_is_not_posted(harness: Harness, what: str) -> None:
-    await keep(harness)
+    await schedule(harness)
     harness.store.clock.time = SLOT
     await find_due(harness)
     schedules = harness.report_store()
-    writes = schedules.pause("r1", "asked") if what == "pause" else schedules.forget("r1")
+    writes = schedules.pause("r1", "asked") if what == "pause" else schedules.delete("r1")
     await harness.store.process().inbox.write(*writes)
 
     await harness.work()
@@ -227,10 +227,10 @@ async def test_a_report_paused_or_deleted_after_its_claim_is_not_posted(harness:
     assert posts(harness) == []
 
 
-async def test_one_look_finds_the_due_reports_of_a_thousand(harness: Harness) -> None:
+async def test_one_query_finds_the_due_reports_among_a_thousand(harness: Harness) -> None:
     schedules = harness.report_store()
-    for number in range(MOST_KEPT):
-        await keep(harness, f"r{number}", due=SLOT + timedelta(days=number % 300))
+    for number in range(MOST_REPORTS):
+        await schedule(harness, f"r{number}", due=SLOT + timedelta(days=number % 300))
 
     harness.store.clock.time = SLOT
     found = await schedules.due(SLOT, 100)
@@ -239,8 +239,8 @@ async def test_one_look_finds_the_due_reports_of_a_thousand(harness: Harness) ->
     assert await schedules.is_full()
 
 
-async def test_the_first_question_in_its_thread_carries_the_numbers(harness: Harness) -> None:
-    await keep(harness)
+async def test_the_first_question_in_a_reports_thread_includes_the_numbers(harness: Harness) -> None:
+    await schedule(harness)
     await at(harness, SLOT)
     (post,) = posts(harness)
     about = {"thread_ts": post.ts, "is_mention": True}
@@ -254,14 +254,14 @@ async def test_the_first_question_in_its_thread_carries_the_numbers(harness: Har
     assert "> Statistics: " in first
     assert first.endswith("why so many?")
     assert "> " not in second
-    assert not await harness.store.holds_words("Statistics: ")
+    assert not await harness.store.contains_text("Statistics: ")
 
 
 @pytest.mark.parametrize("default", ["", "8"])
-async def test_its_thread_is_bound_once_an_agent_is_chosen(harness: Harness, default: str) -> None:
+async def test_a_reports_thread_is_bound_once_an_agent_is_chosen(harness: Harness, default: str) -> None:
     harness.configure(BRIDGE_DEFAULT_AGENT=default)
     harness.service.agents = [SUPPORT, SALES]
-    await keep(harness)
+    await schedule(harness)
     await at(harness, SLOT)
     reply = message("why so many?", ts="1700009000.000100", thread_ts=posts(harness)[0].ts)
 
@@ -272,9 +272,9 @@ async def test_its_thread_is_bound_once_an_agent_is_chosen(harness: Harness, def
     assert [asked["agent"] for asked in harness.service.asked] == ([8] if default else [])
 
 
-async def test_a_question_carries_the_report_after_the_menu(harness: Harness) -> None:
+async def test_a_question_after_the_menu_includes_the_report(harness: Harness) -> None:
     harness.service.agents = [SUPPORT, SALES]
-    await keep(harness)
+    await schedule(harness)
     await at(harness, SLOT)
     root = posts(harness)[0].ts
     question = message("why?", ts="1700009000.000100", thread_ts=root, is_mention=True)

@@ -92,7 +92,7 @@ MISSED = [
 ]
 WRONG = [
     ("", "often"), ("hourly", "often"), ("daily", "time"), ("daily 24:00", "time"),
-    ("daily 13:00pm", "time"), ("daily ٩:٠٠", "time"),  # noqa: RUF001 - digits that are no digits here
+    ("daily 13:00pm", "time"), ("daily ٩:٠٠", "time"),  # noqa: RUF001 - not ASCII digits
     ("weekly 09:00", "weekday"), ("weekly monk 9:00", "weekday"),
     ("monthly 0 09:00", "monthday"), ("monthly 32 09:00", "monthday"), ("monthly ² 09:00", "monthday"),
     ('cron "0 9 * *"', "cron"), ('cron "0 0 9 * * 1"', "cron"), ('cron "0 0 30 2 *"', "cron"), ("cron", "cron"),
@@ -166,15 +166,13 @@ def utc(text: str) -> datetime:
 
 
 @pytest.mark.parametrize(("words", "zone", "after", "due"), DUE)
-def test_a_report_is_due_at_the_next_time_that_the_clock_of_its_zone_shows(
-    words: str, zone: str, after: str, due: str
-) -> None:
+def test_a_report_is_due_at_the_next_local_time_of_its_zone(words: str, zone: str, after: str, due: str) -> None:
     assert next_due(read_report(words).schedule, ZoneInfo(zone), utc(after)) == utc(due)
 
 
 @pytest.mark.parametrize("zone", ["UTC", BERLIN, NEW_YORK, LORD_HOWE, "Pacific/Apia", "Asia/Kathmandu"])
 @pytest.mark.parametrize("words", ["daily 02:30", 'cron "*/30 1-3 * * *"', "monthly 31 01:15"])
-def test_each_local_slot_of_a_year_comes_once_in_order(words: str, zone: str) -> None:
+def test_each_local_slot_of_a_year_occurs_once_in_order(words: str, zone: str) -> None:
     schedule, clock = read_report(words).schedule, ZoneInfo(zone)
     due, end, shown = utc("2026-01-01T00:00"), utc("2027-01-02T00:00"), []
     while (due := next_due(schedule, clock, due)) < end:
@@ -189,21 +187,19 @@ def test_each_local_slot_of_a_year_comes_once_in_order(words: str, zone: str) ->
 
 
 @pytest.mark.parametrize(("words", "slot", "late", "is_late"), LATE)
-def test_a_slot_is_too_late_after_half_of_the_time_to_the_next(
-    words: str, slot: str, late: timedelta, *, is_late: bool
-) -> None:
+def test_a_slot_is_too_late_after_half_its_period(words: str, slot: str, late: timedelta, *, is_late: bool) -> None:
     schedule = read_report(words).schedule
 
     assert is_too_late(schedule, ZoneInfo("UTC"), utc(slot), utc(slot) + late) is is_late
 
 
 @pytest.mark.parametrize(("words", "first", "until", "last"), MISSED)
-def test_of_many_missed_slots_the_last_is_found(words: str, first: str, until: str, last: str) -> None:
+def test_the_last_of_many_missed_slots_is_found(words: str, first: str, until: str, last: str) -> None:
     assert last_due(read_report(words).schedule, ZoneInfo("UTC"), utc(first), utc(until)) == utc(last)
 
 
 @pytest.mark.parametrize(("words", "part"), WRONG)
-def test_a_part_that_is_not_understood_is_named(words: str, part: str) -> None:
+def test_an_unreadable_part_of_a_schedule_is_named(words: str, part: str) -> None:
     with pytest.raises(BadSchedule) as refused:
         read_report(words)
 
@@ -211,7 +207,7 @@ def test_a_part_that_is_not_understood_is_named(words: str, part: str) -> None:
 
 
 @pytest.mark.parametrize(("typed", "shown", "zone"), SAID)
-def test_a_schedule_is_understood_as_people_say_it(typed: str, shown: str, zone: str) -> None:
+def test_a_schedule_is_read_as_people_type_it(typed: str, shown: str, zone: str) -> None:
     spec = read_report(typed)
 
     assert (spec.schedule.words, spec.zone) == (shown, zone)
@@ -246,14 +242,14 @@ def test_an_error_quotes_its_part_and_suggests_near_ones(typed: str, quoted: str
         ('cron "*/5 * * * *"', ("*/5 * * * *",), "cron */5 * * * *"),
     ],
 )
-def test_a_report_of_an_earlier_release_is_shown_in_words(earlier: str, crons: tuple[str, ...], shown: str) -> None:
+def test_a_report_of_an_earlier_release_is_described(earlier: str, crons: tuple[str, ...], shown: str) -> None:
     spec = ReportSpec(schedule=Schedule(earlier, crons), zone="UTC")
 
     assert StoredReport("r1", spec, utc("2026-11-21T09:00")).called == f"{shown} (UTC)"
 
 
 @given(typed=st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=9).map(" ".join))
-def test_a_schedule_reads_or_is_refused_and_shown_reads_the_same(typed: str) -> None:
+def test_a_description_of_a_schedule_parses_to_the_same_schedule(typed: str) -> None:
     try:
         spec = read_report(typed)
     except BadSchedule:
@@ -273,7 +269,7 @@ def test_a_schedule_reads_or_is_refused_and_shown_reads_the_same(typed: str) -> 
         ["*", "1", "7", "0", "1-5", "MON-FRI", "sun", "1,4", "5-7", "0-6", "1#1", "3#5", "5L", "*/2"]
     ),
 )
-def test_a_cron_expression_shown_in_words_is_due_at_the_same_times(
+def test_a_described_cron_expression_is_due_at_the_same_times(
     minute: str, hour: str, of_month: str, of_week: str
 ) -> None:
     typed = f"{minute} {hour} {of_month} * {of_week}"
@@ -289,7 +285,7 @@ def test_a_cron_expression_shown_in_words_is_due_at_the_same_times(
         at = due
 
 
-def test_the_options_follow_in_any_order_with_the_dashes_that_phones_make() -> None:
+def test_options_come_in_any_order_and_with_the_dashes_of_phones() -> None:
     first = read_report("daily 9 am europe/berlin #sales --compare 7d --only tags,runs")
     second = read_report("daily 09:00 —only=runs,tags #sales –compare 7D Europe/Berlin")  # noqa: RUF001 - phones
 
@@ -299,6 +295,6 @@ def test_the_options_follow_in_any_order_with_the_dashes_that_phones_make() -> N
     assert span_of("2w") == timedelta(days=14)
 
 
-def test_every_choice_of_the_form_is_understood() -> None:
+def test_every_choice_in_the_form_is_valid() -> None:
     assert all(read_report(f"{often} 09:00") for often in HOW_OFTEN if often != CRON)
     assert all(span_of(span) for span in COMPARED if span != "-")

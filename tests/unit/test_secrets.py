@@ -101,12 +101,12 @@ async def test_an_unreachable_redis_is_reported_without_its_password(tmp_path: P
             await condition_of(redis, "bridge", lambda: 0.0)
         except StoreUnavailable as exc:
             logging.getLogger("bridge.test").exception("it failed")
-            told = "".join(traceback.format_exception(exc))
+            text = "".join(traceback.format_exception(exc))
         finally:
             await redis.aclose()
 
-    assert "StoreUnavailable" in told
-    assert secrets_in(told + (tmp_path / "log").read_text()) == []
+    assert "StoreUnavailable" in text
+    assert secrets_in(text + (tmp_path / "log").read_text()) == []
 
 
 @pytest.mark.parametrize("variable", HIDDEN)
@@ -132,11 +132,11 @@ def test_every_secret_may_come_from_a_file_and_stays_hidden(variable: str, tmp_p
 
 @pytest.mark.parametrize("line", ["print({!r})", "import logging; logging.error('it is %s', {!r})"])
 def test_a_test_that_shows_a_secret_fails(line: str, tmp_path: Path) -> None:
-    told = f"the key is {API_KEY}"
-    (tmp_path / "test_it.py").write_text(f"def test_it():\n    {line.format(told)}\n")
+    text = f"the key is {API_KEY}"
+    (tmp_path / "test_it.py").write_text(f"def test_it():\n    {line.format(text)}\n")
 
-    said = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "support.leaks", "-q", "test_it.py"],
+    output = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "support.secrecy", "-q", "test_it.py"],
         cwd=tmp_path,
         env={"PYTHONPATH": str(Path(__file__).parents[1]), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
@@ -144,5 +144,5 @@ def test_a_test_that_shows_a_secret_fails(line: str, tmp_path: Path) -> None:
         check=False,
     ).stdout
 
-    assert "1 failed" in said
-    assert "a secret is in the output of this test" in said
+    assert "1 failed" in output
+    assert "a secret is in the output of this test" in output

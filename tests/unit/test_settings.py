@@ -33,7 +33,7 @@ def problems_of(environ: Mapping[str, str], *, embedded_redis: bool = False) -> 
     return caught.value.problems
 
 
-def test_the_needed_variables_are_enough() -> None:
+def test_the_required_variables_are_sufficient() -> None:
     settings = load(NEEDED)
 
     assert settings.slack_bot_token.get_secret_value() == "xoxb-1-made-up"
@@ -110,7 +110,7 @@ def test_all_problems_are_reported_at_once_in_the_documented_order() -> None:
         ("BRIDGE_DATA_DIR", "~nobody-1234/x", "isn't a usable path: use an absolute one such as /var"),
     ],
 )
-def test_a_malformed_value_is_named_with_its_cure_and_unshown(variable: str, value: str, problem: str) -> None:
+def test_a_malformed_value_is_named_with_its_fix_but_not_shown(variable: str, value: str, problem: str) -> None:
     (line,) = problems_of({**NEEDED, variable: value})
 
     assert line.startswith(f"{variable} {problem}")
@@ -226,7 +226,7 @@ def test_an_errors_chain_holds_no_secret() -> None:
         ({"BRIDGE_PORT": ""}, {"BRIDGE_PORT": "1", "BRIDGE_HOST": "::1", "PROJECT_API_KEY": "a${b}c"}),
     ],
 )
-def test_the_process_wins_over_the_file_unless_empty(
+def test_the_environment_overrides_the_file_unless_empty(
     tmp_path: Path, process: dict[str, str], joined: dict[str, str]
 ) -> None:
     (tmp_path / ".env").write_text("BRIDGE_PORT=1\nBRIDGE_HOST='::1' # here\nPROJECT_API_KEY=a${b}c\nREDIS_URL=\n")

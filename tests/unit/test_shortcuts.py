@@ -20,9 +20,9 @@ from bridge.playground.emulator.sample import BOB, CAROL, DM_ALICE, RANDOM, STRA
 from bridge.queue.inbox import Queued
 from bridge.slack.blockkit.modals import FormErrors, Origin
 from bridge.slack.parts import Place
-from support.harness import NOT_NOW, SALES, SUPPORT, WHISPER, WORKFLOW, Harness, killed
+from support.harness import NOT_NOW, SALES, SUPPORT, WHISPER, WORKFLOW, Harness, kill_task
 from support.payloads import AS_MARKDOWN, IMAGE, PASTED, forward
-from support.saying import US
+from support.sample_posts import US
 from support.store import BOT, CHANNEL, ROOT, TEAM, USER
 from support.waiting import wait_until
 
@@ -112,7 +112,7 @@ async def test_a_message_that_is_too_long_for_the_form_says_so(harness: Harness)
     assert "Only the first 3,000 characters" in str(form)
 
 
-async def test_a_question_about_a_message_is_asked_in_its_thread(harness: Harness) -> None:
+async def test_a_question_about_a_message_is_sent_in_its_thread(harness: Harness) -> None:
     harness.write(ROOT, "It is red.", user=BOB)
     form = await after(harness, Shortcut(**FIELDS, **HERE, name="ask_about", text="It is red, <@U0BOB>."))
     assert field(form, "about")["initial_value"] == "It is red, @Bob Brandt."
@@ -168,7 +168,7 @@ async def test_only_runners_get_the_form_that_runs(harness: Harness, name: str, 
 async def test_a_global_shortcut_that_came_too_late_ends_quietly(harness: Harness, redis: Redis) -> None:
     await after(harness, Shortcut(team=TEAM, user=USER, channel="", name="run"))
 
-    assert (harness.seen.forms, harness.seen.whispers) == ([], [])
+    assert (harness.seen.forms, harness.seen.ephemerals) == ([], [])
     assert await redis.zcard("{test}:dead") == 0
 
 
@@ -186,15 +186,15 @@ async def test_an_input_is_remembered_while_the_person_wants_it(harness: Harness
     assert "initial_value" not in field(await after(harness, asked), "input")
 
 
-async def test_a_form_sets_who_answers_in_a_channel(harness: Harness) -> None:
+async def test_a_form_sets_a_channels_default_agent(harness: Harness) -> None:
     opened = Click(**FIELDS, channel=DIRECT, action_id="default:form", value=RANDOM, view="home")
     form = await after(harness, opened)
     await after(harness, sent(form, agent="7", answers="all", replies="all"))
 
     assert await harness.store.channels.get(TEAM, RANDOM) == ChannelSettings(agent=7, answers="all")
-    told = harness.seen.whispers[-1]
-    assert told.message.channel == DIRECT
-    assert told.text == (
+    notice = harness.seen.ephemerals[-1]
+    assert notice.message.channel == DIRECT
+    assert notice.text == (
         "Support now answers mentions in #random. I now answer every top-level message in #random, without a mention."
     )
     again = await after(harness, opened)
@@ -209,17 +209,17 @@ async def test_a_form_opened_in_its_channel_leaves_the_details_to_the_notice_the
 
     await after(harness, sent(form, agent="7", answers="mentions", replies="all"))
 
-    assert harness.seen.whispers[-1].text == "Settings saved."
+    assert harness.seen.ephemerals[-1].text == "Settings saved."
     assert [one.words for one in harness.seen.messages] == [
         "Support now answers mentions in this channel. Changed by Alice Adler."
     ]
 
 
-async def test_only_runners_choose_for_a_channel_but_anyone_for_their_direct_message(harness: Harness) -> None:
+async def test_only_runners_set_a_channels_agent_but_anyone_their_direct_messages(harness: Harness) -> None:
     harness.configure(BRIDGE_RUNNERS=CAROL)
     typed = SlashCommand(**FIELDS, channel=CHANNEL, command="/agents", text="default Support")
     await after(harness, typed)
-    assert "permission" in harness.seen.whispers[-1].text
+    assert "permission" in harness.seen.ephemerals[-1].text
     await after(harness, Click(**FIELDS, channel=DIRECT, action_id="default:form", value=CHANNEL, view="home"))
     await after(harness, typed.model_copy(update={"channel": DIRECT}))
 
@@ -235,9 +235,9 @@ async def test_a_change_brings_one_notice_although_its_process_is_killed(harness
         SlashCommand(**FIELDS, channel=CHANNEL, command="/agents", text="default Support")
     )
     assert isinstance(put, Queued)
-    task = await harness.begin()
+    task = await harness.start_next()
     await wait_until(lambda: harness.slept, "it is waiting to retry")
-    await killed(task)
+    await kill_task(task)
     harness.on_sleep = None
     await harness.take_over()
     await harness.work()
@@ -251,7 +251,7 @@ async def test_a_change_brings_one_notice_although_its_process_is_killed(harness
 @pytest.mark.parametrize(
     ("is_ephemeral", "channel", "replaces"), [(True, CHANNEL, True), (False, DM_ALICE, True), (False, CHANNEL, False)]
 )
-async def test_turning_a_public_list_leaves_it_unchanged(
+async def test_paging_a_public_list_leaves_it_unchanged(
     harness: Harness, *, is_ephemeral: bool, channel: str, replaces: bool
 ) -> None:
     harness.service.workflows = [WORKFLOW | {"id": number, "name": f"Flow {number:03d}"} for number in range(50)]
@@ -290,7 +290,7 @@ def test_an_odd_value_in_a_payload_is_empty(odd: dict[str, Any]) -> None:
     assert parse_submission({"view": odd}, US).channel == ""
 
 
-def test_a_form_of_another_release_belongs_nowhere() -> None:
+def test_a_form_of_another_release_has_no_channel() -> None:
     assert Origin.parse('{"channel": 3}') == Origin()
 
 
@@ -303,7 +303,7 @@ def test_a_form_of_another_release_belongs_nowhere() -> None:
         ({}, {"agent", "message"}),
     ],
 )
-def test_a_mistake_in_the_form_is_shown_under_its_field(values: dict[str, str], wrong: set[str]) -> None:
+def test_an_invalid_value_in_the_form_is_shown_under_its_field(values: dict[str, str], wrong: set[str]) -> None:
     read = asking.read_ask_form(values)
 
     assert (set(read.by_block) if isinstance(read, FormErrors) else set()) == wrong

@@ -18,8 +18,8 @@ from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.playground.emulator.faults import DropBefore, Http
 from bridge.playground.emulator.sample import ALICE, BRIDGE, BRIDGE_BOT, GENERAL, TEAM
 from bridge.slack.api import Identity, SlackWeb, opened, proxy_for
-from support.emulated import Answer, answers, asked, limited, methods, refused
 from support.secrecy import BOT_TOKEN
+from support.slack_fixtures import Answer, answers, asked, limited, methods, refused
 
 METHOD = "chat.postMessage"
 
@@ -35,9 +35,7 @@ async def web(emulated: EmulatedSlack, metrics: Metrics) -> AsyncIterator[SlackW
         yield web
 
 
-async def test_a_call_sends_json_with_the_token_and_leaves_out_what_is_none(
-    emulated: EmulatedSlack, web: SlackWeb
-) -> None:
+async def test_a_call_sends_json_with_the_token_and_omits_none(emulated: EmulatedSlack, web: SlackWeb) -> None:
     view = {"type": "home", "blocks": []}
 
     assert (await web.call("views.publish", {"user_id": ALICE, "view": view, "nothing": None}))["ok"] is True
@@ -53,7 +51,7 @@ async def test_reading_sends_a_query(emulated: EmulatedSlack, web: SlackWeb) -> 
 
 
 @pytest.mark.parametrize(("off", "followed"), [(-600, -600), (86_400, 86_400), (12, 0), (None, 0)])
-async def test_a_wrong_clock_follows_slacks_as_soon_as_slack_answers(
+async def test_a_wrong_clock_is_corrected_by_slacks_first_answer(
     emulated: EmulatedSlack, web: SlackWeb, off: int | None, followed: int
 ) -> None:
     said = "then" if off is None else format_datetime(datetime.now(UTC) + timedelta(seconds=off), usegmt=True)

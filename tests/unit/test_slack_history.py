@@ -14,9 +14,9 @@ from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.history import NEWEST, Recalled, ThreadMessage
 from bridge.slack.parts import MessageTag, Place, tagged_parts
 from bridge.slack.post import Say
-from support.emulated import Json, answers, asked, at_once, limited
 from support.payloads import AS_MARKDOWN, PASTED, forward
-from support.saying import SINCE, TURN, US
+from support.sample_posts import SINCE, TURN, US
+from support.slack_fixtures import Json, answers, asked, at_once, limited
 from support.store import BOT
 
 ROOT = "1700000000.000100"
@@ -79,7 +79,9 @@ async def test_finding_reads_all_pages(emulated: EmulatedSlack, say: Say) -> Non
         "odd",
     ],
 )
-async def test_finding_believes_only_own_messages_of_the_turn(emulated: EmulatedSlack, say: Say, message: Any) -> None:
+async def test_finding_accepts_only_the_bots_messages_of_the_turn(
+    emulated: EmulatedSlack, say: Say, message: Any
+) -> None:
     answers(emulated, REPLIES, page(message))
 
     assert await say.history().find(HERE, TURN, SINCE) == {}
@@ -200,7 +202,7 @@ async def test_an_app_has_the_name_that_slack_shows(emulated: EmulatedSlack, say
         ({"ts": None, "text": 5, "files": ["?"], "attachments": "?", "bot_profile": 3, "user": "U1"}, None),
     ],
 )  # fmt: skip
-async def test_a_message_is_read_as_a_persons_text_or_none(
+async def test_a_message_is_a_persons_text_or_skipped(
     emulated: EmulatedSlack, say: Say, message: Json, expected: ThreadMessage | None
 ) -> None:
     answers(emulated, REPLIES, page(said(0, "the root"), message))

@@ -29,8 +29,8 @@ from bridge.slack.indicators import (
 from bridge.slack.parts import Place
 from bridge.slack.post import Say
 from support.clocks import Clock
-from support.emulated import Answer, Json, answers, asked, limited, methods, refused
-from support.saying import US
+from support.sample_posts import US
+from support.slack_fixtures import Answer, Json, answers, asked, limited, methods, refused
 from support.store import CHANNEL, PREFIX, Store, message, ts
 from support.waiting import wait_until
 
@@ -96,7 +96,7 @@ async def test_a_missing_method_is_replaced_by_the_older_for_an_hour(
     assert asked(emulated, ASSISTANT)[0]["loading_messages"] == [THINKING, "is still waiting for the answer…"]
 
 
-async def test_without_either_method_no_more_calls_are_made(emulated: EmulatedSlack, indicators: Indicators) -> None:
+async def test_without_either_method_calls_stop(emulated: EmulatedSlack, indicators: Indicators) -> None:
     answers(emulated, AGENTS, refused("unknown_method"))
     answers(emulated, ASSISTANT, refused("not_agent_app"))
 
@@ -148,8 +148,8 @@ async def test_renewed_statuses_count_and_all_are_cleared(
     for place in places:
         await indicators.clear_working(place)
 
-    told = [call["status"] for call in asked(emulated, AGENTS)]
-    assert (told.count("processing"), told.count("active")) == (20, 15)
+    statuses = [call["status"] for call in asked(emulated, AGENTS)]
+    assert (statuses.count("processing"), statuses.count("active")) == (20, 15)
 
 
 async def test_a_status_of_another_process_is_cleared(emulated: EmulatedSlack, indicators: Indicators) -> None:
@@ -268,11 +268,11 @@ async def reactions_at_work(
         yield reactions
 
 
-async def behind(store: Store, reactions: QueuedReactions, number: int, ahead: int = 1) -> TurnId:
+async def queue_behind(store: Store, reactions: QueuedReactions, number: int, ahead: int = 1) -> TurnId:
     """Queue a message behind *ahead* others and notify its process."""
     inbound = message("more", ts(number))
     turn = await store.queue(inbound)
-    reactions.waits_behind(inbound, turn, ahead)
+    reactions.on_queued(inbound, turn, ahead)
     return turn
 
 
@@ -289,11 +289,11 @@ async def test_a_queued_message_gets_one_reaction_from_any_process(
         reactions_at_work(store, slack_web, clock, may) as one,
         reactions_at_work(store, slack_web, clock, may) as other,
     ):
-        turn = await behind(store, one, 1)
+        turn = await queue_behind(store, one, 1)
         for each in (one, other, other):
-            each.waits_behind(message("more", ts(1)), turn, 1)
-        await behind(store, one, 2)
-        await behind(store, other, 3)
+            each.on_queued(message("more", ts(1)), turn, 1)
+        await queue_behind(store, one, 2)
+        await queue_behind(store, other, 3)
         await wait_until(lambda: {ts(2), ts(3)} <= set(reacted(emulated)), "the last ones have a reaction")
 
     assert sorted(reacted(emulated)) == [ts(1), ts(2), ts(3)]
@@ -305,7 +305,7 @@ async def test_without_reactions_a_queued_message_gets_its_place_in_line(
     await store.conversation()
     async with reactions_at_work(store, slack_web, clock) as reactions:
         for number in (1, 2):
-            await behind(store, reactions, number, ahead=number)
+            await queue_behind(store, reactions, number, ahead=number)
         await wait_until(lambda: len(asked(emulated, EPHEMERAL)) == 2, "both notices are posted")
 
     assert [line["text"].split(" in line")[0][-3:] for line in asked(emulated, EPHEMERAL)] == ["2nd", "3rd"]
@@ -319,9 +319,9 @@ async def test_only_messages_that_still_wait_get_a_reaction(
     await store.process().inbox.withdraw(message(ts=ts(2)).key)
 
     async with reactions_at_work(store, slack_web, clock, "reactions:write") as reactions:
-        reactions.waits_behind(message("first", ts(1)), running, 1)
-        reactions.waits_behind(message("more", ts(2)), withdrawn, 1)
-        await behind(store, reactions, 3)
+        reactions.on_queued(message("first", ts(1)), running, 1)
+        reactions.on_queued(message("more", ts(2)), withdrawn, 1)
+        await queue_behind(store, reactions, 3)
         await wait_until(lambda: reacted(emulated) != [], "one has a reaction")
 
     assert (reacted(emulated), reacted(emulated, REMOVE)) == ([ts(3)], [])
@@ -335,7 +335,7 @@ async def test_a_reaction_that_comes_after_the_answer_is_removed(
     under_way = Hang()
     answers(emulated, ADD, under_way)
     async with reactions_at_work(store, slack_web, clock, "reactions:write") as reactions:
-        turn = await behind(store, reactions, 1)
+        turn = await queue_behind(store, reactions, 1)
         await wait_until(lambda: reacted(emulated) == [ts(1)], "the reaction is being added")
 
         await redis.hset(f"{PREFIX}turn:{turn}", "step", "done")
@@ -351,11 +351,11 @@ async def test_twenty_reactions_a_minute_are_shown(
     await store.conversation()
     async with reactions_at_work(store, slack_web, clock, "reactions:write") as reactions:
         for number in range(1, SHOWN_A_MINUTE + 5):
-            await behind(store, reactions, number)
+            await queue_behind(store, reactions, number)
         await wait_until(lambda: len(reacted(emulated)) == SHOWN_A_MINUTE, "the limit is reached")
         await asyncio.sleep(0.05)
         assert len(reacted(emulated)) == SHOWN_A_MINUTE
 
         clock.time += 61
-        await behind(store, reactions, 40)
+        await queue_behind(store, reactions, 40)
         await wait_until(lambda: reacted(emulated)[-1] == ts(40), "a minute later more are allowed")

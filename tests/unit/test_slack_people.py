@@ -13,7 +13,7 @@ from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.blockkit.mrkdwn import mentions_in
 from bridge.slack.people import Directory, FetchCache
 from support.clocks import Clock
-from support.emulated import answers, asked, methods, refused
+from support.slack_fixtures import answers, asked, methods, refused
 
 HOME = Identity(team="T1", enterprise="", bot_user="UBOT", bot_id="B1")
 GRID = Identity(team="T1", enterprise="E1", bot_user="UBOT", bot_id="B1")

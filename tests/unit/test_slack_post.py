@@ -13,7 +13,7 @@ from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.faults import Error, Fault, Http, RateLimited
 from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL, STRANGER, TEAM
-from bridge.playground.wire import DropAfter, DropBefore
+from bridge.playground.local_server import DropAfter, DropBefore
 from bridge.slack import parts
 from bridge.slack.api import SlackWeb
 from bridge.slack.blockkit import kit
@@ -21,8 +21,8 @@ from bridge.slack.blockkit.reply import Attachment, Block, Reply
 from bridge.slack.parts import MessageTag, Place
 from bridge.slack.post import ExistingParts, Recipient, Say
 from support.clocks import Clock
-from support.emulated import Json, asked, at_once, methods
-from support.saying import FOOTER, HERE, NO_FILES, SECTION, SINCE, TAG, TURN, US, answer, long_markdown
+from support.sample_posts import FOOTER, HERE, NO_FILES, SECTION, SINCE, TAG, TURN, US, answer, long_markdown
+from support.slack_fixtures import Json, asked, at_once, methods
 
 POST, UPDATE, EPHEMERAL, URL = "chat.postMessage", "chat.update", "chat.postEphemeral", "response_url"
 READ, WANTED, SHARED = "conversations.replies", "files.getUploadURLExternal", "files.completeUploadExternal"
@@ -58,7 +58,7 @@ def posted(slack: EmulatedSlack) -> list[Json]:
     return [call.args for call in slack.calls_of(POST) if call.is_ok]
 
 
-def there(slack: EmulatedSlack) -> list[Message]:
+def in_channel(slack: EmulatedSlack) -> list[Message]:
     """The bot's messages in the channel and its threads, including files."""
     return [one for one in slack.workspace.messages.of(GENERAL) if one.user == BRIDGE]
 
@@ -132,13 +132,13 @@ async def test_a_long_answer_is_several_messages_with_its_footer_last(slack: Emu
     ts = await post(say, answer(markdown, footer=(FOOTER,)))
 
     assert numbers(slack) == ["0", "1", "2"]
-    assert ts == there(slack)[0].ts
+    assert ts == in_channel(slack)[0].ts
     assert markdown_of(slack) == markdown
     assert [FOOTER in message["blocks"] for message in posted(slack)] == [False, False, True]
     assert all(message["text"] for message in posted(slack))
 
 
-async def test_an_answer_pings_nobody_in_any_form(slack: EmulatedSlack, say: Say) -> None:
+async def test_an_answer_pings_no_one_in_any_form(slack: EmulatedSlack, say: Say) -> None:
     slack.faults.on(POST, Error("invalid_blocks"))
 
     await post(say, answer("<!channel> and <@U2>, @here"))
@@ -331,7 +331,7 @@ async def test_refused_metadata_moves_into_a_block_and_is_found(
 
     ts = await post(say, answer("Hello"))
 
-    (message,) = there(slack)
+    (message,) = in_channel(slack)
     assert not message.metadata
     assert await say.history().find(HERE, TURN, SINCE) == {"0": ts}
 
@@ -356,7 +356,7 @@ async def test_a_shared_file_is_found_by_its_name(slack: EmulatedSlack, say: Say
     existing = await say.history().find(HERE, TURN, SINCE)
     await post(say, RAN, existing)
 
-    message, shared = there(slack)
+    message, shared = in_channel(slack)
     assert existing == {"0": message.ts, "file0": shared.ts}
     assert len(slack.files) == 1
 
@@ -385,7 +385,7 @@ async def test_an_interrupted_upload_is_repeated(slack: EmulatedSlack, say: Say)
 # Timeouts and unknown outcomes
 
 
-async def test_a_429_is_waited_out(slack: EmulatedSlack, slack_web: SlackWeb) -> None:
+async def test_a_429_is_retried_after_its_delay(slack: EmulatedSlack, slack_web: SlackWeb) -> None:
     clock = Clock()
 
     async def sleep(seconds: float) -> None:
@@ -412,7 +412,7 @@ async def test_a_429_beyond_the_budget_says_when_to_retry(slack: EmulatedSlack, 
     assert list(existing) == ["0"]
 
 
-async def test_a_call_without_time_left_is_not_made(slack: EmulatedSlack, slack_web: SlackWeb) -> None:
+async def test_a_call_past_its_deadline_is_not_made(slack: EmulatedSlack, slack_web: SlackWeb) -> None:
     def monotonic() -> float:
         return 1000 + 9.5 * len(slack.calls)  # each call takes 9.5 s
 
@@ -428,7 +428,7 @@ async def test_a_call_without_time_left_is_not_made(slack: EmulatedSlack, slack_
 async def test_a_post_whose_answer_was_lost_is_not_repeated(slack: EmulatedSlack, say: Say) -> None:
     slack.faults.on(POST, DropAfter())
 
-    assert await post(say, answer("Hello")) == there(slack)[0].ts
+    assert await post(say, answer("Hello")) == in_channel(slack)[0].ts
     assert methods(slack) == [POST, READ]
 
 

@@ -11,18 +11,18 @@ from bridge.errors import RecordNotUnderstood
 from bridge.features.reports.schedule import read_report
 from bridge.features.shared.numbers import NUMBERS, Number
 from bridge.features.shared.snapshots import (
-    KEPT,
     MOST_BYTES,
+    STORED_FOR,
     LargestNames,
     Snapshot,
     compare,
     hour_of,
     moment_of,
-    moment_said,
     nearest,
     over_time,
+    parse_moment,
     snapshot_of,
-    too_many,
+    surplus,
 )
 from bridge.features.shared.statistics_layout import stats_card
 from bridge.project.models import Stats
@@ -31,7 +31,7 @@ NOON = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
-def the_stats(tags: dict[str, int], runs: int = 10) -> Stats:
+def stats_with(tags: dict[str, int], runs: int = 10) -> Stats:
     return Stats.model_validate({
         "promptCount": 3, "runCount": runs, "versionCount": 1, "categories": [],
         "tags": [{"name": name, "count": count} for name, count in tags.items()],
@@ -49,20 +49,20 @@ def hours_back(*back: float) -> list[int]:
     st.integers(min_value=0, max_value=10**200),
 )
 def test_a_snapshot_never_exceeds_its_limit(tags: dict[str, int], runs: int) -> None:
-    taken = snapshot_of(the_stats(tags, runs), NOON)
+    taken = snapshot_of(stats_with(tags, runs), NOON)
 
     assert len(taken.to_text().encode()) <= MOST_BYTES
     assert len(taken.groups["tags"].named) + taken.groups["tags"].others == len(tags)
 
 
 def test_a_snapshot_is_read_back_as_it_was_written() -> None:
-    taken = snapshot_of(the_stats({"billing": 3, "Ünïcode ✓": 2, "": 1}), NOON)
+    taken = snapshot_of(stats_with({"billing": 3, "Ünïcode ✓": 2, "": 1}), NOON)
 
     assert Snapshot.from_text(taken.to_text()) == taken
 
 
 def test_a_full_snapshot_names_the_largest() -> None:
-    taken = snapshot_of(the_stats({f"tag number {number}": number for number in range(1000)}), NOON).groups["tags"]
+    taken = snapshot_of(stats_with({f"tag number {number}": number for number in range(1000)}), NOON).groups["tags"]
 
     assert "tag number 999" in taken.named
     assert "tag number 1" not in taken.named
@@ -79,26 +79,26 @@ def test_an_invalid_record_is_not_understood(text: str) -> None:
 
 
 def test_beyond_a_week_a_day_keeps_its_first_snapshot() -> None:
-    oldest = hour_of(NOON - KEPT) - 48
+    oldest = hour_of(NOON - STORED_FOR) - 48
     kept: set[int] = set()
 
     for hour in range(oldest, hour_of(NOON) + 1):  # hourly, as the bridge does
         kept.add(hour)
-        kept -= too_many(kept, moment_of(hour) + HOUR / 2)
+        kept -= surplus(kept, moment_of(hour) + HOUR / 2)
 
     week = hour_of(NOON - 7 * DAY)
     assert {hour for hour in kept if hour >= week} == set(range(week, hour_of(NOON) + 1))
     older = sorted(hour for hour in kept if hour < week)
     assert [hour % 24 for hour in older if hour // 24 > older[0] // 24] == [0] * (len(older) - 1)
-    assert older[0] >= hour_of(NOON - KEPT)
+    assert older[0] >= hour_of(NOON - STORED_FOR)
     assert len(kept) <= 600
 
 
 def test_a_day_keeps_its_first_snapshot_at_any_hour() -> None:
     day = hour_of(datetime(2026, 11, 1, tzinfo=UTC))
 
-    assert too_many([day + 5, day + 6, day + 30], NOON) == {day + 6}
-    assert too_many([], NOON) == set()
+    assert surplus([day + 5, day + 6, day + 30], NOON) == {day + 6}
+    assert surplus([], NOON) == set()
 
 
 @pytest.mark.parametrize(
@@ -133,14 +133,14 @@ def test_a_line_over_a_few_hours_has_them_all() -> None:
 
 
 @pytest.mark.parametrize(("count", "picked"), [(3, [0, 1, 2]), (10, [0, 3, 6, 9]), (0, [])])
-def test_points_are_picked_evenly_with_both_ends(count: int, picked: list[int]) -> None:
+def test_points_are_sampled_evenly_with_both_ends(count: int, picked: list[int]) -> None:
     assert over_time(range(count), 0, most=4) == picked
 
 
 def test_changes_are_listed_by_number_and_by_name() -> None:
-    then = snapshot_of(the_stats({"alpha": 1, "beta": 5}, runs=8), NOON - HOUR)
+    then = snapshot_of(stats_with({"alpha": 1, "beta": 5}, runs=8), NOON - HOUR)
 
-    changes = compare(the_stats({"beta": 7, "gamma": 2, "delta": 3}, runs=10), then, called="yesterday")
+    changes = compare(stats_with({"beta": 7, "gamma": 2, "delta": 3}, runs=10), then, called="yesterday")
 
     assert (changes.called, changes.since) == ("yesterday", NOON - HOUR)
     assert {name: one.by for name, one in changes.numbers.items()} == {"prompts": 0, "runs": 2, "versions": 0}
@@ -152,19 +152,19 @@ def test_changes_are_listed_by_number_and_by_name() -> None:
 def test_a_name_that_may_have_been_too_rare_is_not_new() -> None:
     then = Snapshot(NOON, {}, {"tags": LargestNames({"alpha": 9}, others=3)})
 
-    changes = compare(the_stats({"alpha": 9, "beta": 1}), then)
+    changes = compare(stats_with({"alpha": 9, "beta": 1}), then)
 
     assert (changes.groups["tags"].new, changes.groups["tags"].vanished) == ((), ())
 
 
 def test_a_number_that_an_older_snapshot_lacks_is_not_compared() -> None:
-    changes = compare(the_stats({"alpha": 9}), Snapshot(NOON, {"runs": 1}, {}))
+    changes = compare(stats_with({"alpha": 9}), Snapshot(NOON, {"runs": 1}, {}))
 
     assert (list(changes.numbers), dict(changes.groups)) == (["runs"], {})
 
 
 def test_a_name_listed_twice_counts_once() -> None:
-    stats = Stats.model_validate(the_stats({}).model_dump() | {"tags": [{"name": "a", "count": 1}] * 2})
+    stats = Stats.model_validate(stats_with({}).model_dump() | {"tags": [{"name": "a", "count": 1}] * 2})
 
     assert snapshot_of(stats, NOON).groups["tags"].named == {"a": 2}
 
@@ -182,14 +182,14 @@ def test_a_name_listed_twice_counts_once() -> None:
         *dict.fromkeys(("2026-11-21", "2020-01-01", "401d", "0d", "9999w", "-1d", "tuesday", "")).items(),
     ],
 )
-def test_a_moment_is_read_as_people_type_it(text: str, expected: datetime | None) -> None:
-    assert moment_said(text, NOON) == expected
+def test_a_time_is_read_as_people_type_it(text: str, expected: datetime | None) -> None:
+    assert parse_moment(text, NOON) == expected
 
 
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda number: number.name)
 def test_each_number_of_the_table_is_stored_compared_and_offered(number: Number) -> None:
-    then = Snapshot.from_text(snapshot_of(the_stats({}), NOON).to_text())
-    grown = the_stats({}).model_copy(update={number.field: 1000})
+    then = Snapshot.from_text(snapshot_of(stats_with({}), NOON).to_text())
+    grown = stats_with({}).model_copy(update={number.field: 1000})
 
     changes = compare(grown, then)
 

@@ -19,7 +19,7 @@ from bridge.metrics import Metrics
 from bridge.project.client import ProjectClient
 from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit.reply import Reply
-from support.real_redis import away
+from support.real_redis import refused_commands
 from support.store import NAMESPACE, PREFIX, Clock
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -122,9 +122,7 @@ async def test_the_first_card_compares_with_nothing(statistics: Statistics) -> N
     assert kinds(reply) == []
 
 
-async def test_since_names_the_nearest_snapshot_it_takes(
-    statistics: Statistics, clock: Clock, service: Service
-) -> None:
+async def test_since_names_the_snapshot_it_uses(statistics: Statistics, clock: Clock, service: Service) -> None:
     await live(statistics, clock, service, hours=5)
     service.tags = {"shipping": 1}
 
@@ -158,7 +156,7 @@ async def test_a_report_compares_with_the_last_one(statistics: Statistics, servi
 
 
 async def test_statistics_are_shown_without_redis(statistics: Statistics, service: Service, redis: Redis) -> None:
-    with away(redis):
+    with refused_commands(redis):
         reply = await shown(statistics)
 
     assert "1,000 runs" in reply.text

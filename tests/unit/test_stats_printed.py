@@ -14,7 +14,7 @@ from bridge.project.models import Stats
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-def the_stats(runs: int, tags: dict[str, int]) -> Stats:
+def stats_with(runs: int, tags: dict[str, int]) -> Stats:
     return Stats.model_validate({
         "promptCount": 1234567, "runCount": runs, "versionCount": 96, "categories": [{"name": "manual", "count": 6}],
         "tags": [{"name": name, "count": count} for name, count in tags.items()],
@@ -22,8 +22,8 @@ def the_stats(runs: int, tags: dict[str, int]) -> Stats:
     })  # fmt: skip
 
 
-THEN = snapshot_of(the_stats(1178, {"billing": 3, "gone": 2}), NOON - timedelta(days=7))
-NOW = the_stats(1234, {"billing": 5, "=HYPERLINK(1)": 1})
+THEN = snapshot_of(stats_with(1178, {"billing": 3, "gone": 2}), NOON - timedelta(days=7))
+NOW = stats_with(1234, {"billing": 5, "=HYPERLINK(1)": 1})
 COMPARED = Compared(NOW, compare(NOW, THEN), NOON - timedelta(days=30))
 
 
@@ -53,7 +53,7 @@ def test_without_snapshots_it_says_since_when_they_are_recorded() -> None:
 
 
 def test_outside_text_cannot_disturb_the_screen() -> None:
-    assert "\x1b" not in for_people(Compared(the_stats(1, {"\x1b[2J": 1})), asked_since=False)
+    assert "\x1b" not in for_people(Compared(stats_with(1, {"\x1b[2J": 1})), asked_since=False)
 
 
 def test_json_has_the_services_fields_and_differences() -> None:

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from bridge.errors import StoreUnavailable
-from bridge.features.conversations.stops import DROP, GO_ON, SHOW
+from bridge.features.conversations.stops import DISCARD, SEND_WAITING, SHOW
 from bridge.features.notices import SEND_AGAIN
 from bridge.inbound import Click, StopRequest
 from bridge.playground.emulator.sample import BOB
 from bridge.queue.inbox import Queued
 from bridge.slack.blockkit.reply import Block
-from support.harness import NOT_NOW, POST, REFUSED, SALES, SUPPORT, Harness, killed
+from support.harness import NOT_NOW, POST, REFUSED, SALES, SUPPORT, Harness, kill_task
 from support.store import BOT, CHANNEL, LANE, ROOT, TEAM, USER, message, ts
 from support.waiting import wait_until
 
@@ -39,7 +39,7 @@ async def press_stop(harness: Harness, *, event: str = "EvStop", name: str = "a"
 
 
 async def say_in_thread(harness: Harness, text: str, number: int) -> str:
-    return (await harness.receives(message(text, ts(number)))).decision
+    return (await harness.receive(message(text, ts(number)))).decision
 
 
 async def press(harness: Harness, action: str, value: str = "held") -> None:
@@ -76,32 +76,32 @@ async def _has_listeners(harness: Harness, channel: str) -> bool:
 async def test_a_running_call_is_closed_and_its_answer_is_not_shown(harness: Harness) -> None:
     harness.service.gate.clear()
     await harness.store.conversation(agent=7)
-    ear, work = await listening(harness), await harness.begin()
-    await wait_until(lambda: harness.service.at_once == 1, "the agent is asked")
+    listener, work = await listening(harness), await harness.start_next()
+    await wait_until(lambda: harness.service.in_flight == 1, "the agent is asked")
 
     await press_stop(harness, name="b")
 
-    await wait_until(lambda: harness.service.at_once == 0, "the call is closed")
+    await wait_until(lambda: harness.service.in_flight == 0, "the call is closed")
     await work
     await harness.work("c")
     assert "Stopped" in last(harness)
     assert "won't be shown" in last(harness)
     assert len(harness.seen.replies()) == 1
-    assert harness.seen.signs[-1] == ""
-    await killed(ear)
+    assert harness.seen.statuses[-1] == ""
+    await kill_task(listener)
 
 
 async def test_an_answer_after_a_stop_is_recorded_and_not_shown(harness: Harness) -> None:
     harness.service.gate.clear()
     turn = await harness.store.conversation(agent=7)
-    work = await harness.begin()
-    await wait_until(lambda: harness.service.at_once == 1, "the agent is asked")
+    work = await harness.start_next()
+    await wait_until(lambda: harness.service.in_flight == 1, "the agent is asked")
 
     await press_stop(harness, name="b")  # but no process receives it
     harness.service.gate.set()
     await work
 
-    assert harness.seen.words == []
+    assert harness.seen.texts == []
     assert "re: hello" in str(await harness.store.field(turn, "outcome"))
     assert await harness.store.field(turn, "what") == "stopped"
     conversation = await harness.store.sessions.thread(message().thread)
@@ -122,15 +122,15 @@ async def test_a_stopped_message_that_was_not_sent_is_never_sent(harness: Harnes
 async def test_a_stopped_turn_of_a_dead_worker_ends_without_a_notice(harness: Harness) -> None:
     harness.service.gate.clear()
     await harness.store.conversation(agent=7)
-    work = await harness.begin()
-    await wait_until(lambda: harness.service.at_once == 1, "the agent is asked")
-    await killed(work)
+    work = await harness.start_next()
+    await wait_until(lambda: harness.service.in_flight == 1, "the agent is asked")
+    await kill_task(work)
 
     await press_stop(harness, name="b")
     await harness.take_over()
     await harness.work("c")
 
-    assert len(harness.seen.words) == 1
+    assert len(harness.seen.texts) == 1
     assert "Stopped" in last(harness)
     assert harness.service.messages == ["hello there"]
 
@@ -145,9 +145,9 @@ async def left_waiting_for_slack(harness: Harness) -> None:
 
     harness.on_sleep = wait
     harness.slack.faults.on(POST, NOT_NOW)
-    work = await harness.begin()
+    work = await harness.start_next()
     await waits.wait()
-    await killed(work)
+    await kill_task(work)
     harness.on_sleep = None
 
 
@@ -164,9 +164,9 @@ async def test_a_stop_prevents_a_dead_workers_waiting_post(
 
     assert "had already answered" in last(harness)
     assert buttons(harness)[SHOW] == turn
-    assert {GO_ON, DROP} < buttons(harness).keys()
+    assert {SEND_WAITING, DISCARD} < buttons(harness).keys()
     assert harness.service.messages == ["hello there"]
-    assert len(harness.seen.words) == 1
+    assert len(harness.seen.texts) == 1
     assert await harness.store.field(turn, "body") is None  # no retry: the agent has answered
     conversation = await harness.store.sessions.thread(message().thread)
     assert conversation is not None
@@ -174,7 +174,7 @@ async def test_a_stop_prevents_a_dead_workers_waiting_post(
 
     await press(harness, SHOW, turn)
     await press(harness, SHOW, turn)
-    assert harness.seen.words[1:] == ["re: hello there"]
+    assert harness.seen.texts[1:] == ["re: hello there"]
     assert harness.seen.replies()[-1].tag.session == 42
     assert await harness.store.field(turn, "outcome") is None  # deleted once posted
 
@@ -188,12 +188,12 @@ async def test_an_answer_being_posted_cannot_be_stopped(harness: Harness) -> Non
 
     await press_stop(harness, name="c")
     stop = asyncio.create_task(harness.work("c"))
-    await wait_until(lambda: harness.seen.whispers, "the notice is posted")
+    await wait_until(lambda: harness.seen.ephemerals, "the notice is posted")
     hang.set()
     await asyncio.gather(successor, stop)
 
-    assert "is being posted" in harness.seen.whispers[-1].text
-    assert harness.seen.words == ["re: hello there"]
+    assert "is being posted" in harness.seen.ephemerals[-1].text
+    assert harness.seen.texts == ["re: hello there"]
 
 
 async def test_a_message_waiting_for_the_service_is_stopped(harness: Harness) -> None:
@@ -233,7 +233,7 @@ async def test_a_stop_does_not_affect_a_later_turn(harness: Harness) -> None:
     await harness.work()
 
     assert harness.service.messages == ["hello there"]
-    assert [one.text for one in harness.seen.whispers] == ["The agent isn't working on anything here."]
+    assert [one.text for one in harness.seen.ephemerals] == ["The agent isn't working on anything here."]
 
 
 async def test_a_repeated_stop_affects_no_other_turn(harness: Harness) -> None:
@@ -242,7 +242,7 @@ async def test_a_repeated_stop_affects_no_other_turn(harness: Harness) -> None:
 
     decisions = [await press_stop(harness) for _ in range(2)]
     await harness.work()
-    await press(harness, GO_ON)
+    await press(harness, SEND_WAITING)
     await press_stop(harness)
     await harness.work()
 
@@ -250,7 +250,7 @@ async def test_a_repeated_stop_affects_no_other_turn(harness: Harness) -> None:
     assert harness.service.messages == ["and then"]
 
 
-async def test_a_queued_stop_that_was_not_made_is_made_by_its_turn(harness: Harness) -> None:
+async def test_a_stop_missed_on_arrival_is_applied_by_its_turn(harness: Harness) -> None:
     await harness.store.conversation(agent=7)
     put = await harness.store.process().inbox.put(a_request(), event="EvStop")  # then the process is killed
     assert isinstance(put, Queued)
@@ -265,7 +265,7 @@ async def test_a_queued_stop_that_was_not_made_is_made_by_its_turn(harness: Harn
     assert "wasn't sent" in last(harness)
 
 
-@pytest.mark.parametrize(("action", "sent"), [(GO_ON, ["two", "three"]), (DROP, [])])
+@pytest.mark.parametrize(("action", "sent"), [(SEND_WAITING, ["two", "three"]), (DISCARD, [])])
 async def test_messages_after_a_stopped_one_are_held_for_a_decision(
     harness: Harness, action: str, sent: list[str]
 ) -> None:
@@ -275,7 +275,7 @@ async def test_messages_after_a_stopped_one_are_held_for_a_decision(
     await press_stop(harness)
     await harness.work()
     assert harness.service.messages == []
-    assert {GO_ON, DROP, SEND_AGAIN} == buttons(harness).keys()
+    assert {SEND_WAITING, DISCARD, SEND_AGAIN} == buttons(harness).keys()
 
     await press(harness, action)
 
@@ -284,7 +284,7 @@ async def test_messages_after_a_stopped_one_are_held_for_a_decision(
     assert "2 messages" in harness.seen.updates[-1]["text"]
 
 
-@pytest.mark.parametrize("action", [GO_ON, DROP])
+@pytest.mark.parametrize("action", [SEND_WAITING, DISCARD])
 async def test_the_stopped_message_can_be_retried_after_the_decision(harness: Harness, action: str) -> None:
     await harness.store.conversation(agent=7)
     await harness.store.queue(message("two", ts(1)))
@@ -302,7 +302,7 @@ async def test_a_decision_repeated_after_a_kill_reports_its_result(harness: Harn
     await harness.store.queue(message("two", ts(1)))
     await press_stop(harness)
     await harness.work()
-    click = a_click(GO_ON, value="held", message_ts=harness.seen.messages[-1].ts)
+    click = a_click(SEND_WAITING, value="held", message_ts=harness.seen.messages[-1].ts)
     put = await harness.store.process().inbox.put(click, event="press")
     assert isinstance(put, Queued)
 
@@ -317,12 +317,12 @@ async def test_a_decision_before_the_stopped_turn_ends_counts(harness: Harness) 
     harness.service.gate.clear()
     await harness.store.conversation(agent=7)
     await harness.store.queue(message("two", ts(1)))
-    work = await harness.begin()
-    await wait_until(lambda: harness.service.at_once == 1, "the agent is asked")
+    work = await harness.start_next()
+    await wait_until(lambda: harness.service.in_flight == 1, "the agent is asked")
     await press_stop(harness, name="b")
     harness.write(ts(9), "Stopped.", user=BOT, thread_ts=ROOT)
 
-    await press(harness, GO_ON)
+    await press(harness, SEND_WAITING)
     harness.service.gate.set()
     await work
     await harness.work()
@@ -357,7 +357,7 @@ async def test_a_deleted_held_message_does_not_release_the_others(harness: Harne
 
     assert harness.service.messages == []
     assert len(await harness.store.box()) == 1
-    await press(harness, DROP)
+    await press(harness, DISCARD)
 
 
 async def test_a_stopped_message_can_be_resent(harness: Harness) -> None:
@@ -373,8 +373,8 @@ async def test_a_stopped_message_can_be_resent(harness: Harness) -> None:
 async def test_a_typed_stop_does_not_wait_in_the_queue(harness: Harness) -> None:
     harness.service.gate.clear()
     await harness.store.conversation(agent=7)
-    ear, work = await listening(harness), await harness.begin()
-    await wait_until(lambda: harness.service.at_once == 1, "the agent is asked")
+    listener, work = await listening(harness), await harness.start_next()
+    await wait_until(lambda: harness.service.in_flight == 1, "the agent is asked")
 
     decision = await say_in_thread(harness, "!stop", 5)
 
@@ -383,18 +383,18 @@ async def test_a_typed_stop_does_not_wait_in_the_queue(harness: Harness) -> None
     await harness.work("c")
     assert "Stopped" in last(harness)
     assert harness.service.messages == ["hello there"]
-    await killed(ear)
+    await kill_task(listener)
 
 
-async def cross_out(harness: Harness, root: str, **changes: Any) -> str:
+async def react_with_cross(harness: Harness, root: str, **changes: Any) -> str:
     request = a_request(message_ts=root, thread_ts="", **changes)
     return await harness.parts().stopping.stop(request, event="EvX")
 
 
-async def test_a_cross_on_ones_own_message_stops_its_turn_in_its_thread(harness: Harness) -> None:
+async def test_a_cross_on_an_own_message_stops_its_turn(harness: Harness) -> None:
     await harness.store.conversation(agent=7)
 
-    assert await cross_out(harness, ROOT) == "queued"
+    assert await react_with_cross(harness, ROOT) == "queued"
     await harness.work()
 
     assert harness.service.messages == []
@@ -406,18 +406,18 @@ async def test_a_cross_on_a_waiting_message_withdraws_only_that_one(harness: Har
     for number, text in enumerate(["two", "three"], 1):
         await harness.store.queue(message(text, ts(number)))
 
-    await cross_out(harness, ts(1))
+    await react_with_cross(harness, ts(1))
     await harness.work()
 
     assert harness.service.messages == ["hello there", "three"]
-    assert "won't be sent" in harness.seen.whispers[-1].text
+    assert "won't be sent" in harness.seen.ephemerals[-1].text
 
 
 async def test_a_cross_on_any_other_message_is_ignored(harness: Harness) -> None:
     await harness.store.conversation(agent=7)
     await harness.work()
 
-    assert [await cross_out(harness, ROOT), await cross_out(harness, ts(9))] == ["ignored", "ignored"]
+    assert [await react_with_cross(harness, ROOT), await react_with_cross(harness, ts(9))] == ["ignored", "ignored"]
 
 
 async def test_a_person_without_access_cannot_stop_a_turn(harness: Harness) -> None:
@@ -433,20 +433,20 @@ async def test_a_person_without_access_cannot_stop_a_turn(harness: Harness) -> N
 
     assert decisions == ["refused", "ignored"]
     assert harness.service.messages == ["hello there"]
-    assert len(harness.seen.whispers) == 1
+    assert len(harness.seen.ephemerals) == 1
 
 
-async def test_marks_are_checked_when_the_subscription_opens(harness: Harness) -> None:
+async def test_stop_marks_are_checked_when_the_subscription_opens(harness: Harness) -> None:
     harness.service.gate.clear()
     await harness.store.conversation(agent=7)
-    work = await harness.begin()
-    await wait_until(lambda: harness.service.at_once == 1, "the agent is asked")
+    work = await harness.start_next()
+    await wait_until(lambda: harness.service.in_flight == 1, "the agent is asked")
     await press_stop(harness, name="b")
 
-    ear = await listening(harness)
+    listener = await listening(harness)
 
     await work
-    assert harness.service.at_once == 0
-    await killed(ear)
+    assert harness.service.in_flight == 0
+    await kill_task(listener)
     with suppress(StoreUnavailable):
         await harness.work("c")

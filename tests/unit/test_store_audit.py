@@ -14,7 +14,7 @@ from bridge.metrics import Metrics
 from bridge.queue.audit import AuditEntry, audit_since
 from bridge.queue.records import Taken, Unreadable, Write
 from bridge.queue.scripting import Scripts
-from support.store import CHANNEL, NAMESPACE, ROOT, START, USER, Store, a_store, message, ts
+from support.store import CHANNEL, NAMESPACE, ROOT, START, USER, Store, message, open_store, ts
 
 DAYS = timedelta(days=90)
 KEY = f"{{{NAMESPACE}}}:audit"
@@ -32,10 +32,10 @@ def entry(store: Store, taken: Taken, what: str) -> list[Write]:
 
 @pytest.fixture
 async def audited(redis: Redis) -> Store:
-    return await a_store(redis, audit_lifetime=DAYS)
+    return await open_store(redis, audit_lifetime=DAYS)
 
 
-async def test_the_audit_keeps_where_when_and_why(audited: Store, redis: Redis) -> None:
+async def test_the_audit_has_place_time_and_reason(audited: Store, redis: Redis) -> None:
     await audited.conversation()
     turn = await audited.queue(message(ts=ts(1)))
     process = audited.process()
@@ -79,7 +79,7 @@ async def test_a_repeated_step_is_one_entry(audited: Store, redis: Redis) -> Non
 
 
 async def test_entries_expire(redis: Redis) -> None:
-    store = await a_store(redis, audit_lifetime=DAYS)
+    store = await open_store(redis, audit_lifetime=DAYS)
     long_ago = int((store.clock() - timedelta(days=91)).timestamp() * 1000)
     await redis.xadd(KEY, {"v": "1", "user": "U9"}, id=f"{long_ago}-0")
     await redis.xadd(KEY, {"v": "1", "user": USER}, id=f"{long_ago + 86_400_000 * 2}-0")

@@ -40,7 +40,7 @@ PIPELINE = "Command # 1 (EVALSHA 1f 1 {b}: BUSY) of pipeline caused error:"  # t
         (RuntimeError("unable to perform operation on <TCPTransport closed=True>; the handler is closed"), "away"),
     ],
 )
-async def test_a_failure_of_redis_has_a_reason(raised: Exception, reason: str) -> None:
+async def test_a_redis_failure_has_a_reason(raised: Exception, reason: str) -> None:
     with pytest.raises(StoreUnavailable) as caught, translated():
         raise raised
 

@@ -12,7 +12,7 @@ from bridge.errors import LaneLost
 from bridge.ids import TurnId
 from bridge.queue.records import Taken
 from bridge.queue.turn import Journal
-from support.store import THREAD, Store, a_store, message, ts
+from support.store import THREAD, Store, message, open_store, ts
 
 Act = Callable[[Journal, Taken], Awaitable[object]]
 
@@ -42,7 +42,7 @@ async def nothing_changes(store: Store, act: Awaitable[object]) -> None:
 
 
 async def a_lane_with_two(redis: Redis) -> Store:
-    store = await a_store(redis)
+    store = await open_store(redis)
     await store.queue()
     await store.queue(message("more", ts(1)))
     return store

@@ -9,12 +9,12 @@ from redis.asyncio import Redis
 
 from bridge.queue.inbox import Condition, Paused, Put, Queued
 from bridge.queue.records import Limits
-from support.store import THREAD, Store, a_store, message, ts
+from support.store import THREAD, Store, message, open_store, ts
 
 
 @pytest.fixture
 async def limited(redis: Redis) -> Store:
-    return await a_store(redis, limits=Limits(thread_turns=2))
+    return await open_store(redis, limits=Limits(thread_turns=2))
 
 
 async def test_all_processes_count_together(limited: Store) -> None:

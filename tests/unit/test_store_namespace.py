@@ -13,13 +13,13 @@ from bridge.playground.emulator.sample import BOB
 from bridge.queue.namespace import Namespace
 from bridge.queue.redis.connection import connect
 from bridge.queue.scripting import Scripts
-from support.store import BOT, NAMESPACE, PREFIX, START, TEAM, Store, a_store, message, ts
+from support.store import BOT, NAMESPACE, PREFIX, START, TEAM, Store, message, open_store, ts
 
 
 async def test_a_namespace_remembers_when_it_was_first_opened(store: Store, redis: Redis) -> None:
     store.clock.time = START + timedelta(days=3)
 
-    again = await a_store(redis, store.clock)
+    again = await open_store(redis, store.clock)
 
     assert store.namespace.since == again.namespace.since == START
     assert again.namespace.is_held
@@ -70,7 +70,7 @@ async def test_a_message_between_wipe_and_heartbeat_is_accepted(store: Store, re
     assert (await store.process().take()).record.id == turn
 
 
-async def test_an_unreachable_store_is_not_held(store: Store) -> None:
+async def test_an_unreachable_namespace_is_not_held(store: Store) -> None:
     async with connect("redis://127.0.0.1:1") as nowhere:
         gone = Namespace(Scripts(nowhere, NAMESPACE, Metrics()), name=NAMESPACE, team=TEAM, bot=BOT, now=store.clock)
         with pytest.raises(StoreUnavailable):

@@ -86,7 +86,7 @@ async def test_an_event_is_recognised_by_its_id_alone(store: Store) -> None:
     ],
     ids=lambda inbound: inbound.kind,
 )
-async def test_every_record_bears_the_version(store: Store, inbound: Inbound) -> None:
+async def test_every_record_has_the_version(store: Store, inbound: Inbound) -> None:
     put = await store.process().inbox.put(inbound, event="Ev1")
 
     assert isinstance(put, Queued)

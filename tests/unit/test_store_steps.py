@@ -15,7 +15,7 @@ from bridge.queue.turn import TurnChanged
 from support.store import CHANNEL, LANE, PREFIX, ROOT, START, TEAM, THREAD, Store, message, ts
 
 
-async def test_taking_reads_the_head_and_its_threads_binding(store: Store) -> None:
+async def test_a_take_reads_the_head_and_its_threads_binding(store: Store) -> None:
     turn = await store.conversation(agent=7)
     await store.queue(message("behind", ts(1)))
 
@@ -35,7 +35,7 @@ async def test_an_empty_lane_is_left_without_an_entry(store: Store, redis: Redis
     assert await store.entries() == 0
 
 
-async def test_looking_again_after_waiting_is_not_another_take(store: Store) -> None:
+async def test_looking_again_after_waiting_is_not_a_new_take(store: Store) -> None:
     await store.conversation()
     process = store.process()
     first = await process.take()
@@ -225,7 +225,7 @@ async def test_node_results_are_stored_for_a_week(store: Store) -> None:
     taken = await store.process().take()
 
     await store.process().journal.outcome(
-        taken, "{}", what="ran", writes=[store.results.keep(turn, '{"node": [1, null]}')]
+        taken, "{}", what="ran", writes=[store.results.store(turn, '{"node": [1, null]}')]
     )
 
     assert await store.results.get(turn) == {"node": [1, None]}
@@ -233,7 +233,7 @@ async def test_node_results_are_stored_for_a_week(store: Store) -> None:
     assert await store.results.get(taken.record.id.__class__("nobody")) is None
 
 
-async def test_a_finished_turn_hands_the_lane_on(store: Store) -> None:
+async def test_a_finished_turn_requeues_its_lane(store: Store) -> None:
     await store.conversation()
     second = await store.queue(message("more", ts(1)))
     process = store.process()
@@ -277,11 +277,11 @@ async def test_texts_are_deleted_with_done_and_ids_stay_for_a_week(store: Store)
     taken = await process.take()
     await process.journal.sent(taken, note="my secret words again")
     await process.journal.outcome(taken, "an answer full of secret words", what="answered")
-    assert await store.holds_words("secret words")
+    assert await store.contains_text("secret words")
 
     await process.journal.done(taken, what="answered", posted="1700000000.000900")
 
-    assert not await store.holds_words("secret words")
+    assert not await store.contains_text("secret words")
     assert 6.9 < await store.days_left(f"turn:{turn}") <= 7
     fields = {name: await store.field(turn, name) for name in ("step", "what", "posted", "lane", "t_done")}
     assert fields == {
@@ -296,7 +296,7 @@ async def test_a_text_that_a_button_may_resend_stays_a_week_at_most(store: Store
 
     await process.journal.done(await process.take(), what="unknown", keep_text=True)
 
-    assert await store.holds_words("my secret words")
+    assert await store.contains_text("my secret words")
     assert 6.9 < await store.days_left(f"turn:{turn}") <= 7
 
 
@@ -326,7 +326,7 @@ async def test_dead_letters_leave_the_list_with_their_records(store: Store, redi
     assert await redis.zrange(f"{PREFIX}dead", 0, -1) == [turn]
 
 
-async def test_a_released_lane_is_taken_by_another_worker(store: Store) -> None:
+async def test_a_released_lane_is_claimed_by_another_worker(store: Store) -> None:
     turn = await store.conversation()
     taken = await store.process("a").take()
 
@@ -337,7 +337,7 @@ async def test_a_released_lane_is_taken_by_another_worker(store: Store) -> None:
     assert (over.record.id, over.record.takes, over.record.handed_out) == (turn, 2, 1)
 
 
-async def test_the_card_of_a_turn_is_remembered(store: Store) -> None:
+async def test_a_turns_card_is_stored(store: Store) -> None:
     await store.conversation()
     process = store.process()
     taken = await process.take()
@@ -361,7 +361,7 @@ async def test_only_expired_leases_are_taken_over(store: Store) -> None:
     assert await b.inbox.claim_from_the_dead(lease=lease, most=10) == [held]
 
 
-async def test_renewing_never_takes_a_lane_back(store: Store) -> None:
+async def test_renewing_never_reclaims_a_lane(store: Store) -> None:
     await store.conversation()
     a, b = store.process("a"), store.process("b")
     held = (await a.hold())[0]

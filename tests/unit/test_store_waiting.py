@@ -18,7 +18,7 @@ async def test_a_queued_message_is_sent_with_its_new_text(store: Store) -> None:
 
     taken = await store.process().take()
     assert (taken.record.body, taken.record.edits) == (message("better words"), 1)
-    assert not await store.holds_words("hello there")
+    assert not await store.contains_text("hello there")
 
 
 async def test_an_edited_first_message_may_still_choose_the_agent(store: Store) -> None:
@@ -194,7 +194,7 @@ async def test_a_message_is_resent_once_however_often_requested(store: Store) ->
     assert await store.dump() == before
     process = store.process()
     await process.journal.done(await process.take())
-    assert not await store.holds_words("my secret words")
+    assert not await store.contains_text("my secret words")
 
 
 async def test_a_button_works_before_its_notice_is_recorded(
@@ -214,7 +214,7 @@ async def test_a_button_works_before_its_notice_is_recorded(
     again = await process.take()
     assert again.record.id != turn
     await process.journal.done(again)
-    assert not await store.holds_words("my secret words")
+    assert not await store.contains_text("my secret words")
 
 
 @pytest.mark.parametrize("progress", ["never was", "waits", "answered"])

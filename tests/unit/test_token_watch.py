@@ -70,4 +70,4 @@ async def test_a_handed_over_turn_is_released_unsent(harness: Harness) -> None:
 
     harness.wires.web.use(BOT_TOKEN)
     await harness.work()
-    assert harness.seen.words == ["re: hello"]
+    assert harness.seen.texts == ["re: hello"]

@@ -19,7 +19,7 @@ from bridge.queue.keys import PASSED_IN_A_DAY
 from bridge.queue.records import Delivery
 from bridge.queue.trace import MessageTrace, Owner, owner_of, trace_of
 from support.harness import POST, Harness
-from support.real_redis import away
+from support.real_redis import refused_commands
 from support.store import CHANNEL, PREFIX, ROOT, START, TEAM, USER, Store, key_of, message, ts
 from support.waiting import wait_until
 
@@ -59,7 +59,7 @@ def test_a_permalink_has_slacks_form() -> None:
     assert Owner(TEAM).permalink(C, TS) == ""
 
 
-async def told(store: Store, key: MessageKey | None = None) -> list[TraceStep]:
+async def trace_steps(store: Store, key: MessageKey | None = None) -> list[TraceStep]:
     return steps_of(await trace_of(store.scripts, key or key_of(ROOT)))
 
 
@@ -71,7 +71,7 @@ def detail(steps: list[TraceStep], what: str) -> str:
     return next(step.detail for step in steps if step.what == what)
 
 
-async def test_a_trace_goes_from_delivery_to_answer(harness: Harness) -> None:
+async def test_a_trace_leads_from_delivery_to_answer(harness: Harness) -> None:
     store = harness.store
     turn = await store.queue(message(event_id="Ev1", retry=1), why="it mentions the bot")
     store.clock.time = START + timedelta(milliseconds=250)
@@ -80,7 +80,7 @@ async def test_a_trace_goes_from_delivery_to_answer(harness: Harness) -> None:
 
     await harness.work("b")
 
-    steps = await told(store)
+    steps = await trace_steps(store)
     assert [(step.what, (step.at - START) / timedelta(milliseconds=1), step.process) for step in steps] == [
         ("received", 0, "a"), ("decided", 0, "a"), ("queued", 0, "a"), ("duplicate", 250, "a"),
         ("sent", 1000, "b"), ("answered", 1000, "b"), ("posted", 1000, "b"), ("done", 1000, "b"),
@@ -98,7 +98,7 @@ async def test_an_answer_leads_to_its_messages_trace(harness: Harness) -> None:
 
     answer = key_of(harness.seen.messages[0].ts)
 
-    assert await told(harness.store, answer) == await told(harness.store)
+    assert await trace_steps(harness.store, answer) == await trace_steps(harness.store)
     assert 6.9 < await harness.store.days_left(f"shown:{answer}") <= 7
 
 
@@ -111,7 +111,7 @@ async def test_a_trace_never_shows_texts(harness: Harness) -> None:
     known = await trace_of(harness.store.scripts, key_of(ROOT))
 
     assert "secret" not in for_programs(CHANNEL, ROOT, known)
-    assert not await harness.store.holds_words("secret words")
+    assert not await harness.store.contains_text("secret words")
 
 
 async def test_a_queued_message_shows_its_place_then_and_now(store: Store) -> None:
@@ -119,7 +119,7 @@ async def test_a_queued_message_shows_its_place_then_and_now(store: Store) -> No
     await store.queue(message("second", ts(1)))
     third = await store.queue(message("third", ts(2)))
     assert (
-        detail(await told(store, key_of(ts(2))), "queued")
+        detail(await trace_steps(store, key_of(ts(2))), "queued")
         == f"turn {third}, after 2 others; waiting, with 2 ahead of it"
     )
 
@@ -127,10 +127,10 @@ async def test_a_queued_message_shows_its_place_then_and_now(store: Store) -> No
     await process.journal.done(await process.take())
 
     assert (
-        detail(await told(store, key_of(ts(2))), "queued")
+        detail(await trace_steps(store, key_of(ts(2))), "queued")
         == f"turn {third}, after 2 others; waiting, with 1 ahead of it"
     )
-    assert words(await told(store, key_of(ts(2)))) == ["received", "decided", "queued"]
+    assert words(await trace_steps(store, key_of(ts(2)))) == ["received", "decided", "queued"]
 
 
 async def test_a_message_that_waits_for_a_choice_says_so(harness: Harness) -> None:
@@ -138,11 +138,11 @@ async def test_a_message_that_waits_for_a_choice_says_so(harness: Harness) -> No
     await harness.store.queue()
     await harness.work()
 
-    steps = await told(harness.store)
+    steps = await trace_steps(harness.store)
 
     assert detail(steps, "queued").endswith("waiting for someone to pick an agent")
     menu = key_of(harness.seen.replies("bridge_menu")[0].ts)
-    assert await told(harness.store, menu) == steps
+    assert await trace_steps(harness.store, menu) == steps
 
 
 async def test_requests_that_did_not_arrive_are_counted(store: Store) -> None:
@@ -154,11 +154,11 @@ async def test_requests_that_did_not_arrive_are_counted(store: Store) -> None:
         await process.journal.sent(taken)
         await process.journal.unsent(taken)
 
-    waiting = detail(await told(store), "sent")
+    waiting = detail(await trace_steps(store), "sent")
     await process.journal.sent(await process.take(held))
 
     assert waiting == "2 requests that didn't arrive; waiting for the project service"
-    assert detail(await told(store), "sent") == (
+    assert detail(await trace_steps(store), "sent") == (
         "to the project service, after 2 requests that didn't arrive; no answer yet"
     )
 
@@ -171,7 +171,7 @@ async def test_a_takeover_shows_in_the_processes(harness: Harness) -> None:
 
     await harness.take_over("b")
 
-    steps = await told(harness.store)
+    steps = await trace_steps(harness.store)
     assert [(step.what, step.process) for step in steps if step.what in {"sent", "answered", "done"}] == [
         ("sent", "a"), ("answered", "b"), ("done", "b"),
     ]  # fmt: skip
@@ -200,7 +200,7 @@ async def test_a_card_leads_to_its_run(harness: Harness) -> None:
     await harness.store.process().inbox.put(command, event="trigger:1")
     await harness.work()
 
-    steps = await told(harness.store, key_of(harness.seen.messages[0].ts))
+    steps = await trace_steps(harness.store, key_of(harness.seen.messages[0].ts))
 
     assert words(steps) == ["received", "decided", "queued", "sent", "answered", "posted", "done"]
     assert detail(steps, "received") == "a slash command"
@@ -215,7 +215,7 @@ async def test_a_private_reply_is_traced_as_private(harness: Harness, redis: Red
     turn = getattr(put, "turn", TurnId(""))
     await redis.set(f"{PREFIX}shown:{key_of(ROOT)}", turn, ex=60)
 
-    assert detail(await told(harness.store), "posted") == "in private, or through the command's response URL"
+    assert detail(await trace_steps(harness.store), "posted") == "in private, or through the command's response URL"
 
 
 async def test_a_dead_letter_says_why(harness: Harness) -> None:
@@ -223,14 +223,14 @@ async def test_a_dead_letter_says_why(harness: Harness) -> None:
     await harness.store.queue()
     await harness.work()
 
-    steps = await told(harness.store)
+    steps = await trace_steps(harness.store)
 
     assert words(steps) == ["received", "decided", "queued", "sent", "answered", "dead"]
     assert detail(steps, "answered") == "the agent answered"
     assert detail(steps, "dead") == "Slack: is_archived; see bridge dead list"
 
 
-async def passed_over(store: Store, ts: str = ROOT, why: str = "not addressed to the bot", retry: int = 0) -> None:
+async def ignored(store: Store, ts: str = ROOT, why: str = "not addressed to the bot", retry: int = 0) -> None:
     store.process().inbox.pass_over(key_of(ts), event=f"Ev{ts}", retry=retry, why=why)
 
     async def is_written() -> bool:
@@ -240,9 +240,9 @@ async def passed_over(store: Store, ts: str = ROOT, why: str = "not addressed to
 
 
 async def test_an_ignored_message_says_why(store: Store) -> None:
-    await passed_over(store, retry=2)
+    await ignored(store, retry=2)
 
-    assert [(step.what, step.detail, step.process) for step in await told(store)] == [
+    assert [(step.what, step.detail, step.process) for step in await trace_steps(store)] == [
         ("received", f"event Ev{ROOT}, resent by Slack (retry 2)", "a"),
         ("decided", "not for an agent: not addressed to the bot", "a"),
     ]
@@ -254,8 +254,8 @@ async def test_an_ignored_message_says_why(store: Store) -> None:
 async def test_the_last_thousand_ignored_messages_stay_known(store: Store, redis: Redis) -> None:
     for number in range(PASSED_IN_A_DAY):
         store.process().inbox.pass_over(key_of(ts(number + 1)), event="", retry=0, why="no text")
-    await passed_over(store, ts(PASSED_IN_A_DAY + 1))
-    await passed_over(store, ts(PASSED_IN_A_DAY + 2))
+    await ignored(store, ts(PASSED_IN_A_DAY + 1))
+    await ignored(store, ts(PASSED_IN_A_DAY + 2))
 
     [key] = [key for key in await store.dump() if "passed" in key]
 
@@ -263,10 +263,10 @@ async def test_the_last_thousand_ignored_messages_stay_known(store: Store, redis
     assert not await trace_of(store.scripts, key_of(ts(1)))
 
 
-async def test_a_message_with_an_impossible_time_is_traced(store: Store) -> None:
-    await passed_over(store, "999999999999.000100")
+async def test_a_message_with_an_impossible_timestamp_is_traced(store: Store) -> None:
+    await ignored(store, "999999999999.000100")
 
-    assert words(await told(store, key_of("999999999999.000100"))) == ["received", "decided"]
+    assert words(await trace_steps(store, key_of("999999999999.000100"))) == ["received", "decided"]
 
 
 async def test_many_duplicates_do_not_grow_a_record(store: Store) -> None:
@@ -324,7 +324,7 @@ async def test_ignored_messages_are_written_again_after_an_outage(store: Store, 
         await asyncio.sleep(0)
 
     passed = PassedOver(store.scripts, at_once)
-    with away(redis):
+    with refused_commands(redis):
         passed.add(key_of(ROOT), Delivery(START, "a"))
         await asyncio.wait(asyncio.all_tasks() - {asyncio.current_task()})
     passed.add(key_of(ts(1)), Delivery(START, "a", why="no text"))

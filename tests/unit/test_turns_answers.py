@@ -36,7 +36,7 @@ async def test_a_first_message_is_answered_in_its_thread_and_binds_the_session(h
     assert answer.tag == MessageTag("bridge_turn", turn, agent=7, session=42)
     assert await harness.store.sessions.thread(THREAD) == Conversation(agent=7, session=42, heard=ROOT)
     assert await harness.store.field(turn, "step") == "done"
-    assert not await harness.store.holds_words("hello")
+    assert not await harness.store.contains_text("hello")
 
 
 async def test_replies_continue_the_session_in_order(harness: Harness) -> None:
@@ -48,8 +48,8 @@ async def test_replies_continue_the_session_in_order(harness: Harness) -> None:
 
     assert harness.service.messages == ["first", "reply 1", "reply 2", "reply 3"]
     assert [body.get("sessionId") for body in harness.service.asked] == [None, 42, 42, 42]
-    assert harness.seen.words == ["re: first", "re: reply 1", "re: reply 2", "re: reply 3"]
-    assert (harness.seen.looks, harness.seen.signs) == (0, [])  # quick answers cost one Slack call each
+    assert harness.seen.texts == ["re: first", "re: reply 1", "re: reply 2", "re: reply 3"]
+    assert (harness.seen.reads, harness.seen.statuses) == (0, [])  # quick answers cost one Slack call each
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ async def test_an_unknown_outcome_brings_a_button_and_no_retry(
     assert turn in str(unknown.blocks)
     assert after.words == "re: and go on"
     assert await harness.store.field(turn, "what") == "unknown"
-    assert await harness.store.holds_words("do it once")  # needed by the retry button
+    assert await harness.store.contains_text("do it once")  # needed by the retry button
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 413, 422])
@@ -88,7 +88,7 @@ async def test_a_rejected_message_brings_a_notice_and_its_text_is_deleted(harnes
     assert harness.service.messages == ["something odd"]
     assert len(harness.seen.replies()) == 1
     assert turn not in str(harness.seen.messages[0].blocks)
-    assert not await harness.store.holds_words("something odd")
+    assert not await harness.store.contains_text("something odd")
 
 
 async def test_a_lost_session_is_replaced_with_the_same_message(harness: Harness) -> None:
@@ -104,7 +104,7 @@ async def test_a_lost_session_is_replaced_with_the_same_message(harness: Harness
     assert "sessionId" not in anew
     assert "> Alice Adler: first" in anew["message"]  # a new session lacks the history
     assert anew["message"].endswith("second")
-    assert "hello again" in harness.seen.words[-1]
+    assert "hello again" in harness.seen.texts[-1]
     assert "starts a new one" in str(harness.seen.messages[-1].blocks)
     assert await harness.store.sessions.thread(THREAD) == Conversation(agent=7, session=43, heard=ts(1))
 
@@ -120,7 +120,7 @@ async def test_the_second_sending_is_the_last(harness: Harness, second: httpx.Re
     await harness.work()
 
     assert len(harness.service.asked) == 2
-    assert words in harness.seen.words[-1]
+    assert words in harness.seen.texts[-1]
 
 
 async def test_a_deleted_agent_is_not_asked_again(harness: Harness) -> None:
@@ -158,12 +158,12 @@ async def test_a_withdrawn_message_is_skipped(harness: Harness) -> None:
     await harness.work()
 
     assert harness.service.messages == ["this one"]
-    assert harness.seen.words == ["re: this one"]
-    assert not await harness.store.holds_words("never mind")
+    assert harness.seen.texts == ["re: this one"]
+    assert not await harness.store.contains_text("never mind")
 
 
 @pytest.mark.parametrize(("fault", "pauses"), [(NOT_NOW, [1, 2]), (RateLimited(30), [30, 30])])
-async def test_a_post_that_slack_refused_is_retried_without_looking(
+async def test_a_post_that_slack_refused_is_retried_without_reading_history(
     harness: Harness, fault: Fault, pauses: list[float]
 ) -> None:
     harness.slack.faults.on(POST, fault, times=2)
@@ -171,23 +171,23 @@ async def test_a_post_that_slack_refused_is_retried_without_looking(
 
     await harness.work()
 
-    assert harness.seen.words == ["re: hello there"]
-    assert (harness.seen.attempts, harness.seen.looks) == (3, 0)
+    assert harness.seen.texts == ["re: hello there"]
+    assert (harness.seen.attempts, harness.seen.reads) == (3, 0)
     assert harness.slept == pauses
 
 
 @pytest.mark.parametrize("did_arrive", [True, False])
-async def test_an_ambiguous_post_is_settled_by_looking(harness: Harness, *, did_arrive: bool) -> None:
+async def test_an_ambiguous_post_is_settled_by_history(harness: Harness, *, did_arrive: bool) -> None:
     harness.slack.faults.on(POST, DropAfter() if did_arrive else DropBefore())
     await harness.store.queue()
 
     await harness.work()
 
-    assert harness.seen.words == ["re: hello there"]
-    assert (harness.seen.attempts, harness.seen.looks) == (1 if did_arrive else 2, 1)
+    assert harness.seen.texts == ["re: hello there"]
+    assert (harness.seen.attempts, harness.seen.reads) == (1 if did_arrive else 2, 1)
 
 
-async def test_looking_is_repeated_until_slack_answers(harness: Harness) -> None:
+async def test_settling_a_post_is_retried_until_slack_answers(harness: Harness) -> None:
     harness.slack.faults.on(POST, DropAfter())
     for fault in (Http(500), NOT_NOW, Http(500)):
         harness.slack.faults.on(READ, fault)
@@ -195,8 +195,8 @@ async def test_looking_is_repeated_until_slack_answers(harness: Harness) -> None
 
     await harness.work()
 
-    assert harness.seen.words == ["re: hello there"]
-    assert (harness.seen.attempts, harness.seen.looks) == (1, 4)
+    assert harness.seen.texts == ["re: hello there"]
+    assert (harness.seen.attempts, harness.seen.reads) == (1, 4)
 
 
 @pytest.mark.parametrize("failures", [0, 1])
@@ -207,8 +207,8 @@ async def test_a_mention_without_words_gets_a_notice(harness: Harness, failures:
     await harness.work()
 
     assert (harness.service.asked, harness.seen.messages) == ([], [])
-    assert len(harness.seen.whispers) == 1
-    assert "!help" in str(harness.seen.whispers[0].blocks)
+    assert len(harness.seen.ephemerals) == 1
+    assert "!help" in str(harness.seen.ephemerals[0].blocks)
     await harness.store.queue(message("hello there", ts(1)))
     await harness.work()
     assert harness.service.messages == ["hello there"]
@@ -222,25 +222,23 @@ async def test_an_unreadable_record_becomes_a_dead_letter(harness: Harness, redi
     await harness.work()
 
     assert await harness.store.field(turn, "step") == "dead"
-    assert harness.seen.words == ["re: second"]
+    assert harness.seen.texts == ["re: second"]
 
 
-async def test_a_record_of_a_later_release_is_left_to_the_process_that_can_read_it(
-    harness: Harness, redis: Redis
-) -> None:
+async def test_a_record_of_a_later_release_is_left_to_a_process_that_reads_it(harness: Harness, redis: Redis) -> None:
     turn = await harness.store.queue(message("first"))
     await redis.hset(f"{PREFIX}turn:{turn}", "v", VERSION + 1)
 
-    await (await harness.begin())
+    await (await harness.start_next())
 
     assert await harness.store.field(turn, "step") == "queued"
     assert await harness.store.box() == [turn]
     assert await harness.store.entries() == 1
-    assert harness.seen.words == []
+    assert harness.seen.texts == []
 
 
 @pytest.mark.parametrize("fault", [NOT_NOW, DropBefore(), DropAfter()], ids=["not now", "not sent", "answer lost"])
-async def test_a_kind_with_a_reporter_is_reported_until_slack_accepts_it(
+async def test_an_outcome_with_a_reporter_is_reported_until_slack_accepts(
     harness: Harness, monkeypatch: pytest.MonkeyPatch, fault: Fault
 ) -> None:
     async def report(say: Say, body: Inbound, outcome: Outcome) -> None:

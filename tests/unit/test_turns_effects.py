@@ -13,13 +13,13 @@ from bridge.playground.emulator.sample import BRIDGE
 from bridge.queue.records import Conversation
 from bridge.slack.parts import Place
 from support import real_redis
-from support.harness import POST, SALES, SUPPORT, Harness, killed
+from support.harness import POST, SALES, SUPPORT, Harness, kill_task
 from support.store import CHANNEL, PREFIX, ROOT, THREAD, message
 from support.waiting import wait_until
 
 
 async def test_a_run_is_started_once_and_its_result_is_posted(harness: Harness) -> None:
-    await harness.types("/workflows run 3 my secret input")
+    await harness.type_command("/workflows run 3 my secret input")
 
     await harness.work()
 
@@ -27,13 +27,13 @@ async def test_a_run_is_started_once_and_its_result_is_posted(harness: Harness) 
     (card,) = harness.seen.replies("bridge_run")
     assert card.place == Place(CHANNEL)
     assert await harness.store.results.get(card.tag.turn) == {"n": 1}
-    assert not await harness.store.holds_words("my secret input")
+    assert not await harness.store.contains_text("my secret input")
 
 
 @pytest.mark.parametrize("answer", [httpx.Response(500), httpx.ReadTimeout("slow"), httpx.Response(400)])
 async def test_a_failed_run_is_not_retried(harness: Harness, answer: httpx.Response | Exception) -> None:
     harness.service.run_answers = [answer]
-    await harness.types("/workflows run 3 input")
+    await harness.type_command("/workflows run 3 input")
 
     await harness.work()
 
@@ -42,7 +42,7 @@ async def test_a_failed_run_is_not_retried(harness: Harness, answer: httpx.Respo
 
 
 async def test_a_taken_over_run_is_reported_as_unknown(harness: Harness) -> None:
-    await harness.types("/workflows run 3 input")
+    await harness.type_command("/workflows run 3 input")
     process = harness.store.process("a")
     taken = await process.take()
     await process.journal.sent(taken, note='{"workflow": 3, "name": "Import", "input": "input"}')
@@ -55,7 +55,7 @@ async def test_a_taken_over_run_is_reported_as_unknown(harness: Harness) -> None
 
 
 async def test_the_card_of_a_run_becomes_its_result_despite_a_kill(harness: Harness) -> None:
-    await harness.types("/workflows run 3 input")
+    await harness.type_command("/workflows run 3 input")
     process = harness.store.process("a")
     taken = await process.take()
     await process.journal.sent(taken, note='{"workflow": 3, "name": "Import", "input": "input"}')
@@ -70,7 +70,7 @@ async def test_the_card_of_a_run_becomes_its_result_despite_a_kill(harness: Harn
 
 async def test_a_run_card_goes_by_response_url_outside_the_bots_channels(harness: Harness) -> None:
     harness.slack.faults.on(POST, Error("not_in_channel"))
-    await harness.types("/workflows run 3 input")
+    await harness.type_command("/workflows run 3 input")
 
     await harness.work()
 
@@ -80,7 +80,7 @@ async def test_a_run_card_goes_by_response_url_outside_the_bots_channels(harness
 
 
 async def test_a_form_is_opened_with_its_trigger(harness: Harness) -> None:
-    await harness.types("/workflows run 3")
+    await harness.type_command("/workflows run 3")
 
     await harness.work()
 
@@ -88,18 +88,18 @@ async def test_a_form_is_opened_with_its_trigger(harness: Harness) -> None:
 
 
 async def test_an_expired_trigger_brings_a_button(harness: Harness) -> None:
-    await harness.types("/workflows run 3")
+    await harness.type_command("/workflows run 3")
     await harness.store.process("a").take()
 
     await harness.take_over("b")
 
     assert harness.seen.forms == []
-    assert len(harness.seen.whispers) == 1
+    assert len(harness.seen.ephemerals) == 1
 
 
 async def test_a_chat_started_by_a_command_is_one_thread_with_one_question(harness: Harness) -> None:
     harness.slack.faults.on(POST, DropAfter())
-    await harness.types("/agents chat Support how are you?")
+    await harness.type_command("/agents chat Support how are you?")
 
     await harness.work()
 
@@ -111,10 +111,10 @@ async def test_a_chat_started_by_a_command_is_one_thread_with_one_question(harne
 
 async def test_a_chat_started_by_a_command_is_asked_once_despite_a_kill(harness: Harness) -> None:
     harness.hang(is_done=True)
-    await harness.types("/agents chat Support how are you?")
-    task = await harness.begin("a")
+    await harness.type_command("/agents chat Support how are you?")
+    task = await harness.start_next("a")
     await wait_until(lambda: harness.seen.messages, "the root is posted")
-    await killed(task)
+    await kill_task(task)
 
     await harness.take_over("b")
     await harness.work("b")
@@ -127,7 +127,7 @@ async def test_a_choice_in_the_menu_sends_the_message(harness: Harness) -> None:
     harness.service.agents = [SUPPORT, SALES]
     await harness.store.queue(message("first"))
     await harness.work()
-    await harness.presses(CHOOSE, "8")
+    await harness.press(CHOOSE, "8")
 
     await harness.work()
 
@@ -140,13 +140,13 @@ async def test_send_again_sends_once_however_often_pressed(harness: Harness) -> 
     await harness.store.queue(message("do it, please"))
     await harness.work()
     for _ in range(3):
-        await harness.presses(SEND_AGAIN)
+        await harness.press(SEND_AGAIN)
 
     await harness.work()
 
     assert harness.service.messages == ["do it, please"] * 2
-    assert harness.seen.words[-1] == "re: do it, please"
-    assert not await harness.store.holds_words("do it, please")
+    assert harness.seen.texts[-1] == "re: do it, please"
+    assert not await harness.store.contains_text("do it, please")
 
 
 async def test_an_expired_text_is_not_sent(harness: Harness, redis: Redis) -> None:
@@ -154,26 +154,26 @@ async def test_an_expired_text_is_not_sent(harness: Harness, redis: Redis) -> No
     turn = await harness.store.queue(message("first"))
     await harness.work()
     await redis.delete(f"{PREFIX}turn:{turn}")
-    await harness.presses(SEND_AGAIN)
+    await harness.press(SEND_AGAIN)
 
     await harness.work()
 
     assert harness.service.messages == ["first"]
-    assert len(harness.seen.whispers) == 1
+    assert len(harness.seen.ephemerals) == 1
 
 
 async def test_a_handler_waits_for_redis_however_long_it_is_down(harness: Harness, redis: Redis) -> None:
-    await harness.types("/stats")
+    await harness.type_command("/stats")
     language = harness.hang("users.info")
-    work = await harness.begin()
+    work = await harness.start_next()
     await wait_until(lambda: harness.seen.called("users.info"), "the handler is running")
 
-    with real_redis.away(redis):
+    with real_redis.refused_commands(redis):
         language.set()
         await wait_until(lambda: len(harness.slept) > 1100, "many retries have passed")
     await work
 
-    assert "4,321 runs" in harness.seen.whispers[0].text
+    assert "4,321 runs" in harness.seen.ephemerals[0].text
 
 
 async def test_a_failed_handlers_staged_writes_are_dropped(harness: Harness) -> None:

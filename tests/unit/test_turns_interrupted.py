@@ -10,7 +10,7 @@ import pytest
 from bridge.errors import LaneLost
 from bridge.playground.emulator.faults import Error, RateLimited
 from bridge.queue.turn import LEASE
-from support.harness import NOT_NOW, POST, READ, Harness, killed
+from support.harness import NOT_NOW, POST, READ, Harness, kill_task
 from support.store import message, ts
 from support.waiting import wait_until
 
@@ -18,9 +18,9 @@ from support.waiting import wait_until
 async def killed_while_asking(harness: Harness) -> None:
     """Kill process a during its request to the agent."""
     harness.service.gate.clear()
-    task = await harness.begin("a")
+    task = await harness.start_next("a")
     await _until_asked(harness)
-    await killed(task)
+    await kill_task(task)
     harness.service.gate.set()
 
 
@@ -33,39 +33,39 @@ async def test_a_turn_taken_over_after_its_request_is_reported_as_unknown(harnes
     await harness.work("b")
 
     assert harness.service.messages == ["do it once", "and go on"]
-    assert "can't tell" in harness.seen.words[0]
-    assert harness.seen.words[1:] == ["re: and go on"]
-    assert harness.seen.signs == [""]  # the killed worker's status is cleared
+    assert "can't tell" in harness.seen.texts[0]
+    assert harness.seen.texts[1:] == ["re: and go on"]
+    assert harness.seen.statuses == [""]  # the killed worker's status is cleared
 
 
 async def test_a_post_that_cannot_be_looked_up_brings_a_notice(harness: Harness) -> None:
     harness.hang(is_done=True)
     await harness.store.queue(message("hello"))
-    task = await harness.begin("a")
+    task = await harness.start_next("a")
     await wait_until(lambda: harness.seen.attempts, "the post is under way")
-    await killed(task)
+    await kill_task(task)
     harness.slack.faults.on(READ, Error("missing_scope"), times=None)
 
     await harness.take_over("b")
 
-    assert harness.seen.words[0] == "re: hello"
-    assert "may be missing here" in harness.seen.words[1]
-    assert len(harness.seen.words) == 2
+    assert harness.seen.texts[0] == "re: hello"
+    assert "may be missing here" in harness.seen.texts[1]
+    assert len(harness.seen.texts) == 2
 
 
 @pytest.mark.parametrize("did_arrive", [True, False])
 async def test_a_post_taken_over_is_looked_up_first(harness: Harness, *, did_arrive: bool) -> None:
     harness.hang(is_done=did_arrive)
     turn = await harness.store.queue(message("hello"))
-    task = await harness.begin("a")
+    task = await harness.start_next("a")
     await wait_until(lambda: harness.seen.attempts, "the post is under way")
-    await killed(task)
+    await kill_task(task)
 
     await harness.take_over("b")
 
     assert harness.service.messages == ["hello"]
-    assert harness.seen.words == ["re: hello"]
-    assert (harness.seen.attempts, harness.seen.looks) == (1 if did_arrive else 2, 1)
+    assert harness.seen.texts == ["re: hello"]
+    assert (harness.seen.attempts, harness.seen.reads) == (1 if did_arrive else 2, 1)
     assert await harness.store.field(turn, "posted") == harness.seen.messages[0].ts
 
 
@@ -85,7 +85,7 @@ async def test_a_worker_suspended_before_the_request_does_not_send_it(harness: H
 async def test_a_worker_suspended_before_the_post_does_not_post(harness: Harness) -> None:
     await harness.store.queue(message("hello"))
     harness.service.gate.clear()
-    task = await harness.begin("a")
+    task = await harness.start_next("a")
     await _until_asked(harness)
     harness.monotonic += LEASE.total_seconds() + 0.1
     await harness.take_over("b")
@@ -94,14 +94,14 @@ async def test_a_worker_suspended_before_the_post_does_not_post(harness: Harness
     with pytest.raises(LaneLost):
         await task
 
-    (said,) = harness.seen.messages
-    assert "can't tell" in said.words
+    (posted,) = harness.seen.messages
+    assert "can't tell" in posted.words
 
 
 async def test_a_late_answer_is_dropped_and_binds_nothing(harness: Harness) -> None:
     await harness.store.conversation(agent=7)
     harness.service.gate.clear()
-    task = await harness.begin("a")
+    task = await harness.start_next("a")
     await _until_asked(harness)
     await harness.take_over("b")
     before = await harness.store.dump()
@@ -124,14 +124,14 @@ async def test_a_post_begins_only_while_the_lease_outlasts_slacks_time_out(harne
 
     await harness.turns(process).work(lease)
 
-    assert harness.seen.words == ["re: hello"]
+    assert harness.seen.texts == ["re: hello"]
     lease.check()
 
 
 async def test_another_workers_lease_is_not_renewed_for_a_post(harness: Harness) -> None:
     await harness.store.queue(message("hello"))
     harness.service.gate.clear()
-    task = await harness.begin("a")
+    task = await harness.start_next("a")
     await _until_asked(harness)
     lease = harness.leases[0]
     await harness.store.process("b").take_over()
@@ -155,7 +155,7 @@ async def test_draining_releases_a_waiting_lane(harness: Harness) -> None:
         await asyncio.Event().wait()  # the pause is longer than the drain time
 
     harness.on_sleep = drain
-    await (await harness.begin("a"))
+    await (await harness.start_next("a"))
 
     assert await harness.store.entries() == 1
     assert await harness.store.field(turn, "step") == "posting"
@@ -163,10 +163,10 @@ async def test_draining_releases_a_waiting_lane(harness: Harness) -> None:
     harness.on_sleep = None
     await harness.work("b")
     assert harness.service.messages == ["hello"]
-    assert harness.seen.words == ["re: hello"]
+    assert harness.seen.texts == ["re: hello"]
 
 
-async def test_a_turn_that_no_worker_survives_becomes_a_dead_letter(harness: Harness) -> None:
+async def test_a_turn_that_kills_every_worker_becomes_a_dead_letter(harness: Harness) -> None:
     turn = await harness.store.queue(message("poison"))
     await harness.store.queue(message("after it", ts(1)))
     await harness.store.process("w0").take()
@@ -179,7 +179,7 @@ async def test_a_turn_that_no_worker_survives_becomes_a_dead_letter(harness: Har
     await harness.work("last")
 
     assert await harness.store.field(turn, "step") == "dead"
-    assert harness.seen.words == ["re: after it"]
+    assert harness.seen.texts == ["re: after it"]
 
 
 async def test_a_turn_released_often_is_still_answered(harness: Harness) -> None:
@@ -190,7 +190,7 @@ async def test_a_turn_released_often_is_still_answered(harness: Harness) -> None
 
     await harness.work()
 
-    assert harness.seen.words == ["re: patient"]
+    assert harness.seen.texts == ["re: patient"]
 
 
 async def _until_asked(harness: Harness) -> None:
@@ -209,7 +209,7 @@ async def test_a_turn_whose_post_always_outlasts_its_lease_becomes_a_dead_letter
     await harness.work("a")
 
     assert await harness.store.field(turn, "step") == "dead"
-    assert harness.seen.words == ["re: and go on"]
+    assert harness.seen.texts == ["re: and go on"]
 
 
 async def test_a_long_outage_of_slack_makes_no_dead_letters(harness: Harness) -> None:
@@ -218,4 +218,4 @@ async def test_a_long_outage_of_slack_makes_no_dead_letters(harness: Harness) ->
 
     await harness.work("a")
 
-    assert harness.seen.words == ["re: hello"]
+    assert harness.seen.texts == ["re: hello"]

@@ -22,7 +22,7 @@ async def test_after_an_outage_the_oldest_message_is_sent_first(harness: Harness
 
     async def work(held: Held) -> None:
         await turns.work(harness.lease(process, held))
-        turns.slots.give()  # as `Worker` does
+        turns.slots.release()  # as `Worker` does
 
     workers = []
     for number, words in enumerate(written):

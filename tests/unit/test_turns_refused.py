@@ -38,13 +38,13 @@ async def test_a_refused_look_up_does_not_refuse_the_post(harness: Harness, erro
     await harness.work()
 
     assert await harness.store.field(turn, "step") == "done"
-    assert "may be missing here" in harness.seen.words[0]
+    assert "may be missing here" in harness.seen.texts[0]
     assert "re: first" in str(await harness.store.field(turn, "outcome")), "the answer is saved"
-    assert harness.seen.words[1:] == ["re: second"]
+    assert harness.seen.texts[1:] == ["re: second"]
     assert harness.service.messages == ["first", "second"], "each once"
 
 
-async def test_a_doubt_that_cannot_be_posted_is_a_dead_letter(harness: Harness) -> None:
+async def test_an_unpostable_notice_of_doubt_is_a_dead_letter(harness: Harness) -> None:
     harness.slack.faults.on(POST, DropBefore(), times=4)
     harness.slack.faults.on(READ, Error("missing_scope"), times=None)
     turn = await harness.store.queue(message("first"), agent=7)
@@ -53,7 +53,7 @@ async def test_a_doubt_that_cannot_be_posted_is_a_dead_letter(harness: Harness) 
 
     assert await harness.store.field(turn, "step") == "dead"
     assert "re: first" in str(await harness.store.field(turn, "outcome"))
-    assert harness.seen.words == []
+    assert harness.seen.texts == []
 
 
 @pytest.mark.parametrize("error", sorted({*REFUSALS, *WHY}))
@@ -75,15 +75,15 @@ async def test_a_refused_answer_becomes_a_dead_letter_and_the_next_is_posted(har
     assert WHY.get(error, "") in notice.words
     assert "your admin" in notice.words
     assert CHANNEL in str(notice.blocks)
-    assert [words for words in harness.seen.words if words != notice.words] == ["re: second"]
+    assert [words for words in harness.seen.texts if words != notice.words] == ["re: second"]
     assert await harness.store.entries() == 0, "nothing is queued"
     assert b"bridge_dead_letters_total 1.0" in harness.metrics.exposition()
 
 
 def notice(**changes: object) -> Notice:
     said = message("hello")
-    told = {"team": said.team, "channel": said.channel, "user": said.user, "what": "thread_full", "ts": said.ts}
-    return Notice.model_validate(told | changes)
+    posted = {"team": said.team, "channel": said.channel, "user": said.user, "what": "thread_full", "ts": said.ts}
+    return Notice.model_validate(posted | changes)
 
 
 async def test_a_notice_that_slack_refuses_is_a_direct_message(harness: Harness) -> None:
@@ -92,8 +92,8 @@ async def test_a_notice_that_slack_refuses_is_a_direct_message(harness: Harness)
 
     await harness.work()
 
-    (told,) = harness.seen.messages
-    assert (told.place, "already waiting in this thread" in told.words) == (Place(DM_ALICE), True)
+    (posted,) = harness.seen.messages
+    assert (posted.place, "already waiting in this thread" in posted.words) == (Place(DM_ALICE), True)
     assert isinstance(put, Queued)
     assert await harness.store.field(put.turn, "what") == "notified in a direct message: not_in_channel"
 

@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 from bridge.inbound import InboundMessage
 from bridge.playground.emulator.faults import DropBefore, Error, Slow
 from bridge.queue.records import Conversation
-from support.harness import POST, REFUSED, SALES, SUPPORT, Harness, killed
+from support.harness import POST, REFUSED, SALES, SUPPORT, Harness, kill_task
 from support.store import PREFIX, ROOT, THREAD, message, ts
 from support.waiting import wait_until
 
@@ -36,8 +36,8 @@ async def test_during_an_outage_a_thread_gets_one_notice_and_then_its_answer(har
 
     assert harness.service.messages == ["first", "second"]
     assert [one.tag.kind for one in harness.seen.messages] == ["bridge_notice", "bridge_turn", "bridge_turn"]
-    assert "Your message is queued" in harness.seen.words[0]
-    assert harness.seen.words[1:] == ["re: first", "re: second"]
+    assert "Your message is queued" in harness.seen.texts[0]
+    assert harness.seen.texts[1:] == ["re: first", "re: second"]
 
 
 @pytest.mark.parametrize("did_arrive", [False, True])
@@ -45,9 +45,9 @@ async def test_an_outage_brings_one_notice_despite_a_kill(harness: Harness, *, d
     harness.service.always = REFUSED
     await harness.store.queue(message("first"), agent=7)
     harness.hang(is_done=did_arrive)
-    work = await harness.begin()
+    work = await harness.start_next()
     await wait_until(lambda: harness.seen.attempts == 1, "the notice is under way")
-    await killed(work)
+    await kill_task(work)
 
     down_until(harness, len(harness.slept) + 20)
     await harness.take_over()
@@ -74,7 +74,7 @@ async def test_a_message_outlasts_an_outage_of_any_length(harness: Harness) -> N
     assert harness.seen.replies()[-1].words == "re: patient"
 
 
-async def test_an_unavailable_list_of_agents_keeps_a_conversation_waiting(harness: Harness) -> None:
+async def test_a_conversation_waits_while_the_list_of_agents_is_unavailable(harness: Harness) -> None:
     down_until(harness, 20)
     await harness.store.queue(message("first"))
 
@@ -91,7 +91,7 @@ async def test_a_busy_service_is_retried_at_its_time(harness: Harness) -> None:
     await harness.work()
 
     assert 30 in harness.slept
-    assert harness.seen.words == ["re: hello"]
+    assert harness.seen.texts == ["re: hello"]
     assert len(harness.service.messages) == 13
     assert await harness.store.field(turn, "takes") == "1"
 
@@ -100,7 +100,7 @@ async def test_a_message_waiting_for_the_service_can_be_edited_and_withdrawn(har
     harness.service.always = REFUSED
     await harness.store.queue(message("first"), agent=7)
     await harness.store.queue(message("second", ts(1)))
-    task = await harness.begin()
+    task = await harness.start_next()
     await wait_until(lambda: harness.seen.messages, "the notice is posted")
 
     inbox = harness.store.process().inbox
@@ -114,7 +114,7 @@ async def test_a_message_waiting_for_the_service_can_be_edited_and_withdrawn(har
     assert harness.service.messages == ["better"]
 
 
-async def test_a_turn_waiting_for_the_service_lends_its_slot(harness: Harness) -> None:
+async def test_a_turn_waiting_for_the_service_frees_its_slot(harness: Harness) -> None:
     harness.service.always = REFUSED
     harness.slots.free -= 1
 
@@ -122,11 +122,11 @@ async def test_a_turn_waiting_for_the_service_lends_its_slot(harness: Harness) -
         await asyncio.Event().wait()
 
     await harness.store.conversation()
-    task = await harness.begin()
+    task = await harness.start_next()
     await wait_until(lambda: harness.seen.messages, "the notice is posted")
     harness.on_sleep = never
     await wait_until(lambda: harness.slots.free == 10, "the slot was released")
-    await killed(task)
+    await kill_task(task)
 
     assert harness.slots.free == 9
 
@@ -134,7 +134,7 @@ async def test_a_turn_waiting_for_the_service_lends_its_slot(harness: Harness) -
 async def test_draining_during_an_outage_releases_the_lane_unsent(harness: Harness) -> None:
     harness.service.always = REFUSED
     turn = await harness.store.queue(message("hello"), agent=7)
-    task = await harness.begin("a")
+    task = await harness.start_next("a")
     await wait_until(lambda: harness.seen.messages, "the notice is posted")
 
     harness.draining.set()
@@ -157,7 +157,7 @@ async def test_a_command_in_a_channel_does_not_bind_its_thread_while_the_service
     await harness.work()
 
     assert await harness.store.sessions.thread(THREAD) is None
-    assert len(harness.seen.whispers) == 1
+    assert len(harness.seen.ephemerals) == 1
 
 
 async def menu_is_shown(harness: Harness, *more: InboundMessage) -> None:
@@ -169,7 +169,7 @@ async def menu_is_shown(harness: Harness, *more: InboundMessage) -> None:
     await harness.work()
 
 
-async def test_a_menu_keeps_all_messages_waiting_until_someone_chooses(harness: Harness) -> None:
+async def test_all_messages_wait_until_someone_chooses_in_the_menu(harness: Harness) -> None:
     await menu_is_shown(harness, message("second", ts(1)), message("third", ts(2)))
     assert [one.tag.kind for one in harness.seen.messages] == ["bridge_menu"]
     assert harness.service.asked == []
@@ -187,16 +187,16 @@ async def test_a_choice_while_the_menu_is_posted_needs_no_parking(harness: Harne
     harness.service.agents = [SUPPORT, SALES]
     hang = harness.hang(is_done=True)
     await harness.store.queue(message("first"))
-    task = await harness.begin()
+    task = await harness.start_next()
     await wait_until(lambda: harness.seen.messages, "the menu is posted")
     await harness.store.sessions.choose_agent(THREAD, 8)
     hang.set()
     await task
 
-    assert harness.seen.words[-1] == "re: first"
+    assert harness.seen.texts[-1] == "re: first"
 
 
-async def test_a_withdrawn_message_takes_its_menu_with_it(harness: Harness) -> None:
+async def test_withdrawing_a_message_removes_its_menu(harness: Harness) -> None:
     await menu_is_shown(harness, message("second", ts(1)))
 
     await harness.store.process().inbox.withdraw(message().key)
@@ -212,9 +212,9 @@ async def test_a_menu_is_shown_once_despite_a_kill(harness: Harness, redis: Redi
     harness.service.agents = [SUPPORT, SALES]
     harness.hang(is_done=did_arrive)
     await harness.store.queue(message("first"))
-    task = await harness.begin("a")
+    task = await harness.start_next("a")
     await wait_until(lambda: harness.seen.attempts, "the menu is under way")
-    await killed(task)
+    await kill_task(task)
 
     await harness.take_over("b")
 
@@ -241,7 +241,7 @@ async def test_an_outage_notice_does_not_count_as_the_answer(harness: Harness) -
     await harness.work()
 
     assert [one.words for one in harness.seen.replies()] == ["re: first"]
-    assert harness.seen.looks == 1
+    assert harness.seen.reads == 1
 
 
 async def test_a_menu_that_slack_refuses_is_a_dead_letter(harness: Harness, redis: Redis) -> None:

@@ -64,7 +64,7 @@ async def test_only_lanes_of_dead_workers_are_taken_over(harness: Harness) -> No
     async with working(harness, "a"):
         await wait_until(lambda: harness.seen.messages, "one is answered")
 
-    assert harness.seen.words == [f"re: of {ROOTS[0]}"]
+    assert harness.seen.texts == [f"re: of {ROOTS[0]}"]
     assert await harness.store.process("other").inbox.renew([dead.entry, living.entry]) == [dead.entry]
 
 
@@ -79,7 +79,7 @@ async def test_a_worker_that_renewed_late_continues_with_its_lane(harness: Harne
         harness.service.gate.set()
         await wait_until(lambda: harness.seen.messages, "it is answered")
 
-    assert (harness.seen.words, harness.service.messages) == (["re: slow"], ["slow"])
+    assert (harness.seen.texts, harness.service.messages) == (["re: slow"], ["slow"])
 
 
 async def test_no_more_turns_run_than_there_are_slots(harness: Harness) -> None:
@@ -89,11 +89,11 @@ async def test_no_more_turns_run_than_there_are_slots(harness: Harness) -> None:
         await harness.store.queue(message(f"of {root}", root))
 
     async with working(harness, "a"):
-        await wait_until(lambda: harness.service.at_once == 2, "both slots are busy")
+        await wait_until(lambda: harness.service.in_flight == 2, "both slots are busy")
         harness.service.gate.set()
         await wait_until(lambda: len(harness.seen.messages) == 5, "all are answered")
 
-    assert harness.service.most_at_once == 2
+    assert harness.service.most_in_flight == 2
     assert harness.slots.free == 2
 
 
@@ -112,12 +112,12 @@ async def test_an_unexpected_error_ends_one_turn_and_not_the_worker(
         await harness.store.queue(message("unlucky", ROOTS[0]))
         await wait_until(lambda: broken, "the first one failed")
         await harness.store.queue(message("lucky", ROOTS[1]))
-        await wait_until(lambda: harness.seen.words == ["re: lucky"], "the second one is answered")
+        await wait_until(lambda: harness.seen.texts == ["re: lucky"], "the second one is answered")
 
     assert "a turn failed unexpectedly" in caplog.messages
     assert "unlucky" not in caplog.text
     await harness.take_over("b")  # the first one is still queued for the next worker once the lease expires
-    assert harness.seen.words == ["re: lucky", "re: unlucky"]
+    assert harness.seen.texts == ["re: lucky", "re: unlucky"]
 
 
 async def test_draining_finishes_running_turns_and_starts_none(harness: Harness) -> None:
@@ -132,11 +132,11 @@ async def test_draining_finishes_running_turns_and_starts_none(harness: Harness)
     harness.service.gate.set()
     await task
 
-    assert harness.seen.words == ["re: in flight"]
+    assert harness.seen.texts == ["re: in flight"]
     assert await harness.store.entries() == 1
     harness.draining.clear()
     await harness.work("b")
-    assert harness.seen.words[-1] == "re: too late"
+    assert harness.seen.texts[-1] == "re: too late"
 
 
 async def test_a_turn_that_outlasts_draining_is_left_to_a_successor(harness: Harness) -> None:
@@ -152,7 +152,7 @@ async def test_a_turn_that_outlasts_draining_is_left_to_a_successor(harness: Har
     harness.draining.clear()
     await harness.take_over("b")
 
-    assert "can't tell" in harness.seen.words[0]
+    assert "can't tell" in harness.seen.texts[0]
     assert len(harness.service.asked) == 1
 
 

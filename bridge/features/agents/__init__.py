@@ -1,1 +1,1 @@
-"""``/agents``, the form to ask one, and default agents."""
+"""``/agents``, and the form to ask an agent."""

@@ -43,7 +43,7 @@ _DIRECT: Final = "direct"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A valid form: what to ask which agent, and the messages it's about."""
+    """A valid form: the *agent*'s ID, the *message* for it, and the text that the message is *about*."""
 
     agent: int
     message: str
@@ -51,7 +51,7 @@ class Question:
 
 
 def ask_form(agent: Agent | None, origin: Origin, *, about: str | None = None) -> View:
-    """Draw the form that starts a conversation; *about* is the message whose shortcut was used."""
+    """Return the form that starts a conversation; *about* is the text of the message whose shortcut was used."""
     fields = [
         kit.input_block(
             AGENT, "Agent", kit.external_select(AGENT, CHOOSE_AN_AGENT, agent_option(agent) if agent else None)
@@ -76,7 +76,7 @@ def ask_form(agent: Agent | None, origin: Origin, *, about: str | None = None) -
 
 
 def read_ask_form(values: Mapping[str, Any]) -> Question | FormErrors:
-    """Check what `bridge.slack.blockkit.modals.form_values` gave."""
+    """Parse the result of `bridge.slack.blockkit.modals.form_values`."""
     agent, message, about = (str(values.get(name) or "").strip() for name in (AGENT, MESSAGE, ABOUT))
     errors = {} if agent.isdecimal() else {AGENT: "Choose an agent from the list."}
     if not message:
@@ -99,7 +99,7 @@ def place_of(form: str, values: Mapping[str, Any], origin: Origin) -> Place:
 
 
 def question_text(question: Question, author: str) -> str:
-    """Write what the agent gets: the question, and what it's about as a quotation."""
+    """Return the text for the agent: the question, and a quotation of the message it's about."""
     if not question.about:
         return question.message
     by = f"This is about a message by {kit.one_line(author, 80)}:" if author else "This is about a message:"
@@ -107,7 +107,7 @@ def question_text(question: Question, author: str) -> str:
 
 
 def question_shown(agent: Agent, question: Question, asked_by: str, author: str) -> Reply:
-    """Show in the thread, or as its root, what was asked."""
+    """Show the question in the thread, or as its root."""
     asked = who_asks(agent, asked_by)
     blocks = [kit.rich(kit.quotation(kit.cut(kit.clean(question.message), kit.PLAIN_TEXT_INPUT)))]
     if question.about:

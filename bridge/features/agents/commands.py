@@ -1,4 +1,4 @@
-"""``/agents``, and the form to ask one."""
+"""``/agents``, and the form to ask an agent."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from bridge.slack.blockkit.reply import Reply
 agents = Feature("agents")
 
 
-@agents.command("/agents list [words]", "List the agents, or search them.", default=True, reading=True)
+@agents.command("/agents list [words]", "List the agents, or search them.", default=True, read_only=True)
 async def list_agents(deps: Deps, turn: Turn, *, words: str = "") -> Result:
     """List the agents, or search them."""
-    return await _listed(deps, turn, ListPage(words=words))
+    return await _list(deps, turn, ListPage(words=words))
 
 
-@agents.command("/agents show <agent>", "Show one agent and its tools.", reading=True)
+@agents.command("/agents show <agent>", "Show one agent and its tools.", read_only=True)
 async def show_agent(deps: Deps, turn: Turn, *, agent: Agent) -> Result:  # noqa: ARG001 - every command gets a turn
     """Show one agent and its tools."""
     return layout.agent_card(agent, await deps.project.get_agent(agent.id))
@@ -41,18 +41,18 @@ async def show_agent(deps: Deps, turn: Turn, *, agent: Agent) -> Result:  # noqa
     form=ask_button(None, "Ask an agent…"),
 )
 async def chat_with_agent(deps: Deps, turn: Turn, *, agent: Agent | None = None, message: str = "") -> Result:
-    """Ask an agent in a new thread of this channel; a form asks for what is missing."""
+    """Ask an agent in a new thread of this channel; without an agent or a message, open a form."""
     if agent is None or not message:
         here = Origin(channel=turn.channel, response_url=turn.response_url)
         return Form(asking.ask_form(agent, here), otherwise=asking.offer_ask_form(agent))
     root = layout.conversation_root(agent, message, await deps.directory.user_name(turn.user))
-    return _thread_begun(agent, root, message)
+    return _thread_started(agent, root, message)
 
 
 @agents.button(*layout.TURNS)
 async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Turn a page. A public list stays unchanged; the person gets a private one."""
-    reply = await _listed(deps, turn, ListPage.parse(click.value))
+    """Show another page of the list: in place, or privately if the list is public."""
+    reply = await _list(deps, turn, ListPage.parse(click.value))
     is_own = click.is_ephemeral or click.channel.startswith("D")
     return reply.model_copy(update={"replaces_original": is_own})
 
@@ -68,7 +68,7 @@ async def ask_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
 async def question_sent(deps: Deps, turn: Turn, submission: Submission, question: asking.Question) -> Result:
     """Ask in a new thread, or in the thread of the message the question is about."""
     origin, chosen = Origin.parse(submission.private_metadata), question.agent
-    if submission.thread_ts:  # a thread's own agent answers, whichever was chosen
+    if submission.thread_ts:  # a thread's own agent answers, whichever agent was chosen
         conversation = await deps.sessions.thread(ThreadKey(turn.team, submission.channel, submission.thread_ts))
         chosen = conversation.agent if conversation and conversation.agent is not None else chosen
     agent = await agent_by_id(deps, chosen)
@@ -76,23 +76,23 @@ async def question_sent(deps: Deps, turn: Turn, submission: Submission, question
         raise NoSuch("agent", str(chosen))
     author = await deps.directory.user_name(origin.author) if origin.author else ""
     text = asking.question_text(question, author)
-    if origin.thread_ts != origin.message_ts and not submission.thread_ts:  # in a thread, that is shown there
+    if origin.thread_ts != origin.message_ts and not submission.thread_ts:  # asked outside the message's thread
         thread = ThreadKey(turn.team, origin.channel, origin.thread_ts)
-        text = await deps.context.quoting(thread, origin.message_ts, text)
+        text = await deps.context.quote_thread(thread, origin.message_ts, text)
     root = asking.question_shown(agent, question, await deps.directory.user_name(turn.user), author)
-    files = tuple(MessageFile(id=file) for file in origin.files)  # their contents are read when the agent is asked
-    return _thread_begun(agent, root, text, submission.thread_ts, files)
+    files = tuple(MessageFile(id=file) for file in origin.files)  # their contents are read in the agent's turn
+    return _thread_started(agent, root, text, submission.thread_ts, files)
 
 
 @agents.shortcut("ask", asking.ASK_AN_AGENT, "Start a conversation with an agent.", "global")
-async def ask_from_anywhere(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:  # noqa: ARG001 - every one gets it
+async def ask_from_anywhere(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:  # noqa: ARG001 - every shortcut gets it
     """Open the form to ask an agent."""
     return Form(asking.ask_form(None, await origin_of(deps, turn)), otherwise=asking.offer_ask_form())
 
 
 @agents.shortcut("ask_about", "Ask an agent about this", "Ask in its thread or in private.", "message")
 async def ask_about_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
-    """Open the form to ask an agent about a message, quoted as people read it."""
+    """Open the form to ask an agent about a message, with its text as people read it."""
     names = await deps.directory.names(mentions_in(shortcut.text))
     about = message_text(shortcut.text, bot_user="", names=names)
     if shortcut.parts:
@@ -105,14 +105,14 @@ async def ask_about_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Resul
     return Form(asking.ask_form(None, origin, about=about), otherwise=asking.offer_ask_form())
 
 
-async def _listed(deps: Deps, turn: Turn, spot: ListPage) -> Reply:
+async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
     default = (await deps.channels.get(turn.team, turn.channel)).agent
-    return layout.agent_list(await deps.catalog.get_agents(), spot.words, default, spot.page)
+    return layout.agent_list(await deps.catalog.get_agents(), page.words, default, page.page)
 
 
-def _thread_begun(
+def _thread_started(
     agent: Agent, root: Reply, message: str, thread_ts: str = "", parts: tuple[MessagePart, ...] = ()
 ) -> Outcome:
     """Post *root*, and queue *message* below it like a typed one, with Slack's escapes."""
-    begins = NewThread(agent=agent.id, text=escape(message), parts=parts, thread_ts=thread_ts)
-    return Outcome(what="thread started", reply=root, mark="bridge_root", after=(begins,))
+    new = NewThread(agent=agent.id, text=escape(message), parts=parts, thread_ts=thread_ts)
+    return Outcome(what="thread started", reply=root, mark="bridge_root", after=(new,))

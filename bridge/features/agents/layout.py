@@ -14,7 +14,7 @@ from bridge.slack.blockkit.reply import Audience, Block, Reply
 ASKED_SMALL: Final = "{asked}. Reply in this thread to continue."
 
 TURNS: Final = ("list:agents:previous", "list:agents:next")
-"""The buttons of the list."""
+"""The buttons that turn the list's pages."""
 
 
 def agent_list(agents: Sequence[Agent], wanted: str = "", default: int | None = None, page: int = 0) -> Reply:
@@ -49,7 +49,7 @@ def agent_card(agent: Agent, detail: AgentDetail) -> Reply:
     if temperature is not None:
         facts.append(("Temperature", f"{temperature:g}"))
     tools = untyped_json.listed(untyped_json.names_in(detail.tools), 1500)
-    if not tools:  # nothing in them looks like a name
+    if not tools:  # they contain nothing that looks like a name
         tools = f"{count:,}" if (count := untyped_json.how_many(detail.tools)) else "none"
     blocks = [kit.header(name), *([kit.section(kit.cut(description, 2000))] if description.strip() else [])]
     blocks += [kit.fields(facts), kit.rich(kit.paragraph(kit.words("Tools: ", bold=True), tools))]
@@ -70,6 +70,6 @@ def conversation_root(agent: Agent, message: str, asked_by: str = "") -> Reply:
 
 
 def who_asks(agent: Agent, asked_by: str) -> str:
-    """Say who asks whom."""
+    """Return the title of a question: ``Ada asks Support``."""
     whom = kit.named(agent.name, 80)
     return f"{kit.named(asked_by, 80)} asks {whom}" if asked_by else f"Question for {whom}"

@@ -1,1 +1,1 @@
-"""After an outage: find what people wrote meanwhile in Slack's history."""
+"""Find messages that were missed during an outage in Slack's history."""

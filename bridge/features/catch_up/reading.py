@@ -1,9 +1,9 @@
-"""Read what people wrote during an outage, and receive it as if Slack had delivered it now.
+"""Read the messages of an outage from Slack's history, and receive them as if Slack had delivered them now.
 
 Slack retries a delivery at once, after one and after five minutes, then gives up
 (https://docs.slack.dev/apis/events-api#retries). One process reads the most recent threads and channels first. Messages
-go through the same parser, receiver and deduplication as live ones, with their current text. Those that are too old
-are offered in their thread, not sent (`bridge.features.turns`); commands aren't run.
+go through the same parser, receiver and deduplication as live ones, with their current text. Messages that are
+too old are offered in their thread, not sent (`bridge.features.turns`); commands aren't run.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from bridge.slack.payloads import next_cursor, objects
 log = logging.getLogger(__name__)
 
 _LOOKS_EVERY: Final = timedelta(seconds=1)
-_BEFORE: Final = timedelta(minutes=1)  # Slack may have started failing before we noticed
-_OFFERED_LIVE: Final = timedelta(seconds=10)  # leave newer ones to live delivery
+_BEFORE: Final = timedelta(minutes=1)  # the outage may have started before it was noticed
+_OFFERED_LIVE: Final = timedelta(seconds=10)  # newer messages are left to live delivery
 _LEAST_THREADS: Final = 1000  # to read, even if idle for longer than `BOUND`
-_MOST_LANES: Final = 200  # with work; above that, reading pauses
+_MOST_LANES: Final = 200  # lanes with work; above that, reading pauses
 _LOOK_AHEAD: Final = 50
 _PAGE: Final = "200"  # apps outside the Marketplace get at most 15
-_READINGS: Final = 5  # attempts at one thread while people edit it
+_ATTEMPTS: Final = 5  # attempts at one thread while people edit it
 _TRY_AGAIN: Final = timedelta(seconds=5)
 _LOG_EVERY: Final = 60.0  # seconds
-_SLICE: Final = timedelta(seconds=5)  # of a long wait; the claim is renewed after each
+_SLICE: Final = timedelta(seconds=5)  # the claim is renewed this often during a long wait
 # Slack allows about 50 calls per method and minute, and other code needs some of them:
 # https://docs.slack.dev/apis/web-api/rate-limits
 _CALLS_A_MINUTE: Final = 45
 
-_KINDS: Final = (  # type, scope to list such channels, scope to read them
+_KINDS: Final = (  # type, scope to list channels, scope to read them
     ("public_channel", "channels:read", "channels:history"),
     ("private_channel", "groups:read", "groups:history"),
     ("im", "im:read", "im:history"),
@@ -54,7 +54,7 @@ _KINDS: Final = (  # type, scope to list such channels, scope to read them
 _AGAIN: Final = frozenset({"full", "paused"})
 
 
-class _Lost(Exception):
+class _ClaimLost(Exception):
     """Another process holds the claim."""
 
 
@@ -66,23 +66,23 @@ class _Count:
 
 @dataclass(slots=True)
 class _Thread:
-    """A thread read so far for an *outage*: its messages (*said*) up to the ``ts`` *until*.
+    """The part of a thread that was read for an *outage*: its *messages* by ``ts``, up to the ``ts`` *until*.
 
-    Kept between attempts: with 15 messages per call and one call a minute, a long thread takes many.
+    It's kept between attempts: with 15 messages per call and one call per minute, a long thread takes many.
     """
 
     outage: str
     until: str
-    said: dict[str, Json] = field(default_factory=dict)
+    messages: dict[str, Json] = field(default_factory=dict)
 
     def add(self, messages: Iterable[Json]) -> None:
         """Add a page of messages. Every page includes the root."""
-        self.said |= {str(one.get("ts")): one for one in messages}
-        self.until = max([self.until, *self.said], key=_seconds)
+        self.messages |= {str(one.get("ts")): one for one in messages}
+        self.until = max([self.until, *self.messages], key=_seconds)
 
-    def back_to(self, ts: str) -> None:
-        """Forget the message *ts* and later ones, to read them again."""
-        self.said = {known: one for known, one in self.said.items() if _seconds(known) < _seconds(ts)}
+    def rewind(self, ts: str) -> None:
+        """Drop the message *ts* and later ones, to read them again."""
+        self.messages = {known: one for known, one in self.messages.items() if _seconds(known) < _seconds(ts)}
         self.until = f"{_seconds(ts) - 0.000001:.6f}"
 
 
@@ -90,14 +90,14 @@ class _Thread:
 class CatchUp:
     """Catches up on outages, for one *process*.
 
-    *take* receives one message of a channel and returns what was decided. *has_outage*: there may be something to do.
-    *store_since*: when the store's data begins. *depth*: how many lanes have work.
+    *receive* handles one message of a channel and returns the decision. *has_outage* returns whether there may be
+    something to read, *store_since* when the store's data begins, and *depth* how many lanes have work.
     """
 
     outages: Outages
     web: SlackWeb
     identity: Identity
-    take: Callable[[Json, str], Awaitable[str]]
+    receive: Callable[[Json, str], Awaitable[str]]
     patience: Patience
     metrics: Metrics
     process: str
@@ -108,7 +108,7 @@ class CatchUp:
     monotonic: Callable[[], float] = time.monotonic
     _later: dict[Unit, float] = field(default_factory=dict)
     _done: set[tuple[str, Unit]] = field(default_factory=set)  # threads already read
-    _begun: dict[Unit, _Thread] = field(default_factory=dict)
+    _loading: dict[Unit, _Thread] = field(default_factory=dict)
     _called_at: dict[str, deque[float]] = field(
         default_factory=lambda: defaultdict(lambda: deque(maxlen=_CALLS_A_MINUTE))
     )
@@ -129,7 +129,7 @@ class CatchUp:
                     if not was_away:
                         log.warning("can't catch up yet", extra={"why": type(exc).__name__})
                     was_away = True
-                except _Lost:
+                except _ClaimLost:
                     log.info("another process is catching up")
 
     async def catch_up(self) -> None:
@@ -148,7 +148,7 @@ class CatchUp:
                 units, left = await self.outages.unread(_LOOK_AHEAD)
                 if not units:
                     break
-                await self._hold()
+                await self._renew_claim()
                 self.metrics.catch_up_left(left)
                 if self.monotonic() - logged_at >= _LOG_EVERY:
                     log.info("still catching up", extra={"left": left})
@@ -165,30 +165,30 @@ class CatchUp:
                 log.info("caught up", extra=counts)
         finally:
             with suppress(StoreUnavailable):
-                await self.outages.give_back(self.process)
+                await self.outages.release(self.process)
 
     def _forget(self) -> None:
-        """Drop what is remembered of outages, once they're caught up, here or elsewhere."""
+        """Drop this process's state once all outages are caught up, here or elsewhere."""
         self._later.clear()
         self._done.clear()
-        self._begun.clear()
+        self._loading.clear()
         self.metrics.catch_up_left(0)
 
     async def mark_threads(self) -> None:
-        """Mark the threads to read, before anything new is received. Raises `StoreUnavailable`."""
+        """Mark the threads to read, before new messages are received. Raises `StoreUnavailable`."""
         outage = await self.outages.latest()
         if outage is None or outage.done_at is not None or outage.has_threads:
             return
         units = [(score, Unit.of_thread(thread)) for score, thread in await self._threads(outage)]
         await self.outages.plan(outage, units, self.now(), is_whole=False)
 
-    async def bring_up(self, thread: ThreadKey) -> None:
-        """Read *thread* now if it's still unread, because a live reply arrived and is queued.
+    async def ensure_caught_up(self, thread: ThreadKey) -> None:
+        """Read *thread* now if it's still unread: a live reply in it is about to be sent.
 
-        The reply waits at most ten minutes (`BEHIND`). One that arrives in the seconds between an outage's end and its
-        detection doesn't wait. Raises `TryLater` if older messages go first, and `StoreUnavailable`.
+        The reply waits at most ten minutes (`BEHIND`); one that arrived in the seconds between an outage's end and its
+        detection doesn't wait. Raises `TryLater` if older messages must be sent first, and `StoreUnavailable`.
         """
-        outage = await self.outages.latest() if await self.outages.is_behind(thread) else None
+        outage = await self.outages.latest() if await self.outages.is_unread(thread) else None
         if outage is None or outage.done_at is not None:
             return
         if (left := self._left_of_old_leases(outage)) > timedelta(0):
@@ -203,10 +203,10 @@ class CatchUp:
         raise TryLater(_TRY_AGAIN if self._later.get(unit, 0) > self.monotonic() else timedelta(0))
 
     def _left_of_old_leases(self, outage: PastOutage) -> timedelta:
-        """How long a worker may still post what it held when the store was wiped (tests/model)."""
+        """Return how long a worker may still post answers of turns from before the store was wiped (tests/model)."""
         return outage.ended + LEASE - self.now() if outage.was_wiped else timedelta(0)
 
-    # What to read.
+    # Planning.
 
     async def _plan(self, outage: PastOutage) -> bool:
         await self.mark_threads()
@@ -221,7 +221,7 @@ class CatchUp:
         return await self.outages.active_threads(_begins(outage, self.now()) - BOUND, _LEAST_THREADS)
 
     async def _channels(self) -> list[str]:
-        """List the channels the bot is in and can read. https://docs.slack.dev/reference/methods/users.conversations."""
+        """Return the channels that the bot is in and can read. https://docs.slack.dev/reference/methods/users.conversations."""
         scopes = self.identity.scopes
         kinds = [kind for kind, listed, read in _KINDS if not scopes or {listed, read} <= scopes]
         without = [name for _kind, *needed in _KINDS for name in needed if scopes and name not in scopes]
@@ -258,7 +258,7 @@ class CatchUp:
             return True
 
     async def _skip(self, outage: PastOutage, unit: Unit, exc: SlackRefused) -> bool:
-        """Give up on *unit*: Slack would refuse it next time, too."""
+        """Give up on *unit*: Slack would refuse a retry, too."""
         self.metrics.found.labels("unreadable").inc()
         log.warning(
             "can't look for missed messages in a channel or thread",
@@ -271,35 +271,37 @@ class CatchUp:
         count = _Count()
         arguments = {"channel": unit.channel, "ts": unit.at, "limit": _PAGE, "include_all_metadata": "true"}
         oldest = _begins(outage, self.now()).timestamp()
-        begun = self._begun.get(unit)
-        if begun is None or begun.outage != outage.name:
-            begun = self._begun[unit] = _Thread(outage.name, f"{oldest:.6f}")
-        for _ in range(_READINGS):
-            since, cursor = begun.until, ""
+        thread = self._loading.get(unit)
+        if thread is None or thread.outage != outage.name:
+            thread = self._loading[unit] = _Thread(outage.name, f"{oldest:.6f}")
+        for _ in range(_ATTEMPTS):
+            since, cursor = thread.until, ""
             while True:
                 more = {"oldest": since} | ({"cursor": cursor} if cursor else {})
                 page = await self._call("conversations.replies", arguments | more, is_patient=is_patient)
-                begun.add(objects(page.get("messages")))
+                thread.add(objects(page.get("messages")))
                 cursor = next_cursor(page)
                 if not cursor:
                     break
-            met, ts = await self._take_in(unit.channel, self._unanswered(outage, begun.said, oldest), count)
-            if met == "outdated":
-                begun.back_to(ts)
+            decision, ts = await self._receive_all(
+                unit.channel, self._unanswered(outage, thread.messages, oldest), count
+            )
+            if decision == "outdated":
+                thread.rewind(ts)
                 continue
-            if met in _AGAIN:
+            if decision in _AGAIN:
                 break
-            self._begun.pop(unit, None)
+            self._loading.pop(unit, None)
             self._done.add((outage.name, unit))
             return await self.outages.was_read(outage, unit, self.now(), found=count.found, queued=count.queued)
         self._try_later(unit)
         return True
 
     async def _channel(self, outage: PastOutage, unit: Unit) -> bool:
-        """Read one page of a channel's top level, and note its threads and the next page.
+        """Read one page of a channel's top level, and list its threads and the next page for reading.
 
         https://docs.slack.dev/reference/methods/conversations.history gives the newest first. Each message there starts
-        its own thread, so their order doesn't matter; one with replies is read as a whole thread.
+        its own thread, so their order doesn't matter; a message with replies is read as a whole thread.
         """
         oldest = _begins(outage, self.now()).timestamp()
         page = await self._call(
@@ -327,9 +329,9 @@ class CatchUp:
                 leads_to += [(latest, thread)] if (outage.name, thread) not in self._done else []
             else:
                 alone.append(one)
-        met, _ = await self._take_in(unit.channel, alone, count)
-        if met in _AGAIN or met == "outdated":
-            self._try_later(unit, timedelta(0) if met == "outdated" else _TRY_AGAIN)
+        decision, _ = await self._receive_all(unit.channel, alone, count)
+        if decision in _AGAIN or decision == "outdated":
+            self._try_later(unit, timedelta(0) if decision == "outdated" else _TRY_AGAIN)
             return True
         if page.get("has_more") and messages:
             last = min((str(one.get("ts") or "") for one in messages), key=_seconds)
@@ -339,56 +341,57 @@ class CatchUp:
         )
 
     async def _is_only_answered(self, message: MessageKey, root: Json) -> bool:
-        """Whether all replies to *root* are the bot's and the store knows it was received. Saves a call."""
+        """Whether all replies to *root* are the bot's, and the store knows the message. It saves reading the thread."""
         replied = root.get("reply_users_count") == 1 and root.get("reply_users") == [self.identity.bot_user]
-        return replied and await self.outages.has_had(message)
+        return replied and await self.outages.was_received(message)
 
-    def _unanswered(self, outage: PastOutage, said: Mapping[str, Json], oldest: float) -> list[Json]:
-        """Return a thread's messages to receive, oldest first, without those an answer's metadata names.
+    def _unanswered(self, outage: PastOutage, messages: Mapping[str, Json], oldest: float) -> list[Json]:
+        """Return a thread's messages to receive, oldest first, without those named in the metadata of an answer.
 
-        Answers count because a store that was restored from a backup, or lost, doesn't know all it received. For the
-        time before its data begins, everything up to a stop or an answer that names no message counts as dealt with.
+        Answers are checked because a store that was lost, or restored from a backup, doesn't know every message it
+        received. For the time before its data begins, all messages up to a stop, or up to an answer without such
+        metadata, count as handled.
         """
         since = self.store_since()
         known_from = since.timestamp() if since else 0.0
         answered: set[str] = set()
-        dealt_with = 0.0
-        for ts, one in said.items():
+        handled_until = 0.0
+        for ts, one in messages.items():
             if not self.identity.wrote(one):
                 if str(one.get("text") or "").rstrip().endswith("!stop"):
-                    dealt_with = max(dealt_with, _seconds(ts))
+                    handled_until = max(handled_until, _seconds(ts))
                 continue
             match one.get("metadata"):
                 case {"event_type": str() as kind, "event_payload": dict() as payload} if kind.startswith("bridge_"):
                     if payload.get("message"):
                         answered.add(str(payload["message"]))
                     elif kind == "bridge_turn":
-                        dealt_with = max(dealt_with, _seconds(ts))
+                        handled_until = max(handled_until, _seconds(ts))
         last = max(outage.ended, self.now() - _OFFERED_LIVE).timestamp()
         return [
-            said[ts]
-            for ts in sorted(said, key=_seconds)
+            messages[ts]
+            for ts in sorted(messages, key=_seconds)
             if oldest <= _seconds(ts) <= last
-            and not self.identity.wrote(said[ts])
+            and not self.identity.wrote(messages[ts])
             and ts not in answered
-            and (_seconds(ts) >= known_from or _seconds(ts) > dealt_with)
+            and (_seconds(ts) >= known_from or _seconds(ts) > handled_until)
         ]
 
-    async def _take_in(self, channel: str, messages: Iterable[Json], count: _Count) -> tuple[str, str]:
-        """Receive messages in order. If it stops early, return the reason and that message's ``ts``."""
+    async def _receive_all(self, channel: str, messages: Iterable[Json], count: _Count) -> tuple[str, str]:
+        """Receive messages in order. If one can't be received now, return the decision and its ``ts``."""
         for one in messages:
-            met = await self.take(one, channel)
-            self.metrics.found.labels(met).inc()
+            decision = await self.receive(one, channel)
+            self.metrics.found.labels(decision).inc()
             count.found += 1
-            count.queued += met == "queued"
-            if met in _AGAIN or met == "outdated":
-                return met, str(one.get("ts") or "")
+            count.queued += decision == "queued"
+            if decision in _AGAIN or decision == "outdated":
+                return decision, str(one.get("ts") or "")
         return "", ""
 
     # Rate limits, waiting and the claim.
 
     async def _call(self, method: str, arguments: Mapping[str, str], *, is_patient: bool = True) -> Json:
-        """Call Slack within our share of its rate limit; if *is_patient*, wait out a 429. Raises `SlackError`."""
+        """Call Slack within `_CALLS_A_MINUTE`; if *is_patient*, wait out a 429. Raises `SlackError`."""
         called_at = self._called_at[method]
         while True:
             left = called_at[0] + 60 - self.monotonic() if len(called_at) == _CALLS_A_MINUTE else 0
@@ -404,16 +407,16 @@ class CatchUp:
                 await self._pause(exc.retry_after)
 
     async def _pause(self, duration: timedelta) -> None:
-        """Wait and keep the claim. Raises `Draining`."""
+        """Wait, renewing the claim. Raises `Draining` and `_ClaimLost`."""
         left = duration
         while left > timedelta(0):
             await self.patience.pause(min(left, _SLICE))
             left -= _SLICE
-            await self._hold()
+            await self._renew_claim()
 
-    async def _hold(self) -> None:
+    async def _renew_claim(self) -> None:
         if not await self.outages.claim(self.process):
-            raise _Lost
+            raise _ClaimLost
 
     def _try_later(self, unit: Unit, after: timedelta = _TRY_AGAIN) -> None:
         self._later[unit] = self.monotonic() + after.total_seconds()

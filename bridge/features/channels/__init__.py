@@ -1,1 +1,1 @@
-"""Channel settings: which agent answers, to what, and which apps' messages count."""
+"""Channel settings: which agent answers, which messages it answers, and which apps' messages count."""

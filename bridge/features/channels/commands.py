@@ -29,11 +29,11 @@ from bridge.inbound import Click, Notice, Submission
 from bridge.project.models import Agent, Workflow
 from bridge.queue.audit import named
 from bridge.queue.turn import Turn
-from bridge.slack.blockkit.kit import SOMEBODY
+from bridge.slack.blockkit.kit import SOMEONE
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.reply import Reply
 
-_NAMED: Final = 3  # apps suggested for a mistyped one
+_NAMED: Final = 3  # apps suggested for a misspelled name
 
 channels = Feature("channels")
 channels.notice(layout.CHANGED)(layout.changed_notice)
@@ -51,7 +51,7 @@ async def show_settings(deps: Deps, turn: Turn) -> Result:
         else:
             does = f"answered by {await agent_name(deps, rule.agent or 0)}"
         apps.append((rule.name or id_, f"{does} · set up by {await deps.directory.user_name(rule.owner)}"))
-    what = layout.Shown(agent, settings.answers == "all", deps.channels.needs_mention(settings), apps)
+    what = layout.ShownSettings(agent, settings.answers == "all", deps.channels.needs_mention(settings), apps)
     return layout.settings_card(what, may_change=await is_runner(deps, turn.user), is_direct=_is_direct(turn.channel))
 
 
@@ -73,7 +73,7 @@ async def set_default(deps: Deps, turn: Turn, *, agent: Agent | None = None) -> 
 
 
 @channels.command("/agents default none", "Remove the default agent of this channel.", form=settings_button())
-async def take_default_away(deps: Deps, turn: Turn) -> Result:
+async def remove_default(deps: Deps, turn: Turn) -> Result:
     """Remove the default agent of this channel."""
     return await change_settings(
         deps,
@@ -133,7 +133,7 @@ async def ignore_app(deps: Deps, turn: Turn, *, app: str) -> Result:
 
 
 async def _set_app(deps: Deps, turn: Turn, typed: str, rule: AppRule | None) -> Result:
-    """Set what an app's messages start; it's *typed* by name or ID. None: nothing.
+    """Set the *rule* for the app *typed*, by name or ID; None removes the app's rule.
 
     Names work for apps that have a rule here or posted here recently. Raises `NoSuch`.
     """
@@ -163,7 +163,7 @@ async def reset(deps: Deps, turn: Turn) -> Result:
 
 @channels.button(OPEN_DEFAULT)
 async def open_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Open the form for the chosen channel, or for the one the button is in."""
+    """Open the form for the chosen channel, or for the button's channel."""
     return await _form(deps, turn, click.value or turn.channel)
 
 
@@ -175,7 +175,7 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Form:
     settings = (await deps.channels.stored(turn.team, channel)).settings
     agent = await agent_by_id(deps, settings.agent) if settings.agent is not None else None
     origin = (await origin_of(deps, turn)).model_copy(update={"chosen": channel})
-    where = "our direct message" if is_direct else f"#{await deps.directory.channel_name(channel)}"
+    where = layout.DIRECT if is_direct else f"#{await deps.directory.channel_name(channel)}"
     apps = [] if is_direct else await _app_fields(deps, channel, settings)
     view = forms.settings_form(
         origin,
@@ -190,7 +190,7 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Form:
 
 
 async def _app_fields(deps: Deps, channel: str, settings: ChannelSettings) -> list[forms.AppField]:
-    """List the apps that have a rule in *channel* or posted there recently."""
+    """Return form fields for the apps that have a rule in *channel* or posted there recently."""
     fields = []
     workflows = await deps.catalog.get_workflows() if settings.apps else ()
     for id_, rule in settings.apps.items():
@@ -203,7 +203,7 @@ async def _app_fields(deps: Deps, channel: str, settings: ChannelSettings) -> li
 
 @channels.form(forms.DEFAULT, reader=forms.read_settings_form)
 async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: forms.Filled) -> Result:
-    """Apply what differs from the current settings."""
+    """Save the form: apply its differences from the current settings."""
     if filled.agent is not None and await agent_by_id(deps, filled.agent) is None:
         raise NoSuch("agent", str(filled.agent))
 
@@ -247,11 +247,11 @@ async def change_settings(
     where: str = layout.HERE,
     about: str = "",
 ) -> Outcome:
-    """Change the settings of *turn*'s channel, named *where* if the person reads the reply elsewhere.
+    """Change the settings of *turn*'s channel; *where* names it if the person reads the reply elsewhere.
 
-    *about* is for the audit. A notice in the channel says what changed, so the reply there doesn't repeat it; in a
-    direct message, no one else is notified. The notice is queued first: a second run finds nothing to change, or queues
-    the same notice again.
+    *about* is for the audit. A notice in the channel says what changed, so a reply there doesn't repeat it; for a
+    direct message, there's no notice. The notice is queued before the change: if this runs again, it finds nothing to
+    change, or queues the same notice, which counts once.
     """
     is_own = _is_direct(turn.channel)
     if not is_own:
@@ -264,7 +264,7 @@ async def change_settings(
             break
         if not is_own:
             name = await deps.directory.user_name(turn.user)
-            what = layout.change_notice(changes, SOMEBODY if name == turn.user else name)
+            what = layout.change_notice(changes, SOMEONE if name == turn.user else name)
             notice = Notice(team=turn.team, channel=turn.channel, user=turn.user, what=what, of="notice", is_offer=True)
             await deps.inbox.put(notice, event=f"default:{turn.id}")
         if await deps.channels.replace(turn.team, turn.channel, stored, settings):
@@ -280,7 +280,7 @@ def _reply(changes: list[SettingChange], where: str) -> Reply:
 
 
 async def _changes(deps: Deps, before: ChannelSettings, after: ChannelSettings) -> list[SettingChange]:
-    """List the differences, with names instead of IDs."""
+    """Return the differences, with names instead of IDs."""
     changes = []
     if after.agent != before.agent:
         name = await agent_name(deps, after.agent) if after.agent is not None else ""

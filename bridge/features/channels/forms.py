@@ -21,7 +21,7 @@ DEFAULT: Final = "default"
 AGENT: Final = "agent"
 ANSWERS: Final = "answers"
 REPLIES: Final = "replies"
-NOBODY: Final = "none"
+NO_AGENT: Final = "none"
 APP: Final = "app:"
 OTHER: Final = "other"
 _ID: Final = re.compile(r"[0-9]{1,18}")
@@ -38,11 +38,11 @@ class Filled:
     answers: str = ""
     replies: str = ""
     apps: Mapping[str, tuple[str, int] | None] = field(default_factory=dict)
-    """What an app's messages start, by its id: ``agent`` or ``workflow`` with an id; None: nothing."""
+    """By app ID: ``agent`` or ``workflow`` and its ID, or None to ignore the app's messages."""
 
 
 class AppField(NamedTuple):
-    """An app in the form and what its messages start: an agent, a workflow or (both None) nothing."""
+    """An app in the form, and the *agent* or *workflow* of its rule; without a rule, both are None."""
 
     id: str
     name: str
@@ -60,11 +60,11 @@ def settings_form(
     is_direct: bool,
     apps: Sequence[AppField] = (),
 ) -> View:
-    """Draw the form for the channel *where* with its current settings.
+    """Return the form for the channel named *where*, with its current settings.
 
     *apps* have a rule there or posted there recently; others can be entered by ID.
     """
-    chosen = agent_option(agent) if agent else kit.option("No default agent", NOBODY)
+    chosen = agent_option(agent) if agent else kit.option("No default agent", NO_AGENT)
     fields = [
         kit.section(f"Settings for {kit.named(where, 100)}"),
         kit.input_block(AGENT, "Default agent", kit.external_select(AGENT, "Choose an agent", chosen)),
@@ -106,39 +106,40 @@ def _choice(name: str, label: str, options: Sequence[Block], value: str) -> Bloc
 
 
 def read_settings_form(values: Mapping[str, Any]) -> Filled | FormErrors:
-    """Check what `bridge.slack.blockkit.modals.form_values` returned, perhaps from another version's form."""
+    """Parse the result of `bridge.slack.blockkit.modals.form_values`, perhaps from another version's form."""
     agent = str(values.get(AGENT) or "")
-    if agent != NOBODY and not _ID.fullmatch(agent):
+    if agent != NO_AGENT and not _ID.fullmatch(agent):
         return FormErrors({AGENT: "Choose an agent from the list."})
     answers, replies = str(values.get(ANSWERS) or ""), str(values.get(REPLIES) or "")
     for name, value, options in ((ANSWERS, answers, _ANSWERS), (REPLIES, replies, _REPLIES)):
         if value and all(option["value"] != value for option in options):
             return FormErrors({name: "Choose one from the list."})
-    apps = {name.removeprefix(APP): _started(str(does or "")) for name, does in values.items() if name.startswith(APP)}
+    chosen = {name.removeprefix(APP): str(does or "") for name, does in values.items() if name.startswith(APP)}
+    apps = {app: _parse_rule(does) for app, does in chosen.items()}
     does, other = apps.pop("", None), str(values.get(OTHER) or "").strip()
     if other and not APP_ID.fullmatch(other):
         return FormErrors({OTHER: "An app ID looks like A0123456789."})
     if bool(other) != (does is not None):
         return FormErrors({APP: "Choose what to do with its posts."} if other else {OTHER: "Enter the app's ID."})
-    return Filled(None if agent == NOBODY else int(agent), answers, replies, apps | ({other: does} if other else {}))
+    return Filled(None if agent == NO_AGENT else int(agent), answers, replies, apps | ({other: does} if other else {}))
 
 
-def _started(value: str) -> tuple[str, int] | None:
+def _parse_rule(value: str) -> tuple[str, int] | None:
     kind, _, id_ = value.partition(":")
     return (kind, int(id_)) if kind in {"agent", "workflow"} and _ID.fullmatch(id_) else None
 
 
 def agent_choices(agents: Sequence[Agent], query: str) -> list[Block]:
-    """Offer agents, and none."""
+    """Return options for the agents that match *query*, and for no default agent."""
     found = agent_options(agents, query)
-    return found if query.strip() else [kit.option("No default agent", NOBODY), *found[: kit.OPTIONS - 1]]
+    return found if query.strip() else [kit.option("No default agent", NO_AGENT), *found[: kit.OPTIONS - 1]]
 
 
 def app_choices(agents: Sequence[Agent], workflows: Sequence[Workflow], query: str) -> list[Block]:
-    """Offer what an app's messages may start: a workflow, an agent, or nothing."""
+    """Return options for an app's messages: run a workflow, ask an agent, or ignore them."""
     starts = [(one.id, one.name, _workflow_option(one)) for one in workflows if one.is_active]
     starts += [(one.id, one.name, _agent_option(one)) for one in agents]
-    ranked = [(rank, it) for id_, name, it in starts if (rank := match_rank(id_, name, query)) is not None]
+    ranked = [(rank, option) for id_, name, option in starts if (rank := match_rank(id_, name, query)) is not None]
     nothing = [] if query.strip() else [kit.option("Ignored", "nothing")]
     return [*nothing, *(option for _, option in sorted(ranked, key=itemgetter(0)))][: kit.OPTIONS]
 

@@ -11,7 +11,7 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Reply
 
 CHANGED: Final = "channel_changed"
-"""The notice to a channel whose settings were changed."""
+"""The name of the notice to a channel whose settings were changed."""
 
 HERE: Final = "this channel"
 DIRECT: Final = "your direct messages to me"
@@ -20,7 +20,7 @@ _MOST_SHOWN: Final = 10
 
 
 class SettingChange(NamedTuple):
-    """A changed setting: *what* (``agent``, ``answers``, ``replies``, ``app``), and what it is *now*.
+    """A changed setting: *what* (``agent``, ``answers``, ``replies``, ``app``), and its value *now*.
 
     *name* is the agent's or workflow's, ``""`` for none; *app* is the app's ID, *called* its name.
     """
@@ -33,11 +33,11 @@ class SettingChange(NamedTuple):
 
     @property
     def about(self) -> str:
-        """Name it for the audit: a kind, an ID, and a name if there is one."""
+        """The subject for the audit: a kind, an ID, and a name if there is one."""
         return f"{self.what} {self.app or self.now or NONE} {self.name}".rstrip()
 
     def in_words(self, where: str = HERE) -> str:
-        """Write it as a sentence about the channel *where*."""
+        """Return a sentence about the change in the channel *where*."""
         name, of = kit.named(self.name, 60), kit.named(self.called or self.app, 60)
         where = kit.named(where, 80)
         match self.what, self.now:
@@ -66,16 +66,16 @@ class SettingChange(NamedTuple):
         return f"The settings of {where} were changed."
 
 
-class Shown(NamedTuple):
+class ShownSettings(NamedTuple):
     """A channel's settings, with names instead of IDs."""
 
     agent: str
     answers_all: bool
     needs_mention: bool
-    apps: Sequence[tuple[str, str]]  # an app and what its messages start
+    apps: Sequence[tuple[str, str]]  # each app's name, and its rule in words
 
 
-def settings_card(shown: Shown, *, may_change: bool, is_direct: bool) -> Reply:
+def settings_card(shown: ShownSettings, *, may_change: bool, is_direct: bool) -> Reply:
     """Show the settings."""
     facts = [("Default agent", kit.one_line(shown.agent, 100) or "none")]
     if not is_direct:
@@ -98,7 +98,7 @@ def settings_card(shown: Shown, *, may_change: bool, is_direct: bool) -> Reply:
 
 
 def nothing_changed() -> Reply:
-    """Say that the settings are already like that, also to a person whose change was made before a crash."""
+    """Say that the settings are already like this; also after a crash between a change and its reply."""
     return kit.reply("These are already the channel's settings.")
 
 
@@ -115,25 +115,25 @@ def too_many_apps(most: int) -> Reply:
 
 
 def saved() -> Reply:
-    """Confirm changes where the notice about them is read, too."""
+    """Confirm changes in the channel where their notice is posted."""
     return kit.reply("Settings saved.")
 
 
 def changed(changes: Sequence[SettingChange], where: str = HERE) -> Reply:
-    """Confirm a person's changes."""
+    """Confirm changes, one sentence for each."""
     return kit.reply(" ".join(change.in_words(where) for change in changes))
 
 
 def change_notice(changes: Sequence[SettingChange], person: str) -> str:
-    """Name, for `changed_notice`, a *person*'s changes."""
+    """Return the `Notice.what` for a *person*'s changes (`changed_notice`)."""
     return f"{CHANGED}:" + json.dumps([person, *changes])
 
 
 def changed_notice(facts: str = "") -> Reply:
-    """Notify a channel of who changed what."""
+    """Notify a channel of changes, and of the person who made them."""
     try:
         person, *changes = json.loads(facts)
         text = " ".join(SettingChange(*map(str, change)).in_words() for change in changes)
     except (ValueError, TypeError):
-        person, text = kit.SOMEBODY, "The settings of this channel were changed."
+        person, text = kit.SOMEONE, "The settings of this channel were changed."
     return kit.note(f"{text} Changed by {kit.named(str(person), 60)}.", audience=Audience.CHANNEL)

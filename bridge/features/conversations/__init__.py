@@ -1,1 +1,1 @@
-"""Conversations in threads: which messages are for an agent, which agent, and what it gets."""
+"""Conversations in threads: which messages are for an agent, which agent answers, and what it receives."""

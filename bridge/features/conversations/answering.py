@@ -1,6 +1,6 @@
-"""Answer a message: find its agent and session, and ask.
+"""Answer a message: find its agent and session, and send it to the agent.
 
-Everything here may run again. Bindings found in a thread are stored at once; the chosen agent is bound when the message
+Everything here may run again. A binding found in a thread is stored at once; the chosen agent is bound when the message
 is sent, and the first one wins.
 """
 
@@ -42,12 +42,12 @@ from bridge.slack.parts import Place
 log = logging.getLogger(__name__)
 
 _LONGEST_NAME = 200  # characters before the colon
-SLACK_AWAY = timedelta(seconds=5)
+_SLACK_PAUSE = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What to send to which *agent*; *title* is for a conversation that begins in a direct message."""
+    """The *text* for an *agent*; *title* names a conversation that starts in a direct message, and is else ``""``."""
 
     agent: int
     text: str
@@ -56,10 +56,10 @@ class _Question:
 
 
 async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
-    """Ask an agent, once. If the service no longer knows the session, start a new one with the message.
+    """Send *message* to its agent, once. If the service no longer knows the session, start a new one with it.
 
-    That is the one permitted second sending, if the agent itself still exists; it includes the thread's messages.
-    Raises what `_prepare` and `Turn.once` raise.
+    Only then is a message sent twice, and only if the agent still exists; the second request includes the thread's
+    earlier messages. Raises what `_prepare` and `Turn.once` raise.
     """
     question = await _prepare(deps, turn, message)
     if not isinstance(question, _Question):
@@ -70,12 +70,12 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
         try:
             return await deps.project.send_message(agent, text, session_id=session), False
         except NotFound:
-            if session is None or not await _is_there(deps, agent):
+            if session is None or not await _agent_exists(deps, agent):
                 raise
-            is_known = message.is_root or text.startswith((BEFORE, SINCE))
-            anew = text if is_known else await deps.context.quoting(message.thread, message.ts, text)
+            is_complete = message.is_root or text.startswith((BEFORE, SINCE))
+            full_text = text if is_complete else await deps.context.quote_thread(message.thread, message.ts, text)
             turn.lease.check()
-            return await deps.project.send_message(agent, anew), True
+            return await deps.project.send_message(agent, full_text), True
 
     try:
         found, is_new = await turn.once(send, first_agent=agent if question.conversation.agent is None else None)
@@ -90,19 +90,19 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     turn.stage(*deps.sessions.answered(message, found.sessionId, expected=session, agent=agent))
     feedback = Answered(turn.id, agent, found.sessionId)
     notes = [answers.SESSION_GONE] if is_new else []
-    if message.was_found and not turn.record.is_again and await deps.sessions.may_say_late(message.thread, turn.id):
+    if message.was_found and not turn.record.is_again and await deps.sessions.may_note_late(message.thread, turn.id):
         notes.append(answers.LATE)
     reply = answers.answer(found.message, found.toolsUsed, notes=notes, feedback=feedback)
     return Outcome(what="answered", reply=reply, agent=agent, session=found.sessionId)
 
 
 async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question | Result:
-    """Find the thread's agent or choose one, and put the words together; or answer without an agent.
+    """Find or choose the thread's agent, and compose the text for it; or answer without an agent.
 
     Raises `ProjectError`, `StoreUnavailable` and `TryLater`.
     """
     if turn.record.follows:
-        await _take_in_what_came_before(deps, message.thread, turn.record.follows)
+        await _queue_earlier_replies(deps, message.thread, turn.record.follows)
     conversation, read = turn.conversation, None
     if conversation.agent is None and not message.is_root:
         read = await _search(deps, message)
@@ -120,20 +120,21 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
     if agent is None or turn.record.starts:
         agents = await deps.catalog.get_agents()
         named = named_first(text, agents)
-        here = await deps.channels.get(turn.team, turn.channel)
-        wanted = named[0] if named else default_of(deps, here.agent, agents)
+        settings = await deps.channels.get(turn.team, turn.channel)
+        wanted = named[0] if named else default_of(deps, settings.agent, agents)
         if agent is None and wanted is None:
             return Wait(menu.agent_menu(agents)) if agents else notices.no_agents()
         agent = wanted.id if agent is None and wanted else agent
-        assert agent is not None  # noqa: S101 - for mypy: one of the two is there
+        assert agent is not None  # noqa: S101 - for mypy: one of the two is set
         if named and named[0].id == agent:
             text = named[1]
         if not (text or message.parts):
-            await deps.sessions.choose_agent(message.thread, agent)  # only a name: the next message goes to that agent
+            # Only a name was typed: the next message goes to that agent.
+            await deps.sessions.choose_agent(message.thread, agent)
             return notices.mention_without_text()
         name = next((known.name for known in agents if known.id == agent), "")
         title = title_of(text) if message.is_direct and message.is_root else ""
-    # This may take a while: files are fetched, the thread is read, the agent thinks.
+    # From here on it may take a while: files are fetched, the thread is read, the agent works.
     await turn.until_shown.enter_async_context(working(deps.indicators, place_of(message), name))
     if message.parts:
         whole = await deps.parts.below(text, message.parts)
@@ -144,18 +145,18 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
                 deps, turn, message, Unread(missing=whole.missing, only_names=whole.only_names)
             )
         text = whole.text
-    text = await deps.context.around(turn, message, text, conversation.session, read)
+    text = await deps.context.add_to(turn, message, text, conversation.session, read)
     if (
         not message.is_root
         and conversation.session is None
         and (report := await deps.sessions.report_words(message.thread))
     ):
-        text = below_report(report, text)  # the report its thread is about
+        text = below_report(report, text)  # the thread is about this report
     return _Question(agent, text, conversation, title)
 
 
 async def notify_of_missing_parts(deps: Deps, turn: Turn, message: InboundMessage, unread: Unread) -> None:
-    """Tell the person what of a message couldn't be read, once per version, however often this runs."""
+    """Queue a private notice of a message's unread parts, once per version of the message."""
     notice = Notice(
         team=message.team,
         channel=message.channel,
@@ -169,7 +170,7 @@ async def notify_of_missing_parts(deps: Deps, turn: Turn, message: InboundMessag
     await deps.inbox.put(notice, event=f"not_read:{turn.id}:{turn.record.edits}")
 
 
-async def _is_there(deps: Deps, agent: int) -> bool:
+async def _agent_exists(deps: Deps, agent: int) -> bool:
     try:
         await deps.project.get_agent(agent)
     except ProjectError:
@@ -183,9 +184,9 @@ async def unknown_answer(_deps: Deps, turn: Turn) -> Outcome:
 
 
 def named_first(text: str, agents: Sequence[Agent]) -> tuple[Agent, str] | None:
-    """Return the agent *text* names before a colon (``Support: hello``), and the text after it.
+    """Return the agent that *text* names before a colon (``Support: hello``), and the text after the colon.
 
-    None if it names none: then it's ordinary text.
+    None if it names none, as ordinary text does.
     """
     before, colon, rest = text.partition(":")
     name = before.strip().removeprefix('"').removesuffix('"').strip()
@@ -211,7 +212,10 @@ def default_of(deps: Deps, channel_default: int | None, agents: Sequence[Agent])
 
 
 async def _search(deps: Deps, message: InboundMessage) -> ThreadRead | None:
-    """Search a thread for a binding that Redis has lost, once per thread. Raises `TryLater`."""
+    """Search a thread for a binding that Redis has lost, once per thread; None without a search.
+
+    Raises `TryLater`.
+    """
     thread = message.thread
     if await deps.sessions.was_searched(thread):
         return None
@@ -222,9 +226,9 @@ async def _search(deps: Deps, message: InboundMessage) -> ThreadRead | None:
             raise read.cut_short
     except SlackUnreachable as exc:
         if thread.is_older_than(deps.store_since()):
-            raise TryLater(exc.retry_after or SLACK_AWAY) from exc
+            raise TryLater(exc.retry_after or _SLACK_PAUSE) from exc
         return None
-    except SlackError as exc:  # no permission to read: start a new conversation
+    except SlackError as exc:  # such as a missing permission: start a new conversation
         log.info("can't search a thread for its session", extra={"detail": exc.detail})
         read = ThreadRead()
     if read.recalled is None:
@@ -232,11 +236,11 @@ async def _search(deps: Deps, message: InboundMessage) -> ThreadRead | None:
     return read
 
 
-async def _take_in_what_came_before(deps: Deps, thread: ThreadKey, replies: Sequence[str]) -> None:
-    """Accept replies that arrived before the refused root of their thread. Raises `TryLater`."""
+async def _queue_earlier_replies(deps: Deps, thread: ThreadKey, replies: Sequence[str]) -> None:
+    """Queue the *replies* (``ts``) that arrived before their thread's refused root. Raises `TryLater`."""
     try:
         await deps.follow(thread, replies)
-    except SlackRefused as exc:  # it won't work the next time either
+    except SlackRefused as exc:  # a retry would fail, too
         log.warning("can't read replies that arrived before their thread's first message", extra={"detail": exc.detail})
     except SlackError as exc:
-        raise TryLater(exc.retry_after or SLACK_AWAY) from exc
+        raise TryLater(exc.retry_after or _SLACK_PAUSE) from exc

@@ -10,7 +10,7 @@ from bridge.slack.blockkit import kit, untyped_json
 from bridge.slack.blockkit.reply import Audience, Reply
 
 SESSION_GONE: Final = "The service no longer has the earlier conversation, so this answer starts a new one."
-LATE: Final = "I was offline when this was written, so this answer is late."
+LATE: Final = "I was offline when this message was sent, so my answer is late."
 
 _NOTIFICATION = 300
 _TOOLS = "Tools used: "
@@ -19,9 +19,9 @@ _TOOLS = "Tools used: "
 def answer(
     message: str, tools_used: Any = None, *, notes: Sequence[str] = (), feedback: Answered | None = None
 ) -> Reply:
-    """Show an agent's answer, the tools it used, and our own *notes* below.
+    """Show an agent's answer, the tools it used, and the bridge's own *notes* below.
 
-    With *feedback*, people can vote on it.
+    With *feedback*, people can vote on the answer.
     """
     shown = kit.clean(message) if message.strip() else "_The agent sent an empty answer._"
     small, footer = [*notes], []

@@ -1,4 +1,4 @@
-"""Handlers of the buttons in conversations; their action IDs are next to their blocks.
+"""Handlers of the buttons in conversations; action IDs are defined next to their blocks.
 
 Each may run again: its result is stored with the turn of the click or of the answer.
 """
@@ -12,10 +12,10 @@ from bridge.features import notices
 from bridge.features.conversations import menu, stops
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
-from bridge.features.reply_poster import whom_of
+from bridge.features.reply_poster import recipient_of
 from bridge.features.results import Done, NewThread, Outcome, Result, ShownLate, shown
 from bridge.features.shared.lookups import agent_name
-from bridge.ids import MessageKey, ThreadKey, TurnId, aside, thread_lane
+from bridge.ids import MessageKey, ThreadKey, TurnId, side_id, thread_lane
 from bridge.inbound import Click, InboundMessage
 from bridge.queue.inbox import Condition, Duplicate, Full, Muted, Paused, Queued
 from bridge.queue.turn import Turn
@@ -36,19 +36,19 @@ async def send_again(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: A
 
 @conversations.button(notices.SEND_THEM)
 async def send_them(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
-    """Queue a thread's messages that were found too old, once, in their original order."""
+    """Queue a thread's messages that were too old when found, once, in their original order."""
     thread = ThreadKey(click.team, click.channel, click.thread_ts)
-    sent = [await deps.inbox.again(one) for one in await deps.sessions.take_offer(thread)]
-    if "full" in sent:
+    results = [await deps.inbox.again(found) for found in await deps.sessions.take_offer(thread)]
+    if "full" in results:
         return shown(notices.thread_full(), "full")
-    count = sum(how in {"queued", "already"} for how in sent)
+    count = sum(result in {"queued", "already"} for result in results)
     return shown(notices.sent_them(count) if count else notices.message_gone(), "sent again" if count else "gone")
 
 
-@conversations.button(notices.ASK_EDITED)
-async def ask_edited(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
+@conversations.button(notices.SEND_EDITED)
+async def send_edited(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
     """Queue the new text of a message that was edited too late."""
-    return _queued_again(await deps.inbox.ask_edited(click.value), notices.asked_edited())
+    return _queued_again(await deps.inbox.ask_edited(click.value), notices.sent_edited())
 
 
 def _queued_again(how: str, reply: Reply) -> Outcome:
@@ -63,48 +63,48 @@ def _queued_again(how: str, reply: Reply) -> Outcome:
 
 @conversations.button(notices.SHOW, stops.SHOW)
 async def show_after_all(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Show a recorded outcome that may never have been posted, once per message with a button.
+    """Show a recorded outcome that may never have been posted, once per message with such a button.
 
-    If nothing else is asked, that message is replaced; a stop asks for more.
+    That message is replaced, unless it reports a stop, whose other buttons are still needed.
     """
-    asked_at = click.message_ts if click.action_id == notices.SHOW else ""
-    kept = await deps.inbox.kept(TurnId(click.value), by=turn.id, button=click.message_ts)
-    if kept is None:
+    offer_ts = click.message_ts if click.action_id == notices.SHOW else ""
+    stored = await deps.inbox.stored_outcome(TurnId(click.value), by=turn.id, button=click.message_ts)
+    if stored is None:
         return shown(notices.answer_gone(), "gone")
-    if not kept:
+    if not stored:
         return shown(notices.shown_already(), "already")
-    outcome = Outcome.from_json(kept)
+    outcome = Outcome.from_json(stored)
     return outcome.model_copy(
         update={
             "what": "shown after all",
             "reply": outcome.reply.model_copy(update={"replaces_original": False}),
-            "after": (*outcome.after, ShownLate(turn=click.value, notice=asked_at)),
-            "ended": "",  # the other turn's person did that
+            "after": (*outcome.after, ShownLate(turn=click.value, notice=offer_ts)),
+            "ended": "",  # the run belongs to the other turn's person
         }
     )
 
 
 @conversations.once_posted(ShownLate)
 async def shown_late(deps: Deps, turn: Turn, late: ShownLate, _ts: str) -> None:
-    """Forget it, and remove the question."""
-    await deps.inbox.drop_kept(TurnId(late.turn))
+    """Delete the stored outcome, and replace the notice that offered it."""
+    await deps.inbox.drop_outcome(TurnId(late.turn))
     if not late.notice:
         return
     try:
-        mark = MessageTag("bridge_notice", aside(turn.id, "shown"))
+        mark = MessageTag("bridge_notice", side_id(turn.id, "shown"))
         await deps.say.update(turn.channel, late.notice, notices.shown_after_all(), mark)
     except SlackError as exc:
-        log.info("can't remove an answered question", extra={"detail": exc.detail})
+        log.info("can't replace a notice whose button was pressed", extra={"detail": exc.detail})
 
 
 @conversations.once_posted(NewThread)
-async def thread_begun(deps: Deps, turn: Turn, begins: NewThread, ts: str) -> None:
-    """Queue the message of a thread whose root was posted as *ts*, once."""
+async def start_thread(deps: Deps, turn: Turn, new: NewThread, ts: str) -> None:
+    """Queue the first message of a thread, once; its root was posted as *ts*."""
     if not ts:
         return
     message = InboundMessage(
-        team=turn.team, channel=turn.channel, user=turn.user, text=begins.text, ts=ts, is_mention=True,
-        thread_ts=begins.thread_ts, calls_in=bool(begins.thread_ts), parts=begins.parts,
+        team=turn.team, channel=turn.channel, user=turn.user, text=new.text, ts=ts, is_mention=True,
+        thread_ts=new.thread_ts, calls_in=bool(new.thread_ts), parts=new.parts,
     )  # fmt: skip
     put = await deps.inbox.put(
         message,
@@ -112,19 +112,19 @@ async def thread_begun(deps: Deps, turn: Turn, begins: NewThread, ts: str) -> No
         message=MessageKey(turn.team, turn.channel, ts),
         thread=message.thread,
         condition=Condition.START,
-        agent=begins.agent,
+        agent=new.agent,
         is_limited=True,
     )
     if isinstance(put, Paused):
         try:
-            await deps.say.whisper(whom_of(turn.body), failures.failure(TooOften(put.limited, put.wait)))
+            await deps.say.whisper(recipient_of(turn.body), failures.failure(TooOften(put.limited, put.wait)))
         except SlackError as exc:
             log.info("private notice can't be posted", extra={"detail": exc.detail})
 
 
 @conversations.button(notices.SLIP_COMMAND, notices.SLIP_TEXT)
 async def slip_settled(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Queue the message the way it was meant, once: as the command, or as text."""
+    """Queue a misspelled command the way the person chose, once: as the command, or as text."""
     slip = notices.Slip.parse(click.value)
     if slip is None:
         return Done("unknown action", {"action": click.action_id})
@@ -142,13 +142,13 @@ async def slip_settled(deps: Deps, turn: Turn, click: Click) -> Result:
         is_direct=turn.channel.startswith("D"),
         is_text=is_text,
     )
-    starts = Condition.START if is_text else Condition.NONE  # a command starts no conversation
+    condition = Condition.START if is_text else Condition.NONE  # a command doesn't start a conversation
     put = await deps.inbox.put(
         message,
-        event=f"slip:{message.key}",  # of two buttons, the first counts
+        event=f"slip:{message.key}",  # the first of the two buttons counts
         thread=message.thread,
         in_order=is_text or slip.command == "new",
-        condition=starts if message.is_mention or message.is_direct else Condition.BOUND,
+        condition=condition if message.is_mention or message.is_direct else Condition.BOUND,
         is_limited=is_text,
     )
     match put:
@@ -159,7 +159,7 @@ async def slip_settled(deps: Deps, turn: Turn, click: Click) -> Result:
         case Full():
             return shown(notices.thread_full(), "full")
         case Muted():
-            return shown(notices.is_muted(), "muted")
+            return shown(notices.thread_muted(), "muted")
         case _:
             return shown(notices.no_conversation(), "gone")
 
@@ -175,16 +175,16 @@ async def choose_agent(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa:
     return shown(menu.chosen(await agent_name(deps, chosen)), "agent chosen")
 
 
-@conversations.button(stops.GO_ON, stops.DROP)
+@conversations.button(stops.SEND_WAITING, stops.DISCARD)
 async def resume(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Continue with what waits behind a stopped turn, or drop it."""
-    lane, drop = thread_lane(_thread_of(click)), click.action_id == stops.DROP
+    """Send the messages waiting after a stopped turn, or discard them."""
+    lane, drop = thread_lane(_thread_of(click)), click.action_id == stops.DISCARD
     count = await deps.inbox.stops.resume(lane, by=turn.id, drop=drop)
     if count is None:
-        return shown(stops.nothing_is_held(), "nothing is held")
-    return shown(stops.decided(count, click.value, is_dropped=drop), "dropped" if drop else "gone on")
+        return shown(stops.nothing_held(), "nothing is held")
+    return shown(stops.decided(count, click.value, is_dropped=drop), "dropped" if drop else "resumed")
 
 
 def _thread_of(click: Click) -> ThreadKey:
-    """Return the thread of a message with buttons; outside of a thread, it starts one."""
+    """Return the thread of the message with the button, or the one that this message would start."""
     return ThreadKey(click.team, click.channel, click.thread_ts or click.message_ts)

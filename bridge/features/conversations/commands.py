@@ -13,7 +13,7 @@ from bridge.errors import ProjectError
 from bridge.features import notices
 from bridge.features.conversations import layout
 from bridge.features.conversations.answering import answer, default_of, unknown_answer
-from bridge.features.conversations.buttons import conversations as conversations  # noqa: PLC0414 - the feature is whole here
+from bridge.features.conversations.buttons import conversations as conversations  # noqa: PLC0414 - complete here
 from bridge.features.conversations.stopping import stopped
 from bridge.features.deps import Deps
 from bridge.features.results import Done, Greeted, Outcome, Result, shown
@@ -38,7 +38,7 @@ conversations.notices |= {
     "canvas": notices.in_canvas,
     "command_missed": notices.command_missed,
     "thread_full": notices.thread_full,
-    "muted": notices.is_muted,
+    "muted": notices.thread_muted,
     "paused": notices.paused_notice,
     "app_paused": notices.app_paused_notice,
     "not_posted": notices.not_posted_notice,
@@ -48,14 +48,17 @@ conversations.notices |= {
 
 
 @conversations.kind(StopRequest)
-async def stop_came(deps: Deps, turn: Turn, request: StopRequest) -> Result:
-    """Say what a stop did that took effect on arrival."""
+async def stop_requested(deps: Deps, turn: Turn, request: StopRequest) -> Result:
+    """Report the result of a stop, which took effect on arrival."""
     return await stopped(deps, turn, request.thread, request.given, only=request.message_ts)
 
 
 @conversations.event("app_home_opened")
 def messages_tab(event: Mapping[str, Any], team: str) -> MessagesTabOpened | None:
-    """Read that someone opened the Messages tab."""
+    """Return what to queue when someone opens the Messages tab.
+
+    https://docs.slack.dev/reference/events/app_home_opened
+    """
     channel, user = text(event, "channel"), text(event, "user")
     is_theirs = event.get("tab") == "messages" and channel and user
     return MessagesTabOpened(team=team, channel=channel, user=user) if is_theirs else None
@@ -65,12 +68,12 @@ def messages_tab(event: Mapping[str, Any], team: str) -> MessagesTabOpened | Non
 async def messages_tab_opened(deps: Deps, turn: Turn, opened: MessagesTabOpened) -> Result:
     """Suggest prompts for the project's agents, and greet with the default agent's welcome message, once.
 
-    People who only look don't see that the service is down.
+    If the service is down, nothing is shown: the person hasn't asked for anything yet.
     """
     try:
         agents = await deps.catalog.get_agents()
     except ProjectError as exc:
-        return Done("the service is away", {"why": type(exc).__name__})
+        return Done("the service is down", {"why": type(exc).__name__})
     default = default_of(deps, (await deps.channels.get(turn.team, turn.channel)).agent, agents)
     is_new = await deps.sessions.may_greet(turn.team, turn.user, turn.id)
     await deps.indicators.suggest_prompts(opened.channel, layout.prompts(agents, default))
@@ -81,7 +84,7 @@ async def messages_tab_opened(deps: Deps, turn: Turn, opened: MessagesTabOpened)
 
 @conversations.once_posted(Greeted)
 async def greeted(deps: Deps, turn: Turn, what: Greeted, _ts: str) -> None:
-    """Remember that a person was greeted."""
+    """Record that a person was greeted."""
     await deps.sessions.greeted(turn.team, what.user)
 
 
@@ -89,30 +92,30 @@ async def greeted(deps: Deps, turn: Turn, what: Greeted, _ts: str) -> None:
 async def stop(deps: Deps, turn: Turn) -> Result:
     """Stop the agent's work in this thread."""
     given = turn.body.ts if isinstance(turn.body, InboundMessage) else ""
-    return await stopped(deps, turn, turn.thread, given) if turn.thread else _none()
+    return await stopped(deps, turn, turn.thread, given) if turn.thread else _no_conversation()
 
 
 @conversations.command("!mute", "Stop sending this thread to the agent until someone types !unmute.")
 async def mute(deps: Deps, turn: Turn) -> Result:
     """Stop sending this thread to the agent until someone types !unmute."""
-    is_there = turn.thread is not None and await deps.sessions.mute(turn.thread, is_muted=True)
-    return shown(layout.muted(), "muted") if is_there else _none()
+    is_bound = turn.thread is not None and await deps.sessions.mute(turn.thread, is_muted=True)
+    return shown(layout.muted(), "muted") if is_bound else _no_conversation()
 
 
 @conversations.command("!unmute", "Resume sending this thread to the agent.")
 async def unmute(deps: Deps, turn: Turn) -> Result:
     """Resume sending this thread to the agent."""
-    is_there = turn.thread is not None and await deps.sessions.mute(turn.thread, is_muted=False)
-    return shown(layout.unmuted(), "unmuted") if is_there else _none()
+    is_bound = turn.thread is not None and await deps.sessions.mute(turn.thread, is_muted=False)
+    return shown(layout.unmuted(), "unmuted") if is_bound else _no_conversation()
 
 
 @conversations.command("!new", "Start a new session in this thread with the same agent.")
-async def begin_anew(deps: Deps, turn: Turn) -> Result:
+async def start_new_session(deps: Deps, turn: Turn) -> Result:
     """Start a new session in this thread with the same agent."""
     if turn.thread is None or await deps.sessions.thread(turn.thread) is None:
-        return _none()
+        return _no_conversation()
     await deps.sessions.restart(turn.thread)
-    return shown(notices.conversation_begins_anew(), what="new session")
+    return shown(notices.session_reset(), what="new session")
 
 
 @conversations.command("!agent <agent>", "Hand this thread to another agent, in a new session.")
@@ -121,11 +124,11 @@ async def hand_over(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
     thread = turn.thread
     conversation = await deps.sessions.thread(thread) if thread else None
     if thread is None or conversation is None:
-        return _none()
+        return _no_conversation()
     if conversation.agent == agent.id:
         return shown(layout.answers_already(agent.name))
     before = await agent_name(deps, conversation.agent) if conversation.agent is not None else ""
-    await deps.sessions.choose_agent(thread, agent.id)  # releases what waits for a choice
+    await deps.sessions.choose_agent(thread, agent.id)  # releases messages that wait for a choice
     if not await deps.sessions.rebind(thread, expected=conversation.session, session=None, agent=agent.id):
         return shown(layout.changed_meanwhile())
     return shown(layout.handed_over(agent.name, before, conversation.session), what="handed over")
@@ -141,7 +144,7 @@ async def show_or_continue(deps: Deps, turn: Turn, *, number: str = "") -> Resul
     if number and turn.thread is not None:
         return await _ask_to_continue(deps, turn, turn.thread, conversation, number)
     if conversation is None or conversation.agent is None:
-        return _none()
+        return _no_conversation()
     return shown(notices.session_info(await agent_name(deps, conversation.agent), conversation.session))
 
 
@@ -162,7 +165,7 @@ async def _ask_to_continue(
 
 @conversations.button(layout.CONTINUE)
 async def continue_session(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Resume the session the person was asked about, if they may and the thread hasn't changed."""
+    """Resume the session that the person confirmed, if they may and the thread hasn't changed."""
     number, _, before = click.value.partition(":")
     bound = await _bound(deps, turn, number)
     if turn.thread is None or bound is None or bound.agent is None:
@@ -173,17 +176,20 @@ async def continue_session(deps: Deps, turn: Turn, click: Click) -> Result:
 async def _continue(deps: Deps, thread: ThreadKey, session: int, agent: int, before: int | None) -> Result:
     if not await deps.sessions.rebind(thread, expected=before, session=session, agent=agent):
         return shown(layout.changed_meanwhile())
-    await deps.sessions.choose_agent(thread, agent)  # releases what waits for a choice
-    told = layout.continued(session, await agent_name(deps, agent), before)
-    return shown(told, what="session continued", about=named("session", session))
+    await deps.sessions.choose_agent(thread, agent)  # releases messages that wait for a choice
+    notice = layout.continued(session, await agent_name(deps, agent), before)
+    return shown(notice, what="session continued", about=named("session", session))
 
 
-def _none() -> Outcome:
+def _no_conversation() -> Outcome:
     return shown(notices.no_conversation(), what="no conversation")
 
 
 async def _bound(deps: Deps, turn: Turn, number: str) -> Bound | None:
-    """Find a session this person may resume here: from this channel, or from their own direct message."""
+    """Return a thread of session *number* if the person may resume it here; None if not.
+
+    They may resume sessions of this channel and of their own direct messages.
+    """
     if not re.fullmatch(r"[0-9]{1,15}", number):
         return None
     threads = await deps.sessions.bound_to(turn.team, int(number))

@@ -11,7 +11,7 @@ from bridge.slack.blockkit import kit, markdown
 from bridge.slack.blockkit.reply import Audience, Reply
 
 CONTINUE: Final = "session:continue"
-"""Its value is ``<session>:<the session that the thread had, or nothing>``."""
+"""The button's value is ``<session to resume>:<the thread's session, if it has one>``."""
 
 PROMPTS: Final = 4
 TITLE: Final = 60
@@ -42,7 +42,7 @@ def handed_over(agent: str, before: str, session: int | None) -> Reply:
 
 
 def answers_already(agent: str) -> Reply:
-    """Say that this agent already has the thread."""
+    """Say that this agent already answers in the thread."""
     return kit.reply(f"{kit.named(agent, 100)} already answers here. Type !new to start a new session.")
 
 
@@ -56,7 +56,7 @@ def ask_to_continue(session: int, agent: str, before: int | None, value: str) ->
 
 
 def continued(session: int, agent: str, before: int | None) -> Reply:
-    """Say which session the thread is in now."""
+    """Say which session the thread is in now, and which before."""
     was = "" if before is None else f" It replaces session {before}."
     text = f"This thread is now in session {session} with {kit.named(agent, 100)}.{was}"
     return kit.note(text, audience=Audience.THREAD)
@@ -76,7 +76,7 @@ def no_such_session(session: str) -> Reply:
 
 
 def changed_meanwhile() -> Reply:
-    """Say that the thread no longer has the session that was asked about."""
+    """Say that the thread's session changed after the question was shown."""
     return kit.reply("This thread's session changed in the meantime, so nothing was done. Try again.")
 
 
@@ -89,14 +89,17 @@ def greeting(agent: Agent | None) -> Reply:
     unless = f"{kit.named(agent.name, 100)} answers here. To ask another agent, start with its name."
     return Reply(
         text=kit.fallback(welcome, 300),
-        markdown=markdown.neutralised(kit.cut(welcome, _WELCOME)),
+        markdown=markdown.neutralized(kit.cut(welcome, _WELCOME)),
         footer=(kit.context(unless),),
         audience=Audience.CHANNEL,
     )
 
 
 def prompts(agents: Sequence[Agent], default: Agent | None) -> list[dict[str, str]]:
-    """Suggest how to start: with the default agent, with other agents by name, then with an overview."""
+    """Return prompts for Slack: for the default agent, for other agents by name, then for an overview.
+
+    https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
+    """
     others = [agent for agent in agents if default is None or agent.id != default.id]
     first = [*([default] if default else []), *others][: PROMPTS - 1]
     names = [name for agent in first if (name := kit.one_line(agent.name, 100))]
@@ -107,16 +110,16 @@ def prompts(agents: Sequence[Agent], default: Agent | None) -> list[dict[str, st
 _SECRET = re.compile(
     r"^(?:xox|xapp|sk-|pk-|gh[oprsu]_|glpat|AKIA|eyJ|Bearer$)|:.*@|=|(?=.*\d)(?=.*[A-Za-z])[\w+/.~-]{16,}$|^\d{9,}$|[A-Za-z+/_-]{28,}"
 )
-_TELLS = re.compile(
+_SECRET_NAME = re.compile(
     r"(?i)\b(?:pass(?:word|phrase|wort)?|pwd|token|secret|api-?key|key|pin)[:=]?(?: (?:is|was|ist|:))?$"
 )
 _JOINS = frozenset({"is", "was", "ist", ":"})  # between a secret's name and the secret
 
 
 def title_of(message: str) -> str:
-    """Name a conversation by the first words of its first message, without anything like a secret."""
+    """Return a title for a conversation: the first words of its first message, without likely secrets."""
     shown: list[str] = []
     for word in kit.one_line(message, 400).split()[:_TITLE_WORDS]:
-        is_secret = word not in _JOINS and _TELLS.search(" ".join(shown[-2:])) is not None
+        is_secret = word not in _JOINS and _SECRET_NAME.search(" ".join(shown[-2:])) is not None
         shown.append("…" if is_secret or _SECRET.search(word) else word)
-    return markdown.neutralised(kit.cut(" ".join(shown), TITLE))
+    return markdown.neutralized(kit.cut(" ".join(shown), TITLE))

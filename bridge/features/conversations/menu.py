@@ -1,4 +1,4 @@
-"""The menu that asks which agent should answer in a thread, the one its message is in."""
+"""The menu that asks which agent should answer in its thread."""
 
 from __future__ import annotations
 
@@ -14,20 +14,18 @@ CHOOSE: Final = "agent:choose"
 
 
 def agent_menu(agents: Sequence[Agent]) -> Reply:
-    """Ask for an agent. If the menu can't hold all, agents are looked up as the person types."""
+    """Ask for an agent. If there are more than a menu can hold, they're looked up as the person types."""
     if len(agents) > kit.OPTIONS:
         element = kit.external_select(CHOOSE, CHOOSE_AN_AGENT)
     else:
         element = kit.select(CHOOSE, CHOOSE_AN_AGENT, agent_options(agents))
-    text, waits = (
-        "Which agent should answer here?",
-        kit.context("Your message will be sent once someone picks an agent."),
-    )
-    return kit.reply(text, kit.section(text), kit.actions(element), waits, audience=Audience.THREAD)
+    text = "Which agent should answer here?"
+    small = kit.context("Your message will be sent once someone picks an agent.")
+    return kit.reply(text, kit.section(text), kit.actions(element), small, audience=Audience.THREAD)
 
 
 def chosen(agent_name: str) -> Reply:
-    """Replace the menu."""
+    """Replace the menu with the choice."""
     text = f"{kit.named(agent_name, 100)} answers in this thread."
     return kit.note(text, audience=Audience.THREAD, replaces_original=True)
 

@@ -1,7 +1,7 @@
-"""Decide about an incoming message: whether it's for an agent, and in which lane it waits.
+"""Decide about an incoming message: whether it's for an agent, and under which conditions it's queued.
 
-This runs before Slack gets its acknowledgement. It ends with one `Inbox.put`, which marks the message as seen and
-queues it in one step; only then is Slack answered.
+This runs before the event is acknowledged to Slack. It ends with one `Inbox.put`, which marks the message as seen and
+queues it in one step; only then does Slack get its acknowledgement.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from bridge.inbound import InboundMessage, Notice, TriggeredRun
 from bridge.queue.deliveries import NOT_YET
 from bridge.queue.inbox import (
     Condition,
+    Deferred,
     Duplicate,
     Early,
     Full,
     Inbox,
-    Kept,
     Muted,
     Paused,
     Put,
@@ -37,21 +37,21 @@ from bridge.queue.keys import TRACE
 from bridge.slack.contents import summary
 
 _BEGINS_WITH_A_MENTION = re.compile(r"\s*<@([UW][A-Z0-9]+)")
-STOP = "/stop"  # how `!stop` is written here
-LAST_RETRY = 3  # https://docs.slack.dev/apis/events-api/#retries; Socket Mode repeats as often
-YOUNG = timedelta(minutes=10)  # the last repeat comes about six minutes after the event
-REMEMBERED = TRACE - timedelta(hours=1)  # of seen messages; the hour is for what's on its way
+STOP = "/stop"  # the command line of `!stop`
+LAST_RETRY = 3  # https://docs.slack.dev/apis/events-api/#retries; Socket Mode retries as often
+YOUNG = timedelta(minutes=10)  # Slack's last retry comes about six minutes after the event
+REMEMBERED = TRACE - timedelta(hours=1)  # how long seen messages are known; the hour is for edits on their way
 _REPLIES = {
     Condition.BOUND: "a reply in a thread with a conversation",
     Condition.MISSED: "a reply in a thread with a conversation",
     Condition.SEARCH: "a reply in a thread that may have had a conversation before data was lost",
 }
-_IN_ORDER = re.compile(r"/(?:new(?!\S)|agent |session )")  # `!` commands that wait for the messages before them
+_IN_ORDER = re.compile(r"/(?:new(?!\S)|agent |session )")  # `!` commands that wait for earlier messages
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """The decision about a message, in a word for metrics and logs."""
+    """The decision about a message, in a word for metrics and logs, and its *reason* in a phrase."""
 
     decision: Literal[
         "queued", "duplicate", "ignored", "refused", "full", "paused", "unbound", "muted", "early", "kept",
@@ -62,11 +62,11 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """Receives messages into the *inbox*.
+    """Decides about incoming messages, and queues them in the *inbox*.
 
-    *bot_user* is the bot's own user ID. *channels* has the channel settings. *store_since* is when the store's data
-    begins: older threads may have been bound before. *waits_behind* gets the number of messages a queued one waits for,
-    and returns at once.
+    *bot_user* is the bot's own user ID. *channels* has the channel settings. *store_since* returns when the store's
+    data begins: older threads may have been bound before. *on_queued* is called with the number of messages that a
+    newly queued one waits for, and returns at once.
     """
 
     inbox: Inbox
@@ -75,19 +75,19 @@ class Receiver:
     channels: Channels
     bot_user: str
     store_since: Callable[[], datetime | None]
-    waits_behind: Callable[[InboundMessage, TurnId, int], None] | None = None
+    on_queued: Callable[[InboundMessage, TurnId, int], None] | None = None
 
     async def receive(self, message: InboundMessage, *, was_missed: bool = False) -> Received:
-        """Decide about *message*, and queue it if it's for us.
+        """Decide about *message*, and queue it if it's for the bot.
 
-        One that *was_missed* is known only from its edit: a reply counts if messages were refused when it was written.
-        Raises `StoreUnavailable` (Slack sends it again) and `SlackError` if the person can't be checked.
+        *was_missed*: only the message's edit arrived; a reply then counts only if messages were refused when it was
+        written. Raises `StoreUnavailable`, and `SlackError` if the person can't be checked; Slack then retries.
         """
         if not message.text.strip() and not message.parts:
             return Received("ignored", "no text")
         if message.app:
             return await self._receive_from_app(message)
-        # In a direct message everything is for the bot, even replies in threads without a conversation.
+        # In a direct message, everything is for the bot, even replies in threads without a conversation.
         is_addressed = message.is_mention or message.is_direct
         settings = NOTHING_SET if is_addressed else await self.channels.get(message.team, message.channel)
         if message.is_root and not (is_addressed or settings.answers == "all"):
@@ -99,33 +99,33 @@ class Receiver:
         line = self.features.command_line(message, self.bot_user)
         if not (message.is_root or is_addressed or line) and self.channels.needs_mention(settings):
             return Received("ignored", "replies need a mention here")
-        # Some apps' posts lack their `bot_id`. Typed messages need no lookup: Slack's clients mark them.
+        # Some apps post without a `bot_id`, so authors are looked up, unless Slack's client marks the message as typed.
         if not message.is_typed and await self.access.directory.is_bot(message.user):
             return Received("ignored", "posted by another app's bot")
-        reply = Condition.MISSED if was_missed else Condition.BOUND  # without a mention, only if its thread is bound
+        reply = Condition.MISSED if was_missed else Condition.BOUND  # without a mention, its thread must be bound
         if refusal := await self.access.refusal(message):
-            if message.is_root and not is_addressed:  # it wasn't said to the bot
+            if message.is_root and not is_addressed:  # it wasn't addressed to the bot
                 return Received("ignored", f"its author doesn't have access: {refusal}")
             return await self._notify(message, refusal, "refused", Condition.NONE if is_addressed else reply)
-        if is_addressed or message.is_root:  # a command starts no conversation
-            return await self._keep(message, line, Condition.START if line is None else Condition.NONE)
-        received = await self._keep(message, line, reply)
+        if is_addressed or message.is_root:  # a command doesn't start a conversation
+            return await self._queue(message, line, Condition.START if line is None else Condition.NONE)
+        received = await self._queue(message, line, reply)
         if received.decision == "unbound" and not was_missed and message.thread.is_older_than(self.store_since()):
-            return await self._keep(message, line, Condition.SEARCH)
+            return await self._queue(message, line, Condition.SEARCH)
         return received
 
     async def found(self, message: InboundMessage) -> Received:
-        """Decide about *message*, found in Slack's history after an outage, like any other.
+        """Decide about *message*, which was found in Slack's history after an outage, by the rules of `receive`.
 
-        Late commands aren't run, and full or paused threads get no notice: ``full`` and ``paused`` are
-        retried. An ``outdated`` one was edited since it was read: read it again.
+        Commands aren't run so late, and full or paused threads get no notice. The caller retries after ``full`` and
+        ``paused``, and after ``outdated`` reads the message again, as it was edited in the meantime.
         """
         return await self.receive(message.model_copy(update={"was_found": True, "retry": LAST_RETRY}))
 
     async def _rule_for(self, message: InboundMessage) -> tuple[str, AppRule] | str:
-        """Return the app that posted *message* and what it starts there, or why it starts nothing.
+        """Return the app that posted *message* and the channel's rule for it, or why its message is ignored.
 
-        Apps' posts in threads never count, so no answer can lead to another: answers are in threads.
+        Apps' posts in threads never count, so that answers, which are in threads, can't start a loop.
         """
         rules = (await self.channels.get(message.team, message.channel)).apps
         app = message.app
@@ -143,7 +143,7 @@ class Receiver:
         return app, rule
 
     async def _receive_from_app(self, message: InboundMessage) -> Received:
-        """Decide about an app's message: whether it counts in its channel, and what it starts."""
+        """Decide about an app's message: whether its channel has a rule for it, and what that starts."""
         found = await self._rule_for(message)
         if isinstance(found, str):
             return Received("ignored", found)
@@ -171,9 +171,9 @@ class Receiver:
                 return _received(put)
             if put.is_first:  # at most once an hour
                 what = app_paused(rule.name or message.app_name or app)
-                told = Notice(**about, what=what, of="notice", is_offer=True)
+                notice = Notice(**about, what=what, of="notice", is_offer=True)
                 hour = int(float(message.ts)) // 3600
-                await self.inbox.put(told, event=f"paused:{message.team}:{message.channel}:{app}:{hour}")
+                await self.inbox.put(notice, event=f"paused:{message.team}:{message.channel}:{app}:{hour}")
             return Received("ignored", f"its app, {app}, is posting too fast")
         return Received("queued") if isinstance(put, Queued) else _received(put)
 
@@ -185,18 +185,17 @@ class Receiver:
         return await self._notify(message, await self.access.refusal(message) or "canvas", "refused")
 
     async def edited(self, message: InboundMessage, *, is_mention: bool = False) -> Received:
-        """A message was edited: if it's still waiting, the new text is sent, otherwise it's offered.
+        """Handle an edit: a waiting message gets the new text; if an agent has the earlier one, offer to send the new.
 
-        An unknown message may have been refused, and Slack is about to resend its earlier text: accept the new one. An
-        edit that *is_mention* counts at any age at which the message would be remembered, as the edit may have added
-        the mention.
+        An unknown message may have been refused, with Slack about to resend its earlier text, so the new one is
+        accepted. An edit that *is_mention* counts as long as messages are remembered, as it may have added the mention.
         """
         if message.app and isinstance(why := await self._rule_for(message), str):
             return Received("ignored", why)
         age = timedelta(seconds=max(0.0, float(message.edited_ts or message.ts) - float(message.ts)))
-        became = await self.inbox.edit(message, is_young=age < YOUNG)
-        match became:
-            case "asked" if message.app:  # no one can be asked
+        result = await self.inbox.edit(message, is_young=age < YOUNG)
+        match result:
+            case "asked" if message.app:  # apps get no offer
                 return Received("known")
             case "asked":
                 if (message.text.strip() or message.parts) and self.features.command_line(
@@ -215,24 +214,27 @@ class Receiver:
             case "unknown" if is_mention or age < YOUNG:
                 return await self.receive(message, was_missed=True)
             case "edited" | "known" | "late":
-                return Received(became)
+                return Received(result)
             case _:
                 return Received("unknown")
 
     async def deleted(self, message: MessageKey, at: str) -> Received:
-        """A message was deleted *at* a time: if it's waiting, withdraw it. Slack may have been refused it."""
-        is_young = float(at) - float(message.ts) < YOUNG.total_seconds()
-        became = await self.inbox.withdraw(message, is_young=is_young)
-        return Received("withdrawn" if became == "withdrawn" else "late" if became == "late" else "unknown")
+        """Handle a deletion *at* a Slack ts: withdraw the message if it's waiting.
 
-    async def _keep(self, message: InboundMessage, line: str | None, condition: Condition) -> Received:
-        """Queue it; *line* is the command it is, if any."""
+        An unknown one may have been refused; if it's young, it's marked, as Slack may be about to resend it.
+        """
+        is_young = float(at) - float(message.ts) < YOUNG.total_seconds()
+        result = await self.inbox.withdraw(message, is_young=is_young)
+        return Received("withdrawn" if result == "withdrawn" else "late" if result == "late" else "unknown")
+
+    async def _queue(self, message: InboundMessage, line: str | None, condition: Condition) -> Received:
+        """Queue *message*; *line* is its command line if it's a command."""
         if message.was_found and line is not None:
             return await self._notify(message, "command_missed", "missed", condition)
         why = _REPLIES.get(condition) or (
             "it mentions the bot"
             if message.is_mention
-            else "it is in the bot's direct message"
+            else "it's in the bot's direct message"
             if message.is_direct
             else "every top-level message is answered in its channel"
         )
@@ -249,22 +251,22 @@ class Receiver:
             version=message.edited_ts,
             is_last=message.retry >= LAST_RETRY,
             was_found=message.was_found,
-            is_limited=line is None,  # !stop must work especially in a thread with a loop
+            is_limited=line is None,  # !stop must work even in a thread that a loop has filled
         )
         match put:
             case Queued(turn) if line is not None and line.casefold().split() == [STOP]:
-                # At once, past every queue; the turn that reports on it repeats the same stop.
+                # At once, bypassing every queue; the turn that reports the result repeats the stop.
                 await self.inbox.stops.stop(thread_lane(message.thread), message.ts, by=turn)
                 return Received("queued")
             case Queued(turn, _, ahead):
-                if ahead and line is None and self.waits_behind is not None and not message.was_found:
-                    self.waits_behind(message, turn, ahead)
+                if ahead and line is None and self.on_queued is not None and not message.was_found:
+                    self.on_queued(message, turn, ahead)
                 return Received("queued")
             case Full() | Paused() if message.was_found:
                 return _received(put)
             case Void("edited") if message.was_found:
                 return Received("outdated")
-            case Muted() if message.is_mention or message.is_direct:  # people who address the bot get the reason
+            case Muted() if message.is_mention or message.is_direct:  # people who address the bot are notified
                 return await self._notify(message, "muted", "muted")
             case Full():
                 return await self._notify(message, "thread_full", "full")
@@ -281,7 +283,7 @@ class Receiver:
         decision: Literal["refused", "full", "paused", "muted", "missed"],
         condition: Condition = Condition.NONE,
     ) -> Received:
-        """Queue a private notice instead of the message, which counts as seen."""
+        """Queue a private notice instead of *message*, which counts as seen from then on."""
         put = await self.inbox.put(
             _notice(message, what),
             event=message.event_id,
@@ -317,20 +319,20 @@ def _received(put: Put) -> Received:
         case Void():
             return Received("ignored", "it was edited before Slack resent it, and this is the earlier text")
         case Early("text"):
-            return Received("early", f"{NOT_YET}it was edited meanwhile, so Slack is asked to resend both")
+            return Received("early", f"{NOT_YET}it was edited in the meantime, so Slack is asked to resend both")
         case Early():
             return Received(
                 "early", f"{NOT_YET}its thread's first message was refused, so Slack is asked to resend both"
             )
         case _:
-            return _PLAINLY[type(put)]
+            return _DECISIONS[type(put)]
 
 
-_PLAINLY: dict[type[Put], Received] = {
+_DECISIONS: dict[type[Put], Received] = {
     Duplicate: Received("duplicate"),
     Full: Received("full"),
     Paused: Received("paused"),
     Muted: Received("ignored", "its thread is muted"),
     Unbound: Received("unbound", "its thread has no conversation"),
-    Kept: Received("kept", f"{NOT_YET}it's read again once its thread's first message arrives, within ten minutes"),
+    Deferred: Received("kept", f"{NOT_YET}it's read again once its thread's first message arrives, within ten minutes"),
 }

@@ -1,8 +1,8 @@
 """Stops that aren't messages: Slack's Stop button, and a ❌ that people put on their own message.
 
-The mark is made here, past every queue, before Slack's event is acknowledged; a separate turn reports the result. That
-turn makes the same stop again, so a crash in between, or a retry by Slack, changes nothing (`bridge.queue.stops`).
-`!stop` takes the same path (`receive`).
+The turn is marked as stopped here, bypassing every queue, before Slack's event is acknowledged. A separate turn repeats
+the stop and reports its result, so a crash in between, or a retry by Slack, changes nothing (`bridge.queue.stops`).
+`!stop` works the same way (`receive`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bridge.features.results import Outcome, shown
 from bridge.ids import MessageKey, ThreadKey, thread_lane
 from bridge.inbound import Notice, StopRequest
 from bridge.queue.inbox import Inbox, Queued
-from bridge.queue.stops import Met
+from bridge.queue.stops import StopResult
 from bridge.queue.turn import Turn
 from bridge.slack.parts import Place
 
@@ -55,39 +55,39 @@ class Stopping:
         return "queued"
 
     async def _stop_message(self, request: StopRequest, event: str) -> Decision:
-        """Stop the turn of the person's own message, if it is one.
+        """Stop the turn of the person's own message, if it has one.
 
-        Most messages that people put a ❌ on aren't ours, and are ignored.
+        Most messages that people react to with a ❌ aren't for the bridge, and are ignored.
         """
         if await self.access.refusal(request) is not None:
             return "ignored"
         only = MessageKey(request.team, request.channel, request.message_ts)
         stopped = await self.inbox.stops.stop(thread_lane(request.thread), request.given, only=only)
-        if stopped.met in {Met.NOTHING, Met.LATE} or stopped.thread is None:
+        if stopped.result in {StopResult.NOTHING, StopResult.LATE} or stopped.thread is None:
             return "ignored"
         put = await self.inbox.put(request.model_copy(update={"thread_ts": stopped.thread.root}), event=event)
         return "queued" if isinstance(put, Queued) else "duplicate"
 
 
 async def stopped(deps: Deps, turn: Turn, thread: ThreadKey, given: str, *, only: str = "") -> Outcome:
-    """Repeat a stop made on arrival, to learn its result; the indicator of work ends in any case.
+    """Repeat a stop made on arrival, to learn its result; the working indicator is cleared in any case.
 
     *given* is its time as a Slack ts: later turns aren't stopped. *only* is the ``ts`` of the one message to stop.
     """
     message = MessageKey(thread.team, thread.channel, only) if only else None
     found = await deps.inbox.stops.stop(thread_lane(thread), given, by=turn.id, only=message)
     await deps.indicators.clear_working(Place(thread.channel, thread.root))
-    match found.met:
-        case Met.QUEUED:
+    match found.result:
+        case StopResult.QUEUED:
             reply = stops.stopped_unsent(found.turn, found.waiting)
-        case Met.SENT:
-            reply = stops.stopped_at_work(found.turn, found.waiting)
-        case Met.ANSWERED:
+        case StopResult.SENT:
+            reply = stops.stopped_while_running(found.turn, found.waiting)
+        case StopResult.ANSWERED:
             reply = stops.stopped_answered(found.turn, found.waiting)
-        case Met.LATE:
+        case StopResult.LATE:
             reply = stops.answered_already()
-        case Met.WITHDRAWN:
-            reply = stops.taken_back()
-        case Met.NOTHING:
+        case StopResult.WITHDRAWN:
+            reply = stops.withdrawn()
+        case StopResult.NOTHING:
             reply = stops.nothing_to_stop(found.waiting)
-    return shown(reply, f"stop: {found.met}")
+    return shown(reply, f"stop: {found.result}")

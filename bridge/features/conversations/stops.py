@@ -1,6 +1,6 @@
-"""What a stop did, and the question about the messages waiting behind it.
+"""Replies that report a stop, and ask about the messages waiting after the stopped one.
 
-The question's buttons have the value ``<action> <turn>`` of the button that stays once it's answered, or ``held``.
+The value of the question's buttons is ``<action> <turn>`` of the button that stays once it's answered, or ``held``.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 RETRY: Final = "Retry stopped message"
 SHOW: Final = "stopped:show"
-GO_ON: Final = "held:go-on"
-DROP: Final = "held:drop"
+SEND_WAITING: Final = "held:go-on"
+DISCARD: Final = "held:drop"
 
 
 def stopped_unsent(turn: str, waiting: int) -> Reply:
@@ -22,8 +22,8 @@ def stopped_unsent(turn: str, waiting: int) -> Reply:
     return _stopped_reply("Stopped. Your message wasn't sent to the agent.", waiting, f"{SEND_AGAIN} {turn}")
 
 
-def stopped_at_work(turn: str, waiting: int) -> Reply:
-    """Say that the answer won't be shown; the agent has already received the message."""
+def stopped_while_running(turn: str, waiting: int) -> Reply:
+    """Say that the answer won't be shown; the agent may already have the message."""
     text = "Stopped. The agent may already be working on it, but its answer won't be shown."
     return _stopped_reply(text, waiting, f"{SEND_AGAIN} {turn}")
 
@@ -39,7 +39,7 @@ def answered_already() -> Reply:
     return kit.reply("Too late to stop: the agent has answered, and its answer is being posted.")
 
 
-def taken_back() -> Reply:
+def withdrawn() -> Reply:
     """Say that a waiting message won't be sent."""
     return kit.reply("Your message was still waiting. It won't be sent.")
 
@@ -52,14 +52,14 @@ def nothing_to_stop(waiting: int) -> Reply:
 
 
 def decided(count: int, value: str, *, is_dropped: bool) -> Reply:
-    """Replace the question: *count* messages are sent, or discarded. *value* is the pressed button's."""
+    """Replace the question: *count* messages were sent, or discarded. *value* is the pressed button's."""
     messages = kit.counted(count, "message")
     text = f"{messages} discarded." if is_dropped else f"Sending {messages}."
     reply = kit.ask(text, *_staying(value), audience=Audience.THREAD)
     return reply.model_copy(update={"replaces_original": True})
 
 
-def nothing_is_held() -> Reply:
+def nothing_held() -> Reply:
     """Say that nothing is left to decide."""
     return kit.reply("Nothing is waiting here: the thread has moved on.")
 
@@ -70,13 +70,14 @@ def _stopped_reply(text: str, waiting: int, value: str = "held") -> Reply:
         return kit.ask(text, *_staying(value), audience=Audience.THREAD)
     count = kit.counted(waiting, "message")
     verb, them = ("is", "it") if waiting == 1 else ("are", "them")
-    go_on = kit.button("Send waiting message" if waiting == 1 else f"Send {waiting} waiting messages", GO_ON, value)
-    drop = kit.button(f"Discard {them}", DROP, value)
+    label = "Send waiting message" if waiting == 1 else f"Send {waiting} waiting messages"
+    send, discard = kit.button(label, SEND_WAITING, value), kit.button(f"Discard {them}", DISCARD, value)
     small = f"{count} {verb} waiting. Send {them}, discard {them}, or just keep typing."
-    return kit.ask(text, go_on, drop, *_staying(value), small=small, audience=Audience.THREAD)
+    return kit.ask(text, send, discard, *_staying(value), small=small, audience=Audience.THREAD)
 
 
 def _staying(value: str) -> list[Block]:
+    """Return the button that *value* names, which stays once the question is answered, or none."""
     action, _, turn = value.partition(" ")
     labels = {SEND_AGAIN: RETRY, SHOW: "Show answer"}
     return [kit.button(labels[action], action, turn)] if turn and action in labels else []

@@ -1,6 +1,6 @@
-"""Feedback on answers: one vote per person and answer, which can be changed. No texts.
+"""Feedback on answers: one vote per person and answer, which can be changed.
 
-A vote is stored with the answer's turn, agent and session, for `bridge.queue.keys.VOTES`.
+A vote is stored with the answer's turn, agent and session, but no text, for `bridge.queue.keys.VOTES`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _VOTE = re.compile(r"(up|down):(?P<turn>[\w-]{1,64}):(?P<agent>\d{1,18}):(?P<ses
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vote:
-    """The *vote* of *user*, given *at* a time, on the answer of an *agent* in a *session* by a *turn*."""
+    """A *user*'s *vote*, ``up`` or ``down``, *at* a time, on the answer of *agent* in *session*, given by *turn*."""
 
     at: datetime
     vote: str
@@ -52,22 +52,22 @@ async def vote(deps: Deps, turn: Turn, click: Click) -> Result:
     if read is None:
         return Done("unknown action", {"action": click.action_id})
     is_up, of = read
-    said, now, lives = UP if is_up else DOWN, epoch_ms(deps.now()), milliseconds(VOTES)
+    given, now, lives = UP if is_up else DOWN, epoch_ms(deps.now()), milliseconds(VOTES)
     key, voted, mine = deps.scripts.keys.votes(of.turn), deps.scripts.keys.voted(), f"{_PERSON}{turn.user}"
     with translated():
         before = str(await deps.scripts.redis.hget(key, mine) or "").partition(" ")[0]
         await deps.scripts.redis.zremrangebyscore(voted, "-inf", now - lives)
-    how = "same" if before == said else "changed" if before else "new"
+    how = "same" if before == given else "changed" if before else "new"
     if how != "same":
-        fields = {"v": "1", "agent": of.agent, "session": or_empty(of.session), mine: f"{said} {now}"}
+        fields = {"v": "1", "agent": of.agent, "session": or_empty(of.session), mine: f"{given} {now}"}
         turn.stage(*(("field", key, lives, name, str(value)) for name, value in fields.items()))
         turn.stage(("rank", voted, lives, of.turn, now, VOTED_LENGTH))
-    deps.metrics.feedback.labels(said, how).inc()
+    deps.metrics.feedback.labels(given, how).inc()
     return shown(thanks(is_up=is_up), f"vote {how}")
 
 
 def read_vote(value: str) -> tuple[bool, Answered] | None:
-    """Read a button's value: whether the answer is good, and which it is; None if it's from another version."""
+    """Parse a button's value: whether the vote is up, and the answer; None if it's from another version."""
     match = _VOTE.fullmatch(value)
     if match is None:
         return None
@@ -82,7 +82,7 @@ def thanks(*, is_up: bool) -> Reply:
 
 
 async def votes_since(scripts: Scripts, moment: datetime) -> AsyncIterator[Vote]:
-    """Read all votes since *moment*, by the time of each answer's last one. Raises `StoreUnavailable`."""
+    """Yield all votes since *moment*, ordered by each answer's latest vote. Raises `StoreUnavailable`."""
     keys, redis = scripts.keys, scripts.redis
     start = 0
     while True:
@@ -100,7 +100,6 @@ async def votes_since(scripts: Scripts, moment: datetime) -> AsyncIterator[Vote]
 
 
 def _votes(turn: str, fields: dict[str, str]) -> list[Vote]:
-    """Read the votes on one answer."""
     agent, session = fields.get("agent", ""), fields.get("session", "")
     found = []
     for name, value in fields.items():

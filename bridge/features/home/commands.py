@@ -1,6 +1,6 @@
 """Draws the Home tab and handles its buttons. https://docs.slack.dev/surfaces/app-home.
 
-The service is asked for everything at once, at most every few seconds (`Catalog`). Missing answers are left out.
+All requests to the service are made concurrently, at most every few seconds (`Catalog`). Missing data is left out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bridge.features.feature import Feature
 from bridge.features.home import layout
 from bridge.features.results import HomeView, Result
 from bridge.features.shared.lookups import is_runner
-from bridge.features.shared.recent import Spot
+from bridge.features.shared.recent import HomePages
 from bridge.inbound import Click, HomeOpened
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.failures import sentence
@@ -28,14 +28,14 @@ T = TypeVar("T")
 home = Feature("home")
 
 PATIENCE = timedelta(seconds=6)
-"""How long Home waits for the service; a tab that shows less is better than one that shows nothing."""
+"""How long Home waits for the service; an incomplete tab is better than an empty one."""
 
 
 @home.event("app_home_opened")
 def home_tab(event: Mapping[str, Any], team: str) -> HomeOpened | None:
-    """Read that a person opened Home. https://docs.slack.dev/reference/events/app_home_opened.
+    """Return what to queue when a person opens Home. https://docs.slack.dev/reference/events/app_home_opened.
 
-    Slack doesn't say which workspace the person is from, and Home shows the project's contents: until they are looked
+    Slack doesn't say which workspace the person is from, and Home shows the project's contents: until they're looked
     up, they count as a person from another workspace.
     """
     if event.get("tab") != "home":
@@ -47,30 +47,30 @@ def home_tab(event: Mapping[str, Any], team: str) -> HomeOpened | None:
 
 @home.kind(HomeOpened)
 async def opened(deps: Deps, turn: Turn, tab: HomeOpened) -> Result:
-    """Draw Home where its person left it; for a person without access, only the reason."""
+    """Show Home with the pages that the person last saw; for a person without access, only the reason."""
     if tab.refusal:
         return HomeView(layout.refused_view(sentence(NotAllowed(tab.refusal))), tab.view_hash)
     before = await deps.recent.home(turn.team, turn.user)
-    spot = before.model_copy(update={"channel": turn.channel}) if turn.channel else before
-    return await _drawn(deps, turn, spot, tab.view_hash)
+    pages = before.model_copy(update={"channel": turn.channel}) if turn.channel else before
+    return await _draw(deps, turn, pages, tab.view_hash)
 
 
 @home.button(*layout.TURN)
 async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Turn a page of one of the lists in Home."""
-    spot = Spot.parse(click.value).model_copy(update={"channel": turn.channel})
-    return await _drawn(deps, turn, spot, click.view_hash)
+    """Show another page of one of Home's lists."""
+    pages = HomePages.parse(click.value).model_copy(update={"channel": turn.channel})
+    return await _draw(deps, turn, pages, click.view_hash)
 
 
-async def _drawn(deps: Deps, turn: Turn, spot: Spot, view_hash: str) -> Result:
-    """Draw Home at *spot*, and store where that is."""
-    await deps.recent.keep_home(turn.team, turn.user, spot)
-    return HomeView(layout.home_view(await _gathered(deps, turn), spot, __version__), view_hash)
+async def _draw(deps: Deps, turn: Turn, pages: HomePages, view_hash: str) -> Result:
+    """Return Home with the pages of *pages*, and store them."""
+    await deps.recent.store_home(turn.team, turn.user, pages)
+    return HomeView(layout.home_view(await _gather(deps, turn), pages, __version__), view_hash)
 
 
-async def _gathered(deps: Deps, turn: Turn) -> layout.Home:
+async def _gather(deps: Deps, turn: Turn) -> layout.Home:
     catalog = deps.catalog
-    known, lately, may_run, added = await asyncio.gather(
+    answers, recent, may_run, sections = await asyncio.gather(
         asyncio.gather(
             _or_none(catalog.get_project()),
             _or_none(catalog.get_stats()),
@@ -81,22 +81,23 @@ async def _gathered(deps: Deps, turn: Turn) -> layout.Home:
         is_runner(deps, turn.user),
         asyncio.gather(*(section(deps, turn) for section in deps.home_sections)),
     )
-    if known[1] is not None:
-        await deps.statistics.note(known[1])
+    _project, stats, _workflows, _agents = answers
+    if stats is not None:
+        await deps.statistics.note(stats)
     return layout.Home(
-        *known,
-        runs=lately.runs,
-        talks=lately.talks,
-        of_features=[block for section in added for block in section],
+        *answers,
+        runs=recent.runs,
+        conversations=recent.conversations,
+        of_features=[block for section in sections for block in section],
         may_run=may_run,
         workspace=deps.workspace,
     )
 
 
-async def _or_none(asked: Awaitable[T]) -> T | None:
-    """Wait for the service, for `PATIENCE` at most."""
+async def _or_none(request: Awaitable[T]) -> T | None:
+    """Return the service's answer; None if it fails or takes longer than `PATIENCE`."""
     try:
         async with asyncio.timeout(PATIENCE.total_seconds()):
-            return await asked
+            return await request
     except (ProjectError, TimeoutError):
         return None

@@ -1,7 +1,7 @@
 """The Home tab: the project, the main actions, and the person's recent activity. https://docs.slack.dev/surfaces/app-home.
 
-Long lists have pages, whose numbers the tab itself carries, so it stays far below Slack's limit of a hundred blocks.
-Whatever the service didn't answer is left out, and the health line says so.
+Long lists have pages, so that the tab stays far below Slack's limit of a hundred blocks; their numbers are in its
+private_metadata. Data that the service didn't return is left out, and the health line says so.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 
 from bridge.features.shared.buttons import DETAILS, FIND, RUN_FORM, ask_button, channel_choice, run_value
 from bridge.features.shared.numbers import NUMBERS
-from bridge.features.shared.recent import RecentRun, RecentTalk, Spot, sign_of
+from bridge.features.shared.recent import HomePages, RecentConversation, RecentRun, status_icon
 from bridge.project.models import Agent, Project, Stats, Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.lists import active_first, by_name, clamped, facts_of
@@ -25,7 +25,7 @@ NEXT_WORKFLOWS: Final = "home:workflows:next"
 PREVIOUS_AGENTS: Final = "home:agents:previous"
 NEXT_AGENTS: Final = "home:agents:next"
 TURN: Final = frozenset({PREVIOUS_WORKFLOWS, NEXT_WORKFLOWS, PREVIOUS_AGENTS, NEXT_AGENTS})
-"""Buttons whose value is the `Spot` that they lead to."""
+"""Buttons that turn a list's pages; their value is the `HomePages` to show."""
 
 _WORKSPACE: Final = re.compile(r"https?://[A-Za-z0-9.:-]+/?")
 _ID: Final = re.compile(r"[A-Z0-9]+")
@@ -38,31 +38,31 @@ MOST_RECENT: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """All that the tab shows; None is what the service didn't answer. *workspace* is its address in Slack."""
+    """The tab's data; None if the service didn't return it. *workspace* is the workspace's address in Slack."""
 
     project: Project | None
     stats: Stats | None
     workflows: Sequence[Workflow] | None
     agents: Sequence[Agent] | None
     runs: Sequence[RecentRun] = ()
-    talks: Sequence[RecentTalk] = ()
+    conversations: Sequence[RecentConversation] = ()
     of_features: Sequence[Block] = ()
     may_run: bool = True
     workspace: str = ""
 
     @property
     def is_whole(self) -> bool:
-        """Whether the service answered everything."""
+        """Whether the service answered every request."""
         return None not in (self.project, self.stats, self.workflows, self.agents)
 
 
-def home_view(home: Home, spot: Spot, version: str) -> View:
-    """Draw the tab."""
+def home_view(home: Home, pages: HomePages, version: str) -> View:
+    """Return the tab."""
     workflows, agents = active_first(home.workflows or ()), by_name(home.agents or ())
-    spot = spot.model_copy(
+    pages = pages.model_copy(
         update={
-            "workflows": clamped(spot.workflows, len(workflows), WORKFLOWS_A_PAGE),
-            "agents": clamped(spot.agents, len(agents), AGENTS_A_PAGE),
+            "workflows": clamped(pages.workflows, len(workflows), WORKFLOWS_A_PAGE),
+            "agents": clamped(pages.agents, len(agents), AGENTS_A_PAGE),
         }
     )
     health = "✅ All systems are working."
@@ -75,20 +75,20 @@ def home_view(home: Home, spot: Spot, version: str) -> View:
         kit.context(f"{health} Version {version}."),
         kit.actions(*run, ask_button(None, "Ask an agent…"), *default),
     ]
-    sections: list[Sequence[Block]] = [_runs(home), _talks(home), home.of_features]
-    sections += [_agents(agents, spot), _workflows(workflows, spot, may_run=home.may_run)]
+    sections: list[Sequence[Block]] = [_runs(home), _conversations(home), home.of_features]
+    sections += [_agents(agents, pages), _workflows(workflows, pages, may_run=home.may_run)]
     for section in filter(None, sections):
         blocks += [kit.divider(), *section]
-    return _view(blocks, spot)
+    return _view(blocks, pages)
 
 
 def refused_view(why: str) -> View:
-    """Draw the tab for a person without access: only the reason."""
-    return _view([kit.section(why)], Spot())
+    """Return the tab for a person without access: only the reason."""
+    return _view([kit.section(why)], HomePages())
 
 
-def _view(blocks: Sequence[Block], spot: Spot) -> View:
-    return {"type": "home", "private_metadata": spot.model_dump_json(), "blocks": list(blocks[: kit.VIEW_BLOCKS])}
+def _view(blocks: Sequence[Block], pages: HomePages) -> View:
+    return {"type": "home", "private_metadata": pages.model_dump_json(), "blocks": list(blocks[: kit.VIEW_BLOCKS])}
 
 
 def _project(project: Project | None, stats: Stats | None) -> list[Block]:
@@ -108,33 +108,33 @@ def _runs(home: Home) -> list[Block]:
     for number, run in enumerate(home.runs[:MOST_RECENT]):
         when = _moment(run.at, permalink(home.workspace, run.channel, run.ts))
         ended = f" · {kit.one_line(run.ended, 60)} · "
-        blocks.append(kit.rich(kit.paragraph(f"{sign_of(run.ended)} ", _bold(run.name), ended, when)))
+        blocks.append(kit.rich(kit.paragraph(f"{status_icon(run.ended)} ", _bold(run.name), ended, when)))
         if home.may_run:
             again = kit.button("Run again…", RUN_FORM, run_value(run.workflow))
             blocks.append(kit.actions(again) | {"block_id": f"recent:{number}"})
     return blocks
 
 
-def _talks(home: Home) -> list[Block]:
+def _conversations(home: Home) -> list[Block]:
     names: dict[int | None, str] = {agent.id: agent.name for agent in home.agents or ()}
     lines = []
-    for talk in home.talks[:MOST_RECENT]:
-        agent = kit.words(kit.one_line(names.get(talk.agent, ""), 80) or "An agent", bold=True)
-        when = _moment(talk.at, permalink(home.workspace, talk.thread.channel, talk.thread.root))
-        lines.append(kit.paragraph(agent, *_place(talk.thread.channel), " · ", when))
+    for one in home.conversations[:MOST_RECENT]:
+        agent = kit.words(kit.one_line(names.get(one.agent, ""), 80) or "An agent", bold=True)
+        when = _moment(one.at, permalink(home.workspace, one.thread.channel, one.thread.root))
+        lines.append(kit.paragraph(agent, *_place(one.thread.channel), " · ", when))
     return [kit.header("Your recent conversations"), kit.rich(kit.bullets(lines))] if lines else []
 
 
 def permalink(workspace: str, channel: str, ts: str) -> str:
-    """Write the address of a message; ``""`` where a part of it is malformed."""
+    """Return the address of a message; ``""`` if a part of it is malformed."""
     if not (_WORKSPACE.fullmatch(workspace) and _ID.fullmatch(channel) and _TS.fullmatch(ts)):
         return ""
     return f"{workspace.rstrip('/')}/archives/{channel}/p{ts.replace('.', '')}"
 
 
-def _workflows(workflows: Sequence[Workflow], spot: Spot, *, may_run: bool) -> list[Block]:
+def _workflows(workflows: Sequence[Workflow], pages: HomePages, *, may_run: bool) -> list[Block]:
     blocks = [kit.header(f"Workflows ({len(workflows):,})")] if workflows else []
-    begin = spot.workflows * WORKFLOWS_A_PAGE
+    begin = pages.workflows * WORKFLOWS_A_PAGE
     if len(workflows) > WORKFLOWS_A_PAGE:
         blocks.append(kit.actions(kit.external_select(FIND, "Find a workflow")))
     for workflow in workflows[begin : begin + WORKFLOWS_A_PAGE]:
@@ -143,26 +143,28 @@ def _workflows(workflows: Sequence[Workflow], spot: Spot, *, may_run: bool) -> l
         blocks.append(kit.rich(kit.paragraph(_bold(workflow.name), *facts_of(workflow))))
         blocks.append(buttons | {"block_id": f"workflow:{workflow.id}"})
     has_more = begin + WORKFLOWS_A_PAGE < len(workflows)
-    return blocks + _turns("workflows", spot, PREVIOUS_WORKFLOWS, NEXT_WORKFLOWS if has_more else "")
+    return blocks + _turns("workflows", pages, PREVIOUS_WORKFLOWS, NEXT_WORKFLOWS if has_more else "")
 
 
-def _agents(agents: Sequence[Agent], spot: Spot) -> list[Block]:
+def _agents(agents: Sequence[Agent], pages: HomePages) -> list[Block]:
     blocks = [kit.header(f"Agents ({len(agents):,})")] if agents else []
-    begin = spot.agents * AGENTS_A_PAGE
+    begin = pages.agents * AGENTS_A_PAGE
     for agent in agents[begin : begin + AGENTS_A_PAGE]:
         about = kit.one_line(agent.description or agent.welcome_message or "", kit.DESCRIPTION)
         blocks.append(kit.rich(kit.paragraph(_bold(agent.name), f"\n{about}" if about else "")))
         blocks.append(kit.actions(ask_button(agent, "Ask…")) | {"block_id": f"agent:{agent.id}"})
     has_more = begin + AGENTS_A_PAGE < len(agents)
-    return blocks + _turns("agents", spot, PREVIOUS_AGENTS, NEXT_AGENTS if has_more else "")
+    return blocks + _turns("agents", pages, PREVIOUS_AGENTS, NEXT_AGENTS if has_more else "")
 
 
-def _turns(listed: str, spot: Spot, previous: str, following: str) -> list[Block]:
-    """Make the buttons that turn the pages of a list: back from all but the first, and on where *following* is one."""
-    page = int(getattr(spot, listed))
+def _turns(listed: str, pages: HomePages, previous: str, following: str) -> list[Block]:
+    """Return the buttons that turn a list's pages; *following* is the action ID of Next, ``""`` on the last page."""
+    page = int(getattr(pages, listed))
     turns = [("Previous", previous, page - 1)] if page else []
     turns += [("Next", following, page + 1)] if following else []
-    buttons = [kit.button(name, id_, spot.model_copy(update={listed: to}).model_dump_json()) for name, id_, to in turns]
+    buttons = [
+        kit.button(name, id_, pages.model_copy(update={listed: to}).model_dump_json()) for name, id_, to in turns
+    ]
     return [kit.actions(*buttons)] if buttons else []
 
 
@@ -177,7 +179,7 @@ def _place(channel: str) -> list[Block | str]:
 
 
 def _moment(moment: datetime, url: str) -> Block:
-    """Write a moment in the reader's own time zone, as a link if it has a message."""
+    """Return a moment in the reader's own time zone, as a link to *url* unless it's ``""``."""
     shown: Block = {
         "type": "date", "timestamp": int(moment.timestamp()), "format": kit.MOMENT,
         "fallback": kit.DATE_AND_TIME.format(moment=moment),

@@ -1,4 +1,4 @@
-"""The project's own facts."""
+"""The project's details."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bridge.slack.blockkit.reply import Reply
 
 
 def project_card(project: Project) -> Reply:
-    """Show the project."""
+    """Show the project's details."""
     name = kit.one_line(project.name)
     facts = [
         ("ID", str(project.id)),

@@ -1,1 +1,1 @@
-"""Scheduled reports: schedules (pure), how they're stored, and how each is posted exactly once."""
+"""Scheduled reports: parsing schedules, storing reports, and posting each exactly once."""

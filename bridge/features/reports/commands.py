@@ -1,4 +1,4 @@
-"""``/stats report`` and ``/stats reports``, and what their buttons and their form do."""
+"""``/stats report`` and ``/stats reports``, with their buttons and their form."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from bridge.errors import BadSchedule, NotAllowed
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
 from bridge.features.reports import layout as blocks
-from bridge.features.reports.keeping import MOST_KEPT, due_post, store_of
 from bridge.features.reports.phrases import find_zone
 from bridge.features.reports.reporter import due, post
 from bridge.features.reports.schedule import ReportSpec, StoredReport, next_due, read_report
+from bridge.features.reports.store import MOST_REPORTS, due_report, store_of
 from bridge.features.results import Form, HomeChanged, PostedReport, Result, shown
 from bridge.features.shared.lookups import check_runner
 from bridge.ids import ThreadKey
@@ -52,11 +52,11 @@ async def schedule_report(deps: Deps, turn: Turn, *, schedule: str = "") -> Resu
 @reports.command("/stats reports", "List scheduled reports, to pause, post or delete them.")
 async def list_reports(deps: Deps, turn: Turn) -> Result:  # noqa: ARG001 - every command gets a turn
     """List scheduled reports, to pause, post or delete them."""
-    return shown(blocks.report_list(await _listed(deps, 0)))
+    return shown(blocks.report_list(await _with_owners(deps, 0)))
 
 
 async def open_report_form(deps: Deps, turn: Turn) -> Result:
-    """Open the form, for people who may schedule reports."""
+    """Open the form to schedule a report, for people who may."""
     await check_runner(deps, turn.user, "report")
     zone = await _zone_of(deps, turn.user) or "UTC"
     thread_ts = turn.thread.root if turn.thread else ""
@@ -65,7 +65,7 @@ async def open_report_form(deps: Deps, turn: Turn) -> Result:
 
 
 def read_report_form(values: Mapping[str, Any]) -> ReportSpec | FormErrors:
-    """Read the form; errors are shown under their fields."""
+    """Parse the form; errors are shown under their fields."""
     try:
         return read_report(blocks.form_words(values))
     except BadSchedule as exc:
@@ -74,7 +74,7 @@ def read_report_form(values: Mapping[str, Any]) -> ReportSpec | FormErrors:
 
 @reports.form(blocks.FORM, reader=read_report_form)
 async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: ReportSpec) -> Result:
-    """Schedule the report that a form describes."""
+    """Schedule the report described in the form."""
     await check_runner(deps, turn.user, "report")
     try:
         return await _schedule(deps, turn, wanted, str(submission.values.get(blocks.CHANNEL) or ""))
@@ -84,20 +84,20 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: Repo
 
 @reports.button(*blocks.BUTTONS)
 async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Handle a button of the reports."""
+    """Handle a button of scheduled reports."""
     match click.action_id:
         case blocks.OPEN:
             return await open_report_form(deps, turn)
         case blocks.PAGE | blocks.NEXT_PAGE:
             page = _page(click.value)
-            listed = await _listed(deps, page)
+            listed = await _with_owners(deps, page)
             return shown(blocks.report_list(listed, page, replaces_original=click.is_ephemeral))
         case _:
             return await _change(deps, turn, click)
 
 
 async def _change(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Handle a button of one report, if this person may."""
+    """Handle a button that changes or posts one report: its owner may, and people who may run workflows."""
     page, id_ = _page(click.value), click.value.partition(":")[2]
     stored = await store_of(deps).get(id_)
     if stored is None:
@@ -107,7 +107,7 @@ async def _change(deps: Deps, turn: Turn, click: Click) -> Result:
     about, what = named("report", stored.id), _CHANGES.get(click.action_id, "deleted")
     match click.action_id:
         case blocks.NOW:
-            body, event = due_post(stored, deps.now(), is_asked_for=True), f"report:{stored.id}:asked:{turn.id}"
+            body, event = due_report(stored, deps.now(), is_asked_for=True), f"report:{stored.id}:asked:{turn.id}"
             await deps.inbox.put(body, event=event, why="someone requested a report")
             return shown(blocks.posting_now(), "requested", about)
         case blocks.PAUSE:
@@ -117,17 +117,17 @@ async def _change(deps: Deps, turn: Turn, click: Click) -> Result:
                 due_at = next_due(stored.spec.schedule, stored.clock, deps.now())
                 await deps.inbox.write(*store_of(deps).resume(stored, due_at))
         case _:
-            await deps.inbox.write(*store_of(deps).forget(stored.id))
+            await deps.inbox.write(*store_of(deps).delete(stored.id))
     if click.view:
         return HomeChanged()
     if click.value.startswith(f"{blocks.ALONE}:"):
         return shown(blocks.report_deleted(), what, about)
-    listed = blocks.report_list(await _listed(deps, page), page, replaces_original=True)
+    listed = blocks.report_list(await _with_owners(deps, page), page, replaces_original=True)
     return shown(listed, what, about)
 
 
 def _page(value: str) -> int:
-    """Read the list's page from a button."""
+    """Return the list's page from a button's value; 0 if it has none."""
     page = value.partition(":")[0]
     return int(page) if page.isascii() and page.isdecimal() and len(page) < _DIGITS else 0
 
@@ -135,43 +135,43 @@ def _page(value: str) -> int:
 async def _schedule(deps: Deps, turn: Turn, spec: ReportSpec, channel: str) -> Result:
     """Schedule a report, once for each turn. Raises `BadSchedule` and `StoreUnavailable`."""
     store, allowed = store_of(deps), deps.access.allowed_channels
-    is_open = not allowed or channel in allowed
-    if not (channel and is_open and await deps.directory.may_post(channel)):  # as far as Slack tells
+    is_allowed = not allowed or channel in allowed
+    if not (channel and is_allowed and await deps.directory.may_post(channel)):  # as far as Slack says
         raise BadSchedule("channel", spec.channel)
-    known = spec.zone or await _zone_of(deps, turn.user)
-    zone = known or "UTC"
+    known_zone = spec.zone or await _zone_of(deps, turn.user)
+    zone = known_zone or "UTC"
     if await store.is_full():
-        raise BadSchedule("many", f"{MOST_KEPT:,}")
+        raise BadSchedule("many", f"{MOST_REPORTS:,}")
     spec = spec.model_copy(update={"team": turn.team, "channel": channel, "owner": turn.user, "zone": zone})
     report = StoredReport(turn.id, spec, next_due(spec.schedule, ZoneInfo(zone), deps.now()))
-    turn.stage(*store.keep(report.id, spec, report.due, deps.now()))
-    reply = blocks.report_scheduled(report, knows_zone=bool(known))
+    turn.stage(*store.add(report.id, spec, report.due, deps.now()))
+    reply = blocks.report_scheduled(report, knows_zone=bool(known_zone))
     return shown(reply, what="report scheduled", about=named("report", report.id))
 
 
 async def _zone_of(deps: Deps, user: str) -> str:
-    """Look up a person's time zone, ``""`` if Slack doesn't tell it."""
+    """Return a person's time zone; ``""`` if Slack doesn't say it."""
     try:
         return find_zone(await deps.directory.time_zone(user))
     except BadSchedule:
         return ""
 
 
-async def _listed(deps: Deps, page: int) -> list[tuple[StoredReport, str]]:
-    """List all, by when they are due next and the paused ones last. Raises `StoreUnavailable`.
+async def _with_owners(deps: Deps, page: int) -> list[tuple[StoredReport, str]]:
+    """Return all reports by their next slots, paused ones last, with their owners' names. Raises `StoreUnavailable`.
 
-    Each comes with its owner's name, which is looked up only for what a *page* of the list shows.
+    Names are looked up only for the reports shown on *page*; the others have ``""``.
     """
     reports = sorted(await store_of(deps).all(), key=lambda one: (bool(one.paused), one.due, one.id))
-    shown_there = blocks.shown_on(page, len(reports))
-    names = {place: await deps.directory.user_name(reports[place].spec.owner) for place in shown_there}
+    places = blocks.shown_on(page, len(reports))
+    names = {place: await deps.directory.user_name(reports[place].spec.owner) for place in places}
     return [(report, names.get(place, "")) for place, report in enumerate(reports)]
 
 
 async def _channel_of(deps: Deps, wanted: ReportSpec, turn: Turn) -> str:
-    """Find the channel that was typed. Raises `BadSchedule`.
+    """Return the ID of the channel that was typed, or else of *turn*'s channel. Raises `BadSchedule`.
 
-    Slack usually sends its id with the name; where it doesn't, the name is looked up.
+    Slack usually sends a channel's ID with its name; if it doesn't, the name is looked up.
     """
     if not wanted.channel:
         return turn.channel
@@ -186,7 +186,7 @@ async def _channel_of(deps: Deps, wanted: ReportSpec, turn: Turn) -> str:
 
 @reports.home_section
 async def shown_in_home(deps: Deps, turn: Turn) -> list[Block]:
-    """Show a person's own reports."""
+    """Return the section of Home with the person's own reports."""
     return blocks.home_section(
         [one for one in await store_of(deps).all() if (one.spec.team, one.spec.owner) == (turn.team, turn.user)]
     )
@@ -194,13 +194,13 @@ async def shown_in_home(deps: Deps, turn: Turn) -> list[Block]:
 
 @reports.kind(Report)
 async def report_due(deps: Deps, turn: Turn, report: Report) -> Result:  # noqa: ARG001 - every handler gets a turn
-    """Post a report for a slot that was claimed."""
+    """Post a report for a claimed slot, or on request."""
     return await post(deps, report)
 
 
 @reports.once_posted(PostedReport)
 async def report_posted(deps: Deps, turn: Turn, report: PostedReport, ts: str) -> None:
-    """Store what the next report, and the first question in its thread, need of a report posted as *ts*."""
+    """Store the data of a report posted as *ts* for the next report, and for the first question in its thread."""
     if not ts:
         return
     store = store_of(deps)
@@ -210,7 +210,7 @@ async def report_posted(deps: Deps, turn: Turn, report: PostedReport, ts: str) -
 
 @reports.once_refused(PostedReport)
 async def report_refused(deps: Deps, turn: Turn, report: PostedReport, error: str) -> None:
-    """Pause a report that Slack refuses, and notify its owner in a direct message: once, in a turn."""
+    """Pause a report that Slack rejects, and notify its owner in a direct message, once per turn."""
     what = blocks.pause_notice(report.called, turn.channel, error)
     notice = Notice(team=turn.team, channel=turn.user, user=turn.user, what=what, of="report")
     pause = store_of(deps).pause(report.report, error)

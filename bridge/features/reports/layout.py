@@ -1,7 +1,7 @@
 """Scheduled reports: their footer, list, form and notices.
 
-`form_words` writes the form's fields as `/stats report` takes them, so that `bridge.features.reports.schedule` reads
-both.
+`form_words` turns the form's fields into the text of a `/stats report` command, so that both are parsed by
+`bridge.features.reports.schedule`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ OPEN: Final = REPORT_FORM
 BUTTONS: Final = frozenset({PAUSE, RESUME, NOW, DELETE, PAGE, NEXT_PAGE, OPEN})
 
 ALONE: Final = "made"
-"""Replaces the page's number in the value of buttons outside the list."""
+"""Stands for the page's number in the values of buttons outside the list."""
 
 OFTEN: Final = "often"
 CLOCK: Final = "time"
@@ -43,13 +43,13 @@ COMPARE: Final = "compare"
 ONLY: Final = "only"
 
 ASKED: Final = "asked"
-"""Why a report is paused: a person paused it."""
+"""The reason of a report paused by a person."""
 
 NO_CLOCK: Final = "no clock"
-"""Why a report is paused: the machine that the bridge runs on doesn't know its time zone."""
+"""The reason of a report paused because the bridge's machine doesn't know its time zone."""
 
 PAUSED: Final = "report_paused"
-"""The notice to the owner of a report that could not be posted."""
+"""The name of the notice to the owner of a report that couldn't be posted."""
 
 HOW_OFTEN: Final = {
     "every day": "Every day",
@@ -66,7 +66,7 @@ HOW_OFTEN: Final = {
     "every month on the last day": "Every month on the last day",
     CRON: "Custom (cron expression)",
 }
-"""The form's choices, by what it writes; likewise `COMPARED`."""
+"""The form's choices: the words of the command, and their labels; likewise `COMPARED`."""
 
 COMPARED: Final = {
     "-": "The previous report",
@@ -96,7 +96,7 @@ _FIELDS: Final = {OFTEN, CLOCK, CRON, ZONE, CHANNEL, COMPARE, ONLY}
 
 
 def small_print(report: StoredReport) -> list[Block]:
-    """Name the report below the statistics, and mention skipped ones."""
+    """Return the footer of a posted report: its schedule, and since when slots were skipped."""
     below = [kit.context(f"Schedule: {report.called}. Mention me in this thread to ask an agent about these numbers.")]
     if report.skipped is None:
         return below
@@ -107,7 +107,7 @@ def small_print(report: StoredReport) -> list[Block]:
 
 
 def report_scheduled(report: StoredReport, *, knows_zone: bool) -> Reply:
-    """Say that a report is scheduled, and when it comes first."""
+    """Say that a report is scheduled, and when it's posted first."""
     when, ending = kit.words(report.when, bold=True), f" ({report.spec.zone}) in "
     notes = [] if knows_zone else [kit.context("Slack doesn't share your time zone, so this one is in UTC.")]
     return kit.reply(
@@ -124,12 +124,12 @@ def report_scheduled(report: StoredReport, *, knows_zone: bool) -> Reply:
 
 
 def not_scheduled(why: str) -> Reply:
-    """Say what is wrong with a schedule, and offer the form."""
+    """Say what's wrong with a schedule, and offer the form."""
     return kit.ask(why, kit.button(OPEN_THE_FORM, OPEN, "-"))
 
 
 def delete_button(called: str, value: str) -> Block:
-    """Make the button that deletes a report, after asking."""
+    """Return the button that deletes a report, after a confirmation."""
     text = f"Schedule: {called}. You can't undo this."
     asks = kit.confirm("Delete this report?", text, _DELETE, "Cancel", is_danger=True)
     return kit.button(_DELETE, DELETE, value, asks=asks)
@@ -150,7 +150,7 @@ def report_list(
     turns = [kit.button("Previous", PAGE, str(page - 1))] if page > 0 else []
     turns += [kit.button("Next", NEXT_PAGE, str(page + 1))] if page < last else []
     text = f"Scheduled reports: {len(reports):,}" if reports else "No reports are scheduled yet."
-    lines = [f"{report.called}, {_standing(report)}" for report, _owner in shown]
+    lines = [f"{report.called}, {_status(report)}" for report, _owner in shown]
     return kit.reply(
         "\n".join([text, *lines]),
         kit.header("Scheduled reports") if reports else kit.section(text),
@@ -161,11 +161,11 @@ def report_list(
 
 
 def home_section(reports: Sequence[StoredReport]) -> list[Block]:
-    """Show in the Home tab a person's own *reports*."""
+    """Return the section of the Home tab with a person's own *reports*."""
     blocks = [kit.header("Your reports")] if reports else []
     for report in reports[:_MOST_IN_HOME]:
         sign, ending = ("⏸️ ", " · paused") if report.paused else ("", "")
-        when, zone = kit.words(kit.one_line(_begun(report.when), 100), bold=True), f" ({report.spec.zone}) in "
+        when, zone = kit.words(kit.one_line(_capitalized(report.when), 100), bold=True), f" ({report.spec.zone}) in "
         blocks.append(kit.rich(kit.paragraph(sign, when, zone, _where(report.spec.channel), ending)))
         delete = delete_button(report.called, f"home:{report.id}")
         blocks.append(kit.actions(delete) | {"block_id": f"report:{report.id}"})
@@ -173,7 +173,7 @@ def home_section(reports: Sequence[StoredReport]) -> list[Block]:
 
 
 def shown_on(page: int, count: int) -> range:
-    """Say which of *count* reports a page shows; for a page that doesn't exist, the nearest that does."""
+    """Return the indices of the reports on a page, of *count* in all; a page that doesn't exist is the nearest one."""
     last = max(0, (count - 1) // _A_PAGE)
     begin = min(max(page, 0), last) * _A_PAGE
     return range(begin, min(begin + _A_PAGE, count))
@@ -185,22 +185,22 @@ def posting_now() -> Reply:
 
 
 def report_gone() -> Reply:
-    """Say that a report was deleted before."""
+    """Say that a report was already deleted."""
     return kit.ask("This report was already deleted.", kit.button("All reports", PAGE, "0"))
 
 
 def offer_report_form() -> Reply:
-    """Offer the form with a button, for when it could not be opened."""
+    """Offer the form with a button, for when it couldn't be opened."""
     return kit.reply(TOOK_TOO_LONG, kit.section(TOOK_TOO_LONG), kit.actions(kit.button(OPEN_THE_FORM, OPEN, "-")))
 
 
 def pause_notice(called: str, channel: str, error: str) -> str:
-    """Name, for `report_paused`, why a report was paused."""
+    """Return the `Notice.what` for a report that was paused because of Slack's *error* (`report_paused`)."""
     return f"{PAUSED}:" + json.dumps([called, channel, error])
 
 
 def report_paused(facts: str = "") -> Reply:
-    """Notify the owner of a report, in a direct message, that it couldn't be posted and what to do."""
+    """Notify the owner of a report, in a direct message, that it couldn't be posted and is paused."""
     try:
         called, channel, error = (str(fact) for fact in json.loads(facts))
     except ValueError:
@@ -218,7 +218,7 @@ def report_paused(facts: str = "") -> Reply:
 
 
 def report_form(origin: Origin, zone: str) -> View:
-    """Draw the form, with usual values filled in."""
+    """Return the form, with common values filled in."""
     often, compared = (
         [kit.option(text, value) for value, text in choices.items()] for choices in (HOW_OFTEN, COMPARED)
     )
@@ -241,51 +241,50 @@ def report_form(origin: Origin, zone: str) -> View:
 
 
 def form_words(values: Mapping[str, Any]) -> str:
-    """Write what a form says in the words of the command. Raises `BadSchedule` for its time zone."""
+    """Return a form's values as the text of the command. Raises `BadSchedule` for an unknown time zone."""
     often, cron = str(values.get(OFTEN) or ""), str(values.get(CRON) or "").replace('"', " ")
     is_cron = often == CRON or bool(cron.strip())
     when = f'cron "{cron}"' if is_cron else f"{often} {values.get(CLOCK) or '-'}"
     compare, only = str(values.get(COMPARE) or "-"), str(values.get(ONLY) or "")
     zone = str(values.get(ZONE) or "")
-    said = [when, find_zone(zone) if zone.strip() else ""]
-    said += [f"--compare {compare}"] if compare != "-" else []
-    said += [f"--only {only}"] if only and set(only.split(",")) != set(PARTS) else []
-    return " ".join(word for word in said if word)
+    words = [when, find_zone(zone) if zone.strip() else ""]
+    words += [f"--compare {compare}"] if compare != "-" else []
+    words += [f"--only {only}"] if only and set(only.split(",")) != set(PARTS) else []
+    return " ".join(filter(None, words))
 
 
 def field_of(part: str) -> str:
-    """Name the field under which a problem with *part* (`bridge.errors.BadSchedule`) is shown."""
+    """Return the field that shows an error in *part* (`bridge.errors.BadSchedule`)."""
     return part if part in _FIELDS else OFTEN
 
 
 def _shown(report: StoredReport, owner: str, page: int) -> list[Block]:
-    value, when = f"{page}:{report.id}", kit.words(_begun(report.when), bold=True)
+    value, when = f"{page}:{report.id}", kit.words(_capitalized(report.when), bold=True)
     ending = f" · {kit.named(owner, 80)}"
     next_is = kit.trusted_context("Next: {moment}", moment=report.due)
-    rest = kit.button("Resume", RESUME, value) if report.paused else kit.button("Pause", PAUSE, value)
+    pause = kit.button("Resume", RESUME, value) if report.paused else kit.button("Pause", PAUSE, value)
     return [
         kit.rich(kit.paragraph(when, f" ({report.spec.zone}) in ", _where(report.spec.channel), ending)),
-        kit.context(f"⏸️ {_standing(report).replace('p', 'P', 1)}") if report.paused else next_is,
-        kit.actions(rest, kit.button(_POST_NOW, NOW, value), delete_button(report.called, value)),
+        kit.context(f"⏸️ {_status(report).replace('p', 'P', 1)}") if report.paused else next_is,
+        kit.actions(pause, kit.button(_POST_NOW, NOW, value), delete_button(report.called, value)),
     ]
 
 
-def _begun(words: str) -> str:
-    """Write words at the beginning of a line."""
+def _capitalized(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
 def _where(channel: str) -> Block:
-    """Name a channel so that Slack hides its name from people who can't see it."""
+    """Return a mention of a channel; Slack hides the name of a private one from people who can't see it."""
     return {"type": "channel", "channel_id": channel} if _is_channel(channel) else kit.words("a direct message")
 
 
 def _is_channel(channel: str) -> bool:
-    """Whether this is the id of a channel, and not of a direct message."""
+    """Whether this is the ID of a channel, not of a direct message."""
     return channel.startswith(("C", "G"))
 
 
-def _standing(report: StoredReport) -> str:
+def _status(report: StoredReport) -> str:
     if not report.paused:
         return f"next {kit.DATE_AND_TIME.format(moment=report.due)}"
     return "paused" if report.paused == ASKED else f"paused: {_WHY_PAUSED.get(report.paused, _NOT_ALLOWED)}"

@@ -1,7 +1,7 @@
-"""Schedules and time zones as people say them: ``every monday at 9``, ``new york``. Pure.
+"""Schedules and time zones as people say them: ``every monday at 9``, ``new york``. Pure functions.
 
-`read_schedule` turns words into cron expressions, and `say` turns cron expressions into words. What is shown is always
-made by `say`, and means the same when typed. Cron expressions without words for them are shown as they are.
+`read_schedule` turns words into cron expressions, and `describe` turns cron expressions into words. People are always
+shown the words from `describe`, which mean the same when typed. Cron expressions that have no words are shown as such.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bridge.errors import BadSchedule
 
 Crons = tuple[str, ...]
 
-_DAYS: Final = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")  # as cron counts them
+_DAYS: Final = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")  # as cron numbers them
 _SHORTER: Final = {"tues": 2, "weds": 3, "thur": 4, "thurs": 4}
 _DAY_OF: Final = {
     **{word: number for number, day in enumerate(_DAYS) for word in (day.lower(), f"{day.lower()}s", day.lower()[:3])},
@@ -28,10 +28,10 @@ _DAY_SETS: Final = {
     **dict.fromkeys(("weekend", "weekends"), (6, 0)),
 }
 _WORKING_DAYS: Final = (1, 2, 3, 4, 5)
-_LAST: Final = 31  # the day of a month, or of a month's Mondays, that is its last
+_LAST: Final = 31  # means a month's last day, or a month's last Monday
 _COUNTED: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": _LAST}
 _MOST_COUNTED: Final = 4
-_TOO_LONG_FOR_SOME: Final = (29, 30)  # days of the month; a month without one takes its last day
+_TOO_LONG_FOR_SOME: Final = (29, 30)  # days of the month; in shorter months, the last day replaces them
 
 _DAILY: Final = frozenset({"daily", "day", "days", "everyday"})
 _WEEKLY: Final = frozenset({"weekly", "week", "weeks"})
@@ -59,7 +59,7 @@ _MONTH_DAYS: Final = re.compile(r"(?:[1-9]|[12]\d|30|L)(?:,(?:[1-9]|[12]\d|30|L)
 _REGIONS: Final = frozenset({
     "Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific"
 })  # fmt: skip
-_NO_ZONES: Final = frozenset({"localtime", "Factory"})  # which name no place
+_NO_ZONES: Final = frozenset({"localtime", "Factory"})  # names that aren't places
 _MOST_WORDS_OF_A_ZONE: Final = 4
 _LONGEST_ZONE: Final = 60
 _MOST_NEAR: Final = 2
@@ -73,7 +73,7 @@ class _Days(NamedTuple):
     counted: int = 0
 
     def crons(self) -> Crons:
-        """Write them as the last three fields of cron expressions."""
+        """Return the last three fields of cron expressions for these days."""
         if self.counted:
             day = self.of_week[0]
             return (f"* * {day}L" if self.counted == _LAST else f"* * {day}#{self.counted}",)
@@ -88,7 +88,7 @@ class _Days(NamedTuple):
         return (f"* * {','.join(map(str, self.of_week))}",)
 
     def words(self) -> str:
-        """Say them: ``every Monday and Thursday``."""
+        """Return the days in words: ``every Monday and Thursday``."""
         if self.counted:
             count = next(word for word, number in _COUNTED.items() if number == self.counted)
             return f"every month on the {count} {_DAYS[self.of_week[0]]}"
@@ -102,21 +102,21 @@ class _Days(NamedTuple):
         return f"every {_listed([_DAYS[day] for day in sorted(self.of_week, key=lambda day: (day - 1) % 7)])}"
 
 
-def say(crons: Crons) -> str:
-    """Say what cron expressions mean: ``every Monday at 09:00``; where there are no words, the expression itself."""
+def describe(crons: Crons) -> str:
+    """Return cron expressions in words: ``every Monday at 09:00``; the expression itself if it has none."""
     found = _ONE_TIME.fullmatch(crons[0]) if crons else None
     days = _days_of(found[3], found[4]) if found else None
     if found is None or days is None:
         return f"cron {' '.join(crons[:1])}"
     minute, hour = int(found[1]), int(found[2])
     same = _at(hour, minute, days)
-    if same[1:] != crons[1:]:  # the 30th of those months alone that have one
+    if same[1:] != crons[1:]:  # the 30th, only in months that have one
         return f"cron {crons[0]}"
     return f"{days.words()} at {hour:02}:{minute:02}"
 
 
-def same_in_words(cron: str) -> Crons:
-    """Normalize an expression that has words; leave others unchanged."""
+def normalized(cron: str) -> Crons:
+    """Return the normal form of an expression that has words; leave others unchanged."""
     found = _ONE_TIME.fullmatch(cron)
     days = _days_of(found[3], found[4]) if found else None
     written = _at(int(found[2]), int(found[1]), days) if found and days else ()
@@ -124,19 +124,19 @@ def same_in_words(cron: str) -> Crons:
 
 
 def read_schedule(words: Sequence[str]) -> tuple[Crons, str]:
-    """Read what was typed, but for options and channels: cron expressions, and a time zone or ``""``.
+    """Parse a schedule, without options and channels: return cron expressions, and a time zone or ``""``.
 
     Raises `BadSchedule`.
     """
-    said = _Said(_joined_halves([word.replace("–", "-").replace("—", "-").rstrip(".") for word in words]))  # noqa: RUF001
+    parser = _Parser(_joined_halves([word.replace("–", "-").replace("—", "-").rstrip(".") for word in words]))  # noqa: RUF001
     at = 0
-    while at < len(said.words):
-        at += said.take(at)
-    return said.result()
+    while at < len(parser.words):
+        at += parser.read_phrase(at)
+    return parser.result()
 
 
 def find_zone(name: str) -> str:
-    """Find a time zone by its name or city, ignoring case. Raises `BadSchedule`."""
+    """Return the time zone with this name or city, ignoring case. Raises `BadSchedule`."""
     key = _key(name)
     found = _zones().get(key, ())
     if len(found) == 1:
@@ -148,45 +148,45 @@ def find_zone(name: str) -> str:
     raise BadSchedule("zone", name, list(dict.fromkeys(zone for one in near for zone in _zones()[one]))[:_MOST_NEAR])
 
 
-class _Said:
-    """The words of a schedule, and what was read of them so far."""
+class _Parser:
+    """Parses the words of a schedule, one phrase after the other."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = words
-        self.folded = [word.casefold().replace("’", "'") for word in words]  # noqa: RUF001 - as phones write it
+        self.folded = [word.casefold().replace("’", "'") for word in words]  # noqa: RUF001 - as phones type it
         self.of_week: list[int] = []
         self.of_month: list[int] = []
         self.counted = 0
-        self.named: set[str] = set()  # of "daily", "weekly" and "monthly"
+        self.named: set[str] = set()  # units: "daily", "weekly", "monthly"
         self.time: tuple[int, int] | None = None
         self.zone = ""
         self.unknown: list[list[str]] = []
-        self.before = ""  # what the word before was: a day of the week or of the month, or unknown
-        self.joined = False  # by "and" or a comma
-        self.reaches = False  # by "to" or a hyphen
+        self.previous = ""  # the previous phrase's kind, such as weekday, monthday or unknown
+        self.is_joined = False  # to the previous phrase, by "and" or a comma
+        self.is_range = False  # from the previous phrase, by "to" or a hyphen
 
-    def take(self, at: int) -> int:
-        """Read the word at a place; gives how many words that were."""
+    def read_phrase(self, at: int) -> int:
+        """Parse the phrase that starts at word *at*, and return its number of words."""
         word = self.folded[at]
         if word in _JOINS:
-            self.joined = True
+            self.is_joined = True
             return 1
         if word in _TO:
-            self.reaches = self.before == "weekday"
+            self.is_range = self.previous == "weekday"
             return 1
         if word in _FILLERS | _EACH:
             return 1
         kind, count = self._read(word, at)
-        self.before, self.joined, self.reaches = kind, False, False
+        self.previous, self.is_joined, self.is_range = kind, False, False
         return count
 
     def _read(self, word: str, at: int) -> tuple[str, int]:
-        """Read a known phrase: its kind, and how many words it has."""
+        """Parse a phrase that isn't a filler: return its kind, and its number of words."""
         first, hyphen, last = word.partition("-")
         if word == "other" and set(self.folded[:at]) & _EACH:
             raise BadSchedule("often", " ".join(self.words[at - 1 : at + 2]))  # every other Monday
         if word in _UNITS:
-            if not (word in _DAILY and self.before == "monthday"):  # the last day
+            if not (word in _DAILY and self.previous == "monthday"):  # the last day
                 self.named.add("daily" if word in _DAILY else "weekly" if word in _WEEKLY else "monthly")
             return "unit", 1
         if word in _DAY_SETS:
@@ -213,9 +213,9 @@ class _Said:
         return self._zone(at)
 
     def _weekday(self, day: int, at: int) -> None:
-        if self.reaches:
+        if self.is_range:
             self.of_week += _through(self.of_week[-1], day)
-        elif self.before == "monthday" and not self.joined:
+        elif self.previous == "monthday" and not self.is_joined:
             self.counted = self.of_month.pop()  # the first Monday
             is_each_second = self.folded[at - 2] in _EACH and not set(self.folded) & _MONTHLY
             if is_each_second or _MOST_COUNTED < self.counted < _LAST:
@@ -224,13 +224,13 @@ class _Said:
 
     def _is_day(self, at: int) -> bool:
         """Whether a number is a day of the month and not a time: ``monthly 1 9``, ``1 and 15 of the month``."""
-        before, behind = (self.folded[at - 1] if at else ""), self.folded[at + 1 : at + 2]
-        if before in _EACH and set(behind) & _UNITS:
+        before, following = (self.folded[at - 1] if at else ""), self.folded[at + 1 : at + 2]
+        if before in _EACH and set(following) & _UNITS:
             raise BadSchedule("often", " ".join(self.words[at - 1 : at + 2]))  # every 2 weeks
         if before == "at" or self.counted:
             return False
-        is_listed = self.before == "monthday" and self.joined
-        return behind == ["of"] or is_listed or ("monthly" in self.named and not self.of_month)
+        is_listed = self.previous == "monthday" and self.is_joined
+        return following == ["of"] or is_listed or ("monthly" in self.named and not self.of_month)
 
     def _zone(self, at: int) -> tuple[str, int]:
         for count in range(min(_MOST_WORDS_OF_A_ZONE, len(self.words) - at), 0, -1):
@@ -238,13 +238,13 @@ class _Said:
             if _key(name) in _zones():
                 self.zone = find_zone(name)
                 return "zone", count
-        if self.before != "unknown":
+        if self.previous != "unknown":
             self.unknown.append([])
         self.unknown[-1].append(self.words[at])
         return "unknown", 1
 
     def result(self) -> tuple[Crons, str]:
-        """Combine what was read. Raises `BadSchedule` for parts that are missing or not understood."""
+        """Combine the phrases. Raises `BadSchedule` for missing, unknown and contradictory parts."""
         strange, phrase = " ".join(self.unknown[0]) if self.unknown else "", " ".join(self.words)
         if not (self.named or self.of_week or self.of_month):
             raise BadSchedule("often", strange or phrase)
@@ -265,7 +265,7 @@ class _Said:
 
 
 def _joined_halves(words: Sequence[str]) -> list[str]:
-    """Put ``9`` and ``am`` together."""
+    """Join ``9`` and ``am`` into one word."""
     joined: list[str] = []
     for word in words:
         if joined and _HALVES.fullmatch(word) and joined[-1][-1:].isdigit():
@@ -276,7 +276,7 @@ def _joined_halves(words: Sequence[str]) -> list[str]:
 
 
 def _time_of_day(word: str) -> tuple[int, int] | None:
-    """Read ``9``, ``9:30``, ``8.30``, ``0930``, ``5pm`` or ``5:30 p.m.``; None for anything else."""
+    """Parse ``9``, ``9:30``, ``8.30``, ``0930``, ``5pm`` or ``5:30 p.m.``; None for anything else."""
     found = _TIME.fullmatch(word)
     if found is None:
         return None
@@ -293,7 +293,7 @@ def _at(hour: int, minute: int, days: _Days) -> Crons:
 
 
 def _days_of(of_month: str, of_week: str) -> _Days | None:
-    """Read what two fields of a cron expression say, if there are words for it."""
+    """Parse two fields of a cron expression; None if these days have no words."""
     if of_month == "*" == of_week:
         return _Days()
     if of_week == "*":
@@ -315,7 +315,7 @@ def _days_of(of_month: str, of_week: str) -> _Days | None:
 
 
 def _through(first: int, last: int) -> list[int]:
-    """List the days from one to another, across the end of a week if need be."""
+    """Return the days from *first* to *last*, across the end of the week if necessary."""
     return [(first + place) % 7 for place in range((last - first) % 7 + 1)]
 
 
@@ -334,21 +334,21 @@ def _key(name: str) -> str:
 
 @cache
 def _zones() -> dict[str, Sequence[str]]:
-    """Every time zone by its name and by its city's; read from the system's tables when the first report is made.
+    """Return every time zone by its name and by its city; read from the system's tables at the first call.
 
-    A name of several zones in the same part of the world is that of one zone and of its older names.
+    A city's zones in `_REGIONS` are one zone and its older names, so one of them is chosen.
     """
     names = sorted(available_timezones() - _NO_ZONES)
     cities: dict[str, list[str]] = {}
     for name in names:
         region, _, city = name.rpartition("/")
-        if region and not region.startswith("Etc"):  # where GMT+5 is five hours behind
+        if region and not region.startswith("Etc"):  # in Etc, GMT+5 is five hours behind UTC
             cities.setdefault(_key(city), []).append(name)
     return {key: _same(zones) for key, zones in cities.items()} | {_key(name): (name,) for name in names}
 
 
 def _same(zones: Collection[str]) -> Sequence[str]:
-    """Choose among the zones of one city; zones of different countries with the same name all stay."""
+    """Return the zone to use for a city; all if none is in `_REGIONS` (``Canada/Eastern``, ``US/Eastern``)."""
     real: Iterable[str] = [zone for zone in zones if zone.partition("/")[0] in _REGIONS]
     best = max(real, key=lambda zone: (zone.count("/"), zone), default="")
     return (best,) if best else tuple(zones)

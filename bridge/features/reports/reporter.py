@@ -1,10 +1,10 @@
 """Posting scheduled reports.
 
-`due` lists due slots; one process claims each (`bridge.features.clock`). From then on the post is a turn: `post` makes
-it, and the journal posts it once, even if a process is killed in between.
+`due` lists due slots; one process claims each (`bridge.features.clock`). From then on the post is a turn: `post`
+returns its outcome, which is posted once, even if a process is killed in between.
 
-A slot that every process missed is posted late until half the time to the next one is over. Otherwise it's skipped, and
-the next post says so.
+A slot that every process missed is still posted in the first half of the time to the next one. After that it's skipped,
+and the next post says so.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Final
 from bridge.errors import ProjectError, RecordNotUnderstood
 from bridge.features.deps import Deps
 from bridge.features.feature import Slot
-from bridge.features.reports.keeping import due_post, store_of
 from bridge.features.reports.layout import NO_CLOCK, small_print
 from bridge.features.reports.schedule import is_too_late, last_due, next_due, span_of
+from bridge.features.reports.store import due_report, store_of
 from bridge.features.results import Done, Outcome, PostedReport, Result, TryLater
 from bridge.features.shared.numbers import PARTS
 from bridge.features.shared.snapshots import Snapshot, snapshot_of
@@ -32,13 +32,13 @@ from bridge.slack.blockkit.reply import Audience
 log = logging.getLogger(__name__)
 
 MARK: Final = "bridge_report"
-_ASKED_FOR: Final = timedelta(hours=1)  # how late one may be that was requested by its button
+_ASKED_FOR: Final = timedelta(hours=1)  # how late a report requested by a button may be
 _LONGEST_PAUSE: Final = timedelta(minutes=5)
 _SHORTEST_PAUSE: Final = timedelta(seconds=5)
 
 
 async def due(deps: Deps, most: int) -> list[Slot]:
-    """List due slots: the last one of each report, unless it's too late for that."""
+    """Return due slots: the latest of each report, without a body if it's too late to post it."""
     store, now, found = store_of(deps), deps.now(), []
     for stored, seen in await store.due(now, most):
         try:
@@ -50,18 +50,20 @@ async def due(deps: Deps, most: int) -> list[Slot]:
         slot = last_due(schedule, zone, stored.due, now)
         is_late = is_too_late(schedule, zone, slot, now)
         skipped = stored.due if is_late or stored.due < slot else None
-        writes = store.go_on(stored.id, seen, next_due(schedule, zone, slot), skipped)
-        found.append(Slot(f"report:{stored.id}:{epoch_ms(slot)}", None if is_late else due_post(stored, slot), writes))
+        writes = store.advance(stored.id, seen, next_due(schedule, zone, slot), skipped)
+        found.append(
+            Slot(f"report:{stored.id}:{epoch_ms(slot)}", None if is_late else due_report(stored, slot), writes)
+        )
     return found
 
 
 async def post(deps: Deps, report: Report) -> Result:
-    """Make the post of a slot that was claimed. Raises `StoreUnavailable` and `TryLater`."""
+    """Return the outcome for a claimed slot. Raises `StoreUnavailable` and `TryLater`."""
     store, now = store_of(deps), deps.now()
     try:
         stored = await store.get(report.report)
     except RecordNotUnderstood:
-        return Done("a newer release wrote this report")
+        return Done("a newer version wrote this report")
     if stored is None:
         return Done("the report was deleted")
     if stored.paused and not report.is_asked_for:
@@ -73,7 +75,7 @@ async def post(deps: Deps, report: Report) -> Result:
     if is_late:
         if not report.is_asked_for:
             await deps.inbox.write(*store.skip(stored.id, report.slot))
-        return Done("it is too late for the report")
+        return Done("it's too late for the report")
     try:
         stats = await deps.statistics.read()
     except ProjectError as exc:

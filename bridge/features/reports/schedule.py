@@ -1,11 +1,11 @@
-"""Reports as people type them, and when they are due. Pure.
+"""Parse reports as people type them, and find when they're due. Pure functions.
 
 A person types ``every monday at 9 berlin #sales --compare 7d --only runs,tags``, in any order.
 `bridge.errors.BadSchedule` names the part that can't be understood, so that a form can show it at the right field.
 
 A report is due by the wall clock of a time zone. A schedule is one or more cron expressions; each of their times is a
 **slot**. A slot that the clock skips in spring is due in the first minute after the gap (and merges with another slot
-of that minute); one that occurs twice in autumn is due the first time. So a slot's moment identifies it.
+of that minute); one that occurs twice in autumn is due the first time. So each slot has a unique moment.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cronsim import CronSim, CronSimError
 from pydantic import BaseModel, ValidationError
 
 from bridge.errors import BadSchedule, RecordNotUnderstood
-from bridge.features.reports.phrases import find_zone, read_schedule, same_in_words, say
+from bridge.features.reports.phrases import describe, find_zone, normalized, read_schedule
 from bridge.features.shared.numbers import PARTS
 
 _MINUTE: Final = timedelta(minutes=1)
@@ -32,7 +32,7 @@ _LONGEST_SPAN: Final = timedelta(days=400)  # as far back as snapshots go
 _UNITS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 _OPTIONS: Final = ("compare", "only")
-_QUOTES: Final = "\"“”„‟'‘’"  # noqa: RUF001 - as phones write them
+_QUOTES: Final = "\"“”„‟'‘’"  # noqa: RUF001 - as phones type them
 _PIECE: Final = re.compile(
     rf"""
     (?P<blank> [\s;()]+ )
@@ -49,17 +49,18 @@ _SPAN = re.compile(r"(\d{1,4})([hdw])", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How often, in *words* (``every Monday at 09:00``) and as the *crons* that they mean."""
+    """A schedule in *words* (``every Monday at 09:00``), and as cron expressions."""
 
     words: str
     crons: tuple[str, ...]
 
 
 class ReportSpec(BaseModel, frozen=True):
-    """What a person asked for.
+    """A report as a person described it.
 
-    *compare* is how far back (``7d``), or ``""`` for the last report; *only* names the parts of the statistics to show,
-    all if it is empty. As typed, *zone* and *channel* (``#name`` or an id) may be ``""``, and there is no owner.
+    *compare* is an age (``7d``) to compare with, or ``""`` for the last report; *only* names the parts of the
+    statistics to show, all if it's empty. As typed, *zone* and *channel* (``#name`` or an ID) may be ``""``, and there
+    is no owner.
     """
 
     schedule: Schedule
@@ -75,9 +76,9 @@ class ReportSpec(BaseModel, frozen=True):
 class StoredReport:
     """A report, and its state.
 
-    *due* is its next slot. *paused* is ``""`` for one that isn't, else why: ``asked``, ``no clock``, or Slack's error.
-    *skipped* is the first slot that wasn't posted, *last* the last one that was, and *numbers* the snapshot of the
-    statistics then (`bridge.features.shared.snapshots`).
+    *due* is its next slot. *paused* is the reason why it's paused (``asked``, ``no clock``, or Slack's error), or
+    ``""``. *skipped* is the first slot that wasn't posted, *last* the last one that was, and *numbers* the snapshot of
+    the statistics at that time (`bridge.features.shared.snapshots`).
     """
 
     id: str
@@ -90,7 +91,7 @@ class StoredReport:
 
     @classmethod
     def from_redis(cls, id_: str, fields: Mapping[str, str]) -> StoredReport:
-        """Read the ``report:`` hash. Raises `RecordNotUnderstood`."""
+        """Parse the ``report:`` hash. Raises `RecordNotUnderstood`."""
         try:
             return cls(
                 id=id_,
@@ -106,17 +107,17 @@ class StoredReport:
 
     @property
     def called(self) -> str:
-        """When it's posted, in words: ``every Monday at 09:00 (Europe/Berlin)``."""
+        """The schedule in words: ``every Monday at 09:00 (Europe/Berlin)``."""
         return f"{self.when} ({self.spec.zone})"
 
     @property
     def when(self) -> str:
-        """When it's posted, without the time zone. Earlier releases stored other words for the same expressions."""
-        return say(self.spec.schedule.crons)
+        """The schedule without its time zone. Earlier versions stored other words for the same expressions."""
+        return describe(self.spec.schedule.crons)
 
     @property
     def clock(self) -> ZoneInfo:
-        """Its time zone. Raises `RecordNotUnderstood` if this machine doesn't know it."""
+        """The report's time zone. Raises `RecordNotUnderstood` if this machine doesn't know it."""
         try:
             return ZoneInfo(self.spec.zone)
         except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
@@ -128,13 +129,13 @@ def _moment(ms: str) -> datetime:
 
 
 def next_due(schedule: Schedule, zone: ZoneInfo, after: datetime) -> datetime:
-    """Find the first moment later than *after* at which a report is due, in UTC."""
+    """Return the first moment later than *after* at which a report is due, in UTC."""
     local = after.astimezone(zone).replace(tzinfo=None, fold=0)
     return min(next(due for due in _slots(cron, zone, local) if due > after) for cron in schedule.crons)
 
 
 def last_due(schedule: Schedule, zone: ZoneInfo, first: datetime, until: datetime) -> datetime:
-    """Find the last slot up to *until*; *first* is one. However many lie between, few are looked at."""
+    """Return the last slot up to *until*, *first* or a later one, in few steps however many are in between."""
     back, due = _MINUTE, first
     while until - back > first:
         found = next_due(schedule, zone, until - back)
@@ -148,23 +149,24 @@ def last_due(schedule: Schedule, zone: ZoneInfo, first: datetime, until: datetim
 
 
 def is_too_late(schedule: Schedule, zone: ZoneInfo, slot: datetime, at: datetime) -> bool:
-    """Whether, at that moment, more than half of the time from *slot* to the next one is over."""
+    """Whether *at* is past the middle between *slot* and the next one."""
     return (at - slot) * 2 >= next_due(schedule, zone, slot) - slot
 
 
 def _slots(cron: str, zone: ZoneInfo, after: datetime) -> Iterator[datetime]:
-    """Go through the slots whose time on the wall clock is later than *after*.
+    """Yield the slots, in UTC, whose wall-clock time is later than *after*.
 
-    Each is the first moment at which the clock shows that time, or else the first one that it shows after that.
+    Each is the first moment at which the clock shows the slot's time or, if it skips that, the first time it shows
+    afterwards.
     """
-    for wall in CronSim(cron, after):  # a time without a zone: it counts on a clock that never changes
+    for wall in CronSim(cron, after):  # without a zone, so no time is skipped or repeated
         while (due := wall.replace(tzinfo=zone).astimezone(UTC)).astimezone(zone).replace(tzinfo=None, fold=0) != wall:
-            wall += _MINUTE  # noqa: PLW2901 - that minute is not on this clock
+            wall += _MINUTE  # noqa: PLW2901 - the clock skips that minute
         yield due
 
 
 def read_report(typed: str) -> ReportSpec:
-    """Read what a person wrote. Raises `BadSchedule`."""
+    """Parse a report as typed. Raises `BadSchedule`."""
     zone = channel = compare = cron = ""
     only: tuple[str, ...] = ()
     words: list[str] = []
@@ -191,15 +193,15 @@ def read_report(typed: str) -> ReportSpec:
             case "word":
                 words.append(found["word"])
     if cron:
-        crons: tuple[str, ...] = same_in_words(cron)
+        crons: tuple[str, ...] = normalized(cron)
         zone = find_zone(" ".join(words)) if words else ""
     else:
         crons, zone = read_schedule(words)
-    return ReportSpec(schedule=Schedule(say(crons), crons), zone=zone, channel=channel, compare=compare, only=only)
+    return ReportSpec(schedule=Schedule(describe(crons), crons), zone=zone, channel=channel, compare=compare, only=only)
 
 
 def span_of(typed: str) -> timedelta:
-    """Read ``24h``, ``7d`` or ``2w``. Raises `BadSchedule`."""
+    """Parse ``24h``, ``7d`` or ``2w``. Raises `BadSchedule`."""
     found = _SPAN.fullmatch(typed)
     span = int(found[1]) * _UNITS[found[2].casefold()] if found else timedelta(0)
     if not timedelta(0) < span <= _LONGEST_SPAN:
@@ -208,7 +210,7 @@ def span_of(typed: str) -> timedelta:
 
 
 def only_of(typed: str) -> tuple[str, ...]:
-    """Read ``runs,tags``. Raises `BadSchedule`."""
+    """Parse ``runs,tags``, in the order of `PARTS`. Raises `BadSchedule`."""
     wanted = [word for word in re.split(r"[,;\s]+", typed.casefold()) if word]
     unknown = [word for word in wanted if word not in PARTS]
     if unknown or not wanted:
@@ -217,7 +219,7 @@ def only_of(typed: str) -> tuple[str, ...]:
 
 
 def _cron(typed: str) -> str:
-    """Read an expression of five fields that comes true one day; there are no seconds in it."""
+    """Return a cron expression with single spaces: five fields, without seconds, that match some day."""
     fields = typed.split()
     expression = " ".join(fields)
     try:

@@ -1,1 +1,1 @@
-"""What several features use. They import this room, and never one another."""
+"""Code that several features share. Features import this package, and never one another."""

@@ -1,10 +1,10 @@
-"""Channel settings: which agent answers, to what, and which apps' messages count.
+"""Channel settings: which agent answers, which messages it answers, and which apps' messages count.
 
-One record per channel, all in one hash. Every incoming message needs them, so each process caches them as long as it
-hears of changes (`bridge.queue.turn.Watches`); a change costs one read of the hash. While Redis is away, the last known
-settings apply.
+Each channel has one record, all in one hash. Every incoming message needs them, so each process caches them while it's
+subscribed to changes (`bridge.queue.turn.Watches`); a change costs one read of the hash. While Redis is down, the last
+known settings apply.
 
-A record with nothing but an agent is stored as that number alone.
+A record that has only an agent is stored as the agent's ID alone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Replies = Literal["all", "mentions"]
 
 
 class AppRule(BaseModel, frozen=True):
-    """What an app's message starts: the *agent* answers it, or the *workflow* runs with its text.
+    """The rule for an app's messages: the *agent* answers them, or the *workflow* runs with their text.
 
     *name* is the app's name, and *owner* the person who set this up, on whose behalf the workflow runs.
     """
@@ -42,9 +42,9 @@ class AppRule(BaseModel, frozen=True):
 class ChannelSettings(BaseModel, frozen=True):
     """One channel's settings; by default, nothing is set.
 
-    *agent* answers if nothing else picks one. *answers*: to mentions, or to every top-level message. *replies*: which
-    ones in a thread go to its agent; None: as ``BRIDGE_THREAD_REPLIES`` says. *apps* whose top-level messages count, by
-    app ID (``A…``).
+    *agent* answers if nothing else picks one. *answers*: whether mentions are answered, or every top-level message.
+    *replies*: whether all replies in a thread go to its agent, or those with a mention; None is
+    ``BRIDGE_THREAD_REPLIES``. *apps* are the rules for apps' top-level messages, by app ID (``A…``).
     """
 
     v: int = VERSION
@@ -63,7 +63,7 @@ class ChannelSettings(BaseModel, frozen=True):
 
     @classmethod
     def from_text(cls, text: str) -> ChannelSettings:
-        """Read a stored form. If this version can't read it, nothing is set."""
+        """Parse the stored form; if this version can't, nothing is set."""
         if text.isdecimal():
             return cls(agent=int(text))
         try:
@@ -73,21 +73,21 @@ class ChannelSettings(BaseModel, frozen=True):
             return NOTHING_SET
 
     def with_app(self, app: str, rule: AppRule | None) -> ChannelSettings:
-        """Set what the messages of *app* start; None: nothing."""
+        """Return the settings with this *rule* for *app*; None removes the app's rule."""
         apps = {id_: known for id_, known in self.apps.items() if id_ != app}
         return self.model_copy(update={"apps": apps if rule is None else {**apps, app: rule}})
 
 
 NOTHING_SET: Final = ChannelSettings()
 MOST_APPS: Final = 10
-"""The most apps per channel."""
+"""Apps with a rule, per channel."""
 
 APP_ID: Final = re.compile(r"A[A-Z0-9]{2,30}")
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSettings:
-    """The *settings* of a channel as read, and their stored form, to compare when changing them."""
+    """The *settings* of a channel, and their stored *text*, which a change is compared with."""
 
     settings: ChannelSettings
     text: str
@@ -96,7 +96,7 @@ class StoredSettings:
 class Channels:
     """All channels' settings. *replies* is ``BRIDGE_THREAD_REPLIES``.
 
-    Reading and changing them may raise `StoreUnavailable`.
+    Methods that read or change them may raise `StoreUnavailable`.
     """
 
     def __init__(self, scripts: Scripts, *, replies: Replies = "all") -> None:
@@ -104,14 +104,14 @@ class Channels:
         self._scripts = scripts
         self._known: dict[str, ChannelSettings] | None = None
         self._is_fresh = False
-        self._changes = 0  # that were heard of
-        self._hears = False
+        self._changes = 0  # signals received
+        self._is_subscribed = False
         self._reading = asyncio.Lock()
 
     def heard(self, *, is_open: bool) -> None:
-        """Handle a possible change; unless *is_open*, further changes won't be heard of."""
+        """Handle a possible change; unless *is_open*, the subscription to changes has ended."""
         self._changes += 1
-        self._hears, self._is_fresh = is_open, False
+        self._is_subscribed, self._is_fresh = is_open, False
 
     def needs_mention(self, settings: ChannelSettings) -> bool:
         """Whether a reply in a thread must mention the bot under these *settings*."""
@@ -136,7 +136,7 @@ class Channels:
                 raise
             return
         self._known = {channel: ChannelSettings.from_text(text) for channel, text in found.items()}
-        self._is_fresh = self._hears and changes == self._changes
+        self._is_fresh = self._is_subscribed and changes == self._changes
 
     async def stored(self, team: str, channel: str) -> StoredSettings:
         """Read the settings of *channel* in order to change them."""
@@ -145,9 +145,9 @@ class Channels:
         return StoredSettings(ChannelSettings.from_text(text), text)
 
     async def replace(self, team: str, channel: str, stored: StoredSettings, settings: ChannelSettings) -> bool:
-        """Replace what was *stored* with *settings*. False: someone else changed it meanwhile."""
+        """Replace the *stored* settings. Returns False if someone else has changed them in the meantime."""
         answer = await self._scripts.run(
             "channel", f"{team}:{channel}", stored.text, settings.to_text(), confirmed=True
         )
-        self.heard(is_open=self._hears)
+        self.heard(is_open=self._is_subscribed)
         return bool(answer)

@@ -1,6 +1,6 @@
-"""A message's files, attachments and blocks as text for the agent, and what couldn't be read.
+"""Turn a message's files, attachments and blocks into text for the agent, and list those that couldn't be read.
 
-This happens in the turn, after the person's access was checked, and may happen again.
+This happens in the turn, after the person's access was checked, and may run again.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from bridge.slack.people import Directory
 
 log = logging.getLogger(__name__)
 
-_MOST_READ: Final = 5  # files of one message
-_TRIES: Final = (1.0, 3.0)  # seconds, before a file is fetched once more
-_TRANSCRIPT: Final = (1.0, 2.0, 4.0, 8.0)  # seconds before Slack is asked again whether it's done
+_MOST_READ: Final = 5  # files per message, without clips
+_TRIES: Final = (1.0, 3.0)  # seconds before each retry of a file
+_TRANSCRIPT: Final = (1.0, 2.0, 4.0, 8.0)  # seconds before each check whether Slack has finished it
 _LONGEST: Final = 45.0  # seconds, for all files of one message
 _TAG: Final = re.compile(r"</?(?:c|i|b|u|v|ruby|rt|lang)(?:[ .][^<>]*)?>|<\d[\d:.]*>")
 
@@ -46,10 +46,10 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
-    """A message as text, its parts below its own words, and what is *missing*.
+class ComposedMessage:
+    """A message as text, with its parts below its own text, and the *missing* parts.
 
-    With *only_names*, it has only names of unreadable files.
+    *only_names*: it has no text but names of unreadable files.
     """
 
     text: str
@@ -67,7 +67,7 @@ class FileRead:
 
 @dataclass(frozen=True, slots=True)
 class PartReader:
-    """Turns parts of messages into text, as *bot_user* sees people and channels.
+    """Turns parts of messages into text; mentions of *bot_user* are left out.
 
     *mode* is ``BRIDGE_FILES``: whether *files* are included with their ``text``, by their ``names``, or not at all.
     """
@@ -80,14 +80,14 @@ class PartReader:
     sleep: Sleep = asyncio.sleep
 
     async def text(self, text: str) -> str:
-        """Write a message's own *text* the way people read it: names, Markdown links, and no mention of the bot."""
+        """Return a message's own *text* as people read it: with names, Markdown links, and no mention of the bot."""
         if "<" in text or "&" in text:
             names = await self.directory.names(mentions_in(text, but=self.bot_user))
             text = message_text(text, bot_user=self.bot_user, names=names)
         return text.strip()
 
-    async def below(self, text: str, parts: Sequence[MessagePart]) -> Whole:
-        """Put *parts* below the message's own *text*.
+    async def below(self, text: str, parts: Sequence[MessagePart]) -> ComposedMessage:
+        """Return the message's own *text* with its *parts* below.
 
         Raises `TryLater` if Slack rejects the bot's token.
         """
@@ -96,8 +96,8 @@ class PartReader:
         passages: list[Passage] = []
         missing: list[NotRead] = []
         for part in parts:
-            if (said := content_words.passage(part, resolve)) is not None:
-                passages.append(said)
+            if (passage := content_words.passage(part, resolve)) is not None:
+                passages.append(passage)
             if isinstance(part, LeftOut) or part.is_cut:
                 missing.append(NotRead(why="full"))
             for file in content_words.files_in([part]):
@@ -106,19 +106,19 @@ class PartReader:
                 missing += [result.missing] if result.missing else []
         only_names = not text and all(one.is_name for one in passages)
         if only_names and self.mode == "off":
-            return Whole("", tuple(dict.fromkeys(missing)))
-        made = content_words.composed(text, passages)
-        if made.cut:
+            return ComposedMessage("", tuple(dict.fromkeys(missing)))
+        composed = content_words.composed(text, passages)
+        if composed.cut:
             missing.append(NotRead(why="full"))
-        return Whole(made.text, tuple(dict.fromkeys(missing)), only_names and self.mode == "text")
+        return ComposedMessage(composed.text, tuple(dict.fromkeys(missing)), only_names and self.mode == "text")
 
     async def described_below(self, text: str, parts: Sequence[MessagePart]) -> str:
-        """Put *parts* below a message's *text*, with files by name only. Never fails."""
+        """Return a message's *text* with its *parts* below, with only the names of files."""
         resolve = await self._resolve(parts)
-        said = [content_words.passage(part, resolve) for part in parts]
+        passages = [content_words.passage(part, resolve) for part in parts]
         files = content_words.files_in(parts) if self.mode != "off" else ()
         return content_words.composed(
-            text, [*(one for one in said if one is not None), *map(content_words.named_file, files)]
+            text, [*(passage for passage in passages if passage is not None), *map(content_words.named_file, files)]
         ).text
 
     async def _read_all(self, files: Sequence[MessageFile]) -> dict[MessageFile, FileRead]:
@@ -129,7 +129,7 @@ class PartReader:
                 why = "off" if self.mode == "off" else _WHY_UNREAD.get(file.kind, "names")
                 read[file] = _named(file, "names" if why == "slack" else why)
             return read
-        looked_up = await asyncio.gather(*map(self._described, files))
+        looked_up = await asyncio.gather(*map(self._describe, files))
         count, waiting = 0, dict[MessageFile, MessageFile]()
         for file, described in zip(files, looked_up, strict=True):
             if file in read or file in waiting:
@@ -157,19 +157,19 @@ class PartReader:
         except TimeoutError:
             return _named(file, "slow")
 
-    async def _described(self, file: MessageFile) -> MessageFile | None:
-        """Look up details missing from a file; None if Slack has none."""
+    async def _describe(self, file: MessageFile) -> MessageFile | None:
+        """Return *file* with the details that its event lacked; None if Slack has none."""
         if file.kind != "unknown":
             return file
         try:
-            described = await self._patiently(self.files.describe, file.id)
+            described = await self._with_retries(self.files.describe, file.id)
         except SlackError as exc:
             log.info("file lookup failed", extra={"file": file.id, "detail": exc.detail})
             return None
         return None if described.kind == "unknown" else described
 
     async def _read(self, file: MessageFile) -> FileRead:
-        """Read one file."""
+        """Return a file's text, or why it can't be read. Raises `TryLater` if Slack rejects the bot's token."""
         try:
             if file.kind == "clip":
                 return await self._clip(file)
@@ -177,18 +177,18 @@ class PartReader:
                 return FileRead(content_words.file_with(file, file.words))
             if file.kind == "document":
                 return await self._document(file)
-            found = await self._patiently(self.files.fetch, file, FILE)
+            found = await self._with_retries(self.files.fetch, file, FILE)
         except SlackTokenRefused as exc:
             raise TryLater(_AWAY) from exc
         except SlackError as exc:
             log.info("file can't be read", extra={"file": file.id, "detail": exc.detail})
-            if file.words:  # a mail's beginning, which came with the message
+            if file.words:  # the beginning of an email, which came with the message
                 return FileRead(
                     content_words.file_with(file, file.words, "only its beginning"), _missing(file, "slack")
                 )
             return _named(file, "scope" if isinstance(exc, SlackRefused) and exc.error == SIGN_IN else "slack")
         words = found.text()
-        if "\0" in words:  # not really text
+        if "\0" in words:  # binary data
             return _named(file, "other")
         is_long = found.is_cut or len(words.encode()) > FILE
         if is_long:
@@ -200,7 +200,7 @@ class PartReader:
     async def _document(self, file: MessageFile) -> FileRead:
         if file.size > MOST_BYTES:
             return _named(file, "large")
-        found = await self._patiently(self.files.fetch, file, MOST_BYTES)
+        found = await self._with_retries(self.files.fetch, file, MOST_BYTES)
         if found.is_cut:
             return _named(file, "large")
         try:
@@ -214,7 +214,7 @@ class PartReader:
         return FileRead(content_words.file_with(file, read.text, note), missing)
 
     async def _clip(self, file: MessageFile) -> FileRead:
-        """Return Slack's transcript of a clip, which takes Slack a moment."""
+        """Return Slack's transcript of a clip; Slack takes a moment to make it."""
         waits = iter(_TRANSCRIPT)
         while file.is_pending and (wait := next(waits, None)) is not None:
             await self.sleep(wait)
@@ -232,7 +232,7 @@ class PartReader:
         if file.is_whole:
             return FileRead(content_words.file_with(file, file.words))
         try:
-            found = await self._patiently(self.files.fetch, file, FILE)
+            found = await self._with_retries(self.files.fetch, file, FILE)
             words = transcript(found.text())
         except SlackTokenRefused:
             raise
@@ -244,8 +244,8 @@ class PartReader:
         note = "this is only the beginning of it"
         return FileRead(content_words.file_with(file, file.words, note), _missing(file, "beginning"))
 
-    async def _patiently(self, call: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Make a reading call, and repeat it after temporary failures."""
+    async def _with_retries(self, call: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Make a call that only reads, and retry it after temporary failures."""
         for wait in _TRIES:
             try:
                 return await call(*args, **kwargs)
@@ -256,7 +256,7 @@ class PartReader:
         return await call(*args, **kwargs)
 
     async def _resolve(self, parts: Sequence[MessagePart]) -> content_words.Resolve:
-        """Look up the people named in *parts*."""
+        """Look up the people and channels named in *parts*, and return a function that writes text with their names."""
         names = await self.directory.names(mentions_in("\n".join(_words_in(parts))))
         return partial(message_text, bot_user=self.bot_user, names=names)
 
@@ -264,7 +264,7 @@ class PartReader:
 def transcript(vtt: str) -> str:
     """Return the words of a WebVTT file, which Slack makes for each clip: https://www.w3.org/TR/webvtt1/."""
     said: list[str] = []
-    for block in re.split(r"\n[ \t]*\n", "\n".join(vtt.splitlines())):  # cues; other parts have no time
+    for block in re.split(r"\n[ \t]*\n", "\n".join(vtt.splitlines())):  # cues; other blocks have no time
         _, arrow, cue = block.partition("-->")
         said += [_TAG.sub("", line).strip().removeprefix("- ") for line in cue.split("\n")[1:]] if arrow else []
     return html.unescape(" ".join(filter(None, said)))

@@ -1,7 +1,7 @@
-"""What the agent gets besides a message's text: who is speaking, and earlier messages of the thread.
+"""The context that an agent gets with a message's text: its author, and earlier messages of the thread.
 
 An agent only knows what was sent to it: not what people wrote before they mentioned it or, if replies need a mention
-(``BRIDGE_THREAD_REPLIES=mentions``), since its last answer. Without a session, it doesn't know the bot's own answers
+(``BRIDGE_THREAD_REPLIES=mentions``), since its last answer. In a new session, it doesn't know the bot's own answers
 either. Those messages are read once, by the turn that needs them, and quoted (`bridge.slack.blockkit.quotation`). If a
 thread can't be read, the question is answered anyway.
 """
@@ -28,13 +28,13 @@ from bridge.slack.post import Say
 
 log = logging.getLogger(__name__)
 
-_MOST_READ: Final = 6 * MESSAGE  # Slack's escapes are longer than what they stand for, but rarely six times
+_MOST_READ: Final = 6 * MESSAGE  # Slack's escapes are longer than their characters, but rarely six times
 _NOTHING: Final = ThreadRead()
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Finds what to add. *is_on* is ``BRIDGE_CONTEXT``; *channels* says where replies need a mention."""
+    """Adds context to messages. *is_on* is ``BRIDGE_CONTEXT``; *channels* says where replies need a mention."""
 
     say: Say
     directory: Directory
@@ -42,14 +42,14 @@ class Context:
     bot_user: str
     is_on: bool = True
 
-    async def around(
+    async def add_to(
         self, turn: Turn, message: InboundMessage, text: str, session: int | None, read: ThreadRead | None
     ) -> str:
-        """Add to *text* what the agent doesn't know; *read* is the thread if it was already read.
+        """Return *text* with the context that the agent doesn't know; *read* is the thread if it was already read.
 
-        *session* is the one it continues. Raises only `StoreUnavailable`.
+        *session* is the session that the message continues. Raises only `StoreUnavailable`.
         """
-        after, said = turn.conversation.heard, None
+        after, history = turn.conversation.heard, None
         if not self.is_on or message.is_root:
             is_wanted = False
         elif (turn.record.starts or message.calls_in) and session is None:
@@ -57,43 +57,43 @@ class Context:
         elif message.is_direct or not self.channels.needs_mention(await self.channels.get(turn.team, turn.channel)):
             is_wanted = False  # every message there goes to the agent
         else:
-            is_wanted = bool(after) or session is None  # otherwise it's unknown what it knows
+            is_wanted = bool(after) or session is None  # otherwise, the bridge can't say what the agent knows
         if is_wanted:
-            said = (
+            history = (
                 read
                 if read is not None and not after
                 else await self._read(message.thread, after, message.ts, with_own=session is None)
             )
-        others = said is not None and any(one.user != message.user and not one.is_own for one in said.all)
+        others = history is not None and any(one.user != message.user and not one.is_own for one in history.all)
         if turn.conversation.is_several or others:
             text = spoken(message.app_name or await self.directory.user_name(message.user), text)
         if self.is_on and message.looks_at:
             text = looking_at(await self.directory.channel_name(message.looks_at), text)
-        return await self._around(text, said, is_since=bool(after)) if said and said.all else text
+        return await self._quote(text, history, is_since=bool(after)) if history and history.all else text
 
-    async def quoting(self, thread: ThreadKey, before: str, text: str) -> str:
-        """Add to *text*, which goes elsewhere, the messages in *thread* before that one. Never fails."""
-        said = await self._read(thread, "", before, with_own=True) if self.is_on else _NOTHING
-        return await self._around(text, said, is_since=False) if said.all else text
+    async def quote_thread(self, thread: ThreadKey, before: str, text: str) -> str:
+        """Return *text* with the messages of *thread* before the ts *before*, or alone if they can't be read."""
+        history = await self._read(thread, "", before, with_own=True) if self.is_on else _NOTHING
+        return await self._quote(text, history, is_since=False) if history.all else text
 
-    async def _around(self, text: str, said: ThreadRead, *, is_since: bool) -> str:
-        mentioned = mentions_in("\n".join(kit.cut(one.text, _MOST_READ) for one in said.all), but=self.bot_user)
-        authors = (one.user for one in said.all if one.user)
+    async def _quote(self, text: str, history: ThreadRead, *, is_since: bool) -> str:
+        mentioned = mentions_in("\n".join(kit.cut(one.text, _MOST_READ) for one in history.all), but=self.bot_user)
+        authors = (one.user for one in history.all if one.user)
         names = await self.directory.names(mentioned._replace(users=tuple(dict.fromkeys((*authors, *mentioned.users)))))
-        root = self._quoted(said.root, names) if said.root else None
-        newest = [self._quoted(one, names) for one in said.newest]
-        called = FIRST if said.cut_short else SOME if said.stops_early else NEWEST
-        return with_quotation(text, root, newest, left_out=said.left_out, is_since=is_since, called=called)
+        root = self._quoted(history.root, names) if history.root else None
+        newest = [self._quoted(one, names) for one in history.newest]
+        called = FIRST if history.cut_short else SOME if history.stops_early else NEWEST
+        return with_quotation(text, root, newest, left_out=history.left_out, is_since=is_since, called=called)
 
     async def _read(self, thread: ThreadKey, after: str, before: str, *, with_own: bool) -> ThreadRead:
         try:
             place = Place(thread.channel, thread.root)
             return await self.say.history().read_thread(place, after, before, with_own=with_own)
-        except SlackError as exc:  # mostly a missing permission, which `bridge check` reports
+        except SlackError as exc:  # usually a missing permission, which `bridge check` reports
             log.info("thread history can't be read", extra={"detail": exc.detail})
             return _NOTHING
 
-    def _quoted(self, said: ThreadMessage, names: Mapping[str, str]) -> Quoted:
-        text = message_text(kit.cut(said.text, _MOST_READ), bot_user=self.bot_user, names=names)
-        name = said.app or names.get(said.user) or said.user or kit.SOMEBODY
-        return Quoted(f"{name} (this bot)" if said.is_own else name, text, said.files)
+    def _quoted(self, message: ThreadMessage, names: Mapping[str, str]) -> Quoted:
+        text = message_text(kit.cut(message.text, _MOST_READ), bot_user=self.bot_user, names=names)
+        name = message.app or names.get(message.user) or message.user or kit.SOMEONE
+        return Quoted(f"{name} (this bot)" if message.is_own else name, text, message.files)

@@ -10,13 +10,13 @@ from bridge.slack.blockkit.modals import Origin
 
 
 async def check_runner(deps: Deps, user: str, reason: str = "runner") -> None:
-    """Allow only people who may run workflows. Raises `NotAllowed` with *reason*."""
+    """Raise `NotAllowed` with *reason* unless *user* may run workflows."""
     if not await deps.access.may_run(user):
         raise NotAllowed(reason)
 
 
 async def is_runner(deps: Deps, user: str) -> bool:
-    """Whether to offer a person what runs workflows; no if that's unknown."""
+    """Whether to offer a person buttons that run workflows; False if it's unknown whether they may."""
     try:
         return await deps.access.may_run(user)
     except NotAllowed:
@@ -24,7 +24,7 @@ async def is_runner(deps: Deps, user: str) -> bool:
 
 
 async def workflow_by_id(deps: Deps, id_: int) -> Workflow:
-    """Look up the workflow a button or form names. Raises `NoSuch`."""
+    """Return the workflow with the ID from a button or form. Raises `NoSuch`."""
     for workflow in await deps.catalog.get_workflows():
         if workflow.id == id_:
             return workflow
@@ -32,12 +32,12 @@ async def workflow_by_id(deps: Deps, id_: int) -> Workflow:
 
 
 async def agent_by_id(deps: Deps, id_: int) -> Agent | None:
-    """Look up the agent a button or form names; None if it no longer exists."""
+    """Return the agent with the ID from a button or form; None if it no longer exists."""
     return next((agent for agent in await deps.catalog.get_agents() if agent.id == id_), None)
 
 
 async def agent_name(deps: Deps, id_: int) -> str:
-    """Look up an agent's name, or use its ID while the service is down."""
+    """Return an agent's name, or ``Agent <ID>`` while the service is down."""
     try:
         agents = await deps.catalog.get_agents()
     except ProjectError:
@@ -46,7 +46,7 @@ async def agent_name(deps: Deps, id_: int) -> str:
 
 
 async def workflow_name(deps: Deps, id_: int) -> str:
-    """Look up a workflow's name, or use its ID while the service is down."""
+    """Return a workflow's name, or ``Workflow <ID>`` while the service is down."""
     try:
         workflows = await deps.catalog.get_workflows()
     except ProjectError:
@@ -55,6 +55,6 @@ async def workflow_name(deps: Deps, id_: int) -> str:
 
 
 async def origin_of(deps: Deps, turn: Turn) -> Origin:
-    """Return where a form is opened. The direct message is known only for people who have opened Home."""
+    """Return where a form is opened. It has the direct message only for people who have opened Home."""
     home = await deps.recent.home(turn.team, turn.user)
     return Origin(channel=turn.channel, response_url=turn.response_url, direct=home.channel)

@@ -1,8 +1,8 @@
-"""The numbers in the statistics: the table everything else follows from.
+"""The numbers in the statistics.
 
-A new number is one line of `NUMBERS`, a new list of names with counts one of `GROUPS`, and each a field of
+A new number needs one line in `NUMBERS`, a new list of names with counts one in `GROUPS`, and each a field in
 `bridge.project.models.Stats`. ``/stats`` with its charts, the snapshots and changes, the parts of a report, Home, and
-``bridge stats`` with its JSON and CSV follow from these.
+``bridge stats`` with its JSON and CSV follow from these tables.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bridge.slack.blockkit.reply import Block
 class Number:
     """A whole number: its *name*, as people read and type it, and its *field* in the service's response.
 
-    The chart over time shows the one that *leads_chart* or, if that isn't shown, the first. Home shows those *on_home*.
+    The chart over time shows the number that *leads_chart*, or else the first one shown. Home shows those *on_home*.
     """
 
     name: str
@@ -31,21 +31,21 @@ class Number:
 
     @property
     def title(self) -> str:
-        """Return its name for the start of a line: ``Runs``."""
+        """The capitalized name: ``Runs``."""
         return self.name.capitalize()
 
     def noun(self, number: int) -> str:
-        """Return its noun for a count: ``run``, ``runs``."""
+        """Return the noun for a count: ``run``, ``runs``."""
         return self.name.removesuffix("s") if number == 1 else self.name
 
     def of(self, stats: Stats) -> int:
-        """Read it from the service's response."""
+        """Return the number from the service's response."""
         return int(getattr(stats, self.field))
 
 
 @dataclass(frozen=True, slots=True)
 class NameGroup:
-    """Names with their counts: the group's *name*, also its field, and that of *one*; drawn as *chart*."""
+    """A group of names with counts: its *name*, also its field, the name of *one* member, and its *chart*."""
 
     name: str
     one: str
@@ -53,11 +53,11 @@ class NameGroup:
 
     @property
     def title(self) -> str:
-        """Return its name for the start of a line: ``Tags``."""
+        """The capitalized name: ``Tags``."""
         return self.name.capitalize()
 
     def of(self, stats: Stats) -> dict[str, int]:
-        """Read the counts, in the service's order; a name may occur twice."""
+        """Return the counts, in the service's order; those of a name that occurs twice are added."""
         found: dict[str, int] = {}
         for one in getattr(stats, self.name):
             found[one.name] = found.get(one.name, 0) + one.count
@@ -71,7 +71,7 @@ NUMBERS: Final = (
 )
 GROUPS: Final = (NameGroup("categories", "category", charts.pie), NameGroup("tags", "tag", charts.bars))
 PARTS: Final = tuple(part.name for part in (*NUMBERS, *GROUPS))
-"""The parts that statistics may be limited to."""
+"""The names that statistics may be limited to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +83,15 @@ class Difference:
 
     @property
     def by(self) -> int:
-        """Return how much it grew."""
+        """The growth since then; negative if it shrank."""
         return self.now - self.then
 
 
 @dataclass(frozen=True, slots=True)
 class NamesChanged:
-    """Changes in a group: *new* with their counts now, *vanished* with their counts then.
+    """Changes in a group: *new* names with their counts now, *vanished* ones with their counts then.
 
-    *moved* existed then and now. Names in none of them were too rare then to be recorded.
+    *moved* names existed then and now. Names in none of the three were too rare then to be recorded.
     """
 
     new: Sequence[tuple[str, int]] = ()
@@ -101,9 +101,9 @@ class NamesChanged:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What changed *since* a moment, which may be *called* something: ``yesterday``, ``the last report``.
+    """The changes *since* a moment, which may be *called* ``yesterday`` or ``the last report``.
 
-    *numbers* and *groups* are by the names in `NUMBERS` and `GROUPS`, without those not recorded then.
+    The keys of *numbers* and *groups* are the names in `NUMBERS` and `GROUPS` that were recorded then.
     """
 
     since: datetime
@@ -113,5 +113,5 @@ class Changes:
 
 
 def by_count(counts: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
-    """Order names by their counts, the largest first."""
+    """Return names with their counts, the largest count first."""
     return tuple(sorted(counts, key=lambda one: (-one[1], one[0].casefold())))

@@ -1,8 +1,8 @@
 """A person's recent activity and remembered input: bounded, and with a lifetime.
 
-Runs and conversations are written in the step that ends a turn (`bridge.features.activity`), at no extra round trip.
-The only text stored is a workflow's input: while the person wants the form to remember it, or until they answer a
-question about it.
+Runs and conversations are written in the step that ends a turn (`bridge.features.activity`), without a round trip of
+their own. The only text stored is a workflow's input: while the person wants the form to remember it, or until they
+answer a question about it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from bridge.ids import PersonKey, ThreadKey, TurnId
-from bridge.queue.keys import REMEMBERED, SHOWN_LATELY, TYPED, TYPED_USED, milliseconds
+from bridge.queue.keys import RECENT, REMEMBERED, TYPED, TYPED_USED, milliseconds
 from bridge.queue.records import Conversation
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
@@ -52,8 +52,8 @@ _SIGNS: Final = {  # the service's documentation lists no statuses
 }
 
 
-class Spot(Carried):
-    """A place in Home, carried as its private_metadata: the pages of its two lists, from 0.
+class HomePages(Carried):
+    """The pages shown of Home's two lists, from 0, stored as its private_metadata.
 
     *channel* is the person's direct message with the bot.
     """
@@ -65,7 +65,7 @@ class Spot(Carried):
 
 @dataclass(frozen=True, slots=True)
 class RecentRun:
-    """A run that a person started: the *workflow*, its *name* then, how it *ended*, and when (*at*).
+    """A run that a person started: the *workflow*'s ID, its *name* at the time, how the run *ended*, and when (*at*).
 
     Its card is the message *ts* in *channel*, if the bot itself could post it.
     """
@@ -83,7 +83,7 @@ class RecentRun:
 
 
 @dataclass(frozen=True, slots=True)
-class RecentTalk:
+class RecentConversation:
     """A conversation that a person took part in; *agent* is None if its thread is no longer bound."""
 
     thread: ThreadKey
@@ -92,53 +92,55 @@ class RecentTalk:
 
 
 @dataclass(frozen=True, slots=True)
-class Lately:
+class RecentActivity:
     """One person's recent activity, newest first."""
 
     runs: tuple[RecentRun, ...] = ()
-    talks: tuple[RecentTalk, ...] = ()
+    conversations: tuple[RecentConversation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """The input a person gave to a workflow, as *typed* into the form, and its *kind*."""
+    """A workflow's input as a person *typed* it into the form, and its *kind*."""
 
     kind: str
     typed: str
 
 
 class Recent:
-    """Reads and writes it. Methods may raise `StoreUnavailable`; unreadable entries are left out."""
+    """Reads and writes both. Methods may raise `StoreUnavailable`; unreadable entries are left out."""
 
     def __init__(self, scripts: Scripts) -> None:
         self._redis = scripts.redis
         self._keys = scripts.keys
 
-    async def of(self, team: str, user: str) -> Lately:
-        """List a person's recent activity."""
+    async def of(self, team: str, user: str) -> RecentActivity:
+        """Return a person's recent activity."""
         person = PersonKey(team, user)
         with translated():
             async with self._redis.pipeline(transaction=False) as pipe:
                 pipe.lrange(self._keys.recent_runs(person), 0, MOST - 1)
                 pipe.zrevrange(self._keys.recent_threads(person), 0, MOST - 1, withscores=True)
                 runs, scores = await pipe.execute()
-                talks = [(ThreadKey.parse(str(thread)), _moment(score)) for thread, score in scores]
-                for thread, _ in talks:
+                threads = [(ThreadKey.parse(str(thread)), _moment(score)) for thread, score in scores]
+                for thread, _ in threads:
                     pipe.hgetall(self._keys.thread(thread))
-                found = zip(talks, await pipe.execute(), strict=True)  # no round trip if there are none
-        answered = [RecentTalk(thread, Conversation.from_redis(fields).agent, at) for (thread, at), fields in found]
-        return Lately(_runs(runs), tuple(answered))
+                found = zip(threads, await pipe.execute(), strict=True)  # no round trip if there are none
+        conversations = (
+            RecentConversation(thread, Conversation.from_redis(fields).agent, at) for (thread, at), fields in found
+        )
+        return RecentActivity(_runs(runs), tuple(conversations))
 
-    async def home(self, team: str, user: str) -> Spot:
-        """Return where a person was in Home when they last saw it."""
+    async def home(self, team: str, user: str) -> HomePages:
+        """Return the pages of Home that a person last saw."""
         with translated():
-            return Spot.parse(str(await self._redis.get(self._keys.home(PersonKey(team, user))) or ""))
+            return HomePages.parse(str(await self._redis.get(self._keys.home(PersonKey(team, user))) or ""))
 
-    async def keep_home(self, team: str, user: str, spot: Spot) -> None:
-        """Store where in Home a person is."""
-        key, text = self._keys.home(PersonKey(team, user)), spot.model_dump_json()
+    async def store_home(self, team: str, user: str, pages: HomePages) -> None:
+        """Store the pages of Home that a person sees."""
+        key, text = self._keys.home(PersonKey(team, user)), pages.model_dump_json()
         with translated():
-            await self._redis.set(key, text, px=milliseconds(SHOWN_LATELY))
+            await self._redis.set(key, text, px=milliseconds(RECENT))
 
     async def input_of(self, team: str, user: str, workflow: int) -> Remembered | None:
         """Return a person's remembered input for a workflow."""
@@ -150,7 +152,7 @@ class Recent:
         return None
 
     async def remember(self, team: str, user: str, workflow: int, remembered: Remembered | None) -> None:
-        """Remember an input for a month, or forget it with None."""
+        """Store a person's input for a month, or delete it with None."""
         key = self._keys.input(PersonKey(team, user), workflow)
         with translated():
             if remembered is None:
@@ -159,15 +161,15 @@ class Recent:
             value = json.dumps({"kind": remembered.kind, "typed": remembered.typed})
             await self._redis.set(key, value, px=milliseconds(REMEMBERED))
 
-    async def keep_typed(self, team: str, user: str, turn: TurnId, text: str) -> None:
-        """Store a *turn*'s input for the buttons that ask its person about it."""
+    async def store_typed(self, team: str, user: str, turn: TurnId, text: str) -> None:
+        """Store a workflow's input for the buttons of the question that *turn* asks about it."""
         with translated():
             await self._redis.set(self._keys.typed(PersonKey(team, user), turn), text, px=milliseconds(TYPED))
 
     async def typed(self, team: str, user: str, turn: str, *, is_last_use: bool = False) -> str | None:
-        """Read that again; it's gone for anyone else, and after half an hour.
+        """Return the input stored by *turn*; None for anyone else, and after half an hour.
 
-        After the *last use*, it's kept only as long as another process may need it.
+        With *is_last_use*, it stays only as long as another process that takes over may need it.
         """
         with translated():
             lifetime = milliseconds(TYPED_USED) if is_last_use else None
@@ -202,7 +204,7 @@ def _moment(milliseconds_: float) -> datetime:
     return datetime.fromtimestamp(milliseconds_ / 1000, UTC)
 
 
-def sign_of(status: str) -> str:
-    """Return the sign for a run's status."""
+def status_icon(status: str) -> str:
+    """Return the emoji for a run's status."""
     word = "".join(letter for letter in status.casefold() if letter.isalpha())
     return next((sign for sign, statuses in _SIGNS.items() if word in statuses), "ℹ️")  # noqa: RUF001 - no letter

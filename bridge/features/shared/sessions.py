@@ -1,4 +1,4 @@
-"""The session map: which thread continues which agent session."""
+"""The session map: the agent session that each thread continues."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Bound:
 
 
 class Sessions:
-    """What is stored about threads. Methods may raise `StoreUnavailable`.
+    """The stored data about threads. Methods may raise `StoreUnavailable`.
 
-    The inbox binds a thread when it accepts its first message. The first agent and the first session win; later changes
-    compare with what their caller saw.
+    The inbox binds a thread when it accepts the thread's first message. The first agent and the first session win;
+    later changes are made only if nothing changed since their caller read it.
     """
 
     def __init__(self, scripts: Scripts, *, session_lifetime: timedelta) -> None:
@@ -45,13 +45,13 @@ class Sessions:
         self._session_ms = milliseconds(session_lifetime)
 
     async def thread(self, thread: ThreadKey) -> Conversation | None:
-        """Return what *thread* is bound to, or None."""
+        """Return the binding of *thread*, or None."""
         with translated():
             fields: dict[str, str] = await self._redis.hgetall(self._keys.thread(thread))  # type: ignore[assignment]
         return Conversation.from_redis(fields) if fields else None
 
     async def choose_agent(self, thread: ThreadKey, agent: int) -> int:
-        """Give *thread* its agent, and release what waited. Returns its agent: the first choice wins."""
+        """Give *thread* its agent, and release its waiting messages. Returns the agent: the first choice wins."""
         answer = await self._scripts.run("choose", str(thread), thread_lane(thread), agent, self._session_ms)
         return int(answer)
 
@@ -67,11 +67,11 @@ class Sessions:
     def answered(self, message: InboundMessage, session: int, *, expected: int | None, agent: int) -> tuple[Write, ...]:
         """Return the writes for an answer to *message*: the *session*, if it's still the one *expected*.
 
-        From now on the agent knows the thread up to this message; one that was sent again is an older one.
+        They also record that the agent knows the thread up to this message, unless it knows later ones.
         """
         lives, keys, thread = self._session_ms, self._keys, message.thread
         conversation, bound = keys.thread(thread), keys.bound(thread.team, session)
-        owner = message.user if message.is_direct else ""  # whose direct message it is
+        owner = message.user if message.is_direct else ""  # the person whose direct message it is
         return (
             ("delete", keys.outage_notice(thread), 0),
             ("delete", keys.words(thread), 0),
@@ -82,7 +82,7 @@ class Sessions:
         )
 
     async def restart(self, thread: ThreadKey) -> None:
-        """Forget the session, so that the next message starts a new one with the same agent."""
+        """Drop the session, so that the next message starts a new one with the same agent."""
         conversation = await self.thread(thread)
         if conversation is not None:
             await self.rebind(thread, expected=conversation.session, session=None)
@@ -100,27 +100,27 @@ class Sessions:
 
     async def may_greet(self, team: str, user: str, turn: TurnId) -> bool:
         """Whether *turn* should greet *user*: no other turn did or is about to."""
-        return await self._has(self._keys.greeted(PersonKey(team, user)), turn, GREETING)
+        return await self._claim(self._keys.greeted(PersonKey(team, user)), turn, GREETING)
 
     async def greeted(self, team: str, user: str) -> None:
-        """Remember that *user* was greeted, only now: a turn that ended before may greet once more."""
+        """Record that *user* was greeted, only once the greeting is posted: a turn that fails leaves it to the next."""
         await self._mark(self._keys.greeted(PersonKey(team, user)), GREETED)
 
     async def may_notify(self, thread: ThreadKey, turn: TurnId) -> bool:
-        """Whether *turn* should post in *thread* that the service is down: no turn has since its last answer."""
-        return await self._has(self._keys.outage_notice(thread), turn, SEEN)
+        """Whether *turn* should post in *thread* that the service is down: no turn has since the last answer there."""
+        return await self._claim(self._keys.outage_notice(thread), turn, SEEN)
 
     async def notified(self, thread: ThreadKey) -> None:
-        """Remember that *thread* has the notice."""
+        """Record that the outage notice was posted in *thread*."""
         await self._mark(self._keys.outage_notice(thread), SEEN)
 
-    async def may_say_late(self, thread: ThreadKey, turn: TurnId) -> bool:
-        """Whether *turn*'s answer should say that it's late after an outage: no other in *thread* does."""
-        return await self._has(self._keys.late(thread), turn, LATE)
+    async def may_note_late(self, thread: ThreadKey, turn: TurnId) -> bool:
+        """Whether *turn*'s answer should say that it's late after an outage: no other turn in *thread* does."""
+        return await self._claim(self._keys.late(thread), turn, LATE)
 
     async def may_offer(self, thread: ThreadKey, turn: TurnId) -> bool:
-        """Whether *turn* should offer what was found too old in *thread*: no other does."""
-        return await self._has(self._keys.offer(thread), turn, TRACE)
+        """Whether *turn* should offer the messages of *thread* that were found too old: no other turn does."""
+        return await self._claim(self._keys.offer(thread), turn, TRACE)
 
     def offers(self, thread: ThreadKey, turn: TurnId) -> Write:
         """Return the write that adds *turn*, whose message is too old, to the offer in *thread*."""
@@ -133,8 +133,8 @@ class Sessions:
             await self._redis.delete(self._keys.offer(thread))
         return [TurnId(turn) for turn in reversed(found)]
 
-    async def _has(self, key: str, turn: TurnId, lifetime: timedelta) -> bool:
-        """Claim *key* for *turn*, which keeps it if it runs again."""
+    async def _claim(self, key: str, turn: TurnId, lifetime: timedelta) -> bool:
+        """Claim *key* for *turn*; True again if the turn runs again."""
         with translated():
             await self._redis.set(key, turn, nx=True, px=milliseconds(lifetime))
             return str(await self._redis.get(key)) == turn
@@ -149,7 +149,7 @@ class Sessions:
             return bool(await self._redis.exists(self._keys.looked(thread)))
 
     async def mark_searched(self, thread: ThreadKey) -> None:
-        """Remember that *thread* was searched for a lost binding without success."""
+        """Record that *thread* was searched for a lost binding without success."""
         await self._mark(self._keys.looked(thread), SEEN)
 
     async def report_words(self, thread: ThreadKey) -> str:

@@ -1,9 +1,9 @@
-"""Hourly snapshots of the statistics, to compare with.
+"""Hourly snapshots of the statistics, for comparisons.
 
-One per hour and, after a week, one per day, for 400 days: about 600, of at most `MOST_BYTES` each (2.4 MB). A snapshot
-is compact JSON with the largest names of each group that fit, and a count of the others.
+There is one per hour and, after a week, one per day, for 400 days: about 600, of at most `MOST_BYTES` each (2.4 MB). A
+snapshot is compact JSON with the largest counts of each group that fit, and the number of names left out.
 
-They're in one hash and need no script: the first ``HSETNX`` wins, whichever process makes it.
+Snapshots are in one hash and need no script: the first ``HSETNX`` wins, whichever process makes it.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from bridge.queue.scripting import Scripts
 log = logging.getLogger(__name__)
 
 MOST_BYTES: Final = 4096
-KEPT_HOURLY: Final = timedelta(days=7)
-KEPT: Final = SNAPSHOTS
+HOURLY_FOR: Final = timedelta(days=7)
+STORED_FOR: Final = SNAPSHOTS
 
 _VERSION: Final = 1
-_RESERVED: Final = 400  # bytes for all but the names
+_RESERVED: Final = 400  # bytes for everything but the names
 _LARGEST: Final = 10**30  # larger numbers are stored as this one
 _HOUR: Final = 3600
 _DAY: Final = 24
@@ -41,7 +41,7 @@ _NAMED: Final = {"yesterday": timedelta(days=1), "last week": timedelta(weeks=1)
 
 @dataclass(frozen=True, slots=True)
 class LargestNames:
-    """A group's largest counts by name, and how many *others* there are."""
+    """A group's largest counts by name, and the number of *others*."""
 
     named: Mapping[str, int] = field(default_factory=dict)
     others: int = 0
@@ -49,21 +49,21 @@ class LargestNames:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The statistics *at* a moment, by the names in `NUMBERS` and `GROUPS`."""
+    """The statistics *at* a moment; keys are the names in `NUMBERS` and `GROUPS`."""
 
     at: datetime
     numbers: Mapping[str, int]
     groups: Mapping[str, LargestNames]
 
     def to_text(self) -> str:
-        """Write it, in at most `MOST_BYTES`."""
+        """Return the stored form, at most `MOST_BYTES` long."""
         groups = {name: [_bounded(counts.named), counts.others] for name, counts in self.groups.items()}
         at = int(self.at.timestamp() * 1000)
         return _compact({"v": _VERSION, "at": at, "n": _bounded(self.numbers), "g": groups})
 
     @classmethod
     def from_text(cls, text: str) -> Snapshot:
-        """Read what `to_text` wrote. Raises `RecordNotUnderstood`."""
+        """Parse the stored form. Raises `RecordNotUnderstood`."""
         try:
             data = json.loads(text)
             groups = {
@@ -77,7 +77,7 @@ class Snapshot:
 
 
 def snapshot_of(stats: Stats, at: datetime) -> Snapshot:
-    """Take a snapshot of *stats*, as much as fits."""
+    """Return a snapshot of *stats*, with as many names as fit."""
     room = (MOST_BYTES - _RESERVED) // len(GROUPS)
     return Snapshot(
         at=at,
@@ -87,7 +87,7 @@ def snapshot_of(stats: Stats, at: datetime) -> Snapshot:
 
 
 def compare(now: Stats, then: Snapshot, *, called: str = "") -> Changes:
-    """Compare with *then*, a moment that may be *called* something: ``yesterday``."""
+    """Return the changes since *then*, which may be *called* ``yesterday``."""
     return Changes(
         since=then.at,
         numbers={n.name: Difference(n.of(now), then.numbers[n.name]) for n in NUMBERS if n.name in then.numbers},
@@ -97,7 +97,7 @@ def compare(now: Stats, then: Snapshot, *, called: str = "") -> Changes:
 
 
 def _names_changed(now: Mapping[str, int], then: LargestNames) -> NamesChanged:
-    """Compare by name. Names a full snapshot left out may have been among its others, so they aren't new."""
+    """Return the changes of a group. If the snapshot left out names, none count as new, as they may be among those."""
     return NamesChanged(
         new=by_count((name, count) for name, count in now.items() if name not in then.named and not then.others),
         vanished=by_count((name, count) for name, count in then.named.items() if name not in now),
@@ -106,7 +106,7 @@ def _names_changed(now: Mapping[str, int], then: LargestNames) -> NamesChanged:
 
 
 def hour_of(moment: datetime) -> int:
-    """Number the hour of a moment."""
+    """Return the number of hours from the epoch to a moment."""
     return int(moment.timestamp()) // _HOUR
 
 
@@ -115,9 +115,9 @@ def moment_of(hour: int) -> datetime:
     return datetime.fromtimestamp(hour * _HOUR, UTC)
 
 
-def too_many(hours: Iterable[int], now: datetime) -> set[int]:
-    """Pick the hours to delete: after a week all but each day's first, beyond `KEPT` all."""
-    oldest, hourly = hour_of(now - KEPT), hour_of(now - KEPT_HOURLY)
+def surplus(hours: Iterable[int], now: datetime) -> set[int]:
+    """Return the hours to delete: after a week all but each day's first, after `STORED_FOR` all."""
+    oldest, hourly = hour_of(now - STORED_FOR), hour_of(now - HOURLY_FOR)
     days: set[int] = set()
     gone = set()
     for hour in sorted(hours):
@@ -128,7 +128,7 @@ def too_many(hours: Iterable[int], now: datetime) -> set[int]:
 
 
 def nearest(hours: Iterable[int], moment: datetime, *, within: timedelta | None = None) -> int | None:
-    """Pick the hour nearest to a moment, at most *within* away."""
+    """Return the hour nearest to a moment, at most *within* away; None if there is none."""
     wanted = hour_of(moment)
     found = min(hours, key=lambda hour: abs(hour - wanted), default=None)
     if found is None or (within is not None and abs(found - wanted) > within.total_seconds() / _HOUR):
@@ -137,7 +137,7 @@ def nearest(hours: Iterable[int], moment: datetime, *, within: timedelta | None 
 
 
 def over_time(hours: Iterable[int], since: int, *, most: int) -> list[int]:
-    """Pick at most *most* hours since *since*, evenly, with both ends; beyond three days, one per day."""
+    """Return at most *most* hours from *since* on, evenly spaced, with both ends; beyond three days, one per day."""
     found = sorted(hour for hour in hours if hour >= since)
     if found and found[-1] - found[0] > 3 * _DAY:
         found = list({hour // _DAY: hour for hour in reversed(found)}.values())[::-1]
@@ -165,8 +165,8 @@ def _compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
 
 
-def moment_said(text: str, now: datetime) -> datetime | None:
-    """Read ``7d``, ``24h``, ``2 weeks``, ``yesterday``, or a day, ``2026-11-01``, which starts in UTC.
+def parse_moment(text: str, now: datetime) -> datetime | None:
+    """Parse ``7d``, ``24h``, ``2 weeks``, ``yesterday``, or a day, ``2026-11-01``, which starts at midnight UTC.
 
     None for anything else, for the future, and for moments too long ago.
     """
@@ -181,7 +181,7 @@ def moment_said(text: str, now: datetime) -> datetime | None:
         except ValueError:
             return None
         moment = day.replace(tzinfo=UTC) if day.tzinfo is None else day.astimezone(UTC)
-    return moment if now - KEPT <= moment < now else None
+    return moment if now - STORED_FOR <= moment < now else None
 
 
 class SnapshotStore:
@@ -193,13 +193,13 @@ class SnapshotStore:
         self._key = scripts.keys.snapshots()
 
     async def hours(self) -> list[int]:
-        """List the hours that have a snapshot, in order."""
+        """Return the hours that have a snapshot, in order."""
         with translated():
             fields: Any = await self._redis.hkeys(self._key)
         return sorted(int(field) for field in fields if field.isdecimal())
 
     async def read(self, hours: Iterable[int]) -> dict[int, Snapshot]:
-        """Read the snapshots of these *hours*, without those missing or unreadable."""
+        """Return the snapshots of these *hours*, without missing and unreadable ones."""
         wanted = sorted(set(hours))
         if not wanted:
             return {}
@@ -214,8 +214,8 @@ class SnapshotStore:
                 log.warning("statistics snapshot can't be parsed", extra={"hour": hour})
         return found
 
-    async def keep(self, hour: int, snapshot: Snapshot) -> bool:
-        """Store the snapshot of an hour, unless it has one."""
+    async def add(self, hour: int, snapshot: Snapshot) -> bool:
+        """Store the snapshot of an hour. Returns False if the hour already had one."""
         with translated():
             async with self._redis.pipeline(transaction=True) as pipe:
                 pipe.hsetnx(self._key, str(hour), snapshot.to_text())

@@ -19,7 +19,7 @@ from bridge.features.shared.snapshots import (
     nearest,
     over_time,
     snapshot_of,
-    too_many,
+    surplus,
 )
 from bridge.features.shared.statistics_layout import (
     LAST_WEEK,
@@ -48,7 +48,7 @@ _USUAL: Final = (
 
 
 class _Past(NamedTuple):
-    """Since when there are snapshots, those to compare with, by name, and those for the trend."""
+    """Snapshots: since when there are any, those to compare with, by name, and those for the trend."""
 
     recorded_since: datetime
     compared: Sequence[tuple[str, Snapshot]] = ()
@@ -57,24 +57,24 @@ class _Past(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Reads the statistics of *project*; *store* has earlier ones, and without it nothing is compared."""
+    """Reads the statistics of *project*, and records them in *store*, to compare with earlier ones."""
 
     project: ProjectClient
     store: SnapshotStore
     now: Callable[[], datetime]
 
     async def read(self) -> Stats:
-        """Ask the service, and record its answer unless this hour has a snapshot. Raises `ProjectError`."""
+        """Return the statistics from the service, and record them. Raises `ProjectError`."""
         stats = await self.project.get_stats()
         await self.note(stats)
         return stats
 
     async def note(self, stats: Stats) -> None:
-        """Record *stats*, just read, unless this hour has a snapshot. Never raises, as one may be missed."""
+        """Record *stats*, just read, unless this hour has a snapshot. A failure is only logged."""
         now = self.now()
         try:
-            if await self.store.keep(hour_of(now), snapshot_of(stats, now)):
-                await self.store.drop(too_many(await self.store.hours(), now))
+            if await self.store.add(hour_of(now), snapshot_of(stats, now)):
+                await self.store.drop(surplus(await self.store.hours(), now))
         except StoreUnavailable as exc:
             log.warning("statistics snapshot not stored", extra={"reason": exc.reason})
 
@@ -88,9 +88,9 @@ class Statistics:
         style: Style = ENGLISH,
         audience: Audience = Audience.PRIVATE,
     ) -> Reply:
-        """Show *stats*, just read, compared with the *last* report and with *since*.
+        """Show *stats*, just read, with the changes since the *last* report and since *since*.
 
-        Without *since*, with yesterday and last week, as far as recorded.
+        Without *since*, the changes since yesterday and last week are shown, as far as recorded.
         """
         try:
             past = await self._look_back(since)
@@ -106,17 +106,17 @@ class Statistics:
         return stats_card(stats, changes=changes, trend=trend, only=only, style=style, note=note, audience=audience)
 
     async def changes_since(self, stats: Stats, moment: datetime) -> Changes | None:
-        """Compare with the snapshot nearest to a moment; None if there is none. Raises `StoreUnavailable`."""
+        """Return the changes since the snapshot nearest to *moment*; None without one. Raises `StoreUnavailable`."""
         found = nearest([hour for hour in await self.store.hours() if hour < hour_of(self.now())], moment)
         then = (await self.store.read([found])).get(found) if found is not None else None
         return compare(stats, then) if then else None
 
-    async def counted_since(self) -> datetime | None:
-        """Return since when there are snapshots. Raises `StoreUnavailable`."""
+    async def recorded_since(self) -> datetime | None:
+        """Return the time of the oldest snapshot. Raises `StoreUnavailable`."""
         return next((moment_of(hour) for hour in await self.store.hours()), None)
 
     async def _look_back(self, since: datetime | None) -> _Past:
-        """Choose the hours first, then read all of their snapshots at once."""
+        """Choose the hours first, then read all their snapshots at once."""
         now = self.now()
         hours = [hour for hour in await self.store.hours() if hour < hour_of(now)]
         if since is None:

@@ -1,7 +1,7 @@
 """The project's statistics: the numbers with their changes, then each group as a chart or a table.
 
-A chart is used if it says everything a table would: no name is cut or left out, and none has changed. Slack doesn't
-accept charts everywhere: `Reply.plainer` has tables instead, and then text.
+A chart is used if it shows everything that a table would: no name is cut or left out, and none has changed. Slack
+doesn't accept charts everywhere: `Reply.plainer` has tables instead, and then text.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MOST_NAMED: Final = 30
 _MOST_IN_LINE: Final = 10
 _MOST_CHANGED: Final = 10
 _NAME: Final = 60
-_LEAST_SHARE: Final = 0.0005  # less would be written as 0.0%
+_LEAST_SHARE: Final = 0.0005  # less would be shown as 0.0%
 _ABOUT: Final = timedelta(hours=1)
 _A_FEW_DAYS: Final = timedelta(days=3)
 _MOST_OF_A_YEAR: Final = timedelta(days=300)
@@ -59,7 +59,7 @@ class Note(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Listing:
-    """Show *counts* by name: as *chart* if that shows everything, else as table or text."""
+    """*counts* by name, as a *chart* if it shows everything, or else as a table or text."""
 
     title: str
     head: Sequence[str]
@@ -107,11 +107,11 @@ def stats_card(
     """
     numbers = [(number, number.of(stats)) for number in NUMBERS if number.name in only]
     trends = [_over_time(trend)] if trend and trend.of.name in only else []
-    groups, came_and_went = [], []
+    groups, names_changed = [], []
     for group in GROUPS:
         if group.name in only and (counts := by_count(group.of(stats).items())):
             changed = changes[0].groups.get(group.name) if changes else None
-            came_and_went += news(group.name, changed, style) if changed else []
+            names_changed += news(group.name, changed, style) if changed else []
             has_moved = changed is not None and any(difference.by for difference in changed.moved.values())
             chart = None if has_moved else group.chart(group.title, counts)
             groups.append(_Listing(group.title, (group.one.capitalize(), "Count"), counts, chart, changed))
@@ -120,8 +120,8 @@ def stats_card(
     if numbers:
         fields = [kit.plain("\n".join(_number(*one, changes, style)), kit.FIELD_TEXT) for one in numbers]
         top.append({"type": "section", "fields": fields})
-    if came_and_went:
-        top.append(kit.rich(kit.bullets(kit.paragraph(line) for line in came_and_went)))
+    if names_changed:
+        top.append(kit.rich(kit.bullets(kit.paragraph(line) for line in names_changed)))
     pictured: list[Block] = []
     left = kit.CHARTS
     for one in [*trends, *groups]:
@@ -133,13 +133,13 @@ def stats_card(
     forms = [(*top, *form, *end) for form in (pictured, tabled, written)]
     plainer = tuple(form for place, form in enumerate(forms) if form not in forms[:place])[1:]
 
-    lines = [*came_and_went, *(one.line(style) for one in [*groups, *trends]), *([note.text] if note else [])]
+    lines = [*names_changed, *(one.line(style) for one in [*groups, *trends]), *([note.text] if note else [])]
     text = "\n".join([*_spoken_numbers(numbers, changes, style), *lines])
     return kit.reply(text, *forms[0], audience=audience).model_copy(update={"plainer": plainer})
 
 
 def nearest_note(wanted: datetime, found: datetime) -> Note | None:
-    """Name the snapshot compared with, unless it's from about the requested time."""
+    """Say when the compared snapshot was taken, unless that's about the *wanted* time."""
     if abs(wanted - found) <= _ABOUT:
         return None
     return Note(
@@ -149,7 +149,7 @@ def nearest_note(wanted: datetime, found: datetime) -> Note | None:
 
 
 def nothing_yet(since: datetime) -> Note:
-    """Say that there's nothing to compare with."""
+    """Say that there's nothing to compare with, and *since* when numbers are recorded."""
     return Note(
         f"Nothing to compare with yet. Numbers have been recorded since {_utc(since)}.",
         kit.trusted_context("Nothing to compare with yet. Numbers have been recorded since {since}.", since=since),
@@ -163,7 +163,7 @@ def with_below(card: Reply, *below: Block) -> Reply:
 
 
 def change(difference: Difference, style: Style = ENGLISH) -> str:
-    """Write how a number changed: ``+56, +4.8%``."""
+    """Return how a number changed: ``+56, +4.8%``."""
     if not difference.by:
         return "no change"
     share = difference.by / difference.then if difference.then > 0 else 0
@@ -172,7 +172,7 @@ def change(difference: Difference, style: Style = ENGLISH) -> str:
 
 
 def name_change(changes: NamesChanged, name: str, style: Style = ENGLISH) -> str:
-    """Write how one name of a group changed; ``""`` if nothing is known about it then."""
+    """Return how the count of a name changed; ``""`` if its earlier count is unknown."""
     if name in changes.moved:
         difference = changes.moved[name]
         return signed(difference.by, style) if difference.by else "0"
@@ -180,7 +180,7 @@ def name_change(changes: NamesChanged, name: str, style: Style = ENGLISH) -> str
 
 
 def news(what: str, changes: NamesChanged, style: Style = ENGLISH) -> list[str]:
-    """List what was added and removed: ``New tags: alpha (3), beta (1)``."""
+    """Return lines for added and removed names: ``New tags: alpha (3), beta (1)``."""
     lines = []
     for title, counts in (("New", changes.new), ("Removed", changes.vanished)):
         listed = [
@@ -194,7 +194,7 @@ def news(what: str, changes: NamesChanged, style: Style = ENGLISH) -> list[str]:
 
 
 def _number(number: Number, value: int, changes: Sequence[Changes], style: Style) -> list[str]:
-    """Write a number below its name with its change, or several changes below it."""
+    """Return the lines of a number: its name, and its value with its change, or with several changes below."""
     written, changed = whole(value, style), _changed(number, changes, style)
     if len(changes) == 1:
         return [number.title, *(f"{written} ({by})" for by, _since in changed), *([] if changed else [written])]
@@ -202,7 +202,7 @@ def _number(number: Number, value: int, changes: Sequence[Changes], style: Style
 
 
 def _spoken_numbers(numbers: Sequence[tuple[Number, int]], changes: Sequence[Changes], style: Style) -> list[str]:
-    """Write the numbers in lines, for notifications, screen readers, and places without blocks."""
+    """Return the numbers as lines, for notifications, screen readers, and places without blocks."""
     said = []
     for number, value in numbers:
         changed = [f" ({by})" for by, _since in _changed(number, changes[:1], style)]
@@ -212,7 +212,7 @@ def _spoken_numbers(numbers: Sequence[tuple[Number, int]], changes: Sequence[Cha
 
 
 def _changed(number: Number, changes: Sequence[Changes], style: Style) -> list[tuple[str, str]]:
-    """Write how a number changed, and since when, for each of *changes* that has it."""
+    """Return how a number changed, and since when, for each of *changes* that has it."""
     return [
         (change(one.numbers[number.name], style), f"since {_then(one)}")
         for one in changes
@@ -225,7 +225,7 @@ def _then(changes: Changes) -> str:
 
 
 def _over_time(trend: Trend) -> _Listing:
-    """Label each point by its day, or its hour if there are few days. Charts know no time zones, so in UTC."""
+    """Return the trend's listing, labeled by day, or by hour over few days, in UTC: charts have no time zones."""
     length = trend.points[-1][0] - trend.points[0][0]
     more = "" if length > _A_FEW_DAYS else " %H:%M"
     more = ", %Y" if length > _MOST_OF_A_YEAR else more

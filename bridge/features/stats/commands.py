@@ -10,7 +10,7 @@ from bridge.features.feature import Feature
 from bridge.features.results import Result
 from bridge.features.shared.buttons import REPORT_FORM
 from bridge.features.shared.lookups import is_runner
-from bridge.features.shared.snapshots import hour_of, moment_said
+from bridge.features.shared.snapshots import hour_of, parse_moment
 from bridge.features.shared.statistics_layout import with_below
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit import kit
@@ -21,12 +21,12 @@ stats = Feature("stats")
 
 @stats.every(timedelta(hours=1))
 async def take_snapshot(deps: Deps) -> None:
-    """Record the statistics if nobody looked at them this hour."""
+    """Record the statistics, unless this hour already has a snapshot."""
     if hour_of(deps.now()) not in await deps.statistics.store.hours():
         await deps.statistics.read()
 
 
-@stats.command("/stats", "Show the project's statistics.", reading=True)
+@stats.command("/stats", "Show the project's statistics.", read_only=True)
 async def show_stats(deps: Deps, turn: Turn) -> Result:
     """Show the project's statistics."""
     return await _card(deps, turn, None)
@@ -35,18 +35,18 @@ async def show_stats(deps: Deps, turn: Turn) -> Result:
 @stats.command(
     "/stats since <when>",
     "Show what changed since a time, such as 24h, 7d, yesterday or 2026-11-01.",
-    reading=True,
+    read_only=True,
 )
 async def show_stats_since(deps: Deps, turn: Turn, *, when: str) -> Result:
     """Show what changed since a time, such as 24h, 7d, yesterday or 2026-11-01."""
-    since = moment_said(when, deps.statistics.now())
+    since = parse_moment(when, deps.statistics.now())
     if since is None:
         raise BadSchedule("since", when)
     return await _card(deps, turn, since)
 
 
 async def _card(deps: Deps, turn: Turn, since: datetime | None) -> Result:
-    """Show the statistics, with a button to schedule reports for people who may."""
+    """Show the statistics, with a button to schedule reports for people who have permission."""
     stats = await deps.statistics.read()
     style = style_of(await deps.directory.user_locale(turn.user))
     card = await deps.statistics.card(stats, since=since, style=style)

@@ -1,1 +1,1 @@
-"""``/workflows``, the form to run one, and the run cards."""
+"""``/workflows``, the form to run a workflow, and the run cards."""

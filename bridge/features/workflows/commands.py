@@ -1,4 +1,4 @@
-"""``/workflows``, the form to run one, and the buttons of run cards."""
+"""``/workflows``, the form to run a workflow, and the buttons of run cards."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ workflows = Feature("workflows")
 workflows.outcome_unknown(has_note=True)(unknown_run)
 
 
-@workflows.command("/workflows list [words]", "List the workflows, or search them.", default=True, reading=True)
+@workflows.command("/workflows list [words]", "List the workflows, or search them.", default=True, read_only=True)
 async def list_workflows(deps: Deps, turn: Turn, *, words: str = "") -> Result:
     """List the workflows, or search them."""
-    return await _listed(deps, turn, ListPage(words=words))
+    return await _list(deps, turn, ListPage(words=words))
 
 
-@workflows.command("/workflows show <workflow>", "Show one workflow and its nodes.", reading=True)
+@workflows.command("/workflows show <workflow>", "Show one workflow and its nodes.", read_only=True)
 async def show_workflow(deps: Deps, turn: Turn, *, workflow: Workflow) -> Result:
     """Show one workflow and its nodes."""
     return await _card(deps, turn, workflow)
@@ -46,21 +46,21 @@ async def show_workflow(deps: Deps, turn: Turn, *, workflow: Workflow) -> Result
     "/workflows run [workflow] [input]", "Run a workflow. Without an input, a form opens.", form=run_button()
 )
 async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow | None = None, input: str = "") -> Result:  # noqa: A002 - the usage line's word
-    """Run a workflow; without one, or without an input, a form asks for it."""
+    """Run a workflow; without a workflow or an input, open a form."""
     await check_runner(deps, turn.user)
     if workflow is None or not input:
         return await _ask_for_input(deps, turn, workflow)
     try:
         given = typed_input(input)
     except BadInput as exc:
-        await deps.recent.keep_typed(turn.team, turn.user, turn.id, input)
+        await deps.recent.store_typed(turn.team, turn.user, turn.id, input)
         return shown(run_card.not_json(workflow, input, exc, turn.id), what=type(exc).__name__)
     return await run(deps, turn, workflow, given)
 
 
 @workflows.kind(TriggeredRun)
 async def run_triggered(deps: Deps, turn: Turn, triggered: TriggeredRun) -> Result:
-    """Run a workflow on an app's post, if the person who set that up still may."""
+    """Run a workflow on an app's post, if the person who set this up still may run workflows."""
     owner = await deps.directory.user_name(turn.user)
     try:
         await check_runner(deps, turn.user)
@@ -74,34 +74,34 @@ async def run_triggered(deps: Deps, turn: Turn, triggered: TriggeredRun) -> Resu
 
 @workflows.button(run_card.AGAIN, run_card.CONFIRM)
 async def run_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Run again, or run an inactive workflow anyway."""
+    """Run a workflow again, or run an inactive one anyway."""
     is_sure = click.action_id == run_card.CONFIRM
     await check_runner(deps, turn.user)
     value = _ButtonValue.parse(click.value)
     if value.workflow is None:
         return await _ask_for_input(deps, turn, None)
     workflow = await workflow_by_id(deps, value.workflow)
-    if "input" not in value.model_fields_set:  # it was too long for the button; null is an input too
+    if "input" not in value.model_fields_set:  # the input was too long for the button; null is an input, too
         return await _ask_for_input(deps, turn, workflow, is_sure=is_sure)
     replaces = run_card.confirmed(workflow) if is_sure else None
     return await run(deps, turn, workflow, value.input, is_sure=is_sure, replaces=replaces)
 
 
-@workflows.button(run_card.MEND, run_card.AS_TEXT)
-async def input_settled(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Use input that is almost JSON as text, or open the form to fix it."""
+@workflows.button(run_card.FIX, run_card.AS_TEXT)
+async def resolve_input(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Run with malformed JSON as text, or open the form to fix it."""
     await check_runner(deps, turn.user)
     value, is_text = _ButtonValue.parse(click.value), click.action_id == run_card.AS_TEXT
     if value.workflow is None:
         return Done("unknown action", {"action": click.action_id})
     workflow = await workflow_by_id(deps, value.workflow)
-    typed = await deps.recent.typed(turn.team, turn.user, value.kept, is_last_use=is_text)
+    typed = await deps.recent.typed(turn.team, turn.user, value.input_turn, is_last_use=is_text)
     if typed is None:
-        return run_card.input_gone()
+        return run_card.input_expired()
     if is_text:
         return await run(deps, turn, workflow, typed, replaces=run_card.runs_as_text(workflow))
     view = forms.run_form(workflow, _origin(turn), typed=typed, kind="json")
-    return Form(view, otherwise=run_card.offer_to_mend(workflow, value.kept))
+    return Form(view, otherwise=run_card.offer_fix(workflow, value.input_turn))
 
 
 @workflows.button(RUN_FORM)
@@ -130,17 +130,17 @@ async def show_nodes(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: A
 
 @workflows.button(*layout.TURNS)
 async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Turn a page. A public list stays unchanged; the person gets a private one."""
-    reply = await _listed(deps, turn, ListPage.parse(click.value))
+    """Show another page of the list: in place, or privately if the list is public."""
+    reply = await _list(deps, turn, ListPage.parse(click.value))
     is_own = click.is_ephemeral or click.channel.startswith("D")
     return reply.model_copy(update={"replaces_original": is_own})
 
 
 @workflows.button(DETAILS, FIND)
 async def show_details(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Show one workflow on a new page."""
+    """Show one workflow in a modal."""
     if not click.value.isdecimal():
-        return Done("a button of another release", {"action": click.action_id})
+        return Done("unknown action", {"action": click.action_id})
     workflow = await workflow_by_id(deps, int(click.value))
     card = await _card(deps, turn, workflow)
     return Form(layout.workflow_page(card, await origin_of(deps, turn)), otherwise=card)
@@ -148,7 +148,7 @@ async def show_details(deps: Deps, turn: Turn, click: Click) -> Result:
 
 @workflows.form(forms.RUN, reader=forms.read_run_form)
 async def form_sent(deps: Deps, turn: Turn, submission: Submission, request: forms.RunRequest) -> Result:
-    """Run what the form says."""
+    """Run the workflow chosen in the form, and store or delete the person's remembered input."""
     await check_runner(deps, turn.user)
     workflow = await workflow_by_id(deps, request.workflow)
     remembered = Remembered(request.kind, request.typed) if request.is_remembered else None
@@ -179,7 +179,7 @@ class _ButtonValue(Carried):
 
     workflow: int | None = Field(default=None, alias="w")
     input: Any = Field(default=None, alias="i")
-    kept: str = Field(default="", alias="t")  # the turn with an input that is almost JSON
+    input_turn: str = Field(default="", alias="t")  # the turn that stored malformed JSON
 
 
 async def _card(deps: Deps, turn: Turn, workflow: Workflow) -> Reply:
@@ -187,13 +187,13 @@ async def _card(deps: Deps, turn: Turn, workflow: Workflow) -> Reply:
     return layout.workflow_card(workflow, detail, may_run=await is_runner(deps, turn.user))
 
 
-async def _listed(deps: Deps, turn: Turn, spot: ListPage) -> Reply:
+async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
     found = await deps.catalog.get_workflows()
-    return layout.workflow_list(found, spot.words, spot.page, may_run=await is_runner(deps, turn.user))
+    return layout.workflow_list(found, page.words, page.page, may_run=await is_runner(deps, turn.user))
 
 
 async def _ask_for_input(deps: Deps, turn: Turn, workflow: Workflow | None, *, is_sure: bool = False) -> Form:
-    """Open the form, with the workflow chosen if it's known, and the person's remembered input."""
+    """Open the form, with *workflow* chosen if it's known, and the person's remembered input filled in."""
     origin = _origin(turn, is_sure=is_sure)
     known = await deps.recent.input_of(turn.team, turn.user, workflow.id) if workflow else None
     if known is None:

@@ -43,7 +43,7 @@ _INPUT_HINT: Final = 'Passed to the workflow, such as monday or {"day": "monday"
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """A valid form."""
+    """A valid form: the *workflow*'s ID, and the parsed *input* with the text as *typed*."""
 
     workflow: int
     input: Any
@@ -55,9 +55,9 @@ class RunRequest:
 def run_form(
     workflow: Workflow | None, origin: Origin, *, typed: str = "", kind: str = "text", is_remembered: bool = False
 ) -> View:
-    """Draw the form, with the workflow chosen if it's known, and *typed* filled in.
+    """Return the form, with *workflow* chosen if it's known, and *typed* filled in.
 
-    Opened outside of a channel, it asks where to post the run's card.
+    If it's opened outside of a channel, it asks where to post the run's card.
     """
     chosen = _option(workflow) if workflow else None
     hint = _INPUT_HINT if len(typed) <= kit.PLAIN_TEXT_INPUT else ONLY_THE_FIRST
@@ -78,7 +78,7 @@ def run_form(
 
 
 def read_run_form(values: Mapping[str, Any]) -> RunRequest | FormErrors:
-    """Check what `form_values` returned."""
+    """Parse the result of `bridge.slack.blockkit.modals.form_values`."""
     errors = {}
     workflow, typed = str(values.get(WORKFLOW) or ""), str(values.get(INPUT) or "")
     if not workflow.isdecimal():
@@ -99,7 +99,7 @@ def read_run_form(values: Mapping[str, Any]) -> RunRequest | FormErrors:
 
 
 def workflow_options(workflows: Sequence[Workflow], query: str) -> list[Block]:
-    """Offer the workflows that match what was typed so far, best first."""
+    """Return options for the workflows that match *query*, best match first."""
     ranked = [(rank, one) for one in workflows if (rank := match_rank(one.id, one.name, query)) is not None]
     ranked.sort(key=lambda pair: (pair[0], not pair[1].is_active, pair[1].name.casefold()))
     return [_option(workflow) for _, workflow in ranked[: kit.OPTIONS]]

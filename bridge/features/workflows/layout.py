@@ -13,10 +13,10 @@ from bridge.slack.blockkit.lists import ListPage, active_first, facts_of, list_r
 from bridge.slack.blockkit.reply import Block, Reply, View
 
 RUN: Final = "workflow:run"
-"""A searchable menu that opens the form of one."""
+"""A searchable menu that opens the form for a workflow."""
 
 TURNS: Final = ("list:workflows:previous", "list:workflows:next")
-"""The buttons of the list."""
+"""The buttons that turn the list's pages."""
 
 _LONGEST_CHAIN = 1500
 _MOST_CHAINS = 12
@@ -75,7 +75,7 @@ def workflow_page(card: Reply, origin: modals.Origin) -> View:
 
 
 def _node_lines(detail: WorkflowDetail) -> list[str]:
-    """Draw the chains of nodes, or list the nodes, or count them: whatever is possible."""
+    """Return the chains of nodes as lines, or else the nodes' names and the number of connections."""
     chains = [kit.cut(chain, _LONGEST_CHAIN) for chain in untyped_json.steps_of(detail.nodes, detail.edges)]
     if chains:
         lengths = accumulate(map(len, chains[:_MOST_CHAINS]))

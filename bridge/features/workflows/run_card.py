@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from bridge.errors import BadInput, BridgeError
 from bridge.features.shared.buttons import RUN_FORM, run_value
-from bridge.features.shared.recent import sign_of
+from bridge.features.shared.recent import status_icon
 from bridge.project.models import RunResult, Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import sentence
@@ -28,7 +28,7 @@ OUTCOME_UNKNOWN: Final = "outcome unknown"
 AGAIN: Final = "run:again"
 CONFIRM: Final = "run:confirm"
 NODES: Final = "run:nodes"
-MEND: Final = "run:fix"
+FIX: Final = "run:fix"
 AS_TEXT: Final = "run:text"
 
 _SURE = kit.confirm(
@@ -43,7 +43,7 @@ _MOST_NODES = 20
 class Run:
     """A run as its card shows it: *turn* started it, for the person with the display name *started_by*.
 
-    If an *app*'s message did, that person has set it up.
+    If an *app*'s message started it, this is the person who set that up.
     """
 
     workflow: int
@@ -55,12 +55,12 @@ class Run:
 
 
 def running(run: Run) -> Reply:
-    """Show that it's running."""
+    """Show that a workflow is running."""
     return _card(run, "running…", kit.context(_started_by(run)))
 
 
 def finished(run: Run, result: RunResult, took: timedelta) -> Reply:
-    """Show the result. Output too long for the card is attached as a file."""
+    """Show a run's result. Output too long for the card is attached as a file."""
     shown, files = _output(result)
     facts = kit.context(f"{_started_by(run)} · run {result.runId} · {kit.spoken(took)}")
     nodes = [kit.button("Node results", NODES, run.turn)] if result.nodeResults else []
@@ -90,36 +90,36 @@ def owner_may_not(owner: str) -> Reply:
 
 
 def confirm(workflow: Workflow, typed: Any) -> Reply:
-    """Ask before running an inactive workflow. The form asks again for input too long for a button."""
+    """Ask before running an inactive workflow. For *typed* input too long for a button, a form opens."""
     text = f"{kit.named(workflow.name, 100)} is inactive. Run it anyway?"
     return kit.ask(text, kit.button("Run anyway", CONFIRM, run_value(workflow.id, typed)))
 
 
-def not_json(workflow: Workflow, typed: str, error: BadInput, kept: str) -> Reply:
-    """Say where input isn't JSON, and offer to fix it or to use it as text; the turn *kept* has it."""
+def not_json(workflow: Workflow, typed: str, error: BadInput, input_turn: str) -> Reply:
+    """Say where input isn't valid JSON, and offer to fix it or use it as text; *input_turn* stored it."""
     text = sentence(error)
     place = kit.rich(kit.code_block(pointed_at(typed, error.line, error.column)))
-    as_text = kit.button("Run as text", AS_TEXT, compact({"w": workflow.id, "t": kept}))
-    return kit.reply(text, kit.section(text), place, kit.actions(_mend(workflow, kept), as_text))
+    as_text = kit.button("Run as text", AS_TEXT, compact({"w": workflow.id, "t": input_turn}))
+    return kit.reply(text, kit.section(text), place, kit.actions(_fix_button(workflow, input_turn), as_text))
 
 
-def offer_to_mend(workflow: Workflow, kept: str) -> Reply:
-    """Offer the form for such input with a button, for when it couldn't be opened."""
-    return kit.ask(TOOK_TOO_LONG, _mend(workflow, kept))
+def offer_fix(workflow: Workflow, input_turn: str) -> Reply:
+    """Offer, with a button, the form to fix malformed JSON, for when it couldn't be opened."""
+    return kit.ask(TOOK_TOO_LONG, _fix_button(workflow, input_turn))
 
 
 def runs_as_text(workflow: Workflow) -> Reply:
-    """Replace the question about such input."""
+    """Replace the question about malformed JSON."""
     return kit.reply(f"{kit.named(workflow.name, 100)} is running with this input as text.", replaces_original=True)
 
 
-def input_gone() -> Reply:
-    """Say that such input has expired."""
+def input_expired() -> Reply:
+    """Say that input stored for a question has expired."""
     return kit.reply("This input is no longer available. Run the workflow again.")
 
 
 def confirmed(workflow: Workflow) -> Reply:
-    """Replace the question once it's answered, so that it starts one run."""
+    """Replace the question about an inactive workflow, so that it starts only one run."""
     return kit.reply(
         f"{kit.named(workflow.name, 100)} is inactive. You chose to run it anyway.", replaces_original=True
     )
@@ -134,13 +134,13 @@ def offer_form(workflow: Workflow | None) -> Reply:
 
 
 def node_results(results: Any) -> Reply:
-    """Show each node's result in the thread of the run's card; long ones are attached as a file."""
+    """Show each node's result in the thread of the run's card; long results are attached as a file."""
     if not results:
         text = (
             "These node results are older than a week and no longer available. Run the workflow again to see new ones."
         )
         return kit.reply(text)
-    by_node = results if isinstance(results, Mapping) else {"": results}  # not by ID: it has none
+    by_node = results if isinstance(results, Mapping) else {"": results}  # not by node
     shown, length, is_cut = [], 0, len(by_node) > _MOST_NODES
     for key, result in islice(by_node.items(), _MOST_NODES):
         called = result.get("name") if isinstance(result, Mapping) else ""
@@ -156,18 +156,18 @@ def node_results(results: Any) -> Reply:
     return kit.reply("Node results", kit.header("Node results"), *shown, audience=Audience.THREAD, files=files)
 
 
-def _mend(workflow: Workflow, kept: str) -> Block:
-    return kit.button("Fix it", MEND, compact({"w": workflow.id, "t": kept}))
+def _fix_button(workflow: Workflow, input_turn: str) -> Block:
+    return kit.button("Fix it", FIX, compact({"w": workflow.id, "t": input_turn}))
 
 
 def _card(run: Run, status: str, *blocks: Block, files: Sequence[Attachment] = ()) -> Reply:
-    name, sign = kit.one_line(run.name, 120), sign_of(status)
+    name, sign = kit.one_line(run.name, 120), status_icon(status)
     title = kit.rich(kit.paragraph(f"{sign} ", kit.words(name, bold=True), f" · {status}"))
     return kit.reply(f"{sign} {name}: {status}", title, *blocks, audience=Audience.CHANNEL, files=files)
 
 
 def _started_by(run: Run) -> str:
-    person = kit.named(run.started_by, 80) if kit.one_line(run.started_by) else kit.SOMEBODY
+    person = kit.named(run.started_by, 80) if kit.one_line(run.started_by) else kit.SOMEONE
     return f"Started by {kit.named(run.app, 80)}, set up by {person}" if run.app else f"Started by {person}"
 
 
@@ -176,7 +176,7 @@ def _again(run: Run, asks: Block | None = None) -> Block:
 
 
 def _output(result: RunResult) -> tuple[list[Block], list[Attachment]]:
-    """Show JSON as JSON and text as text."""
+    """Return the blocks for a run's output, as JSON or text, and its file if it's too long."""
     output = result.output
     if output is None or output == "":
         return [kit.context("No output")], []

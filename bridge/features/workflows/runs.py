@@ -1,6 +1,6 @@
-"""Run a workflow and update its card, one message from "running" to its result.
+"""Run a workflow and show its card, one message that changes from "running" to the result.
 
-Every ending is an outcome: a person is watching, and may run it again.
+Failures are outcomes, too, and aren't retried: a person is watching, and may run the workflow again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from bridge.errors import ProjectError, RecordNotUnderstood, SlackAmbiguous, SlackError, TooOften
 from bridge.features.deps import Deps
-from bridge.features.reply_poster import RUN_MARK, place_of, whom_of
+from bridge.features.reply_poster import RUN_MARK, place_of, recipient_of
 from bridge.features.results import Outcome
 from bridge.features.workflows import run_card
 from bridge.ids import TurnId
@@ -38,14 +38,14 @@ async def run(
 ) -> Outcome | Reply:
     """Start one run with *given* (any JSON value) and wait for its result; ask first if the workflow is inactive.
 
-    *is_sure*: that was confirmed. *replaces* replaces the private question whose button was pressed.
+    *is_sure*: the person has confirmed that. *replaces* replaces the private question whose button was pressed.
     """
     if not (workflow.is_active or is_sure):
         return run_card.confirm(workflow, given)
-    described = await _described(deps, turn, workflow.id, workflow.name, given)
+    described = await _describe(deps, turn, workflow.id, workflow.name, given)
 
     async def show_card() -> None:
-        """Show that it's running. If Slack doesn't accept that, the result is a new message later."""
+        """Post the card of the running workflow. If Slack doesn't accept it, the result is a new message."""
         try:
             mark = MessageTag(RUN_MARK, turn.id)
             turn.card = await deps.say.post(place_of(turn.body), run_card.running(described), mark, ExistingParts())
@@ -59,10 +59,10 @@ async def run(
         began = deps.now()
         async with after_a_while(show_card):
             try:
-                ran: RunResult | ProjectError = await deps.project.run_workflow(workflow.id, given)
+                result: RunResult | ProjectError = await deps.project.run_workflow(workflow.id, given)
             except ProjectError as exc:
-                ran = exc
-        return ran, deps.now() - began
+                result = exc
+        return result, deps.now() - began
 
     try:
         note = json.dumps({"workflow": workflow.id, "name": workflow.name, "input": given})
@@ -72,12 +72,12 @@ async def run(
         raise
     if replaces is not None:
         try:
-            await deps.say.whisper(whom_of(turn.body), replaces)
+            await deps.say.whisper(recipient_of(turn.body), replaces)
         except SlackError as exc:
             log.info("private notice can't be posted", extra={"detail": exc.detail})
     if isinstance(result, RunResult):
         if result.nodeResults:
-            turn.stage(NodeResults(deps.scripts).keep(turn.id, json.dumps(result.nodeResults)))
+            turn.stage(NodeResults(deps.scripts).store(turn.id, json.dumps(result.nodeResults)))
         card = run_card.finished(described, result, took)
         return _outcome("ran", card, described, result.status or run_card.FINISHED)
     if result.may_have_happened:
@@ -86,10 +86,10 @@ async def run(
 
 
 async def unknown_run(deps: Deps, turn: Turn) -> Outcome:
-    """An earlier worker may have started the run. Raises `RecordNotUnderstood`."""
+    """Show that an earlier worker may have started the run. Raises `RecordNotUnderstood`."""
     try:
         note = json.loads(turn.record.note)
-        described = await _described(deps, turn, int(note["workflow"]), str(note["name"]), note["input"])
+        described = await _describe(deps, turn, int(note["workflow"]), str(note["name"]), note["input"])
     except (ValueError, KeyError, TypeError) as exc:
         raise RecordNotUnderstood("run") from exc
     return _outcome("unknown", run_card.unknown(described), described, run_card.OUTCOME_UNKNOWN)
@@ -101,12 +101,15 @@ class NodeResults:
     def __init__(self, scripts: Scripts) -> None:
         self._scripts = scripts
 
-    def keep(self, turn: TurnId, results: str) -> Write:
+    def store(self, turn: TurnId, results: str) -> Write:
         """Return the write that stores the *results* (JSON) of the run that *turn* started."""
         return ("set", self._scripts.keys.results(turn), milliseconds(RESULTS), results)
 
     async def get(self, turn: TurnId) -> Any | None:
-        """Return the node results of the run that *turn* started, as JSON; None if they're gone."""
+        """Return the node results of the run that *turn* started, parsed from JSON; None if they've expired.
+
+        Raises `StoreUnavailable` and `RecordNotUnderstood`.
+        """
         with translated():
             text = await self._scripts.redis.get(self._scripts.keys.results(turn))
         if text is None:
@@ -117,9 +120,9 @@ class NodeResults:
             raise RecordNotUnderstood("results") from exc
 
 
-async def _described(deps: Deps, turn: Turn, workflow: int, name: str, given: Any) -> run_card.Run:
+async def _describe(deps: Deps, turn: Turn, workflow: int, name: str, given: Any) -> run_card.Run:
     started_by = await deps.directory.user_name(turn.user)
-    if started_by == turn.user:  # an ID says nothing to people
+    if started_by == turn.user:  # the name is unknown, and an ID means nothing to people
         started_by = ""
     app = (turn.body.message.app_name or "an app") if isinstance(turn.body, TriggeredRun) else ""
     return run_card.Run(workflow, name, given, started_by, turn.id, app)

@@ -10,7 +10,7 @@ from bridge.playground.emulator.responses import Response
 from bridge.playground.emulator.server import ApiCall
 from bridge.playground.emulator.sessions import StatusChange
 from bridge.playground.emulator.sockets import Connection
-from bridge.playground.wire import DropAfter, DropBefore
+from bridge.playground.local_server import DropAfter, DropBefore
 
 __all__ = [
     "ApiCall",

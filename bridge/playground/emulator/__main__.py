@@ -27,10 +27,10 @@ from pathlib import Path
 
 from bridge.playground.emulator.deliver import AppDelivery
 from bridge.playground.emulator.emulator import EmulatedSlack
-from bridge.playground.wire import free_port
+from bridge.playground.local_server import free_port
 
 _TOKEN = "xoxb-playground"  # noqa: S105 - opens nothing but the emulator
-_SECRET = "playground-signing-secret"  # noqa: S105 - the same
+_SECRET = "playground-signing-secret"  # noqa: S105 - as above
 
 
 def _say(line: str) -> None:

@@ -16,12 +16,12 @@ from bridge.playground.emulator.rules import (
     both,
     by_type,
     items,
-    no_twins,
     number,
     one_of,
     problem,
     shape,
     string,
+    unique_by,
 )
 
 
@@ -178,7 +178,7 @@ _SERIES: Final = shape({"name": string(20, least=1), "data": items(_POINT, most=
 _AXES: Final = shape(
     {"categories": items(string(20, least=1), most=20)}, {"x_label": string(50), "y_label": string(50)}
 )
-_ALL_SERIES: Final = both(items(_SERIES, most=6), no_twins("name"))
+_ALL_SERIES: Final = both(items(_SERIES, most=6), unique_by("name"))
 _LINES: Final = both(shape({"type": anything, "series": _ALL_SERIES, "axis_config": _AXES}), _series_fit)
 _CHART: Final = by_type(
     {
@@ -188,7 +188,7 @@ _CHART: Final = by_type(
         "area": _LINES,
     }
 )
-_ACTIONS: Final = both(items(elements(*_CLICKED), most=25), no_twins("action_id"))
+_ACTIONS: Final = both(items(elements(*_CLICKED), most=25), unique_by("action_id"))
 
 BLOCKS: Final[dict[str, Rule]] = {
     "section": both(

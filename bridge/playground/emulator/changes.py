@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from bridge.playground.emulator.keeping import Storage
+from bridge.playground.emulator.storage import Storage
 
 T = TypeVar("T")
 
@@ -31,10 +31,10 @@ class Change:
 Subscriber = Callable[[Change], None]
 
 
-class Shelf(Mapping[str, T]):
-    """All things of one *kind* in order of insertion; *where* returns the channel and ts of one.
+class EntityTable(Mapping[str, T]):
+    """All objects of one *kind* in order of insertion; *where* returns the channel and ts of one.
 
-    A thing may be changed in place, but that is neither announced nor stored until it is `put` again.
+    An object may be changed in place, but that is neither announced nor stored until it is `put` again.
     """
 
     def __init__(
@@ -61,14 +61,14 @@ class Shelf(Mapping[str, T]):
         return len(self._things)
 
     def put(self, key: str, thing: T) -> T:
-        """Add a thing, or announce that it changed."""
+        """Add an object, or announce that it changed."""
         self._things[key] = thing
         self._storage.write(self._kind, key, thing)
         self._tell(Change(self._kind, key, *self._where(thing)))
         return thing
 
     def drop(self, key: str) -> None:
-        """Remove a thing, if it is there."""
+        """Remove an object, if it exists."""
         thing = self._things.pop(key, None)
         if thing is not None:
             self._storage.write(self._kind, key, None)

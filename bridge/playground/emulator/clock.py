@@ -19,5 +19,5 @@ class SlackClock:
     def move(self, seconds: float) -> None:
         """Move forward by *seconds*. Raises ValueError for negative ones: use ``at`` for older messages."""
         if seconds < 0:
-            raise ValueError(f"{seconds} s: time does not run backwards")
+            raise ValueError(f"{seconds} s: a clock can't be moved backwards")
         self._ahead += seconds

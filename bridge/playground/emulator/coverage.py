@@ -1,4 +1,4 @@
-"""What is emulated of Slack's Web API, and what is known to be missing. A test keeps the list true."""
+"""Which of Slack's Web API methods are emulated, and what is known to be missing. A test checks the list."""
 
 from __future__ import annotations
 
@@ -116,4 +116,4 @@ GAPS: Final = (
     "which HTTP status a response URL gives for blocks that Slack refuses is a guess (400)",
     "no app_rate_limited, and no automatic disabling of a failing request URL",
 )
-"""What is missing beside single methods."""
+"""What is missing besides whole methods."""

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from bridge.playground.emulator.changes import Shelf
+from bridge.playground.emulator.changes import EntityTable
 from bridge.playground.emulator.entities import Json
-from bridge.playground.emulator.keeping import Storage
-from bridge.playground.wire import Background
+from bridge.playground.emulator.storage import Storage
+from bridge.playground.local_server import Background
 
 ACK_SECONDS: Final = 3.0
 RETRY_DELAYS: Final = (0.0, 60.0, 300.0)  # before the first, second and third retry
@@ -55,7 +55,7 @@ class AppDelivery:
         return json.loads(self.body) if self.body.strip() else None
 
 
-class Way(Protocol):
+class Transport(Protocol):
     """A way for deliveries to reach the app."""
 
     async def opened(self) -> None:
@@ -81,14 +81,14 @@ class Deliverer:
     """Sends to the app, by its sockets if *use_sockets* is set. *deliveries* records everything.
 
     Unacknowledged events are in *storage*, to be sent after a restart. With *holds_retries*, a retry waits until the
-    app listens. While *nobody_listens*, each event is dropped at once, as if Slack had exhausted its retries.
+    app listens. While *drops_events*, each event is dropped at once, as if Slack had exhausted its retries.
     """
 
     def __init__(
         self,
         *,
-        http: Way,
-        sockets: Way,
+        http: Transport,
+        sockets: Transport,
         clock: Callable[[], float],
         background: Background,
         retry_delays: Sequence[float],
@@ -96,7 +96,7 @@ class Deliverer:
         storage: Storage,
     ) -> None:
         self.use_sockets = False
-        self.nobody_listens = False
+        self.drops_events = False
         self.deliveries: list[AppDelivery] = []
         self._http = http
         self._sockets = sockets
@@ -104,11 +104,11 @@ class Deliverer:
         self._background = background
         self._retry_delays = retry_delays
         self._holds_retries = holds_retries
-        self._waiting = Shelf("event", Waiting, storage, lambda _: None)
+        self._waiting = EntityTable("event", Waiting, storage, lambda _: None)
         self._outages = 0
 
     @property
-    def _way(self) -> Way:
+    def _transport(self) -> Transport:
         return self._sockets if self.use_sockets else self._http
 
     def event(self, envelope: Json, *, after: float = 0.0) -> asyncio.Event:
@@ -118,7 +118,7 @@ class Deliverer:
         """
         tried = asyncio.Event()
         waiting = self._waiting.put(envelope["event_id"], Waiting(envelope))
-        self._background.start(self._until_taken(waiting, None, tried, after))
+        self._background.start(self._retry_until_done(waiting, None, tried, after))
         return tried
 
     def drop_waiting(self) -> None:
@@ -133,16 +133,16 @@ class Deliverer:
             self._background.start(self._once_reached(list(self._waiting.values())))
 
     async def _once_reached(self, left: Sequence[Waiting]) -> None:
-        await self._way.reached()
+        await self._transport.reached()
         for waiting in left:
             # The result of an interrupted try is unknown: Slack calls that a timeout.
             before = self._delivery(waiting, max(waiting.tries - 1, 0), None)
             before.error = waiting.error or "http_timeout"
             tried = asyncio.Event()
-            self._background.start(self._until_taken(waiting, before, tried))
+            self._background.start(self._retry_until_done(waiting, before, tried))
             await tried.wait()
 
-    async def _until_taken(
+    async def _retry_until_done(
         self, waiting: Waiting, before: AppDelivery | None, tried: asyncio.Event, after: float = 0.0
     ) -> None:
         outages = self._outages
@@ -155,11 +155,11 @@ class Deliverer:
     async def _try(self, waiting: Waiting, before: AppDelivery | None, tried: asyncio.Event, outages: int) -> None:
         """Send it until it is acknowledged or dropped; *before* is the previous try."""
         retry = before.retry + 1 if before else 0
-        while outages == self._outages or self.nobody_listens:
+        while outages == self._outages or self.drops_events:
             delivery = self._delivery(waiting, retry, before)
-            await self._send(delivery, self._way)
+            await self._send(delivery, self._transport)
             is_over = delivery.is_acked or delivery.is_final or retry >= len(self._retry_delays)
-            is_over = is_over or self.nobody_listens
+            is_over = is_over or self.drops_events
             self._note(waiting, delivery, is_over=is_over)
             tried.set()
             if is_over:
@@ -167,8 +167,8 @@ class Deliverer:
             before, retry = delivery, retry + 1
             await asyncio.sleep(self._retry_delays[retry - 1])
             if self._holds_retries:
-                await self._way.reached()
-            await self._way.opened()  # without an open socket, an event comes later, as a retry
+                await self._transport.reached()
+            await self._transport.opened()  # without an open socket, an event comes later, as a retry
 
     def _note(self, waiting: Waiting, delivery: AppDelivery, *, is_over: bool) -> None:
         event_id = waiting.envelope["event_id"]
@@ -187,22 +187,22 @@ class Deliverer:
 
     async def command(self, form: Json) -> AppDelivery:
         """Send a slash command; there are no retries."""
-        return await self._send(AppDelivery("command", form["command"], form, self._clock()), self._way)
+        return await self._send(AppDelivery("command", form["command"], form, self._clock()), self._transport)
 
     async def interaction(self, payload: Json) -> AppDelivery:
         """Send a click, a form or a menu's query; there are no retries."""
-        return await self._send(AppDelivery("interaction", payload["type"], payload, self._clock()), self._way)
+        return await self._send(AppDelivery("interaction", payload["type"], payload, self._clock()), self._transport)
 
     async def verification(self, payload: Json) -> AppDelivery:
         """Send the challenge for a new request URL."""
         return await self._send(AppDelivery("verification", payload["type"], payload, self._clock()), self._http)
 
-    async def _send(self, delivery: AppDelivery, way: Way) -> AppDelivery:
+    async def _send(self, delivery: AppDelivery, way: Transport) -> AppDelivery:
         self.deliveries.append(delivery)
-        begun = time.perf_counter()
-        if self.nobody_listens:
+        started = time.perf_counter()
+        if self.drops_events:
             delivery.error = "connection_failed"
         else:
             await way.carry(delivery)
-        delivery.ms = (time.perf_counter() - begun) * 1000
+        delivery.ms = (time.perf_counter() - started) * 1000
         return delivery

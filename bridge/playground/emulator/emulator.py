@@ -18,7 +18,6 @@ from bridge.playground.emulator.deliver import ACK_SECONDS, RETRY_DELAYS, AppDel
 from bridge.playground.emulator.entities import File, Json, Message, View
 from bridge.playground.emulator.events import Events
 from bridge.playground.emulator.faults import Faults
-from bridge.playground.emulator.keeping import NoStorage, SqliteStorage
 from bridge.playground.emulator.manifests import Installation
 from bridge.playground.emulator.over_http import OverHttp
 from bridge.playground.emulator.over_sockets import OverSockets
@@ -30,11 +29,12 @@ from bridge.playground.emulator.server import ALL_SCOPES, ApiCall, ApiServer
 from bridge.playground.emulator.sessions import StatusChange
 from bridge.playground.emulator.socket_mode import SocketMode
 from bridge.playground.emulator.sockets import Connection, SocketConnections
+from bridge.playground.emulator.storage import NoStorage, SqliteStorage
 from bridge.playground.emulator.tickets import Tickets
 from bridge.playground.emulator.ui import UserInterface
 from bridge.playground.emulator.workspace import Workspace
+from bridge.playground.local_server import Background, LocalServer
 from bridge.playground.websocket import MutableWebSocket
-from bridge.playground.wire import Background, LocalServer
 
 PING_SECONDS: Final = 5.0
 
@@ -58,9 +58,9 @@ class EmulatedSlack:
 
     Until `install` is called, the app has every scope, every event but removed reactions, and any command.
 
-    *people* say and do things, *ui* is for commands, buttons and forms, and *socket_mode* disturbs the app's sockets.
+    *people* has people's actions, *ui* their commands, buttons and forms, and *socket_mode* disturbs the app's sockets.
     These can change at any time: `use_sockets`, the twins and echoes of *events*, `faults`, `rates`, `scopes`,
-    `page_limit`, `unsubscribed` (names of events), `nobody_listens`, `limits_history`, and `transcribes_in`
+    `page_limit`, `unsubscribed` (names of events), `drops_events`, `limits_history`, and `transcribes_in`
     (seconds until a voice clip's delayed transcript is ready).
     """
 
@@ -202,18 +202,18 @@ class EmulatedSlack:
         self._deliverer.use_sockets = is_on
 
     @property
-    def nobody_listens(self) -> bool:
+    def drops_events(self) -> bool:
         """Whether the app is unreachable for so long that Slack exhausts its retries.
 
         Events are dropped, including those waiting for a retry; commands and clicks fail; sockets are closed and can't
         be opened. The Web API still works. Slack retries an event for about six minutes:
         https://docs.slack.dev/apis/events-api#retries.
         """
-        return self._deliverer.nobody_listens
+        return self._deliverer.drops_events
 
-    @nobody_listens.setter
-    def nobody_listens(self, is_so: bool) -> None:
-        self._deliverer.nobody_listens = self._sockets.are_refused = is_so
+    @drops_events.setter
+    def drops_events(self, is_so: bool) -> None:
+        self._deliverer.drops_events = self._sockets.are_refused = is_so
         if is_so:
             self._deliverer.drop_waiting()
             self.socket_mode.cut()

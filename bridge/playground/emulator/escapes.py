@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-_KEPT = re.compile(
+_ESCAPED = re.compile(
     r"&(?:amp|lt|gt);"  # already escaped
     r"|<(?:@[UW]\w+|#C\w+|!(?:here|channel|everyone|subteam\^\w+|date\^[^<>]*))(?:\|[^<>]*)?>"
     r"|<(?:https?|mailto|tel|slack):[^<>\s|]*(?:\|[^<>]*)?>"
@@ -26,9 +26,9 @@ def escaped(text: str) -> str:
     """The *text* as Slack stores it; what is already escaped stays."""
     parts: list[str] = []
     end = 0
-    for kept in _KEPT.finditer(text):
-        parts += [_plain(text[end : kept.start()]), kept[0]]
-        end = kept.end()
+    for escape in _ESCAPED.finditer(text):
+        parts += [_plain(text[end : escape.start()]), escape[0]]
+        end = escape.end()
     # A ">" that starts a line is a quotation: Slack stores it escaped too, and still shows the quotation.
     return "".join([*parts, _plain(text[end:])])
 

@@ -45,7 +45,7 @@ class Events:
         """A new message; a mention causes twin events."""
         author = self._workspace.people[message.user]
         channel = self._workspace.channels[message.channel]
-        if not self._hears(channel.id):
+        if not self._bot_is_in(channel.id):
             return []
         tried: Tried = []
         for place, kind in enumerate(self.twins if self._is_mention(message) else ("message",)):
@@ -67,7 +67,7 @@ class Events:
         slack-go/slack#1256.
         """
         message = happening.message
-        if not self._hears(message.channel):
+        if not self._bot_is_in(message.channel):
             return []
         channel = self._workspace.channels[message.channel]
         if isinstance(happening, MessageDeleted):
@@ -93,7 +93,7 @@ class Events:
 
     def reacted(self, happening: ReactionChanged) -> Tried:
         """A reaction was added or removed."""
-        if not self._hears(happening.message.channel):
+        if not self._bot_is_in(happening.message.channel):
             return []
         message, user, name = happening.message, happening.user, happening.name
         now = self._workspace.new_ts()
@@ -129,7 +129,7 @@ class Events:
     def _wanted(self, event: Json, channel: str, after: float = 0.0) -> Tried:
         kind = f"message.{event['channel_type']}s" if event["type"] == "message" else event["type"]
         kind = _IN_DIRECT_MESSAGES.get(kind, kind)
-        return [self.send(event, channel, after=after)] if self.installation.hears(kind) else []
+        return [self.send(event, channel, after=after)] if self.installation.is_subscribed(kind) else []
 
-    def _hears(self, channel: str) -> bool:
+    def _bot_is_in(self, channel: str) -> bool:
         return self._workspace.bot.id in self._workspace.channels[channel].members

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from bridge.playground.emulator.entities import Json
-from bridge.playground.wire import DropAfter, DropBefore
+from bridge.playground.local_server import DropAfter, DropBefore
 
 
 @dataclass(frozen=True)

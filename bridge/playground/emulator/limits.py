@@ -17,11 +17,11 @@ from bridge.playground.emulator.rules import (
     boolean,
     both,
     items,
-    no_twins,
     one_of,
     problem,
     shape,
     string,
+    unique_by,
 )
 
 TEXT_IS_CUT_AT: Final = 40_000
@@ -90,7 +90,7 @@ def check_metadata(metadata: Any) -> None:
 
 
 def _problems(blocks: Any, allowed: Rule, most: int, *, least: int) -> Iterator[str]:
-    yield from both(items(allowed, most=most, least=least), no_twins("block_id"))(blocks, "/blocks")
+    yield from both(items(allowed, most=most, least=least), unique_by("block_id"))(blocks, "/blocks")
 
 
 def _modal(view: Json) -> Iterator[str]:

@@ -120,7 +120,7 @@ class Installation:
             features["bot_user"].setdefault("always_online", False)
         return shown
 
-    def hears(self, event: str) -> bool:
+    def is_subscribed(self, event: str) -> bool:
         """Whether the app is subscribed to the event and has its scope."""
         needed = EVENTS.get(event, ())
         return event not in self.unsubscribed and (not needed or not self.scopes.isdisjoint(needed))

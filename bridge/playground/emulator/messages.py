@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from bridge.playground.emulator import sample
-from bridge.playground.emulator.changes import Shelf, Subscriber
+from bridge.playground.emulator.changes import EntityTable, Subscriber
 from bridge.playground.emulator.entities import Json, Member, Message
-from bridge.playground.emulator.keeping import Storage
 from bridge.playground.emulator.richtext import from_mrkdwn, rich_text
+from bridge.playground.emulator.storage import Storage
 
 _STREAM_LASTS: Final = 300.0  # seconds; often observed, but undocumented
 
@@ -32,8 +32,8 @@ class MessageLog:
         self._clock = clock
         self._new_id = new_id
         self._storage = storage
-        self._public = Shelf("message", Message, storage, tell, _place)
-        self._private = Shelf("private_message", Message, storage, tell, _place)
+        self._public = EntityTable("message", Message, storage, tell, _place)
+        self._private = EntityTable("private_message", Message, storage, tell, _place)
         self._by_channel: dict[str, dict[str, Message]] = defaultdict(dict)
         self._in_order: dict[str, list[str]] = defaultdict(list)  # the ts of a channel's messages, oldest first
         self._replies: dict[tuple[str, str], list[str]] = {}
@@ -50,7 +50,7 @@ class MessageLog:
         """The first unused ts at that time."""
         wanted = int(seconds * 1_000_000)
         if wanted > int(self._clock() * 1_000_000):
-            raise ValueError(f"{seconds}: that is yet to come")
+            raise ValueError(f"{seconds} is in the future")
         while any(_as_ts(wanted) in messages for messages in self._by_channel.values()):
             wanted += 1
         return _as_ts(wanted)
@@ -156,16 +156,16 @@ class MessageLog:
             bisect.insort(self._replies.setdefault((message.channel, message.thread_ts), []), message.ts)
 
     def _put(self, message: Message) -> None:
-        shelf = self._private if message.to else self._public
-        shelf.put(_key(message), message)
+        table = self._private if message.to else self._public
+        table.put(_key(message), message)
 
-    def edit(self, message: Message, user: str, changes: Json, *, is_said: bool = True) -> Json:
-        """Change a message, marked as edited if *is_said*. Returns its previous JSON."""
+    def edit(self, message: Message, user: str, changes: Json, *, is_edit: bool = True) -> Json:
+        """Change a message, marked as edited if *is_edit*. Returns its previous JSON."""
         before = message.as_json()
         for name, value in changes.items():
             setattr(message, name, value)
         self._generate(message)
-        if is_said:
+        if is_edit:
             message.edited = {"user": user, "ts": self.new_ts()}
         self._put(message)
         return before
@@ -194,7 +194,7 @@ class MessageLog:
         """Stop the streams in a thread, as a person does. Returns the messages' ts."""
         growing = [one for one in self.thread(channel, thread_ts) if self.is_streaming(one)]
         for message in growing:
-            self.edit(message, message.user, {"is_stopped": True, "streaming_since": 0.0}, is_said=False)
+            self.edit(message, message.user, {"is_stopped": True, "streaming_since": 0.0}, is_edit=False)
         return [message.ts for message in growing]
 
     def react(self, message: Message, user: str, name: str) -> bool:

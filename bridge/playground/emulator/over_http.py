@@ -68,10 +68,10 @@ class OverHttp:
 
     async def reached(self) -> None:
         """Wait until the app listens."""
-        while not await self._is_anybody_there():  # noqa: ASYNC110 - it is another process: only asking tells
+        while not await self._accepts_connections():  # noqa: ASYNC110 - another process can only be polled
             await asyncio.sleep(_LOOKS_EVERY)
 
-    async def _is_anybody_there(self) -> bool:
+    async def _accepts_connections(self) -> bool:
         address = urllib.parse.urlsplit(self.url)
         if not address.hostname:
             return False

@@ -14,7 +14,7 @@ from bridge.playground.emulator.richtext import rich_text
 from bridge.playground.emulator.server import ApiServer
 from bridge.playground.emulator.web_api.method import MessageDeleted, MessageEdited, ReactionChanged
 from bridge.playground.emulator.workspace import Workspace
-from bridge.playground.wire import LocalServer
+from bridge.playground.local_server import LocalServer
 
 _MS_FOR_A_WORD: Final = 400
 _SOUND: Final = b"\x00\x00\x00\x18ftypM4A \x00\x00\x02\x00isomiso2"  # the start of an MPEG-4 file
@@ -31,7 +31,7 @@ class People:
         self._api = api
         self._events = events
         self._server = server
-        self._looks_at: dict[str, list[Json]] = {}
+        self._context_of: dict[str, list[Json]] = {}
 
     async def say(
         self,
@@ -149,7 +149,7 @@ class People:
             preview = contents.page_preview(url, title, text, service=url.split("/")[2])
         with self._workspace.together():
             shown = {"attachments": [*message.attachments, preview]}
-            before = self._workspace.messages.edit(message, message.user, shown, is_said=False)
+            before = self._workspace.messages.edit(message, message.user, shown, is_edit=False)
             tried = self._events.changed(MessageEdited(message, before))
         await _heard(tried)
 
@@ -239,13 +239,13 @@ class People:
         """
         value: Json | str = {"channel_id": channel, "message_ts": ts} if ts else channel
         kind = f"slack#/types/{'message_context' if ts else 'channel_id'}"
-        self._looks_at[user] = [{"type": kind, "value": value, "team_id": sample.TEAM}] if channel else []
+        self._context_of[user] = [{"type": kind, "value": value, "team_id": sample.TEAM}] if channel else []
         context, now = self._context(user) or {}, self._workspace.new_ts()
         where = self._workspace.direct_message(user).id
         await _heard(self._events.done(payloads.context_changed(user, where, context, now)))
 
     def _context(self, user: str) -> Json | None:
-        entities = self._looks_at.get(user)
+        entities = self._context_of.get(user)
         return None if entities is None else {"entities": entities} if entities else {}
 
     def _offer_to_invite(self, message: Message) -> None:

@@ -29,7 +29,7 @@ class Response:
 
 
 def show(workspace: Workspace, ticket: ResponseTicket, content: Json) -> list[Happening]:
-    """Carry out *content*. Returns what happened to public messages."""
+    """Carry out *content*. Returns the changes of public messages."""
     original = _original(workspace, ticket)
     if content.get("delete_original"):
         return _delete(workspace, original)

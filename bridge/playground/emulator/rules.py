@@ -142,7 +142,7 @@ def at_least_one(*names: str) -> Rule:
     return rule
 
 
-def no_twins(field: str) -> Rule:
+def unique_by(field: str) -> Rule:
     """A list of objects whose *field* is unique."""
 
     def rule(value: Any, pointer: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ from bridge.playground.emulator.changes import Change
 from bridge.playground.emulator.entities import Scheduled
 from bridge.playground.emulator.events import Events
 from bridge.playground.emulator.workspace import Workspace
-from bridge.playground.wire import Background
+from bridge.playground.local_server import Background
 
 
 class ScheduledPosts:

@@ -27,7 +27,7 @@ from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.tickets import TicketError, Tickets
 from bridge.playground.emulator.web_api.method import Happening, MethodCall, Registered
 from bridge.playground.emulator.workspace import Workspace
-from bridge.playground.wire import Cut, DropAfter, DropBefore, LocalServer, Silence
+from bridge.playground.local_server import Cut, DropAfter, DropBefore, LocalServer, Silence
 
 ALL_SCOPES: Final = frozenset(
     scope for registered in web_api.METHODS.values() if registered.caller == "bot" for scope in registered.scopes
@@ -136,7 +136,7 @@ class ApiServer:
         """Carry out a call, or its planned fault."""
         self.calls.append(call)
         call.has_token = "authorization" in request.headers
-        begun = time.perf_counter()
+        started = time.perf_counter()
         channel = str(call.args.get("channel") or call.args.get("channel_id") or "")
         call.fault = self.faults.take(call.method, channel, call.args)
         if isinstance(call.fault, Slow):
@@ -150,7 +150,7 @@ class ApiServer:
             answer = carry_out()
         if isinstance(call.fault, Hang):
             await call.fault.until.wait()
-        call.seconds = time.perf_counter() - begun
+        call.seconds = time.perf_counter() - started
         if answer is None or isinstance(call.fault, DropAfter):
             return Cut(self._server) if self._server else Response(status_code=500)
         call.status = answer.status_code
@@ -172,7 +172,7 @@ class ApiServer:
                 self._base_url,
                 page_limit=self._page_limit_of(asked.method),
                 scopes=self._scopes_of(token),
-                hears=self.installation.hears,
+                is_subscribed=self.installation.is_subscribed,
                 manifest=self.installation.exported,
             )
             with self.workspace.together():

@@ -13,7 +13,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketDiscon
 from bridge.playground.emulator import sample
 from bridge.playground.emulator.entities import Json
 from bridge.playground.emulator.tickets import Tickets
-from bridge.playground.wire import Background, LocalServer
+from bridge.playground.local_server import Background, LocalServer
 
 MOST_CONNECTIONS: Final = 10
 _LASTS_SECONDS: Final = 18_060  # as Slack announces; it refreshes connections every few hours

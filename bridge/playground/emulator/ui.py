@@ -11,7 +11,7 @@ from bridge.playground.emulator.entities import Json, Message, View
 from bridge.playground.emulator.server import ApiServer
 from bridge.playground.emulator.tickets import Tickets
 from bridge.playground.emulator.workspace import Workspace
-from bridge.playground.wire import LocalServer
+from bridge.playground.local_server import LocalServer
 
 
 class NotInThreads(ValueError):
@@ -62,7 +62,7 @@ class UserInterface:
         )
         delivery = await self._deliverer.command(dict(form))
         if not delivery.is_acked:
-            self._say_that_it_failed(user, channel, command, delivery)
+            self._show_failure(user, channel, command, delivery)
         elif delivery.body.strip():
             self._show_body(user, channel, ticket, delivery)
         return delivery
@@ -79,7 +79,7 @@ class UserInterface:
         groups = {one.handle: f"<!subteam^{one.id}|@{one.handle}>" for one in workspace.groups.values()}
         return escapes.with_ids(typed, channels=channels, people=groups | people)
 
-    def _say_that_it_failed(self, user: str, channel: str, command: str, delivery: AppDelivery) -> None:
+    def _show_failure(self, user: str, channel: str, command: str, delivery: AppDelivery) -> None:
         is_late = delivery.error in {"http_timeout", "timeout"}
         text = f'{command} failed with the error "{"operation_timeout" if is_late else "dispatch_failed"}"'
         ts = self._workspace.new_ts()

@@ -7,11 +7,11 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from bridge.playground.emulator import sample
-from bridge.playground.emulator.changes import Change, Shelf, Subscriber
+from bridge.playground.emulator.changes import Change, EntityTable, Subscriber
 from bridge.playground.emulator.entities import Channel, Execution, File, Group, Json, Member, Scheduled, View
-from bridge.playground.emulator.keeping import NoStorage, Storage
 from bridge.playground.emulator.messages import MessageLog
 from bridge.playground.emulator.sessions import AgentSession, StatusChange
+from bridge.playground.emulator.storage import NoStorage, Storage
 
 _STATUS_LASTS = 120.0  # seconds; https://docs.slack.dev/reference/methods/assistant.threads.setStatus
 
@@ -19,8 +19,8 @@ _STATUS_LASTS = 120.0  # seconds; https://docs.slack.dev/reference/methods/assis
 class Workspace:
     """People, channels, messages, views and files, from *storage* or else `sample`.
 
-    *clock* returns Unix seconds, *new_id* an ID with a prefix. Every change goes through a `Shelf`, which stores and
-    announces it.
+    *clock* returns Unix seconds, *new_id* an ID with a prefix. Every change goes through an `EntityTable`, which stores
+    and announces it.
     """
 
     def __init__(
@@ -31,16 +31,18 @@ class Workspace:
         self.new_id = new_id
         self._storage = storage
         self._subscribers: list[Subscriber] = []
-        self.people = Shelf("person", Member, storage, self._tell)
-        self.channels = Shelf("channel", Channel, storage, self._tell, lambda one: (one.id, ""))
+        self.people = EntityTable("person", Member, storage, self._tell)
+        self.channels = EntityTable("channel", Channel, storage, self._tell, lambda one: (one.id, ""))
         self.messages = MessageLog(self.people, clock=clock, new_id=new_id, storage=storage, tell=self._tell)
-        self.groups = Shelf("group", Group, storage, self._tell)
-        self.files = Shelf("file", File, storage, self._tell)
-        self.views = Shelf("view", View, storage, self._tell)  # open modals, oldest first
-        self.homes = Shelf("home", View, storage, self._tell)  # by user
-        self.sessions = Shelf("session", AgentSession, storage, self._tell, lambda one: (one.channel, one.thread_ts))
-        self.scheduled = Shelf("scheduled", Scheduled, storage, self._tell, lambda one: (one.channel, ""))
-        self.executions = Shelf("execution", Execution, storage, self._tell)
+        self.groups = EntityTable("group", Group, storage, self._tell)
+        self.files = EntityTable("file", File, storage, self._tell)
+        self.views = EntityTable("view", View, storage, self._tell)  # open modals, oldest first
+        self.homes = EntityTable("home", View, storage, self._tell)  # by user
+        self.sessions = EntityTable(
+            "session", AgentSession, storage, self._tell, lambda one: (one.channel, one.thread_ts)
+        )
+        self.scheduled = EntityTable("scheduled", Scheduled, storage, self._tell, lambda one: (one.channel, ""))
+        self.executions = EntityTable("execution", Execution, storage, self._tell)
         self.status_history: list[StatusChange] = []
         with self.together():
             self._settle()
@@ -193,7 +195,7 @@ class Workspace:
             message = self.messages.find(channel, ts)
             if message is not None:
                 files = [self._now(one, file) for one in message.files]
-                self.messages.edit(message, message.user, {"files": files}, is_said=False)
+                self.messages.edit(message, message.user, {"files": files}, is_edit=False)
 
     @staticmethod
     def _now(shown: Json, file: File) -> Json:
@@ -208,7 +210,7 @@ class Workspace:
             if message is not None:
                 gone = {"id": file.id, "mode": "tombstone"}
                 files = [gone if one["id"] == file.id else one for one in message.files]
-                self.messages.edit(message, message.user, {"files": files}, is_said=False)
+                self.messages.edit(message, message.user, {"files": files}, is_edit=False)
 
     def schedule(self, scheduled: Scheduled) -> None:
         """Schedule a message."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from bridge.playground.emulator import widgets
 from bridge.playground.emulator.entities import Json
-from bridge.playground.page.failing import Sorry
+from bridge.playground.page.errors import ActionFailed
 
 _REMEMBERED: Final = 5000
 
@@ -56,7 +56,7 @@ class Choices:
         own: list[Json] = [one for one in initial if one and one.get("value") == value]
         found = self._offered.get((element["action_id"], value))
         if found is None and not own:
-            raise Sorry("Choose from the list again.")
+            raise ActionFailed("Choose from the list again.")
         return found or own[0]
 
 

@@ -1,6 +1,6 @@
 """The sanitizer for all HTML on the page: nothing may run, load, or link anywhere but to a web address.
 
-Every text passes `clean` last, whatever rendered it. The renderers escape too, but only this lock has to be right.
+Every text passes `clean` last, whatever rendered it. The renderers escape too, but only this sanitizer has to be right.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, Router
 
-from bridge.playground.page.docs_search import DocsPage, Section, found, sought
+from bridge.playground.page.docs_search import DocsPage, Section, query_stems, search
 from bridge.playground.page.guard import POLICY, Guarded
 
 _PACKAGE: Final = Path(__file__).parents[2]
@@ -28,9 +28,9 @@ FOLDERS: Final = (_PACKAGE / "docs", _PACKAGE.parent / "docs")
 """The pages' folders: in an installed package, and in a checkout."""
 
 _POLICY: Final = POLICY.replace("form-action 'none'", "form-action 'self'")  # the search
-_MOST_FOUND: Final = 10
+_MOST_RESULTS: Final = 10
 _LONGEST_LINE: Final = 180  # characters
-_NOTHING_FOUND: Final = """<p>No page has any of these words. Try others, or start at the
+_NO_RESULTS: Final = """<p>No page has any of these words. Try others, or start at the
 <a href="/docs/">questions operators ask</a>.</p>"""
 _NOT_FOUND: Final = "<h1>Page not found</h1><p>Choose a page from the list, or search above.</p>"
 _PAGE: Final = """<!doctype html>
@@ -40,7 +40,7 @@ _PAGE: Final = """<!doctype html>
 <script type="module" src="/static/js/docs.js"></script></head>
 <body class="docs"><header><a href="/docs/">Documentation</a>
 <form role="search" action="/docs/">
-<input type="search" name="q" aria-label="Search" placeholder="Search" value="{asked}"></form>
+<input type="search" name="q" aria-label="Search" placeholder="Search" value="{query}"></form>
 <a href="/">Playground</a></header>
 <div><nav aria-label="Pages">{pages}</nav><main>{body}</main></div></body></html>"""
 
@@ -72,9 +72,9 @@ def _listed(menu: Iterable[str | dict[str, list[str]]]) -> Iterator[str]:
             yield path.removesuffix(".md")
 
 
-def _result(section: Section, asked: str) -> str:
-    """A result: the page, the section, and the line with the most of the words."""
-    words = sought(asked)
+def _result(section: Section, query: str) -> str:
+    """A result: the page, the section, and the line that contains the most query words."""
+    words = query_stems(query)
     lines = [
         " ".join(re.sub(r"^- |\|", " ", re.sub(r"[*`]", "", one)).split())
         for one in re.split(r"\n\n|\n(?=[|-])", section.text)
@@ -94,12 +94,12 @@ def _part(path: str) -> str:
 
 
 async def _index(request: Request) -> Response:
-    asked = request.query_params.get("q", "").strip()
-    if not asked:
+    query = request.query_params.get("q", "").strip()
+    if not query:
         return _shown(pages().get("index"))
-    rows = "".join(_result(one, asked) for one in found(pages(), asked)[:_MOST_FOUND])
-    results = f'<ul class="found">{rows}</ul>' if rows else _NOTHING_FOUND
-    return _html("Search", f"<h1>“{escape(asked)}”</h1>{results}", asked)
+    rows = "".join(_result(one, query) for one in search(pages(), query)[:_MOST_RESULTS])
+    results = f'<ul class="found">{rows}</ul>' if rows else _NO_RESULTS
+    return _html("Search", f"<h1>“{escape(query)}”</h1>{results}", query)
 
 
 async def _page(request: Request) -> Response:
@@ -116,14 +116,14 @@ def _shown(page: DocsPage | None) -> Response:
     return _html(page.title, _parser().render(page.text, {"path": page.path}))
 
 
-def _html(title: str, body: str, asked: str = "", *, status_code: int = 200) -> Response:
+def _html(title: str, body: str, query: str = "", *, status_code: int = 200) -> Response:
     menu, part = "", ""
     for one in pages().values():
         if _part(one.path) != part:
             part = _part(one.path)
             menu += f"<h2>{escape(part.replace('-', ' ').capitalize())}</h2>"
         menu += f'<a href="/docs/{one.path}">{escape(one.title)}</a>'
-    shown = _PAGE.format(title=escape(title), asked=escape(asked), pages=menu, body=body)
+    shown = _PAGE.format(title=escape(title), query=escape(query), pages=menu, body=body)
     return HTMLResponse(shown, status_code, headers={"Content-Security-Policy": _POLICY})
 
 
@@ -136,7 +136,7 @@ def _parser() -> MarkdownIt:
 
 
 def _heading(self: RendererHTML, tokens: list[Token], at: int, options: OptionsDict, _: Any) -> str:
-    """Give a heading its anchor: lower-case words joined by dashes."""
+    """Render a heading with its anchor: lower-case words joined by dashes."""
     tokens[at].attrSet("id", _anchor(tokens[at + 1].content))
     return self.renderToken(tokens, at, options, {})
 
@@ -158,7 +158,7 @@ def _image(self: RendererHTML, tokens: list[Token], at: int, options: OptionsDic
 
 
 def _address(of: str, href: str) -> str:
-    """The address of a link on the page *of*."""
+    """The URL of a link on the page *of*."""
     to, _, anchor = href.partition("#")
     steps: list[str] = []
     for step in (PurePosixPath(of).parent / to).parts:

@@ -1,4 +1,4 @@
-"""The search in the documentation: word stems and beginnings, the best section of each page."""
+"""Search in the documentation by word stems and prefixes; each page is found by its best section."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _COMMON: Final = re.compile(
     r"if|in|is|isn|it|its|let|me|my|not|of|on|or|s|should|so|t|that|the|there|this|to|want|was|we|what|when|where|which|who|why|"
     r"will|with|you|your"
 )
-"""Words that a search ignores."""
+"""Words ignored in a query."""
 _START: Final = "index"
-"""Left out: its questions have everybody's words, and only lead to the answers."""
+"""The start page, which isn't searched: its questions contain the query's words but only link to the answers."""
 _REFERENCE: Final = 0.7
-"""How much a reference page counts beside one that says how to do something."""
+"""The weight of a reference page, relative to other pages."""
 _FENCE: Final = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 _INDENTED: Final = re.compile(r"^```.*?^ ```$", re.DOTALL | re.MULTILINE)
 
@@ -36,7 +36,7 @@ class DocsPage:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What stands below one *heading* of a page: its *text*, and its blocks of *code*."""
+    """The *text* and the *code* blocks below one *heading* of a page."""
 
     page: DocsPage
     heading: str
@@ -45,27 +45,27 @@ class Section:
 
     @property
     def is_whole_page(self) -> bool:
-        """Whether it stands below the page's title."""
+        """Whether its heading is the page's title."""
         return self.heading == self.page.title
 
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """The words of a section's heading, of its page's title and of its text."""
+    """The stems in a section's heading, its page's title and its text."""
 
     heading: frozenset[str]
     title: frozenset[str]
     text: Counter[str]
 
     def weight(self, word: str) -> float:
-        """How much the section says about *word*; 0 if nothing."""
+        """The section's relevance for the stem *word*; 0 if it doesn't occur."""
         often = 1 + log(1 + self.text[word]) / 10
         return 4 * _match(word, self.heading) + 3 * _match(word, self.title) + often * _match(word, self.text)
 
 
-def found(pages: Mapping[str, DocsPage], asked: str) -> list[Section]:
-    """Find the best section of each page, best first: rare words count for more, and so do headings and titles."""
-    words = sought(asked)
+def search(pages: Mapping[str, DocsPage], query: str) -> list[Section]:
+    """Find the best section of each matching page, best first. Rare words, headings and titles count more."""
+    words = query_stems(query)
     sections = [
         (section, _index(section)) for page in pages.values() if page.path != _START for section in _sections(page)
     ]
@@ -80,14 +80,14 @@ def found(pages: Mapping[str, DocsPage], asked: str) -> list[Section]:
     return [section for _, section in sorted(best.values(), key=lambda one: one[0], reverse=True)]
 
 
-def sought(asked: str) -> list[str]:
-    """Return the stems to look for, without words like "the" unless there are no others."""
-    typed = _words(asked)
+def query_stems(query: str) -> list[str]:
+    """Return the stems of a query, without words like "the" unless there are no others."""
+    typed = _words(query)
     return [stem(word) for word in typed if not _COMMON.fullmatch(word)] or [stem(word) for word in typed]
 
 
 def stem(word: str) -> str:
-    """Remove a plural's s or es, -ing and -ed.
+    """Remove a plural's -s or -es, or an -ing or -ed.
 
     ``replicas``, ``rotates``, ``rotating`` and ``stopped`` become ``replica``, ``rotat``, ``rotat`` and ``stop``.
     """
@@ -120,7 +120,7 @@ def _index(section: Section) -> _Index:
 
 
 def _stems(text: str) -> list[str]:
-    """The stems of a text's words, and of each two joined: "back up" is found as "backup"."""
+    """The stems of a text's words, and of each adjacent pair joined, so that "backup" finds "back up"."""
     stems = [stem(word) for word in _words(text)]
     return [*stems, *(one + other for one, other in pairwise(stems))]
 

@@ -1,4 +1,4 @@
-"""Emoji as people write them in chats, ``:tada:``, and those that the page offers to react with."""
+"""Emoji as shortcodes such as ``:tada:``, and those in the page's reaction picker."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import emoji
 
 SHORTCODE: Final = re.compile(r":([a-z0-9_+'-]{1,60}):(?::skin-tone-[2-6]:)?")
 _ODD: Final = {"simple_smile": "🙂", "thinking_face": "🤔", "facepunch": "👊", "hankey": "💩", "satisfied": "😆"}
-"""Names that Slack has and the package's list has not."""
+"""Slack's names that the package lacks."""
 
 COMMON: Final = (
     *("thumbsup", "thumbsdown", "tada", "heart", "eyes", "pray", "clap", "raised_hands", "white_check_mark", "x"),
@@ -21,12 +21,12 @@ COMMON: Final = (
     *("star", "sparkles", "100", "bulb", "warning", "question", "exclamation", "hourglass_flowing_sand", "bug"),
     *("memo", "coffee", "gift", "no_entry", "repeat"),
 )
-"""Some fifty that a person may want, for the picker."""
+"""Some fifty common emoji, for the picker."""
 
 
 @lru_cache(maxsize=4096)
 def glyph(name: str) -> str:
-    """Find the character with this name; empty if there is none, as for a workspace's own emoji."""
+    """The character with this name; empty if there is none, as for a workspace's own emoji."""
     if name in _ODD:
         return _ODD[name]
     found = emoji.emojize(f":{name}:", language="alias", variant="emoji_type")
@@ -34,7 +34,7 @@ def glyph(name: str) -> str:
 
 
 def emoji_html(name: str) -> str:
-    """Make HTML of one emoji, or of an unknown name, the name."""
+    """The HTML of one emoji; of an unknown name, the shortcode."""
     found = glyph(name)
     shown = escape(f":{name}:")
     return f'<span class="emoji" title="{shown}">{found}</span>' if found else shown

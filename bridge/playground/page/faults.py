@@ -8,7 +8,7 @@ from typing import Final
 
 from bridge.playground.emulator import DropAfter, EmulatedSlack, RateLimited, Slow
 from bridge.playground.emulator.faults import Fault
-from bridge.playground.page.machinery import Switch, Switchboard
+from bridge.playground.page.supervisor import Switch, Switchboard
 from bridge.playground.sample_project import PlannedAnswer, Proper, SampleProject
 from bridge.playground.sample_project.answers import Planned
 
@@ -18,7 +18,7 @@ _AGAIN: Final = 5  # events to resend
 
 
 @dataclass(frozen=True)
-class _Trouble:
+class _FaultSwitch:
     """A switch, and the fault while it is on."""
 
     switch: Switch
@@ -27,7 +27,7 @@ class _Trouble:
 
 
 _LASTING: Final = (
-    _Trouble(
+    _FaultSwitch(
         Switch(
             "lost_answers",
             _SLACK,
@@ -37,7 +37,7 @@ _LASTING: Final = (
         "chat.postMessage",
         DropAfter(),
     ),
-    _Trouble(
+    _FaultSwitch(
         Switch(
             "rate_limited",
             _SLACK,
@@ -47,7 +47,7 @@ _LASTING: Final = (
         "*",
         RateLimited(2),
     ),
-    _Trouble(
+    _FaultSwitch(
         Switch("slow_slack", _SLACK, "Slow Slack", "Every call takes 3 s longer."),
         "*",
         Slow(3.0),
@@ -67,7 +67,7 @@ _REPEATED: Final = Switch(
     is_action=True,
     button="Resend now",
 )
-_NOBODY_LISTENS: Final = Switch(
+_OUTAGE: Final = Switch(
     "nobody_listens",
     _SLACK,
     "Bridge unreachable",
@@ -92,19 +92,19 @@ class SlackFaults:
 
     def faults(self) -> list[Switch]:
         """Every switch with its state."""
-        lasting = [replace(trouble.switch, is_on=trouble.switch.name in self._on) for trouble in _LASTING]
+        lasting = [replace(fault.switch, is_on=fault.switch.name in self._on) for fault in _LASTING]
         sockets = [_DEAD_SOCKET] if self._slack.use_sockets else []
-        unheard = replace(_NOBODY_LISTENS, is_on=self._slack.nobody_listens)
-        return [unheard, *lasting, replace(_REAL_LIMITS, is_on=self._slack.rates.is_on), _REPEATED, *sockets]
+        outage = replace(_OUTAGE, is_on=self._slack.drops_events)
+        return [outage, *lasting, replace(_REAL_LIMITS, is_on=self._slack.rates.is_on), _REPEATED, *sockets]
 
-    async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - the Protocol's
+    async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - the Protocol's signature
         """Turn a switch. Raises LookupError for an unknown name."""
         if name not in {switch.name for switch in self.faults()}:
             raise LookupError(name)
         if name == _REAL_LIMITS.name:
             self._slack.rates.is_on = is_on
-        elif name == _NOBODY_LISTENS.name:
-            self._slack.nobody_listens = is_on
+        elif name == _OUTAGE.name:
+            self._slack.drops_events = is_on
         elif name == _REPEATED.name:
             await self._repeat()
         elif name == _DEAD_SOCKET.name:
@@ -115,11 +115,11 @@ class SlackFaults:
 
     def _plan(self) -> None:
         """Plan all faults again: of two for the same calls, one can't be cleared alone."""
-        for trouble in _LASTING:
-            self._slack.faults.clear(trouble.method)
-        for trouble in _LASTING:
-            if trouble.switch.name in self._on:
-                self._slack.faults.on(trouble.method, trouble.fault, times=None)
+        for fault in _LASTING:
+            self._slack.faults.clear(fault.method)
+        for fault in _LASTING:
+            if fault.switch.name in self._on:
+                self._slack.faults.on(fault.method, fault.fault, times=None)
 
     async def _repeat(self) -> None:
         sent = {one.payload["event_id"]: one.payload for one in self._slack.deliveries if one.kind == "event"}
@@ -168,7 +168,7 @@ class ProjectFaults:
         planned = [replace(switch, is_on=switch.name in self._on) for switch, _, _ in _PLANNED]
         return [*planned, replace(_DOWN, is_on=not self._project.is_up)]
 
-    async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - the Protocol's
+    async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - the Protocol's signature
         """Turn a switch. Raises LookupError for an unknown name."""
         if name not in {switch.name for switch in self.faults()}:
             raise LookupError(name)
@@ -194,7 +194,7 @@ class Switchboards:
         """All switches, in the order of the boards."""
         return [switch for board in self._boards for switch in board.faults()]
 
-    async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - the Protocol's
+    async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - the Protocol's signature
         """Turn a switch on the board that has it. Raises LookupError."""
         for board in self._boards:
             if name in {switch.name for switch in board.faults()}:

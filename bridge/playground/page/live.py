@@ -1,4 +1,4 @@
-"""Tells browser windows to refresh: a count of changes, and a stream of server-sent events for each browser."""
+"""Notifies browser windows of changes: a count of changes, and a stream of server-sent events for each browser."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Final
 from bridge.playground.emulator.changes import Change
 from bridge.playground.emulator.workspace import Workspace
 
-TOGETHER: Final = 0.05  # seconds within which changes are announced once
-_SHOWN_NOWHERE: Final = frozenset(
-    {"waiting", "scheduled", "pin", "ticket"}
-)  # Slack stores it, the page doesn't show it
-LOOKS: Final = 1.0  # seconds between polls of what doesn't announce its changes
-STILL_HERE: Final = 15  # polls without a change before the stream sends a keep-alive
+BATCH_SECONDS: Final = 0.05  # seconds within which changes are announced once
+_NOT_SHOWN: Final = frozenset({"waiting", "scheduled", "pin", "ticket"})  # Slack stores it, the page doesn't show it
+POLL_SECONDS: Final = 1.0  # seconds between polls of what doesn't announce its changes
+KEEP_ALIVE_POLLS: Final = 15  # polls without a change before the stream sends a keep-alive
 
 
 class Live:
     """Counts changes. *elsewhere* returns what else the page shows, to compare with the last poll."""
 
-    def __init__(self, workspace: Workspace, elsewhere: Callable[[], Hashable], *, looks: float = LOOKS) -> None:
+    def __init__(
+        self, workspace: Workspace, elsewhere: Callable[[], Hashable], *, poll_seconds: float = POLL_SECONDS
+    ) -> None:
         self.version = 0
         self._workspace = workspace
         self._elsewhere = elsewhere
-        self._looks = looks
+        self._poll_seconds = poll_seconds
         workspace.subscribe(self._count)
 
     def _count(self, _: Change) -> None:
@@ -34,32 +34,32 @@ class Live:
     async def events(self) -> AsyncIterator[str]:
         """Server-sent events for all windows of a browser; the first at once."""
         heard = asyncio.Event()
-        leave = self._workspace.subscribe(lambda change: None if change.kind in _SHOWN_NOWHERE else heard.set())
+        leave = self._workspace.subscribe(lambda change: None if change.kind in _NOT_SHOWN else heard.set())
         try:
             before, quiet = self._elsewhere(), 0
             yield self._changed()
             while True:
-                is_told = await self._heard_within_a_look(heard)
+                is_announced = await self._announced_before_poll(heard)
                 now = self._elsewhere()
-                if is_told or now != before:
+                if is_announced or now != before:
                     before, quiet = now, 0
                     heard.clear()
                     yield self._changed()
                 else:
                     quiet += 1
-                    if quiet % STILL_HERE == 0:
+                    if quiet % KEEP_ALIVE_POLLS == 0:
                         yield ": still here\n\n"
         finally:
             leave()
 
-    async def _heard_within_a_look(self, heard: asyncio.Event) -> bool:
+    async def _announced_before_poll(self, heard: asyncio.Event) -> bool:
         """Wait for a change, and briefly for those that come with it."""
         try:
-            async with asyncio.timeout(self._looks):
+            async with asyncio.timeout(self._poll_seconds):
                 await heard.wait()
         except TimeoutError:
             return False
-        await asyncio.sleep(TOGETHER)
+        await asyncio.sleep(BATCH_SECONDS)
         return True
 
     def _changed(self) -> str:

@@ -11,15 +11,15 @@ from bridge.playground.page.blocks import plain_html, shown_blocks
 from bridge.playground.page.emojis import glyph
 from bridge.playground.page.mrkdwn import mrkdwn_html
 from bridge.playground.page.names import Names
-from bridge.playground.page.sight import Sight
 from bridge.playground.page.typed import as_typed
+from bridge.playground.page.viewer import Viewer
 
 THINKING: Final = "is thinking…"  # Slack's own words while a session is processing
 _COLOUR: Final = re.compile(r"#?([0-9A-Fa-f]{6})")
 _COLOURS: Final = {"good": "#2eb67d", "warning": "#ecb22e", "danger": "#e01e5a"}
 
 
-def shown_message(message: Message, sight: Sight, names: Names) -> Json:
+def shown_message(message: Message, viewer: Viewer, names: Names) -> Json:
     """A message as the person sees it."""
     is_app = bool(message.bot_id)
     return {
@@ -29,21 +29,21 @@ def shown_message(message: Message, sight: Sight, names: Names) -> Json:
         "user": "" if message.username else message.user,
         "name": message.username or names.people.get(message.user, message.user),
         "is_app": is_app,
-        "is_mine": message.user == sight.me.id,
+        "is_mine": message.user == viewer.me.id,
         "text": as_typed(message.text, names),
         "html": mrkdwn_html(message.text, names),
         # A person's message is shown from its text: Slack's rich text says the same.
         "blocks": shown_blocks(_beside_text(message, is_app=is_app), names),
-        "attachments": [_attachment(one, names, sight) for one in message.attachments if isinstance(one, dict)],
-        "files": [_file(one, sight) for one in message.files],
+        "attachments": [_attachment(one, names, viewer) for one in message.attachments if isinstance(one, dict)],
+        "files": [_file(one, viewer) for one in message.files],
         "reactions": [_reaction(name, users, names) for name, users in message.reactions.items()],
         "edited": message.edited is not None,
         "subtype": message.subtype,
         "is_broadcast": message.is_broadcast,
         "is_private": bool(message.to),
-        "permalink": sight.workspace.messages.permalink(message),
+        "permalink": viewer.workspace.messages.permalink(message),
         "deleted": message.subtype == "tombstone",
-        **_thread(message, sight),
+        **_thread(message, viewer),
     }
 
 
@@ -52,29 +52,29 @@ def _beside_text(message: Message, *, is_app: bool) -> list[Json]:
     return [one for one in message.blocks if not (has_own_words and one.get("type") == "rich_text")]
 
 
-def _thread(message: Message, sight: Sight) -> Json:
+def _thread(message: Message, viewer: Viewer) -> Json:
     """A root's summary of its thread; empty on a reply."""
     if message.is_reply or message.to:
         return {"reply_count": 0, "last_reply_ts": "", "repliers": [], "status": None}
-    summary = sight.workspace.messages.reply_summary(message)
+    summary = viewer.workspace.messages.reply_summary(message)
     return {
         "reply_count": summary.get("reply_count", 0),
         "last_reply_ts": summary.get("latest_reply", ""),
         "repliers": summary.get("reply_users", []),
-        "status": _status(message, sight),
+        "status": _status(message, viewer),
     }
 
 
-def _status(message: Message, sight: Sight) -> Json | None:
+def _status(message: Message, viewer: Viewer) -> Json | None:
     """The agent's status. Slack has a Stop button for sessions only, not for the older kind of status."""
-    status = sight.workspace.status(message.channel, message.ts)
+    status = viewer.workspace.status(message.channel, message.ts)
     if not status:
         return None
     is_session = status == "processing"
     return {"text": THINKING if is_session else status, "can_stop": is_session}
 
 
-def _attachment(attachment: Json, names: Names, sight: Sight) -> Json:
+def _attachment(attachment: Json, names: Names, viewer: Viewer) -> Json:
     colour = str(attachment.get("color") or "")
     plain = _COLOUR.fullmatch(colour)
     blocks = attachment.get("blocks")
@@ -88,7 +88,7 @@ def _attachment(attachment: Json, names: Names, sight: Sight) -> Json:
         "title": mrkdwn_html(title, names) if title else "",
         "fields": [_field(one, names) for one in attachment.get("fields") or [] if isinstance(one, dict)],
         "footer": mrkdwn_html(str(attachment.get("footer") or ""), names),
-        "files": [_file(one, sight) for one in files] if isinstance(files, list) else [],
+        "files": [_file(one, viewer) for one in files] if isinstance(files, list) else [],
         "color": _COLOURS.get(colour) or (f"#{plain[1]}" if plain else ""),
         "blocks": shown_blocks(blocks, names) if isinstance(blocks, list) else [],
         "html": mrkdwn_html(text or fallback, names),
@@ -99,9 +99,9 @@ def _field(field: Json, names: Names) -> Json:
     return {name: mrkdwn_html(str(field.get(name) or ""), names) for name in ("title", "value")}
 
 
-def _file(file: Json, sight: Sight) -> Json:
+def _file(file: Json, viewer: Viewer) -> Json:
     key = str(file.get("id", ""))
-    url = f"/page/file/{quote(key, safe='')}?as={quote(sight.me.id)}"
+    url = f"/page/file/{quote(key, safe='')}?as={quote(viewer.me.id)}"
     name = file.get("title") or file.get("name") or "A file from another company"
     shown: Json = {"id": key, "name": name, "size": file.get("size", 0), "url": url, "alt": file.get("alt_txt", "")}
     if file.get("subtype") != "slack_audio":

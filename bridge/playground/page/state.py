@@ -9,16 +9,16 @@ from typing import Any, Final
 
 from bridge.playground.emulator.entities import Channel, Json, Member, Message
 from bridge.playground.page.emojis import COMMON, glyph
-from bridge.playground.page.machinery import Machinery, Switch
 from bridge.playground.page.messages import shown_message, shown_view
 from bridge.playground.page.names import Names
-from bridge.playground.page.sight import Sight
+from bridge.playground.page.supervisor import Supervisor, Switch
+from bridge.playground.page.viewer import Viewer
 
 MOST_MESSAGES: Final = 200
 
 
 @dataclass(frozen=True)
-class Asked:
+class StateQuery:
     """What a *window* asks for; *before* is a ts, for older messages."""
 
     channel: str = ""
@@ -29,37 +29,37 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Around:
+class SharedState:
     """What every window shows: the parts, the faults, and gaps in the emulation."""
 
     version: int
-    machinery: Machinery
+    supervisor: Supervisor
     faults: Sequence[Switch]
     gaps: Counter[str]
 
 
-def state(sight: Sight, names: Names, asked: Asked, around: Around) -> Json:
-    """The state of a window. Raises NotSeen."""
-    direct = sight.direct_message()
-    channels = sight.channels()
-    channel = sight.channel(asked.channel) if asked.channel else channels[0]
-    machinery = around.machinery
+def state(viewer: Viewer, names: Names, asked: StateQuery, shared: SharedState) -> Json:
+    """The state of a window. Raises NotVisible."""
+    direct = viewer.direct_message()
+    channels = viewer.channels()
+    channel = viewer.channel(asked.channel) if asked.channel else channels[0]
+    supervisor = shared.supervisor
     return {
-        "version": around.version,
-        "me": shown_person(sight.me) | {"tz": sight.me.tz},
-        "people": [shown_person(one) for one in sight.workspace.people.values() if _is_listed(one)],
-        "channels": [_listed(one, sight, names) for one in channels],
-        "channel": _opened(channel, sight, names),
-        **_messages(sight, names, channel, asked),
-        "thread": _thread(sight, names, channel, asked.thread),
-        "views": [shown_view(one, names) for one in sight.workspace.stack(sight.me.id, asked.window)],
-        **_of_the_app(sight, names, machinery, is_shown=channel.id == direct.id),
-        "commands": [asdict(one) for one in machinery.commands()],
-        "shortcuts": [asdict(one) for one in machinery.shortcuts()],
+        "version": shared.version,
+        "me": shown_person(viewer.me) | {"tz": viewer.me.tz},
+        "people": [shown_person(one) for one in viewer.workspace.people.values() if _is_listed(one)],
+        "channels": [_listed(one, viewer, names) for one in channels],
+        "channel": _opened(channel, viewer, names),
+        **_messages(viewer, names, channel, asked),
+        "thread": _thread(viewer, names, channel, asked.thread),
+        "views": [shown_view(one, names) for one in viewer.workspace.stack(viewer.me.id, asked.window)],
+        **_of_the_app(viewer, names, supervisor, is_shown=channel.id == direct.id),
+        "commands": [asdict(one) for one in supervisor.commands()],
+        "shortcuts": [asdict(one) for one in supervisor.shortcuts()],
         **({"emoji": [[name, glyph(name)] for name in COMMON]} if asked.is_full else {}),
-        "parts": [asdict(one) for one in machinery.parts()],
-        "faults": [asdict(one) for one in around.faults],
-        "gaps": [{"method": method, "count": count} for method, count in around.gaps.most_common()],
+        "parts": [asdict(one) for one in supervisor.parts()],
+        "faults": [asdict(one) for one in shared.faults],
+        "gaps": [{"method": method, "count": count} for method, count in shared.gaps.most_common()],
     }
 
 
@@ -79,9 +79,9 @@ def shown_person(person: Member) -> Json:
     }
 
 
-def _listed(channel: Channel, sight: Sight, names: Names) -> Json:
-    other = next((one for one in channel.members if one != sight.me.id), sight.me.id) if channel.is_im else ""
-    people = sorted(sight.workspace.people[one].real_name for one in channel.members if one != sight.me.id)
+def _listed(channel: Channel, viewer: Viewer, names: Names) -> Json:
+    other = next((one for one in channel.members if one != viewer.me.id), viewer.me.id) if channel.is_im else ""
+    people = sorted(viewer.workspace.people[one].real_name for one in channel.members if one != viewer.me.id)
     shown: Json = {
         "id": channel.id,
         "name": names.people.get(other, other)
@@ -92,50 +92,50 @@ def _listed(channel: Channel, sight: Sight, names: Names) -> Json:
         "kind": channel.kind,
         "is_shared": channel.is_ext_shared,
         "is_archived": channel.is_archived,
-        "unread": sight.workspace.is_unread(sight.me.id, channel),
+        "unread": viewer.workspace.is_unread(viewer.me.id, channel),
     }
     return shown | ({"with": other} if channel.is_im else {})
 
 
-def _opened(channel: Channel, sight: Sight, names: Names) -> Json:
-    bot = sight.workspace.bot.id
+def _opened(channel: Channel, viewer: Viewer, names: Names) -> Json:
+    bot = viewer.workspace.bot.id
     more = {
         "members": list(channel.members),
         "bot_is_in": bot in channel.members,
         "has_home": channel.is_im and bot in channel.members,
     }
-    return _listed(channel, sight, names) | more
+    return _listed(channel, viewer, names) | more
 
 
-def _messages(sight: Sight, names: Names, channel: Channel, asked: Asked) -> dict[str, Any]:
-    found = [one for one in sight.top_level(channel.id) if not asked.before or one.ts < asked.before]
+def _messages(viewer: Viewer, names: Names, channel: Channel, asked: StateQuery) -> dict[str, Any]:
+    found = [one for one in viewer.top_level(channel.id) if not asked.before or one.ts < asked.before]
     return {
-        "messages": _shown(found[-MOST_MESSAGES:], sight, names),
+        "messages": _shown(found[-MOST_MESSAGES:], viewer, names),
         "has_older": len(found) > MOST_MESSAGES,
     }
 
 
-def _thread(sight: Sight, names: Names, channel: Channel, ts: str) -> Json | None:
+def _thread(viewer: Viewer, names: Names, channel: Channel, ts: str) -> Json | None:
     """The open thread; None if its root is gone."""
-    messages = sight.thread(channel.id, ts) if ts else []
-    return {"ts": ts, "messages": _shown(messages, sight, names)} if messages else None
+    messages = viewer.thread(channel.id, ts) if ts else []
+    return {"ts": ts, "messages": _shown(messages, viewer, names)} if messages else None
 
 
-def _shown(messages: list[Message], sight: Sight, names: Names) -> list[Json]:
-    return [shown_message(one, sight, names) for one in messages]
+def _shown(messages: list[Message], viewer: Viewer, names: Names) -> list[Json]:
+    return [shown_message(one, viewer, names) for one in messages]
 
 
-def _of_the_app(sight: Sight, names: Names, machinery: Machinery, *, is_shown: bool) -> Json:
+def _of_the_app(viewer: Viewer, names: Names, supervisor: Supervisor, *, is_shown: bool) -> Json:
     """The Home tab and suggested prompts, in the direct message with the app."""
     if not is_shown:
         return {"home": None, "prompts": None}
-    home = sight.workspace.homes.get(sight.me.id)
-    return {"home": home and shown_view(home, names), "prompts": _prompts(sight, machinery)}
+    home = viewer.workspace.homes.get(viewer.me.id)
+    return {"home": home and shown_view(home, names), "prompts": _prompts(viewer, supervisor)}
 
 
-def _prompts(sight: Sight, machinery: Machinery) -> Json | None:
+def _prompts(viewer: Viewer, supervisor: Supervisor) -> Json | None:
     """The prompts that the app set for this person, else its manifest's, as in Slack."""
-    session = sight.workspace.session(sight.direct_message().id, "")
-    own = [{"title": title, "message": message} for title, message in machinery.prompts()]
+    session = viewer.workspace.session(viewer.direct_message().id, "")
+    own = [{"title": title, "message": message} for title, message in supervisor.prompts()]
     prompts = session.prompts or own
     return {"title": session.prompts_title, "prompts": prompts} if prompts else None

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from bridge.playground.emulator import ApiCall, AppDelivery, EmulatedSlack, Response
 from bridge.playground.emulator.entities import Json, Message
-from bridge.playground.page.sight import Sight
+from bridge.playground.page.viewer import Viewer
 from bridge.playground.sample_project import ProjectCall
 
 _CLOCKS: Final = 0.25  # seconds of clock skew between two processes
@@ -51,15 +51,15 @@ class Story:
         return replace(self, end=last + _AFTERWARDS)
 
 
-def story_of(slack: EmulatedSlack, sight: Sight, message: Message) -> Story:
+def story_of(slack: EmulatedSlack, viewer: Viewer, message: Message) -> Story:
     """The story of *message*, as far as the person sees it."""
     if message.is_reply:
-        said = [one for one in sight.thread(message.channel, message.thread_ts) if not one.bot_id and not one.to]
+        said = [one for one in viewer.thread(message.channel, message.thread_ts) if not one.bot_id and not one.to]
         before = [one for one in said if one.ts <= message.ts]
         if before:
             return _of_a_person(before[-1], said)
     if not message.bot_id and not message.to:
-        thread = sight.thread(message.channel, message.ts)
+        thread = viewer.thread(message.channel, message.ts)
         return _of_a_person(message, [one for one in thread if not one.bot_id and not one.to])
     return _of_the_app(slack, message)
 
@@ -73,13 +73,13 @@ def _of_a_person(message: Message, said: Sequence[Message]) -> Story:
 def _of_the_app(slack: EmulatedSlack, message: Message) -> Story:
     shown = float(message.ts)
     for delivery in reversed(slack.deliveries):
-        user = _who_did(delivery, message.channel)
+        user = _user_of(delivery, message.channel)
         if user and user == (message.to or user) and shown - _LED_TO <= delivery.at <= shown + _CLOCKS:
             return Story(message, user, message.thread_ts or message.ts, delivery.at, cause=delivery)
     return Story(message, message.to, message.thread_ts or message.ts, shown)
 
 
-def _who_did(delivery: AppDelivery, channel: str) -> str:
+def _user_of(delivery: AppDelivery, channel: str) -> str:
     """The user of a command or click in that channel, else empty."""
     payload = delivery.payload
     if delivery.kind == "command":
@@ -112,10 +112,10 @@ def _is_about(event: Json, story: Story) -> bool:
     return story.message.ts in {event.get("ts"), changed}
 
 
-def api_calls_of(slack: EmulatedSlack, sight: Sight, story: Story) -> Iterator[ApiCall]:
+def api_calls_of(slack: EmulatedSlack, viewer: Viewer, story: Story) -> Iterator[ApiCall]:
     """The bridge's Web API calls in the thread."""
     files = {str(one.get("id")) for one in story.message.all_files}
-    thread = {story.root, *(one.ts for one in sight.thread(story.message.channel, story.root))}
+    thread = {story.root, *(one.ts for one in viewer.thread(story.message.channel, story.root))}
     answers = [one.content for one in slack.responses if _answers(one, story)]
     for call in slack.calls:
         if not story.has(call.at):
@@ -153,11 +153,11 @@ def service_calls_of(calls: Sequence[ProjectCall], story: Story, steps: Sequence
     start = min(asked, default=story.start) - _CLOCKS
     end = max(answered, default=story.end) + _CLOCKS
     chats = [call for call in calls if call.path.endswith("/chat") and start <= call.at <= end]
-    alike = [call for call in chats if _says_the_same(call, story.message)]
+    alike = [call for call in chats if _has_text_of(call, story.message)]
     return alike or (chats if asked else [])
 
 
-def _says_the_same(call: ProjectCall, message: Message) -> bool:
+def _has_text_of(call: ProjectCall, message: Message) -> bool:
     """Whether a chat has the words of *message*, ignoring names, markup and prefixes."""
     sent = call.body.get("message") if isinstance(call.body, dict) else None
     words = _MARKS.sub("", message.text).casefold()

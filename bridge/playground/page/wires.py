@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from bridge.playground.emulator import ApiCall, AppDelivery, EmulatedSlack
 from bridge.playground.emulator.entities import Json, Message
-from bridge.playground.page.machinery import Trace
-from bridge.playground.page.sight import Sight
 from bridge.playground.page.story import api_calls_of, deliveries_of, service_calls_of, story_of
+from bridge.playground.page.supervisor import Trace
+from bridge.playground.page.viewer import Viewer
 from bridge.playground.sample_project import ProjectCall, SampleProject
 
 TO_BRIDGE: Final = "Slack → bridge"
@@ -49,18 +49,18 @@ class Traces:
 
 
 async def steps_of(
-    message: Message, sight: Sight, slack: EmulatedSlack, project: SampleProject | None, traces: Traces
+    message: Message, viewer: Viewer, slack: EmulatedSlack, project: SampleProject | None, traces: Traces
 ) -> list[Json]:
     """Every step in the story of *message*, in order."""
-    story = story_of(slack, sight, message)
-    recorded = await traces.of(sight.workspace.messages.permalink(story.message))
+    story = story_of(slack, viewer, message)
+    recorded = await traces.of(viewer.workspace.messages.permalink(story.message))
     story = story.until(recorded)
     calls = project.calls if project is not None else []
     steps = [
         *(_delivered(one) for one in deliveries_of(slack, story)),
         *(_recorded(one, before) for before, one in pairwise([None, *recorded]) if one),
         *(_asked_of_service(one) for one in service_calls_of(calls, story, recorded)),
-        *(_asked_of_slack(one) for one in api_calls_of(slack, sight, story)),
+        *(_asked_of_slack(one) for one in api_calls_of(slack, viewer, story)),
     ]
     return sorted(steps, key=lambda step: float(step["at"]))
 

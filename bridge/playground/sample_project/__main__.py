@@ -18,8 +18,8 @@ import contextlib
 import sys
 from pathlib import Path
 
+from bridge.playground.local_server import free_port
 from bridge.playground.sample_project.server import SampleProject
-from bridge.playground.wire import free_port
 
 
 async def _run(port: int, api_key: str, data_dir: Path | None) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bridge.playground.wire import DropAfter, DropBefore
+from bridge.playground.local_server import DropAfter, DropBefore
 
 
 @dataclass(frozen=True)

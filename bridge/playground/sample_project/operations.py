@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from bridge.playground.sample_project import sample
 from bridge.playground.sample_project.conversation import Talk
-from bridge.playground.sample_project.keeping import ProjectFile
 from bridge.playground.sample_project.sample import Json, SampleAgent, SampleWorkflow
+from bridge.playground.sample_project.storage import ProjectFile
 
 _CREATED: Final = "2024-03-01T09:30:00.000Z"
 _RUNS_SO_FAR: Final = 1280

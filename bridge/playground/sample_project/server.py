@@ -18,9 +18,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from bridge.playground.local_server import Cut, DropAfter, DropBefore, LocalServer, Silence
 from bridge.playground.sample_project.answers import Hang, Planned, PlannedAnswer, Plans, Proper
 from bridge.playground.sample_project.operations import Operations, Refused
-from bridge.playground.wire import Cut, DropAfter, DropBefore, LocalServer, Silence
 
 _PREFIX: Final = "/api/sdk"
 
@@ -110,9 +110,9 @@ class SampleProject:
                 request.method, request.url.path, _read(sent), self._clock(), self._is_signed_in(request)
             )
             self.calls.append(call)
-            begun = time.perf_counter()
+            started = time.perf_counter()
             answer = await self._planned(call, lambda: self._properly(operation, request, call))
-            call.seconds = time.perf_counter() - begun
+            call.seconds = time.perf_counter() - started
             call.status = answer.status_code if isinstance(answer, Response) else None
             return answer
 

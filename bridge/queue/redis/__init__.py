@@ -1,1 +1,1 @@
-"""The connections to Redis: which server, its failures in our words, and one that is embedded."""
+"""The connections to Redis: finding the server, translating its errors, and an embedded server."""

@@ -1,4 +1,4 @@
-"""The condition of a Redis. Nothing is written."""
+"""The state and settings of a Redis server. Only reads."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _CONFIRM_MS = 200
 
 @dataclass(frozen=True, slots=True)
 class RedisCondition:
-    """What a server says about itself; *appendfsync* is ``""`` if it doesn't say, as managed ones do.
+    """The state and settings of a server; *appendfsync* is ``""`` if it's hidden, as managed servers do.
 
     *syncs_in_rewrites*: it also syncs while rewriting its file. *can_write*: the last write of its file succeeded.
-    *owner* is the namespace's (team, bot user), or None. *confirming* is how many *replicas* have every write.
-    *round_trip* is in seconds. *wipe*: it was emptied recently.
+    *policy* is maxmemory-policy. *owner* is the namespace's (team, bot user), or None. *confirming* is how many
+    *replicas* have every write. *round_trip* is in seconds. *wipe*: the server was emptied recently.
     """
 
     product: str
@@ -49,18 +49,18 @@ class RedisCondition:
 async def condition_of(redis: Redis, namespace: str, monotonic: Callable[[], float]) -> RedisCondition:
     """Ask the server that has the keys of *namespace*. Raises `StoreUnavailable`."""
     with translated():
-        owner = await redis.hmget(Keys(namespace).owner(), ["team", "bot", *FIELDS])  # the key leads to the right node
+        owner = await redis.hmget(Keys(namespace).owner(), ["team", "bot", *FIELDS])  # in a cluster: leads to its node
         about = await redis.info()
         replicas = int(about.get("connected_slaves", 0))
         confirming = int(await redis.wait(1, _CONFIRM_MS)) if replicas else 0
-        taken = []
+        round_trips = []
         for _ in range(_PINGS):
-            began = monotonic()
+            started_at = monotonic()
             await redis.ping()
-            taken.append(monotonic() - began)
+            round_trips.append(monotonic() - started_at)
     syncing: dict[Any, Any] = {}
     with suppress(StoreUnavailable, ResponseError), translated():  # managed servers and careful ACLs hide CONFIG
-        syncing = await redis.config_get("*appendfsync*")  # one pattern: 6.2 takes no second
+        syncing = await redis.config_get("*appendfsync*")  # 6.2 accepts only one pattern
     valkey = str(about.get("valkey_version", ""))
     version = re.findall(r"\d+", valkey or str(about.get("redis_version", "")))
     return RedisCondition(
@@ -76,6 +76,6 @@ async def condition_of(redis: Redis, namespace: str, monotonic: Callable[[], flo
         replicas=replicas,
         confirming=confirming,
         owner=(str(owner[0]), str(owner[1])) if owner[0] else None,
-        round_trip=min(taken),  # the others describe this machine
+        round_trip=min(round_trips),  # the longer ones measure this machine
         wipe=Wipe.read(owner[2:], datetime.now(UTC)),
     )

@@ -1,15 +1,15 @@
-"""The connection to Redis: pool size, timeouts, and what a failure means.
+"""The connection to Redis: pool size, timeouts, and the meaning of errors.
 
 - redis-py retries nothing (`Retry` with 0 retries). It would resend a command after a broken connection, and a script
   that had already run would report its second run: "already seen" for an event it had just queued. The caller knows
-  whether a step may be repeated. Stale idle connections are detected before use, so this costs nothing normally.
+  whether a step may be repeated. Stale idle connections are detected before use, so this rarely costs anything.
 - Callers wait for a free connection (redis-py's own pool raises at the hundredth). Blocking reads have their own
   connections; otherwise 64 waiting readers would use up the pool.
 - RESP2: the answers used here are the same in both protocols, except that in RESP3 the shape of a stream's entries
   depends on the server's version.
-- Options in the URL's query are honoured (``?ssl_ca_certs=…``), except those the code relies on.
-- With Sentinel or a cluster, the same pool's connections follow the server that has our keys (`masters`). The
-  Sentinels' own login goes into the query (``?sentinel_password=…``); ``rediss+sentinel`` uses TLS for them, too.
+- Options in the URL's query are honored (``?ssl_ca_certs=…``), except those the code relies on.
+- With Sentinel or a cluster, the same pool's connections follow the server that has the bridge's keys (`masters`). The
+  Sentinels' own login goes into the query (``?sentinel_password=…``); ``rediss+sentinel`` uses TLS for Sentinels, too.
 """
 
 from __future__ import annotations
@@ -46,33 +46,33 @@ from bridge.queue.redis.masters import OneSlot, following
 from bridge.setting_types import redis_servers
 
 CONNECTIONS = 64  # a turn needs a connection for milliseconds; 64 are enough for thousands
-BLOCKING_CONNECTIONS = 4  # the readers of a process: the ready stream, and room for subscriptions
+BLOCKING_CONNECTIONS = 4  # per process: for the ready stream and subscriptions
 POOL_WAIT = timedelta(seconds=2)
 CONNECT_TIMEOUT = timedelta(seconds=2)
-ANSWER_TIMEOUT = timedelta(seconds=2)  # the door has 3 s in all, and says so before Slack gives up
+ANSWER_TIMEOUT = timedelta(seconds=2)  # a request of Slack's must be answered within 3 s
 BLOCK = timedelta(seconds=5)
 HEALTH_CHECK_SECONDS = 30  # a connection idle for longer is checked before use
 
 
 def connect(url: str) -> Redis:
-    """Prepare a client for commands that answer at once; the first command connects it."""
+    """Create a client for commands that don't block; the first command connects it."""
     return _client(url, CONNECTIONS, ANSWER_TIMEOUT)
 
 
 def blocking_connection(url: str, block: timedelta = BLOCK) -> Redis:
-    """Prepare a client for reads that block up to *block* at the server: give COUNT and BLOCK with each.
+    """Create a client for reads that block up to *block* at the server: pass COUNT and BLOCK with each.
 
-    It waits a little longer than *block*, to notice a network that drops packets.
+    It waits a little longer than *block*, to detect a network that drops packets.
     """
     return _client(url, BLOCKING_CONNECTIONS, block + ANSWER_TIMEOUT)
 
 
 def _client(url: str, connections: int, answer_timeout: timedelta) -> Redis:
-    """Prepare the client for *url*. Raises `ConfigurationError`."""
+    """Create the client for *url*. Raises `ConfigurationError`."""
     ours: dict[str, Any] = {
         "client_name": "bridge",
         "decode_responses": True,
-        "driver_info": None,  # else each connection looks up redis-py's version on the disk, for 2 ms
+        "driver_info": None,  # otherwise each connection looks up redis-py's version on disk, for 2 ms
         "health_check_interval": HEALTH_CHECK_SECONDS,
         "max_connections": connections,
         "protocol": 2,
@@ -85,7 +85,7 @@ def _client(url: str, connections: int, answer_timeout: timedelta) -> Redis:
     }
     try:
         several = redis_servers(url)
-    except ValueError as exc:  # our own words, which don't show the URL
+    except ValueError as exc:  # the bridge's own message, which doesn't have the URL
         raise ConfigurationError([f"REDIS_URL {exc}"]) from None
     try:
         theirs = parse_url(several.plain if several else url)
@@ -101,9 +101,9 @@ def _client(url: str, connections: int, answer_timeout: timedelta) -> Redis:
 
 
 def stop_if_cancelled() -> None:
-    """End a cancelled task even though redis-py answered with its own error, or with nothing.
+    """Raise CancelledError in a cancelled task, even if redis-py raised its own error instead, or returned.
 
-    Its connections do that sometimes, and a loop that continues after every error would never stop.
+    redis-py's connections sometimes do that, and a loop that continues after every error would never stop.
     """
     task = asyncio.current_task()
     if task is not None and task.cancelling():
@@ -137,8 +137,9 @@ _REASONS: dict[str, tuple[tuple[type[RedisError], ...], str]] = {
     # BUSY: another client's script runs for seconds.
     "loading": ((BusyLoadingError,), "LOADING|BUSY"),
     "refused": ((AuthenticationError, AuthorizationError, NoPermissionError), "NOAUTH|WRONGPASS|NOPERM"),
-    # AskError and its kind, MOVED: the slot is on its way to another node of the cluster. UNBLOCKED: a master was made
-    # a replica while a read waited there; or just after a script, whose writes its WAIT gives up by that.
+    # AskError and its subclass MovedError: the slot is moving to another node of the cluster. UNBLOCKED: a master
+    # became a replica while a read waited there. WAIT's error: it became one right after a script, whose writes are
+    # lost.
     "away": (
         (NoConnection, NoAnswer, ClusterDownError, AskError, TryAgainError),
         "UNBLOCKED|WAIT cannot be used with replica",
@@ -147,25 +148,25 @@ _REASONS: dict[str, tuple[tuple[type[RedisError], ...], str]] = {
     # MISCONF: the disk is full or broken; writes are refused until that's fixed.
     "read-only": ((ReadOnlyError,), "READONLY|MISCONF|NOREPLICAS"),
 }
-"""By class (some of the first are kinds of `NoConnection`), or by the first word of an answer."""
+"""The reason by the error's class (some of the first are subclasses of `NoConnection`), or by words of its message."""
 
-# What a script ran into comes as "ERR Error running script …: @user_script: 12: -OOM …" from Redis 6.
-# In a pipeline redis-py puts the command before it, arguments and all, and the answer's words into a tuple.
+# Redis 6 reports an error in a script as "ERR Error running script …: @user_script: 12: -OOM …".
+# In a pipeline, redis-py prefixes the command with its arguments, and makes the message a tuple.
 _IN_A_PIPELINE = "of pipeline caused error: "
 
 
 def _reason(exc: BaseException) -> str | None:
     if isinstance(exc, NoConnection) and isinstance(exc.__cause__, RedisError):
-        return _reason(exc.__cause__) or "away"  # refused in the greeting: redis-py wraps that once more
+        return _reason(exc.__cause__) or "away"  # refused in the handshake: redis-py wraps that error
     for reason, (kinds, _words) in _REASONS.items():
         if isinstance(exc, kinds):
             return reason
     if isinstance(exc, RuntimeError):
-        # A connection that ends just when it is used is an OSError with asyncio's own loop, which redis-py knows, and
-        # this with uvloop, which it does not.
+        # A connection that closes just when it's used raises OSError with asyncio's own loop, which redis-py handles,
+        # and RuntimeError with uvloop, which it doesn't.
         return "away" if "handler is closed" in str(exc) else None
-    said = str(exc).rpartition(_IN_A_PIPELINE)[2].lstrip("(\"'")
+    message = str(exc).rpartition(_IN_A_PIPELINE)[2].lstrip("(\"'")
     for reason, (_kinds, words) in _REASONS.items():
-        if isinstance(exc, ResponseError) and re.search(rf"(?:^|[\s-])(?:{words})\b", said):
+        if isinstance(exc, ResponseError) and re.search(rf"(?:^|[\s-])(?:{words})\b", message):
             return reason
     return None

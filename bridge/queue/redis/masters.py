@@ -1,20 +1,20 @@
-"""Find the one of several servers that has our keys, and follow it when it moves.
+"""Find the server that has the bridge's keys among several, and follow the keys when they move.
 
 All keys of a bridge share one hash tag, hence one slot and one node of a cluster; under Sentinel one master has them.
-So a connection looks up that server whenever it's opened or taken from its pool; nothing else in the store knows.
-redis-py's `RedisCluster` isn't used: its pipelines refuse WAIT, scripts don't reach nodes that join later, and it
-retries by itself. Nor is its Sentinel pool, which raises instead of waiting when all connections are in use.
+So a connection looks up that server whenever it's opened or taken from its pool; the rest of the store doesn't know
+about this. redis-py's `RedisCluster` isn't used: its pipelines refuse WAIT, scripts don't reach nodes that join later,
+and it retries by itself. Nor is its Sentinel pool, which raises instead of waiting when all connections are in use.
 
-* **Sentinel** (`Sentinels`): each new connection asks for the master's address, as its guide for clients says
+* **Sentinel** (`Sentinels`): each new connection asks for the master's address, as Sentinel's guide for clients says
   (https://redis.io/docs/latest/develop/reference/sentinel-clients/). A demoted master closes its connections or answers
-  READONLY, and is left; so is one that its replicas have left (NOREPLICAS).
+  READONLY, and a master without its replicas answers NOREPLICAS; the next lookup asks for another.
 * **Cluster** (`Cluster`): the first command with a key goes to any node, whose MOVED says where the slot is. MOVED
   means that the command didn't run, so it's sent again to the right node (`OneSlot`; scripts by
-  `bridge.queue.scripting.Batches`); no other answer is retried. Not ASK, either: while a slot moves key by key, a
-  script would take missing keys for absent, and a known message for new. The store counts as down until the slot has
-  arrived; Slack retries what it couldn't deliver.
+  `bridge.queue.scripting.Batches`); no other error is retried. Not even ASK: while a slot moves key by key, a script
+  would mistake keys that have moved for absent ones, and a known message for a new one. The store counts as down until
+  the slot has moved; Slack retries the events it couldn't deliver.
 
-Between a master's death and the next election, commands fail as they do without a server.
+Between a master's death and the next election, commands fail as if there were no server.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 Address = tuple[str, int]
 
 _ASK_SECONDS = 0.5  # for one Sentinel or node to connect, and again to answer
-_LOOK_SECONDS = 1.0  # for a look as a whole: the door has 2.3 s, and the master has to answer in it, too
+_LOOKUP_SECONDS = 1.0  # for a whole lookup: a request of Slack's has 2.3 s, in which the master has to answer, too
 
 
 def following(several: RedisServers, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def following(several: RedisServers, options: Mapping[str, Any]) -> dict[str, An
 
 
 class Masters(ABC):
-    """Finds the master for one client: *places* are asked, with the connection *options*, until one answers."""
+    """Finds the master for one client: asks the servers *places*, with the connection *options*, until one answers."""
 
     def __init__(self, places: Sequence[Address], options: Mapping[str, Any]) -> None:
         self.current: Address | None = None  # as far as is known
@@ -75,35 +75,35 @@ class Masters(ABC):
         }  # fmt: skip
         self._logged: Address | None = None
         self._found: Address | None = None
-        self._trouble: RedisError | None = None  # of the last one that failed: a wrong password, perhaps
-        self._looking = asyncio.Lock()
-        self._looks = 0
+        self._last_error: RedisError | None = None  # of the last server that failed: a wrong password, perhaps
+        self._looking_up = asyncio.Lock()
+        self._lookups = 0
 
     async def find(self) -> Address:
-        """Find the master. Raises redis-py's ConnectionError if nobody knows it.
+        """Find the master. Raises redis-py's ConnectionError if no server knows it.
 
         Concurrent callers wait for the same lookup.
         """
-        looks = self._looks
-        async with self._looking:
-            if self._looks == looks:
-                self._found = await self._look()
-                self._looks += 1
+        lookups = self._lookups
+        async with self._looking_up:
+            if self._lookups == lookups:
+                self._found = await self._look_up()
+                self._lookups += 1
         if self._found is None:
-            raise NoConnection("no master is known") from self._trouble
+            raise NoConnection("no master is known") from self._last_error
         self._is_at(self._found)
         return self._found
 
     def lost(self, address: Address) -> None:
-        """The server at *address* is unreachable or no longer the master: ask another one next time."""
+        """Record that the server at *address* is unreachable or no longer the master; next time, ask another one."""
         if self.current == address:
             self.current = None
         self._places.append(self._places.pop(0))
 
     def refused(self, address: Address, exc: ResponseError) -> bool:
         """Learn from an error from *address*. Returns whether its connections are unusable from now on."""
-        # A script of Redis 6 says it in the middle of a sentence. NOREPLICAS is how a master that others have
-        # left behind notices, if it has min-replicas-to-write.
+        # In Redis 6, a script's error has the word in the middle. NOREPLICAS is the error of a master cut off from its
+        # replicas, if min-replicas-to-write is set.
         if isinstance(exc, ReadOnlyError | ClusterDownError) or re.search("READONLY|NOREPLICAS", str(exc)):
             self.lost(address)
             return True
@@ -115,10 +115,10 @@ class Masters(ABC):
             self._logged = address
             log.info("using this Redis server", extra={"address": f"{address[0]}:{address[1]}"})
 
-    async def _look(self) -> Address | None:
-        """Ask one place after another; those without an answer come last the next time."""
+    async def _look_up(self) -> Address | None:
+        """Ask one server after another; those without an answer come last the next time."""
         try:
-            async with asyncio.timeout(_LOOK_SECONDS):
+            async with asyncio.timeout(_LOOKUP_SECONDS):
                 for place in tuple(self._places):
                     found = None
                     try:
@@ -126,7 +126,7 @@ class Masters(ABC):
                         async with Redis.from_pool(pool) as redis:
                             found = await self._answer(redis, place)
                     except (NoConnection, NoAnswer, ResponseError) as exc:
-                        self._trouble = exc
+                        self._last_error = exc
                     finally:
                         if found is None and place in self._places:
                             self._places.remove(place)
@@ -143,7 +143,7 @@ class Masters(ABC):
 
 
 class Sentinels(Masters):
-    """The master that Sentinels call *name*."""
+    """Finds the master that Sentinels call *name*."""
 
     def __init__(self, places: Sequence[Address], options: Mapping[str, Any], *, name: str) -> None:
         super().__init__(places, options)
@@ -154,14 +154,14 @@ class Sentinels(Masters):
         found: Any = await redis.execute_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self._name)  # type: ignore[no-untyped-call] # so is much of redis-py
         if found:
             return str(found[0]), int(found[1])
-        if not self._has_warned:  # once: the name is equally wrong each time
+        if not self._has_warned:  # once is enough: the name stays wrong
             self._has_warned = True
             log.warning("a Sentinel doesn't know this master", extra={"master": self._name, "sentinel": place[0]})
         return None
 
 
 class Cluster(Masters):
-    """The node of a cluster that owns the slot of our keys, which is learned from its first MOVED."""
+    """Finds the node of a cluster that owns the slot of the bridge's keys, as the first MOVED says."""
 
     def __init__(self, places: Sequence[Address], options: Mapping[str, Any]) -> None:
         super().__init__(places, options)
@@ -169,29 +169,29 @@ class Cluster(Masters):
         self._slot: int | None = None
 
     async def find(self) -> Address:
-        """Stay with the known node: if it has lost the slot, it says so."""
+        """Return the known node, if any: if it has lost the slot, it answers MOVED."""
         return self.current or await super().find()
 
     def refused(self, address: Address, exc: ResponseError) -> bool:
         """Learn from an error from *address*. Returns whether its connections are unusable from now on."""
         if isinstance(exc, MovedError):
             self._slot = exc.slot_id
-            self._is_at((exc.host or address[0], exc.port))  # no host: the one that was asked
+            self._is_at((exc.host or address[0], exc.port))  # no host: that of the server that answered
             return False
         return super().refused(address, exc)
 
     async def _answer(self, redis: Redis, place: Address) -> Address | None:
         ranges: Any = await redis.execute_command("CLUSTER", "SLOTS")  # type: ignore[no-untyped-call]
         nodes = [_node(node, place) for _first, _last, *nodes in ranges for node in nodes]
-        # The configured ones may be long gone, and the current ones may be gone later.
+        # The configured nodes may be gone by now, and the current ones may be gone later.
         self._places = list(dict.fromkeys([place, *nodes, *self._given]))
         owners = [_node(nodes[0], place) for first, last, *nodes in ranges if first <= (self._slot or 0) <= last]
         return place if self._slot is None or not owners else owners[0]
 
 
-def _node(described: Sequence[Any], asked: Address) -> Address:
-    host, port = described[0], int(described[1])
-    return (asked[0] if host in {None, "", "?"} else str(host)), port  # no host: the one that was asked
+def _node(entry: Sequence[Any], answered_by: Address) -> Address:
+    host, port = entry[0], int(entry[1])
+    return (answered_by[0] if host in {None, "", "?"} else str(host)), port  # no host: that of the server that answered
 
 
 class FollowingConnection(Connection):
@@ -202,12 +202,12 @@ class FollowingConnection(Connection):
         self._masters = masters
 
     async def connect_check_health(self, *args: Any, **how: Any) -> None:
-        """Connect, unless it's connected to the right server.
+        """Connect, unless the connection is to the right server.
 
-        redis-py calls this when it takes a connection from the pool, and when one is broken.
+        redis-py calls this when it takes a connection from the pool, and when the connection is broken.
         """
         if self.is_connected:
-            # A lookup without a result says nothing about the server that answers here.
+            # None means that the last lookup found nothing, which doesn't make this server the wrong one.
             if self._masters.current in {None, (self.host, self.port)}:
                 return
             await self.disconnect(nowait=True)
@@ -219,24 +219,24 @@ class FollowingConnection(Connection):
             raise
 
     async def read_response(self, *args: Any, **how: Any) -> Any:
-        """Read an answer, and learn from an error where the master is."""
+        """Read an answer; an error may show that the master is elsewhere."""
         try:
             return await super().read_response(*args, **how)
         except ResponseError as exc:
             if self._masters.refused((self.host, self.port), exc):
-                self.mark_for_reconnect()  # type: ignore[no-untyped-call] # by the pool: more answers may be on their way
+                self.mark_for_reconnect()  # type: ignore[no-untyped-call] # by the pool: more answers may follow
             raise
 
 
 class FollowingTlsConnection(FollowingConnection, SSLConnection):
-    """The same over TLS."""
+    """A `FollowingConnection` over TLS."""
 
 
 class OneSlot(Redis):
     """A client for the keys of one slot of a cluster; its connections follow the slot."""
 
     async def execute_command(self, *args: Any, **options: Any) -> Any:
-        """Run a command; if it's refused because the slot has moved, run it there."""
+        """Run a command; if the node refuses it because the slot has moved, run it again at the new node."""
         try:
             return await super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
         except MovedError:

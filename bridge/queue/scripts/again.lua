@@ -1,5 +1,5 @@
--- Queue the text of a finished turn again, at the end of its lane; once per turn, however often asked. Its button exists
--- from the post on, so this may run before `finish`.
+-- Queue the text of a finished turn again, at the end of its lane; once per turn, even if clicked repeatedly. The button
+-- exists from the post on, so this may run before `finish`.
 -- ARGV: old turn, new turn, waiting limit, now (ms). Returns {'queued'} | {'already'} | {'gone'} | {'full'}.
 local old, new, limit, now = turn_key(ARGV[1]), ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local seen = redis.call('HMGET', old, 'body', 'lane', 'thread', 'again', 'step', 'starts', 'stopped')
@@ -13,5 +13,5 @@ redis.call('HSET', turn_key(new), 'v', VERSION, 'lane', lane, 'step', 'queued', 
   'thread', seen[3] or '', 'of', ARGV[1])
 if seen[6] then redis.call('HSET', turn_key(new), 'starts', 1) end
 redis.call('RPUSH', box_key(lane), new)
-if redis.call('LLEN', box_key(lane)) == 1 then activate(lane) else let_go_on(lane) end
+if redis.call('LLEN', box_key(lane)) == 1 then activate(lane) else resume(lane) end
 return {'queued'}

@@ -1,5 +1,6 @@
--- Queue the text of a message that was edited after an agent got it, at the end of its lane; once per edit, however often
--- asked. From then on the message is the new turn, and can be edited and withdrawn while that waits.
+-- Queue the new text of a message that was edited after an agent received it, at the end of its lane; once per edit, even
+-- if clicked repeatedly. From then on the message belongs to the new turn, and can be edited and withdrawn while that
+-- waits.
 -- ARGV: message identity, new turn, waiting limit, now (ms), lifetime of the message's mark (ms).
 -- Returns 'queued' | 'already' | 'gone' | 'full'.
 local mark, new, limit, now = seen_message_key(ARGV[1]), ARGV[2], tonumber(ARGV[3]), ARGV[4]
@@ -14,5 +15,5 @@ redis.call('HDEL', old, 'edited', 'edited_version')
 redis.call('HSET', turn_key(new), 'v', VERSION, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
   'thread', seen[3] or '', 'kind', 'message', 'of', turn, 'of_edit', 1, 'version', seen[5] or '')
 redis.call('SET', mark, new, 'PX', ARGV[5])
-if redis.call('RPUSH', box_key(lane), new) == 1 then activate(lane) else let_go_on(lane) end
+if redis.call('RPUSH', box_key(lane), new) == 1 then activate(lane) else resume(lane) end
 return 'queued'

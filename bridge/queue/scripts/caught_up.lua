@@ -1,6 +1,7 @@
--- Cross off a unit of an outage that was read, and add the units it led to.
--- ARGV: the outage, by its end (ms), the unit or '', now (ms), what is planned now ('threads', 'planned': all, or ''),
---       messages found, those queued, how long a thread is marked (ms), then score and name of each new unit.
+-- Remove a unit of an outage that was read, and add the units it led to.
+-- ARGV: the outage's end (ms), which identifies it, the unit or '', now (ms), which units are now planned ('threads',
+--       'planned': all, or ''), how many messages were found, how many of them were queued, how long a thread is marked
+--       (ms), then score and name of each new unit.
 -- Returns how many units are unread | 'changed': there is a new outage.
 local key, unread = catch_up_key(), unread_key()
 local seen = redis.call('HMGET', key, 'to', 'done', 'planned')

@@ -4,5 +4,5 @@ local conversation = thread_key(ARGV[1])
 redis.call('HSETNX', conversation, 'v', VERSION)
 redis.call('HSETNX', conversation, 'agent', ARGV[3])
 redis.call('PEXPIRE', conversation, ARGV[4])
-if not let_go_on(ARGV[2]) then unpark(ARGV[2]) end
+if not resume(ARGV[2]) then unpark(ARGV[2]) end
 return redis.call('HGET', conversation, 'agent')

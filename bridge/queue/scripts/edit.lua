@@ -1,6 +1,6 @@
--- A message was edited: if it's waiting, the new text will be sent. If an agent already has the earlier text, the new one
--- is stored beside the turn while that exists, for a button (`ask_edited`). An edit that arrives late or twice changes
--- nothing. If the message isn't a turn yet, its earlier texts are void from now on, since Slack may resend one.
+-- Store the new text of an edited message. If the message is waiting, the new text will be sent. If an agent already has
+-- the earlier text, the new one is stored in the turn's record, for a button (`ask_edited`). An edit that arrives late or
+-- twice changes nothing. If the message isn't a turn yet, its earlier texts are void from now on: Slack may resend one.
 -- ARGV: message identity, body, version of the text, how long an unknown message's earlier texts are void (ms) or ''.
 -- Returns 'edited' | 'asked' | 'late' | 'known' | 'unknown'.
 local mark, version = seen_message_key(ARGV[1]), tonumber(ARGV[3]) or 0
@@ -25,7 +25,7 @@ if seen[1] ~= 'queued' then
   redis.call('HSET', key, 'edited', ARGV[2], 'edited_version', ARGV[3])
   return 'asked'
 end
-if seen[2] ~= 'message' then return 'unknown' end -- it was refused, and only the refusal waits
+if seen[2] ~= 'message' then return 'unknown' end -- the message was refused, and only the notice about that waits
 redis.call('HSET', key, 'body', ARGV[2], 'version', ARGV[3])
 redis.call('HINCRBY', key, 'edits', 1)
 return 'edited'

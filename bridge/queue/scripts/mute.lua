@@ -1,5 +1,5 @@
 -- Stop sending a thread to its agent, or resume.
--- ARGV: thread, mute ('1'), thread lifetime (ms). Returns '1', or '0': it isn't bound.
+-- ARGV: thread, mute ('1'), thread lifetime (ms). Returns '1', or '0' if the thread isn't bound.
 local conversation = thread_key(ARGV[1])
 if redis.call('EXISTS', conversation) == 0 then return '0' end
 if ARGV[2] == '1' then

@@ -1,13 +1,13 @@
--- Take or confirm the namespace, and ensure that the consumer group exists. Each heartbeat repeats it, so a wiped store is
--- set up again and records when its data begins. If heartbeats paused for too long, messages were refused in between. If
--- Slack couldn't reach any process for longer than it retries, that time must be caught up; after a wipe, so must the time
--- whose messages may have been waiting.
+-- Take or confirm the namespace, and ensure that the consumer group exists. Each heartbeat repeats this, so a wiped store
+-- is set up again and records when its data begins. If heartbeats paused for too long, messages were refused in between.
+-- If Slack couldn't reach any process for longer than it retries, that time must be caught up on; after a wipe, so must
+-- the time from which messages may have been waiting.
 -- ARGV: team, bot user, now (ms), the workspace's address or '',
---       the longest normal pause between heartbeats (ms), lifetime of recorded refusals (ms), how many to keep,
+--       the longest normal pause between heartbeats (ms), lifetime of recorded refusals (ms), the most to store,
 --       Slack reaches this process ('1'), the longest normal time without any such process (ms; '': don't catch up),
---       lifetime of an outage (ms), when the store's data began, as this process knows it (ms; '': not yet),
---       the earliest time of a message that may have been waiting (ms), known reports, known channel settings,
---       this process or '', for how long it's remembered (ms).
+--       lifetime of an outage (ms), when the store's data began, as far as this process knows (ms; '': unknown),
+--       the earliest time of a message that may have been waiting (ms), number of known reports and channel settings,
+--       this process or '', how long it's remembered (ms).
 -- Returns {'ours', since (ms), this server's clock (ms), catching up ('1'), reports, channel settings,
 --          when a wipe was noticed (ms), lost reports, lost channel settings ('' each without a wipe)}
 --         or {'taken', owner}.
@@ -39,7 +39,7 @@ if ARGV[8] == '1' then
   end
   redis.call('HSET', owner, 'listened', now)
 end
--- The stream alone proves nothing: after a wipe, a `put` that came first created it without the group.
+-- The stream alone proves nothing: a `put` right after a wipe creates it without the group.
 if redis.call('EXISTS', READY) == 0 or #redis.call('XINFO', 'GROUPS', READY) == 0 then
   redis.call('XGROUP', 'CREATE', READY, GROUP, '0', 'MKSTREAM')
 end

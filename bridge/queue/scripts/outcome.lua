@@ -1,6 +1,6 @@
--- queued or sent → posting: record the outcome to show, together with its writes. The agent is never asked again.
--- ARGV: entry, consumer, lane, turn, now (ms), outcome, what, writes (the prelude's `apply`), edits it knows of.
--- Returns 'ok' | 'lost' | 'changed' (edited or withdrawn since it was taken, and nothing was sent: look again) |
+-- queued or sent → posting: record the outcome to show, together with its writes. The agent isn't called again.
+-- ARGV: entry, consumer, lane, turn, now (ms), outcome, its name, writes (the prelude's `apply`), edits the worker knows.
+-- Returns 'ok' | 'lost' | 'changed' (edited or withdrawn since the turn was taken, and nothing was sent: look again) |
 --         'stopped' (recorded, but the turn was stopped: don't show it).
 local entry, consumer, lane, turn, now = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 if not owns(entry, consumer, lane, turn) then return 'lost' end

@@ -1,4 +1,4 @@
--- The head waits until someone chooses an agent: until then the lane has work but no entry.
+-- Park a lane until someone chooses an agent: until then the lane has work but no entry.
 -- ARGV: entry, consumer, lane, turn, thread. Returns 'ok' | 'lost' | 'chosen' (already: continue).
 local entry, consumer, lane, turn, thread = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 if not owns(entry, consumer, lane, turn) then return 'lost' end

@@ -1,6 +1,6 @@
--- Record how far the post of an outcome is. A stop may end one that waits, never one being sent. A post by response_url is
--- marked beforehand, because it can't be looked for afterwards.
--- ARGV: entry, consumer, lane, turn, how, token of this take. How: 'goes' | 'goes by url' | 'waits' (isn't being
+-- Record how far the post of an outcome is. A stop may end a waiting post, but not one being sent. A post by response_url
+-- is marked beforehand, because it can't be looked for afterwards.
+-- ARGV: entry, consumer, lane, turn, how, token of this take. How: 'starts' | 'starts by url' | 'waits' (isn't being
 --       posted) | 'waits unsent' (and nothing went by url) | 'in doubt' (may have been posted).
 -- Returns 'ok' | 'lost' | 'stopped' | 'again' (sent by url in an earlier take) | 'by url' (in doubt, and sent by url).
 local entry, consumer, lane, turn, how, token = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
@@ -20,7 +20,7 @@ if how == 'waits' or how == 'waits unsent' then
   if how == 'waits unsent' then redis.call('HDEL', key, 'out') end
   return 'ok'
 end
-if how == 'goes by url' then
+if how == 'starts by url' then
   if out and out ~= token then return 'again' end
   redis.call('HSET', key, 'out', token)
 end

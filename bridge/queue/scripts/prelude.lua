@@ -1,15 +1,15 @@
 -- Prepended to every script, after the helpers that keys.py generates from its table: `turn_key(turn)` names a turn's key.
 local READY, GROUP = ready_key(), 'workers'
-local YOUNG = 600 -- seconds; Slack may resend anything younger: its third and last retry comes after about six minutes
+local YOUNG = 600 -- seconds; Slack may resend any younger message: its third and last retry is after about six minutes
 
--- Append a field and its value to the arguments of HSET; append a line to a record's trace.
+-- Append a field and its value to the arguments of HSET. Return `earlier` lines of a trace with one more, up to a limit.
 local function add(fields, name, value) fields[#fields + 1], fields[#fields + 2] = name, value end
-local function below(earlier, line) return (earlier and #earlier < 2000 and earlier .. '\n' or '') .. line end
+local function with_line(earlier, line) return (earlier and #earlier < 2000 and earlier .. '\n' or '') .. line end
 
 -- Add a lane's entry. The invariant: a lane with work has exactly one entry, or is parked.
 local function activate(lane) redis.call('XADD', READY, '*', 'lane', lane) end
 
--- Hand the longest-waiting lane to a free worker ('': none is). Returns its entry and its name.
+-- Hand the longest-waiting lane to a free worker ('': none). Returns the lane's entry and the lane, nothing if none waits.
 local function next_for(worker)
   if worker == '' then return end
   local streams = redis.pcall('XREADGROUP', 'GROUP', GROUP, worker, 'COUNT', 1, 'STREAMS', READY, '>')
@@ -22,11 +22,11 @@ end
 local function waiting_in(lane)
   local head = redis.call('LINDEX', box_key(lane), 0)
   if not head then return 0 end
-  local is_in_work = redis.call('HGET', turn_key(head), 'step') ~= 'queued'
-  return redis.call('LLEN', box_key(lane)) - (is_in_work and 1 or 0)
+  local is_running = redis.call('HGET', turn_key(head), 'step') ~= 'queued'
+  return redis.call('LLEN', box_key(lane)) - (is_running and 1 or 0)
 end
 
--- Record that messages were refused between two times (seconds, from their ts); keeps `most` such stretches.
+-- Record that messages were refused between two times (seconds, from their ts); stores at most `most` such stretches.
 local function note_refusals(first, last, lifetime, most)
   redis.call('ZADD', refusing_key(), last, first .. ' ' .. last)
   redis.call('ZREMRANGEBYRANK', refusing_key(), 0, -1 - tonumber(most))
@@ -38,7 +38,7 @@ local function note_activity(thread, ts, lifetime)
   if redis.call('ZADD', active_key(), 'GT', ts, thread) == 1 then redis.call('PEXPIRE', active_key(), lifetime) end
 end
 
--- Record an outage (ms), to be caught up from Slack's history together with an earlier one that isn't caught up yet.
+-- Record an outage (ms), to be caught up from Slack's history together with an earlier one that's still unread.
 local function note_outage(first, last, lifetime, was_wiped)
   local key = catch_up_key()
   local seen = redis.call('HMGET', key, 'from', 'done', 'wiped')
@@ -55,21 +55,22 @@ local function is_catching_up()
   return seen[1] and not seen[2]
 end
 
--- A parked lane can continue.
+-- Let a parked lane continue.
 local function unpark(lane)
   if redis.call('HDEL', parked_key(), lane) == 1 then activate(lane) end
 end
 
--- If `mark` is of a message that isn't a turn yet, return the first version that isn't void, and whether Slack will resend
--- it. '=': the message was deleted. '=<version>': it was edited, its earlier texts are void. '~<version>': its edit was
--- refused, and Slack will resend that.
+-- If `mark` belongs to a message that isn't a turn yet, return the first version that isn't void, and whether Slack will
+-- resend that version. '=': the message was deleted. '=<version>': it was edited, so its earlier texts are void.
+-- '~<version>': the same, but its edit was refused, and Slack will resend the edit.
 local function voids(mark)
   local sign, version = string.match(mark or '', '^([=~])(.*)$')
   if sign then return tonumber(version) or math.huge, sign == '~' end
 end
 
--- A message was deleted: a waiting one is marked, and skipped once it's the head. One that isn't a turn yet leaves a mark
--- for `lifetime` (ms, '': none), since Slack may resend it; also during a catch-up, which may already have read it.
+-- Withdraw a deleted message. A waiting turn is marked, and skipped once it's the head. A message that isn't a turn yet
+-- leaves a mark for `lifetime` (ms, '': none), since Slack may resend it; during a catch-up, which may already have read
+-- the message, it always does.
 local function withdraw(message, lifetime)
   local mark = seen_message_key(message)
   local turn = redis.call('GET', mark)
@@ -86,17 +87,17 @@ local function withdraw(message, lifetime)
   return 'withdrawn'
 end
 
--- Release a lane. A stop holds the turns that wait behind the stopped one until someone resumes them; a parked lane that
--- is held is parked for that reason only. Returns whether it was held.
-local function let_go_on(lane)
+-- Resume a lane held by a stop. A stop holds the turns waiting after the stopped one until someone resumes them; a lane
+-- that is held and parked is parked for that reason only. Returns whether the lane was held.
+local function resume(lane)
   if redis.call('HDEL', held_key(), lane) == 0 then return false end
   unpark(lane)
   return true
 end
 
--- The head of the lane was popped. If more turns wait, add its entry, unless it's held; even then if the next one was
--- withdrawn, since that only has to be finished.
-local function go_on_behind(lane)
+-- Add the lane's entry after its head was popped, if more turns wait. A held lane is parked instead, unless its next turn
+-- was withdrawn, since that only has to be finished.
+local function activate_next(lane)
   local head = redis.call('LINDEX', box_key(lane), 0)
   if not head then
     redis.call('HDEL', held_key(), lane)
@@ -114,9 +115,9 @@ local function retire(entry)
   redis.call('XDEL', READY, entry)
 end
 
--- The fence: the lane's entry is pending for this consumer (and the turn is the head of its lane).
--- A worker that fails it was presumed dead and must touch nothing more, nor may one that finds no group: the store was
--- wiped. Also returns how often the entry was handed out.
+-- The fence: whether the lane's entry is pending for this consumer (and the turn is the head of its lane).
+-- A worker that fails this check was presumed dead and must change nothing; the same goes for one that finds no group,
+-- because the store was wiped. Also returns how often the entry was handed out.
 local function owns(entry, consumer, lane, turn)
   local pending = redis.pcall('XPENDING', READY, GROUP, entry, entry, 1)
   if pending.err or #pending == 0 or pending[1][2] ~= consumer then return false end
@@ -125,8 +126,8 @@ end
 
 -- Look at the head of a lane, for a worker that holds its entry.
 -- how: now (ms), begins ('1': this worker's first look, '0': a later one).
--- Returns {'newer', id}: of a later version, left as it is | {'turn', id, turn hash, thread hash, how often the entry
---          was handed out}.
+-- Returns {'newer', id}: written by a later version, left unchanged | {'turn', id, turn hash, thread hash, how often the
+--          entry was handed out}.
 local function look_at_head(id, consumer, handed_out, how)
   local key = turn_key(id)
   local seen = redis.call('HMGET', key, 'v', 'thread', 'process', 'takes')
@@ -135,7 +136,7 @@ local function look_at_head(id, consumer, handed_out, how)
   local conversation = redis.call('HGETALL', thread_key(thread))
   if how[2] == '1' then
     redis.call('HSET', key, 'takes', (seen[4] or 0) + 1,
-      'process', below(seen[3], how[1] .. ' ' .. consumer)) -- a line for each take, for the trace
+      'process', with_line(seen[3], how[1] .. ' ' .. consumer)) -- a line for each take, for the trace
   end
   return {'turn', id, redis.call('HGETALL', key), conversation, handed_out}
 end
@@ -147,19 +148,19 @@ local function make(write)
   if how == 'set' then answer = redis.call('SET', key, write[4])
   elseif how == 'delete' then answer = redis.call('DEL', key)
   elseif how == 'field' then answer = redis.call('HSET', key, write[4], write[5])
-  elseif how == 'field if' then -- it still has the value the caller saw
+  elseif how == 'field if' then -- the field still has the value the caller saw
     answer = (redis.call('HGET', key, write[4]) or '') == write[6] and redis.call('HSET', key, write[4], write[5])
   elseif how == 'field max' then -- a number that only grows, and the fields that go with it
     answer = tonumber(write[5]) > tonumber(redis.call('HGET', key, write[4]) or '0')
       and redis.call('HSET', key, unpack(write, 4))
-  elseif how == 'push' then -- at the front; only the first ones are kept
+  elseif how == 'push' then -- at the front; only the first entries stay
     answer = redis.call('LPUSH', key, write[4])
     redis.call('LTRIM', key, 0, write[5] - 1)
-  elseif how == 'rank' then -- a member with its score; only the highest are kept
+  elseif how == 'rank' then -- a member with its score; only the highest stay
     answer = redis.call('ZADD', key, write[5], write[4])
     if write[6] > 0 then redis.call('ZREMRANGEBYRANK', key, 0, -write[6] - 1) end
   elseif how == 'unrank' then answer = redis.call('ZREM', key, write[4])
-  elseif how == 'append' then -- to a stream of about so many entries
+  elseif how == 'append' then -- to a stream, trimmed to about write[4] entries
     answer = redis.call('XADD', key, 'MAXLEN', '~', write[4], '*', unpack(write, 5))
   else error('no such write: ' .. how) end
   if ms > 0 then redis.call('PEXPIRE', key, ms) end
@@ -174,8 +175,8 @@ local function holds(guard)
   return true
 end
 
--- Make a step's writes: `writes` is a JSON list of them, '' for none. An 'if' that doesn't hold skips those it guards.
--- Returns Redis's answer to each ('': not written).
+-- Make a step's writes: `writes` is a JSON list, or '' for none. An 'if' that doesn't hold skips the writes it guards.
+-- Returns Redis's answer to each write ('': not made).
 local function apply(writes)
   local answers, left_out = {}, 0
   for _, write in ipairs(writes ~= '' and cjson.decode(writes) or {}) do
@@ -189,8 +190,8 @@ local function apply(writes)
   return answers
 end
 
--- Rate limits: whether `key` has reached `limit` in its window (0: no limit), and counting one more. The window (ms) begins
--- with the first one counted.
+-- Rate limits: whether the counter `key` has reached `limit` in its window (0: no limit), and counting one more. The
+-- window (ms) begins with the first count.
 local function is_used_up(key, limit)
   return limit > 0 and tonumber(redis.call('GET', key) or '0') >= limit
 end

@@ -1,25 +1,25 @@
--- Mark as seen AND queue, or neither.
+-- Mark a message as seen AND queue its turn, or neither.
 -- ARGV: turn, lane, event identity or '', message identity or '', condition, thread or '', waiting limit,
 --       now (ms), seen (ms), thread lifetime (ms), body, agent or '',
 --       deadline by this server's clock (ms) or '', inbound kind,
---       turns per minute for the thread, the person, and turns per minute for the person (0: no limit),
+--       turns per minute of the thread, the person, and turns per minute of that person (0: no limit),
 --       a line for the trace on how it arrived, lifetime of the message's mark (ms),
---       who speaks to the agent with it or '', version of its text or '', Slack won't resend it ('1'),
---       writes to make with it (the prelude's `apply`); if they begin with an 'if' that doesn't hold, nothing is stored,
---       it was found in Slack's history ('1'),
---       a free worker to hand it to or '', and that worker's arguments for the prelude's `look_at_head`.
--- It knows one feature's record, the conversation of a thread, as what the queue needs to know of a lane: whether it
--- exists (bound), is closed for now (muted), and who speaks in it (several). Generic arguments would be conditions over
--- fields, each with the name of its refusal, and a conditional update, and the same again in sent.lua and look_at_head:
--- more to read than the four fields, and more JSON with each message.
+--       the person speaking to the agent or '', version of the text or '', Slack won't resend the message ('1'),
+--       writes to make in this step (the prelude's `apply`); if the first is an 'if' that doesn't hold, nothing is stored,
+--       the message was found in Slack's history ('1'),
+--       a free worker to hand the lane to or '', and that worker's arguments for the prelude's `look_at_head`.
+-- This script knows one feature's record, the conversation of a thread, because the queue must know whether a lane's
+-- thread is bound, is muted, and has several speakers. Generic arguments would be conditions over fields, each with the
+-- name of its refusal, and a conditional update, and the same again in sent.lua and look_at_head: more to read than the
+-- four fields, and more JSON with each message.
 -- A late message goes before newer ones that no worker has started.
--- condition: 'none'; 'start' binds the thread; 'bound': it must be bound; 'missed': and messages must have been refused
---            when it was written; 'search': it mustn't have been searched yet.
--- Returns {'queued', waiting before it, all before it including the one being worked on}, and if a worker got a lane,
+-- condition: 'none'; 'start' binds the thread; 'bound': the thread must be bound; 'missed': it must be bound, and messages
+--            must have been refused when this one was written; 'search': it mustn't have been searched yet.
+-- Returns {'queued', turns waiting before it, all turns before it including the running one}, and if a worker got a lane,
 --          its entry, the lane, and the head if that's this turn | {'duplicate', turn} | {'full'} | {'unbound'} | {'late'}
 --          | {'void', 'deleted' or 'edited' since} | {'newer'}: its new text was refused and will be resent
 --          | {'early'}: its thread's first message was refused and will be resent | {'kept'}: its ts is stored until then
---          | {'muted'} | {'paused', 'thread' or 'person', ms left, '1' for the first refused} | {'stale'}: see the writes.
+--          | {'muted'} | {'paused', 'thread' or 'person', ms left, '1' for the first refusal} | {'stale'}: see the writes.
 local turn, lane, event, message, condition, thread = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local limit, now, seen_ms, thread_ms, body = tonumber(ARGV[7]), ARGV[8], ARGV[9], ARGV[10], ARGV[11]
 local agent = ARGV[12]
@@ -28,13 +28,14 @@ if ARGV[13] ~= '' then
   if clock[1] * 1000 + math.floor(clock[2] / 1000) > tonumber(ARGV[13]) then return {'late'} end
 end
 
--- A command's first use after a pause costs ten times as much as its second, and most of this script's time: hence as few
--- different commands as possible.
+-- A command's first use after a pause costs ten times as much as its second, and such first uses are most of this script's
+-- time: hence as few different commands as possible.
 local text_version, is_last, was_found, worker = ARGV[21], ARGV[22] == '1', ARGV[24] == '1', ARGV[25]
 local event_mark, message_mark = seen_event_key(event), seen_message_key(message)
 local kept = kept_key(thread) -- replies that arrived before their thread's first message
+-- An absent identity ('') makes a key that never exists.
 local known = redis.call('MGET', refused_key(turn), event_mark, message_mark, seen_message_key(thread), kept, behind_key(thread))
-if known[1] then return {'late'} end -- the empty name never exists
+if known[1] then return {'late'} end
 local since, is_pending = voids(known[3])
 if since and (tonumber(text_version) or 0) < since then
   if not is_pending then return {'void', since == math.huge and 'deleted' or 'edited'} end
@@ -47,9 +48,9 @@ if earlier then
   return {'duplicate', earlier}
 end
 
--- Find where a late message goes: before the first waiting turn that was written after it, but not before one queued at
+-- Find where a late message goes: before the first waiting turn that was written after it, but not before a turn queued at
 -- the end on purpose (it has no 'ts'), nor before a head that a worker holds or that was stopped. No worker holds a parked
--- head, and one that arrived while its thread was unread waits for that (`Turns`). Also returns how many it overtakes.
+-- head, nor one that waits until its thread has been read (`Turns`). Also returns how many turns the message overtakes.
 local function overtaken_by(written)
   local first, count = nil, 0
   for place = -1, -redis.call('LLEN', box_key(lane)), -1 do
@@ -80,9 +81,9 @@ end
 
 -- Whether its thread's first message was refused, and Slack will resend it.
 local function is_early()
-  local written, began = tonumber(ts), tonumber(root)
+  local written, started = tonumber(ts), tonumber(root)
   local is_unseen = not known[4] or select(2, voids(known[4]))
-  return is_unseen and written and began and written - began < YOUNG and was_refused(began)
+  return is_unseen and written and started and written - started < YOUNG and was_refused(started)
 end
 
 local was_missed = condition == 'missed' -- known from its edit, which Slack doesn't resend
@@ -96,7 +97,7 @@ if condition == 'bound' and not talk[1] then
   redis.call('SET', kept, string.sub((known[5] and known[5] .. ' ' or '') .. ts, -2000), 'PX', 1000 * YOUNG)
   return {'kept'}
 end
--- Messages from before the bot was called into the thread weren't for it, however late they arrive.
+-- Messages written before the bot was called into the thread aren't for it, however late they arrive.
 if (condition == 'bound' or condition == 'search') and ts ~= '' and tonumber(ts) < (tonumber(talk[4] or '') or 0) then
   return {'unbound'}
 end
@@ -120,7 +121,7 @@ local starts = condition == 'start' and not talk[1] and agent == ''
 if condition == 'start' then
   if not talk[1] then
     redis.call('HSET', conversation, 'v', VERSION)
-    if ts ~= '' and ts ~= root then -- an edit may have called it in
+    if ts ~= '' and ts ~= root then -- an edit may have called the bot in
       local edited = tonumber(text_version) or 0
       redis.call('HSET', conversation, 'since', edited > tonumber(ts) and text_version or ts)
     end
@@ -131,7 +132,7 @@ if condition == 'start' or condition == 'bound' then
   if speaker ~= '' and not talk[3] then
     redis.call('HSET', conversation, 'speaker', speaker)
   elseif speaker ~= '' and talk[3] ~= speaker then
-    redis.call('HSET', conversation, 'several', 1) -- from now on the agent learns who is speaking
+    redis.call('HSET', conversation, 'several', 1) -- from now on, messages to the agent name their author
   end
   redis.call('PEXPIRE', conversation, thread_ms)
   note_activity(thread, ts ~= '' and ts or now / 1000, thread_ms)
@@ -147,10 +148,10 @@ if ts ~= '' and waiting > 0 then first, overtaken = overtaken_by(tonumber(ts)) e
 waiting = waiting - overtaken
 if first then add(record, 'overtakes', overtaken) end
 if waiting > 0 then add(record, 'behind', waiting) end
-if starts then add(record, 'starts', 1) end -- its words may choose the agent
+if starts then add(record, 'starts', 1) end -- its text may choose the agent
 if known[6] and not was_found then add(record, 'unread', 1) end
 if known[5] and message == thread and condition == 'start' then
-  add(record, 'follows', known[5]) -- they're read before this one is worked on
+  add(record, 'follows', known[5]) -- the deferred replies, which are read before this turn runs
   redis.call('DEL', kept)
 end
 if condition == 'search' then add(record, 'searches', 1) end
@@ -170,6 +171,6 @@ if length == 1 then
   if entry then return {'queued', waiting, ahead, entry, woken} end -- a lane that has waited longer
 else -- a new message after a stop resumes the lane; one written before the stop doesn't
   local held = redis.call('HGET', held_key(), lane)
-  if held and (tonumber(ts) or 0) > tonumber(held) then let_go_on(lane) end
+  if held and (tonumber(ts) or 0) > tonumber(held) then resume(lane) end
 end
 return {'queued', waiting, ahead}

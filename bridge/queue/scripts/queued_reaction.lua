@@ -1,4 +1,4 @@
--- Mark a waiting message for its ⏳ reaction, once; not if it's the head, which is being worked on or about to be.
+-- Mark a waiting message for its ⏳ reaction, once; not the head of a lane, which is running or about to run.
 -- ARGV: turn. Returns 'ok' | 'no'.
 local key = turn_key(ARGV[1])
 local seen = redis.call('HMGET', key, 'step', 'lane', 'queued_reaction', 'withdrawn')

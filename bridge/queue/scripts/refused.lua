@@ -1,6 +1,6 @@
--- Record the messages that a process refused while Redis was down, as far as later ones depend on it. May be repeated.
--- ARGV: lifetime (ms), how many stretches to keep, how many follow, for each the ts of its first and last refused message;
---       then for each message whose edit or deletion was refused its identity and new version ('': deleted).
+-- Record the refusals by a process while Redis was down, as far as later messages depend on them. Repeatable.
+-- ARGV: lifetime (ms), how many stretches to store at most, how many follow, for each the ts of its first and last refused
+--       message; then for each message whose edit or deletion was refused, its identity and new version ('': deleted).
 -- Returns 'ok'.
 local lifetime, count = ARGV[1], tonumber(ARGV[3])
 for i = 4, 2 + 2 * count, 2 do note_refusals(ARGV[i], ARGV[i + 1], lifetime, ARGV[2]) end

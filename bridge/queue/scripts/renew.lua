@@ -1,4 +1,4 @@
--- Renew the leases of the entries that this consumer still holds; never steal one back.
+-- Renew the leases of the entries that this consumer still holds, without stealing any back.
 -- ARGV: consumer, entries … Returns the entries it has lost.
 local lost = {}
 for i = 2, #ARGV do

@@ -1,8 +1,9 @@
--- Queue a dead letter again, at the end of its lane; once per death, however often asked. A recorded outcome is shown
--- without asking again. If the request may have arrived, this explicitly sends it again: as a new turn, because the old
--- one's notices carry its id.
+-- Queue a dead letter again, at the end of its lane; once per death, even if requested repeatedly. A recorded outcome is
+-- posted without a new request. If the request may have arrived, it's deliberately sent again: as a new turn, because the
+-- old turn's notices carry its id.
 -- ARGV: turn, now (ms), waiting limit, id of a new turn, lifetime of the trace (ms).
--- Returns {'queued' | 'showing' | 'asking', waiting before it} | {'unknown'} | {'gone'} (its texts were deleted) | {'full'}.
+-- Returns {'queued' | 'showing' | 'asking', turns waiting before it} | {'unknown'} | {'gone'} (its texts were deleted)
+--         | {'full'}.
 local turn, now, limit, new = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local key, dead = turn_key(turn), dead_key()
 if not redis.call('ZSCORE', dead, turn) then return {'unknown'} end
@@ -19,11 +20,11 @@ redis.call('ZREM', dead, turn)
 local how, queued = 'queued', turn
 if died == 'sent' or (died == 'posting' and (seen[5] == 'unknown' or not outcome)) then
   how, queued = 'asking', new
-  local kept = redis.call('HMGET', key, 'thread', 'kind', 'starts', 'searches')
+  local copied = redis.call('HMGET', key, 'thread', 'kind', 'starts', 'searches')
   redis.call('HSET', turn_key(new), 'v', VERSION, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
-    'thread', kept[1] or '', 'kind', kept[2] or '', 'of', turn)
+    'thread', copied[1] or '', 'kind', copied[2] or '', 'of', turn)
   for i, name in ipairs({'starts', 'searches'}) do
-    if kept[i + 2] then redis.call('HSET', turn_key(new), name, 1) end
+    if copied[i + 2] then redis.call('HSET', turn_key(new), name, 1) end
   end
   redis.call('HSET', key, 'again', new)
   redis.call('HDEL', key, 'body', 'note', 'outcome')

@@ -1,6 +1,6 @@
 -- queued → sent, before the request.
 -- ARGV: entry, consumer, lane, turn, now (ms), token of this take, edits that the request includes,
---       what it is or '', the person and the runs they may start per hour (0: no limit),
+--       the note on the request or '', the person and the runs they may start per hour (0: no limit),
 --       thread to bind to the agent or '', agent or '', thread lifetime (ms).
 -- Returns 'ok' | 'lost' | 'changed' (edited or withdrawn since, or the thread has another agent: look again) |
 --         'paused:<ms>' (time until the next run).

@@ -1,7 +1,7 @@
--- Find the result of a put whose answer was lost and that may have handed its lane to this consumer. One that hasn't run
--- yet will be refused, because its caller was informed that it failed.
--- ARGV: turn, consumer, how long it is refused (ms), and arguments for the prelude's `look_at_head`.
--- Returns {entry, lane, what that returns} with the lease renewed | {}.
+-- Find the result of a put whose answer was lost and that may have handed its lane to this consumer. A put that hasn't run
+-- yet will be refused, because to its caller it failed.
+-- ARGV: turn, consumer, how long the put is refused (ms), and arguments for the prelude's `look_at_head`.
+-- Returns {entry, lane, the result of `look_at_head`} with the lease renewed | {}.
 local turn, consumer = ARGV[1], ARGV[2]
 local lane = redis.call('HGET', turn_key(turn), 'lane')
 if not lane then

@@ -1,10 +1,10 @@
--- Stop the running turn of a lane, or one message's turn, and hold the turns behind it. The mark in the turn's record is
--- what counts; its worker is notified as well. A stop has a time and never touches a turn that began later. The stop's own
--- turn records the result, so that this may be repeated.
--- ARGV: the stop's own turn or '', lane, identity of the one message to stop or '', time of the stop (Slack's ts), now (ms).
--- Returns {'queued' | 'sent' | 'posting' (how far the turn was) | 'withdrawn' (it waited) | 'late' (its answer is being
---          posted) | 'nothing', turn or '', how many wait, thread or ''}.
-local self, lane, message, given = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+-- Stop the running turn of a lane, or one message's turn, and hold the turns after it. The mark in the turn's record is
+-- what counts; its worker is notified as well. A stop has a time and never touches a turn that started later. The stop's
+-- own turn records the stopped turn, so that this may be repeated.
+-- ARGV: the stop's own turn or '', lane, identity of the one message to stop or '', the stop's time (Slack's ts), now (ms).
+-- Returns {'queued' | 'sent' | 'posting' (how far the turn was) | 'withdrawn' (it was waiting) | 'late' (its answer is
+--          being posted) | 'nothing', turn or '', how many wait, thread or ''}.
+local self, lane, message, stopped_at = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local turn = self ~= '' and redis.call('HGET', turn_key(self), 'met')
 if not turn then
   if message ~= '' then turn = redis.call('GET', seen_message_key(message))
@@ -20,7 +20,7 @@ local seen = redis.call('HMGET', key, 'lane', 'step', 'stopped', 'withdrawn', 'k
   'thread', 'waits')
 local step, kind = seen[2], seen[5] or 'message'
 lane = seen[1] or lane
-local function others() -- waiting behind it
+local function others() -- how many wait after it
   local count = 0
   for _, id in ipairs(redis.call('LRANGE', box_key(lane), 0, -1)) do
     if id ~= turn and redis.call('HEXISTS', turn_key(id), 'withdrawn') == 0 then count = count + 1 end
@@ -30,13 +30,13 @@ end
 if seen[3] then return {seen[3], turn, seen[3] == 'withdrawn' and 0 or others(), seen[10] or ''} end
 
 -- A turn queued again, by a button or an operator, is younger than its message.
-local begun = tonumber(seen[7] or '0') / 1000
+local started_at = tonumber(seen[7] or '0') / 1000
 if not (seen[8] or seen[9]) then
   local is_read, body = pcall(cjson.decode, seen[6] or '')
-  begun = is_read and type(body) == 'table' and tonumber(body.ts) or begun
+  started_at = is_read and type(body) == 'table' and tonumber(body.ts) or started_at
 end
 local is_open = (step == 'queued' or step == 'sent' or step == 'posting') and not seen[4] and kind == 'message'
-if not is_open or begun > given then return {'nothing', '', 0, ''} end
+if not is_open or started_at > stopped_at then return {'nothing', '', 0, ''} end
 if step == 'posting' and not seen[11] then return {'late', turn, others(), seen[10] or ''} end
 
 local is_head = redis.call('LINDEX', box_key(lane), 0) == turn

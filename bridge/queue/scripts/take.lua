@@ -1,6 +1,6 @@
 -- Read the head of a lane.
 -- ARGV: entry, consumer, lane, and arguments for the prelude's `look_at_head`.
--- Returns {'lost'} | {'empty'} | what that returns.
+-- Returns {'lost'} | {'empty'} | the result of `look_at_head`.
 local entry, consumer, lane = ARGV[1], ARGV[2], ARGV[3]
 local is_ours, handed_out = owns(entry, consumer, lane)
 if not is_ours then return {'lost'} end

@@ -1,4 +1,4 @@
--- A message was deleted; see the prelude.
+-- Withdraw a deleted message; see the prelude.
 -- ARGV: message identity, how long to mark an unknown one as deleted (ms) or ''.
 -- Returns 'withdrawn' | 'late' | 'unknown'.
 return withdraw(ARGV[1], ARGV[2])

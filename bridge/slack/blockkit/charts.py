@@ -1,7 +1,8 @@
 """Slack's charts and data tables, as plain dicts: slack_sdk has no classes for them.
 
-A chart is made only if it can show each name and number completely. What doesn't fit, or says nothing as a picture, is
-None here and shown as a table; so is every chart in a workspace where Slack refuses the block.
+A chart is made only if it can show each name and number completely. If it can't, or wouldn't be informative, the
+function returns None, and the numbers are shown as a table; so are all charts in a workspace where Slack rejects the
+block.
 
 https://docs.slack.dev/reference/block-kit/blocks/data-visualization-block
 https://docs.slack.dev/reference/block-kit/blocks/data-table-block
@@ -17,15 +18,15 @@ from bridge.slack.blockkit.numbers import ENGLISH, Style, whole
 from bridge.slack.blockkit.reply import Block
 
 _MOST_BARS: Final = 10  # of Slack's 20: more are hard to read
-_LEAST_SHAPE: Final = 2  # a pie of one piece, or a single bar, says nothing
-_NOTHING: Final = "–"  # noqa: RUF001 - a dash for an empty cell, which Slack refuses
+_LEAST_SHAPE: Final = 2  # a pie of one piece, or a single bar, shows nothing
+_NOTHING: Final = "–"  # noqa: RUF001 - a dash for an empty cell, which Slack rejects
 
 Counts = Sequence[tuple[str, int]]
 """Names with their counts, the largest first."""
 
 
 def pie(title: str, counts: Counts) -> Block | None:
-    """Make a pie chart; None if it can't show each name, or there's nothing to see."""
+    """Make a pie chart; None if it can't show each name, or there's only one."""
     is_shape = _LEAST_SHAPE <= len(counts) <= kit.CHART_SEGMENTS and all(count > 0 for _name, count in counts)
     if not is_shape or not _fit(counts):
         return None
@@ -34,7 +35,7 @@ def pie(title: str, counts: Counts) -> Block | None:
 
 
 def bars(title: str, counts: Counts) -> Block | None:
-    """Make a bar chart; None if there are too many names, or there's nothing to see."""
+    """Make a bar chart; None if there are too many names, or only one."""
     return _series("bar", title, counts) if _LEAST_SHAPE <= len(counts) <= _MOST_BARS else None
 
 
@@ -50,7 +51,7 @@ def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str | int]]
 
 
 def summed(counts: Counts, most: int, style: Style = ENGLISH) -> list[tuple[str, int]]:
-    """Keep the *most* largest, and sum up the rest as ``12 others``."""
+    """Return the *most* largest counts, and the sum of the rest as ``12 others``."""
     rest = counts[most:]
     if not rest:
         return list(counts)
@@ -77,7 +78,7 @@ def _fit(counts: Counts) -> bool:
 
 
 def _labelled(counts: Counts) -> list[tuple[str, int]]:
-    """Give each a label: as short as Slack requires, and unique."""
+    """Give each count a label that is unique and as short as Slack requires."""
     labels: list[str] = []
     for name, _count in counts:
         label, number = kit.one_line(name, kit.CHART_LABEL) or kit.NO_NAME, 1

@@ -1,7 +1,7 @@
-"""The parts of a message for an agent: quotations, tables and files in Markdown, below its own text.
+"""A message for an agent as text: quotations, tables and files in Markdown, below the author's own text.
 
-No part can be mistaken for another: each quoted line starts with a mark, a fence is longer than any inside it, and a
-name is one line.
+No part can be mistaken for another: each quoted line starts with a mark, a fence is longer than any fence inside it,
+and a name is one line.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bridge.inbound import Alert, LeftOut, MessageFile, MessagePart, Quotation, 
 from bridge.slack.blockkit import kit
 
 Resolve = Callable[[str], str]
-"""Undoes Slack's escapes, with names in place of ids."""
+"""Undoes Slack's escapes, and replaces IDs with names."""
 
 MOST: Final = 200_000  # bytes of a message with all its parts
 FILE: Final = 100_000  # bytes of one file
@@ -32,9 +32,9 @@ KINDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A part as text: a line that says what it is, its content, and what is missing.
+    """A part as text: a *head* that describes it, its content in *body*, and a *note* on what's missing.
 
-    If it *is_name*, it only names something.
+    *is_name*: it only names a file or the like.
     """
 
     head: str
@@ -46,7 +46,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """A message as text. *cut* passages are incomplete or missing, for lack of room."""
+    """A message as text. *cut* counts the passages that are incomplete or missing for lack of room."""
 
     text: str
     cut: int = 0
@@ -71,10 +71,10 @@ def composed(own: str, passages: Sequence[Passage]) -> Composed:
 
 
 def _shortened(one: Passage, room: int) -> str:
-    """Cut a passage to the available room; ``""`` if that's too little to be useful."""
+    """Cut a passage to *room* bytes; ``""`` if that's too little to be useful."""
     note = "; ".join(filter(None, (one.note, _CUT)))
     limit = room - len(one.head.encode()) - _TOO_LITTLE
-    while one.body and limit > 0:  # quoted lines are longer than lines, so the first guess may be too much
+    while one.body and limit > 0:  # quoting lengthens lines, so the first guess may be too long
         written = _written(replace(one, body=cut_bytes(one.body, limit), note=note))
         if len(written.encode()) + 2 <= room:
             return written
@@ -83,7 +83,7 @@ def _shortened(one: Passage, room: int) -> str:
 
 
 def passage(part: MessagePart, resolve: Resolve) -> Passage | None:
-    """Write one part; None for a file, which needs more than this."""
+    """Write one part; None for a file, whose content the caller fetches."""
     note = _CUT if part.is_cut else ""
     match part:
         case Quotation():
@@ -111,16 +111,16 @@ def files_in(parts: Sequence[MessagePart]) -> Iterator[MessageFile]:
 def with_escapes(own: str, parts: Sequence[MessagePart]) -> str:
     """Put everything but the files below the *own* text, all with Slack's escapes.
 
-    What an app shows instead of a text counts as its own text here, since all of it is quoted anyway.
+    An app's post without text of its own starts with what the app shows, since all of it is quoted anyway.
     """
     if not own and parts and isinstance(parts[0], Alert) and not parts[0].is_cut:
         own, parts = parts[0].text, parts[1:]
-    said = [passage(part, lambda words: words) for part in parts]
-    return composed(own, [one for one in said if one is not None]).text
+    passages = [passage(part, lambda words: words) for part in parts]
+    return composed(own, [one for one in passages if one is not None]).text
 
 
 def _quotation(part: Quotation, resolve: Resolve) -> tuple[str, str]:
-    """Write a forwarded message: who wrote it where, and its content."""
+    """Write a forwarded message: its head with the author and channel, and its content."""
     author = kit.escape(part.author) if part.author else f"<@{part.author_id}>" if part.author_id else ""
     is_direct = part.channel.startswith("D") or part.channel_name == "Direct Message"
     channel = f"#{kit.escape(part.channel_name)}" if part.channel_name else f"<#{part.channel}>" if part.channel else ""
@@ -134,16 +134,16 @@ def _quotation(part: Quotation, resolve: Resolve) -> tuple[str, str]:
 
 def named_file(file: MessageFile, note: str = "") -> Passage:
     """Name a file whose content isn't included; *note* says why."""
-    said = [described(file)]
+    facts = [described(file)]
     if file.kind == "link" and file.url:
-        said.append(file.url)
+        facts.append(file.url)
     if file.alt_text.strip():
-        said.append(f"described as {kit.quoted(file.alt_text, 1000)}")
-    return Passage(f"[{'; '.join([*said, *filter(None, [note])])}]", is_name=len(said) == 1)
+        facts.append(f"described as {kit.quoted(file.alt_text, 1000)}")
+    return Passage(f"[{'; '.join([*facts, *filter(None, [note])])}]", is_name=len(facts) == 1)
 
 
 def file_with(file: MessageFile, content: str, note: str = "") -> Passage:
-    """Write a file with its *content*; *note* says what is missing."""
+    """Write a file with its *content*; *note* says what's missing."""
     words = described(file)
     head = words[:1].upper() + words[1:]
     if file.kind == "clip":
@@ -158,7 +158,7 @@ def described(file: MessageFile) -> str:
 
 
 def size(count: int) -> str:
-    """Write a size: ``12 kB``; nothing if it's unknown."""
+    """Write a size: ``12 kB``; ``""`` if it's unknown (0)."""
     for unit, of in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if count >= of:
             return f"{count / of:.1f} {unit}".replace(".0 ", " ")

@@ -1,7 +1,7 @@
 """The sentence for each class of `bridge.errors`.
 
-Those with facts are in `sentence`, the others in `_SENTENCES`; a test makes sure that no class is missing. Sentences
-are plain text: `failure` makes a reply of one, elsewhere `bridge.slack.blockkit.kit` escapes it.
+Sentences with facts are in `sentence`, the others in `_SENTENCES`; a test ensures that no class is missing. Sentences
+are plain text: `failure` makes a reply of one, and `bridge.slack.blockkit.kit` escapes it elsewhere.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ _SENTENCES: Final[dict[type, str]] = {
 }
 _NOT_ALLOWED: Final = {
     "stranger": "Only members of the bridge's own workspace can use it.",
-    "channel": "The bridge isn't enabled in this channel. Ask your admin to add it.",
+    "channel": "The bridge isn't enabled in this channel. Ask your admin to enable it.",
     "user": "You don't have access to the bridge. Ask your admin to add you.",
-    "default": "You don't have permission to change channel settings. Ask your admin for it.",
-    "report": "You don't have permission to schedule reports. Ask your admin for it.",
-    "runner": "You don't have permission to run workflows here. Ask your admin for it.",
-    "not_yours": "Only the person who scheduled this report can change it. Ask them, or your admin.",
+    "default": "You don't have permission to change channel settings. Ask your admin for access.",
+    "report": "You don't have permission to schedule reports. Ask your admin for access.",
+    "runner": "You don't have permission to run workflows here. Ask your admin for access.",
+    "not_yours": "Only the person who scheduled this report, or someone who may run workflows, can change it.",
     "unknown": "Slack couldn't confirm who you are, so nothing was done. Try again in a minute, and tell your admin if "
     "it keeps happening.",
 }
@@ -68,13 +68,13 @@ _EXPECTED: Final = {
     "zone": "a time zone, such as Europe/Berlin",
     "since": "an age or a day up to 400 days ago, such as 7d or 2026-11-01",
 }
-"""What a part of a schedule, or of `/stats since`, should be."""
+"""The expected form of each part of a schedule, or of `/stats since`."""
 
 _TAKES: Final = {
     "compare": "--compare takes an age such as 24h, 7d or 2w (up to 400 days).",
     "only": "--only takes any of {choices}, such as runs,tags.",
 }
-"""What an option of a schedule takes."""
+"""The expected value of each option of a schedule."""
 
 _BAD_SCHEDULE: Final = {
     "times": "A report can have only one time of day. Schedule another report for {typed}.",
@@ -90,9 +90,9 @@ _TWO_MINUTES: Final = 120  # seconds
 
 
 def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Reply:
-    """Say what went wrong and what to do, with a button if there is a form."""
+    """Make a reply that says what went wrong and what to do, with a button if there's a form."""
     text = sentence(error)
-    codes: tuple[str, ...] = ()  # what it suggests typing
+    codes: tuple[str, ...] = ()  # commands that the sentence suggests
     match error:
         case errors.UnknownCommand():
             codes = error.nearest
@@ -110,7 +110,7 @@ def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Rep
     return kit.reply(text, *blocks, audience=audience)
 
 
-def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for each failure that has facts to tell
+def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for each failure with facts
     """Say what went wrong, in plain text that isn't escaped."""
     match error:
         case errors.CircuitOpen():
@@ -158,7 +158,7 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
                 hint = "Use its app ID, such as A0123456789, or its name once it has posted here."
                 if names:
                     known = ", ".join(kit.named(name, 80) for name in error.nearest)
-                    hint = f"Recently posted here: {known}. For others, use the app ID, such as A0123456789."
+                    hint = f"Recently posted here: {known}. For other apps, use the app ID, such as A0123456789."
             return f"No {error.kind} {name}. {hint}"
         case errors.SeveralFit():
             names = ", ".join(f"{kit.named(name, 80)} (ID {id_})" for id_, name in error.matches[:_MOST_NAMES])
@@ -171,7 +171,9 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
         case errors.BadSchedule():
             return _bad_schedule(error)
         case errors.NotAllowed():
-            return _NOT_ALLOWED.get(error.reason, "You don't have permission to do this here. Ask your admin for it.")
+            return _NOT_ALLOWED.get(
+                error.reason, "You don't have permission to do this here. Ask your admin for access."
+            )
         case errors.TooOften():
             why = _TOO_OFTEN.get(error.what, _TOO_OFTEN["person"])
             return f"{why} Try again {_soon(max(error.wait, timedelta(seconds=1)))}."

@@ -19,7 +19,7 @@ _JSON_PROBLEMS: Final = {  # Python's error messages, the same since 3.5, and pl
     "Invalid \\": "expected another character after the backslash",
 }
 
-_AROUND = 40  # characters that are shown before and after a place
+_AROUND = 40  # characters shown before and after a position
 _MOST_INDENTED = 100_000  # characters
 _DEEPEST_INDENTED = 20
 _TYPOGRAPHIC = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"') | {"\u00a0": " "})
@@ -30,7 +30,7 @@ _BEGINS_JSON = ("{", "[", *_QUOTES)
 def typed_json(text: str) -> Any:
     """Read JSON that a person typed; typographic quotes count as straight ones if that makes it JSON.
 
-    Raises `BadInput`, also for what only Python accepts (``NaN``) and for what can't be sent.
+    Raises `BadInput`, also for values that only Python accepts (``NaN``) and that can't be sent.
     """
     try:
         return _strict(text)
@@ -41,7 +41,7 @@ def typed_json(text: str) -> Any:
 def typed_input(text: str) -> Any:
     """Read a JSON object, array or double-quoted string as that value; anything else is a string.
 
-    So ``3``, ``true`` and text that only starts with a quotation stay text: nobody has to quote a sentence. An invalid
+    So ``3``, ``true`` and text that only starts with a quotation are strings: a sentence needs no quotes. An invalid
     object or array raises `BadInput`: it's more likely a typo than text.
     """
     if not text.startswith(_BEGINS_JSON):
@@ -59,7 +59,7 @@ def _strict(text: str) -> Any:
         value = json.loads(text)
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except json.JSONDecodeError as exc:
-        problems = (said for begins, said in _JSON_PROBLEMS.items() if exc.msg.startswith(begins))
+        problems = (problem for prefix, problem in _JSON_PROBLEMS.items() if exc.msg.startswith(prefix))
         raise BadInput(next(problems, "expected something else"), exc.lineno, exc.colno) from exc
     except UnicodeEncodeError as exc:
         raise BadInput("half of a character pair", 1, 1) from exc
@@ -69,7 +69,7 @@ def _strict(text: str) -> Any:
 
 
 def pretty(value: Any) -> str:
-    """Write JSON for people: indented, with letters as they are; if it's too large or deep, one item per line.
+    """Write JSON for people: indented, with letters unescaped; if it's too large or deep, one item per line.
 
     Indenting takes 0.1 ms per kB and, in depth d, d times as long.
     """
@@ -78,12 +78,12 @@ def pretty(value: Any) -> str:
         if len(written) > _MOST_INDENTED or _is_deep(value, _DEEPEST_INDENTED):
             return json.dumps(value, separators=(",\n", ": "), ensure_ascii=False, default=str)
         return json.dumps(value, indent=2, ensure_ascii=False, default=str)
-    except (ValueError, RecursionError):  # nested deeper than Python goes
+    except (ValueError, RecursionError):  # nested deeper than Python's limit
         return f"({type(value).__name__}, nested too deeply to be shown)"
 
 
 def beginning(value: Any, limit: int) -> str:
-    """Write its indented beginning, at least *limit* characters if there are as many, and not much more."""
+    """Write the beginning of *value*, indented: at least *limit* characters if there are as many, and few more."""
     written, length = [], 0
     try:
         for chunk in json.JSONEncoder(indent=2, ensure_ascii=False, default=str).iterencode(value):

@@ -1,9 +1,10 @@
 """Block Kit: Slack's limits in one table, and small constructors that respect them.
 
 Text from the service, an agent or a person goes into ``plain_text`` and ``rich_text`` only, which Slack doesn't parse,
-so nothing needs escaping. ``mrkdwn`` is parsed: `trusted_context` makes it from our own templates and times only;
-`fallback` makes a message's ``text``, also parsed. No text begins or ends with a blank; add one when joining two.
-Workflow, agent, run, node, session, prompt, member, version, category and tag are the service's words; use no others.
+so nothing needs escaping. ``mrkdwn`` is parsed: `trusted_context` makes it from the bridge's own templates and times
+only. A message's ``text`` is parsed, too: `fallback` escapes it. No text begins or ends with a blank; add one when
+joining two. Workflow, agent, run, node, session, prompt, member, version, category and tag are the service's words; use
+no others.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from typing import Final
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
 
 NO_NAME: Final = "(no name)"
-SOMEBODY: Final = "someone"
+SOMEONE: Final = "someone"
 MOMENT: Final = "{date_short_pretty} at {time}"
 DATE_AND_TIME: Final = "{moment:%Y-%m-%d %H:%M} UTC"
 
-# Limits, in characters or pieces. https://docs.slack.dev/reference/block-kit/blocks and the pages below it,
-# unless another source is named.
+# Limits, in characters or items. https://docs.slack.dev/reference/block-kit/blocks and its subpages, unless another
+# source is named.
 BLOCKS: Final = 50  # in a message
 VIEW_BLOCKS: Final = 100  # in a modal or a Home tab
 SECTION_TEXT: Final = 3000
@@ -48,23 +49,23 @@ CHART_TITLE: Final = 50
 CHART_LABEL: Final = 20  # also the name of a series
 CHART_SEGMENTS: Final = 6  # of a pie
 CHART_POINTS: Final = 20  # of each series
-TABLE_ROWS: Final = 100  # and the head
+TABLE_ROWS: Final = 100  # and the header row
 MESSAGE: Final = 11_500  # undocumented: several blocks together fail at about 13,200, markdown blocks at 12,000
 
-# Ours, for what reads well in one message.
+# The bridge's own limits, so that messages are easy to read.
 MARKDOWN_PART: Final = 11_000  # leaves room in MESSAGE for the footer
 CODE_TEXT: Final = 2800
 LIST_TEXT: Final = 8000
 FOOTER_TEXT: Final = 300
 FALLBACK_TEXT: Final = 3000
 DESCRIPTION: Final = 200
-CHART_LEAST_LINE: Final = 3  # points; through two of them there is only one line
+CHART_LEAST_LINE: Final = 3  # points; a line through two shows nothing
 CHART_NUMBER: Final = 10**15  # JSON numbers beyond this may lose digits
 TABLE_CELL: Final = 60
 _USAGES: Final = 40
 _USAGE: Final = 90
 _HELP: Final = 110
-_LOOKED_AT: Final = 20  # times as many characters of a text as are shown
+_READ_FACTOR: Final = 20  # how many times more characters of a text are read than shown
 _NOTHING: Final = "-"
 _SHORTEST: Final = 0.1
 _FEW_SECONDS: Final = 10
@@ -85,19 +86,19 @@ _UNSEEN = re.compile(  # control characters but newline and tab; embeddings, ove
 
 
 def clean(text: str) -> str:
-    """Remove invisible characters that change how others are seen: control and direction characters."""
+    """Remove invisible characters that change how other characters look: control and direction characters."""
     return _UNSEEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def one_line(text: str, limit: int = SECTION_TEXT) -> str:
     """Fold a text into a single line of at most *limit* characters."""
-    begins = text.lstrip()[: _LOOKED_AT * limit]
+    begins = text.lstrip()[: _READ_FACTOR * limit]
     line = " ".join(clean(begins).split())
     return cut(line, limit) if len(begins) >= len(text.strip()) else cut(f"{line}…", limit)
 
 
 def cut(text: str, limit: int) -> str:
-    """Shorten a text to *limit* characters, showing that it was."""
+    """Shorten a text to *limit* characters, with an ellipsis."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
@@ -112,7 +113,7 @@ def quoted(text: str, limit: int) -> str:
 
 
 def named(text: str, limit: int) -> str:
-    """Write a name within our own sentence; in quotation marks if it could be mistaken for more than a name."""
+    """Write a name within a sentence; in quotation marks if it could be mistaken for part of the sentence."""
     name = one_line(text, limit)
     return name if name == text.strip() and _PLAIN_NAME.fullmatch(name) else quoted(name, limit)
 
@@ -141,24 +142,24 @@ def counted(number: int, noun: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Undo Slack's three special characters. https://docs.slack.dev/messaging/formatting-message-text#escaping."""
+    """Escape Slack's three special characters. https://docs.slack.dev/messaging/formatting-message-text#escaping."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def quiet(text: str) -> str:
-    """Show ``@channel``, ``@here`` and ``@everyone`` without notifying anyone."""
-    if "@" not in text and "&" not in text:  # like most texts
+    """Change ``@channel``, ``@here`` and ``@everyone``, invisibly, so that they notify no one."""
+    if "@" not in text and "&" not in text:  # most texts
         return text
     return _BARE_BROADCAST.sub(lambda found: found["at"] + WORD_JOINER, text)
 
 
 def fallback(text: str, limit: int = FALLBACK_TEXT) -> str:
-    """Make a message's plain ``text``, for notifications, screen readers and refused blocks."""
-    return cut_escaped(escape(quiet(clean(text.lstrip()[: _LOOKED_AT * limit]))).strip() or _NOTHING, limit)
+    """Make a message's plain ``text``, for notifications, screen readers and rejected blocks."""
+    return cut_escaped(escape(quiet(clean(text.lstrip()[: _READ_FACTOR * limit]))).strip() or _NOTHING, limit)
 
 
 def plain(text: str, limit: int = SECTION_TEXT) -> Block:
-    """Make a text object that Slack doesn't parse. Slack refuses empty ones, so nothing becomes a dash."""
+    """Make a text object that Slack doesn't parse. Slack rejects empty ones, so an empty text becomes a dash."""
     return {"type": "plain_text", "text": cut(clean(text), limit).strip() or _NOTHING, "emoji": False}
 
 
@@ -178,18 +179,18 @@ def divider() -> Block:
 
 
 def fields(pairs: Iterable[tuple[str, str]]) -> Block:
-    """Make up to ten short texts in two columns, each with its name above."""
+    """Make up to ten short texts in two columns, each below its name."""
     texts = [plain(f"{name}\n{one_line(value, 300) or _NOTHING}", FIELD_TEXT) for name, value in pairs]
     return {"type": "section", "fields": texts[:SECTION_FIELDS]}
 
 
 def context(*texts: str) -> Block:
-    """Make a small grey line."""
+    """Make a small gray line."""
     return {"type": "context", "elements": [plain(text, FOOTER_TEXT) for text in texts][:CONTEXT_ELEMENTS]}
 
 
 def trusted_context(template: str, **moments: datetime) -> Block:
-    """Make a small grey line of our own words and times, which Slack parses; nothing from outside belongs here."""
+    """Make a small gray line from the bridge's own *template* and times, which Slack parses: no text from outside."""
     dates = {  # shown in the reader's own time zone
         name: f"<!date^{int(moment.timestamp())}^{MOMENT}|{DATE_AND_TIME.format(moment=moment.astimezone(UTC))}>"
         for name, moment in moments.items()
@@ -203,9 +204,9 @@ def actions(*elements: Block) -> Block:
 
 
 def button(text: str, action_id: str, value: str, *, asks: Block | None = None, about: str = "") -> Block:
-    """Make a button. *value* comes back unchanged, so one beyond Slack's limit is our bug.
+    """Make a button. Slack returns *value* unchanged. Raises ValueError if it's too long, which is a bug.
 
-    Screen readers also read what it's *about*, if several buttons have the same text.
+    Screen readers also read *about*, for several buttons with the same text. *asks* is from `confirm`.
     https://docs.slack.dev/reference/block-kit/block-elements/button-element
     """
     if len(value) > BUTTON_VALUE:
@@ -219,7 +220,7 @@ def button(text: str, action_id: str, value: str, *, asks: Block | None = None, 
 
 
 def confirm(title: str, text: str, yes: str, no: str, *, is_danger: bool = False) -> Block:
-    """Make the question that a button asks before it acts; with *is_danger*, its button is red."""
+    """Make the dialog that a button shows before it acts; with *is_danger*, the dialog's button is red."""
     return {
         "title": plain(title, CONFIRM_TITLE),
         "text": plain(text, CONFIRM_TEXT),
@@ -229,19 +230,19 @@ def confirm(title: str, text: str, yes: str, no: str, *, is_danger: bool = False
 
 
 def option(text: str, value: str) -> Block:
-    """Make one choice of a menu."""
+    """Make an option of a menu."""
     return {"text": plain(one_line(text, OPTION_TEXT), OPTION_TEXT), "value": value[:OPTION_VALUE]}
 
 
 def select(action_id: str, placeholder: str, options: Sequence[Block], initial: Block | None = None) -> Block:
-    """Make a menu whose choices are known."""
+    """Make a menu of fixed *options*."""
     return _menu(
         {"type": "static_select", "action_id": action_id, "options": list(options[:OPTIONS])}, placeholder, initial
     )
 
 
 def external_select(action_id: str, placeholder: str, initial: Block | None = None) -> Block:
-    """Make a menu that asks the bridge for its choices as the person types, from the first letter."""
+    """Make a menu that requests its options from the bridge when it's opened, and as the person types."""
     return _menu({"type": "external_select", "action_id": action_id, "min_query_length": 0}, placeholder, initial)
 
 
@@ -266,13 +267,13 @@ def input_block(name: str, label: str, element: Block, *, hint: str = "", option
 
 
 def words(text: str, **style: bool) -> Block:
-    """Make a run of words; *style* is any of bold, italic, strike, code."""
+    """Make a run of text; *style* is any of bold, italic, strike, code."""
     run: Block = {"type": "text", "text": clean(text)}
     return run | {"style": style} if style else run
 
 
 def paragraph(*runs: Block | str) -> Block:
-    """Make a paragraph of runs. Slack refuses empty ones, which are left out."""
+    """Make a paragraph of runs. Empty runs, which Slack rejects, are left out."""
     elements = [words(run) if isinstance(run, str) else run for run in runs]
     return {
         "type": "rich_text_section",
@@ -291,7 +292,7 @@ def bullets(items: Iterable[Block]) -> Block:
 
 
 def code_block(text: str, limit: int = CODE_TEXT) -> Block:
-    """Make a code block, which nothing in *text* can end."""
+    """Make a code block, which nothing in *text* can close."""
     return {"type": "rich_text_preformatted", "elements": [words(cut(text, limit).rstrip() or _NOTHING)]}
 
 
@@ -301,7 +302,7 @@ def rich(*elements: Block) -> Block:
 
 
 def with_code(text: str, *codes: str) -> Block:
-    """Make a paragraph of our own that shows *codes* as code, except within quotation marks."""
+    """Make a paragraph that shows *codes* as code, except within quotation marks."""
     text = cut(text, SECTION_TEXT)
     end = text.rfind("”") + 1
     pieces = re.split(f"({'|'.join(map(re.escape, codes))})", text[end:])
@@ -332,11 +333,11 @@ def reply(
 
 
 def note(text: str, *, audience: Audience = Audience.PRIVATE, replaces_original: bool = False) -> Reply:
-    """Make a reply of one small grey line."""
+    """Make a reply of one small gray line."""
     return reply(text, context(text), audience=audience, replaces_original=replaces_original)
 
 
 def ask(text: str, *elements: Block, small: str = "", audience: Audience = Audience.PRIVATE) -> Reply:
-    """Make a reply of a sentence with buttons or a menu, and a *small* grey line in between."""
+    """Make a reply of a sentence with buttons or a menu, and a *small* gray line in between."""
     lines = [section(text), context(small)] if small else [section(text)]
     return reply(text, *lines, *([actions(*elements)] if elements else []), audience=audience)

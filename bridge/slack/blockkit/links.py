@@ -1,10 +1,10 @@
-"""Detect links in an agent's Markdown that show another address than the one they lead to.
+"""Detect links in an agent's Markdown that show a different address from the one they lead to.
 
-Readers trust an address they see. So a link whose label shows another host than its target, however that is written
-(entities, escapes, emphasis, full-width letters, nested brackets, two lines), is broken by a word joiner (U+2060, no
-width) after its label, and its source becomes visible. Labels without an address, and names of files, stay links.
+Readers trust the address they see. So if a link's label shows a host other than its target's, in any notation
+(entities, escapes, emphasis, full-width letters, nested brackets, two lines), a word joiner (U+2060, no width) after
+the label breaks the link, and its source becomes visible. Links whose label has no address, or is a file name, stay.
 
-Images are fetched by their readers, which tells the server about them, so they become links.
+A reader's client would fetch images, which tells the server who reads the message, so images become links.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from urllib.parse import urlsplit
 
 from bridge.slack.blockkit import kit
 
-_BRACKET: Final = re.compile(r"[^\\\[\]]*+(?:\\.[^\\\[\]]*+)*+[\[\]]", re.DOTALL)  # the next, to be matched
-_CLOSED: Final = re.compile(  # with the whole address or none: its beginning isn't where it leads
+_BRACKET: Final = re.compile(r"[^\\\[\]]*+(?:\\.[^\\\[\]]*+)*+[\[\]]", re.DOTALL)  # the next bracket
+_CLOSED: Final = re.compile(  # the whole address or none: its beginning may lead elsewhere
     r"\](?=\(\s*+(?:<(?P<in_angles>[^<>\n]*)>|(?P<url>(?:[^\s()]|\([^\s()]*\)){0,2000}+)(?=[\s)]))?"
     r"|\[|:\s*+(?:<(?P<defined_in_angles>[^<>\n]*)>|(?P<defined>\S{1,2000}+)(?!\S))?)"
 )
 _REFERENCE_IMAGE: Final = re.compile(r"!(?=\[)")
 _DEFINITION: Final = re.compile(r"^[ \t>*+-]*\[[^\]]{1,999}\]:", re.MULTILINE)
-_CODE: Final = re.compile(  # what binds tighter than a link; never over a blank line
+_CODE: Final = re.compile(  # code binds tighter than a link, and never spans a blank line
     r"(?<![\\`])(?P<marks>`{1,9})(?!`)(?:(?!\n[ \t]*\n).){1,2000}?(?<!`)(?P=marks)(?!`)", re.DOTALL
 )
 _TAG: Final = re.compile(r"<[a-z/!?][^>]{0,400}>", re.IGNORECASE)
 _LONGEST_LABEL: Final = 400  # a longer one isn't checked
-_MOST_TO_LOOK_INTO: Final = 12_000  # characters of labels that may show a host, in one text; a message has 11,000
-_EACH_LABEL: Final = 20  # characters that one costs more
+_MOST_CHECKED: Final = 12_000  # characters of labels that may show a host, in one text; a message has 11,000
+_COST_OF_LABEL: Final = 20  # characters added to each label's length
 
-_CROWDS: Final = "[]`<"
-_CROWDED: Final = 1200  # of these in one text
+_COSTLY: Final = "[]`<"
+_MOST_COSTLY: Final = 1200  # of these characters in one text
 
-_MAY_SHOW_A_HOST: Final = re.compile(r"[.&/]|[^\x00-\x7f]")  # most labels are words, and may be many
-_BEHIND_A_SCHEME: Final = re.compile(r"//(?P<host>[^\s/?#:\]()\"'“”,]+)")
+_MAY_SHOW_A_HOST: Final = re.compile(r"[.&/]|[^\x00-\x7f]")  # a quick test, since most labels are plain words
+_AFTER_SCHEME: Final = re.compile(r"//(?P<host>[^\s/?#:\]()\"'“”,]+)")
 _BARE: Final = re.compile(r"(?<![\w./-])(?P<host>(?:[\w-]+\.)+(?:xn--[\w-]+|[^\W\d_]{2,}))", re.IGNORECASE)
-_A_FILE: Final = re.compile(
+_FILE_NAME: Final = re.compile(
     r".*\.(?:c|cc|cfg|conf|cpp|css|csv|docx?|env|go|h|html?|ini|ipynb|java|jpe?g|js|json|jsx|kt|log|lua|md|pdf|php|png"
     r"|pptx?|py|rb|rs|rst|sh|sql|svg|tex|toml|tsx?|txt|xlsx?|xml|ya?ml)",
     re.IGNORECASE,
 )
-_UNSEEN: Final = re.compile(  # emphasis, escapes, tags, and characters without a width
+_INVISIBLE: Final = re.compile(  # emphasis, escapes, tags, and characters without a width
     r"[*`~\u00ad\u200b-\u200f\u2060-\u2064\ufeff]|\\(?=[!-/:-@\[-`{-~])|</?[a-z]+(?:\s[^<>]*)?/?>", re.IGNORECASE
 )
 
@@ -53,25 +53,26 @@ _UNSEEN: Final = re.compile(  # emphasis, escapes, tags, and characters without 
 def honest(markdown: str) -> str:
     """Break links that show one address and lead to another, and turn images into links.
 
-    The cost is bounded: in a text crowded with brackets, or with addresses in labels, all links are removed.
+    The cost is bounded: in a text with too many brackets, all links are broken, and with too many addresses in labels,
+    the last ones.
     """
-    if sum(map(markdown.count, _CROWDS)) > _CROWDED:  # without definitions there are no links by reference
+    if sum(map(markdown.count, _COSTLY)) > _MOST_COSTLY:  # breaking definitions breaks links by reference
         return markdown.replace("](", f"]{kit.WORD_JOINER}(").replace("]:", f"]{kit.WORD_JOINER}:")
     leads_to = {found.end(): next(filter(None, found.groups()), "") for found in _CLOSED.finditer(markdown)}
     if not leads_to:
         return markdown
-    # Brackets in code or a tag end no label, but Slack may read code and tags differently: each reading counts.
+    # Brackets in code or a tag don't end a label, but Slack may parse code and tags differently: try each way.
     without_code = _CODE.sub(lambda code: "`" * len(code[0]), markdown) if "`" in markdown else markdown
     without_tags = _TAG.sub(lambda tag: "<" * len(tag[0]), without_code) if "<" in markdown else without_code
-    # Sorted, so that each process looks at the same ones.
+    # Sorted, so that each process checks the same links.
     found = sorted({link for seen in {markdown, without_code, without_tags} for link in _links(seen, leads_to)})
     places = {start for start, _end in found if start and markdown[start - 1] == "!"}
-    room = _MOST_TO_LOOK_INTO
+    room = _MOST_CHECKED
     for start, end in found:
         length = end - start
         if length <= _LONGEST_LABEL and not _MAY_SHOW_A_HOST.search(markdown, start + 1, end - 1):
             continue
-        room -= _EACH_LABEL + length
+        room -= _COST_OF_LABEL + length
         if length > _LONGEST_LABEL or room < 0 or _misleads(markdown[start + 1 : end - 1], leads_to[end]):
             places.add(end)
     if _DEFINITION.search(markdown):
@@ -81,7 +82,7 @@ def honest(markdown: str) -> str:
 
 
 def _links(seen: str, leads_to: Container[int]) -> Iterator[tuple[int, int]]:
-    """Find where labels begin and end, with the brackets as they are *seen*, of what *leads_to* somewhere behind."""
+    """Yield the start and end of each label in *seen* whose end is in *leads_to*, by matching brackets."""
     opened: list[int] = []
     end = 0
     while bracket := _BRACKET.match(seen, end):  # a search would scan the rest many times
@@ -95,11 +96,11 @@ def _links(seen: str, leads_to: Container[int]) -> Iterator[tuple[int, int]]:
 
 
 def _misleads(label: str, url: str) -> bool:
-    """Whether a reader sees a host in a label other than the one it leads to; odd addresses have none."""
-    shown = unicodedata.normalize("NFKC", _UNSEEN.sub("", html.unescape(_UNSEEN.sub("", label))))
-    hosts = {found["host"] for found in _BEHIND_A_SCHEME.finditer(shown)}
-    bare = {found["host"] for found in _BARE.finditer(_BEHIND_A_SCHEME.sub(" ", shown))}
-    hosts |= {host for host in bare if not _A_FILE.fullmatch(host)}
+    """Whether a label shows a host other than that of *url*; an invalid *url* has none."""
+    shown = unicodedata.normalize("NFKC", _INVISIBLE.sub("", html.unescape(_INVISIBLE.sub("", label))))
+    hosts = {found["host"] for found in _AFTER_SCHEME.finditer(shown)}
+    bare = {found["host"] for found in _BARE.finditer(_AFTER_SCHEME.sub(" ", shown))}
+    hosts |= {host for host in bare if not _FILE_NAME.fullmatch(host)}
     if not hosts:
         return False
     url = html.unescape(url)

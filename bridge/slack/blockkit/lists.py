@@ -1,4 +1,4 @@
-"""What lists of workflows and agents share: filtering, pages, and the buttons to turn them."""
+"""Lists of workflows and agents: filtering, pages, and the buttons to turn them."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from bridge.slack.blockkit.modals import Carried
 from bridge.slack.blockkit.reply import Block, Reply
 
 PAGE: Final = 20
-"""How many fit into one message, with names and descriptions as long as they are shown."""
+"""How many entries fit into one message, with the longest names and descriptions that are shown."""
 
 _MOST_WORDS = 20
-_MOST_CHARACTERS = 300  # of the words that a button carries
+_MOST_CHARACTERS = 300  # of the search that a button carries
 
 
 T = TypeVar("T", Workflow, Agent)
 
 
 class ListPage(Carried):
-    """A page of a list, as its buttons carry it: the *page*, from 0, of entries matching *words*."""
+    """The value of a page's buttons: a *page*, from 0, of the entries matching *words*."""
 
     page: int = 0
     words: str = ""
 
 
 def matching(items: Sequence[T], typed: str) -> list[T]:
-    """Keep entries with every *typed* word in their name or description."""
+    """Return the entries with every *typed* word in their name or description."""
     wanted = dict.fromkeys(typed.casefold().split()[:_MOST_WORDS])
     searched = [(f"{item.name} {item.description or ''}".casefold(), item) for item in items]
     return [item for text, item in searched if all(word in text for word in wanted)]
 
 
 def by_name(items: Sequence[T]) -> list[T]:
-    """Order by name, ignoring case."""
+    """Sort by name, ignoring case."""
     return sorted(items, key=lambda item: item.name.casefold())
 
 
 def active_first(workflows: Sequence[Workflow]) -> list[Workflow]:
-    """Order workflows by name, active ones first."""
+    """Sort workflows by name, active ones first."""
     return sorted(workflows, key=lambda workflow: (not workflow.is_active, workflow.name.casefold()))
 
 
 def facts_of(workflow: Workflow) -> list[Block | str]:
-    """Write the facts that follow a name."""
+    """Return the text that follows a workflow's name: its ID, trigger, size and description."""
     trigger = kit.one_line(workflow.trigger_type, 40)
     glance = f"ID {workflow.id} · {trigger} · {kit.counted(workflow.node_count, 'node')}"
     facts: list[Block | str] = [f" · {glance}"]
@@ -56,7 +56,7 @@ def facts_of(workflow: Workflow) -> list[Block | str]:
 
 
 def clamped(page: int, count: int, size: int) -> int:
-    """Return the nearest existing page: the list may have become shorter since the button was drawn."""
+    """Return the nearest existing page: the list may have become shorter since the button was posted."""
     return max(0, min(page, (count - 1) // size))
 
 
@@ -65,7 +65,7 @@ def list_reply(
 ) -> Reply:
     """Show one page, and blocks *below* it.
 
-    *turns* are the action ids of the buttons that lead to the page before and the one after.
+    *turns* are the action IDs of the buttons for the previous and the next page.
     """
     page = clamped(spot.page, len(items), PAGE)
     begin, end = page * PAGE, min((page + 1) * PAGE, len(items))

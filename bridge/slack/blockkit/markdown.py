@@ -1,9 +1,10 @@
 """Make an agent's Markdown safe, and cut it into parts for Slack's markdown blocks.
 
 Slack doesn't document whether markdown blocks can mention people; we assume so. A word joiner (U+2060, zero width) goes
-after the first character of anything Slack could read as a mention, a labelled link, or one whose label shows another
-address (`bridge.slack.blockkit.links`). It's idempotent and invisible; ``&lt;`` would show as written inside code.
-`pieces` cuts and records what it added to keep a code fence whole; the bodies joined are the input, exactly.
+after the first character of anything Slack could parse as a mention or a labeled link in its own syntax, and into links
+whose label shows another address (`bridge.slack.blockkit.links`). This is idempotent and invisible; ``&lt;`` would be
+shown literally inside code. `pieces` cuts, and records the fence lines it added; the bodies joined are exactly the
+input.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import NamedTuple
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.links import honest
 
-_ENTITY = r"&#?\w+;"  # Markdown undoes these, and escapes, before mentions are looked for
+_ENTITY = r"&#?\w+;"  # Markdown decodes entities and escapes before Slack looks for mentions
 _SLACK_TOKEN = re.compile(
     r"(?P<opening><|&lt;|&#0*60;|&#x0*3c;)(?=\\?(?:"
     rf"(?:!|&excl;|&#0*33;|&#x0*21;)\\?(?:channel|here|everyone|group|subteam\^|date\^|[a-z]*{_ENTITY})"
@@ -34,21 +35,21 @@ _FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<marks>`{3,60}|~{3,60})(?P<info>.*)$
 _BLANKS = r"[^\S\n]*+"
 _CELL = rf":?-++:?{_BLANKS}"
 _TABLE = rf"[^\n|]*+\|[^\n]*+\n{_BLANKS}(?:\|{_BLANKS})?{_CELL}(?:\|{_BLANKS}{_CELL})*+(?:\|{_BLANKS})?(?=\n|\Z)"
-# These look for lines from the line break before them on, which is what makes them quick (see `_next_block`).
+# These start with the line break before a line, which makes them fast (see `_next_block`).
 _OPENS_A_TABLE = re.compile(rf"\n{_TABLE}")
 _MAY_OPEN = re.compile(rf"\n(?:[ \t]*+(?:`{{3}}|~{{3}})|{_TABLE})")
 _MAY_END_A_TABLE = re.compile(rf"\n(?:{_BLANKS}(?:\n|\Z)|[ \t]*+(?:`{{3}}|~{{3}}))")
 _BLANK_LINE = re.compile(r"\n(?=(?P<rest>[ \t\r]*+\n))")
-_AHEAD = 20_000  # characters in which blocks are looked for at once; 1 MB would take 60 ms
+_AHEAD = 20_000  # characters searched for blocks at once; 1 MB would take 60 ms
 _LONGEST_FENCE_LINE = 80
 _LONGEST_CLOSING = 64  # a line break, the indent and the marks
 _MARKS = re.compile(rf"[ \t]{{0,{_LONGEST_FENCE_LINE}}}(?:`{{3}}|~{{3}})")
 _SMALLEST_LIMIT = 400  # a fence is opened and closed again within each part
-_GROW_BY_ONE = ("<", "&", "@", "](", "][", "]:", "![")  # where a word joiner may be put; in half of a text at most
+_GROW_BY_ONE = ("<", "&", "@", "](", "][", "]:", "![")  # where a word joiner may be added
 _ROOM_FOR_JOINERS = 200
 
 
-def neutralised(markdown: str) -> str:
+def neutralized(markdown: str) -> str:
     """Change what would ping people or hide a link's target into text that looks the same."""
     quiet = kit.quiet(markdown)
     if "<" in quiet or "&" in quiet:
@@ -59,19 +60,19 @@ def neutralised(markdown: str) -> str:
 def messages(markdown: str) -> Iterator[str]:
     """Cut into harmless parts, each made when it's requested, at a cost that depends only on its own size.
 
-    Only the part is checked, since Slack sees one message at a time. Parts without anything visible, which Slack
-    refuses, are left out.
+    Each part is checked alone, since Slack parses one message at a time. Parts without visible characters, which Slack
+    rejects, are left out.
     """
     if len(markdown) > kit.MARKDOWN_PART // 2:
-        yield from (neutralised(str(piece)) for piece in pieces(markdown) if not piece.body.isspace())
-    elif markdown.strip():  # a single one, however much longer it gets, as most answers are
-        yield neutralised(markdown)
+        yield from (neutralized(str(piece)) for piece in pieces(markdown) if not piece.body.isspace())
+    elif markdown.strip():  # one message, like most answers, even with word joiners
+        yield neutralized(markdown)
 
 
 def pieces(markdown: str, limit: int = kit.MARKDOWN_PART) -> Iterator[Piece]:
     """Cut at paragraphs, else lines, else words, else anywhere; code and tables stay whole if possible.
 
-    If making a part harmless could make it much longer, it's cut shorter.
+    A part that many word joiners could lengthen is cut shorter.
     """
     if limit < _SMALLEST_LIMIT:
         raise ValueError("limit too small")
@@ -86,19 +87,19 @@ def pieces(markdown: str, limit: int = kit.MARKDOWN_PART) -> Iterator[Piece]:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part: its characters of the text, and the fence lines added around them."""
+    """A part: its *body* from the text, and the fence lines added around it."""
 
     opening: str
     body: str
     closing: str
 
     def __str__(self) -> str:
-        """Join the parts to send."""
+        """Return the text to send."""
         return self.opening + self.body + self.closing
 
 
 class _Fence(NamedTuple):
-    """A code fence: its first line, repeated in the next part, its last, and the pattern of a line that closes it."""
+    """A code fence: its first line, which the next part repeats, its last line, and the pattern of a closing line."""
 
     opening: str
     closing: str
@@ -106,21 +107,21 @@ class _Fence(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """A code fence or a table, from *start* to *end*: whole if possible, else torn between two lines."""
+    """A code fence or a table, from *start* to *end*: kept whole if possible, otherwise cut between two lines."""
 
     start: int
     end: int
-    last_line: int  # where the line begins that closes a fence, or else the end
-    fence: _Fence | None  # none: a table
+    last_line: int  # start of the line that closes a fence; otherwise the end
+    fence: _Fence | None  # None for a table
 
 
 class _Text:
-    """A text and where it may be cut. Its blocks are found as far as a cut needs them, and each once."""
+    """A text and where it may be cut. Its blocks are found once, and only as far as the cuts need them."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._lines = f"\n{text}"  # each line has a break before it: where that is in here, the line begins there
-        self._seen = 0  # how far blocks were looked for
+        self._lines = f"\n{text}"  # a line's break here has the same index as the line's start in `text`
+        self._seen = 0  # how far the text was searched for blocks
         self._blocks: list[_Block] = []
         self._starts: list[int] = []
 
@@ -137,7 +138,7 @@ class _Text:
         return Piece(opening, self.text[at:until], self._closing(until))
 
     def _block_around(self, at: int) -> _Block | None:
-        """Find the block that a cut at *at* would tear."""
+        """Find the block that a cut at *at* would split."""
         while self._seen < at:
             block, self._seen = _next_block(self._lines, self._seen, at + _AHEAD)
             if block:
@@ -147,18 +148,18 @@ class _Text:
         return block if block and at < block.end else None
 
     def _closing(self, at: int) -> str:
-        """Return what closes the fence that a cut at *at* tears, if it tears one."""
+        """Return the line that closes the fence split by a cut at *at*; ``""`` if it splits none."""
         torn = self._block_around(at)
         if torn is None or torn.fence is None:
             return ""
         return torn.fence.closing if self.text[at - 1] == "\n" else "\n" + torn.fence.closing
 
     def _cut(self, at: int, end: int) -> int:
-        """Choose where the part that starts at *at* ends, at *end* at the latest."""
+        """Choose where the part that starts at *at* ends, no later than *end*."""
         return self._at_paragraph(at, end) or self._at_line(at, end) or self._in_line(at, end)
 
     def _at_paragraph(self, at: int, end: int) -> int | None:
-        """Cut outside of code and tables, in the second half, to avoid many small parts."""
+        """Choose a cut outside of code and tables, in the second half, to avoid many small parts."""
         half = (at + end) // 2
         before = max(at, self.text.rfind("\n", at, half))
         after_blanks = [found.end("rest") for found in _BLANK_LINE.finditer(self.text, before, end)]
@@ -173,7 +174,7 @@ class _Text:
         return free if free > half else None
 
     def _at_line(self, at: int, end: int) -> int | None:
-        """Cut before the code or table in the way if it fits into one part, else between its lines."""
+        """Choose a cut before the code or table at *end* if that fits into one part, otherwise between its lines."""
         torn = self._block_around(end)
         before = torn.start if torn and torn.start > at else None
         if torn and before and torn.end - torn.start <= end - at:
@@ -188,9 +189,9 @@ class _Text:
         return block.start if block.start > at else before
 
     def _tears(self, block: _Block) -> tuple[int, int]:
-        """Tell between which lines of a block it may be torn, the first and the last, by where the next one begins.
+        """Return the first and the last position where a block may be split, both at the start of a line.
 
-        Not between a fence and its first line, nor between a table's header and its first row.
+        It isn't split between a fence and its first line, nor between a table's header and its first row.
         """
         last = self._last_line_start(
             block.start, block.end - 1 if block.last_line == block.end else block.last_line - 1
@@ -202,26 +203,26 @@ class _Text:
         return min(first, max(closing, block.start)), max(last, block.start)
 
     def _in_line(self, at: int, end: int) -> int:
-        """Cut between words, or anywhere, but not within a fence's last line."""
+        """Choose a cut between words, or anywhere, but not within a fence's last line."""
         torn = self._block_around(end)
         if torn and max(at, torn.last_line - 1) < torn.last_line < end:
             return torn.last_line
         half = (at + end) // 2
         blanks = (place for place in range(end, half, -1) if self.text[place - 1] in " \t")
-        # Marks in the middle of a line open no fence, and must not at the beginning of a part.
+        # Fence marks in the middle of a line open no fence, but would at the beginning of a part.
         places = (place for place in chain(blanks, range(end, half, -1)) if not _MARKS.match(self.text, place))
         return next(places, end)
 
     def _last_line_start(self, at: int, end: int) -> int:
-        """Find where the last line begins that begins between *at* and *end*; at *at* where none does."""
+        """Return the start of the last line that starts between *at* and *end*; *at* if there's none."""
         newline = self.text.rfind("\n", at, end)
         return newline + 1 if newline >= 0 else at
 
 
 def _next_block(lines: str, at: int, until: int) -> tuple[_Block | None, int]:
-    """Find the first code fence or table between *at* and about *until*, and how far it was looked for.
+    """Return the first code fence or table between *at* and about *until*, and how far the text was searched.
 
-    Expressions pass over all other lines: a look at each costs too much, since there may be 50,000 in 100 kB.
+    Regular expressions skip all other lines: checking each costs too much, since there may be 50,000 in 100 kB.
     """
     last_line = lines.find("\n", until)
     end = lines.find("\n", last_line + 1) if last_line >= 0 else -1
@@ -240,7 +241,7 @@ def _next_block(lines: str, at: int, until: int) -> tuple[_Block | None, int]:
 
 
 def _opened_fence(lines: str, start: int) -> _Fence | None:
-    """Read a line that opens a fence. Overlong ones don't count: they couldn't be repeated."""
+    """Return the fence that a line opens, if any. Overlong lines don't count: they couldn't be repeated."""
     end = lines.find("\n", start + 1, start + 1 + _LONGEST_FENCE_LINE)
     if end < 0 and len(lines) > start + 1 + _LONGEST_FENCE_LINE:
         return None
@@ -252,7 +253,7 @@ def _fence_of(line: str) -> _Fence | None:
     found = _FENCE.match(line.rstrip("\r"))
     if found is None or ("`" in found["marks"] and "`" in found["info"]):
         return None
-    indent = found["indent"][:3]  # further in, it would not be a fence outside of the list that it was in
+    indent = found["indent"][:3]  # indented further, it wouldn't be a fence outside of its list
     marks = found["marks"]
     closes = re.compile(rf"\n{_BLANKS}{marks[0]}{{{len(marks)},}}+(?={_BLANKS}(?:\n|\Z))")
     return _Fence(f"{indent}{marks}{found['info']}\n", indent + marks, closes)

@@ -1,4 +1,4 @@
-"""What all forms share: how they're drawn, what they carry, and how they're read."""
+"""Forms: building them, the values they carry, and reading their fields."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ ONLY_THE_FIRST: Final = f"Only the first {kit.PLAIN_TEXT_INPUT:,} characters fit
 TOOK_TOO_LONG: Final = "The form took too long to open."
 
 PAGE: Final = "page"
-"""The callback_id of what only shows something."""
+"""The callback_id of modals without fields."""
 
 CHANNEL: Final = "channel"
-"""A field that several forms have."""
+"""The name of a field in several forms."""
 
 
 class Carried(BaseModel, frozen=True):
-    """What a button, a form or Home carries, and gives back when it's used."""
+    """A value that a button, a form or Home carries, and Slack returns when it's used."""
 
     @classmethod
     def parse(cls, value: str) -> Self:
-        """Read it; something unreadable, perhaps from another version, counts as nothing."""
+        """Parse *value*; an unreadable one, perhaps from another version, counts as empty."""
         try:
             return cls.model_validate_json(value)
         except ValidationError:
@@ -35,11 +35,11 @@ class Carried(BaseModel, frozen=True):
 
 
 class Origin(Carried):
-    """Where a form was opened, carried as private_metadata; *is_sure*: an inactive workflow was confirmed.
+    """Where a form was opened, carried as private_metadata.
 
-    *direct* is the person's direct message with the bot, if known; *chosen* is the channel the form is about. If it was
-    opened from a message, that is *message_ts*, written by *author* in the thread *thread_ts*; *files* are its files'
-    IDs.
+    *is_sure*: the person confirmed running an inactive workflow. *direct* is the person's direct message with the bot,
+    if known; *chosen* is the channel the form is about. If the form was opened from a message, that is *message_ts*,
+    written by *author* in the thread *thread_ts*; *files* are its files' IDs.
     """
 
     channel: str = ""
@@ -54,19 +54,19 @@ class Origin(Carried):
 
     @property
     def opened_in(self) -> str:
-        """Return where the person reads private notices."""
+        """Return the channel for private notices to the person."""
         return self.channel or self.direct
 
 
 @dataclass(frozen=True, slots=True)
 class FormErrors:
-    """A form's problems, for Slack's ``response_action: errors``: a sentence per block_id."""
+    """A form's errors, for Slack's ``response_action: errors``: a sentence per block_id."""
 
     by_block: dict[str, str]
 
 
 def modal(form: str, title: str, submit: str, blocks: Sequence[Block], origin: Origin) -> View:
-    """Draw a form with fields; without *submit*, it only shows something."""
+    """Make a modal; without the button *submit*, it only shows its blocks."""
     view: View = {
         "type": "modal",
         "callback_id": form,
@@ -81,7 +81,7 @@ def modal(form: str, title: str, submit: str, blocks: Sequence[Block], origin: O
 
 
 def page(title: str, blocks: Sequence[Block], origin: Origin) -> View:
-    """Draw a modal that only shows something."""
+    """Make a modal that only shows its blocks."""
     return modal(PAGE, title, "", blocks, origin)
 
 
@@ -96,7 +96,7 @@ def text_input(name: str, filled_in: str = "") -> Block:
 
 
 def channel_menu(name: str, first: str = "", *, with_direct: bool = True) -> Block:
-    """Make a menu of the channels the person sees; without *first*, their current one is selected."""
+    """Make a menu of the channels the person can see; without *first*, their current channel is selected."""
     kinds = ["public", "private", "mpim", *(["im"] if with_direct else [])]
     element: Block = {
         "type": "conversations_select", "action_id": name, "filter": {"include": kinds},
@@ -111,10 +111,10 @@ def form_values(state: Mapping[str, Any]) -> dict[str, str]:
     fields = (field for field in state.values() if isinstance(field, Mapping))
     for name, element in ((name, element) for field in fields for name, element in field.items()):
         if isinstance(element, Mapping):
-            given = [
+            values = [
                 element.get(key) for key in ("value", "selected_conversation", "selected_channel", "selected_time")
             ]
-            value = next(filter(None, given), None)
+            value = next(filter(None, values), None)
             if isinstance(option := element.get("selected_option"), Mapping):
                 value = option.get("value")
             if isinstance(ticked := element.get("selected_options"), list) and ticked:
@@ -124,7 +124,7 @@ def form_values(state: Mapping[str, Any]) -> dict[str, str]:
 
 
 def match_rank(id_: int, name: str, query: str) -> int | None:
-    """Rank how well a name matches what was typed: 0 is best, None no match."""
+    """Rank how well an ID or a name matches *query*: 0 is best, None no match."""
     wanted, name = query.casefold().strip(), name.casefold()
     tests = (
         wanted in {name, str(id_)},

@@ -1,8 +1,8 @@
-"""Typed text without Slack's escapes.
+"""Undo Slack's escapes in typed text.
 
-Slack writes ``&``, ``<`` and ``>`` as entities and puts what it recognized into angle brackets:
-https://docs.slack.dev/messaging/formatting-message-text#parsing. Everything is undone in one pass, so that inserted
-text (a display name, a label) is never mistaken for an escape.
+Slack writes ``&``, ``<`` and ``>`` as entities, and mentions and links in angle brackets:
+https://docs.slack.dev/messaging/formatting-message-text#parsing. All are undone in one pass, so that inserted text (a
+display name, a label) is never mistaken for an escape.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ class Mentions(NamedTuple):
 
 
 def plain_command_text(raw: str, names: Mapping[str, str] | None = None) -> str:
-    """Undo Slack's escapes in a command's text, as the person saw it: a link becomes its address.
+    """Return a command's text as the person typed it: a link becomes its address.
 
-    *names* are those of people, channels and groups by ID; Slack's own label replaces missing ones.
+    *names* are those of people, channels and groups by ID; for missing ones, Slack's own label is used.
     """
     return _read(raw, names or {}, lambda target, _label: _address(target))
 
 
 def mentions_in(raw: str, *, but: str = "") -> Mentions:
-    """Find what a text mentions, to look up the names; *but* is a person who needs none."""
+    """Find the mentions in a text, to look up their names; *but* is a person to leave out."""
     found = ([one for one in kind.findall(raw) if one != but] for kind in (_PERSON, _CHANNEL, _UNNAMED_GROUP))
     return Mentions(*(tuple(dict.fromkeys(ids)) for ids in found))
 
 
 def message_text(raw: str, *, bot_user: str, names: Mapping[str, str]) -> str:
-    """Make the text for an agent: without mentions of the bot, with *names* for IDs, links as Markdown."""
+    """Return the text for an agent: without mentions of the bot, with *names* for IDs, and with Markdown links."""
     if f"<@{bot_user}" in raw:  # with the space, colon or comma after it
         mention = rf"<@{re.escape(bot_user)}(?:\|[^<>]*)?>"
         raw = re.sub(rf"^\s*(?:{mention}[:,]?(?:\s+|$))+", "", raw)
@@ -57,8 +57,8 @@ def message_text(raw: str, *, bot_user: str, names: Mapping[str, str]) -> str:
 
 
 def _read(raw: str, names: Mapping[str, str], link: Callable[[str, str], str]) -> str:
-    """Undo Slack's escapes; *link* writes an address with its label, or without one."""
-    if "<" not in raw and "&" not in raw:  # like most texts
+    """Undo Slack's escapes; *link* writes a link from its target and its label (or ``""``)."""
+    if "<" not in raw and "&" not in raw:  # most texts
         return raw
 
     def shown(token: re.Match[str]) -> str:
@@ -88,5 +88,5 @@ def _markdown_link(target: str, label: str) -> str:
     if not label or label in {target, _address(target)}:
         return _address(target)
     words = label.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
-    target = target.replace("<", "%3C").replace(">", "%3E")  # nothing in it ends the link
+    target = target.replace("<", "%3C").replace(">", "%3E")  # so that the target can't close the link
     return f"[{words}](<{target}>)" if re.search(r"[\s()]", target) else f"[{words}]({target})"

@@ -1,4 +1,4 @@
-"""How numbers are written in the reader's language."""
+"""Format numbers in the reader's language."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """The separators of thousands and decimals."""
+    """The separators of thousands (*group*) and decimals (*point*)."""
 
     group: str
     point: str
@@ -31,7 +31,7 @@ _HUGE_PER_CENT: Final = 1000
 
 
 def style_of(locale: str) -> Style:
-    """Return the style of a locale as Slack writes it, ``de-CH``; English if it's unknown."""
+    """Return the style of a Slack locale, such as ``de-CH``; English if it's unknown."""
     name = locale.casefold().replace("_", "-")
     return _STYLES.get(name) or _STYLES.get(name.partition("-")[0], ENGLISH)
 

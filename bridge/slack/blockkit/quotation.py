@@ -1,7 +1,7 @@
-"""What an agent gets besides a message: who is speaking, and the thread's earlier messages, quoted.
+"""Context added to a message for an agent: the speaker's name, and the thread's earlier messages, quoted.
 
-All of it is part of the message itself, so nothing in it may look like anything else: each quoted line starts with a
-mark, and a name is one line.
+The context is part of the message's text, so no part may look like another: each quoted line starts with a mark, and a
+name is one line.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NOW: Final = "The new message to you:"
 NEWEST: Final = "the newest "
 FIRST: Final = "the first "
 SOME: Final = ""
-"""Which of the messages of a thread a quotation shows."""
+"""Which messages of a thread a quotation shows."""
 
 MESSAGE: Final = 2000  # characters of one message
 ALL: Final = 8000
@@ -30,7 +30,7 @@ _FILES: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """A message by *name*, and the names of its *files*."""
+    """A message by the person or app *name*, with the names of its *files*."""
 
     name: str
     text: str
@@ -38,12 +38,12 @@ class Quoted:
 
 
 def spoken(name: str, text: str) -> str:
-    """Say who speaks."""
+    """Put the speaker's name before *text*."""
     return f"{kit.one_line(name, _NAME)}: {text}"
 
 
 def looking_at(channel: str, text: str) -> str:
-    """Say which channel the person has open in Slack beside the direct message: "this channel"."""
+    """Put before *text* which channel the person has open beside the direct message: they may write "this channel"."""
     return f"[In Slack, this person is looking at #{kit.one_line(channel, _NAME)}.]\n{text}"
 
 
@@ -58,8 +58,8 @@ def with_quotation(
 ) -> str:
     """Put earlier messages before *text*: always the *root*, and as many of the *newest* as there's room for.
 
-    *left_out* weren't read (None: unknown how many). The others are *called* something else than the newest if Slack
-    didn't allow reading more.
+    *left_out* counts messages that weren't read (None: unknown). *called* is other than `NEWEST` if Slack didn't allow
+    reading the newest.
     """
     entries = [_entry(one) for one in newest]
     first = [_entry(root)] if root else []
@@ -86,8 +86,8 @@ def below_report(report: str, text: str) -> str:
     return f"The report at the top of this Slack thread, quoted:\n{quoted}\n\n{text}"
 
 
-def _entry(said: Quoted) -> str:
-    files = [kit.one_line(name, _FILE) or "unnamed" for name in said.files[:_FILES]]
+def _entry(message: Quoted) -> str:
+    files = [kit.one_line(name, _FILE) or "unnamed" for name in message.files[:_FILES]]
     attached = [f"[attached: {', '.join(files)}]"] if files else []
-    text = spoken(said.name, kit.cut(kit.clean(said.text).strip(), MESSAGE))
+    text = spoken(message.name, kit.cut(kit.clean(message.text).strip(), MESSAGE))
     return "\n".join(f"> {line}" for line in [*text.split("\n"), *attached])

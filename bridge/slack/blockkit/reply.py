@@ -8,10 +8,10 @@ from typing import Any
 from pydantic import BaseModel
 
 Block = dict[str, Any]
-"""A Block Kit block, as Slack's JSON has it: https://docs.slack.dev/reference/block-kit/blocks"""
+"""A Block Kit block in Slack's JSON: https://docs.slack.dev/reference/block-kit/blocks"""
 
 View = dict[str, Any]
-"""A modal view, as Slack's JSON has it: https://docs.slack.dev/reference/views"""
+"""A modal or Home view in Slack's JSON: https://docs.slack.dev/reference/views"""
 
 
 class Audience(StrEnum):
@@ -19,7 +19,7 @@ class Audience(StrEnum):
 
     THREAD = "thread"  # everyone, in the thread of the message it answers
     CHANNEL = "channel"  # everyone, as a new message in the channel
-    PRIVATE = "private"  # only the person who asked
+    PRIVATE = "private"  # only the person who sent the command, click or message
 
 
 class Attachment(BaseModel, frozen=True):
@@ -30,12 +30,13 @@ class Attachment(BaseModel, frozen=True):
 
 
 class Reply(BaseModel, frozen=True):
-    """What is shown: plain data, because it's stored in the journal before it's posted.
+    """The content of a reply: plain data, because it's stored in the journal before it's posted.
 
-    Either *markdown* (an agent's answer of any length: `bridge.slack.parts` cuts it and makes it harmless) or *blocks*
-    (at most 50, within the limits of `bridge.slack.blockkit.kit`), and always *text* for notifications, screen readers
-    and refused blocks. Blocks and text are ready to send: text from outside is already escaped. *footer* follows the
-    last part of a markdown answer. *plainer* are simpler forms of *blocks*, each tried if Slack refuses the one before.
+    It has either *markdown* (an agent's answer of any length: `bridge.slack.parts` cuts it and makes it harmless) or
+    *blocks* (at most 50, within the limits of `bridge.slack.blockkit.kit`), and always *text* for notifications, screen
+    readers and rejected blocks. Blocks and text are ready to send: text from outside is already escaped. *footer*
+    follows the last part of a markdown answer. *plainer* are simpler forms of *blocks*, each tried if Slack rejects the
+    one before.
     """
 
     text: str
@@ -45,4 +46,4 @@ class Reply(BaseModel, frozen=True):
     footer: tuple[Block, ...] = ()
     files: tuple[Attachment, ...] = ()
     audience: Audience = Audience.PRIVATE
-    replaces_original: bool = False  # the message whose button was pressed is replaced by this reply
+    replaces_original: bool = False  # this reply replaces the message whose button was clicked

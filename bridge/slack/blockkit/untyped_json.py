@@ -1,4 +1,4 @@
-"""Read undocumented JSON: names, lists and chains, as far as they can be recognized."""
+"""Find names, lists and paths in undocumented JSON."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _TARGET_KEYS = ("target", "to", "target_id", "targetId", "to_node", "toNode", "e
 _INNER_KEYS = ("data", "config", "properties")
 _DEEPEST = 5
 _MOST_NAMES = 200
-_MOST_LISTED = 1000  # however many lists they are in
+_MOST_LISTED = 1000  # names, in all lists together
 
 
 def name_of(value: Any, depth: int = 0) -> str:
-    """Find the name of something; empty if nothing looks like one."""
+    """Find the name in a value; ``""`` if nothing looks like one."""
     if isinstance(value, (str, int, float)) and not isinstance(value, bool):
         return kit.one_line(str(value), 60)
     if not isinstance(value, Mapping) or depth > _DEEPEST:
@@ -32,7 +32,7 @@ def name_of(value: Any, depth: int = 0) -> str:
 
 
 def names_in(value: Any, depth: int = 0) -> Iterator[str]:
-    """Yield the names in a list of strings, of records, of such lists, or a record by name."""
+    """Yield the names in a list of strings, objects or such lists, or the keys of an object that maps names."""
     if isinstance(value, (list, tuple)):
         if depth <= _DEEPEST:
             for item in value[:_MOST_NAMES]:
@@ -44,13 +44,13 @@ def names_in(value: Any, depth: int = 0) -> Iterator[str]:
 
 
 def listed(names: Iterator[str] | Sequence[str], limit: int) -> str:
-    """Write names in one line, each once with its count, and count what doesn't fit."""
+    """Write names in one line, each once with its count, and count those that don't fit."""
     counts = Counter(islice(names, _MOST_LISTED))
     written = [name if count == 1 else f"{name} (x{count})" for name, count in counts.items()]
     line = ", ".join(written)
     if len(line) <= limit:
         return line
-    # As many as fit, with commas.
+    # As many names as fit, with commas.
     fitting = sum(1 for length in accumulate(len(name) + 2 for name in written) if length - 2 <= limit)
     for shown in range(max(fitting, 1), 0, -1):
         line = NAMES_AND_MORE.format(names=", ".join(written[:shown]), count=len(written) - shown)
@@ -60,12 +60,12 @@ def listed(names: Iterator[str] | Sequence[str], limit: int) -> str:
 
 
 def how_many(value: Any) -> int | None:
-    """Count the elements of a list or record; None for anything else."""
+    """Count the elements of a list or object; None for anything else."""
     return len(value) if isinstance(value, (list, tuple, Mapping)) else None
 
 
 def steps_of(nodes: Any, edges: Any) -> tuple[str, ...]:
-    """Write each path through the nodes as ``start → agent → end``; nothing if there's no path."""
+    """Write each path through the nodes as ``start → agent → end``; empty if there's none."""
     names = _node_names(nodes)
     following: dict[str, list[str]] = {}
     for source, target in _connections(edges):

@@ -6,9 +6,9 @@ import asyncio
 import time
 from statistics import median
 
-from bench.figures import TIMES, Figure, at_least, ratio_of_pairs, told
-from bench.stage import Door, Stage
-from bench.traffic import Said, mention
+from bench.figures import TIMES, Figure, at_least, ratio_of_pairs, without_target
+from bench.stage import Stage, Target
+from bench.traffic import ChatMessage, mention
 from support.waiting import wait_until
 
 _AT_ONCE = 64
@@ -33,32 +33,33 @@ async def acks(stage: Stage) -> list[Figure]:
             rates.append(count / stage.length.of(4, 1))
         await _check_that_all_are_stored(stage, accepted)
     cpu = used / (accepted - _IN_FLIGHT) * 1e3
+    each = f"{cpu:.2f} ms of the bridge's processor time each"
     return [
         at_least("acks/s ÷ bare", ratio_of_pairs(rates, bare_rates), 0.5, TIMES),
-        told("acks/s, durable", median(rates), "/s", beside=f"{cpu:.2f} ms of the bridge's processor time each"),
-        told("acks/s, bare", median(bare_rates), "/s"),
+        without_target("acks/s, durable", median(rates), "/s", beside=each),
+        without_target("acks/s, bare", median(bare_rates), "/s"),
     ]
 
 
-async def _fill(stage: Stage, door: Door) -> int:
+async def _fill(stage: Stage, target: Target) -> int:
     """Fill the bridge with turns that wait for the agent."""
     for _ in range(0, _IN_FLIGHT, _BATCH):
-        await asyncio.gather(*(door.send(mention(Said(stage.clock.next(), 0))) for _ in range(_BATCH)))
+        await asyncio.gather(*(target.send(mention(ChatMessage(stage.clock.next(), 0))) for _ in range(_BATCH)))
     await wait_until(lambda: stage.ledger.in_flight == _IN_FLIGHT, "all turns wait for the agent", 20)
     return _IN_FLIGHT
 
 
-async def _rate(stage: Stage, door: Door) -> int:
+async def _rate(stage: Stage, target: Target) -> int:
     """Send as fast as messages are accepted. Returns their number."""
-    await door.lines.open(_AT_ONCE)
+    await target.lines.open(_AT_ONCE)
     end = time.perf_counter() + stage.length.of(4, 1)
-    return sum(await asyncio.gather(*(_send_until(stage, door, end) for _ in range(_AT_ONCE))))
+    return sum(await asyncio.gather(*(_send_until(stage, target, end) for _ in range(_AT_ONCE))))
 
 
-async def _send_until(stage: Stage, door: Door, end: float) -> int:
+async def _send_until(stage: Stage, target: Target, end: float) -> int:
     count = 0
     while time.perf_counter() < end:
-        await door.send(mention(Said(stage.clock.next(), 0)))
+        await target.send(mention(ChatMessage(stage.clock.next(), 0)))
         count += 1
     return count
 

@@ -10,9 +10,9 @@ from http import HTTPStatus
 from statistics import median
 
 from bench.fakes import Verdict
-from bench.figures import Figure, at_most, exactly, percentile, told
-from bench.stage import Door, Stage
-from bench.traffic import Said, mention
+from bench.figures import Figure, at_most, exactly, percentile, without_target
+from bench.stage import Stage, Target
+from bench.traffic import ChatMessage, mention
 
 _PEOPLE = 1000
 _AGENT_SECONDS = 2.0
@@ -34,11 +34,11 @@ class Burst:
 
 async def burst(stage: Stage) -> list[Figure]:
     """Measure the bridge several times in one process; then mentions as two events, and the naive baseline."""
-    async with stage.server("bridge") as door:
-        await stage.threads(door, _WARM_UP)
-        bursts = [await _at_once(stage, door) for _ in range(stage.length.times(3, 1))]
-        memory = door.process.peak()
-        beside = [] if stage.length.is_quick else await _as_slack_does(stage, door)
+    async with stage.server("bridge") as target:
+        await stage.threads(target, _WARM_UP)
+        bursts = [await _at_once(stage, target) for _ in range(stage.length.times(3, 1))]
+        memory = target.process.peak()
+        beside = [] if stage.length.is_quick else await _as_slack_does(stage, target)
     if not stage.length.is_quick:
         beside += await _naive(stage)
     return [*_figures(bursts), at_most("… peak memory", memory, 150, "MB"), *beside]
@@ -69,32 +69,32 @@ def _spread(bursts: list[Burst]) -> str:
     return "each: " + ", ".join(f"{one.last_answer:.2f}" for one in bursts)
 
 
-async def _as_slack_does(stage: Stage, door: Door) -> list[Figure]:
-    one = await _at_once(stage, door, kinds=("app_mention", "message"))
+async def _as_slack_does(stage: Stage, target: Target) -> list[Figure]:
+    one = await _at_once(stage, target, kinds=("app_mention", "message"))
     clean = "clean" if one.verdict.is_clean else str(one.verdict)
-    said = f"ack p99 {percentile(one.acks, 0.99):.2f} s, {one.repeated} redelivered, {clean}"
-    return [told("… last answer, two events per message", one.last_answer, "s", beside=said)]
+    note = f"ack p99 {percentile(one.acks, 0.99):.2f} s, {one.repeated} redelivered, {clean}"
+    return [without_target("… last answer, two events per message", one.last_answer, "s", beside=note)]
 
 
 async def _naive(stage: Stage) -> list[Figure]:
-    async with stage.server("naive") as door:
-        await stage.threads(door, _WARM_UP)
-        one = await _at_once(stage, door)
-        memory = door.process.peak()
-    said = f"{one.verdict.lost} lost, ack p99 {percentile(one.acks, 0.99):.2f} s, {memory:.0f} MB"
-    return [told("… last answer, naive", one.last_answer, "s", beside=said)]
+    async with stage.server("naive") as target:
+        await stage.threads(target, _WARM_UP)
+        one = await _at_once(stage, target)
+        memory = target.process.peak()
+    note = f"{one.verdict.lost} lost, ack p99 {percentile(one.acks, 0.99):.2f} s, {memory:.0f} MB"
+    return [without_target("… last answer, naive", one.last_answer, "s", beside=note)]
 
 
-async def _at_once(stage: Stage, door: Door, kinds: tuple[str, ...] = ("app_mention",)) -> Burst:
+async def _at_once(stage: Stage, target: Target, kinds: tuple[str, ...] = ("app_mention",)) -> Burst:
     stage.project.seconds, stage.ledger.most_in_flight = _AGENT_SECONDS, 0
-    messages = [Said(stage.clock.next(), 0) for _ in range(_PEOPLE)]
-    requests = [mention(said, kind) for said in messages for kind in kinds]
-    await door.lines.open(len(requests))
+    messages = [ChatMessage(stage.clock.next(), 0) for _ in range(_PEOPLE)]
+    requests = [mention(message, kind) for message in messages for kind in kinds]
+    await target.lines.open(len(requests))
     began = time.perf_counter()
-    deliveries = await asyncio.gather(*(_deliver(door, request) for request in requests))
+    deliveries = await asyncio.gather(*(_deliver(target, request) for request in requests))
     await stage.settled(messages, _PATIENCE)
     stage.project.seconds = 0.0
-    posts = [at for said in messages for at in stage.ledger.posted.get(said, ())]
+    posts = [at for message in messages for at in stage.ledger.posted.get(message, ())]
     return Burst(
         in_flight=stage.ledger.most_in_flight,
         last_answer=max(posts) - began,
@@ -104,10 +104,10 @@ async def _at_once(stage: Stage, door: Door, kinds: tuple[str, ...] = ("app_ment
     )
 
 
-async def _deliver(door: Door, request: bytes) -> tuple[int, float]:
+async def _deliver(target: Target, request: bytes) -> tuple[int, float]:
     """Deliver an event until it is accepted. Returns the number of attempts, and the seconds of the last."""
     for times in range(1, _DELIVERIES + 1):
-        answer = await door.lines.ask(request)
+        answer = await target.lines.ask(request)
         if answer.status == HTTPStatus.OK:
             return times, answer.seconds
-    raise AssertionError(f"{door.process.kind} refused an event {_DELIVERIES} times: see {door.process.log}")
+    raise AssertionError(f"{target.process.kind} refused an event {_DELIVERIES} times: see {target.process.log}")

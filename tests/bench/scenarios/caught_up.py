@@ -10,9 +10,9 @@ import asyncio
 import time
 from itertools import count
 
-from bench.figures import Figure, at_most, percentile, told
-from bench.stage import Door, Stage
-from bench.traffic import BOT, PERSON, TEAM, Said
+from bench.figures import Figure, at_most, percentile, without_target
+from bench.stage import Stage, Target
+from bench.traffic import BOT, PERSON, TEAM, ChatMessage
 from support.waiting import wait_until
 
 _THREADS = 20  # existing conversations
@@ -28,27 +28,29 @@ _SECONDS, _ACK = 60.0, 20.0
 async def caught_up(stage: Stage) -> list[Figure]:
     """Start a bridge after a half-hour outage, while other people talk to an agent that answers at once."""
     share = 1 if not stage.length.is_quick else 10
-    async with stage.server("bridge") as door:
-        threads = await stage.threads(door, _THREADS)
-        live = await stage.threads(door, _LIVE_THREADS)
+    async with stage.server("bridge") as target:
+        threads = await stage.threads(target, _THREADS)
+        live = await stage.threads(target, _LIVE_THREADS)
     ago = time.time() - _AWAY
-    stored: list[Said] = []
+    stored: list[ChatMessage] = []
     for place in range(_REPLIES // share):
         for number, thread in enumerate(threads):
-            said = Said(thread, 1 + place)
-            stage.slack.store_reply(thread, _message(f"{ago + place:.0f}.{number:06d}", said.words, thread))
-            stored.append(said)
+            message = ChatMessage(thread, 1 + place)
+            stage.slack.store_reply(thread, _message(f"{ago + place:.0f}.{number:06d}", message.words, thread))
+            stored.append(message)
     for place in range(_ROOTS // share):
         root = f"{ago + place // 10:.0f}.{500_000 + place % 10:06d}"
-        stage.slack.store_root(_message(root, f"<@{BOT}> {Said(root, 0).words}"))
-        stored.append(Said(root, 0))
+        stage.slack.store_root(_message(root, f"<@{BOT}> {ChatMessage(root, 0).words}"))
+        stored.append(ChatMessage(root, 0))
     await stage.redis.hset("{bench}:owner", "listened", str(int(ago * 1000)))
-    async with stage.server("bridge") as door:
+    async with stage.server("bridge") as target:
         began, is_over, acks = time.perf_counter(), asyncio.Event(), list[float]()
-        used = door.process.cpu_seconds()
-        talking = asyncio.create_task(_talk(stage, door, live, acks, is_over))
-        await wait_until(lambda: all(stage.ledger.posted.get(said) for said in stored), "all are answered", _LONGEST)
-        seconds, used = time.perf_counter() - began, door.process.cpu_seconds() - used
+        used = target.process.cpu_seconds()
+        talking = asyncio.create_task(_talk(stage, target, live, acks, is_over))
+        await wait_until(
+            lambda: all(stage.ledger.posted.get(message) for message in stored), "all are answered", _LONGEST
+        )
+        seconds, used = time.perf_counter() - began, target.process.cpu_seconds() - used
         is_over.set()
         said_live = await talking
     stage.check([*stored, *said_live])
@@ -56,24 +58,26 @@ async def caught_up(stage: Stage) -> list[Figure]:
     name = f"{len(stored):,} messages from an outage, read and answered"
     return [
         at_most(name, seconds, _SECONDS, "s", beside=each),
-        told("… processor time of the bridge, live traffic included", used, "s"),
+        without_target("… processor time of the bridge, live traffic included", used, "s"),
         at_most("… ack p99 of live messages", percentile(acks, 0.99), _ACK, "ms"),
-        told("… ack p50 of live messages", percentile(acks, 0.5), "ms"),
+        without_target("… ack p50 of live messages", percentile(acks, 0.5), "ms"),
     ]
 
 
-async def _talk(stage: Stage, door: Door, threads: list[str], acks: list[float], is_over: asyncio.Event) -> list[Said]:
+async def _talk(
+    stage: Stage, target: Target, threads: list[str], acks: list[float], is_over: asyncio.Event
+) -> list[ChatMessage]:
     """Send live replies at a steady rate until *is_over*. Returns them."""
-    said: list[Said] = []
+    sent: list[ChatMessage] = []
     turns = []
     for number in count():
         if is_over.is_set():
             break
-        said.append(Said(threads[number % len(threads)], 1 + number // len(threads)))
-        turns.append(asyncio.create_task(stage.turn(door, said[-1])))
+        sent.append(ChatMessage(threads[number % len(threads)], 1 + number // len(threads)))
+        turns.append(asyncio.create_task(stage.turn(target, sent[-1])))
         await asyncio.sleep(1 / _IN_A_SECOND)
     acks += [answer.seconds * 1e3 for answer in await asyncio.gather(*turns)]
-    return said
+    return sent
 
 
 def _message(ts: str, text: str, thread: str = "") -> dict[str, str]:

@@ -7,10 +7,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.figures import Figure, at_most, exactly, told
+from bench.figures import Figure, at_most, exactly, without_target
 from bench.proxy import CountingProxy, counted
-from bench.stage import Door, Stage
-from bench.traffic import Said, mention
+from bench.stage import Stage, Target
+from bench.traffic import ChatMessage, mention
 
 _IDLE_SECONDS = 5.0  # the interval of the slowest background loop
 _TURNS = 200
@@ -24,19 +24,21 @@ async def counts(stage: Stage) -> list[Figure]:
     here = Path(stage.around.folder) / "counted.sock"
     async with (
         counted(Path(stage.around.redis_url.removeprefix("unix://")), here) as proxy,
-        stage.server("bridge", redis_url=f"unix://{here}") as door,
+        stage.server("bridge", redis_url=f"unix://{here}") as target,
     ):
-        thread = (await stage.threads(door, 1))[0]
+        thread = (await stage.threads(target, 1))[0]
         idle_rate = await _in_a_second(proxy, stage.length.of(_IDLE_SECONDS, 2))
-        replies = [Said(thread, number) for number in range(1, stage.length.times(_TURNS, _TURNS // 4))]
-        of_reply, calls = await _counted(stage, door, proxy, replies, idle_rate)
-        of_mention, _ = await _counted(stage, door, proxy, [Said(stage.clock.next(), 0) for _ in replies], idle_rate)
-        of_both = await _both_events(stage, door, proxy, idle_rate)
-        slow = await _slow(stage, door)
+        replies = [ChatMessage(thread, number) for number in range(1, stage.length.times(_TURNS, _TURNS // 4))]
+        of_reply, calls = await _counted(stage, target, proxy, replies, idle_rate)
+        of_mention, _ = await _counted(
+            stage, target, proxy, [ChatMessage(stage.clock.next(), 0) for _ in replies], idle_rate
+        )
+        of_both = await _both_events(stage, target, proxy, idle_rate)
+        slow = await _slow(stage, target)
     return [
         at_most("Redis round trips for a turn", of_reply, 5),
-        told("… starting a thread", of_mention, beside=f"two events per message: {of_both:.2f}"),
-        told("… per second, idle", idle_rate),
+        without_target("… starting a thread", of_mention, beside=f"two events per message: {of_both:.2f}"),
+        without_target("… per second, idle", idle_rate),
         exactly("Slack calls for a turn, quick agent", calls, 1),
         exactly("Slack calls for a turn, slow agent", slow, _PARTS),
     ]
@@ -49,32 +51,32 @@ async def _in_a_second(proxy: CountingProxy, seconds: float) -> float:
 
 
 async def _counted(
-    stage: Stage, door: Door, proxy: CountingProxy, messages: Sequence[Said], idle_rate: float
+    stage: Stage, target: Target, proxy: CountingProxy, messages: Sequence[ChatMessage], idle_rate: float
 ) -> tuple[float, float]:
     """The average round trips and Slack calls per message."""
     before, calls, began = proxy.round_trips, stage.ledger.calls.total(), time.perf_counter()
-    for said in messages:
-        await stage.turn(door, said)
+    for message in messages:
+        await stage.turn(target, message)
     await asyncio.sleep(0.1)  # the last turn's end
     trips = proxy.round_trips - before - idle_rate * (time.perf_counter() - began)
     stage.check(messages)
     return round(trips / len(messages), 1), (stage.ledger.calls.total() - calls) / len(messages)
 
 
-async def _both_events(stage: Stage, door: Door, proxy: CountingProxy, idle_rate: float) -> float:
-    messages = [Said(stage.clock.next(), 0) for _ in range(stage.length.times(_TURNS, _TURNS // 4))]
+async def _both_events(stage: Stage, target: Target, proxy: CountingProxy, idle_rate: float) -> float:
+    messages = [ChatMessage(stage.clock.next(), 0) for _ in range(stage.length.times(_TURNS, _TURNS // 4))]
     before, began = proxy.round_trips, time.perf_counter()
-    for said in messages:
-        await asyncio.gather(stage.turn(door, said), door.send(mention(said, "message")))
+    for message in messages:
+        await asyncio.gather(stage.turn(target, message), target.send(mention(message, "message")))
     trips = proxy.round_trips - before - idle_rate * (time.perf_counter() - began)
     stage.check(messages)
     return round(trips / len(messages), 1)
 
 
-async def _slow(stage: Stage, door: Door) -> float:
-    threads = await stage.threads(door, _SLOW_TURNS)
+async def _slow(stage: Stage, target: Target) -> float:
+    threads = await stage.threads(target, _SLOW_TURNS)
     stage.project.seconds = _SLOW
-    messages, calls = [Said(thread, 1) for thread in threads], stage.ledger.calls.total()
-    await asyncio.gather(*(stage.turn(door, said) for said in messages))
+    messages, calls = [ChatMessage(thread, 1) for thread in threads], stage.ledger.calls.total()
+    await asyncio.gather(*(stage.turn(target, message) for message in messages))
     await asyncio.sleep(0.2)  # the indicator is removed concurrently with the answer
     return (stage.ledger.calls.total() - calls) / len(messages)

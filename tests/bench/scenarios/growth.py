@@ -8,7 +8,7 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from bench.figures import TIMES, Figure, at_least, at_most, ratio_of_pairs, told
+from bench.figures import TIMES, Figure, at_least, at_most, ratio_of_pairs, without_target
 from bench.processes import pinned_to
 from bench.scenarios.turns import Talks, in_turns, talks
 from bench.stage import Length, Stage
@@ -48,7 +48,7 @@ async def growth(stage: Stage) -> list[Figure]:
                 ratio = await _compared(at_many, at_few, stage.length)
                 name = f"turns/s with {wanted:,} stored threads ÷ with {_FEW:,}"
                 ratios.append(at_least(name, ratio, _FLAT, TIMES))
-        stage.check(at_few.said + at_many.said)
+        stage.check(at_few.messages + at_many.messages)
     return figures + ratios
 
 
@@ -126,7 +126,7 @@ async def processes(stage: Stage) -> list[Figure]:
                 second.process.stop()
             talking.doors = [first]
             alone.append(one)
-        stage.check(talking.said)
+        stage.check(talking.messages)
     return [
-        told("turns/s of two processes ÷ one, on the same core", ratio_of_pairs(both, alone), TIMES),
+        without_target("turns/s of two processes ÷ one, on the same core", ratio_of_pairs(both, alone), TIMES),
     ]

@@ -7,7 +7,7 @@ import time
 from statistics import median
 from typing import NamedTuple
 
-from bench.figures import TIMES, Figure, at_most, ratio_of_pairs, told
+from bench.figures import TIMES, Figure, at_most, ratio_of_pairs, without_target
 from bench.processes import Kind
 from bench.stage import Stage
 
@@ -32,13 +32,13 @@ async def start(stage: Stage) -> list[Figure]:
     return [
         at_most("cold start, all ready", _median(bridge, "ready"), 1.5, "s"),
         at_most("idle memory ÷ naive", _ratio(bridge, naive, "memory"), 1.3, TIMES),
-        told(
+        without_target(
             "cold start, first event accepted",
             _median(bridge, "accepted"),
             "s",
             beside=f"naive {_median(naive, 'accepted'):.2f}",
         ),
-        told("idle memory", _median(bridge, "memory"), "MB", beside=f"naive {_median(naive, 'memory'):.0f}"),
+        without_target("idle memory", _median(bridge, "memory"), "MB", beside=f"naive {_median(naive, 'memory'):.0f}"),
     ]
 
 
@@ -51,10 +51,10 @@ def _median(starts: list[Start], what: str) -> float:
 
 
 async def _started(stage: Stage, kind: Kind) -> Start:
-    async with stage.starting(kind) as door:
-        await stage.accepting(door)
-        accepted = time.perf_counter() - door.process.began
-        await stage.ready(door)
-        ready = time.perf_counter() - door.process.began
+    async with stage.starting(kind) as target:
+        await stage.accepting(target)
+        accepted = time.perf_counter() - target.process.began
+        await stage.ready(target)
+        ready = time.perf_counter() - target.process.began
         await asyncio.sleep(0.5)
-        return Start(accepted, ready, door.process.resident())
+        return Start(accepted, ready, target.process.resident())

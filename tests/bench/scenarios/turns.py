@@ -7,10 +7,10 @@ import time
 from dataclasses import dataclass, field
 from statistics import median
 
-from bench.figures import TIMES, Figure, at_least, ratio_of_pairs, told
+from bench.figures import TIMES, Figure, at_least, ratio_of_pairs, without_target
 from bench.processes import Kind
-from bench.stage import Door, Stage
-from bench.traffic import Said
+from bench.stage import Stage, Target
+from bench.traffic import ChatMessage
 
 
 @dataclass(slots=True)
@@ -18,30 +18,30 @@ class Talks:
     """Conversations that continue from round to round."""
 
     stage: Stage
-    doors: list[Door]
+    doors: list[Target]
     threads: list[str]
-    said: list[Said] = field(default_factory=list)
+    messages: list[ChatMessage] = field(default_factory=list)
     _next: dict[str, int] = field(default_factory=dict)
 
     async def continue_for(self, seconds: float) -> float:
         """Talk in all threads for *seconds*. Returns the turns per second."""
-        before, began = len(self.said), time.perf_counter()
+        before, began = len(self.messages), time.perf_counter()
         end = began + seconds
         places = enumerate(self.threads)
         await asyncio.gather(*(self._one(self.doors[n % len(self.doors)], thread, end) for n, thread in places))
-        return (len(self.said) - before) / (time.perf_counter() - began)
+        return (len(self.messages) - before) / (time.perf_counter() - began)
 
-    async def _one(self, door: Door, thread: str, end: float) -> None:
+    async def _one(self, target: Target, thread: str, end: float) -> None:
         while time.perf_counter() < end:
             number = self._next[thread] = self._next.get(thread, 0) + 1
-            said = Said(thread, number)
-            await self.stage.turn(door, said)
-            self.said.append(said)
+            message = ChatMessage(thread, number)
+            await self.stage.turn(target, message)
+            self.messages.append(message)
 
 
-async def talks(stage: Stage, door: Door, threads: int) -> Talks:
+async def talks(stage: Stage, target: Target, threads: int) -> Talks:
     """Start *threads* conversations."""
-    return Talks(stage, [door], await stage.threads(door, threads))
+    return Talks(stage, [target], await stage.threads(target, threads))
 
 
 async def in_turns(ours: Talks, theirs: Talks, seconds: float, times: int) -> tuple[list[float], list[float]]:
@@ -62,19 +62,20 @@ async def turns(stage: Stage) -> list[Figure]:
     return figures
 
 
-async def _compared(stage: Stage, doors: dict[Kind, Door], threads: int) -> list[Figure]:
+async def _compared(stage: Stage, doors: dict[Kind, Target], threads: int) -> list[Figure]:
     seconds = stage.length.of(3, 1)
     theirs, ours = await talks(stage, doors["naive"], threads), await talks(stage, doors["bridge"], threads)
     for warming in (theirs, ours):
         await warming.continue_for(seconds / 4)
     process = doors["bridge"].process
-    before, used = len(ours.said), process.cpu_seconds()
+    before, used = len(ours.messages), process.cpu_seconds()
     rates, their_rates = await in_turns(ours, theirs, seconds, stage.length.times(4, 2))
-    cpu = (process.cpu_seconds() - used) / (len(ours.said) - before) * 1e3
-    stage.check(theirs.said + ours.said)
+    cpu = (process.cpu_seconds() - used) / (len(ours.messages) - before) * 1e3
+    stage.check(theirs.messages + ours.messages)
     name = f"{threads} threads"
+    each = f"{cpu:.2f} ms of the bridge's processor time each"
     return [
         at_least(f"turns/s ÷ naive, {name}", ratio_of_pairs(rates, their_rates), 1.8, TIMES, goal=2.5),
-        told(f"turns/s, {name}", median(rates), "/s", beside=f"{cpu:.2f} ms of the bridge's processor time each"),
-        told(f"turns/s, naive, {name}", median(their_rates), "/s"),
+        without_target(f"turns/s, {name}", median(rates), "/s", beside=each),
+        without_target(f"turns/s, naive, {name}", median(their_rates), "/s"),
     ]

@@ -1,4 +1,4 @@
-"""The things in a workspace, with Slack's JSON for each."""
+"""The objects of a workspace, with Slack's JSON for each."""
 
 from bridge.playground.emulator.entities.channels import Channel
 from bridge.playground.emulator.entities.files import File

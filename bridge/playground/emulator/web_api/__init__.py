@@ -62,4 +62,4 @@ FORM_ONLY: Final = frozenset(
         "users.profile.get",
     }
 )
-"""Those that read nothing out of a JSON body: "Content types" on the page of each method names forms alone."""
+"""Methods that ignore a JSON body: "Content types" on the page of each lists only forms."""

@@ -74,7 +74,7 @@ def set_session_status(call: MethodCall) -> Json:
         "agent_status": call.workspace.status(channel.id, thread_ts),
         "title": call.workspace.session(channel.id, thread_ts).title,
     }
-    if status == "processing" and not call.hears("agent_session_stopped"):
+    if status == "processing" and not call.is_subscribed("agent_session_stopped"):
         answer["warning"] = "missing_agent_session_stopped_event_subscription"
     return answer
 

@@ -104,7 +104,7 @@ def unfurl(call: MethodCall) -> Json:
         raise Refusal("cannot_unfurl_url")
     shown = [{"from_url": url, **content} for url, content in unfurls.items()]
     before = call.workspace.messages.edit(
-        message, message.user, {"attachments": [*message.attachments, *shown]}, is_said=False
+        message, message.user, {"attachments": [*message.attachments, *shown]}, is_edit=False
     )
     call.happened.append(MessageEdited(message, before))
     return {"ok": True}

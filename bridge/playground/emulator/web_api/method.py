@@ -64,7 +64,7 @@ class MethodCall:
     base_url: str
     page_limit: int = 1000
     scopes: frozenset[str] = frozenset()
-    hears: Callable[[str], bool] = lambda _: True
+    is_subscribed: Callable[[str], bool] = lambda _: True
     manifest: Callable[[], Json] = dict
     happened: list[Happening] = field(default_factory=list)
 

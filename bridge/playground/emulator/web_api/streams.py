@@ -121,4 +121,4 @@ def _grow(call: MethodCall, message: Message, chunks: list[Json]) -> None:
 def _show(call: MethodCall, message: Message) -> None:
     text, blocks = shown(message.streamed, message.task_display_mode)
     changes = {"text": text, "blocks": call.workspace.messages.identified(blocks)}
-    call.workspace.messages.edit(message, message.user, changes, is_said=False)
+    call.workspace.messages.edit(message, message.user, changes, is_edit=False)

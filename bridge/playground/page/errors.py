@@ -1,0 +1,41 @@
+"""Errors as sentences for the reader."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bridge.playground.emulator import AppDelivery
+from bridge.playground.emulator.refusal import Refusal
+from bridge.playground.page.viewer import NotVisible
+
+_LATE: Final = frozenset({"http_timeout", "timeout"})
+
+
+class ActionFailed(Exception):
+    """An action failed; its text says why."""
+
+
+def explain(problem: Exception) -> str:
+    """The sentence for a *problem*."""
+    match problem:
+        case ActionFailed():
+            return str(problem)
+        case NotVisible():
+            return "That no longer exists, or you can't see it."
+        case Refusal():
+            return f"Slack rejected the bridge's response: {problem}."
+        case LookupError():
+            return "That button or menu no longer exists."
+        case _:
+            return "Slack doesn't allow that here."
+
+
+def require_ack(delivery: AppDelivery) -> None:
+    """Raise ActionFailed unless the app acknowledged the delivery."""
+    if not delivery.is_acked:
+        raise ActionFailed(f"The bridge didn't accept this ({_word(delivery)}). Try again.")
+
+
+def _word(delivery: AppDelivery) -> str:
+    """Slack's own word for the failure."""
+    return "operation_timeout" if delivery.error in _LATE else "dispatch_failed"

@@ -1,0 +1,84 @@
+"""The parts behind the page, as the page sees them.
+
+The page never starts or stops a process itself: it asks a `Supervisor` for states, and turns its switches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+Trace = Callable[[str], Awaitable[list[dict[str, Any]]]]
+"""Returns the steps that the bridge recorded for the message at a permalink.
+
+A step has ``at`` (Unix seconds), ``what``, ``detail`` and ``process``, as `bridge trace PERMALINK --json` prints them.
+"""
+
+
+@dataclass(frozen=True)
+class PartStatus:
+    """One part: ``Slack``, ``Project service``, ``Redis`` or ``Bridge``."""
+
+    name: str
+    is_stand_in: bool
+    is_up: bool
+    detail: str = ""  # one line: its process, or why it is down
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A fault that can be switched on; an action happens once and is never on."""
+
+    name: str
+    group: str  # the part it affects
+    title: str
+    explains: str
+    is_on: bool = False
+    is_action: bool = False
+    button: str = "Do it now"  # of an action
+
+
+@dataclass(frozen=True)
+class OfferedCommand:
+    """A slash command to complete; *usage* is the app's hint."""
+
+    command: str
+    usage: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class OfferedShortcut:
+    """A shortcut of the app: *type* is ``global`` or ``message``."""
+
+    callback_id: str
+    name: str
+    description: str
+    type: str
+
+
+class Switchboard(Protocol):
+    """A set of switches."""
+
+    def faults(self) -> list[Switch]:
+        """Every switch with its state."""
+
+    async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - a switch has two states
+        """Turn a switch; *is_on* is ignored for an action. Raises LookupError for an unknown name."""
+
+
+class Supervisor(Switchboard, Protocol):
+    """The parts behind the page. Its switches are those of Redis and the bridge."""
+
+    def parts(self) -> list[PartStatus]:
+        """The state of each part. Called often, so it must not do I/O."""
+
+    def commands(self) -> list[OfferedCommand]:
+        """The app's slash commands, in order."""
+
+    def shortcuts(self) -> list[OfferedShortcut]:
+        """The app's shortcuts."""
+
+    def prompts(self) -> list[tuple[str, str]]:
+        """The manifest's suggested prompts, as titles and messages."""

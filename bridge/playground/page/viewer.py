@@ -1,0 +1,79 @@
+"""What one person can see. The page shows nothing else, and no one can act on anything else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo
+
+from bridge.playground.emulator.entities import Channel, Member, Message, View
+from bridge.playground.emulator.sample import SLACK, SLACKBOT
+from bridge.playground.emulator.workspace import Workspace
+from bridge.playground.page.names import Names
+
+
+class NotVisible(LookupError):
+    """It doesn't exist, or the person can't see it: the response is the same."""
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """The workspace as *me* sees it."""
+
+    workspace: Workspace
+    me: Member
+
+    def channels(self) -> list[Channel]:
+        """The person's channels in order of creation, then direct messages."""
+        mine = [one for one in self.workspace.channels.values() if self.me.id in one.members]
+        return sorted(mine, key=lambda one: one.is_im or one.is_mpim)
+
+    def channel(self, channel_id: str) -> Channel:
+        """One of their channels. Raises NotVisible."""
+        found = self.workspace.channels.get(channel_id)
+        if found is None or self.me.id not in found.members:
+            raise NotVisible(channel_id)
+        return found
+
+    def message(self, channel_id: str, ts: str) -> Message:
+        """A message in a channel, which may be for *me* only. Raises NotVisible."""
+        self.channel(channel_id)
+        found = self.workspace.messages.find(channel_id, ts) or self.workspace.messages.find_private(channel_id, ts)
+        if found is None or found.to not in {"", self.me.id}:
+            raise NotVisible(ts)
+        return found
+
+    def view(self, view_id: str) -> View:
+        """The person's open modal or Home tab. Raises NotVisible."""
+        found = self.workspace.find_view(view_id)
+        if found is None or found.user != self.me.id:
+            raise NotVisible(view_id)
+        return found
+
+    def top_level(self, channel_id: str) -> list[Message]:
+        """The channel's top-level messages, oldest first."""
+        private = [one for one in self._private(channel_id) if not one.is_reply]
+        return sorted([*self.workspace.messages.top_level(channel_id), *private], key=lambda one: one.ts)
+
+    def thread(self, channel_id: str, root: str) -> list[Message]:
+        """A thread, its root first."""
+        private = [one for one in self._private(channel_id) if one.is_reply and one.thread_ts == root]
+        return sorted([*self.workspace.messages.thread(channel_id, root), *private], key=lambda one: one.ts)
+
+    def _private(self, channel_id: str) -> list[Message]:
+        return [one for one in self.workspace.messages.private if one.channel == channel_id and one.to == self.me.id]
+
+    def direct_message(self) -> Channel:
+        """The direct message with the app, opened if needed."""
+        return self.workspace.direct_message(self.me.id)
+
+    def names(self) -> Names:
+        """Names for mentions, with dates in the person's time zone; private channels without *me* have none."""
+        workspace = self.workspace
+        people = {one.id: one.name for one in workspace.people.values()} | {SLACKBOT: "Slackbot", SLACK: "Slack"}
+        channels = {
+            one.id: one.name
+            for one in workspace.channels.values()
+            if one.name and not one.is_mpim and (not one.is_private or self.me.id in one.members)
+        }
+        groups = {one.id: one.handle for one in workspace.groups.values()}
+        return Names(self.me.id, people, channels, groups, ZoneInfo(self.me.tz))

@@ -1,0 +1,117 @@
+"""The whole playground: the real bridge between stand-ins for whatever isn't configured.
+
+There are two processes: this one is Slack, the page and the project service, the other is the bridge. They meet over
+HTTP, WebSockets and Redis only, as in production.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from bridge.playground.bridge_process import BridgeProcess
+from bridge.playground.emulator.emulator import EmulatedSlack
+from bridge.playground.page.routes import Page
+from bridge.playground.sample_project import SampleProject
+from bridge.playground.status_page import StatusPage
+from bridge.playground.supervisor import PlaygroundSupervisor, StoppableRedis
+
+NAMESPACE: Final = "playground"  # a bridge on the real Slack may share the Redis
+_RETRY_DELAYS: Final = (0.5, 2.5, 30.0)  # seconds; short, because the person who kills the bridge is watching
+
+
+@dataclass(frozen=True)
+class PlaygroundOptions:
+    """The page at *port* with its data in *folder*, and a bridge with the settings *environ* at *bridge_url*.
+
+    The bridge logs to *log_file*. *redis* is None where a real one is named in *environ*.
+    """
+
+    port: int
+    folder: Path
+    log_file: Path
+    environ: Mapping[str, str]
+    bridge_url: str
+    drain: float
+    is_slack_real: bool
+    is_project_real: bool
+    uses_socket: bool
+    redis: StoppableRedis | None
+
+
+@dataclass(frozen=True)
+class Playground:
+    """A running playground; *url* is the page's address."""
+
+    url: str
+    bridge: BridgeProcess
+    supervisor: PlaygroundSupervisor
+    redis: StoppableRedis | None
+
+    async def run(self, until: asyncio.Event) -> int:
+        """Run the bridge *until* the event. Returns the exit code of a bridge that never got ready, else 0."""
+        async with asyncio.TaskGroup() as group:
+            bridge = group.create_task(self.bridge.run())
+            beside = [
+                group.create_task(self.bridge.watch()),
+                group.create_task(self.supervisor.read_manifest()),
+                *([group.create_task(self.redis.keep())] if self.redis else []),
+            ]
+            ended = group.create_task(until.wait())
+            await asyncio.wait({bridge, ended}, return_when=asyncio.FIRST_COMPLETED)
+            code = bridge.result() if bridge.done() else 0
+            for task in (*beside, ended, bridge):
+                task.cancel()
+        return code
+
+
+@asynccontextmanager
+async def open_playground(options: PlaygroundOptions) -> AsyncIterator[Playground]:
+    """Start the stand-ins that *options* ask for, the page first."""
+    bridge = BridgeProcess(options.environ, url=options.bridge_url, drain=options.drain, log_file=options.log_file)
+    project = None if options.is_project_real else SampleProject(api_key=secrets.token_hex(16), data_dir=options.folder)
+    supervisor = PlaygroundSupervisor(
+        bridge, folder=options.folder, is_slack_real=options.is_slack_real, project=project, redis=options.redis
+    )
+    async with AsyncExitStack() as stack:
+        if options.is_slack_real:
+            url = (await stack.enter_async_context(StatusPage(supervisor, port=options.port))).url
+        else:
+            slack = _slack(options, bridge)
+            await supervisor.load_manifest(slack.install)  # a page without its commands would refuse them
+            slack.serve_also(*Page(slack, supervisor, supervisor.trace, project=project).routes())
+            await stack.enter_async_context(slack)
+            bridge.environ["SLACK_API_URL"], url = slack.api_url, slack.url
+        if project is not None:
+            await stack.enter_async_context(project)
+            bridge.environ |= {"PROJECT_BASE_URL": project.base_url, "PROJECT_API_KEY": project.api_key}
+        if options.redis is not None:
+            bridge.environ["REDIS_URL"] = options.redis.url
+        yield Playground(url, bridge, supervisor, options.redis)
+
+
+def _slack(options: PlaygroundOptions, bridge: BridgeProcess) -> EmulatedSlack:
+    """Create the workspace, and give Slack and the bridge each other's secrets."""
+    bot_token, secret, app_token = (f"{kind}{secrets.token_hex(16)}" for kind in ("xoxb-", "", "xapp-"))
+    bridge.environ["SLACK_BOT_TOKEN"] = bot_token
+    if options.uses_socket:
+        bridge.environ["SLACK_APP_TOKEN"] = app_token
+    else:
+        bridge.environ["SLACK_SIGNING_SECRET"] = secret
+    slack = EmulatedSlack(
+        signing_secret=secret,
+        bot_token=bot_token,
+        app_token=app_token if options.uses_socket else "",
+        events_url=f"{bridge.url}/slack/events",
+        port=options.port,
+        data_dir=options.folder,
+        retry_delays=_RETRY_DELAYS,
+        holds_retries=True,
+    )
+    slack.use_sockets = options.uses_socket
+    return slack

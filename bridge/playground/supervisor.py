@@ -1,0 +1,187 @@
+"""The states of the parts behind the page, and the switches that stop Redis and kill the bridge."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from bridge.playground.bridge_process import BridgeProcess
+from bridge.playground.page.supervisor import OfferedCommand, OfferedShortcut, PartStatus, Switch
+from bridge.playground.sample_project import SampleProject
+
+Json = dict[str, Any]
+
+REDIS_STOPPED: Final = "redis_stopped"
+KILL_BRIDGE: Final = "kill_bridge"
+CATCH_UP: Final = "catch_up"
+
+
+class StoppableRedis(Protocol):
+    """A Redis that can be stopped and started; its data stays."""
+
+    @property
+    def url(self) -> str:
+        """Its address, which never changes."""
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it was stopped on purpose."""
+
+    @property
+    def trouble(self) -> str:
+        """Why it isn't running, if it should be."""
+
+    async def keep(self) -> None:
+        """Restart it whenever it ends, until cancelled."""
+
+    async def start(self) -> None:
+        """Start it."""
+
+    async def stop(self) -> None:
+        """Stop it."""
+
+
+class PlaygroundSupervisor:
+    """The parts behind the page. *project* and *redis* are None where the real ones are used.
+
+    The bridge's manifest is stored in *folder*, so that the next start has it at once.
+    """
+
+    def __init__(
+        self,
+        bridge: BridgeProcess,
+        *,
+        folder: Path,
+        is_slack_real: bool,
+        project: SampleProject | None,
+        redis: StoppableRedis | None,
+    ) -> None:
+        self._bridge = bridge
+        self._is_slack_real = is_slack_real
+        self._project = project
+        self._redis = redis
+        self._file = folder / "manifest.json"
+        self._manifest: Json = {}
+        self._install: Callable[[Json], None] = lambda _: None
+
+    def parts(self) -> list[PartStatus]:
+        """The state of each part; for real ones, as the bridge reports it."""
+        return [self._slack(), self._service(), self._store(), self._bridge_status()]
+
+    def _slack(self) -> PartStatus:
+        if self._is_slack_real:
+            return self._reported("Slack", "slack")
+        return PartStatus("Slack", is_stand_in=True, is_up=True, detail="this page")
+
+    def _service(self) -> PartStatus:
+        if self._project is None:
+            return self._reported("Project service", "project")
+        return PartStatus("Project service", is_stand_in=True, is_up=self._project.is_up, detail="a sample project")
+
+    def _store(self) -> PartStatus:
+        if self._redis is None:
+            return self._reported("Redis", "redis")
+        redis = self._redis
+        detail = "embedded; its data survives a restart"
+        is_up = not (redis.is_stopped or redis.trouble)
+        return PartStatus("Redis", is_stand_in=True, is_up=is_up, detail=redis.trouble or detail)
+
+    def _reported(self, name: str, key: str) -> PartStatus:
+        said = self._bridge.reach.get(key, "unknown while the bridge is down")
+        return PartStatus(name, is_stand_in=False, is_up=said == "up", detail=f"real: {said}")
+
+    def _bridge_status(self) -> PartStatus:
+        pid, is_up = self._bridge.pid, self._bridge.is_ready
+        detail = "restarting" if pid is None else f"process {pid}" if is_up else f"process {pid}, not ready"
+        return PartStatus("Bridge", is_stand_in=False, is_up=is_up, detail=detail)
+
+    def faults(self) -> list[Switch]:
+        """The switches: kill the bridge, catch up on missed messages, and stop our own Redis."""
+        return [_KILL, _CATCH_UP, *self._redis_switches()]
+
+    def _redis_switches(self) -> list[Switch]:
+        if self._redis is None:
+            return []
+        explains = "Slack is asked to retry, and resends everything when Redis is back."
+        return [Switch(REDIS_STOPPED, "Redis", "Redis stopped", explains, is_on=self._redis.is_stopped)]
+
+    async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - the Protocol's signature
+        """Turn a switch. Raises LookupError for an unknown name."""
+        match name:
+            case "redis_stopped" if self._redis is not None:
+                await (self._redis.stop() if is_on else self._redis.start())
+            case "kill_bridge":
+                self._bridge.kill()
+            case "catch_up":
+                await self._bridge.asked("catch-up", "--since", "1h")
+            case _:
+                raise LookupError(name)
+
+    def commands(self) -> list[OfferedCommand]:
+        """The slash commands in the bridge's manifest; none until it has been read."""
+        return [
+            OfferedCommand(one["command"], one.get("usage_hint", ""), one.get("description", ""))
+            for one in self._features("slash_commands")
+        ]
+
+    def shortcuts(self) -> list[OfferedShortcut]:
+        """The shortcuts in the manifest."""
+        return [
+            OfferedShortcut(one["callback_id"], one["name"], one.get("description", ""), one["type"])
+            for one in self._features("shortcuts")
+        ]
+
+    def prompts(self) -> list[tuple[str, str]]:
+        """The manifest's suggested prompts, as titles and messages."""
+        view: Json = self._manifest.get("features", {}).get("agent_view", {})
+        return [(one["title"], one["message"]) for one in view.get("suggested_prompts", [])]
+
+    def _features(self, kind: str) -> list[Json]:
+        found: list[Json] = self._manifest.get("features", {}).get(kind, [])
+        return found
+
+    async def load_manifest(self, install: Callable[[Json], None]) -> None:
+        """Have Slack *install* the bridge's manifest: the stored one, if it is readable."""
+        self._install = install
+        try:
+            self._installed(json.loads(self._file.read_text(encoding="utf-8")))
+        except (FileNotFoundError, ValueError):
+            await self.read_manifest()
+
+    def _installed(self, manifest: Json) -> None:
+        self._install(manifest)
+        self._manifest = manifest
+
+    async def read_manifest(self) -> None:
+        """Ask the bridge for its manifest, which may have changed since the last start."""
+        printed = await self._bridge.asked("manifest", "--socket")
+        if printed:
+            self._installed(json.loads(printed))
+            self._file.write_text(printed, encoding="utf-8")
+
+    async def trace(self, permalink: str) -> list[Json]:
+        """The steps that the bridge recorded for one message, with times in Unix seconds."""
+        printed = await self._bridge.asked("trace", permalink, "--json")
+        steps: list[Json] = json.loads(printed).get("steps", []) if printed else []
+        return [{**step, "at": datetime.fromisoformat(step["at"]).timestamp()} for step in steps]
+
+
+_KILL: Final = Switch(
+    KILL_BRIDGE,
+    "Bridge",
+    "kill -9 the bridge",
+    "The bridge dies mid-work and restarts: nothing is lost and nothing is answered twice.",
+    is_action=True,
+    button="Kill it now",
+)
+_CATCH_UP: Final = Switch(
+    CATCH_UP,
+    "Bridge",
+    "Catch up on the last hour",
+    "Runs bridge catch-up --since 1h. Over HTTP, the bridge can't notice that Slack couldn't reach it.",
+    is_action=True,
+    button="Catch up now",
+)

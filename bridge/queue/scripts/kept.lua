@@ -1,9 +1,0 @@
--- Return an answer that was recorded but may not have been posted: once per message with the button, and to the same
--- click as often as it asks.
--- ARGV: turn, the click's own turn, ts of the message with the button. Returns {'kept', outcome} | {'already'} | {'gone'}.
-local key, own, button = turn_key(ARGV[1]), ARGV[2], 'shown:' .. ARGV[3]
-local seen = redis.call('HMGET', key, 'outcome', 'stopped', 'doubt', button)
-if seen[4] and seen[4] ~= own then return {'already'} end
-if not seen[1] or not (seen[3] or seen[2] == 'posting') then return {'gone'} end
-redis.call('HSET', key, button, own)
-return {'kept', seen[1]}

@@ -1,0 +1,185 @@
+"""Messages from a long outage are found in Slack's history and answered once, in order."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bridge.playground.emulator.sample import ALICE, BOB, GENERAL, RANDOM
+from support.crowd import MENTION, THREADS, Crowd, was_away, was_down
+from support.forks import run
+from support.outage import Line, outage, talk
+from support.real_redis import RealRedis
+from support.system import System, open_system
+from support.waiting import wait_until
+
+HOUR, DAY = 3600.0, 86_400.0
+SETTINGS = {"BRIDGE_DEFAULT_AGENT": "1", "BRIDGE_MAX_AGE": "30d", "BRIDGE_THREAD_TURNS_PER_MINUTE": "0"}
+
+
+async def wait_for_heartbeat(system: System) -> None:
+    """Wait for a bridge's next heartbeat in the namespace."""
+    owner = f"{{{system.namespace}}}:owner"
+    before = await system.redis.hget(owner, "alive")
+
+    async def beats() -> bool:
+        return before != await system.redis.hget(owner, "alive")
+
+    await wait_until(beats, "the next heartbeat")
+
+
+@pytest.mark.parametrize("seconds", [HOUR / 2, HOUR, DAY, 7 * DAY])
+async def test_messages_sent_in_an_outage_are_answered_once_in_order(system: System, seconds: float) -> None:
+    bridge = await system.start_bridge(**SETTINGS)
+    crowd = Crowd(system)
+    await crowd.gather(since=seconds + HOUR)
+    await bridge.kill()
+    await crowd.talk(seconds)
+    await was_down(system, seconds)
+
+    await system.start_bridge(**SETTINGS)
+    await crowd.settled(crowd.count)
+
+    assert crowd.faults() == []
+    assert len(crowd.threads) == THREADS
+
+
+@pytest.mark.timeout(180)  # the dead bridge's claim has to expire
+async def test_another_process_continues_after_a_kill(system: System) -> None:
+    bridge = await system.start_bridge(**SETTINGS)
+    crowd = Crowd(system)
+    await crowd.gather(since=2 * HOUR)
+    await bridge.kill()
+    await crowd.talk(HOUR, rounds=4)
+    await was_down(system, HOUR)
+    await system.start_bridge(**SETTINGS)
+    await system.start_bridge(**SETTINGS)
+    prefix = f"{{{system.namespace}}}:"
+
+    async def has_begun() -> bool:
+        return int(await system.redis.hget(f"{prefix}catch_up", "read") or 0) > 2
+
+    await wait_until(has_begun, "catching up begins")
+    reader = str(await system.redis.get(f"{prefix}catching_up"))
+    os.kill(int(reader.split(":")[1]), signal.SIGKILL)
+    left = await system.redis.zcard(f"{prefix}unread")
+    await crowd.settled(crowd.count)
+
+    assert left > 0
+    assert crowd.faults() == []
+
+
+async def test_over_a_socket_an_outage_is_noticed_on_reconnection(system: System) -> None:
+    await system.start_bridge_on_a_socket(**SETTINGS)
+    crowd = Crowd(system)
+    await crowd.gather(4, since=2 * HOUR)
+
+    with outage(system.slack):
+        await wait_until(lambda: not system.slack.sockets, "no socket is open")
+        await crowd.talk(HOUR)
+        await was_away(system, HOUR)
+        await wait_for_heartbeat(system)
+        assert not await system.redis.exists(f"{{{system.namespace}}}:catch_up"), "the socket is still closed"
+    await crowd.settled(crowd.count)
+
+    assert crowd.faults() == []
+
+
+async def test_messages_of_an_outage_of_redis_are_caught_up(private_redis: Callable[[], RealRedis]) -> None:
+    server = private_redis()
+    async with open_system(server.url, "test") as system:
+        bridge = await system.start_bridge(**SETTINGS)
+        crowd = Crowd(system)
+        await crowd.gather(4, since=2 * HOUR)
+        bridge.send_signal(signal.SIGSTOP)  # the next heartbeat would say that it is listening
+        await was_away(system, HOUR)
+        server.kill()
+        bridge.send_signal(signal.SIGCONT)
+        await wait_until(lambda: b"Redis is unavailable" in bridge.log, "the bridge notices")
+        await crowd.talk(HOUR)
+
+        server.start()
+        await crowd.settled(crowd.count)
+
+    assert crowd.faults() == []
+
+
+async def test_switched_off_catch_up_reads_nothing(system: System) -> None:
+    bridge = await system.start_bridge(**SETTINGS)
+    await bridge.kill()
+    with outage(system.slack):
+        await talk(system.slack, HOUR / 2, [Line(ALICE, GENERAL, f"{MENTION}while away")])
+    await was_down(system, HOUR)
+
+    await system.start_bridge(**SETTINGS, BRIDGE_CATCH_UP="off")
+    await system.answered(GENERAL, await system.mention(BOB, GENERAL, "live"))
+
+    assert system.chats() == ["live"]
+    assert not await system.redis.exists(f"{{{system.namespace}}}:catch_up")
+
+
+async def command_output(system: System, folder: Path, *words: str, code: int = 0) -> str:
+    """A command's output, given only the Redis URL."""
+    here = {"REDIS_URL": system.redis_url, "BRIDGE_NAMESPACE": system.namespace}
+    ended, printed, _ = await run(words, folder, {**os.environ, **here})
+    assert ended == code
+    return printed
+
+
+async def test_a_wiped_redis_loses_neither_sessions_nor_queued_messages(
+    private_redis: Callable[[], RealRedis], tmp_path: Path
+) -> None:
+    server = private_redis()
+    async with open_system(server.url, "test") as system:
+        prefix = f"{{{system.namespace}}}:"
+        bridge = await system.start_bridge(**SETTINGS)
+        root = await system.mention(ALICE, GENERAL, "first words")
+        await system.answered(GENERAL, root)
+        session = max(system.project.operations.talks)
+        await system.project.stop()
+        await system.slack.people.say(ALICE, GENERAL, "waiting here", thread_ts=root)
+        other = await system.mention(BOB, RANDOM, "waiting there")
+        await system.answered(RANDOM, other)  # the answer says that the service is down
+
+        await system.redis.hset(f"{prefix}defaults", "T0HOME:C0ELSEWHERE", "7")
+        await wait_for_heartbeat(system)  # the bridge has read the settings
+        await system.redis.flushall()
+        await wait_until(lambda: b"Redis was wiped" in bridge.log, "the bridge notices")
+        await system.project.start()
+
+        def words() -> list[str]:
+            return [one for one in system.chats() if one.startswith("waiting")]
+
+        await wait_until(
+            lambda: sorted(words()) == ["waiting here", "waiting there"], f"both messages are answered: {words()}"
+        )
+        await wait_until(system.is_at_rest, "nothing is queued")
+        notice = [
+            (await bridge.state())[1]["redis_notice"],
+            await command_output(system, tmp_path, "status"),
+            await command_output(system, tmp_path, "check", code=1),  # without a project
+        ]
+
+    assert all("the settings of 1 channel (default agents, apps)" in " ".join(one.split()) for one in notice)
+    assert all("docs/how-to/back-up-and-restore.md" in one for one in notice)
+    asked = {body["message"]: body.get("sessionId") for body in system.bodies()}
+    assert asked["waiting here"] == session
+    assert system.chats().count("first words") == 1
+
+
+async def test_an_unnoticed_outage_is_caught_up_on_request(system: System, tmp_path: Path) -> None:
+    await system.start_bridge(**SETTINGS)
+    crowd = Crowd(system)
+    await crowd.gather(4, since=2 * HOUR)
+    await crowd.talk(HOUR)
+
+    output = await command_output(system, tmp_path, "catch-up", "--since", "2h")
+    await crowd.settled(crowd.count)
+
+    assert "catching up starts" in output
+    assert crowd.faults() == []
+    assert "caught up at" in await command_output(system, tmp_path, "status")

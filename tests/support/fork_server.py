@@ -1,0 +1,107 @@
+"""``python -m support.fork_server FD``: fork bridges, because importing all modules is most of a start's cost.
+
+It imports them once. The client sends JSON and the bridge's output files (one for all, or a second for stderr) over
+socket FD and gets back a process id; or it asks for a process's exit code. When the client exits, all running
+processes are killed.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import socket
+import sys
+import traceback
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
+from pkgutil import walk_packages
+from typing import Any
+
+import bridge.cli  # noqa: F401 - so that no fork has to import it
+from bridge.__main__ import main as bridge_main
+from support import instrumented_bridge
+from support.kill_points import names_of_scripts
+
+LAZY = {"serve": ("bridge.app",), "playground": ("bridge.playground",)}
+"""The packages that each command imports only when it runs. Other commands need parts of both."""
+
+_MOST = 1 << 18  # maximum size of a request in bytes
+
+
+def become(request: dict[str, Any], outputs: list[int]) -> int:
+    """Be the bridge that *request* describes; return its exit code."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(outputs[0], 1)
+    os.dup2(outputs[-1], 2)
+    for output in outputs:
+        os.close(output)
+    os.environ.clear()
+    os.environ.update(request["environ"])
+    os.chdir(request.get("folder", "."))
+    sys.argv = ["bridge", *request["words"]]
+    if request.get("point_log"):
+        return instrumented_bridge.run_until_killed(request["kill_at"], request["point_log"])
+    try:
+        bridge_main()
+    except SystemExit as exc:
+        return int(exc.code or 0)
+    return 0
+
+
+@cache
+def import_all_of(package: str) -> None:
+    """Import every module of *package*."""
+    for module in walk_packages(import_module(package).__path__, f"{package}."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+
+
+def fork(request: dict[str, Any], outputs: list[int], channel: socket.socket) -> int:
+    """Fork a bridge; return its process id."""
+    for package in LAZY.get(request["words"][0], ("bridge.app", "bridge.cli")):  # once here rather than in each fork
+        import_all_of(package)
+    gc.freeze()  # a collection in the child would copy the memory of all modules
+    pid = os.fork()
+    if pid == 0:
+        channel.close()
+        code = 1
+        try:
+            code = become(request, outputs)
+        except BaseException:  # noqa: BLE001 - as the interpreter would
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+    for output in outputs:
+        os.close(output)
+    return pid
+
+
+def serve(channel: socket.socket) -> None:
+    """Serve requests until the client exits."""
+    alive: set[int] = set()
+    try:
+        while (said := socket.recv_fds(channel, _MOST, 2))[0]:
+            request = json.loads(said[0])
+            if "ended" in request:
+                alive.discard(request["ended"])
+                answer = os.waitstatus_to_exitcode(os.waitpid(request["ended"], 0)[1])
+            else:
+                alive.add(answer := fork(request, said[1], channel))
+            channel.sendall(b"%d\n" % answer)
+    finally:
+        for pid in alive:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    names_of_scripts()  # once for all forks
+    serve(socket.socket(fileno=int(sys.argv[1])))

@@ -1,0 +1,52 @@
+"""A real bridge that kills itself at a given point, forked by `support.fork_server` for `support.killable_bridge`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+
+import httpx_aiohttp
+
+from bridge.app import Bridge, Wires
+from bridge.cli.running import run
+from bridge.logs import configure
+from bridge.metrics import Metrics
+from bridge.project import ProjectClient
+from bridge.queue.redis.connection import blocking_connection, connect
+from bridge.settings import Settings, load
+from bridge.slack.api import opened
+from support.kill_points import InstrumentedTransport, KillPoints, instrumented, watch_slack
+
+
+async def serve(settings: Settings, points: KillPoints) -> int:
+    """Run a bridge as `bridge.app.serve` does, on instrumented wires."""
+    configure(settings.log_format, settings.log_level)
+    draining = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, draining.set)
+    metrics, url = Metrics(), str(settings.redis_url and settings.redis_url.get_secret_value())
+    project = ProjectClient(
+        settings.project_base_url,
+        settings.project_api_key.get_secret_value(),
+        chat_timeout=settings.chat_timeout,
+        run_timeout=settings.run_timeout,
+        transport=InstrumentedTransport(httpx_aiohttp.AiohttpTransport(), points),
+        observe=metrics.upstream,
+    )
+    async with (
+        instrumented(connect(url), points) as redis,
+        instrumented(blocking_connection(url), points) as blocking,
+        opened(settings.slack_api_url, settings.slack_bot_token.get_secret_value(), metrics) as web,
+        project,
+    ):
+        if web.client.session is not None:
+            watch_slack(web.client.session, points)
+        await Bridge(settings, Wires(metrics, redis, blocking, web, project), draining).run()
+    return 0
+
+
+def run_until_killed(kill_at: str, point_log: str) -> int:
+    """Run the bridge that the environment configures until *kill_at*; write the points it passes to *point_log*."""
+    file = os.open(point_log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    points = KillPoints(kill_at, lambda point: os.write(file, f"{point}\n".encode()) and None)
+    return run(lambda: serve(load(os.environ), points))

@@ -1,0 +1,263 @@
+"""Runs whose bridges are killed one after the other, each at its own point.
+
+A dead bridge's lease is expired in Redis at once; waiting for it would cost fifteen seconds in each of hundreds of
+runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+import secrets
+import signal
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import chain, repeat
+from pathlib import Path
+
+from support.feature_stories import FEATURE_STORIES
+from support.killable_bridge import KillableBridge, killable_bridge
+from support.stories import CORE_STORIES, Story, Users, is_refused_by_redis, meets_a_busy_service, waits_long
+from support.system import System, open_system
+from support.waiting import wait_until
+
+RETRIES = (0.2, 0.4, 0.8, 1.6, 3.2, 6.4)  # so that Slack doesn't give up during a slow start
+PATIENCE = 40.0
+IDLE_MS = 60_000
+FREQUENT = 6  # a successor also does steps this frequent
+
+Disturbance = Callable[[System, KillableBridge], Awaitable[None]]
+
+
+@dataclass
+class KillRun:
+    """Some *stories*, and the points of `support.kill_points` at which successive bridges are killed.
+
+    The last bridge isn't killed. *disturbance* happens to the first one.
+    """
+
+    kills: tuple[str, ...] = ()
+    stories: tuple[Story, ...] = CORE_STORIES
+    disturbance: Disturbance | None = None
+    faults: list[str] = field(default_factory=list)
+    missed_kills: list[str] = field(default_factory=list)
+    point_logs: list[list[str]] = field(default_factory=list)
+    seconds: float = 0.0
+    asked: int = 0
+    unknown: int = 0
+
+    @property
+    def name(self) -> str:
+        """A unique name."""
+        return ", then ".join(self.kills) or "never"
+
+    def points(self) -> Counter[str]:
+        """How often each point was passed."""
+        return Counter(point.rpartition(" ")[0] for point_log in self.point_logs for point in point_log)
+
+
+async def execute(run: KillRun, url: str, point_logs: Path) -> KillRun:
+    """Carry out *run* in a new system, and record the faults found at the end."""
+    began = time.monotonic()
+    try:
+        async with (
+            open_system(url, f"kill-{secrets.token_hex(4)}", retry_delays=RETRIES) as system,
+            own_redis_user(system),
+        ):
+            await _run_stories(run, system, point_logs)
+    except (AssertionError, TimeoutError) as exc:  # the system's own checks, such as an error in a log
+        run.faults.append(f"{type(exc).__name__}: {str(exc)[-1500:]}")
+    run.seconds = time.monotonic() - began
+    return run
+
+
+@asynccontextmanager
+async def own_redis_user(system: System) -> AsyncIterator[None]:
+    """Give the bridges of *system* their own Redis user, named like their namespace and with all permissions."""
+    await system.redis.execute_command("ACL", "SETUSER", system.namespace, "on", "nopass", "~*", "&*", "+@all")  # type: ignore[no-untyped-call]
+    system.redis_url = system.redis_url.replace("://", f"://{system.namespace}@")
+    try:
+        yield
+    finally:
+        await system.redis.execute_command("ACL", "DELUSER", system.namespace)  # type: ignore[no-untyped-call]
+
+
+async def _run_stories(run: KillRun, system: System, point_logs: Path) -> None:
+    users, supervisor = Users(system), Supervisor(system, point_logs, run)
+    async with supervisor.running():
+        try:
+            await users.run_stories(*run.stories)
+            await wait_until(system.is_at_rest, "nothing is queued in Redis", PATIENCE)
+        except* AssertionError as group:
+            run.faults += [f"stuck: {exc}" for exc in group.exceptions]
+        run.faults += list(users.faults())
+    run.asked = sum(len(thread.asked()) for thread in users.threads)
+    run.unknown = sum(len(thread.unknown()) for thread in users.threads)
+
+
+class Supervisor:
+    """Starts another bridge whenever one dies."""
+
+    def __init__(self, system: System, point_logs: Path, run: KillRun) -> None:
+        self._system = system
+        self._point_logs = point_logs
+        self._run = run
+        self._first_ready = asyncio.Event()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Keep a bridge running during the block."""
+        task = asyncio.create_task(self._supervise())
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await self._first_ready.wait()
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+            for bridge in self._system.bridges:
+                if isinstance(bridge, KillableBridge):
+                    self._run.point_logs.append(bridge.point_log())
+                    if bridge.kill_at and bridge.kill_at not in bridge.point_log():
+                        self._run.missed_kills.append(bridge.kill_at)
+
+    async def _supervise(self) -> None:
+        disturbance = self._run.disturbance
+        for kill_at in chain(self._run.kills, repeat("")):
+            bridge = killable_bridge(self._system, self._point_logs, kill_at, BRIDGE_DEFAULT_AGENT="")
+            await bridge.start()
+            if await _is_ready(bridge):
+                self._system.slack.events_url = f"{bridge.url}/slack/events"
+                self._first_ready.set()
+                if disturbance is not None:
+                    await disturbance(self._system, bridge)
+                    disturbance = None
+            await bridge.wait()
+            await end_leases(self._system)
+
+
+async def _is_ready(bridge: KillableBridge) -> bool:
+    """Wait until it is ready; False if it died first."""
+
+    async def is_ready_or_dead() -> bool:
+        return bridge.has_ended or (await bridge.state())[0] == 200
+
+    await wait_until(is_ready_or_dead, "the bridge is ready", PATIENCE)
+    return not bridge.has_ended
+
+
+async def end_leases(system: System) -> None:
+    """Expire all leases: their owners are dead."""
+    ready = f"{{{system.namespace}}}:ready"
+    if not await system.redis.exists(ready):
+        return
+    for one in await system.redis.xpending_range(ready, "workers", "-", "+", 1000):
+        entry, consumer = one["message_id"], one["consumer"]
+        await system.redis.execute_command("XCLAIM", ready, "workers", consumer, 0, entry, "IDLE", IDLE_MS, "JUSTID")  # type: ignore[no-untyped-call]
+
+
+async def execute_all(
+    runs: Iterable[KillRun], url: str, point_logs: Path, *, at_once: int, seconds: float = math.inf
+) -> list[KillRun]:
+    """Carry out *runs* concurrently, each in its own namespace, and start none after *seconds*.
+
+    Returns those that were started.
+    """
+    places, until = asyncio.Semaphore(at_once), time.monotonic() + seconds
+
+    async def one(run: KillRun) -> list[KillRun]:
+        async with places:
+            return [await execute(run, url, point_logs)] if time.monotonic() < until else []
+
+    return [run for some in await asyncio.gather(*map(one, runs)) for run in some]
+
+
+async def sigterm_while_busy(system: System, bridge: KillableBridge) -> None:
+    """SIGTERM while a message waits for a busy service."""
+    asked = "/api/sdk/agents/4/chat"
+
+    def is_time() -> bool:
+        return len(system.project.calls_to(asked)) >= 3 or bridge.has_ended
+
+    await wait_until(is_time, "the service is busy", PATIENCE)
+    bridge.send_signal(signal.SIGTERM)
+
+
+SCENARIOS: tuple[tuple[tuple[Story, ...], Disturbance | None], ...] = (
+    (CORE_STORIES, None),
+    (FEATURE_STORIES, None),
+    ((waits_long,), None),  # longer than a quarter of a lease, so it is renewed
+    ((is_refused_by_redis,), None),  # alone: it affects the whole system
+    ((meets_a_busy_service,), sigterm_while_busy),  # a clean shutdown: a lane is released
+)
+"""Stories that together pass every point, and the disturbance of their first bridge."""
+
+
+async def runs_without_kills(url: str, point_logs: Path) -> list[KillRun]:
+    """Carry out each scenario without kills."""
+    return await execute_all(
+        [KillRun((), *scenario) for scenario in SCENARIOS], url, point_logs, at_once=len(SCENARIOS)
+    )
+
+
+def quick_runs(baseline: Sequence[KillRun]) -> list[KillRun]:
+    """Plan runs in which a bridge is killed after each kind of step seen in *baseline*.
+
+    The first bridge is killed halfway through the passages of a rare step; its successor is killed at the first passage
+    of a frequent one, with more of them to come. A kill before a step equals one after the step before it.
+    """
+    runs: list[KillRun] = []
+    known: set[str] = set()
+    for run in baseline:
+        steps = {point: times for point, times in run.points().items() if point.startswith("after ")}
+        points = sorted(steps.keys() - known, key=lambda point: (steps[point], point))
+        while points:
+            point = points.pop(0)
+            kills = [f"{point} {(steps[point] + 1) // 2}"]
+            if points and steps[points[-1]] >= FREQUENT:
+                kills.append(f"{points.pop()} 1")
+            runs.append(KillRun(tuple(kills), run.stories, run.disturbance))
+        known |= steps.keys()
+    return [*runs, KillRun(("after take 10", "after XAUTOCLAIM 1"))]
+
+
+def runs_for_missed_kills(killed: Sequence[KillRun], baseline: Sequence[KillRun], scenarios: int) -> list[KillRun]:
+    """Plan runs for kills that didn't happen: timing decides whether some steps occur.
+
+    Each is at the first passage, in up to *scenarios* scenarios that have passed the point, most frequent first.
+    """
+    points = {kill_at.rpartition(" ")[0] for run in killed for kill_at in run.missed_kills}
+    points -= {kill_at.rpartition(" ")[0] for run in killed for kill_at in run.kills if kill_at not in run.missed_kills}
+    return [
+        KillRun((f"{point} 1",), run.stories, run.disturbance)
+        for point in sorted(points)
+        for run in sorted(baseline, key=lambda run: -run.points()[point])[:scenarios]
+        if run.points()[point]
+    ]
+
+
+def every_run(baseline: Sequence[KillRun], chance: random.Random) -> list[KillRun]:
+    """Plan a run for each passage of each point in *baseline*, before and after, and as many with a second kill."""
+    runs: list[KillRun] = []
+    for run in baseline:
+        for point, times in sorted(run.points().items()):
+            for kill_at in (f"{point} {number}" for number in range(1, times + 1)):
+                second = f"after {chance.choice(_SECOND)} {chance.randint(1, 3)}"
+                runs += [
+                    KillRun((kill_at,), run.stories, run.disturbance),
+                    KillRun((kill_at, second), run.stories, run.disturbance),
+                ]
+    return runs
+
+
+_SECOND = ("XAUTOCLAIM", "take", "sent", "outcome", "finish", "slack chat.postMessage", "project chat", "put")
+
+
+def report(runs: Sequence[KillRun]) -> str:
+    """List the faults, each with its run's kills."""
+    return "\n".join(f"killed {run.name}: {fault}" for run in runs for fault in run.faults)

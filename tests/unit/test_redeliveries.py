@@ -1,0 +1,578 @@
+"""Slack's retries of refused events, arriving after later messages, edits and deletions, or before replies."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from bridge.cli.trace import steps_of
+from bridge.playground.emulator.faults import Error, RateLimited
+from bridge.playground.emulator.sample import OTHER_TEAM, STRANGER
+from bridge.queue.trace import trace_of
+from support import real_redis
+from support.harness import READ, SALES, SUPPORT
+from support.ingress import Ingress, open_ingress
+from support.sample_posts import US
+from support.store import CHANNEL, LANE, PREFIX, ROOT, START, THREAD, USER, key_of, open_store, ts
+from support.waiting import wait_until
+
+BOT = US.bot_user
+
+
+@pytest.fixture
+async def ingress(redis: Redis) -> AsyncIterator[Ingress]:
+    async with open_ingress(redis) as ingress:
+        ingress.harness.store.namespace.since = None  # every thread is new
+        yield ingress
+
+
+def said(text: str, at: str = ROOT, **changes: Any) -> dict[str, Any]:
+    """The event of a message; unless its ts is `ROOT`, a reply in the thread."""
+    event = {
+        "type": "app_mention" if f"<@{BOT}>" in text else "message", "channel": CHANNEL, "user": USER, "text": text,
+        "ts": at, "event_ts": at, "client_msg_id": f"c{at}",
+    }  # fmt: skip
+    return event | ({} if at == ROOT else {"thread_ts": ROOT}) | changes
+
+
+async def sent(ingress: Ingress, event: dict[str, Any], event_id: str = "", retry: int = 0) -> int:
+    """Send *event* as Slack does; *retry* is the number of the retry."""
+    headers = [(b"x-slack-retry-num", b"%d" % retry)] if retry else []
+    known = {"event_id": event_id or f"Ev{event['ts']}", "is_ext_shared_channel": False}
+    return (await ingress.event(event, *headers, **known)).status
+
+
+def deleted(at: str, now: str = ts(9)) -> dict[str, Any]:
+    """The event of a deletion."""
+    return {
+        "type": "message", "subtype": "message_deleted", "channel": CHANNEL, "ts": now, "event_ts": now,
+        "deleted_ts": at, "hidden": True,
+    }  # fmt: skip
+
+
+def changed(text: str, at: str = ROOT, after: float = 5.0, was: str = f"<@{BOT}> old") -> dict[str, Any]:
+    """The event of an edit, *after* seconds later."""
+    now = f"{float(at) + after:.6f}"
+    return {
+        "type": "message", "subtype": "message_changed", "channel": CHANNEL, "ts": now, "event_ts": now, "hidden": True,
+        "message": said(text, at, type="message") | {"edited": {"user": USER, "ts": _seconds(now)}},
+        "previous_message": said(was, at, type="message"),
+    }  # fmt: skip
+
+
+def mentioned_again(text: str, at: str = ROOT, after: float = 5.0) -> dict[str, Any]:
+    """The mention event that follows an edit: it has the original ts."""
+    return said(f"<@{BOT}> {text}", at, edited={"user": USER, "ts": _seconds(f"{float(at) + after:.6f}")})
+
+
+def _seconds(moment: str) -> str:
+    return f"{moment.partition('.')[0]}.000000"
+
+
+@contextmanager
+def redis_unavailable(ingress: Ingress) -> Iterator[None]:
+    """Make Redis unavailable."""
+    with real_redis.refused_commands(ingress.harness.store.redis):
+        yield
+
+
+async def traced(ingress: Ingress, at: str, count: int = 1) -> list[str]:
+    """Return the decisions in a message's trace once there are *count*."""
+
+    async def steps() -> list[str]:
+        known = steps_of(await trace_of(ingress.harness.store.scripts, key_of(at)))
+        return [step.detail for step in known if step.what == "decided"]
+
+    async def are_there() -> bool:
+        return len(await steps()) >= count
+
+    await wait_until(are_there, "the decisions are in the trace")
+    return await steps()
+
+
+async def test_a_late_message_goes_before_newer_ones(ingress: Ingress) -> None:
+    await sent(ingress, said(f"<@{BOT}> begin"))
+    await sent(ingress, said("third", ts(3)))
+    await sent(ingress, said("second", ts(2)))
+
+    await sent(ingress, said("first", ts(1)), retry=1)
+    await ingress.harness.work()
+
+    assert ingress.harness.service.messages == ["begin", "first", "second", "third"]
+
+
+async def test_a_late_message_goes_after_one_that_was_sent(ingress: Ingress) -> None:
+    await sent(ingress, said(f"<@{BOT}> begin"))
+    await ingress.harness.work()
+    await sent(ingress, said("second", ts(2)))
+    ingress.harness.service.gate.clear()
+    work = await ingress.harness.start_next()
+    await ingress.wait_until_asked(2)
+
+    await sent(ingress, said("first", ts(1)), retry=1)
+    ingress.harness.service.gate.set()
+    await work
+    await ingress.harness.work()
+
+    assert ingress.harness.service.messages == ["begin", "second", "first"]
+    assert len(ingress.harness.seen.texts) == 3
+
+
+async def test_a_late_message_goes_before_one_waiting_for_a_choice(ingress: Ingress) -> None:
+    ingress.harness.service.agents = [SUPPORT, SALES]
+    await sent(ingress, said(f"<@{BOT}> second", ts(2)))
+    await ingress.harness.work()
+
+    await sent(ingress, said(f"<@{BOT}> first", ts(1)), retry=1)
+    await ingress.harness.store.sessions.choose_agent(THREAD, 8)
+    await ingress.harness.work()
+
+    assert [words.rpartition("\n")[2] for words in ingress.harness.service.messages] == ["first", "second"]
+    assert len(ingress.harness.seen.replies("bridge_menu")) == 1
+
+
+@pytest.mark.parametrize("is_withdrawn", ["first", "second"])
+async def test_a_menu_of_a_deleted_message_is_shown_again_for_the_next(ingress: Ingress, is_withdrawn: str) -> None:
+    ingress.harness.service.agents = [SUPPORT, SALES]
+    await sent(ingress, said(f"<@{BOT}> second", ts(2)))
+    await ingress.harness.work()
+    await sent(ingress, said(f"<@{BOT}> first", ts(1)), retry=1)
+
+    await sent(ingress, deleted(ts(1) if is_withdrawn == "first" else ts(2)), "Ev-deleted")
+    await ingress.harness.work()
+    await ingress.harness.store.sessions.choose_agent(THREAD, 8)
+    await ingress.harness.work()
+
+    left = "second" if is_withdrawn == "first" else "first"
+    assert [words.rpartition("\n")[2] for words in ingress.harness.service.messages] == [left]
+
+
+async def test_a_late_message_from_before_a_stop_is_held_and_goes_first(ingress: Ingress) -> None:
+    await sent(ingress, said(f"<@{BOT}> begin"))
+    await sent(ingress, said("second", ts(2)))
+    stops = ingress.harness.store.process().inbox.stops
+    stopped = await stops.stop(LANE, ts(5))
+    await ingress.harness.work()
+
+    await sent(ingress, said("first", ts(1)), retry=1)
+    await ingress.harness.work()
+    before = list(ingress.harness.service.messages)
+    await stops.resume(LANE, by=stopped.turn, drop=False)
+    await ingress.harness.work()
+
+    assert before == []
+    assert ingress.harness.service.messages == ["first", "second"]
+
+
+async def test_a_resent_message_is_not_overtaken(ingress: Ingress) -> None:
+    await sent(ingress, said(f"<@{BOT}> begin"))
+    await sent(ingress, said("third", ts(3)))
+    inbox = ingress.harness.store.process().inbox
+    stopped = await inbox.stops.stop(LANE, ts(4), only=key_of(ts(3)))
+    assert await inbox.again(stopped.turn) == "queued"
+
+    await sent(ingress, said("second", ts(2)), retry=1)
+    await ingress.harness.work()
+
+    assert ingress.harness.service.messages == ["begin", "third", "second"]
+
+
+async def test_the_trace_says_that_a_message_was_put_before_later_ones(ingress: Ingress) -> None:
+    await sent(ingress, said(f"<@{BOT}> begin"))
+    await sent(ingress, said("second", ts(2)))
+
+    await sent(ingress, said("first", ts(1)), retry=1)
+
+    (turn,) = (await trace_of(ingress.harness.store.scripts, key_of(ts(1)))).turns
+    assert (turn.behind, turn.overtakes, turn.ahead) == (1, 1, 1)
+
+
+# Edits
+
+
+@pytest.mark.parametrize("again", [mentioned_again("new"), changed(f"<@{BOT}> new")], ids=["mention", "change"])
+async def test_an_edit_of_a_refused_message_is_sent_once(ingress: Ingress, again: dict[str, Any]) -> None:
+    with redis_unavailable(ingress):
+        assert await sent(ingress, said(f"<@{BOT}> old")) == 503
+
+    assert await sent(ingress, again, "Ev-edit") == 200
+    assert await sent(ingress, said(f"<@{BOT}> old"), retry=2) == 200
+    await ingress.harness.work()
+
+    assert ingress.harness.service.messages == ["new"]
+
+
+@pytest.mark.parametrize("first", ["mention", "change"])
+async def test_the_two_events_of_an_edit_start_one_turn_and_offer_nothing(ingress: Ingress, first: str) -> None:
+    twins = {"mention": mentioned_again("new"), "change": changed(f"<@{BOT}> new", was="new")}
+
+    await sent(ingress, twins.pop(first), "Ev-first")
+    await ingress.harness.work()
+    await sent(ingress, twins.popitem()[1], "Ev-second")
+    await ingress.harness.work()
+
+    assert ingress.harness.service.messages == ["new"]
+    assert ingress.harness.seen.ephemerals == []
+
+
+async def test_the_two_events_of_an_edit_after_sending_are_offered_once(ingress: Ingress) -> None:
+    await sent(ingress, said(f"<@{BOT}> old"))
+    await ingress.harness.work()
+
+    await sent(ingress, mentioned_again("new"), "Ev-mention")
+    await sent(ingress, changed(f"<@{BOT}> new"), "Ev-change")
+    await ingress.harness.work()
+
+    assert ingress.harness.service.messages == ["old"]
+    assert len(ingress.harness.seen.ephemerals) == 1
+
+
+async def test_an_edit_that_slack_retries_does_not_undo_a_later_one(ingress: Ingress) -> None:
+    await sent(ingress, said(f"<@{BOT}> old"))
+    await sent(ingress, changed(f"<@{BOT}> newest", after=9), "Ev-second")
+
+    await sent(ingress, changed(f"<@{BOT}> new", after=5), "Ev-first", retry=2)
+    await ingress.harness.work()
+
+    assert ingress.harness.service.messages == ["newest"]
+
+
+SECOND_AFTER = str(int(float(ROOT)) + 5)
+WEEK = 7 * 24 * 3600.0
+
+
+@pytest.mark.parametrize(("after", "asked"), [(WEEK - 7200, ["new"]), (WEEK, []), (90 * 24 * 3600.0, [])])
+async def test_an_edit_of_an_unknown_mention_starts_it_once(ingress: Ingress, after: float, asked: list[str]) -> None:
+    for number in range(2):
+        assert await sent(ingress, mentioned_again("new", after=after), f"Ev{number}", retry=number) == 200
+        await ingress.harness.work()
+
+    assert ingress.harness.service.messages == asked
+
+
+async def test_the_trace_says_why_an_edit_of_an_old_mention_starts_nothing(ingress: Ingress) -> None:
+    await sent(ingress, mentioned_again("new", after=WEEK + 1))
+
+    assert await traced(ingress, ROOT) == ["not for an agent: edited more than seven days after it was written"]
+
+
+async def test_a_stranger_cannot_start_anything_by_an_edit(ingress: Ingress) -> None:
+    event = mentioned_again("let me in") | {"user_team": "TOTHER"}
+
+    assert await sent(ingress, event) == 200
+    await ingress.harness.work()
+
+    assert ingress.harness.service.messages == []
+
+
+async def test_an_edit_that_removes_the_mention_of_a_refused_message_withdraws_it(ingress: Ingress) -> None:
+    with redis_unavailable(ingress):
+        await sent(ingress, said(f"<@{BOT}> old"))
+
+    await sent(ingress, changed("never mind"), "Ev-edit")
+    assert await sent(ingress, said(f"<@{BOT}> old"), retry=2) == 200
+    await ingress.harness.work()
+
+    assert ingress.harness.service.messages == []
+    assert await traced(ingress, ROOT) == [
+        "not for an agent: it was edited before Slack resent it, and this is the earlier text"
+    ]
+
+
+async def test_a_message_waits_for_its_refused_edit(ingress: Ingress) -> None:
+    with redis_unavailable(ingress):
+        await sent(ingress, said(f"<@{BOT}> old"))
+        assert await sent(ingress, changed(f"<@{BOT}> new"), "Ev-edit") == 503
+
+    root = await sent(ingress, said(f"<@{BOT}> old"), retry=2)
+    edit = await sent(ingress, changed(f"<@{BOT}> new"), "Ev-edit", retry=2)
+    root_again = await sent(ingress, said(f"<@{BOT}> old"), retry=3)
+    await ingress.harness.work()
+
+    assert (root, edit, root_again) == (503, 200, 200)
+    assert ingress.harness.service.messages == ["new"]
+
+
+async def test_a_message_is_sent_if_its_edit_never_comes(ingress: Ingress) -> None:
+    with redis_unavailable(ingress):
+        await sent(ingress, said(f"<@{BOT}> old"))
+        await sent(ingress, changed(f"<@{BOT}> new"), "Ev-edit")
+
+    assert await sent(ingress, said(f"<@{BOT}> old"), retry=3) == 200
+    await ingress.harness.work()
+
+    assert ingress.harness.service.messages == ["old"]
+
+
+async def test_an_edit_of_a_refused_reply_is_sent(ingress: Ingress) -> None:
+    await sent(ingress, said(f"<@{BOT}> begin"))
+    with redis_unavailable(ingress):
+        await sent(ingress, said("old", ts(1)))
+
+    await sent(ingress, changed("new", ts(1), was="old"), "Ev-edit")
+    await sent(ingress, said("old", ts(1)), retry=2)
+    await ingress.harness.work()
+
+    assert ingress.harness.service.messages == ["begin", "new"]
+
+
+async def test_an_edit_of_a_message_before_the_first_mention_is_ignored(ingress: Ingress) -> None:
+    await sent(ingress, said("just talk", ts(1)))
+    await sent(ingress, said(f"<@{BOT}> help", ts(2)))
+
+    await sent(ingress, changed("just some talk", ts(1), was="just talk"), "Ev-edit")
+    await ingress.harness.work()
+
+    assert len(ingress.harness.service.messages) == 1
+    assert not await ingress.harness.store.contains_text("just some talk")
+
+
+# Deletions
+
+
+@pytest.mark.parametrize("at", [ROOT, ts(1)], ids=["mention", "reply"])
+async def test_a_message_deleted_before_slacks_retry_is_dropped(ingress: Ingress, at: str) -> None:
+    event = said(f"<@{BOT}> oh no") if at == ROOT else said("oh no", at)
+    if at != ROOT:
+        await sent(ingress, said(f"<@{BOT}> begin"))
+        await ingress.harness.work()
+    with redis_unavailable(ingress):
+        await sent(ingress, event)
+
+    await sent(ingress, deleted(at), "Ev-deleted")
+    assert await sent(ingress, event, retry=2) == 200
+    await ingress.harness.work()
+
+    assert "oh no" not in ingress.harness.service.messages
+    assert await traced(ingress, at) == ["not for an agent: it was deleted before Slack resent it"]
+
+
+async def test_a_refused_deletion_applies_to_the_retried_message(ingress: Ingress) -> None:
+    with redis_unavailable(ingress):
+        await sent(ingress, said(f"<@{BOT}> oh no"))
+        assert await sent(ingress, deleted(ROOT), "Ev-deleted") == 503
+
+    assert await sent(ingress, said(f"<@{BOT}> oh no"), retry=1) == 200
+    await sent(ingress, deleted(ROOT), "Ev-deleted", retry=1)
+    await ingress.harness.work()
+
+    assert ingress.harness.service.messages == []
+
+
+async def test_a_refused_deletion_reaches_other_processes(ingress: Ingress) -> None:
+    store = ingress.harness.store
+    with redis_unavailable(ingress):
+        await sent(ingress, deleted(ROOT), "Ev-deleted")
+
+    await wait_until(lambda: store.redis.exists(f"{PREFIX}seen:m:{key_of(ROOT)}"), "the tombstone is saved")
+
+    assert 0 < await store.redis.pttl(f"{PREFIX}seen:m:{key_of(ROOT)}") <= 15 * 60 * 1000
+
+
+async def test_a_deleted_old_message_leaves_no_mark(ingress: Ingress) -> None:
+    before = await ingress.keys()
+
+    await sent(ingress, deleted(ROOT, f"{float(ROOT) + 601:.6f}"), "Ev-deleted")
+
+    assert await ingress.keys() == before
+
+
+# Replies to a refused root
+
+
+def reads(ingress: Ingress, *events: dict[str, Any]) -> None:
+    """Write the root and *events* to the thread's history."""
+    ingress.harness.write(ROOT, f"<@{BOT}> begin")
+    for one in events:
+        changes = {"edited": one["edited"]} if "edited" in one else {}
+        ingress.harness.write(one["ts"], one["text"], user=one["user"], thread_ts=ROOT, **changes)
+
+
+async def refused_root(ingress: Ingress) -> None:
+    with redis_unavailable(ingress):
+        assert await sent(ingress, said(f"<@{BOT}> begin")) == 503
+
+
+async def test_a_reply_to_a_refused_root_is_refused_until_the_root_arrives(ingress: Ingress) -> None:
+    await refused_root(ingress)
+
+    early = [await sent(ingress, said("and this", ts(1)), retry=retry) for retry in range(3)]
+    root = await sent(ingress, said(f"<@{BOT}> begin"), retry=2)
+    reply = await sent(ingress, said("and this", ts(1)), retry=3)
+    await ingress.harness.work()
+
+    assert (early, root, reply) == ([503] * 3, 200, 200)
+    assert ingress.harness.service.messages == ["begin", "and this"]
+
+
+async def test_a_reply_without_further_retries_is_read_when_its_root_arrives(ingress: Ingress) -> None:
+    second, first = said("second", ts(2)), said("first, changed since", ts(1), edited={"user": USER, "ts": ts(5)})
+    reads(ingress, first, second)
+    await refused_root(ingress)
+
+    kept = [await sent(ingress, said("second", ts(2)), retry=3), await sent(ingress, said("first", ts(1)), retry=3)]
+    assert not await ingress.harness.store.contains_text("second")
+    await sent(ingress, said(f"<@{BOT}> begin"), retry=3)
+    await ingress.harness.work()
+
+    assert kept == [200, 200]
+    assert ingress.harness.service.messages == ["begin", "first, changed since", "second"]
+    (asked,) = (call.args for call in ingress.harness.seen.called(READ))
+    assert (asked["ts"], asked["oldest"], asked["latest"]) == (ROOT, ts(1), ts(2))
+    assert await traced(ingress, ts(2), 2) == [
+        "not yet: it's read again once its thread's first message arrives, within ten minutes",
+        "a reply in a thread with a conversation",
+    ]
+
+
+async def test_a_stored_reply_waits_until_slack_lets_it_be_read(ingress: Ingress) -> None:
+    reads(ingress, said("first", ts(1)))
+    ingress.harness.slack.faults.on(READ, RateLimited(7))
+    await refused_root(ingress)
+    await sent(ingress, said("first", ts(1)), retry=3)
+
+    await sent(ingress, said(f"<@{BOT}> begin"), retry=3)
+    await ingress.harness.work()
+
+    assert ingress.harness.service.messages == ["begin", "first"]
+    assert 7 in ingress.harness.slept
+
+
+async def test_stored_replies_are_read_with_limited_history(ingress: Ingress) -> None:
+    replies = [said(f"reply {number:02d}", ts(number)) for number in range(1, 41)]
+    reads(ingress, *replies)
+
+    async def time_passes() -> None:
+        ingress.harness.store.clock.time += timedelta(seconds=ingress.harness.slept[-1])
+
+    ingress.harness.on_sleep = time_passes
+    ingress.harness.slack.limits_history = True
+    await refused_root(ingress)
+    for one in replies:
+        await sent(ingress, one, retry=3)
+
+    await sent(ingress, said(f"<@{BOT}> begin"), retry=3)
+    await ingress.harness.work()
+
+    assert ingress.harness.service.messages == ["begin", *(one["text"] for one in replies)]
+    assert len(ingress.harness.seen.called(READ)) <= 2 * 3
+
+
+async def test_a_deleted_or_unreadable_stored_reply_is_skipped(ingress: Ingress) -> None:
+    ingress.harness.slack.faults.on(READ, Error("missing_scope"))
+    await refused_root(ingress)
+    await sent(ingress, said("first", ts(1)), retry=3)
+
+    await sent(ingress, said(f"<@{BOT}> begin"), retry=3)
+    await ingress.harness.work()
+
+    assert ingress.harness.service.messages == ["begin"]
+
+
+async def test_a_stored_reply_of_a_stranger_is_refused_with_a_notice(ingress: Ingress) -> None:
+    workspace = ingress.harness.slack.workspace
+    workspace.enter(STRANGER, workspace.channels[CHANNEL])
+    stranger = said("let me in", ts(1), user=STRANGER, user_team=OTHER_TEAM)
+    reads(ingress, stranger)
+    await refused_root(ingress)
+
+    assert await sent(ingress, stranger, retry=2) == 503
+    assert await sent(ingress, stranger, retry=3) == 200
+    await sent(ingress, said(f"<@{BOT}> begin"), retry=3)
+    await ingress.harness.work()
+
+    assert ingress.harness.service.messages == ["begin"]
+    assert [one.user for one in ingress.harness.seen.ephemerals] == [STRANGER]
+
+
+@pytest.mark.parametrize(
+    ("written", "status"),
+    [(-5.0, 200), (5.0, 503), (9.0, 503), (15.0, 200)],
+    ids=["before", "", "just before", "after"],
+)
+async def test_a_reply_waits_for_a_root_sent_while_no_bridge_ran(ingress: Ingress, written: float, status: int) -> None:
+    store, began = ingress.harness.store, START.timestamp()
+    store.clock.time = START + timedelta(seconds=10)
+
+    await (await open_store(store.redis, store.clock)).namespace.hold()  # a starting process
+
+    root, reply = f"{began + written:.6f}", f"{began + written + 30:.6f}"
+    assert await sent(ingress, said("and this", reply, thread_ts=root)) == status
+
+
+async def test_a_stored_reply_expires_after_ten_minutes(ingress: Ingress) -> None:
+    await refused_root(ingress)
+    await sent(ingress, said("first", ts(1)), retry=3)
+
+    (kept,) = [key for key in await ingress.keys() if ":kept:" in key]
+    assert 0 < await ingress.harness.store.redis.pttl(kept) <= 10 * 60 * 1000
+
+
+@pytest.mark.parametrize(
+    ("root", "reply"),
+    [
+        (f"{float(ROOT) + 3:.6f}", f"{float(ROOT) + 4:.6f}"),  # nothing was refused when its root was written
+        (ROOT, f"{float(ROOT) + 600:.6f}"),  # Slack no longer retries its root
+    ],
+)
+async def test_an_unrelated_reply_in_an_unbound_thread_is_ignored(ingress: Ingress, root: str, reply: str) -> None:
+    await refused_root(ingress)
+
+    assert await sent(ingress, said("just talk", reply, thread_ts=root)) == 200
+
+    assert await traced(ingress, reply) == ["not for an agent: its thread has no conversation"]
+    assert not [key for key in await ingress.keys() if ":kept:" in key]
+
+
+async def test_a_reply_to_a_deleted_root_is_ignored(ingress: Ingress) -> None:
+    await refused_root(ingress)
+    await sent(ingress, deleted(ROOT), "Ev-deleted")
+
+    assert await sent(ingress, said("and this", ts(1))) == 200
+
+
+async def test_a_refused_reply_does_not_cause_others_to_be_refused(ingress: Ingress) -> None:
+    await refused_root(ingress)
+    late = f"{float(ROOT) + 30:.6f}"
+    assert await sent(ingress, said("and this", late)) == 503
+
+    later = f"{float(ROOT) + 31:.6f}"
+    assert await sent(ingress, said("others talk", later, thread_ts=late)) == 200
+
+
+async def test_an_edited_reply_to_a_refused_root_is_sent_with_its_new_text(ingress: Ingress) -> None:
+    reads(ingress, said("new", ts(1), edited={"user": USER, "ts": f"{SECOND_AFTER}.000000"}))
+    await refused_root(ingress)
+    assert await sent(ingress, said("old", ts(1))) == 503
+
+    edit = await sent(ingress, changed("new", ts(1), was="old"), "Ev-edit")
+    await sent(ingress, said(f"<@{BOT}> begin"), retry=2)
+    reply = await sent(ingress, said("old", ts(1)), retry=2)
+    await ingress.harness.work()
+
+    assert (edit, reply) == (200, 200)
+    assert ingress.harness.service.messages == ["begin", "new"]
+
+
+async def test_over_a_socket_a_reply_to_a_refused_root_is_acknowledged_only_with_its_root(ingress: Ingress) -> None:
+    with redis_unavailable(ingress):
+        assert await ingress.envelope("events_api", envelope_of(said(f"<@{BOT}> begin"))) is None
+
+    early = await ingress.envelope("events_api", envelope_of(said("and this", ts(1)), retry=1))
+    root = await ingress.envelope("events_api", envelope_of(said(f"<@{BOT}> begin"), retry=2))
+    reply = await ingress.envelope("events_api", envelope_of(said("and this", ts(1)), retry=2))
+    await ingress.harness.work()
+
+    assert (early, root, reply) == (None, {"envelope_id": "e1"}, {"envelope_id": "e1"})
+    assert ingress.harness.service.messages == ["begin", "and this"]
+
+
+def envelope_of(event: dict[str, Any], retry: int = 0) -> dict[str, Any]:
+    """An envelope's content, as `bridge.slack.sockets` passes it on."""
+    payload = {"type": "event_callback", "event_id": f"Ev{event['ts']}", "event": event, "retry_attempt": retry}
+    return payload | {"is_ext_shared_channel": False}

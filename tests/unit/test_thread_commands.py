@@ -1,0 +1,262 @@
+"""Controlling a conversation: mute, hand over, continue elsewhere, rename, greeting."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+from redis.asyncio import Redis
+
+from bridge.features.conversations.layout import CONTINUE, title_of
+from bridge.ids import ThreadKey, TurnId
+from bridge.inbound import Click, InboundMessage, MessagesTabOpened
+from bridge.playground.emulator.sample import BOB, DM_ALICE, RANDOM
+from support.harness import SALES, SUPPORT, Harness, open_harness
+from support.store import BOT, CHANNEL, PREFIX, ROOT, TEAM, THREAD, USER, message, ts
+
+DM = DM_ALICE
+WELCOME = {**SUPPORT, "welcome_message": "Hello, how can *I* help?"}
+
+
+@pytest.fixture
+async def harness(redis: Redis) -> AsyncIterator[Harness]:
+    async with open_harness(redis, BRIDGE_DEFAULT_AGENT="Support") as harness:
+        harness.service.agents = [SUPPORT, SALES]
+        yield harness
+
+
+async def say_it(harness: Harness, said: InboundMessage) -> str:
+    received = await harness.receive(said)
+    await harness.work()
+    return received.reason or received.decision
+
+
+async def begin(harness: Harness, channel: str = CHANNEL, root: str = ROOT, text: str = "hello there") -> None:
+    await say_it(harness, message(f"<@{BOT}> {text}", root, channel=channel, event_id=f"{channel}{root}",
+                                thread_ts="", is_mention=True, is_direct=channel == DM))  # fmt: skip
+
+
+async def reply(harness: Harness, text: str, number: int, channel: str = CHANNEL, root: str = ROOT) -> str:
+    return await say_it(harness, message(text, ts(number), channel=channel, thread_ts=root,
+                                       event_id=f"{channel}{number}", is_direct=channel == DM,
+                                       is_mention=BOT in text))  # fmt: skip
+
+
+def said(harness: Harness) -> str:
+    return harness.seen.messages[-1].text
+
+
+def ephemeral_text(harness: Harness) -> str:
+    return harness.seen.ephemerals[-1].text
+
+
+async def press(harness: Harness, value: str, channel: str = CHANNEL, user: str = USER) -> None:
+    click = Click(team=TEAM, channel=channel, user=user, action_id=CONTINUE, value=value, thread_ts=ROOT,
+                  is_ephemeral=True, trigger_id=value + user)  # fmt: skip
+    await harness.store.process().inbox.put(click, event=f"press {value} {user}")
+    await harness.work()
+
+
+async def test_a_muted_thread_sends_nothing_until_it_is_unmuted(harness: Harness) -> None:
+    await begin(harness)
+    await reply(harness, "!mute", 1)
+
+    heard = [
+        await reply(harness, "between us", 2),
+        await reply(harness, f"<@{BOT}> and you?", 3),
+        await reply(harness, "!session", 4),
+        await reply(harness, f"<@{BOT}> !unmute", 5),
+        await reply(harness, "again", 6),
+    ]
+
+    assert heard == ["its thread is muted", "muted", "queued", "queued", "queued"]
+    assert harness.service.messages == ["hello there", "again"]
+    assert any("muted" in one.text for one in harness.seen.ephemerals)
+
+
+async def test_an_unbound_thread_cannot_be_muted(harness: Harness) -> None:
+    await say_it(harness, message(f"<@{BOT}> !mute", is_mention=True))
+
+    assert "no conversation" in ephemeral_text(harness)
+    assert await harness.store.sessions.thread(THREAD) is None
+
+
+async def test_a_thread_is_handed_to_another_agent_in_a_new_session(harness: Harness) -> None:
+    await begin(harness)
+
+    await reply(harness, "!agent Sales", 1)
+    await reply(harness, "and you?", 2)
+
+    assert "Sales now answers here, in a new session" in harness.seen.texts[-2]
+    assert "It replaces Support (session 42)" in harness.seen.texts[-2]
+    assert [(asked["agent"], asked.get("sessionId")) for asked in harness.service.asked] == [(7, None), (8, None)]
+
+
+async def test_a_message_before_the_handover_goes_to_the_earlier_agent(harness: Harness) -> None:
+    await begin(harness)
+    await harness.store.queue(message("quick", ts(1)))
+
+    await reply(harness, "!agent Sales", 2)
+
+    assert [asked["agent"] for asked in harness.service.asked] == [7, 7]
+
+
+async def test_handing_over_to_the_same_agent_keeps_the_session(harness: Harness) -> None:
+    await begin(harness)
+
+    await reply(harness, "!agent Support", 1)
+    await reply(harness, "go on", 2)
+
+    assert "already" in ephemeral_text(harness)
+    assert harness.service.asked[-1]["sessionId"] == 42
+
+
+async def test_a_session_of_the_channel_is_resumed_after_a_confirmation(
+    harness: Harness,
+) -> None:
+    await begin(harness, root="1700000000.000001")
+    harness.service.chats = [None]
+    await begin(harness)
+    await harness.store.sessions.rebind(THREAD, expected=42, session=77, agent=8)
+
+    await reply(harness, "!session 42", 1)
+    assert "Resume session 42 with Support" in ephemeral_text(harness)
+    assert "session 77" in str(harness.seen.ephemerals[-1].blocks)
+    await reply(harness, "still here", 2)
+    assert harness.service.asked[-1]["sessionId"] == 77
+    conversation = await harness.store.sessions.thread(THREAD)
+    assert conversation is not None
+    await press(harness, f"42:{conversation.session}")
+    await reply(harness, "and now", 3)
+
+    assert any("is now in session 42" in words for words in harness.seen.texts)
+    assert (harness.service.asked[-1]["agent"], harness.service.asked[-1]["sessionId"]) == (7, 42)
+
+
+async def test_an_outdated_confirmation_changes_nothing(harness: Harness) -> None:
+    await begin(harness)
+
+    await press(harness, "42:5")
+
+    conversation = await harness.store.sessions.thread(THREAD)
+    assert conversation is not None
+    assert conversation.session == 42
+    assert "changed in the meantime" in ephemeral_text(harness)
+
+
+@pytest.mark.parametrize(
+    ("where", "who", "may"),
+    [(CHANNEL, USER, True), (CHANNEL, BOB, False), (RANDOM, USER, True), (RANDOM, BOB, False)],
+)
+async def test_a_session_of_a_direct_message_is_only_for_its_own_person(
+    harness: Harness, where: str, who: str, *, may: bool
+) -> None:
+    await begin(harness, DM)
+
+    await say_it(harness, message(f"<@{BOT}> !session 42", ts(1), channel=where, user=who, is_mention=True))
+
+    thread = await harness.store.sessions.thread(ThreadKey(TEAM, where, ROOT))
+    assert (thread is not None and thread.session == 42) is may
+    assert may or "Session 42 can't be resumed here" in ephemeral_text(harness)
+
+
+async def test_only_sessions_of_the_same_channel_are_resumed(
+    harness: Harness,
+) -> None:
+    await begin(harness)
+
+    for number, wanted in enumerate(["42", "99999", "x", "²"], 1):
+        await say_it(harness, message(f"<@{BOT}> !session {wanted}", ts(number), channel=RANDOM, is_mention=True))
+        assert "can't be resumed here" in ephemeral_text(harness)
+    await press(harness, "42:", channel=RANDOM)
+
+    assert await harness.store.sessions.thread(ThreadKey(TEAM, RANDOM, ROOT)) is None
+
+
+async def test_a_sessions_bindings_expire_with_it(harness: Harness) -> None:
+    await begin(harness)
+
+    assert 89 < await harness.store.days_left(f"bound:{TEAM}:42") <= 90
+
+
+async def test_a_direct_message_gets_a_title_and_a_channel_thread_none(harness: Harness) -> None:
+    await begin(harness, DM, text="How do I import *invoices*?")
+    await begin(harness)
+    await reply(harness, "and then", 1, DM)
+
+    assert harness.seen.titles == ["How do I import *invoices*?"]
+
+
+@pytest.mark.parametrize(
+    ("said_first", "title"),
+    [
+        ("one two three four five six seven eight nine ten", "one two three four five six seven eight nine"),
+        ("x" * 20 + " " + "y" * 50, "x" * 20 + " …"),
+        ("use xoxb-12-34 please", "use … please"),
+        ("my password is hunter2", "my password is …"),
+        ("password: hunter2 ok", "password: … ok"),
+        ("send it with api_key=abc", "send it with …"),
+        ("see https://me:pw@example.com/a", "see …"),
+        ("why 4711 and a1b2c3d4e5f6a7b8c9", "why 4711 and …"),
+        ("card 4111111111111111 please", "card … please"),
+        ("line one\nline two", "line one line two"),
+    ],
+)
+def test_a_title_has_no_secrets(said_first: str, title: str) -> None:
+    assert title_of(said_first) == title
+
+
+async def open_messages(harness: Harness, number: int = 1) -> None:
+    opened = MessagesTabOpened(team=TEAM, channel=DM, user=USER)
+    await harness.store.process().inbox.put(opened, event=f"EvOpened{number}")
+    await harness.work()
+
+
+async def test_an_opened_messages_tab_greets_once_and_always_offers_prompts(harness: Harness) -> None:
+    harness.service.agents = [SALES, WELCOME]
+
+    await open_messages(harness)
+    await open_messages(harness, 2)
+
+    assert harness.seen.texts == ["Hello, how can *I* help?"]
+    assert harness.seen.messages[0].place.channel == DM
+    assert harness.seen.messages[0].place.thread_ts == ""
+    (channel, prompts), second = harness.seen.prompts
+    assert second == (channel, prompts)
+    assert channel == DM
+    assert [prompt["title"] for prompt in prompts] == ["Ask Support", "Ask Sales", "What can you do?"]
+    assert prompts[0]["message"].startswith("Support: ")
+    asked = harness.seen.called("assistant.threads.setSuggestedPrompts")
+    assert all("thread_ts" not in call.args for call in asked)
+
+
+async def test_an_interrupted_greeting_is_posted_later(harness: Harness) -> None:
+    turn = TurnId("a turn that ended without it")
+    await harness.store.sessions.may_greet(TEAM, USER, turn)
+
+    await open_messages(harness)
+    assert harness.seen.texts == []  # the running turn may still do it
+    await harness.store.redis.pexpire(f"{PREFIX}greeted:{TEAM}:{USER}", 0)
+    await open_messages(harness, 2)
+    await open_messages(harness, 3)
+
+    assert len(harness.seen.texts) == 1
+    assert await harness.store.days_left(f"greeted:{TEAM}:{USER}") > 364
+
+
+async def test_there_are_never_more_than_four_prompts(harness: Harness) -> None:
+    harness.service.agents = [{**SALES, "id": number, "name": f"Agent {number}"} for number in range(9)]
+
+    await open_messages(harness)
+
+    assert len(harness.seen.prompts[0][1]) == 4
+    assert "starts a conversation" in said(harness)  # no default agent, so the bridge sends the greeting
+
+
+async def test_an_opened_messages_tab_does_not_mention_an_outage(harness: Harness) -> None:
+    harness.service.always = httpx.Response(500)
+
+    await open_messages(harness)
+
+    assert (harness.seen.texts, harness.seen.ephemerals, harness.seen.prompts) == ([], [], [])
