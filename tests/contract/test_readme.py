@@ -35,7 +35,7 @@ def test_every_link_on_a_page_resolves(page: str) -> None:
 
 
 def test_the_first_screen_of_the_readme_links_operators_questions() -> None:
-    questions = (ROOT / "docs" / "index.md").read_text(encoding="utf-8").partition("## Questions")[2]
+    questions = (ROOT / "docs" / "index.md").read_text(encoding="utf-8").partition("## Common questions")[2]
     asked = re.findall(r"\]\(([^)]+\.md[^)]*)\)", questions)
     first_screen, _, rest = (ROOT / "README.md").read_text(encoding="utf-8").partition("![")
 
@@ -49,7 +49,7 @@ ANSWERS = {  # what the answer can't do without
     "how-to/upgrade.md": ["docker compose up --detach --build", "pip install", "kubectl apply", "bridge check"],
     "how-to/back-up-and-restore.md": [
         "`.env`",
-        "docker compose cp redis:/data/appendonlydir .",
+        "docker compose cp redis:/data/appendonlydir /backup/",
         "BRIDGE_DATA_DIR",
         "cp -a",
     ],

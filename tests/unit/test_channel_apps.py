@@ -236,7 +236,7 @@ async def test_an_unknown_app_is_answered_with_those_that_have_posted(harness: H
     notice = await done(harness, "channel ask Support Grafana")
 
     assert notice == (
-        "No app “Grafana”. Recently posted here: Alerts. For others, use the app ID, such as A0123456789."
+        "No app “Grafana”. Recently posted here: Alerts. For other apps, use the app ID, such as A0123456789."
     )
 
 
