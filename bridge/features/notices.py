@@ -84,7 +84,7 @@ def not_posted_notice(facts: str = "") -> Reply:
     base = "restricted_action" if error.startswith("restricted_action") else error
     named = f"Slack doesn't allow it ({kit.one_line(error, 60)})"
     why = _WHY_NOT_POSTED.get(error) or _WHY_NOT_POSTED.get(base, named)
-    text = f"I couldn't post my answer: {why}. It's saved, and your admin can post it once that's fixed."
+    text = f"⚠️ I couldn't post my answer: {why}. It's saved, and your admin can post it once that's fixed."
     return kit.reply(text, _with_channel(text, channel), audience=Audience.CHANNEL)
 
 
@@ -139,11 +139,16 @@ def not_read_notice(facts: str = "") -> Reply:
     for part in unread.missing:
         names = by_reason.setdefault(_WHY.get(part.why, _WHY["slack"]), [])
         names += [kit.named(part.name, 60)] if part.name else []
-    reasons = "; ".join(f"{', '.join(names)}: {why}" if names else why for why, names in by_reason.items())
-    if unread.is_all:
-        return kit.note(f"I didn't ask the agent. {reasons}.")
-    text = f"Not everything in your message reached the agent. {reasons}."
-    return kit.note(f"{text} {_UNDERSTOOD}" if unread.only_names else text)
+    reasons = [
+        f"{', '.join(names)}: {why}." if names else f"{why[:1].upper()}{why[1:]}." for why, names in by_reason.items()
+    ]
+    first = "I didn't ask the agent." if unread.is_all else "Not everything in your message reached the agent."
+    last = [_UNDERSTOOD] if unread.only_names and not unread.is_all else []
+    text = " ".join([first, *reasons, *last])
+    if len(reasons) < 2:  # noqa: PLR2004 - a list of one
+        return kit.note(text)
+    listed = kit.rich(kit.bullets(map(kit.paragraph, reasons)))
+    return kit.reply(text, kit.context(first), listed, *map(kit.context, last))
 
 
 class Slip(BaseModel, frozen=True):
@@ -228,9 +233,11 @@ def app_paused_notice(facts: str = "") -> Reply:
     return kit.note(f"{text} I'll ignore its posts for the rest of this minute.", audience=Audience.CHANNEL)
 
 
-def not_queued() -> Reply:
-    """Say that a command or click couldn't be queued."""
-    return kit.reply("I couldn't queue this, so nothing was done. Try again in a minute.")
+def not_queued(command: str = "") -> Reply:
+    """Say that a *command*, or anything else a person did, couldn't be queued."""
+    return kit.reply(
+        f"I couldn't queue {kit.one_line(command, 40) or 'this'}, so nothing was done. Try again in a minute."
+    )
 
 
 def no_thread_here() -> Reply:
@@ -244,7 +251,7 @@ def no_thread_here() -> Reply:
 def outcome_unknown(turn: str) -> Reply:
     """Say that a message may have reached the agent, and offer to send it again."""
     return kit.ask(
-        "No answer came back, and I can't tell whether the agent received your message.",
+        "⚠️ No answer came back, and I can't tell whether the agent received your message.",
         kit.button(SEND_IT_AGAIN, SEND_AGAIN, turn),
         small="Sending it again may repeat the work.",
         audience=Audience.THREAD,
@@ -256,9 +263,9 @@ def in_doubt(turn: str, channel: str = "") -> Reply:
 
     With *channel*, the missing post is an answer to one person there, who gets this notice as a direct message.
     """
-    text = "Slack didn't confirm my last message, so it may be missing here."
+    text = "⚠️ Slack didn't confirm my last message, so it may be missing here."
     if channel:
-        text = "Slack didn't confirm my last answer to you, so it may be missing."
+        text = "⚠️ Slack didn't confirm my last answer to you, so it may be missing."
     shown = _with_channel(text, channel, ".")
     small = kit.context("If you can see it, there's nothing to do.")
     show = kit.actions(kit.button("Show it", SHOW, turn))
@@ -338,7 +345,7 @@ def message_gone() -> Reply:
 
 def service_down() -> Reply:
     """Say that the service is down and that nothing is lost."""
-    text = "The service is down. Your message is queued and will be answered once it's back."
+    text = "⏳ The service is unavailable. Your message is queued and will be answered once it's back."
     return kit.note(text, audience=Audience.THREAD)
 
 

@@ -134,7 +134,8 @@ def _home_of(body: Json) -> dict[str, Any]:
 async def answer_not_stored(identity: Identity, say: Say, body: Json) -> BoltResponse:
     """Have Slack retry an event; notify the sender of any other input, which Slack doesn't retry."""
     if "command" in body:
-        return BoltResponse(status=HTTPStatus.OK, body={"response_type": "ephemeral", "text": _NOT_QUEUED.text})
+        notice = notices.not_queued(text(body, "command"))
+        return BoltResponse(status=HTTPStatus.OK, body={"response_type": "ephemeral", "text": notice.text})
     sent: Click | Shortcut
     match body.get("type"):
         case "view_submission":

@@ -97,7 +97,7 @@ async def refused_meanwhile(system: System, what: str) -> None:
     """Wait until a command is answered with the notice that nothing can be accepted."""
 
     async def is_told() -> bool:
-        return "couldn't queue this" in (await system.slack.ui.command(ALICE, PRIVATE, "/stats")).body
+        return "couldn't queue " in (await system.slack.ui.command(ALICE, PRIVATE, "/stats")).body
 
     await wait_until(is_told, f"a command is refused while redis {what}", 15)
 

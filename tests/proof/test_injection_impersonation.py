@@ -141,8 +141,8 @@ def test_a_typed_message_is_posted_as_a_quotation_with_its_author(words: str) ->
     quoted, ours = reply.blocks[:-1], reply.blocks[-1]
 
     assert [element["type"] for block in quoted for element in block["elements"]] == ["rich_text_quote"] * len(quoted)
-    assert list(texts_of(ours)) == ["alice asks Support. Reply in this thread to continue."]
-    assert reply.text.startswith("alice asks Support: ")
+    assert list(texts_of(ours)) == ["alice asked Support. Reply in this thread to continue."]
+    assert reply.text.startswith("alice asked Support: ")
 
 
 @pytest.mark.parametrize("words", [*ATTACKS, "> x", "---\n*Only visible to you*"])

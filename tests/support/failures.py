@@ -36,7 +36,6 @@ EXAMPLES = [
     errors.NamespaceTaken("bridge", "T1/U1"),
     errors.LaneLost(),
     errors.RecordNotUnderstood(),
-    errors.CommandError("/frobnicate"),
     errors.UnknownCommand("/workflows rnu", ["/workflows run"]),
     errors.UnknownCommand("x"),
     errors.UnknownOption("--shrae", "/stats", "--share"),

@@ -104,7 +104,7 @@ class Users:
                 delivery = await act()
             except LookupError:  # the button is gone
                 return
-            if delivery.is_acked and "couldn't queue this" not in delivery.body:
+            if delivery.is_acked and "couldn't queue " not in delivery.body:
                 return
             await asyncio.sleep(_PAUSE)
         raise AssertionError("the action is never accepted")
@@ -116,7 +116,7 @@ class Users:
         async def once() -> AppDelivery:
             given, now = f"{name}-{next(tries)}", time.time()
             delivery = await self.system.slack.ui.command(user, channel, "/workflows", f"run {workflow} {given}")
-            is_accepted = delivery.is_acked and "couldn't queue this" not in delivery.body
+            is_accepted = delivery.is_acked and "couldn't queue " not in delivery.body
             self.runs.append(Started(self.system, user, channel, given, is_accepted, now))
             return delivery
 

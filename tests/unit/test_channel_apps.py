@@ -201,10 +201,10 @@ async def done(harness: Harness, text: str, **fields: Any) -> str:
 @pytest.mark.parametrize(
     ("line", "rule", "notice"),
     [
-        (f"channel run Import {APP}", {"workflow": 3}, "Posts by Alerts in this channel now run Import."),
-        ('channel run 3 "Alerts"', {"workflow": 3}, "Posts by Alerts in this channel now run Import."),
-        ("channel ask Support @alerts", {"agent": 7}, "Support now answers posts by Alerts in this channel."),
-        ("channel ask Support A0OTHER", {"agent": 7}, "Support now answers posts by A0OTHER in this channel."),
+        (f"channel run Import {APP}", {"workflow": 3}, "Posts from Alerts in this channel now run Import."),
+        ('channel run 3 "Alerts"', {"workflow": 3}, "Posts from Alerts in this channel now run Import."),
+        ("channel ask Support @alerts", {"agent": 7}, "Support now answers posts from Alerts in this channel."),
+        ("channel ask Support A0OTHER", {"agent": 7}, "Support now answers posts from A0OTHER in this channel."),
     ],
 )
 async def test_an_app_is_set_by_its_id_or_its_name(
@@ -226,7 +226,7 @@ async def test_an_app_can_be_ignored_again(harness: Harness) -> None:
 
     assert await harness.store.channels.get(TEAM, CHANNEL) == NOTHING_SET
     assert [one.words for one in harness.seen.messages] == [
-        "I now ignore posts by Alerts in this channel. Changed by Alice Adler."
+        "I now ignore posts from Alerts in this channel. Changed by Alice Adler."
     ]
 
 

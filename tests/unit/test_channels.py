@@ -13,7 +13,7 @@ from bridge.features.channels.forms import ANSWERS, settings_form
 from bridge.features.results import Outcome, Result
 from bridge.features.shared.channels import NOTHING_SET, AppRule, Channels, ChannelSettings
 from bridge.inbound import SlashCommand
-from bridge.playground.emulator.sample import CAROL, DM_ALICE, RANDOM
+from bridge.playground.emulator.sample import BRIDGE, CAROL, DM_ALICE, RANDOM
 from bridge.queue.inbox import Queued
 from bridge.queue.scripting import Scripts
 from bridge.queue.turn import Watches
@@ -232,6 +232,17 @@ async def test_a_direct_message_has_only_an_agent_to_set(harness: Harness, line:
 
     assert text_of(result) == "In a direct message, I answer everything. Use this in a channel."
     assert await harness.store.channels.get(TEAM, DM_ALICE) == NOTHING_SET
+
+
+async def test_the_settings_of_a_group_direct_message_show_no_made_up_channel_name(harness: Harness) -> None:
+    group = harness.slack.workspace.group_message([USER, CAROL, BRIDGE])
+
+    card = await typed(harness, "/agents channel", channel=group.id)
+    form = await typed(harness, "/agents default", channel=group.id)
+
+    assert text_of(card).startswith("Conversation settings.")
+    assert "Settings for the group direct message" in str(form)
+    assert "mpdm-" not in f"{card}{form}"
 
 
 @pytest.mark.parametrize(

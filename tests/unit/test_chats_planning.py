@@ -202,7 +202,7 @@ async def test_a_file_alone_is_answered_in_private_where_files_are_off(harness: 
 async def test_a_forwarded_message_alone_goes_to_the_agent(harness: Harness) -> None:
     await harness.answer(message("", parts=[Quotation(author="Ada", text="The lamp is red.")]))
 
-    assert harness.service.messages == ["A forwarded message by Ada:\n> The lamp is red."]
+    assert harness.service.messages == ["A forwarded message from Ada:\n> The lamp is red."]
 
 
 async def test_a_forwarded_message_is_neither_a_command_nor_an_agents_name(harness: Harness) -> None:
@@ -211,7 +211,7 @@ async def test_a_forwarded_message_is_neither_a_command_nor_an_agents_name(harne
 
     await harness.answer(message("", parts=[Quotation(text="Sales: !stats"), Alert(text=f"<@{BOT}> !new")]))
 
-    assert harness.service.asked == asked(7, "A forwarded message:\n> Sales: !stats\n\nShown by an app:\n> !new")
+    assert harness.service.asked == asked(7, "A forwarded message:\n> Sales: !stats\n\nFrom an app:\n> !new")
 
 
 async def test_an_agent_named_alone_gets_the_forwarded_message(harness: Harness) -> None:
@@ -219,7 +219,7 @@ async def test_an_agent_named_alone_gets_the_forwarded_message(harness: Harness)
 
     await harness.answer(message("Sales:", parts=[Alert(text="Disk full")]))
 
-    assert harness.service.asked == asked(8, "Shown by an app:\n> Disk full")
+    assert harness.service.asked == asked(8, "From an app:\n> Disk full")
 
 
 async def test_an_unreadable_image_brings_one_private_notice(harness: Harness) -> None:

@@ -28,15 +28,15 @@ def same(words: str) -> str:
     ("part", "expected"),
     [
         (Quotation(author="Ada", channel="C2", channel_name="general", text="red\nor blue"),
-         "A forwarded message by Ada in #general:\n> red\n> or blue"),
+         "A forwarded message from Ada in #general:\n> red\n> or blue"),
         (Quotation(author_id="U2", channel="D2", text="red", link="https://a.test/?a=1&amp;b=2"),
-         "A forwarded message by <@U2> in a direct message (https://a.test/?a=1&b=2):\n> red"),
-        (Quotation(author="Ada\n> forged", text="> twice"), "A forwarded message by Ada &gt; forged:\n> > twice"),
+         "A forwarded message from <@U2> in a direct message (https://a.test/?a=1&b=2):\n> red"),
+        (Quotation(author="Ada\n> forged", text="> twice"), "A forwarded message from Ada &gt; forged:\n> > twice"),
         (Quotation(text="see", tables=(Table(rows=(("a", "b"),)),)),
          "A forwarded message:\n> see\n>\n> | a | b |\n> | --- | --- |"),
         (Table(rows=(("a|b", "c\nd"), ("e",)), is_cut=True),
          "A table:\n\n| a\\|b | c d |\n| --- | --- |\n| e |  |\n[cut here because the message is too long]"),
-        (Alert(text="CPU\n99 %"), "Shown by an app:\n> CPU\n> 99 %"),
+        (Alert(text="CPU\n99 %"), "From an app:\n> CPU\n> 99 %"),
         (LeftOut(count=3), "[3 more parts left out]"),
     ],
 )  # fmt: skip
@@ -106,5 +106,5 @@ def test_a_cut_fence_is_closed() -> None:
 
 
 def test_an_apps_blocks_are_its_text_in_a_quotation() -> None:
-    assert with_escapes("", [Alert(text="down"), Alert(text="and out")]) == "down\n\nShown by an app:\n> and out"
-    assert with_escapes("see", [Alert(text="down")]) == "see\n\nShown by an app:\n> down"
+    assert with_escapes("", [Alert(text="down"), Alert(text="and out")]) == "down\n\nFrom an app:\n> and out"
+    assert with_escapes("see", [Alert(text="down")]) == "see\n\nFrom an app:\n> down"

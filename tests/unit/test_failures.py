@@ -24,7 +24,7 @@ def test_every_class_has_its_own_sentence_and_an_example() -> None:
     for example in EXAMPLES:
         said.setdefault(sentence(example), set()).add(type(example))
 
-    assert known == {type(example) for example in EXAMPLES}
+    assert known - {errors.CommandError} == {type(example) for example in EXAMPLES}  # never raised itself
     assert [kinds for kinds in said.values() if len(kinds) > 1] == [
         {errors.StoreError, errors.StoreUnavailable, errors.StoreWiped}
     ]
@@ -37,8 +37,6 @@ def test_every_class_has_its_own_sentence_and_an_example() -> None:
         (errors.TooOften("runs", timedelta(seconds=3541)), "Try again in 1 h."),
         (errors.TooOften("runs", timedelta(seconds=3500)), "Try again in 59 min."),
         (errors.TooOften("runs", timedelta(seconds=119)), "Try again in 1 min 59 s."),
-        (errors.CommandError("/frobnicate"), "I don't understand “/frobnicate”."),
-        (errors.CommandError(), "I don't understand this command."),
     ],
 )
 def test_a_sentence_names_what_was_typed_and_when_to_try_again(error: errors.BridgeError, text: str) -> None:

@@ -217,7 +217,7 @@ async def test_a_file_of_a_forwarded_message_reaches_the_agent(harness: Harness)
 
     got = await sent(harness, Quotation(author="Ada", text="see", files=(text,)))
 
-    assert got == "A forwarded message by Ada:\n> see\n\nFile “report.txt” (Plain Text, 5 kB):\n```\nred\n```"
+    assert got == "A forwarded message from Ada:\n> see\n\nFile “report.txt” (Plain Text, 5 kB):\n```\nred\n```"
 
 
 async def test_an_email_is_its_headers_and_its_text(harness: Harness) -> None:

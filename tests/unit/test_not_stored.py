@@ -23,7 +23,7 @@ from support.ingress import Ingress, open_ingress
 from support.sample_posts import US
 from support.store import CHANNEL, TEAM, USER
 
-REPORTED_FOR = "couldn't queue this"
+REPORTED_FOR = "couldn't queue "
 PERSON = {"user": {"id": USER, "team_id": TEAM}, "channel": {"id": CHANNEL}, "trigger_id": "1.2.a"}
 PRESSED = {**PERSON, "type": "block_actions", "actions": [{"action_id": "a", "block_id": "b"}]}
 INPUT = {"type": "input", "block_id": "field"}

@@ -99,7 +99,7 @@ async def test_a_messages_contents_fill_the_form(harness: Harness, name: str, wh
     form = await after(harness, shortcut)
 
     assert field(form, where)["initial_value"] == (
-        "see\n\nA forwarded message by Ada Lovelace in #C2 (https://acme.slack.com/archives/C2/p1724952281623809):\n"
+        "see\n\nA forwarded message from Ada Lovelace in #C2 (https://acme.slack.com/archives/C2/p1724952281623809):\n"
         f"> The lamp is *red* & blinks.\n\nA table:\n\n{AS_MARKDOWN}\n\n"
         "[image “a.png” (PNG, 137.5 kB); described as “A red lamp”]"
     )
@@ -120,9 +120,9 @@ async def test_a_question_about_a_message_is_sent_in_its_thread(harness: Harness
 
     question, answer = harness.seen.messages
     assert {question.place.thread_ts, answer.place.thread_ts} == {ROOT}
-    assert "Alice Adler asks Support" in question.text
+    assert "Alice Adler asked Support" in question.text
     (asked,) = harness.service.messages
-    assert "Why?\n\nThis is about a message by Bob Brandt:\n> It is red, @Bob Brandt." in asked
+    assert "Why?\n\nThis is about a message from Bob Brandt:\n> It is red, @Bob Brandt." in asked
     assert "> Bob Brandt: It is red." in asked
 
 
@@ -134,7 +134,7 @@ async def test_a_question_in_a_bound_thread_goes_to_its_agent(harness: Harness) 
     await after(harness, sent(form, agent="7", message="Why?", where="thread"))
 
     assert harness.service.asked[0]["agent"] == 8
-    assert "asks Sales" in harness.seen.messages[0].text
+    assert "asked Sales" in harness.seen.messages[0].text
 
 
 async def test_a_private_question_includes_the_thread(harness: Harness) -> None:

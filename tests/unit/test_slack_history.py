@@ -187,7 +187,7 @@ async def test_an_app_has_the_name_that_slack_shows(emulated: EmulatedSlack, say
         (said(1, "see", files=[{"title": "Plan", "name": "plan.pdf"}, {"name": "b.png"}]),
          ThreadMessage("U1", "", "see", ("plan.pdf", "b.png"))),
         (said(1, "see", attachments=[forward("it is <@U3>", files=[{"name": "c.png"}]), PASTED]),
-         ThreadMessage("U1", "", "see\n\nA forwarded message by Ada Lovelace in <#C2> "
+         ThreadMessage("U1", "", "see\n\nA forwarded message from Ada Lovelace in <#C2> "
                        "(https://acme.slack.com/archives/C2/p1724952281623809):\n> it is &lt;@U3&gt;"
                        f"\n\nA table:\n\n{AS_MARKDOWN}", ("c.png",))),
         (said(1, "", files=[{"name": "b.png"}], subtype="file_share"), ThreadMessage("U1", "", "", ("b.png",))),

@@ -102,7 +102,7 @@ def question_text(question: Question, author: str) -> str:
     """Return the text for the agent: the question, and a quotation of the message it's about."""
     if not question.about:
         return question.message
-    by = f"This is about a message by {kit.one_line(author, 80)}:" if author else "This is about a message:"
+    by = f"This is about a message from {kit.one_line(author, 80)}:" if author else "This is about a message:"
     return "\n".join([f"{question.message}\n", by, *(f"> {line}" for line in question.about.strip().splitlines())])
 
 
@@ -111,7 +111,7 @@ def question_shown(agent: Agent, question: Question, asked_by: str, author: str)
     asked = who_asks(agent, asked_by)
     blocks = [kit.rich(kit.quotation(kit.cut(kit.clean(question.message), kit.PLAIN_TEXT_INPUT)))]
     if question.about:
-        by = f"About a message by {kit.named(author, 80)}:" if author else "About a message:"
+        by = f"About a message from {kit.named(author, 80)}:" if author else "About a message:"
         blocks += [kit.context(by), kit.rich(kit.quotation(kit.cut(kit.clean(question.about), kit.CODE_TEXT)))]
     blocks.append(kit.context(ASKED_SMALL.format(asked=asked)))
     return kit.reply(f"{asked}: {question.message}", *blocks, audience=Audience.CHANNEL)

@@ -70,6 +70,6 @@ def conversation_root(agent: Agent, message: str, asked_by: str = "") -> Reply:
 
 
 def who_asks(agent: Agent, asked_by: str) -> str:
-    """Return the title of a question: ``Ada asks Support``."""
+    """Return the title of a question: ``Ada asked Support``."""
     whom = kit.named(agent.name, 80)
-    return f"{kit.named(asked_by, 80)} asks {whom}" if asked_by else f"Question for {whom}"
+    return f"{kit.named(asked_by, 80)} asked {whom}" if asked_by else f"Question for {whom}"

@@ -52,7 +52,9 @@ async def show_settings(deps: Deps, turn: Turn) -> Result:
             does = f"answered by {await agent_name(deps, rule.agent or 0)}"
         apps.append((rule.name or id_, f"{does} · set up by {await deps.directory.user_name(rule.owner)}"))
     what = layout.ShownSettings(agent, settings.answers == "all", deps.channels.needs_mention(settings), apps)
-    return layout.settings_card(what, may_change=await is_runner(deps, turn.user), is_direct=_is_direct(turn.channel))
+    title = layout.settings_title(await _name(deps, turn.channel))
+    may_change = await is_runner(deps, turn.user)
+    return layout.settings_card(what, title, may_change=may_change, is_direct=_is_direct(turn.channel))
 
 
 @channels.command(
@@ -175,7 +177,7 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Form:
     settings = (await deps.channels.stored(turn.team, channel)).settings
     agent = await agent_by_id(deps, settings.agent) if settings.agent is not None else None
     origin = (await origin_of(deps, turn)).model_copy(update={"chosen": channel})
-    where = layout.DIRECT if is_direct else f"#{await deps.directory.channel_name(channel)}"
+    where = await _name(deps, channel)
     apps = [] if is_direct else await _app_fields(deps, channel, settings)
     view = forms.settings_form(
         origin,
@@ -229,7 +231,7 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: form
         return settings
 
     is_here = Origin.parse(submission.private_metadata).channel == turn.channel
-    where = layout.HERE if is_here else f"#{await deps.directory.channel_name(turn.channel)}"
+    where = layout.HERE if is_here else await _name(deps, turn.channel)
     return await change_settings(deps, turn, change, where=where)
 
 
@@ -298,6 +300,16 @@ async def _changes(deps: Deps, before: ChannelSettings, after: ChannelSettings) 
         elif rule is not None and rule.agent is not None and rule != was:
             changes.append(SettingChange("app", "agent", await agent_name(deps, rule.agent), app, rule.name))
     return changes
+
+
+async def _name(deps: Deps, channel: str) -> str:
+    """Return what people call a conversation: ``#general``, or words for one without a name."""
+    if _is_direct(channel):
+        return layout.DIRECT
+    name = await deps.directory.channel_name(channel)
+    if name.startswith("mpdm-"):  # https://docs.slack.dev/reference/objects/conversation-object
+        return layout.GROUP
+    return layout.UNKNOWN if name == channel else f"#{name}"
 
 
 def _is_direct(channel: str) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
+from bridge.features.channels.layout import settings_title
 from bridge.features.shared.buttons import OPEN_DEFAULT, agent_option, agent_options
 from bridge.features.shared.channels import APP_ID, MOST_APPS
 from bridge.project.models import Agent, Workflow
@@ -74,12 +75,12 @@ def settings_form(
             _choice(ANSWERS, "Messages to answer", _ANSWERS, answers),
             _choice(REPLIES, "Replies sent to the agent", _REPLIES, replies),
         ]
-        fields += [_app_field(f"{APP}{app.id}", f"Posts by {app.name}", _does(app)) for app in apps[:MOST_APPS]]
+        fields += [_app_field(f"{APP}{app.id}", f"Posts from {app.name}", _does(app)) for app in apps[:MOST_APPS]]
         other: Block = {"type": "plain_text_input", "action_id": OTHER, "max_length": 32}
         hint = "Its app ID, such as A0123456789. It's on the app's page in Slack."
         fields.append(kit.input_block(OTHER, "Another app", other, hint=hint, optional=True))
-        fields.append(_app_field(APP, "Posts by this app"))
-    return modal(DEFAULT, "Channel settings", "Save", fields, origin)
+        fields.append(_app_field(APP, "Posts from this app"))
+    return modal(DEFAULT, settings_title(where), "Save", fields, origin)
 
 
 def _app_field(name: str, label: str, initial: Block | None = None) -> Block:

@@ -15,6 +15,8 @@ CHANGED: Final = "channel_changed"
 
 HERE: Final = "this channel"
 DIRECT: Final = "your direct messages to me"
+GROUP: Final = "the group direct message"
+UNKNOWN: Final = "the channel"
 NONE: Final = "none"
 _MOST_SHOWN: Final = 10
 
@@ -58,11 +60,11 @@ class SettingChange(NamedTuple):
             case "replies", _:
                 return f"In {where}, only thread replies that mention me now go to the agent."
             case "app", "agent":
-                return f"{name} now answers posts by {of} in {where}."
+                return f"{name} now answers posts from {of} in {where}."
             case "app", "workflow":
-                return f"Posts by {of} in {where} now run {name}."
+                return f"Posts from {of} in {where} now run {name}."
             case "app", _:
-                return f"I now ignore posts by {of} in {where}."
+                return f"I now ignore posts from {of} in {where}."
         return f"The settings of {where} were changed."
 
 
@@ -75,7 +77,12 @@ class ShownSettings(NamedTuple):
     apps: Sequence[tuple[str, str]]  # each app's name, and its rule in words
 
 
-def settings_card(shown: ShownSettings, *, may_change: bool, is_direct: bool) -> Reply:
+def settings_title(where: str) -> str:
+    """Return the title of the settings card and form."""
+    return "Conversation settings" if where in {DIRECT, GROUP} else "Channel settings"
+
+
+def settings_card(shown: ShownSettings, title: str, *, may_change: bool, is_direct: bool) -> Reply:
     """Show the settings."""
     facts = [("Default agent", kit.one_line(shown.agent, 100) or "none")]
     if not is_direct:
@@ -85,7 +92,7 @@ def settings_card(shown: ShownSettings, *, may_change: bool, is_direct: bool) ->
             ("Apps", "all ignored" if not shown.apps else kit.counted(len(shown.apps), "app")),
         ]
     text = "; ".join(f"{name}: {value}" for name, value in facts)
-    blocks = [kit.header("Channel settings"), kit.fields(facts)]
+    blocks = [kit.header(title), kit.fields(facts)]
     if shown.apps:
         lines = [
             kit.paragraph(kit.words(kit.one_line(app, 80), bold=True), f" · {kit.one_line(does, 200)}")
@@ -94,7 +101,7 @@ def settings_card(shown: ShownSettings, *, may_change: bool, is_direct: bool) ->
         blocks.append(kit.rich(kit.bullets(lines)))
     if may_change:
         blocks.append(kit.actions(settings_button()))
-    return kit.reply(f"Channel settings. {text}", *blocks)
+    return kit.reply(f"{title}. {text}", *blocks)
 
 
 def nothing_changed() -> Reply:

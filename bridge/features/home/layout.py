@@ -72,7 +72,7 @@ def home_view(home: Home, pages: HomePages, version: str) -> View:
     default = [channel_choice()] if home.may_run else []
     blocks = [
         *_project(home.project, home.stats),
-        kit.context(f"{health} Version {version}."),
+        kit.context(health, f"Bridge {version}"),
         kit.actions(*run, ask_button(None, "Ask an agent…"), *default),
     ]
     sections: list[Sequence[Block]] = [_runs(home), _conversations(home), home.of_features]
@@ -119,7 +119,7 @@ def _conversations(home: Home) -> list[Block]:
     names: dict[int | None, str] = {agent.id: agent.name for agent in home.agents or ()}
     lines = []
     for one in home.conversations[:MOST_RECENT]:
-        agent = kit.words(kit.one_line(names.get(one.agent, ""), 80) or "An agent", bold=True)
+        agent = kit.words(kit.one_line(names.get(one.agent, ""), 80) or "Conversation", bold=True)
         when = _moment(one.at, permalink(home.workspace, one.thread.channel, one.thread.root))
         lines.append(kit.paragraph(agent, *_place(one.thread.channel), " · ", when))
     return [kit.header("Your recent conversations"), kit.rich(kit.bullets(lines))] if lines else []

@@ -129,7 +129,7 @@ def offer_form(workflow: Workflow | None) -> Reply:
     """Offer the form with a button, for when it couldn't be opened."""
     if workflow is None:
         return kit.ask("Which workflow do you want to run?", kit.button(OPEN_THE_FORM, RUN_FORM, compact({})))
-    text = f"{kit.named(workflow.name, 100)} needs an input."
+    text = f"To run {kit.named(workflow.name, 100)}, fill in the form."
     return kit.ask(text, kit.button(OPEN_THE_FORM, RUN_FORM, run_value(workflow.id)))
 
 

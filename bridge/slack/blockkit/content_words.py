@@ -92,7 +92,7 @@ def passage(part: MessagePart, resolve: Resolve) -> Passage | None:
         case Table():
             return Passage("A table:", _markdown(part, resolve), "plain", note)
         case Alert():
-            return Passage("Shown by an app:", kit.clean(resolve(part.text)).strip(), "quoted", note)
+            return Passage("From an app:", kit.clean(resolve(part.text)).strip(), "quoted", note)
         case LeftOut():
             return Passage(f"[{kit.counted(part.count, 'more part')} left out]", is_name=True)
     return None
@@ -124,7 +124,7 @@ def _quotation(part: Quotation, resolve: Resolve) -> tuple[str, str]:
     author = kit.escape(part.author) if part.author else f"<@{part.author_id}>" if part.author_id else ""
     is_direct = part.channel.startswith("D") or part.channel_name == "Direct Message"
     channel = f"#{kit.escape(part.channel_name)}" if part.channel_name else f"<#{part.channel}>" if part.channel else ""
-    by, where = f" by {author}" if author else "", " in a direct message" if is_direct else f" in {channel}"
+    by, where = f" from {author}" if author else "", " in a direct message" if is_direct else f" in {channel}"
     head = kit.one_line(resolve(f"A forwarded message{by}{where if is_direct or channel else ''}"), 4 * _NAME)
     tables = (_markdown(table, resolve) for table in part.tables)
     body = "\n\n".join(filter(None, (kit.clean(resolve(part.text)).strip(), *tables)))

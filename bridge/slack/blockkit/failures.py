@@ -28,7 +28,7 @@ _SENTENCES: Final[dict[type, str]] = {
         "The service sent a response I couldn't read. Try again, and tell your admin if it keeps happening."
     ),
     errors.NotSignedIn: "The service rejected the bridge's key. Let your admin know.",
-    errors.Outage: "The service is down. Try again in a few minutes.",
+    errors.Outage: "The service is unavailable. Try again in a few minutes.",
     errors.SlackError: "Slack couldn't do this. Try again in a moment.",
     errors.SlackUnreachable: "Slack is unreachable or rate-limiting us. Try again in a minute.",
     errors.SlackTokenRefused: "Slack no longer accepts my sign-in. Your admin needs to install the app again.",
@@ -91,7 +91,7 @@ _TWO_MINUTES: Final = 120  # seconds
 
 def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Reply:
     """Make a reply that says what went wrong and what to do, with a button if there's a form."""
-    text = sentence(error)
+    text = f"⚠️ {sentence(error)}" if audience == Audience.THREAD else sentence(error)
     codes: tuple[str, ...] = ()  # commands that the sentence suggests
     match error:
         case errors.UnknownCommand():
@@ -119,7 +119,7 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
             after = kit.spoken(error.after)
             return f"The service timed out after {after}, but may still be working on this. Check before you try again."
         case errors.NotFound():
-            return f"This no longer exists in the service{_said(error) or '.'} Pick another workflow or agent."
+            return f"The service no longer has this workflow or agent{_said(error) or '.'} Pick another one."
         case errors.Busy():
             when = _soon(error.retry_after) if error.retry_after else "in a moment"
             return f"The service is busy{_said(error) or '.'} Try again {when}."
@@ -134,9 +134,6 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
             )
         case errors.SlackRefused():
             return f"The app needs the permission {kit.one_line(error.needed, 80)}. Ask your admin to add it."
-        case errors.CommandError() if type(error) is errors.CommandError:
-            typed = kit.quoted(str(error), 60) if str(error) else "this command"
-            return f"I don't understand {typed}. !help lists what you can type."
         case errors.UnknownCommand():
             near = f"Did you mean {_either(error.nearest)}?" if error.nearest else "Try one of these commands."
             return f"I don't recognize {kit.quoted(error.typed, 60)}. {near}"
