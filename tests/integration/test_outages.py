@@ -32,14 +32,14 @@ async def test_messages_of_an_outage_of_the_service_are_answered_after_it(system
     await system.answered(GENERAL, root, 4, timeout=30)
     await system.answered(RANDOM, other, 2, timeout=30)
 
-    assert "down" in answers[1]
+    assert "unavailable" in answers[1]
     assert "is queued" in answers[1]
     assert system.chats()[0:1] == ["hello there"]
     assert [words for words in system.chats() if words in {"are you there?", "and now?"}] == [
         "are you there?",
         "and now?",
     ]
-    assert sum("down" in words for words in system.said(GENERAL, root)) == 1, "notified once"
+    assert sum("unavailable" in words for words in system.said(GENERAL, root)) == 1, "notified once"
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ def explain(problem: Exception) -> str:
 def require_ack(delivery: AppDelivery) -> None:
     """Raise ActionFailed unless the app acknowledged the delivery."""
     if not delivery.is_acked:
-        raise ActionFailed(f"The bridge didn't accept this ({_word(delivery)}). Try again.")
+        raise ActionFailed(f"Slack couldn't deliver this to the bridge ({_word(delivery)}). Try again.")
 
 
 def _word(delivery: AppDelivery) -> str:
