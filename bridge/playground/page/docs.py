@@ -30,7 +30,7 @@ FOLDERS: Final = (_PACKAGE / "docs", _PACKAGE.parent / "docs")
 _POLICY: Final = POLICY.replace("form-action 'none'", "form-action 'self'")  # the search
 _MOST_RESULTS: Final = 10
 _LONGEST_LINE: Final = 180  # characters
-_NO_RESULTS: Final = """<p>No page has any of these words. Try others, or start at the
+_NO_RESULTS: Final = """<p>Try other words, or start at the
 <a href="/docs/">questions operators ask</a>.</p>"""
 _NOT_FOUND: Final = "<h1>Page not found</h1><p>Choose a page from the list, or search above.</p>"
 _PAGE: Final = """<!doctype html>
@@ -76,7 +76,7 @@ def _result(section: Section, query: str) -> str:
     """A result: the page, the section, and the line that contains the most query words."""
     words = query_stems(query)
     lines = [
-        " ".join(re.sub(r"^- |\|", " ", re.sub(r"[*`]", "", one)).split())
+        " · ".join(" ".join(cell.split()) for cell in re.sub(r"[*`]|^- ", "", one).strip("| ").split("|"))
         for one in re.split(r"\n\n|\n(?=[|-])", section.text)
     ]
     line = max(
@@ -97,9 +97,11 @@ async def _index(request: Request) -> Response:
     query = request.query_params.get("q", "").strip()
     if not query:
         return _shown(pages().get("index"))
-    rows = "".join(_result(one, query) for one in search(pages(), query)[:_MOST_RESULTS])
+    found = search(pages(), query)[:_MOST_RESULTS]
+    count = {0: "No results", 1: "1 result"}.get(len(found), f"{len(found)} results")
+    rows = "".join(_result(one, query) for one in found)
     results = f'<ul class="found">{rows}</ul>' if rows else _NO_RESULTS
-    return _html("Search", f"<h1>“{escape(query)}”</h1>{results}", query)
+    return _html("Search", f"<h1>{count} for “{escape(query)}”</h1>{results}", query)
 
 
 async def _page(request: Request) -> Response:

@@ -15,9 +15,9 @@ const used = new Set((storage()?.getItem(KEY) ?? "").split(" "));
 const STEPS = [
   { name: "talk", text: "Memory: my name is Ada", isTalk: true, does: "Talk to an agent" },
   { name: "run", text: "/workflows", does: "Run a workflow", isForRunners: true },
-  { name: "stop", text: "Thinker: think", isTalk: true, does: "Stop an agent" },
+  { name: "stop", text: "Thinker: think", isTalk: true, does: "Get a slow answer, and stop it" },
   { name: "report", text: "/stats report every monday at 9 #ops", does: "Schedule a report", isForRunners: true },
-  { name: "kill", text: "kill -9", does: "Kill the bridge, lose nothing" },
+  { name: "kill", text: "Trace and faults", does: "Kill the bridge, lose nothing" },
 ];
 
 function open(known) {
