@@ -451,7 +451,7 @@ def test_a_duration_is_shown_in_its_largest_units(seconds: float, words: str) ->
             "In this channel, only thread replies that mention me now go to the agent. Changed by Ann.",
         ),
         (f"{channels.CHANGED}:[", "The settings of this channel were changed. Changed by someone."),
-        (notices.paused("thread", timedelta(seconds=30), is_first=True), "⚠️ This thread is getting messages too fast"),
+        (notices.paused("thread", timedelta(seconds=30), is_first=True), "This thread is getting messages too fast"),
         ("paused:person", "You're sending messages too fast."),
         (notices.not_posted("C1", "is_archived"), "⚠️ I couldn't post my answer: the channel is archived."),
         (

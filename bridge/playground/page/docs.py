@@ -30,8 +30,9 @@ FOLDERS: Final = (_PACKAGE / "docs", _PACKAGE.parent / "docs")
 _POLICY: Final = POLICY.replace("form-action 'none'", "form-action 'self'")  # the search
 _MOST_RESULTS: Final = 10
 _LONGEST_LINE: Final = 180  # characters
+_TABLE_HEAD: Final = re.compile(r"^\|.*\n\|[ |:-]+$\n?", re.MULTILINE)
 _NO_RESULTS: Final = """<p>Try other words, or start at the
-<a href="/docs/">questions operators ask</a>.</p>"""
+<a href="/docs/#common-questions">common questions</a>.</p>"""
 _NOT_FOUND: Final = "<h1>Page not found</h1><p>Choose a page from the list, or search above.</p>"
 _PAGE: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -75,9 +76,10 @@ def _listed(menu: Iterable[str | dict[str, list[str]]]) -> Iterator[str]:
 def _result(section: Section, query: str) -> str:
     """A result: the page, the section, and the line that contains the most query words."""
     words = query_stems(query)
+    text = _TABLE_HEAD.sub("", section.text)
     lines = [
-        " · ".join(" ".join(cell.split()) for cell in re.sub(r"[*`]|^- ", "", one).strip("| ").split("|"))
-        for one in re.split(r"\n\n|\n(?=[|-])", section.text)
+        " · ".join(filter(None, (" ".join(cell.split()) for cell in re.sub(r"[*`]|^- ", "", one).split("|"))))
+        for one in re.split(r"\n\n|\n(?=[|-])", text)
     ]
     line = max(
         lines, key=lambda one: (sum(word in one.casefold() for word in words), not one.endswith(":")), default=""

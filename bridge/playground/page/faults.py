@@ -137,7 +137,7 @@ _PLANNED: Final[Sequence[tuple[Switch, tuple[str, ...], Planned]]] = (
             "nonsense",
             _SERVICE,
             "Invalid responses",
-            "The service responds to everything with a web page. The thread says so and offers a retry.",
+            "The service responds to everything with a web page. The bridge says so, and guesses nothing.",
         ),
         ("GET", "POST"),
         _NONSENSE,

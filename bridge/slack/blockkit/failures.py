@@ -91,7 +91,9 @@ _TWO_MINUTES: Final = 120  # seconds
 
 def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Reply:
     """Make a reply that says what went wrong and what to do, with a button if there's a form."""
-    text = f"⚠️ {sentence(error)}" if audience == Audience.THREAD else sentence(error)
+    text = sentence(error)
+    if not isinstance(error, errors.CommandError | errors.NotAllowed | errors.TooOften):  # it isn't the person's doing
+        text = f"⚠️ {text}"
     codes: tuple[str, ...] = ()  # commands that the sentence suggests
     match error:
         case errors.UnknownCommand():
