@@ -121,7 +121,7 @@ class Settings(BaseSettings):
     session_lifetime: Annotated[timedelta, duration("d", upto=timedelta(days=3650))] = _setting(
         "BRIDGE_SESSION_DAYS", "90"
     )
-    """How many days a thread without new messages keeps its session."""
+    """How many days a thread's session is stored after its last message."""
     chat_timeout: _Timeout = _setting("BRIDGE_CHAT_TIMEOUT", "120")
     """How many seconds an agent may take to answer."""
     run_timeout: _Timeout = _setting("BRIDGE_RUN_TIMEOUT", "900")
@@ -129,7 +129,7 @@ class Settings(BaseSettings):
     max_turns: Annotated[int, whole(1, 100_000, 1000)] = _setting("BRIDGE_MAX_TURNS", "1000")
     """How many messages and commands one process works on at once; the others wait in Redis."""
     max_age: Annotated[timedelta, duration("s", upto=timedelta(days=365))] = _setting("BRIDGE_MAX_AGE", "24h")
-    """How long a message may wait, such as 24h, 90m or 3600. After that it isn't sent; a button offers to send it."""
+    """How long a message may wait: 24h, 90m, or a number of seconds. After that, a button offers to send it."""
     catch_up: Annotated[Literal["on", "off"], one_of("on", "off")] = _setting("BRIDGE_CATCH_UP", "on")
     """Whether the bridge looks for missed messages in Slack's history, up to seven days back, after more than a minute
     of downtime: on or off. `bridge catch-up --since 2h` works either way."""
@@ -138,7 +138,7 @@ class Settings(BaseSettings):
     )
     """How many seconds running work may take to finish after SIGTERM."""
     data_dir: Annotated[Path, folder()] = _setting("BRIDGE_DATA_DIR", "~/.local/share/bridge")
-    """The folder for the embedded Redis's data. The default depends on the platform."""
+    """The folder for the embedded Redis's data. On macOS, the default is ~/Library/Application Support/bridge."""
     allowed_channels: Annotated[frozenset[str], ids("CGD", "channel IDs such as C0ABCDEFGHI")] = _setting(
         "BRIDGE_ALLOWED_CHANNELS", "", example="C0123456789,C0ABCDEFGHI"
     )
@@ -153,11 +153,11 @@ class Settings(BaseSettings):
     """The IDs of the people and user groups who may run workflows, schedule reports and change channel settings,
     separated by commas. Empty: all members, no guests."""
     thread_turns: _Limit = _setting("BRIDGE_THREAD_TURNS_PER_MINUTE", "60")
-    """How many messages one thread may send to its agent per minute. Beyond that, the thread pauses, with a notice;
-    this stops loops. 0: no limit."""
+    """How many messages one thread may send to its agent per minute. Further ones aren't sent, and a notice
+    says so; this stops loops. 0: no limit."""
     app_turns: Annotated[int, whole(1, 1_000_000, 10)] = _setting("BRIDGE_APP_TURNS_PER_MINUTE", "10")
     """How many posts of one app may start an agent or a workflow per minute in a channel whose settings allow it.
-    Further posts start nothing; this stops loops."""
+    Further ones are ignored; this stops loops. 1 or more."""
     user_turns: _Limit = _setting("BRIDGE_USER_TURNS_PER_MINUTE", "0")
     """How many messages one person may send to agents per minute. 0: no limit."""
     user_runs: _Limit = _setting("BRIDGE_USER_RUNS_PER_HOUR", "0")

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 ORDINARY: Final = (None, "", "file_share", "thread_broadcast", "me_message")
 """Subtypes of messages that a person wrote. Others are about events such as joins and topics, or from bots."""
 
-_PASSED_OVER: Final = ("ignored", "unbound", "early", "kept")  # no turn, so a trace shows them from a list
+_PASSED_OVER: Final = ("ignored", "unbound", "early", "deferred")  # no turn, so a trace shows them from a list
 _IN_A_CANVAS: Final = "document_mention"
 _PAGE: Final = "200"
 

@@ -399,7 +399,7 @@ _WITHOUT_DETAILS: dict[str, Put] = {
     "muted": Muted(),
     "newer": Early("text"),
     "early": Early("root"),
-    "kept": Deferred(),
+    "deferred": Deferred(),
     "stale": Stale(),
     "unbound": Unbound(),
 }

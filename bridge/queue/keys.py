@@ -41,7 +41,7 @@ PASSED_IN_A_DAY = 1000  # per channel; a busy one costs about 100 kB
 AUDIT_LENGTH = 200_000  # entries of about 100 bytes; older ones are trimmed
 CATCHING_UP = timedelta(seconds=15)
 LATE = timedelta(days=1)  # so that answers after another outage say that they're late, too
-BEHIND = timedelta(minutes=10)  # the longest a reply waits for older ones
+UNREAD_THREAD = timedelta(minutes=10)  # the longest a reply waits for older ones
 GROUP = "workers"
 
 P = ParamSpec("P")
@@ -89,14 +89,15 @@ class Keys:
     box = Key[Lane]("box:<lane>", "list", "while not empty", "the lane's turns; the first is running", stays=True)
     turn = Key[str]("turn:<turn>", "hash", "7 days after DONE", "see `bridge.queue.records`", stays=True)
     parked = Key[[]]("parked", "hash", "until someone chooses", "lane → turn waiting for a choice", stays=True)
-    held = Key[[]]("held", "hash", "while some are waiting", "lane → ts of the stop before those messages", stays=True)
+    held = Key[[]]("held", "hash", "while some are waiting", "lane → ts of the stop holding its messages", stays=True)
     stops = Key[[]]("stops", "channel", "not stored", "stopped turns; changes to channel settings")
-    processes = Key[[]]("processes", "zset", HEARD, "running processes, by when they were last heard of")
+    processes = Key[[]]("processes", "zset", HEARD, "running processes, by last heartbeat")
     seen_event = Key[str]("seen:e:<event>", "string", SEEN, "the turn that an event became")
     seen_message = Key[MessageKey]("seen:m:<message>", "string", "8 days, or 15 minutes without a turn",
                                    "the turn a message became; before that, a mark that its earlier texts are void")
     refusing = Key[[]]("refusing", "zset", RESENT_WITHIN, "periods in which messages were refused")
-    kept = Key[ThreadKey]("kept:<thread>", "string", "10 minutes", "ts of replies that came before their thread's root")
+    deferred = Key[ThreadKey]("deferred:<thread>", "string", "10 minutes",
+                              "ts of replies that arrived before their thread's first message")
     refused = Key[str]("refused:<turn>", "string", REFUSED, "a put that must be ignored if it arrives late")
     shown = Key[MessageKey]("shown:<message>", "string", TRACE, "the turn that one of the bot's messages shows")
     passed = Key[str, str, int]("passed:<team>:<channel>:<day>", "list", TRACE,
@@ -106,7 +107,8 @@ class Keys:
     catch_up = Key[[]]("catch_up", "hash", MARKED, "an outage, and the progress of catching up")
     unread = Key[[]]("unread", "zset", MARKED, "threads and pages left to read, newest first")
     catching_up = Key[[]]("catching_up", "string", CATCHING_UP, "the process that catches up")
-    behind = Key[ThreadKey]("behind:<thread>", "string", BEHIND, "a thread that has yet to be read")
+    unread_thread = Key[ThreadKey]("unread_thread:<thread>", "string", UNREAD_THREAD,
+                                   "a thread that has yet to be read")
     late = Key[ThreadKey]("late:<thread>", "string", LATE, "the turn whose answer says that it's late")
     offer = Key[ThreadKey]("offer:<thread>", "string", TRACE, "the turn that offers to send messages that are too old")
     offered = Key[ThreadKey]("offered:<thread>", "list", TRACE, "turns of messages that were too old when found")

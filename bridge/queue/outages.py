@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal
 
 from bridge.ids import MessageKey, ThreadKey
-from bridge.queue.keys import BEHIND, CATCHING_UP, MARKED, milliseconds
+from bridge.queue.keys import CATCHING_UP, MARKED, UNREAD_THREAD, milliseconds
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 
@@ -168,7 +168,7 @@ class Outages:
         counted: tuple[int, int] = (0, 0),
     ) -> bool:
         words = [word for score, new in more for word in (f"{score:.6f}", str(new))]
-        how = (outage.name, unit, epoch_ms(now), planned, *counted, milliseconds(BEHIND))
+        how = (outage.name, unit, epoch_ms(now), planned, *counted, milliseconds(UNREAD_THREAD))
         return str(await self._scripts.run("caught_up", *how, *words)) != "changed"
 
     async def unread(self, most: int) -> tuple[list[Unit], int]:
@@ -183,7 +183,7 @@ class Outages:
     async def is_unread(self, thread: ThreadKey) -> bool:
         """Whether *thread* has yet to be read; False after ten minutes, when its mark expires."""
         with translated():
-            return bool(await self._redis.exists(self._keys.behind(thread)))
+            return bool(await self._redis.exists(self._keys.unread_thread(thread)))
 
     async def was_received(self, message: MessageKey) -> bool:
         """Whether *message* was received within the last `MARKED`."""

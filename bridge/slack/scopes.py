@@ -37,7 +37,7 @@ SCOPES: Final = (
     Scope("files:read", "read the files in messages, such as text files, documents and transcripts of clips", True),
     Scope("files:write", "send long answers and outputs as files", True),
     Scope("reactions:write", "mark waiting messages with an hourglass", True),
-    Scope("reactions:read", "stop an agent when someone adds :x: to their own message", True),
+    Scope("reactions:read", "stop an agent when someone adds ❌ to their own message", True),
     Scope("usergroups:read", "look up members of the user groups in BRIDGE_RUNNERS, and show groups by name", True),
 )
 

@@ -96,8 +96,8 @@ def table(figures: Sequence[Measured]) -> str:
     return "\n\n".join(
         "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows)
         for rows in (
-            [("Figure", "Measured", "Target", "", ""), ("---",) * 5, *targets],
-            [("Without a target", "Measured", ""), ("---",) * 3, *others],
+            [("Figure", "Measured", "Target", "Met", "Note"), ("---",) * 5, *targets],
+            [("Without a target", "Measured", "Note"), ("---",) * 3, *others],
         )
     )
 

@@ -49,7 +49,7 @@ RED = "The lamp on the third floor is red"
 TABLE = contents.table([["Item", "Amount"], ["Lamp", 1200]], block_id="b1")
 PREVIEW = contents.page_preview("https://a.test/lamps", "All about lamps", f"{RED}.", "a.test")
 CONTENTS = {
-    "text": Content(RED, text=f"{RED}."),
+    "plain text": Content(RED, text=f"{RED}."),
     "rich text without text": Content(f"**{RED}**", text="", blocks=(rich(words(RED, bold=True)),)),
     "forwarded message, with a comment": Content(f"> {RED}.", is_forward=True),
     "forwarded message alone": Content(f"> {RED}.", text="", is_forward=True),
@@ -112,7 +112,7 @@ class Stage:
                 await self.say(ALICE, GENERAL, content, thread_ts=self.thread)
             case "direct message":
                 await self.say(ALICE, DM_ALICE, content)
-            case "group message":
+            case "group direct message":
                 await self.say(ALICE, self.group, content, mention=True)
             case "shortcut":
                 ts = await self.say(BOB, GENERAL, content)
@@ -150,7 +150,7 @@ def stage(opened: Stage) -> Stage:
 
 async def test_the_page_shows_each_content_in_each_conversation() -> None:
     assert [row[0] for row in ROWS[1:]] == list(CONTENTS)
-    assert PLACES == ["channel", "thread reply", "direct message", "group message", "shortcut", "thread context"]
+    assert PLACES == ["channel", "thread reply", "direct message", "group direct message", "shortcut", "thread context"]
 
 
 @pytest.mark.parametrize(("what", "place"), MATRIX, ids=lambda value: re.sub(r"\W+", "_", value))
@@ -160,7 +160,7 @@ async def test_the_agent_gets_the_parts_as_text(stage: Stage, what: str, place: 
     got = await stage.at(place, content)
 
     match says.split(" ")[0]:
-        case "words":
+        case "text":
             assert content.words in got
             assert content.name in got
         case "name":

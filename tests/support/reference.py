@@ -83,7 +83,7 @@ def _spelled(option: object) -> str:
 def permissions() -> str:
     """Every scope and what it is for."""
     rows = [(f"`{one.name}`", "optional" if one.is_optional else "required", one.purpose) for one in SCOPES]
-    return _table(("Permission", "", "Needed to"), rows)
+    return _table(("Permission", "Kind", "Needed to"), rows)
 
 
 def metrics() -> str:
@@ -94,7 +94,7 @@ def metrics() -> str:
         name = family.name + ("_total" if family.type == "counter" else "")
         labels = ", ".join(f"`{label}`" for label in getattr(one, "_labelnames", ()))
         rows.append((f"`{name}`", family.type, labels, family.documentation))
-    return _table(("Metric", "Type", "Labels", ""), rows)
+    return _table(("Metric", "Type", "Labels", "Counts or measures"), rows)
 
 
 def redis_keys() -> str:

@@ -185,7 +185,7 @@ class CatchUp:
     async def ensure_caught_up(self, thread: ThreadKey) -> None:
         """Read *thread* now if it's still unread: a live reply in it is about to be sent.
 
-        The reply waits at most ten minutes (`BEHIND`); one that arrived in the seconds between an outage's end and its
+        The reply waits at most ten minutes; one that arrived in the seconds between an outage's end and its
         detection doesn't wait. Raises `TryLater` if older messages must be sent first, and `StoreUnavailable`.
         """
         outage = await self.outages.latest() if await self.outages.is_unread(thread) else None

@@ -54,7 +54,7 @@ class Received:
     """The decision about a message, in a word for metrics and logs, and its *reason* in a phrase."""
 
     decision: Literal[
-        "queued", "duplicate", "ignored", "refused", "full", "paused", "unbound", "muted", "early", "kept",
+        "queued", "duplicate", "ignored", "refused", "full", "paused", "unbound", "muted", "early", "deferred",
         "edited", "asked", "known", "late", "unknown", "withdrawn", "missed", "outdated",
     ]  # fmt: skip
     reason: str = ""
@@ -334,5 +334,7 @@ _DECISIONS: dict[type[Put], Received] = {
     Paused: Received("paused"),
     Muted: Received("ignored", "its thread is muted"),
     Unbound: Received("unbound", "its thread has no conversation"),
-    Deferred: Received("kept", f"{NOT_YET}it's read again once its thread's first message arrives, within ten minutes"),
+    Deferred: Received(
+        "deferred", f"{NOT_YET}it's read again once its thread's first message arrives, within ten minutes"
+    ),
 }

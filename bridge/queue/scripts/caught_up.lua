@@ -10,13 +10,13 @@ local function thread_of(unit) return string.match(unit, '^t:(.*)$') end
 for i = 8, #ARGV, 2 do
   redis.call('ZADD', unread, 'GT', ARGV[i], ARGV[i + 1])
   local thread = thread_of(ARGV[i + 1])
-  if thread then redis.call('SET', behind_key(thread), ARGV[1], 'PX', ARGV[7]) end
+  if thread then redis.call('SET', unread_thread_key(thread), ARGV[1], 'PX', ARGV[7]) end
 end
 if ARGV[2] ~= '' then
   redis.call('ZREM', unread, ARGV[2])
   redis.call('HINCRBY', key, 'read', 1)
   local thread = thread_of(ARGV[2])
-  if thread then redis.call('DEL', behind_key(thread)) end
+  if thread then redis.call('DEL', unread_thread_key(thread)) end
 end
 if ARGV[4] ~= '' then redis.call('HSET', key, ARGV[4], 1) end
 redis.call('HINCRBY', key, 'found', ARGV[5])

@@ -18,7 +18,7 @@
 -- Returns {'queued', turns waiting before it, all turns before it including the running one}, and if a worker got a lane,
 --          its entry, the lane, and the head if that's this turn | {'duplicate', turn} | {'full'} | {'unbound'} | {'late'}
 --          | {'void', 'deleted' or 'edited' since} | {'newer'}: its new text was refused and will be resent
---          | {'early'}: its thread's first message was refused and will be resent | {'kept'}: its ts is stored until then
+--          | {'early'}: its thread's first message was refused and will be resent | {'deferred'}: its ts is stored until then
 --          | {'muted'} | {'paused', 'thread' or 'person', ms left, '1' for the first refusal} | {'stale'}: see the writes.
 local turn, lane, event, message, condition, thread = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local limit, now, seen_ms, thread_ms, body = tonumber(ARGV[7]), ARGV[8], ARGV[9], ARGV[10], ARGV[11]
@@ -32,9 +32,9 @@ end
 -- time: hence as few different commands as possible.
 local text_version, is_last, was_found, worker = ARGV[21], ARGV[22] == '1', ARGV[24] == '1', ARGV[25]
 local event_mark, message_mark = seen_event_key(event), seen_message_key(message)
-local kept = kept_key(thread) -- replies that arrived before their thread's first message
+local deferred = deferred_key(thread) -- replies that arrived before their thread's first message
 -- An absent identity ('') makes a key that never exists.
-local known = redis.call('MGET', refused_key(turn), event_mark, message_mark, seen_message_key(thread), kept, behind_key(thread))
+local known = redis.call('MGET', refused_key(turn), event_mark, message_mark, seen_message_key(thread), deferred, unread_thread_key(thread))
 if known[1] then return {'late'} end
 local since, is_pending = voids(known[3])
 if since and (tonumber(text_version) or 0) < since then
@@ -94,8 +94,8 @@ end
 if condition == 'bound' and not talk[1] then
   if not is_early() then return {'unbound'} end
   if not (is_last or was_missed) then return {'early'} end
-  redis.call('SET', kept, string.sub((known[5] and known[5] .. ' ' or '') .. ts, -2000), 'PX', 1000 * YOUNG)
-  return {'kept'}
+  redis.call('SET', deferred, string.sub((known[5] and known[5] .. ' ' or '') .. ts, -2000), 'PX', 1000 * YOUNG)
+  return {'deferred'}
 end
 -- Messages written before the bot was called into the thread aren't for it, however late they arrive.
 if (condition == 'bound' or condition == 'search') and ts ~= '' and tonumber(ts) < (tonumber(talk[4] or '') or 0) then
@@ -152,7 +152,7 @@ if starts then add(record, 'starts', 1) end -- its text may choose the agent
 if known[6] and not was_found then add(record, 'unread', 1) end
 if known[5] and message == thread and condition == 'start' then
   add(record, 'follows', known[5]) -- the deferred replies, which are read before this turn runs
-  redis.call('DEL', kept)
+  redis.call('DEL', deferred)
 end
 if condition == 'search' then add(record, 'searches', 1) end
 redis.call('HSET', turn_key(turn), unpack(record))
