@@ -509,8 +509,8 @@ async def test_a_stored_reply_expires_after_ten_minutes(ingress: Ingress) -> Non
     await refused_root(ingress)
     await sent(ingress, said("first", ts(1)), retry=3)
 
-    (kept,) = [key for key in await ingress.keys() if ":kept:" in key]
-    assert 0 < await ingress.harness.store.redis.pttl(kept) <= 10 * 60 * 1000
+    (deferred,) = [key for key in await ingress.keys() if ":deferred:" in key]
+    assert 0 < await ingress.harness.store.redis.pttl(deferred) <= 10 * 60 * 1000
 
 
 @pytest.mark.parametrize(
@@ -526,7 +526,7 @@ async def test_an_unrelated_reply_in_an_unbound_thread_is_ignored(ingress: Ingre
     assert await sent(ingress, said("just talk", reply, thread_ts=root)) == 200
 
     assert await traced(ingress, reply) == ["not for an agent: its thread has no conversation"]
-    assert not [key for key in await ingress.keys() if ":kept:" in key]
+    assert not [key for key in await ingress.keys() if ":deferred:" in key]
 
 
 async def test_a_reply_to_a_deleted_root_is_ignored(ingress: Ingress) -> None:
