@@ -307,9 +307,9 @@ class SeveralFit(CommandError):
 class BadSchedule(CommandError):
     """A part of a schedule can't be parsed, or isn't possible.
 
-    *part* is ``often``, ``time``, ``times`` (more than one), ``weekday``, ``monthday``, ``cron``, ``zone``,
-    ``channel``, ``name`` (of a channel), ``compare``, ``only``, ``option``, ``many`` (the limit, *typed*, is reached)
-    or ``since`` (of `/stats since`).
+    *part* is ``often``, ``time``, ``no_time``, ``times`` (more than one), ``weekday``, ``monthday``, ``cron``,
+    ``zone``, ``channel``, ``name`` (of a channel), ``compare``, ``only``, ``option``, ``many`` (the limit, *typed*, is
+    reached) or ``since`` (of `/stats since`).
     *choices* are possible values.
     """
 

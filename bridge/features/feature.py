@@ -4,7 +4,7 @@
 
     workflows = Feature("workflows")
 
-    @workflows.command("/workflows run [workflow] [input]", "Run a workflow. Without an input, a form asks for it.")
+    @workflows.command("/workflows run [workflow] [input]", "Run a workflow. Leave out the input to get a form.")
     async def run_workflow(deps, turn, *, workflow=None, input=""): ...
 
     @workflows.button(run_card.AGAIN)

@@ -99,11 +99,11 @@ def _with_channel(text: str, channel: str, ending: str = "") -> Block:
 def mention_without_text() -> Reply:
     """Answer a mention without text."""
     ways = [
-        kit.paragraph("Start with an agent's name to choose it: ", kit.words("Support: how do I …?", code=True)),
+        kit.paragraph("To choose an agent, start with its name: ", kit.words("Support: how do I …?", code=True)),
         kit.paragraph("In the thread, just keep typing. You don't need to mention me there."),
         kit.paragraph(kit.words("!help", code=True), " lists the commands."),
     ]
-    hello = kit.paragraph("Hello! Mention me with a question, and an agent answers in a thread.")
+    hello = kit.paragraph("Hello! Mention me with a question, and an agent will answer in a thread.")
     return kit.reply("Hello!", kit.rich(hello, kit.bullets(ways)))
 
 
@@ -176,7 +176,8 @@ def did_you_mean(command: str, slip: str) -> Reply:
     """Ask whether a word was meant as a *command*; until then, it isn't sent. The buttons carry the *slip*."""
     meant = f"!{kit.one_line(command, 20)}"
     run, send = kit.button(f"Use {meant}", SLIP_COMMAND, slip), kit.button("Send as text", SLIP_TEXT, slip)
-    return kit.ask(f"Did you mean {meant}? Nothing was sent to the agent.", run, send)
+    text = f"Did you mean {meant}? Nothing was sent to the agent."
+    return kit.reply(text, kit.with_code(text, meant), kit.actions(run, send))
 
 
 def slip_settled(command: str) -> Reply:
@@ -205,7 +206,8 @@ def thread_full() -> Reply:
 
 def thread_muted() -> Reply:
     """Say that a message wasn't sent, because its thread is muted."""
-    return kit.reply("This thread is muted, so your message wasn't sent to the agent. Type !unmute to change that.")
+    text = "This thread is muted, so your message wasn't sent to the agent. Type !unmute to change that."
+    return kit.reply(text, kit.with_code(text, "!unmute"))
 
 
 def paused(limited: str, wait: timedelta, *, is_first: bool) -> str:
@@ -235,17 +237,15 @@ def app_paused_notice(facts: str = "") -> Reply:
 
 def not_queued(command: str = "") -> Reply:
     """Say that a *command*, or anything else a person did, couldn't be queued."""
-    return kit.reply(
-        f"I couldn't queue {kit.one_line(command, 40) or 'this'}, so nothing was done. Try again in a minute."
-    )
+    what = f"{kit.one_line(command, 40)}, so it didn't run" if command else "this, so nothing was done"
+    return kit.reply(f"I couldn't queue {what}. Try again in a minute.")
 
 
 def no_thread_here() -> Reply:
     """Say that no conversation can start where the bot can't post."""
-    return kit.reply(
-        "I can't post in this channel, so nothing was sent to the agent. "
-        "Invite me with /invite and try again, or send me a direct message."
-    )
+    text = "I can't post in this channel, so nothing was sent to the agent. "
+    text += "Invite me with /invite and try again, or send me a direct message."
+    return kit.reply(text, kit.with_code(text, "/invite"))
 
 
 def outcome_unknown(turn: str) -> Reply:
@@ -367,7 +367,7 @@ def no_conversation() -> Reply:
 
 def session_reset() -> Reply:
     """Say that the thread's session has ended and the next message starts a new one."""
-    text = "The next message starts a new conversation. The agent won't remember this one."
+    text = "The next message starts a new session. The agent won't remember this one."
     return kit.note(text, audience=Audience.THREAD)
 
 

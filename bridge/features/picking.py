@@ -70,7 +70,10 @@ def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool) -> 
                 return _only(kind, typed, fitting), rest
     nearest = _nearest([folded for _typed, folded, _rest in beginnings], named)
     id_ = _ID.match(text) if takes_rest and not nearest else None
-    raise NoSuch(kind, id_[1] if id_ else text, nearest)
+    typed = text
+    if nearest and takes_rest:  # the words that are most like it, without the text after them
+        typed = max(beginnings, key=lambda one: difflib.SequenceMatcher(None, one[1], _folded(nearest[0])).ratio())[0]
+    raise NoSuch(kind, id_[1] if id_ else typed, nearest)
 
 
 def _by_id(text: str, candidates: Sequence[T], *, takes_rest: bool) -> tuple[T, str] | None:

@@ -105,7 +105,7 @@ class PlaygroundSupervisor:
     def _redis_switches(self) -> list[Switch]:
         if self._redis is None:
             return []
-        explains = "Slack is asked to retry, and resends everything when Redis is back."
+        explains = "The bridge asks Slack to retry, and Slack resends everything once Redis is back."
         return [Switch(REDIS_STOPPED, "Redis", "Redis stopped", explains, is_on=self._redis.is_stopped)]
 
     async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - the Protocol's signature
@@ -181,7 +181,7 @@ _CATCH_UP: Final = Switch(
     CATCH_UP,
     "Bridge",
     "Catch up on the last hour",
-    "Runs bridge catch-up --since 1h. Over HTTP, the bridge can't notice that Slack couldn't reach it.",
+    "Runs bridge catch-up --since 1h. Over HTTP, the bridge can't tell when Slack couldn't reach it.",
     is_action=True,
     button="Catch up now",
 )

@@ -152,7 +152,9 @@ async def test_an_alert_is_posted_as_another_app(opens: Opens) -> None:
 async def test_catch_up_answers_a_message_from_an_outage(opens: Opens) -> None:
     async with opens(BOB, "org-wide") as window:
         await window.turn("Bridge unreachable")
-        banner = window.page.get_by_text("Slack can't reach the bridge. It won't get what you write now.")
+        banner = window.page.get_by_text(
+            "Slack can't reach the bridge. The bridge won't receive messages you send now."
+        )
         await window.sees(banner)
         await window.write("@bridge Memory: my lost line is 7")
         lost = window.message("my lost line")

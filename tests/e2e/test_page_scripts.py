@@ -232,7 +232,7 @@ async def test_the_first_steps_stay_until_they_are_used_or_hidden(server: Canned
     server.show(messages=[message("1700000000.000100", "U1", "hello")])
     line = page.get_by_role("region", name="First steps")
     await expect(line.locator(".step-chip")).to_have_text(
-        ["Get a slow answer, and stop it", "Schedule a report", "Kill the bridge, lose nothing"]
+        ["Start a slow answer, then stop it", "Schedule a report", "Kill the bridge, lose nothing"]
     )
     await page.get_by_role("button", name="Schedule a report").click()
     await page.get_by_role("button", name="Kill the bridge, lose nothing").click()
@@ -252,7 +252,7 @@ async def test_guests_arent_offered_steps_they_may_not_take(server: CannedPage, 
     await page.goto(f"{server.url}/?as=U3")
 
     await expect(page.locator(".try span")).to_have_text(
-        ["Talk to an agent", "Get a slow answer, and stop it", "Kill the bridge, lose nothing"]
+        ["Talk to an agent", "Start a slow answer, then stop it", "Kill the bridge, lose nothing"]
     )
 
 

@@ -36,7 +36,9 @@ async def test_statistics_are_shown_as_charts(opens: Opens) -> None:
 
         await window.write("/stats since 7d")
         # There are numbers to compare with if an hour has ended since the playground started.
-        await window.sees(shown.get_by_text(re.compile("Nothing to compare with yet|The recorded numbers nearest to")))
+        await window.sees(
+            shown.get_by_text(re.compile("There's nothing to compare with yet|The recorded numbers nearest to"))
+        )
 
 
 async def test_a_command_posts_its_run_card_for_everyone(opens: Opens) -> None:
@@ -189,7 +191,7 @@ async def test_a_message_shortcut_gets_the_agents_answer_in_the_thread(opens: Op
         await form.get_by_test_id("modal-submit").click()
 
         await message.get_by_role("button", name="replies").click()
-        await window.sees(window.in_thread("asked Support. Reply in this thread"))
+        await window.sees(window.in_thread("asked Support. Reply in the thread"))
         await window.sees(window.in_thread("Items that arrive broken are replaced"))
 
 
@@ -200,7 +202,7 @@ async def test_stop_posts_a_notice_with_a_retry_button(opens: Opens) -> None:
         await window.stop(message)
 
         await message.get_by_role("button", name="1 reply").click()
-        await window.sees(window.in_thread("Stopped. The agent may already be working on it"))
+        await window.sees(window.in_thread("Stopped. The agent may still be working on the message"))
         await window.sees(window.in_thread("Stopped.").get_by_role("button", name="Retry stopped message"))
         await window.does_not_see(message.get_by_test_id("status"))
 

@@ -49,7 +49,7 @@ _CAUSES: Final[dict[type[BridgeError], tuple[str, str]]] = {
     errors.StoreError: (BRIDGE, "Redis can't be reached, is full, or was wiped. `bridge check` says which."),
     errors.NamespaceTaken: (BRIDGE, "`BRIDGE_NAMESPACE` belongs to another bot."),
     errors.LaneLost: (BRIDGE, "Another process took over this thread."),
-    errors.RecordNotUnderstood: (BRIDGE, "A newer release stored this. Upgrade this process too."),
+    errors.RecordNotUnderstood: (BRIDGE, "A newer release stored this record. Upgrade this process, too."),
 }
 _NOT_ALLOWED: Final = {
     "stranger": "This person belongs to another workspace.",

@@ -52,6 +52,7 @@ EXAMPLES = [
         for part, wrong in (
             ("often", "sometimes"),
             ("time", "25:00"),
+            ("no_time", "daily"),
             ("weekday", "Blursday"),
             ("monthday", "32nd"),
             ("cron", "0 9 30 2 *"),

@@ -201,8 +201,12 @@ async def done(harness: Harness, text: str, **fields: Any) -> str:
 @pytest.mark.parametrize(
     ("line", "rule", "notice"),
     [
-        (f"channel run Import {APP}", {"workflow": 3}, "Posts from Alerts in this channel now run Import."),
-        ('channel run 3 "Alerts"', {"workflow": 3}, "Posts from Alerts in this channel now run Import."),
+        (
+            f"channel run Import {APP}",
+            {"workflow": 3},
+            "Posts from Alerts now run the workflow Import in this channel.",
+        ),
+        ('channel run 3 "Alerts"', {"workflow": 3}, "Posts from Alerts now run the workflow Import in this channel."),
         ("channel ask Support @alerts", {"agent": 7}, "Support now answers posts from Alerts in this channel."),
         ("channel ask Support A0OTHER", {"agent": 7}, "Support now answers posts from A0OTHER in this channel."),
     ],
@@ -236,7 +240,7 @@ async def test_an_unknown_app_is_answered_with_those_that_have_posted(harness: H
     notice = await done(harness, "channel ask Support Grafana")
 
     assert notice == (
-        "No app “Grafana”. Recently posted here: Alerts. For other apps, use the app ID, such as A0123456789."
+        "I haven't seen “Grafana” post here yet. These apps have: Alerts. Use the app's ID, such as A0123456789."
     )
 
 

@@ -155,8 +155,8 @@ def text_of(result: Result) -> str:
             ChannelSettings(replies="mentions"),
             "Settings saved.",
         ),
-        ("answers mentions", NOTHING_SET, "These are already the channel's settings."),
-        ("reset", NOTHING_SET, "These are already the channel's settings."),
+        ("answers mentions", NOTHING_SET, "Nothing changed. These settings are already in effect."),
+        ("reset", NOTHING_SET, "Nothing changed. These settings are already in effect."),
     ],
 )
 async def test_each_setting_has_its_command(
@@ -230,7 +230,7 @@ async def test_everyone_sees_the_settings_and_runners_get_the_form(
 async def test_a_direct_message_has_only_an_agent_to_set(harness: Harness, line: str) -> None:
     result = await typed(harness, f"/agents channel {line}", channel=DM_ALICE)
 
-    assert text_of(result) == "In a direct message, I answer everything. Use this in a channel."
+    assert text_of(result) == "In direct messages, I answer everything. Use this command in a channel."
     assert await harness.store.channels.get(TEAM, DM_ALICE) == NOTHING_SET
 
 

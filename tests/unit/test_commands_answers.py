@@ -95,7 +95,7 @@ async def said(harness: Harness, text: str, number: int) -> Result:
         ("/agents show support", "search"),
         ("/project", "The shop."),
         ("/stats", "4,321"),
-        ("/stats since 7d", "Nothing to compare with yet"),
+        ("/stats since 7d", "There's nothing to compare with yet"),
         ("/help", "/agents chat [agent] [message]"),
         ("/workflows help", "/workflows run [workflow] [input]"),
         ("/stats help", "Show the project's statistics."),

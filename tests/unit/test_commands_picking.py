@@ -105,6 +105,13 @@ def test_an_unknown_id_is_named_without_the_input_after_it() -> None:
     assert (caught.value.name, caught.value.nearest) == ("99", ())
 
 
+def test_a_misspelled_name_is_named_without_the_input_after_it() -> None:
+    with pytest.raises(NoSuch) as caught:
+        pick("workflow", "Daly digst hello world", [Named(4, "Daily digest"), Named(5, "Echo")], takes_rest=True)
+
+    assert (caught.value.name, caught.value.nearest) == ("Daly digst", ("Daily digest",))
+
+
 @pytest.mark.parametrize("typed", ["99", "zzzzzz", '""', "9" * 6000, "?"])
 def test_nonsense_has_no_near_names(typed: str) -> None:
     with pytest.raises(NoSuch) as caught:

@@ -48,7 +48,7 @@ def test_sentences_are_short_and_plain(error: errors.BridgeError) -> None:
     words = sentence(error)
 
     assert words[0].isupper()
-    assert words[-1] in ".?>]"
+    assert words[-1] in ".:?>]"
     assert len(words) < 600
     jargon = {"exception", "traceback", "redis", "http", "null", "none", "timeout", "invalid", "illegal", "wrong!"}
     assert not jargon & set(words.lower().replace(".", " ").split())

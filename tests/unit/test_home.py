@@ -95,7 +95,7 @@ async def test_home_says_that_information_is_unavailable(harness: Harness) -> No
 
     view = await home_of(harness)
 
-    assert "Some information is unavailable right now." in words(view)
+    assert "The service is unavailable right now." in words(view)
     assert not buttons(view, "workflow:details")
 
 

@@ -249,7 +249,7 @@ def test_long_output_is_attached_whole() -> None:
 
     assert reply.files[0].name == "run-4711-output.json"
     assert json.loads(reply.files[0].content) == output
-    assert "in this thread" in texts(reply)
+    assert "in the thread" in texts(reply)
 
 
 def buttons(reply: Reply) -> dict[str, str]:
@@ -448,7 +448,7 @@ def test_a_duration_is_shown_in_its_largest_units(seconds: float, words: str) ->
         ),
         (
             channels.change_notice([channels.SettingChange("replies", "mentions")], "Ann"),
-            "In this channel, only thread replies that mention me now go to the agent. Changed by Ann.",
+            "In this channel, the agent now gets only thread replies that mention me. Changed by Ann.",
         ),
         (f"{channels.CHANGED}:[", "The settings of this channel were changed. Changed by someone."),
         (notices.paused("thread", timedelta(seconds=30), is_first=True), "This thread is getting messages too fast"),

@@ -91,7 +91,7 @@ MISSED = [
     ("monthly 1 09:00", "2026-01-01T09:00", "2026-11-21T09:00", "2026-11-01T09:00"),
 ]
 WRONG = [
-    ("", "often"), ("hourly", "often"), ("daily", "time"), ("daily 24:00", "time"),
+    ("", "often"), ("hourly", "often"), ("daily", "no_time"), ("daily 24:00", "time"),
     ("daily 13:00pm", "time"), ("daily ٩:٠٠", "time"),  # noqa: RUF001 - not ASCII digits
     ("weekly 09:00", "weekday"), ("weekly monk 9:00", "weekday"),
     ("monthly 0 09:00", "monthday"), ("monthly 32 09:00", "monthday"), ("monthly ² 09:00", "monthday"),
@@ -100,6 +100,7 @@ WRONG = [
     ("daily 09:00 ../../etc/passwd", "zone"), ("daily 09:00 --compare", "compare"),
     ("daily 09:00 --compare 0d", "compare"), ("daily 09:00 --compare 401d", "compare"),
     ("daily 09:00 --only cats", "only"), ("daily 09:00 --loud", "option"),
+    ("every blursday at 9", "weekday"),
     ("9:00", "often"), ("tomorrow at 9", "often"), ("every 2 weeks at 9", "often"), ("every other monday 9", "often"),
     ("every second monday at 9", "often"), ("every day monday 9", "often"), ("5th friday 9", "often"),
     ("every month at 9", "monthday"), ("the 32nd at 9", "monthday"), ("monday 13pm", "time"),

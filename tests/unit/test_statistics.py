@@ -141,7 +141,7 @@ async def test_since_names_the_snapshot_it_uses(statistics: Statistics, clock: C
 async def test_since_says_that_there_is_no_snapshot_yet(statistics: Statistics) -> None:
     reply = await shown(statistics, since=statistics.now() - DAY)
 
-    assert "Nothing to compare with yet. Numbers have been recorded since 2026-03-04 12:00 UTC" in reply.text
+    assert "There's nothing to compare with yet. Recording started on 2026-03-04 12:00 UTC" in reply.text
 
 
 async def test_a_report_compares_with_the_last_one(statistics: Statistics, service: Service, clock: Clock) -> None:

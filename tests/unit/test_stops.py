@@ -85,7 +85,7 @@ async def test_a_running_call_is_closed_and_its_answer_is_not_shown(harness: Har
     await work
     await harness.work("c")
     assert "Stopped" in last(harness)
-    assert "won't be shown" in last(harness)
+    assert "won't post its answer" in last(harness)
     assert len(harness.seen.replies()) == 1
     assert harness.seen.statuses[-1] == ""
     await kill_task(listener)

@@ -158,7 +158,7 @@ async def test_a_session_of_a_direct_message_is_only_for_its_own_person(
 
     thread = await harness.store.sessions.thread(ThreadKey(TEAM, where, ROOT))
     assert (thread is not None and thread.session == 42) is may
-    assert may or "Session 42 can't be resumed here" in ephemeral_text(harness)
+    assert may or "I can't resume session 42." in ephemeral_text(harness)
 
 
 async def test_only_sessions_of_the_same_channel_are_resumed(
@@ -168,7 +168,7 @@ async def test_only_sessions_of_the_same_channel_are_resumed(
 
     for number, wanted in enumerate(["42", "99999", "x", "²"], 1):
         await say_it(harness, message(f"<@{BOT}> !session {wanted}", ts(number), channel=RANDOM, is_mention=True))
-        assert "can't be resumed here" in ephemeral_text(harness)
+        assert "I can't resume session" in ephemeral_text(harness)
     await press(harness, "42:", channel=RANDOM)
 
     assert await harness.store.sessions.thread(ThreadKey(TEAM, RANDOM, ROOT)) is None
@@ -251,7 +251,7 @@ async def test_there_are_never_more_than_four_prompts(harness: Harness) -> None:
     await open_messages(harness)
 
     assert len(harness.seen.prompts[0][1]) == 4
-    assert "starts a conversation" in said(harness)  # no default agent, so the bridge sends the greeting
+    assert "starts a new conversation" in said(harness)  # no default agent, so the bridge sends the greeting
 
 
 async def test_an_opened_messages_tab_does_not_mention_an_outage(harness: Harness) -> None:

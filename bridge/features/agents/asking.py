@@ -59,7 +59,7 @@ def ask_form(agent: Agent | None, origin: Origin, *, about: str | None = None) -
         kit.input_block(MESSAGE, "Your question", text_input(MESSAGE)),
     ]
     if about is not None:
-        hint = "Quoted to the agent, with the earlier messages in its thread."
+        hint = "The agent gets this as a quotation, with earlier messages from the same thread."
         if len(about) > kit.PLAIN_TEXT_INPUT:
             hint = ONLY_THE_FIRST
         element = text_input(ABOUT, about)
@@ -70,7 +70,7 @@ def ask_form(agent: Agent | None, origin: Origin, *, about: str | None = None) -
         if origin.direct and origin.direct != origin.channel:
             choices.append(kit.option("Your direct messages with me, visible only to you", _DIRECT))
         menu = kit.select(WHERE, "Choose a place", choices, choices[0])
-        hint = "" if origin.direct else "To ask in private, open my Home tab first."
+        hint = "" if origin.direct else "To ask privately, open my Home tab once, then use this shortcut again."
     fields.append(kit.input_block(WHERE, "Ask in", menu, hint=hint))
     return modal(ASK, ASK_AN_AGENT, "Ask", fields, origin)
 

@@ -37,7 +37,7 @@ async def show_agent(deps: Deps, turn: Turn, *, agent: Agent) -> Result:  # noqa
 
 @agents.command(
     "/agents chat [agent] [message]",
-    "Ask an agent in a new thread. Without a message, a form opens.",
+    "Ask an agent in a new thread. Leave out the message to get a form.",
     form=ask_button(None, "Ask an agent…"),
 )
 async def chat_with_agent(deps: Deps, turn: Turn, *, agent: Agent | None = None, message: str = "") -> Result:

@@ -11,7 +11,7 @@ from bridge.slack.blockkit import kit, untyped_json
 from bridge.slack.blockkit.lists import ListPage, by_name, list_reply, matching
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
-ASKED_SMALL: Final = "{asked}. Reply in this thread to continue."
+ASKED_SMALL: Final = "{asked}. Reply in the thread to continue."
 
 TURNS: Final = ("list:agents:previous", "list:agents:next")
 """The buttons that turn the list's pages."""

@@ -59,11 +59,11 @@ async def show_settings(deps: Deps, turn: Turn) -> Result:
 
 @channels.command(
     "/agents default [agent]",
-    "Set the agent that answers mentions in this channel. Without one, a form opens.",
+    "Set the agent that answers mentions in this channel. Leave it out to get a form.",
     form=settings_button(),
 )
 async def set_default(deps: Deps, turn: Turn, *, agent: Agent | None = None) -> Result:
-    """Set the agent that answers mentions in this channel. Without one, a form opens."""
+    """Set the agent that answers mentions in this channel. Leave it out to get a form."""
     if agent is None:
         return await _form(deps, turn, turn.channel)
     return await change_settings(
@@ -74,9 +74,9 @@ async def set_default(deps: Deps, turn: Turn, *, agent: Agent | None = None) -> 
     )
 
 
-@channels.command("/agents default none", "Remove the default agent of this channel.", form=settings_button())
+@channels.command("/agents default none", "Remove this channel's default agent.", form=settings_button())
 async def remove_default(deps: Deps, turn: Turn) -> Result:
-    """Remove the default agent of this channel."""
+    """Remove this channel's default agent."""
     return await change_settings(
         deps,
         turn,
@@ -157,9 +157,9 @@ async def _set_app(deps: Deps, turn: Turn, typed: str, rule: AppRule | None) -> 
     return await change_settings(deps, turn, lambda now: now.with_app(app, rule))
 
 
-@channels.command("/agents channel reset", "Reset all settings of this channel.", form=settings_button())
+@channels.command("/agents channel reset", "Reset all of this channel's settings.", form=settings_button())
 async def reset(deps: Deps, turn: Turn) -> Result:
-    """Reset all settings of this channel."""
+    """Reset all of this channel's settings."""
     return await _set(deps, turn, lambda _: NOTHING_SET)
 
 

@@ -58,11 +58,11 @@ class SettingChange(NamedTuple):
             case "replies", "all":
                 return f"Every thread reply in {where} now goes to its agent."
             case "replies", _:
-                return f"In {where}, only thread replies that mention me now go to the agent."
+                return f"In {where}, the agent now gets only thread replies that mention me."
             case "app", "agent":
                 return f"{name} now answers posts from {of} in {where}."
             case "app", "workflow":
-                return f"Posts from {of} in {where} now run {name}."
+                return f"Posts from {of} now run the workflow {name} in {where}."
             case "app", _:
                 return f"I now ignore posts from {of} in {where}."
         return f"The settings of {where} were changed."
@@ -106,12 +106,12 @@ def settings_card(shown: ShownSettings, title: str, *, may_change: bool, is_dire
 
 def nothing_changed() -> Reply:
     """Say that the settings are already like this; also after a crash between a change and its reply."""
-    return kit.reply("These are already the channel's settings.")
+    return kit.reply("Nothing changed. These settings are already in effect.")
 
 
 def not_in_direct_messages() -> Reply:
     """Say that a setting has no use in a direct message."""
-    return kit.reply("In a direct message, I answer everything. Use this in a channel.")
+    return kit.reply("In direct messages, I answer everything. Use this command in a channel.")
 
 
 def too_many_apps(most: int) -> Reply:

@@ -22,13 +22,13 @@ _WELCOME = 2000
 
 def muted() -> Reply:
     """Say that the thread no longer goes to the agent."""
-    text = "Muted: this thread isn't sent to the agent until someone types !unmute. Commands still work."
-    return kit.note(text, audience=Audience.THREAD)
+    text = "Muted: I won't send this thread to the agent until someone types !unmute. Commands still work."
+    return kit.reply(text, kit.trusted_context(text.replace("!unmute", "`!unmute`")), audience=Audience.THREAD)
 
 
 def unmuted() -> Reply:
     """Say that the thread goes to the agent again."""
-    return kit.note("Unmuted: new messages are sent to the agent again.", audience=Audience.THREAD)
+    return kit.note("Unmuted: new messages will go to the agent again.", audience=Audience.THREAD)
 
 
 def handed_over(agent: str, before: str, session: int | None) -> Reply:
@@ -43,7 +43,8 @@ def handed_over(agent: str, before: str, session: int | None) -> Reply:
 
 def answers_already(agent: str) -> Reply:
     """Say that this agent already answers in the thread."""
-    return kit.reply(f"{kit.named(agent, 100)} already answers here. Type !new to start a new session.")
+    text = f"{kit.named(agent, 100)} already answers here. Type !new to start a new session."
+    return kit.reply(text, kit.with_code(text, "!new"))
 
 
 def ask_to_continue(session: int, agent: str, before: int | None, value: str) -> Reply:
@@ -70,8 +71,8 @@ def continues_already(session: int) -> Reply:
 def no_such_session(session: str) -> Reply:
     """Say that a session can't be resumed here, but not whether it exists elsewhere."""
     return kit.reply(
-        f"Session {kit.one_line(session, 20)} can't be resumed here. "
-        "It has to be from this channel or your own direct messages with me."
+        f"I can't resume session {kit.one_line(session, 20)}. "
+        "Here, I can only resume sessions from this channel or from your direct messages with me."
     )
 
 
@@ -84,7 +85,7 @@ def greeting(agent: Agent | None) -> Reply:
     """Greet a person who opens the Messages tab for the first time."""
     welcome = kit.clean(agent.welcome_message or "").strip() if agent else ""
     if agent is None or not welcome:
-        text = "Hello! Send me a message, and an agent answers in its thread. Each new message starts a conversation."
+        text = "Hello! Send me a message, and an agent will answer in a thread. Each message starts a new conversation."
         return kit.ask(text, audience=Audience.CHANNEL)
     unless = f"{kit.named(agent.name, 100)} answers here. To ask another agent, start with its name."
     return Reply(

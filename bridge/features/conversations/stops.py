@@ -24,7 +24,7 @@ def stopped_unsent(turn: str, waiting: int) -> Reply:
 
 def stopped_while_running(turn: str, waiting: int) -> Reply:
     """Say that the answer won't be shown; the agent may already have the message."""
-    text = "Stopped. The agent may already be working on it, but its answer won't be shown."
+    text = "Stopped. The agent may still be working on the message, but I won't post its answer."
     return _stopped_reply(text, waiting, f"{SEND_AGAIN} {turn}")
 
 

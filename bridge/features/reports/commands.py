@@ -35,10 +35,10 @@ reports.slots(due)
 
 @reports.command(
     "/stats report [schedule]",
-    "Post the statistics on a schedule, such as every Monday at 9. Without one, a form opens.",
+    "Post the statistics on a schedule, such as every Monday at 9. Leave it out to get a form.",
 )
 async def schedule_report(deps: Deps, turn: Turn, *, schedule: str = "") -> Result:
-    """Post the statistics on a schedule, such as every Monday at 9. Without one, a form opens."""
+    """Post the statistics on a schedule, such as every Monday at 9. Leave it out to get a form."""
     await check_runner(deps, turn.user, "report")
     if not schedule:
         return await open_report_form(deps, turn)

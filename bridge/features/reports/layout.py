@@ -97,7 +97,7 @@ _FIELDS: Final = {OFTEN, CLOCK, CRON, ZONE, CHANNEL, COMPARE, ONLY}
 
 def small_print(report: StoredReport) -> list[Block]:
     """Return the footer of a posted report: its schedule, and since when slots were skipped."""
-    below = [kit.context(f"Schedule: {report.called}. Mention me in this thread to ask an agent about these numbers.")]
+    below = [kit.context(f"Schedule: {report.called}. Mention me in the thread to ask an agent about these numbers.")]
     if report.skipped is None:
         return below
     return [
@@ -255,7 +255,7 @@ def form_words(values: Mapping[str, Any]) -> str:
 
 def field_of(part: str) -> str:
     """Return the field that shows an error in *part* (`bridge.errors.BadSchedule`)."""
-    return part if part in _FIELDS else OFTEN
+    return CLOCK if part == "no_time" else part if part in _FIELDS else OFTEN
 
 
 def _shown(report: StoredReport, owner: str, page: int) -> list[Block]:

@@ -247,7 +247,8 @@ class _Parser:
         """Combine the phrases. Raises `BadSchedule` for missing, unknown and contradictory parts."""
         strange, phrase = " ".join(self.unknown[0]) if self.unknown else "", " ".join(self.words)
         if not (self.named or self.of_week or self.of_month):
-            raise BadSchedule("often", strange or phrase)
+            is_day = strange and set(self.folded[: self.words.index(self.unknown[0][0])]) & _EACH  # every Blursday
+            raise BadSchedule("weekday" if is_day else "often", strange or phrase)
         if "weekly" in self.named and not self.of_week:
             raise BadSchedule("weekday", strange)
         if "monthly" in self.named and not (self.of_month or self.counted):
@@ -257,7 +258,7 @@ class _Parser:
         if self.counted and len(self.of_week) > 1:
             raise BadSchedule("often", phrase)
         if self.time is None:
-            raise BadSchedule("time", strange)
+            raise BadSchedule("time", strange) if strange else BadSchedule("no_time", phrase)
         if strange:
             find_zone(strange)
         days = _Days(tuple(sorted(set(self.of_month))), tuple(sorted(set(self.of_week))), self.counted)

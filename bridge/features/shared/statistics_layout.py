@@ -151,8 +151,8 @@ def nearest_note(wanted: datetime, found: datetime) -> Note | None:
 def nothing_yet(since: datetime) -> Note:
     """Say that there's nothing to compare with, and *since* when numbers are recorded."""
     return Note(
-        f"Nothing to compare with yet. Numbers have been recorded since {_utc(since)}.",
-        kit.trusted_context("Nothing to compare with yet. Numbers have been recorded since {since}.", since=since),
+        f"There's nothing to compare with yet. Recording started on {_utc(since)}.",
+        kit.trusted_context("There's nothing to compare with yet. Recording started on {since}.", since=since),
     )
 
 

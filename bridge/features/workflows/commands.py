@@ -43,7 +43,7 @@ async def show_workflow(deps: Deps, turn: Turn, *, workflow: Workflow) -> Result
 
 
 @workflows.command(
-    "/workflows run [workflow] [input]", "Run a workflow. Without an input, a form opens.", form=run_button()
+    "/workflows run [workflow] [input]", "Run a workflow. Leave out the input to get a form.", form=run_button()
 )
 async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow | None = None, input: str = "") -> Result:  # noqa: A002 - the usage line's word
     """Run a workflow; without a workflow or an input, open a form."""

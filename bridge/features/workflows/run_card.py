@@ -188,6 +188,6 @@ def _output(result: RunResult) -> tuple[list[Block], list[Attachment]]:
     if is_whole:
         return [kit.rich(shown)], []
     name = f"run-{result.runId}-output.{'txt' if is_text else 'json'}"
-    return [kit.rich(shown), kit.context("The full output is attached in this thread.")], [
+    return [kit.rich(shown), kit.context("The full output is attached in the thread.")], [
         Attachment(name=name, content=whole)
     ]

@@ -42,7 +42,7 @@ _LASTING: Final = (
             "rate_limited",
             _SLACK,
             "Too many requests (429)",
-            "Slack rejects every call and asks to retry after 2 s. Everything is posted once it accepts calls again.",
+            "Slack rejects every call and asks the bridge to retry after 2 s. Nothing is lost.",
         ),
         "*",
         RateLimited(2),
@@ -63,7 +63,7 @@ _REPEATED: Final = Switch(
     "repeated_events",
     _SLACK,
     "Resend the last events",
-    f"Slack resends its last {_AGAIN} events, as if it got no response. Nothing is answered twice.",
+    f"Slack resends its last {_AGAIN} events, as if it had received no response. Nothing is answered twice.",
     is_action=True,
     button="Resend now",
 )
@@ -71,7 +71,7 @@ _OUTAGE: Final = Switch(
     "nobody_listens",
     _SLACK,
     "Bridge unreachable",
-    "Slack can't reach the bridge, and won't resend what you do now. Keep typing, then turn this off.",
+    "Slack can't reach the bridge, and won't resend the events it misses. Keep typing, then turn this off.",
 )
 _DEAD_SOCKET: Final = Switch(
     "dead_socket",
@@ -137,7 +137,7 @@ _PLANNED: Final[Sequence[tuple[Switch, tuple[str, ...], Planned]]] = (
             "nonsense",
             _SERVICE,
             "Invalid responses",
-            "The service responds to everything with a web page. The bridge says so, and guesses nothing.",
+            "The service responds to everything with a web page. The bridge reports that, and doesn't guess.",
         ),
         ("GET", "POST"),
         _NONSENSE,

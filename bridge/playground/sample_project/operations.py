@@ -113,7 +113,7 @@ class Operations:
         return {
             "id": 7,
             "name": "Sample shop",
-            "description": "A small tea shop, made up for you to try its workflows and agents.",
+            "description": "A small, made-up tea shop. Try its workflows and agents.",
             "visibility": "private",
             "promptCount": self._prompts(),
             "memberCount": 4,

@@ -78,12 +78,15 @@ _TAKES: Final = {
 
 _BAD_SCHEDULE: Final = {
     "times": "A report can have only one time of day. Schedule another report for {typed}.",
-    "channel": "I can't post in {typed}. Invite me there with /invite, or pick another channel if it's archived "
-    "or the bridge isn't enabled there.",
+    "channel": "I can't post in {typed}. Invite me there with /invite, or pick another channel if that one is archived "
+    "or I'm not enabled there.",
     "name": "I can't find {typed} among the channels I'm in. Pick it from the list Slack shows after #, or invite me "
     "there with /invite and try again.",
     "many": "The limit of {limit} reports is reached. Delete one to schedule another.",
 }
+
+_SCHEDULE_CODES: Final = ("--compare", "--only", "/invite")
+"""What `_TAKES` and `_BAD_SCHEDULE` tell people to type."""
 
 _MOST_NAMES: Final = 10
 _TWO_MINUTES: Final = 120  # seconds
@@ -104,6 +107,8 @@ def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Rep
             codes = (error.usage, *filter(None, [error.example]))
         case errors.NoSuch(nearest=(), lists=str() as lists) if lists:
             codes = (lists,)
+        case errors.BadSchedule():
+            codes = tuple(code for code in _SCHEDULE_CODES if code in text.rpartition("”")[2])
     blocks = [kit.with_code(text, *codes) if codes else kit.section(text)]
     if isinstance(error, errors.UnknownCommand) and error.help:
         blocks.append(kit.usages(error.help))
@@ -137,7 +142,7 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
         case errors.SlackRefused():
             return f"The app needs the permission {kit.one_line(error.needed, 80)}. Ask your admin to add it."
         case errors.UnknownCommand():
-            near = f"Did you mean {_either(error.nearest)}?" if error.nearest else "Try one of these commands."
+            near = f"Did you mean {_either(error.nearest)}?" if error.nearest else "Try one of these commands:"
             return f"I don't recognize {kit.quoted(error.typed, 60)}. {near}"
         case errors.UnknownOption():
             near = (
@@ -154,19 +159,19 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
             if names:
                 hint = f"Did you mean {names}?"
             if error.kind == "app":
-                hint = "Use its app ID, such as A0123456789, or its name once it has posted here."
-                if names:
-                    known = ", ".join(kit.named(name, 80) for name in error.nearest)
-                    hint = f"Recently posted here: {known}. For other apps, use the app ID, such as A0123456789."
+                known = ", ".join(kit.named(name, 80) for name in error.nearest)
+                hint = "Use the app's ID, such as A0123456789."
+                hint = f"These apps have: {known}. {hint}" if known else hint
+                return f"I haven't seen {name} post here yet. {hint}"
             return f"No {error.kind} {name}. {hint}"
         case errors.SeveralFit():
             names = ", ".join(f"{kit.named(name, 80)} (ID {id_})" for id_, name in error.matches[:_MOST_NAMES])
             if len(error.matches) > _MOST_NAMES:
                 names = f"{names} and {len(error.matches) - _MOST_NAMES} more"
             typed = kit.quoted(error.name, 60)
-            return f"Several {error.kind}s match {typed}: {names}. Use an ID, such as {error.matches[0][0]}."
+            return f"Several {error.kind}s start with {typed}: {names}. Use an ID, such as {error.matches[0][0]}."
         case errors.BadInput():
-            return f"This input isn't valid JSON, so nothing was started. {where_json_breaks(error)}"
+            return f"This input isn't valid JSON, so the workflow didn't run. {where_json_breaks(error)}"
         case errors.BadSchedule():
             return _bad_schedule(error)
         case errors.NotAllowed():
@@ -191,6 +196,8 @@ def _bad_schedule(error: errors.BadSchedule) -> str:
         return f"I don't recognize the option {typed}. {near}"
     if error.part == "zone" and error.choices:
         return f"I don't recognize the time zone {typed}. Did you mean {_either(error.choices)}?"
+    if error.part == "no_time":
+        return f"Add a time to {typed}, such as 09:00."
     if error.part in _TAKES:
         choices = " and ".join([", ".join(error.choices[:-1]), *error.choices[-1:]])
         takes = _TAKES[error.part].format(choices=choices)
@@ -200,9 +207,9 @@ def _bad_schedule(error: errors.BadSchedule) -> str:
 
 
 def _either(names: Sequence[str]) -> str:
-    """Join *names*: ``a``, ``a or b``, ``a, b, or c``."""
+    """Join *names*: ``a``, ``a or b``, ``a, b or c``."""
     *others, last = names or [""]
-    return f"{', '.join(others)}{',' * (len(others) > 1)} or {last}" if others else last
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def where_json_breaks(error: errors.BadInput) -> str:

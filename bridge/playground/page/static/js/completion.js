@@ -12,7 +12,7 @@ export function completionsFor(text, caret, world, emoji, { inThread = false } =
   const from = before.length - word.length - 1;
   const items = { "@": people, "#": channels, ":": symbols }[sign](word.toLowerCase(), world, emoji).slice(0, MOST);
   const isExact = items.some((item) => item.insert.trim().toLowerCase() === `${sign}${word}`.toLowerCase());
-  return items.length ? { from, items, isExact, heading: { "@": "People", "#": "Channels", ":": "Emoji" }[sign] } : null;
+  return items.length ? { from, items, isExact, heading: { "@": "People and apps", "#": "Channels", ":": "Emoji" }[sign] } : null;
 }
 
 const noCommands = () => ({ from: 0, items: [], isExact: true, heading: "Slash commands don't work in threads. Use ! instead, as in !workflows" });

@@ -54,7 +54,7 @@ const FORMS = [
 
 export async function letAppPost(channel) {
   const filled = await fill({
-    title: "Post as another app",
+    title: "Post as an app",
     confirm: "Post alert",
     fields: [
       inputField("title", "Title", { value: "Checkout is failing" }),

@@ -15,7 +15,7 @@ const used = new Set((storage()?.getItem(KEY) ?? "").split(" "));
 const STEPS = [
   { name: "talk", text: "Memory: my name is Ada", isTalk: true, does: "Talk to an agent" },
   { name: "run", text: "/workflows", does: "Run a workflow", isForRunners: true },
-  { name: "stop", text: "Thinker: think", isTalk: true, does: "Get a slow answer, and stop it" },
+  { name: "stop", text: "Thinker: think", isTalk: true, does: "Start a slow answer, then stop it" },
   { name: "report", text: "/stats report every monday at 9 #ops", does: "Schedule a report", isForRunners: true },
   { name: "kill", text: "Trace and faults", does: "Kill the bridge, lose nothing" },
 ];
