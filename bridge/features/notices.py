@@ -238,7 +238,7 @@ def app_paused_notice(facts: str = "") -> Reply:
 def not_queued(command: str = "") -> Reply:
     """Say that a *command*, or anything else a person did, couldn't be queued."""
     what = f"{kit.one_line(command, 40)}, so it didn't run" if command else "this, so nothing was done"
-    return kit.reply(f"I couldn't queue {what}. Try again in a minute.")
+    return kit.reply(f"⚠️ I couldn't queue {what}. Try again in a minute.")
 
 
 def no_thread_here() -> Reply:

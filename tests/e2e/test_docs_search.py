@@ -72,9 +72,9 @@ async def test_the_search_finds_the_page_among_the_first_three(question: str, pa
 
 
 ANSWERS = {
-    "only in some channels?": "BRIDGE_ALLOWED_CHANNELS=",
+    "limit it to some channels?": "BRIDGE_ALLOWED_CHANNELS=",
     "the default agent?": "/agents default Support",
-    "Redis is lost?": "on an empty Redis",
+    "Redis loses its data?": "on an empty Redis",
     "three replicas?": "--scale bridge=3",
     "back up?": "docker compose cp redis:/data",
     "rotate a token?": "Revoke All OAuth Tokens",

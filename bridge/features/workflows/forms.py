@@ -38,7 +38,7 @@ _TEXT = kit.option("Text", "text")
 _JSON = kit.option("JSON", "json")
 _REMEMBER = kit.option("Fill it in next time", "yes")
 
-_INPUT_HINT: Final = 'Passed to the workflow, such as monday or {"day": "monday"}.'
+_INPUT_HINT: Final = 'Passed to the workflow. Examples: monday, {"day": "monday"}.'
 
 
 @dataclass(frozen=True, slots=True)

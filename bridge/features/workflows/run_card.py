@@ -91,8 +91,9 @@ def owner_may_not(owner: str) -> Reply:
 
 def confirm(workflow: Workflow, typed: Any) -> Reply:
     """Ask before running an inactive workflow. For *typed* input too long for a button, a form opens."""
-    text = f"{kit.named(workflow.name, 100)} is inactive. Run it anyway?"
-    return kit.ask(text, kit.button("Run anyway", CONFIRM, run_value(workflow.id, typed)))
+    name, asked = kit.named(workflow.name, 100), " is inactive. Run it anyway?"
+    button = kit.button("Run anyway", CONFIRM, run_value(workflow.id, typed))
+    return kit.reply(name + asked, kit.rich(kit.paragraph(kit.words(name, bold=True), asked)), kit.actions(button))
 
 
 def not_json(workflow: Workflow, typed: str, error: BadInput, input_turn: str) -> Reply:

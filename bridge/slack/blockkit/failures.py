@@ -40,7 +40,7 @@ _SENTENCES: Final[dict[type, str]] = {
     errors.NamespaceTaken: "The bridge's database belongs to another bot. Let your admin know.",
     errors.LaneLost: "Another bridge process is handling this. You don't need to do anything.",
     errors.RecordNotUnderstood: (
-        "This was saved by another version of the bridge and can't be read. Let your admin know."
+        "Another version of the bridge saved this data, and I can't read it. Let your admin know."
     ),
 }
 _NOT_ALLOWED: Final = {
