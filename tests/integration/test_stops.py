@@ -49,7 +49,7 @@ async def test_slacks_stop_button_ends_the_call_and_holds_waiting_messages(syste
 
     await system.slack.people.press_stop(ALICE, DM_ALICE, root)
 
-    assert "its answer won't be shown" in await ended(system, DM_ALICE, root)
+    assert "I won't post its answer" in await ended(system, DM_ALICE, root)
     await system.slack.ui.click(ALICE, DM_ALICE, system.answers(DM_ALICE, root)[0].ts, "held:drop")
     await wait_until(lambda: "1 message discarded" in system.said(DM_ALICE, root)[0], "the message is discarded")
     assert system.chats() == ["stop-native"]
