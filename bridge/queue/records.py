@@ -100,37 +100,6 @@ class Record:
     is_doubtful: bool = False  # its outcome may be missing in Slack, and people were notified
     is_card_in_doubt: bool = False  # an earlier worker may have posted its card
 
-    @classmethod
-    def from_redis(cls, id_: str, fields: Mapping[str, str], *, handed_out: int = 1) -> Record:
-        """Read the ``turn:`` hash. Raises `RecordNotUnderstood`."""
-        try:
-            return cls(
-                id=TurnId(id_),
-                lane=Lane(fields["lane"]),
-                step=Step(fields["step"]),
-                body=from_json(fields["body"]),
-                accepted_at=datetime.fromtimestamp(int(fields["at"]) / 1000, UTC),
-                takes=int(fields.get("takes", "0")),
-                handed_out=handed_out,
-                edits=int(fields.get("edits", "0")),
-                outcome=fields.get("outcome", ""),
-                note=fields.get("note", ""),
-                card=fields.get("card", ""),
-                is_withdrawn="withdrawn" in fields,
-                is_stopped=fields.get("stopped", "withdrawn") != "withdrawn",
-                starts="starts" in fields,
-                searches="searches" in fields,
-                has_unread_thread="unread" in fields,
-                is_again="of" in fields,
-                follows=tuple(dict.fromkeys(fields.get("follows", "").split())),
-                has_queued_reaction="queued_reaction" in fields,
-                waits="waits" in fields,
-                went_by_url="out" in fields,
-                is_doubtful="doubt" in fields,
-            )
-        except (KeyError, ValueError) as exc:
-            raise RecordNotUnderstood("turn") from exc
-
 
 Guard = tuple[Literal["if"], str, int, int, *tuple[str, ...]]
 Max = tuple[Literal["field max"], str, int, *tuple[str, ...]]
@@ -225,14 +194,37 @@ def read_head(held: Held, answer: Sequence[Any]) -> Head:
     """Read the result of ``look_at_head`` in the scripts' prelude."""
     if answer[0] == "newer":
         return Unreadable(held, TurnId(answer[1]), is_newer=True)
-    _, turn_id, record, conversation, handed_out = answer
+    _, turn_id, turn, conversation, handed_out = answer
+    fields = dict(zip(turn[::2], turn[1::2], strict=True))
     try:
-        fields = dict(zip(record[::2], record[1::2], strict=True))
-        read = Record.from_redis(turn_id, fields, handed_out=int(handed_out))
-    except RecordNotUnderstood:
+        record = Record(
+            id=TurnId(turn_id),
+            lane=Lane(fields["lane"]),
+            step=Step(fields["step"]),
+            body=from_json(fields["body"]),
+            accepted_at=datetime.fromtimestamp(int(fields["at"]) / 1000, UTC),
+            takes=int(fields.get("takes", "0")),
+            handed_out=int(handed_out),
+            edits=int(fields.get("edits", "0")),
+            outcome=fields.get("outcome", ""),
+            note=fields.get("note", ""),
+            card=fields.get("card", ""),
+            is_withdrawn="withdrawn" in fields,
+            is_stopped=fields.get("stopped", "withdrawn") != "withdrawn",
+            starts="starts" in fields,
+            searches="searches" in fields,
+            has_unread_thread="unread" in fields,
+            is_again="of" in fields,
+            follows=tuple(dict.fromkeys(fields.get("follows", "").split())),
+            has_queued_reaction="queued_reaction" in fields,
+            waits="waits" in fields,
+            went_by_url="out" in fields,
+            is_doubtful="doubt" in fields,
+        )
+    except (KeyError, ValueError, RecordNotUnderstood):
         return Unreadable(held, TurnId(turn_id))
     bound = Conversation.from_redis(dict(zip(conversation[::2], conversation[1::2], strict=True)))
-    return Taken(held, read, bound, secrets.token_hex(8))
+    return Taken(held, record, bound, secrets.token_hex(8))
 
 
 @dataclass(frozen=True, slots=True)
