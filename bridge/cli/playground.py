@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from bridge.cli.printing import this_program
 from bridge.cli.running import complain, run, say
 from bridge.errors import ConfigurationError
 from bridge.logs import configure
@@ -233,17 +234,13 @@ def _ways_to_look_inside(plan: Plan, namespace: str) -> list[str]:
         else:
             environ["REDIS_URL"] = url
     before = " ".join(f"{name}={shlex.quote(value)}" for name, value in environ.items())
-    path = Path(sys.argv[0]).absolute()  # how it was started, from any folder
-    program = shlex.quote(str(path))
-    if path.name == "__main__.py" or not os.access(path, os.X_OK):
-        program = f"{shlex.quote(sys.executable)} -m bridge"
     lines = [f"{heading}:"]
     for words, shows in (
         ("audit", "Who did what"),
         ("dead list", "Work that failed"),
         ("feedback", "Votes on answers"),
     ):
-        command = f"{folder}{before} {program} {words}{flags}"
+        command = f"{folder}{before} {this_program()} {words}{flags}"
         # The description has its own line: an interactive zsh doesn't accept comments.
         lines += [f"  {shows}:", f"    ({command})" if folder else f"    {command}"]
     return lines

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
+import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 
 import typer
@@ -40,3 +44,11 @@ def to_json(value: object, indent: int | None = None) -> str:
         return other.isoformat() if isinstance(other, datetime) else asdict(other)
 
     return json.dumps(value, indent=indent, default=plain)
+
+
+def this_program() -> str:
+    """Return the command for this program in another shell, where ``bridge`` may be Linux's own, of iproute2."""
+    path = Path(sys.argv[0]).absolute()
+    if path.name == "__main__.py" or not os.access(path, os.X_OK):
+        return f"{shlex.quote(sys.executable)} -m bridge"
+    return shlex.quote(str(path))

@@ -254,8 +254,7 @@ def slack_trouble(what: str, error: SlackError, cure: str) -> Row:
             detail, cure = "Slack is rate-limiting this app", "wait a minute and run the check again"
         case SlackUnreachable():
             detail = _no_connection(error.detail)
-            way = "directly or through a proxy (HTTPS_PROXY); leave SLACK_API_URL unset"
-            cure = f"make sure this machine can reach Slack, {way}"
+            cure = "make sure this machine can reach Slack, directly or through a proxy (HTTPS_PROXY)"
         case SlackAmbiguous() if error.detail.endswith("TimeoutError"):
             detail = f"Slack timed out: no answer within {CALL_SECONDS:g} s"
             cure = "run the check again; if it still times out, see https://slack-status.com and check the network"

@@ -30,12 +30,12 @@ import typer
 
 from bridge.cli.check import check
 from bridge.cli.manifest import app_manifest, where_slack_sends
-from bridge.cli.printing import colored
+from bridge.cli.printing import colored, this_program
 from bridge.cli.rows import OK, Row, row_lines
 from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, problems_of
 from bridge.errors import ConfigurationError, SlackError
 from bridge.logs import configure
-from bridge.settings import env_example, environment, well_formed
+from bridge.settings import VARIABLES, env_example, environment, well_formed
 
 ENV_FILE: Final = Path(".env")
 _SLACK: Final = "slack.com"
@@ -101,7 +101,11 @@ def _questions(url: str, *, socket: bool, open_browser: bool) -> int:
             return ended.exit_code
     _heading(5, "Say hello")
     _greet(answers)
-    typer.echo(f"\nStart the bridge:  bridge serve{flag}\nCheck it again:    bridge check{flag}")
+    typer.echo(
+        f"\nStart the bridge:            bridge serve{flag}\nCheck it, in another shell:  {this_program()} check{flag}"
+    )
+    if only_here := [name for name in VARIABLES if os.environ.get(name)]:
+        typer.echo(f"\nSet only in this shell: {', '.join(only_here)}. To use them in others too, add them to .env.")
     return 0
 
 
@@ -126,7 +130,7 @@ class _Answers:
             if wrong is None:
                 typer.echo("  What you typed may still be right. Continuing.")
                 return
-            if not self._ask(wrong):
+            if not self._ask(wrong, f"{wrong} doesn't work. Paste another one, or press Enter to continue with it"):
                 return
 
     def drops_app_token(self) -> bool:
@@ -149,14 +153,18 @@ class _Answers:
     def _is_elsewhere(self, name: str) -> bool:
         return bool(os.environ.get(name) or self.values.get(f"{name}_FILE"))
 
-    def _ask(self, name: str) -> bool:
-        """Ask for a setting until it's well-formed, and write it to .env. Returns whether it's new."""
+    def _ask(self, name: str, again: str = "") -> bool:
+        """Ask for a setting until it's well-formed, and write it to .env. Returns whether it's new.
+
+        *again* is the question if the setting has a value that doesn't work.
+        """
         if self._is_elsewhere(name):
             typer.echo(f"  {name} is set in the environment or in a file of its own. Using that one.")
             return False
         while True:
             current = self.values.get(name, "")
-            question = f"{name} is in .env. Press Enter to keep it, or paste a new one" if current else _PROMPTS[name]
+            known = again or f"{name} is in .env. Press Enter to keep it, or paste a new one"
+            question = known if current else _PROMPTS[name]
             # Unlike typer's prompt, getpass turns the echo off before it asks, not after.
             given = (input if name == "PROJECT_BASE_URL" else getpass)(f"  {question}: ").strip()
             if not (given or current):
@@ -238,13 +246,17 @@ def _create_the_app(answers: _Answers, target: str | None, *, open_browser: bool
     is_slack = f".{api.hostname or _SLACK}".endswith(f".{_SLACK}")
     apps = "https://api.slack.com/apps" if is_slack else f"{api.scheme}://{api.netloc}/apps"
     if not answers.has("SLACK_BOT_TOKEN"):
-        if open_browser and webbrowser.open(f"{apps}?new_app=1&manifest_json={quote(manifest, safe='')}"):
-            typer.echo("  Slack's page is open in your browser.")
-        else:  # with the manifest, the address has 5,000 characters
+        link = f"{apps}?new_app=1&manifest_json={quote(manifest, safe='')}"
+        if open_browser and _opens(link):
+            typer.echo(
+                "  Slack's page opens in your browser. If it doesn't, press Ctrl-C and run: bridge setup --no-open"
+            )
+        else:
             flag = f"--url {target}" if target else "--socket"
             typer.echo(
-                f"  Open {apps} → Create New App → From a manifest.\n"
-                f"  Paste the output of this command, run in another terminal:  bridge manifest {flag}"
+                f"  Open this link in a browser:\n\n{link}\n\n"
+                f"  Or open {apps} → Create New App → From a manifest, and paste the output of this command:\n"
+                f"  {this_program()} manifest {flag}"
             )
         typer.echo(
             "  Choose your workspace, then Create and Install, then Allow.\n"
@@ -257,6 +269,18 @@ def _create_the_app(answers: _Answers, target: str | None, *, open_browser: bool
     else:
         hint = "The signing secret is also under Basic Information → App Credentials."
         answers.ask("SLACK_SIGNING_SECRET", hint=hint)
+
+
+def _opens(link: str) -> bool:
+    """Open *link* in a browser, if there is one. What its launcher prints would cover the next question."""
+    saved, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 2)
+    try:
+        return webbrowser.open(link)
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(nothing)
 
 
 def _greet(answers: _Answers) -> None:
@@ -273,7 +297,7 @@ def _greet(answers: _Answers) -> None:
             await web.call("chat.postMessage", {"channel": user, "text": _GREETING})
 
     while user := typer.prompt(
-        "  Your member ID (Slack: your profile → ⋮ → Copy member ID) to get a message from the bot, or Enter to skip",
+        "  Your member ID (Slack: your picture → Profile → ⋮ → Copy member ID) to get a message, or Enter to skip",
         default="", show_default=False,
     ).strip():  # fmt: skip
         if not re.fullmatch(r"[UW][A-Z0-9]{2,}", user):

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -42,9 +43,16 @@ def environ(slack: EmulatedSlack, folder: Path) -> dict[str, str]:
 
 
 async def credentials(terminal: Terminal) -> dict[str, str]:
-    """Follow its instructions: paste the manifest, create the app, and read the tokens from the last page."""
+    """Open its link, create the app, and read the tokens from the last page."""
     await terminal.sees("Create and Install")
-    address = re.search(r"Open (http://\S+/apps) ", terminal.screen)
+    link = re.search(r"http://\S+new_app=1&manifest_json=\S+", terminal.screen)
+    assert link
+    return await installed(link[0])
+
+
+async def pasted(terminal: Terminal) -> dict[str, str]:
+    """Paste the output of its command on the page, as without the link."""
+    address = re.search(r"open (http://\S+/apps) ", terminal.screen)
     printing = re.search(r"bridge (manifest --\S+)", terminal.screen)
     assert address
     assert printing
@@ -54,11 +62,24 @@ async def credentials(terminal: Terminal) -> dict[str, str]:
     printed, _ = await running.communicate()
     async with httpx.AsyncClient() as browser:
         assert "<textarea name=manifest_json" in (await browser.get(address[1])).text
-        review = await browser.get(address[1], params={"manifest_json": printed.decode()})
+    return await installed(f"{address[1]}?manifest_json={quote(printed.decode(), safe='')}")
+
+
+async def installed(link: str) -> dict[str, str]:
+    """Create the app on the page at *link*, and return its credentials."""
+    async with httpx.AsyncClient() as browser:
+        review = await browser.get(link)
         manifest = re.search(r'name=manifest value="([^"]*)"', review.text)
         assert manifest
-        created = await browser.post(address[1], data={"manifest": html.unescape(manifest[1])})
+        created = await browser.post(link.partition("?")[0], data={"manifest": html.unescape(manifest[1])})
     return dict(re.findall(r"<li>([\w ]+): <code>([^<]+)</code>", created.text))
+
+
+async def test_the_printed_link_and_the_printed_manifest_create_the_same_app(
+    slack: EmulatedSlack, tmp_path: Path
+) -> None:
+    async with Terminal(*SETUP, "--socket", folder=tmp_path, environ=environ(slack, tmp_path)) as terminal:
+        assert await credentials(terminal) == await pasted(terminal) != {}
 
 
 async def test_setup_ends_with_a_greeting_in_slack(
@@ -83,7 +104,8 @@ async def test_setup_ends_with_a_greeting_in_slack(
     assert [secret for secret in (BOT_TOKEN, APP_TOKEN, API_KEY) if secret in terminal.screen] == []
     assert [call.args["channel"] for call in slack.calls_of("chat.postMessage")] == [ALICE]
     assert "bridge serve --embedded-redis" in terminal.screen
-    assert "bridge check --embedded-redis" in terminal.screen
+    assert re.search(r"in another shell:  /\S+( -m |/)bridge check --embedded-redis", terminal.screen)
+    assert "Set only in this shell: SLACK_API_URL, BRIDGE_DATA_DIR." in terminal.screen
 
 
 def write_env(folder: Path, **values: str) -> list[str]:
@@ -118,7 +140,7 @@ async def test_a_new_token_pasted_over_a_saved_one_is_hidden(slack: EmulatedSlac
     async with Terminal(*SETUP, "--socket", folder=tmp_path, environ=environ(slack, tmp_path)) as terminal:
         await terminal.answers("SLACK_BOT_TOKEN is in .env", "")
         await terminal.sees("rejected by Slack (invalid_auth)")
-        await terminal.answers("SLACK_BOT_TOKEN is in .env", BOT_TOKEN)
+        await terminal.answers("SLACK_BOT_TOKEN doesn't work. Paste another one", BOT_TOKEN)
         await terminal.sees("✓ bot token")
         await terminal.sees("App token (")
 
@@ -152,9 +174,9 @@ async def test_setup_asks_again_for_wrong_project_settings(
         await terminal.answers("Address", f"{project.base_url}/path")
         await terminal.answers("API key", "another-key")
         await terminal.sees("nothing found at this address")
-        await terminal.answers("PROJECT_BASE_URL is in .env", f"{project.base_url}/api/sdk")
+        await terminal.answers("PROJECT_BASE_URL doesn't work", f"{project.base_url}/api/sdk")
         await terminal.sees("the key was rejected")
-        await terminal.answers("PROJECT_API_KEY is in .env", API_KEY)
+        await terminal.answers("PROJECT_API_KEY doesn't work", API_KEY)
         await terminal.sees("✓ get_project")
         await terminal.sees("Redis URL")
 
@@ -184,7 +206,7 @@ async def test_setup_works_offline(tmp_path: Path) -> None:
         await terminal.answers("Address", away)
         await terminal.answers("API key", API_KEY)
         await terminal.sees("can't connect")
-        await terminal.answers("PROJECT_BASE_URL is in .env", "")
+        await terminal.answers("PROJECT_BASE_URL doesn't work", "")
         await terminal.answers("Redis URL", "")
         code = await terminal.ends()
 
@@ -222,7 +244,7 @@ async def test_setup_asks_again_for_a_missing_or_malformed_token(slack: Emulated
         await terminal.answers("Bot token", BOT_TOKEN)
         await terminal.answers("Signing secret", SIGNING_SECRET)
         await terminal.sees("a signing secret has 32 characters")
-        await terminal.answers("SLACK_SIGNING_SECRET is in .env", "")
+        await terminal.answers("SLACK_SIGNING_SECRET doesn't work", "")
         await terminal.sees("Your project")
 
     written = dotenv_values(tmp_path / ".env")
