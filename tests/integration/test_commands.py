@@ -107,8 +107,9 @@ async def test_a_mistyped_command_in_a_thread_asks_before_sending(system: System
     await wait_until(system.chats, "the agent is running")
 
     await system.slack.people.say(BOB, GENERAL, "!stpo", thread_ts=root)
-    assert "Did you mean !stop?" in await system.ephemeral_text(BOB)
+    await system.ephemeral_text(BOB)
     question = system.ephemerals(BOB)[-1]
+    assert "Did you mean !stop?" in question.text
     assert question.thread_ts == root
     assert system.answers(GENERAL, root) == []
     await system.slack.ui.click(BOB, GENERAL, question.ts, "slip:command")

@@ -23,7 +23,7 @@ _WELCOME = 2000
 def muted() -> Reply:
     """Say that the thread no longer goes to the agent."""
     text = "Muted: I won't send this thread to the agent until someone types !unmute. Commands still work."
-    return kit.reply(text, kit.trusted_context(text.replace("!unmute", "`!unmute`")), audience=Audience.THREAD)
+    return kit.note(text, audience=Audience.THREAD)
 
 
 def unmuted() -> Reply:
