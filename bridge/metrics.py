@@ -50,7 +50,9 @@ class Metrics:
             "bridge_feedback", "Votes on answers: up or down; new, changed or the same", ["vote", "how"],
             registry=registry,
         )  # fmt: skip
-        queue_depth = Gauge("bridge_queue_depth", "Turns that are waiting or running", registry=registry)
+        queue_depth = Gauge(
+            "bridge_queue_depth", "Threads with waiting or running work, in all processes", registry=registry
+        )
         self.watch_queue = queue_depth.set_function
         """Sets the function that returns the number of waiting turns, called whenever metrics are read."""
         wait_missing = Counter(

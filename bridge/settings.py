@@ -8,6 +8,7 @@ prints them as ``.env.example``. Only `bridge.cli` and `bridge.app` import this 
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 import textwrap
 from collections.abc import Mapping
@@ -89,10 +90,10 @@ class Settings(BaseSettings):
     redis_url: Annotated[SecretStr | None, redis_address()] = _setting(
         "REDIS_URL", None, example="redis://localhost:6379/0"
     )
-    """The address of Redis (6.2 or later) or Valkey: redis://user:password@host:6379/0, rediss:// (TLS), unix:///path,
-    redis+sentinel://host:26379,host:26379/master/0, or redis+cluster://host:6379,host:6379 (rediss+… for TLS). Required
-    unless you run `bridge serve --embedded-redis`. Turn on its append-only file with appendfsync always, and set
-    maxmemory-policy noeviction."""
+    """The address of Redis (6.2 or later) or Valkey: redis://user:password@host:6379/0, rediss:// (TLS),
+    unix:///path, redis+sentinel://host:26379,host:26379/master/0, or redis+cluster://host:6379,host:6379 (rediss+…
+    for TLS). Required unless you use `--embedded-redis`, or Docker Compose, which sets it. Turn on its append-only
+    file with appendfsync always, and set maxmemory-policy noeviction."""
     namespace: Annotated[str, matching("[A-Za-z0-9_.-]{1,64}", "letters, digits, - _ or ., such as bridge")] = _setting(
         "BRIDGE_NAMESPACE", "bridge"
     )
@@ -315,12 +316,13 @@ def env_example() -> str:
     """Return the text of ``.env.example``: each setting with its description, optional ones commented out."""
     lines = [
         "# The bridge's settings. Copy this file to .env, and fill in the lines without a leading #. For HTTP, set",
-        "# SLACK_SIGNING_SECRET instead of SLACK_APP_TOKEN.",
+        "# SLACK_SIGNING_SECRET instead of SLACK_APP_TOKEN. For Docker Compose, also set REDIS_PASSWORD, at the end.",
         "# Environment variables override this file. NAME_FILE, the path of a file with the value, works for any NAME.",
         "# Made from bridge/settings.py by `make env-example`.",
     ]
     for field in Settings.model_fields.values():
-        lines += ["", *textwrap.wrap(str(field.description), 116, initial_indent="# ", subsequent_indent="# ")]
+        plain = re.sub(r"\*(.+?)\*|<(https?:[^>]+)>", r"\1\2", str(field.description))  # it's Markdown
+        lines += ["", *textwrap.wrap(plain, 116, initial_indent="# ", subsequent_indent="# ")]
         is_open = field.is_required() or field.alias == "SLACK_APP_TOKEN"  # `bridge setup` suggests Socket Mode, too
         lines.append(f"{field.alias}=" if is_open else f"#{field.alias}={(field.examples or [field.default])[0]}")
     lines += [

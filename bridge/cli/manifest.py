@@ -28,7 +28,9 @@ _PLACEHOLDER: Final = "https://YOUR-HOST"
 
 def manifest(
     *,
-    url: Annotated[str, typer.Option("--url", metavar="URL", help="The bridge's public address.")] = "",
+    url: Annotated[
+        str, typer.Option("--url", metavar="URL", help="The bridge's public address; without it, a placeholder.")
+    ] = "",
     socket: Annotated[bool, typer.Option("--socket", help="Use Socket Mode, which needs no public address.")] = False,
 ) -> None:
     """Print the Slack app manifest.

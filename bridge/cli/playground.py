@@ -51,7 +51,10 @@ def _port(typed: str | int) -> int:
 def playground(
     *,
     port: Annotated[
-        int, typer.Option("--port", parser=_port, metavar="PORT", help="Port of the page; 0 picks a free one.")
+        int,
+        typer.Option(
+            "--port", parser=_port, metavar="PORT", help="Port of the page, by default 8080; 0 picks a free one."
+        ),
     ] = 8080,
     over_socket: Annotated[
         bool, typer.Option("--socket", help="Connect to the page's Slack with Socket Mode.")

@@ -39,6 +39,7 @@ from bridge.settings import VARIABLES, env_example, environment, well_formed
 
 ENV_FILE: Final = Path(".env")
 _SLACK: Final = "slack.com"
+_PLAIN: Final = re.compile(r"[\w./:@%+=,?&~-]+", re.ASCII)
 _PROMPTS: Final = {
     "SLACK_BOT_TOKEN": "Bot token (xoxb-…)",
     "SLACK_APP_TOKEN": "App token (xapp-…)",
@@ -184,7 +185,8 @@ class _Answers:
         if not ENV_FILE.exists():
             with os.fdopen(os.open(ENV_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as it:
                 it.write(env_example())
-        dotenv.set_key(ENV_FILE, name, given, quote_mode="auto")
+        # Without quotes where it needs none: kubectl --from-env-file would make them part of the value.
+        dotenv.set_key(ENV_FILE, name, given, quote_mode="never" if _PLAIN.fullmatch(given) else "always")
         ENV_FILE.chmod(stat.S_IRUSR | stat.S_IWUSR)
         return True
 

@@ -84,8 +84,8 @@ class Keys:
     """
 
     # fmt: off
-    owner = Key[[]]("owner", "hash", "forever: the owner", "team, bot, workspace, since, alive, wiped", stays=True)
-    ready = Key[[]]("ready", "stream", "forever: the queue", "one entry for each lane that has work", stays=True)
+    owner = Key[[]]("owner", "hash", "forever", "team, bot, workspace, since, alive, wiped", stays=True)
+    ready = Key[[]]("ready", "stream", "forever", "one entry for each lane that has work", stays=True)
     box = Key[Lane]("box:<lane>", "list", "while not empty", "the lane's turns; the first is running", stays=True)
     turn = Key[str]("turn:<turn>", "hash", "7 days after DONE", "see `bridge.queue.records`", stays=True)
     parked = Key[[]]("parked", "hash", "until someone chooses", "lane → turn waiting for a choice", stays=True)
@@ -94,11 +94,11 @@ class Keys:
     processes = Key[[]]("processes", "zset", HEARD, "running processes, by last heartbeat")
     seen_event = Key[str]("seen:e:<event>", "string", SEEN, "the turn that an event became")
     seen_message = Key[MessageKey]("seen:m:<message>", "string", "8 days, or 15 minutes without a turn",
-                                   "the turn a message became; before that, a mark that its earlier texts are void")
+                                   "the turn a message became; before that, a mark that earlier edits are obsolete")
     refusing = Key[[]]("refusing", "zset", RESENT_WITHIN, "periods in which messages were refused")
     deferred = Key[ThreadKey]("deferred:<thread>", "string", "10 minutes",
                               "ts of replies that arrived before their thread's first message")
-    refused = Key[str]("refused:<turn>", "string", REFUSED, "a put that must be ignored if it arrives late")
+    refused = Key[str]("refused:<turn>", "string", REFUSED, "a write to the queue that is ignored if it arrives late")
     shown = Key[MessageKey]("shown:<message>", "string", TRACE, "the turn that one of the bot's messages shows")
     passed = Key[str, str, int]("passed:<team>:<channel>:<day>", "list", TRACE,
                                 f"messages that didn't become turns, and why: the last {PASSED_IN_A_DAY}")
@@ -118,7 +118,7 @@ class Keys:
     outage_notice = Key[ThreadKey]("outage_notice:<thread>", "string", "25 hours, or until an answer",
                                    "a thread with the notice that the service is down, or the turn that posts it")
     looked = Key[ThreadKey]("looked:<thread>", "string", SEEN, "a thread that was searched for its lost session")
-    channels = Key[[]]("defaults", "hash", "forever: a setting", "team:channel → see `features.channels`", stays=True)
+    channels = Key[[]]("defaults", "hash", "forever", "team:channel → see `features.channels`", stays=True)
     thread_pace = Key[ThreadKey]("pace:t:<thread>", "string", "1 minute", "turns a thread started since the first")
     person_pace = Key[PersonKey]("pace:u:<person>", "string", "1 minute", "turns a person or an app started")
     run_pace = Key[PersonKey]("pace:r:<person>", "string", "1 hour", "runs a person started, if limited")
@@ -134,8 +134,8 @@ class Keys:
                             "the process that does a periodic job (`Feature.every`) in a numbered period")
     audit = Key[[]]("audit", "stream", "BRIDGE_AUDIT_DAYS each", "who did what, see `bridge.queue.audit`")
     report = Key[str]("report:<report>", "hash", "until deleted", "see `bridge.features.reports.schedule`", stays=True)
-    reports = Key[[]]("reports", "zset", "forever: a setting", "all reports, by creation time", stays=True)
-    due = Key[[]]("due", "zset", "forever: a setting", "active reports, by due time", stays=True)
+    reports = Key[[]]("reports", "zset", "forever", "all reports, by creation time", stays=True)
+    due = Key[[]]("due", "zset", "forever", "active reports, by due time", stays=True)
     words = Key[ThreadKey]("words:<thread>", "string", "session days at most",
                            "a report's text, for the first question in its thread")
     votes = Key[str]("votes:<turn>", "hash", VOTES, "votes on an answer by person, its agent and session")
@@ -172,7 +172,7 @@ def _in_words(lives: timedelta | str) -> str:
 def markdown() -> str:
     """Return the table as Markdown."""
     lines = [f"| `{key.form}` | {key.kind} | {key.holds} | {_in_words(key.lives)} |" for key in TABLE]
-    return "\n".join(["| key | type | holds | lives |", "| --- | --- | --- | --- |", *lines, ""])
+    return "\n".join(["| Key | Type | Contains | Lifetime |", "| --- | --- | --- | --- |", *lines, ""])
 
 
 if __name__ == "__main__":

@@ -91,13 +91,13 @@ def measured(runs: Sequence[dict[str, Any]]) -> list[Measured]:
 
 def table(figures: Sequence[Measured]) -> str:
     """Lay out the figures in Markdown, those with a target first."""
-    targets = [(one.name, one.spread, one.target, one.mark, one.beside) for one in figures if one.target]
-    others = [(one.name, one.spread, one.beside) for one in figures if not one.target]
+    targets = [(one.name, one.spread, one.target, one.mark) for one in figures if one.target]
+    others = [(one.name, one.spread) for one in figures if not one.target]
     return "\n\n".join(
         "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows)
         for rows in (
-            [("Figure", "Measured", "Target", "Met", "Note"), ("---",) * 5, *targets],
-            [("Without a target", "Measured", "Note"), ("---",) * 3, *others],
+            [("Figure", "Measured", "Target", "Met"), ("---",) * 4, *targets],
+            [("Without a target", "Measured"), ("---",) * 2, *others],
         )
     )
 

@@ -49,7 +49,7 @@ ANSWERS = {  # what the answer can't do without
     "how-to/upgrade.md": ["docker compose up --detach --build", "pip install", "kubectl apply", "bridge check"],
     "how-to/back-up-and-restore.md": [
         "`.env`",
-        "docker compose cp redis:/data/appendonlydir /backup/",
+        "docker compose cp --archive redis:/data/appendonlydir /backup/",
         "BRIDGE_DATA_DIR",
         "cp -a",
     ],

@@ -76,7 +76,7 @@ ANSWERS = {
     "the default agent?": "/agents default Support",
     "Redis loses its data?": "on an empty Redis",
     "three replicas?": "--scale bridge=3",
-    "back up?": "docker compose cp redis:/data",
+    "back up?": "docker compose cp --archive redis:/data",
     "rotate a token?": "Revoke All OAuth Tokens",
     "upgrade?": "docker compose up --detach --build",
     "#ops each Monday?": "/stats report every monday at 9 #ops",

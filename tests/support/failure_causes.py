@@ -22,7 +22,7 @@ _CAUSES: Final[dict[type[BridgeError], tuple[str, str]]] = {
     errors.BadUsage: (TYPED, "Words are missing, or there are too many."),
     errors.NoSuch: (TYPED, "Nothing has this ID or name."),
     errors.SeveralFit: (TYPED, "More than one name starts with this."),
-    errors.BadSchedule: (TYPED, "`/stats report` or `/stats since` can't use what was typed."),
+    errors.BadSchedule: (TYPED, "It isn't a schedule that a report can have."),
     errors.BadInput: (TYPED, "The input begins with `{` or `[` but isn't valid JSON. *Fix it* opens the form."),
     errors.ProjectError: (SERVICE, "A request to the service failed."),
     errors.CannotConnect: (SERVICE, "No connection was made, so nothing was sent. Check `PROJECT_BASE_URL`."),
@@ -61,7 +61,18 @@ _NOT_ALLOWED: Final = {
     "not_yours": "Someone else scheduled this report.",
     "unknown": "Slack didn't respond when the bridge looked up this person or a user group.",
 }
-_NOT_POSSIBLE: Final = {
+_SCHEDULE: Final = {
+    "time": "There is no such time of day.",
+    "no_time": "The time of day is missing.",
+    "times": "More than one time of day was typed.",
+    "weekday": "There is no such day of the week.",
+    "monthday": "There is no such day of the month.",
+    "cron": "It isn't a cron expression, or no date matches it.",
+    "zone": "There is no such time zone, or several match.",
+    "compare": "The age can't be read, or is more than 400 days.",
+    "only": "There is no such part of the statistics.",
+    "option": "A report has no such option.",
+    "since": "`/stats since` can't read the time, or it's more than 400 days ago.",
     "many": "This many reports exist. Delete some with `/stats reports`.",
     "channel": "The bot isn't in this channel, it's archived, or `BRIDGE_ALLOWED_CHANNELS` doesn't list it.",
     "name": "The bot isn't in a channel with this name.",
@@ -78,8 +89,8 @@ def cause_of(error: BridgeError) -> tuple[str, str]:
     match error:
         case errors.SlackRefused() if error.needed:
             return SLACK, "The app lacks this permission. Paste `bridge manifest` again and reinstall the app."
-        case errors.BadSchedule() if error.part in _NOT_POSSIBLE:
-            return TYPED, _NOT_POSSIBLE[error.part]
+        case errors.BadSchedule() if error.part in _SCHEDULE:
+            return TYPED, _SCHEDULE[error.part]
         case errors.NotAllowed():
             return PERSON, _NOT_ALLOWED.get(error.reason, "A permission is missing.")
         case errors.TooOften():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from bridge import errors
+from bridge.features.shared.numbers import PARTS
 
 EXAMPLES = [
     errors.BridgeError(),
@@ -48,7 +49,7 @@ EXAMPLES = [
     errors.NoSuch("app", "x"),
     errors.SeveralFit("workflow", "Rep", [(number, f"Report {number}") for number in range(30)]),
     *(
-        errors.BadSchedule(part, typed, ("runs", "prompts", "tags") if part == "only" else ())
+        errors.BadSchedule(part, typed, PARTS if part == "only" else ())
         for part, wrong in (
             ("often", "sometimes"),
             ("time", "25:00"),
