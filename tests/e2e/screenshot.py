@@ -127,7 +127,7 @@ async def has_a_report_posted(alice: Window) -> None:
     """Schedule a report and post it at once."""
     await alice.write("/stats report weekdays 08:30 Europe/Berlin")
     await alice.ephemeral.get_by_role("button", name="Post now").click()
-    report = alice.message("Mention me in this thread")
+    report = alice.message("Mention me in the thread")
     await alice.sees(report.get_by_role("img", name="Bar chart: Tags"))
     await report.evaluate("report => report.scrollIntoView({block: 'start'})")
 
