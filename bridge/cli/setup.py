@@ -103,7 +103,8 @@ def _questions(url: str, *, socket: bool, open_browser: bool) -> int:
     _heading(5, "Say hello")
     _greet(answers)
     typer.echo(
-        f"\nStart the bridge:            bridge serve{flag}\nCheck it, in another shell:  {this_program()} check{flag}"
+        f"\nStart the bridge:  bridge serve{flag}\n"
+        f"Check it, in another shell, in this folder:  {this_program()} check{flag}"
     )
     if only_here := [name for name in VARIABLES if os.environ.get(name)]:
         typer.echo(f"\nSet only in this shell: {', '.join(only_here)}. To use them in others too, add them to .env.")
@@ -257,7 +258,8 @@ def _create_the_app(answers: _Answers, target: str | None, *, open_browser: bool
             flag = f"--url {target}" if target else "--socket"
             typer.echo(
                 f"  Open this link in a browser:\n\n{link}\n\n"
-                f"  Or open {apps} → Create New App → From a manifest, and paste the output of this command:\n"
+                f"  Or open {apps} → Create New App → From a manifest.\n"
+                "  Paste what this command prints in another shell:\n"
                 f"  {this_program()} manifest {flag}"
             )
         typer.echo(

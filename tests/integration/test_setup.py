@@ -104,7 +104,7 @@ async def test_setup_ends_with_a_greeting_in_slack(
     assert [secret for secret in (BOT_TOKEN, APP_TOKEN, API_KEY) if secret in terminal.screen] == []
     assert [call.args["channel"] for call in slack.calls_of("chat.postMessage")] == [ALICE]
     assert "bridge serve --embedded-redis" in terminal.screen
-    assert re.search(r"in another shell:  /\S+( -m |/)bridge check --embedded-redis", terminal.screen)
+    assert re.search(r"in another shell, in this folder:  /\S+( -m |/)bridge check --embedded-redis", terminal.screen)
     assert "Set only in this shell: SLACK_API_URL, BRIDGE_DATA_DIR." in terminal.screen
 
 
