@@ -46,7 +46,7 @@ async def schedule_report(deps: Deps, turn: Turn, *, schedule: str = "") -> Resu
         wanted = read_report(schedule)
         return await _schedule(deps, turn, wanted, await _channel_of(deps, wanted, turn))
     except BadSchedule as exc:
-        return shown(blocks.not_scheduled(sentence(exc)), what=type(exc).__name__)
+        return shown(blocks.not_scheduled(exc), what=type(exc).__name__)
 
 
 @reports.command("/stats reports", "List scheduled reports, to pause, post or delete them.")
@@ -79,7 +79,7 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: Repo
     try:
         return await _schedule(deps, turn, wanted, str(submission.values.get(blocks.CHANNEL) or ""))
     except BadSchedule as exc:
-        return shown(blocks.not_scheduled(sentence(exc)), what=type(exc).__name__)
+        return shown(blocks.not_scheduled(exc), what=type(exc).__name__)
 
 
 @reports.button(*blocks.BUTTONS)

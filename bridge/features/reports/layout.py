@@ -10,11 +10,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from bridge.errors import BadSchedule
 from bridge.features.reports.phrases import find_zone
 from bridge.features.reports.schedule import StoredReport
 from bridge.features.shared.buttons import REPORT_FORM
 from bridge.features.shared.numbers import PARTS
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.failures import failure
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG, Origin, channel_menu, modal
 from bridge.slack.blockkit.reply import Audience, Block, Reply, View
 
@@ -123,9 +125,10 @@ def report_scheduled(report: StoredReport, *, knows_zone: bool) -> Reply:
     )
 
 
-def not_scheduled(why: str) -> Reply:
+def not_scheduled(error: BadSchedule) -> Reply:
     """Say what's wrong with a schedule, and offer the form."""
-    return kit.ask(why, kit.button(OPEN_THE_FORM, OPEN, "-"))
+    error.form = kit.button(OPEN_THE_FORM, OPEN, "-")
+    return failure(error)
 
 
 def delete_button(called: str, value: str) -> Block:
