@@ -97,7 +97,7 @@ class Settings(BaseSettings):
     namespace: Annotated[str, matching("[A-Za-z0-9_.-]{1,64}", "letters, digits, - _ or ., such as bridge")] = _setting(
         "BRIDGE_NAMESPACE", "bridge"
     )
-    """The prefix of every key in Redis. Bridges that share a Redis need different prefixes."""
+    """The prefix of every key in Redis. Replicas share it; other bridges on the same Redis need their own."""
     host: Annotated[str, matching(r"[^\s/]+", "one such as 127.0.0.1")] = _setting("BRIDGE_HOST", "0.0.0.0")  # noqa: S104 - it is a server
     """The address to listen on."""
     port: Annotated[int, whole(0, 65535, 3000)] = _setting("BRIDGE_PORT", "3000")

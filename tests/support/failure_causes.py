@@ -30,7 +30,10 @@ _CAUSES: Final[dict[type[BridgeError], tuple[str, str]]] = {
     errors.TimedOut: (SERVICE, "No answer came within `BRIDGE_CHAT_TIMEOUT` or `BRIDGE_RUN_TIMEOUT`."),
     errors.ConnectionLost: (SERVICE, "The connection broke after the request was sent."),
     errors.NotUnderstood: (SERVICE, "The response isn't in the documented format. `bridge check` says more."),
-    errors.ServiceRefused: (SERVICE, "The service answered with an error; its own message is quoted."),
+    errors.ServiceRefused: (
+        SERVICE,
+        "The service answered with an error; its own message, if there is one, is quoted.",
+    ),
     errors.NotSignedIn: (SERVICE, "The service answered 401 or 403: check `PROJECT_API_KEY`."),
     errors.NotFound: (SERVICE, "The service answered 404 or 410: it was deleted."),
     errors.Busy: (SERVICE, "The service answered 429, or 503 with a time to wait. Nothing was done."),
