@@ -52,9 +52,7 @@ def playground(
     *,
     port: Annotated[
         int,
-        typer.Option(
-            "--port", parser=_port, metavar="PORT", help="Port of the page, by default 8080; 0 picks a free one."
-        ),
+        typer.Option("--port", parser=_port, metavar="PORT", help="Port of the page; 0 picks a free one."),
     ] = 8080,
     over_socket: Annotated[
         bool, typer.Option("--socket", help="Connect to the page's Slack with Socket Mode.")

@@ -25,9 +25,7 @@ EmbeddedRedisOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JsonLinesOption = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
-SinceOption = Annotated[
-    str, typer.Option(metavar="AGE", help="How far back to look, such as 90m, 24h or 7d; by default 7d.")
-]
+SinceOption = Annotated[str, typer.Option(metavar="AGE", help="How far back to look, such as 90m, 24h or 7d.")]
 
 _LONGEST: Final = timedelta(days=3650)
 _UNITS: Final = ((timedelta(days=1), "d"), (timedelta(hours=1), "h"), (timedelta(minutes=1), "min"))

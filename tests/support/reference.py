@@ -64,10 +64,15 @@ def command_line() -> str:
 def _shown(command: object, path: str) -> Iterable[str]:
     words = " ".join(str(getattr(command, "help", "") or "").split())
     options = [one for one in getattr(command, "params", []) if "--help" not in one.opts]
-    rows = [(f"`{_spelled(one)}`", str(getattr(one, "help", "") or "")) for one in options]
+    rows = [(f"`{_spelled(one)}`", str(getattr(one, "help", "") or "") + _default(one)) for one in options]
     yield f"## `{path}`\n\n{words}" + (f"\n\n{_table(('', ''), rows)}" if rows else "")
     for name, sub in getattr(command, "commands", {}).items():
         yield from _shown(sub, f"{path} {name}")
+
+
+def _default(option: object) -> str:
+    value = getattr(option, "default", None)
+    return f" Default: `{value}`." if value and not getattr(option, "is_flag", False) else ""
 
 
 def _spelled(option: object) -> str:
