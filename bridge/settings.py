@@ -330,6 +330,9 @@ def env_example() -> str:
         "# Only for docker-compose.yml: a password for its Redis, of letters and digits.",
         "#REDIS_PASSWORD=",
         "",
+        "# Only for docker-compose.yml: how many bridges run. Each needs a port: BRIDGE_PORT=3000-3002 is for three.",
+        "#REPLICAS=1",
+        "",
     ]
     return "\n".join(lines)
 

@@ -61,11 +61,12 @@ def test_only_the_bridge_is_published_and_only_on_localhost() -> None:
 
 def test_three_replicas_are_published_on_three_local_ports() -> None:
     page = (CODE / "docs/how-to/several-bridges.md").read_text(encoding="utf-8")
-    [(ports, replicas)] = re.findall(r"BRIDGE_PORT=(\S+) docker compose up --detach --scale bridge=(\d+)", page)
+    [(replicas, ports)] = re.findall(r"^REPLICAS=(\d+)\nBRIDGE_PORT=(\S+)$", page, re.MULTILINE)
     first, last = map(int, ports.split("-"))
 
     assert [filled_in(port, BRIDGE_PORT=ports) for port in SERVICES["bridge"]["ports"]] == [f"127.0.0.1:{ports}:3000"]
-    assert last - first + 1 == int(replicas)
+    assert filled_in(SERVICES["bridge"]["deploy"]["replicas"], REPLICAS=replicas) == str(last - first + 1)
+    assert filled_in(SERVICES["bridge"]["deploy"]["replicas"]) == "1"
     assert SERVICES["bridge"]["environment"]["BRIDGE_PORT"] == "3000"
 
 
