@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from bridge.cli.audit import REFUSALS, RESULTS
 from bridge.cli.printing import columns, moment, to_json
 from bridge.cli.running import CANNOT_RUN, say
 from bridge.cli.store import EmbeddedRedisOption, JsonOption, in_store
@@ -158,9 +159,14 @@ def _sent_and_answered(turn: TurnTrace) -> Iterator[TraceStep]:
     if turn.answered_at:
         what = turn.was if turn.step == "dead" else turn.what
         waits = "; not posted yet" if turn.step == "posting" else ""
-        yield TraceStep(
-            turn.answered_at, "answered", _OUTCOMES.get(what, what) + waits, turn.process_at(turn.answered_at)
-        )
+        outcome = _outcome(turn.kind, what) + waits
+        yield TraceStep(turn.answered_at, "answered", outcome, turn.process_at(turn.answered_at))
+
+
+def _outcome(kind: str, what: str) -> str:
+    if kind == "notice" and what in REFUSALS:
+        return f"refused: {REFUSALS[what]}"
+    return _OUTCOMES.get(what) or RESULTS.get(what, what)
 
 
 def _ended(turn: TurnTrace) -> Iterator[TraceStep]:

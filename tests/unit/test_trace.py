@@ -218,6 +218,14 @@ async def test_a_private_reply_is_traced_as_private(harness: Harness, redis: Red
     assert detail(await trace_steps(harness.store), "posted") == "in private, or through the command's response URL"
 
 
+async def test_a_refusal_names_its_setting(harness: Harness) -> None:
+    harness.configure(BRIDGE_ALLOWED_CHANNELS="C0OTHER")
+    await harness.receive(message(is_mention=True))
+    await harness.work()
+
+    assert detail(await trace_steps(harness.store), "answered") == "refused: not in BRIDGE_ALLOWED_CHANNELS"
+
+
 async def test_a_dead_letter_says_why(harness: Harness) -> None:
     harness.slack.faults.on(POST, Error("is_archived"))
     await harness.store.queue()
