@@ -102,8 +102,9 @@ class Keys:
     shown = Key[MessageKey]("shown:<message>", "string", TRACE, "the turn that one of the bot's messages shows")
     passed = Key[str, str, int]("passed:<team>:<channel>:<day>", "list", TRACE,
                                 f"messages that didn't become turns, and why: the last {PASSED_IN_A_DAY}")
-    thread = Key[ThreadKey]("thread:<thread>", "hash", "session days", "agent, session, speaker, last heard, muted")
-    active = Key[[]]("active", "zset", "session days each", "threads with a conversation, by newest message")
+    thread = Key[ThreadKey]("thread:<thread>", "hash", "BRIDGE_SESSION_DAYS",
+                            "agent, session, speaker, last heard, muted")
+    active = Key[[]]("active", "zset", "BRIDGE_SESSION_DAYS each", "threads with a conversation, by newest message")
     catch_up = Key[[]]("catch_up", "hash", MARKED, "an outage, and the progress of catching up")
     unread = Key[[]]("unread", "zset", MARKED, "threads and pages left to read, newest first")
     catching_up = Key[[]]("catching_up", "string", CATCHING_UP, "the process that catches up")
@@ -112,7 +113,8 @@ class Keys:
     late = Key[ThreadKey]("late:<thread>", "string", LATE, "the turn whose answer says that it's late")
     offer = Key[ThreadKey]("offer:<thread>", "string", TRACE, "the turn that offers to send messages that are too old")
     offered = Key[ThreadKey]("offered:<thread>", "list", TRACE, "turns of messages that were too old when found")
-    bound = Key[str, int]("bound:<team>:<session>", "hash", "session days", "thread → agent, direct message owner")
+    bound = Key[str, int]("bound:<team>:<session>", "hash", "BRIDGE_SESSION_DAYS",
+                          "thread → agent, direct message owner")
     greeted = Key[PersonKey]("greeted:<person>", "string", "1 year, or 1 hour",
                              "a greeted person, or the turn that greets them")
     outage_notice = Key[ThreadKey]("outage_notice:<thread>", "string", "25 hours, or until an answer",
@@ -136,7 +138,7 @@ class Keys:
     report = Key[str]("report:<report>", "hash", "until deleted", "see `bridge.features.reports.schedule`", stays=True)
     reports = Key[[]]("reports", "zset", "forever", "all reports, by creation time", stays=True)
     due = Key[[]]("due", "zset", "forever", "active reports, by due time", stays=True)
-    words = Key[ThreadKey]("words:<thread>", "string", "session days at most",
+    words = Key[ThreadKey]("words:<thread>", "string", "BRIDGE_SESSION_DAYS at most",
                            "a report's text, for the first question in its thread")
     votes = Key[str]("votes:<turn>", "hash", VOTES, "votes on an answer by person, its agent and session")
     voted = Key[[]]("voted", "zset", "90 days each", "answers with votes, by time")
