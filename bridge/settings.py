@@ -236,11 +236,12 @@ def load(environ: Mapping[str, str], *, embedded_redis: bool = False) -> Setting
     given = _read(environ)
     if not given.keys() & {"SLACK_SIGNING_SECRET", "SLACK_APP_TOKEN"}:
         given["SLACK_APP_TOKEN"] = ValueError(
-            "is missing: set it to use Socket Mode, or set SLACK_SIGNING_SECRET to use HTTP"
+            "is missing: set it to the app-level token (xapp-…) for Socket Mode, or set SLACK_SIGNING_SECRET for HTTP"
         )
     if "REDIS_URL" not in given and not embedded_redis:
         given["REDIS_URL"] = ValueError(
-            "is missing: set it, such as redis://localhost:6379/0, or add --embedded-redis (one machine only)"
+            "is missing: set it to an address such as redis://localhost:6379/0, or add --embedded-redis "
+            "(one machine only)"
         )
     try:
         settings = Settings(**given)

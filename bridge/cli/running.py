@@ -55,7 +55,7 @@ def problems_of(environ: Mapping[str, str], *, embedded_redis: bool) -> tuple[st
 def setup_hint(problems: Sequence[str]) -> list[str]:
     """Suggest `bridge setup` if so many settings are missing that nothing can have been set up yet."""
     is_new = len([line for line in problems if " is missing" in line]) > _A_FEW
-    where = "" if Path(".env").exists() else "There is no .env in this folder. "
+    where = "" if Path(".env").exists() else "There's no .env in this folder. "
     hint = f"{where}Run bridge setup to fill these in, or bridge playground to try it without any of them."
     return [hint] if is_new else []
 

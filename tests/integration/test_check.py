@@ -90,7 +90,7 @@ async def test_a_check_without_settings_names_each_and_exits_1(tmp_path: Path) -
         (name, "is missing")
         for name in ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "PROJECT_BASE_URL", "PROJECT_API_KEY", "REDIS_URL")
     ]
-    assert "There is no .env in this folder. Run bridge setup to fill these in, or bridge playground" in output
+    assert "There's no .env in this folder. Run bridge setup to fill these in, or bridge playground" in output
 
 
 async def test_with_some_settings_wrong_the_others_are_probed(system: System, tmp_path: Path) -> None:

@@ -160,7 +160,8 @@ def test_only_socket_mode_needs_no_signing_secret() -> None:
 
     assert settings.slack_signing_secret is None
     (line,) = problems_of(without("SLACK_SIGNING_SECRET"))
-    assert line == "SLACK_APP_TOKEN is missing: set it to use Socket Mode, or set SLACK_SIGNING_SECRET to use HTTP"
+    how = "set it to the app-level token (xapp-…) for Socket Mode, or set SLACK_SIGNING_SECRET for HTTP"
+    assert line == f"SLACK_APP_TOKEN is missing: {how}"
 
 
 def test_a_missing_redis_is_fine_with_the_embedded_one() -> None:
