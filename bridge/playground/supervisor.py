@@ -105,7 +105,7 @@ class PlaygroundSupervisor:
     def _redis_switches(self) -> list[Switch]:
         if self._redis is None:
             return []
-        explains = "The bridge asks Slack to retry, and Slack resends everything once Redis is back."
+        explains = "Messages you send arrive once Redis is back: the bridge asks Slack to retry. Commands fail."
         return [Switch(REDIS_STOPPED, "Redis", "Redis stopped", explains, is_on=self._redis.is_stopped)]
 
     async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - the Protocol's signature
