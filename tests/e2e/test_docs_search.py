@@ -75,7 +75,7 @@ ANSWERS = {
     "limit it to some channels?": "BRIDGE_ALLOWED_CHANNELS=",
     "the default agent?": "/agents default Support",
     "Redis loses its data?": "on an empty Redis",
-    "three replicas?": "--scale bridge=3",
+    "three replicas?": "REPLICAS=3",
     "back up?": "docker compose cp --archive redis:/data",
     "rotate a token?": "Revoke All OAuth Tokens",
     "upgrade?": "docker compose up --detach --build",
