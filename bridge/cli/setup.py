@@ -71,7 +71,8 @@ def setup(
         raise typer.Exit(WRONG_SETTINGS)
     configure("console", "ERROR")  # problems are shown in rows
     try:
-        code = _questions(url, socket=socket, open_browser=open_browser)
+        with _echo(on=False):  # a token may be pasted before it's asked for
+            code = _questions(url, socket=socket, open_browser=open_browser)
     except ConfigurationError as exc:
         code = complain([exc])
     except (KeyboardInterrupt, EOFError, typer.Abort):
@@ -144,7 +145,11 @@ class _Answers:
             typer.echo(f"  {name} is set in the environment or in a file of its own, so the bridge uses Socket Mode.")
             typer.echo("  To use HTTP, remove it there and run bridge setup again. Continuing with Socket Mode.")
             return False
-        if not typer.confirm(f"  {name} is in .env, so the bridge would use Socket Mode. Remove it?", default=True):
+        with _echo(on=True):
+            removes = typer.confirm(
+                f"  {name} is in .env, so the bridge would use Socket Mode. Remove it?", default=True
+            )
+        if not removes:
             typer.echo("  Continuing with Socket Mode.")
             return False
         dotenv.unset_key(ENV_FILE, name)
@@ -167,8 +172,9 @@ class _Answers:
             current = self.values.get(name, "")
             known = again or f"{name} is in .env. Press Enter to keep it, or paste a new one"
             question = known if current else _PROMPTS[name]
-            # Unlike typer's prompt, getpass turns the echo off before it asks, not after.
-            given = (input if name == "PROJECT_BASE_URL" else getpass)(f"  {question}: ").strip()
+            is_shown = name == "PROJECT_BASE_URL"
+            with _echo(on=is_shown):
+                given = (input if is_shown else getpass)(f"  {question}: ").strip()
             if not (given or current):
                 if name == "REDIS_URL":
                     return False
@@ -193,12 +199,11 @@ class _Answers:
 
     def _tried(self, names: Collection[str]) -> Row | None:
         """Check *names* like `bridge check`; prints and returns the first row, which is about the values themselves."""
-        with _no_echo():
-            from bridge.cli.probes import probe  # noqa: PLC0415 - 400 ms
+        from bridge.cli.probes import probe  # noqa: PLC0415 - 400 ms
 
-            wanted = {*names, "SLACK_API_URL", "BRIDGE_NAMESPACE"}
-            values = {name: value for name, value in well_formed(self.values).items() if name in wanted}
-            rows = asyncio.run(probe(values, embedded=False, now=lambda: datetime.now(UTC)))
+        wanted = {*names, "SLACK_API_URL", "BRIDGE_NAMESPACE"}
+        values = {name: value for name, value in well_formed(self.values).items() if name in wanted}
+        rows = asyncio.run(probe(values, embedded=False, now=lambda: datetime.now(UTC)))
         if not rows:
             return None
         typer.echo(colored("\n".join(row_lines(rows[0]))))
@@ -206,17 +211,16 @@ class _Answers:
 
 
 @contextmanager
-def _no_echo() -> Iterator[None]:
-    """Hide and discard input during the block: it may be the next token, pasted too early."""
+def _echo(*, on: bool) -> Iterator[None]:
+    """Show or hide what is typed during the block; what was typed before and not read yet is discarded."""
     try:
         import termios  # noqa: PLC0415 - not on Windows, which doesn't echo unread input
     except ImportError:
         yield
         return
-    before = termios.tcgetattr(sys.stdin)
-    silent = termios.tcgetattr(sys.stdin)
-    silent[3] &= ~termios.ECHO
-    termios.tcsetattr(sys.stdin, termios.TCSADRAIN, silent)
+    before, during = termios.tcgetattr(sys.stdin), termios.tcgetattr(sys.stdin)
+    during[3] = during[3] | termios.ECHO if on else during[3] & ~termios.ECHO
+    termios.tcsetattr(sys.stdin, termios.TCSAFLUSH, during)
     try:
         yield
     finally:
@@ -233,7 +237,8 @@ def _ask_where_slack_sends() -> str | None:
         "  Over HTTP, Slack calls the bridge at its public https:// address."
     )
     while True:
-        given = typer.prompt("  Public address, or Enter for Socket Mode", default="", show_default=False)
+        with _echo(on=True):
+            given = typer.prompt("  Public address, or Enter for Socket Mode", default="", show_default=False)
         try:
             return where_slack_sends(given, socket=not given)
         except ConfigurationError as exc:
@@ -300,10 +305,14 @@ def _greet(answers: _Answers) -> None:
         async with opened(url, token, Metrics()) as web:
             await web.call("chat.postMessage", {"channel": user, "text": _GREETING})
 
-    while user := typer.prompt(
-        "  Your member ID (Slack: your picture → Profile → ⋮ → Copy member ID) to get a message, or Enter to skip",
-        default="", show_default=False,
-    ).strip():  # fmt: skip
+    question = (
+        "  Your member ID (Slack: your picture → Profile → ⋮ → Copy member ID) to get a message, or Enter to skip"
+    )
+    while True:
+        with _echo(on=True):
+            user = typer.prompt(question, default="", show_default=False).strip()
+        if not user:
+            return
         if not re.fullmatch(r"[UW][A-Z0-9]{2,}", user):
             typer.secho(f"  “{user}” isn't a member ID such as U0123456789.", fg="red")
             continue

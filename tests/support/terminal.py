@@ -21,11 +21,11 @@ def _log_in(terminal: int) -> None:
 
 
 class Terminal:
-    """Run *command* in *folder*; *screen* is its output so far, without colors."""
+    """Run *command* in *folder*; *screen* is its output so far, without colors. *pastes* is typed after each output."""
 
     def __init__(self, *command: str, folder: Path, environ: Mapping[str, str]) -> None:
         self._command, self._folder, self._environ = command, folder, environ
-        self.screen = ""
+        self.screen = self.pastes = ""
         self._seen = 0
 
     async def __aenter__(self) -> Self:
@@ -53,6 +53,8 @@ class Terminal:
             asyncio.get_running_loop().remove_reader(self._master)
             return
         self.screen += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", data.decode(errors="replace"))
+        if self.pastes:
+            self.types(self.pastes)
 
     async def sees(self, words: str) -> None:
         """Wait for *words* after those seen before."""
@@ -62,7 +64,11 @@ class Terminal:
     async def answers(self, question: str, answer: str) -> None:
         """Wait for *question*, then type *answer* and Enter."""
         await self.sees(question)
-        os.write(self._master, f"{answer}\n".encode())
+        self.types(answer)
+
+    def types(self, line: str) -> None:
+        """Type *line* and Enter, whether asked or not."""
+        os.write(self._master, f"{line}\n".encode())
 
     async def ends(self) -> int:
         """Wait for its end; return the exit code."""
