@@ -113,9 +113,9 @@ class Settings(BaseSettings):
     )
     """Which replies in a thread go to its agent: all, or only those that mention the bot (mentions)."""
     context: Annotated[Literal["on", "off"], one_of("on", "off")] = _setting("BRIDGE_CONTEXT", "on")
-    """Whether an agent mentioned in an existing thread gets the earlier messages as a quotation (the first one and the
-    newest 20): on or off. Needs the scopes channels:history and groups:history (mpim:history in group direct
-    messages)."""
+    """Whether an agent mentioned in an existing thread gets the earlier messages as a quotation (the first one and up
+    to 20 of the newest, 8,000 characters in all): on or off. Needs the scopes channels:history and groups:history
+    (mpim:history in group direct messages)."""
     files: Annotated[Literal["text", "names", "off"], one_of("text", "names", "off")] = _setting("BRIDGE_FILES", "text")
     """What an agent gets from the files in a message: their text (text files, emails, documents, transcripts of clips),
     only their names, or nothing (off). Text needs the scope files:read; PDFs also need the extra "documents"."""
@@ -152,7 +152,7 @@ class Settings(BaseSettings):
         "BRIDGE_RUNNERS", "", example="U0123456789,S0123456789"
     )
     """The IDs of the people and user groups who may run workflows, schedule reports and change channel settings,
-    separated by commas. Empty: all members, no guests."""
+    separated by commas. Empty: all members, and no guests (this needs users:read; without it, guests too)."""
     thread_turns: _Limit = _setting("BRIDGE_THREAD_TURNS_PER_MINUTE", "60")
     """How many messages one thread may send to its agent per minute. Further ones aren't sent, and a notice
     says so; this stops loops. 0: no limit."""

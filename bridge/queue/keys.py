@@ -120,18 +120,21 @@ class Keys:
     outage_notice = Key[ThreadKey]("outage_notice:<thread>", "string", "25 hours, or until an answer",
                                    "a thread with the notice that the service is down, or the turn that posts it")
     looked = Key[ThreadKey]("looked:<thread>", "string", SEEN, "a thread that was searched for its lost session")
-    channels = Key[[]]("defaults", "hash", "forever", "team:channel → see `features.channels`", stays=True)
-    thread_pace = Key[ThreadKey]("pace:t:<thread>", "string", "1 minute", "turns a thread started since the first")
+    channels = Key[[]]("defaults", "hash", "forever", "team:channel → see `bridge.features.shared.channels`",
+                       stays=True)
+    thread_pace = Key[ThreadKey]("pace:t:<thread>", "string", "1 minute", "turns a thread started")
     person_pace = Key[PersonKey]("pace:u:<person>", "string", "1 minute", "turns a person or an app started")
     run_pace = Key[PersonKey]("pace:r:<person>", "string", "1 hour", "runs a person started, if limited")
     recent_runs = Key[PersonKey]("recent:r:<person>", "list", RECENT, "their 10 latest runs")
     recent_threads = Key[PersonKey]("recent:t:<person>", "zset", RECENT, "their 10 latest conversations")
-    home = Key[PersonKey]("home:<person>", "string", RECENT, "their place in Home, and their direct message")
+    home = Key[PersonKey]("home:<person>", "string", RECENT,
+                          "the pages they last saw in Home, and the ID of their direct message")
     input = Key[PersonKey, int]("input:<person>:<workflow>", "string", REMEMBERED, "input they asked to remember")
     typed = Key[PersonKey, str]("typed:<person>:<turn>", "string", TYPED,
                                 "invalid JSON input, until its author chooses")
     results = Key[str]("results:<turn>", "string", RESULTS, "node results of a run, shown on demand")
-    snapshots = Key[[]]("snapshots", "hash", "400 days each", "hour → statistics, see `features.shared.snapshots`")
+    snapshots = Key[[]]("snapshots", "hash", "400 days each",
+                        "hour → statistics, see `bridge.features.shared.snapshots`")
     claimed = Key[str, int]("claimed:<job>:<number>", "string", "4 minutes, or its period when done",
                             "the process that does a periodic job (`Feature.every`) in a numbered period")
     audit = Key[[]]("audit", "stream", "BRIDGE_AUDIT_DAYS each", "who did what, see `bridge.queue.audit`")

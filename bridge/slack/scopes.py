@@ -33,7 +33,7 @@ SCOPES: Final = (
     Scope("groups:read", "show and find private channels by name, and find mentions there after an outage", True),
     Scope("im:read", "find direct messages that were missed in an outage", True),
     Scope("mpim:read", "find mentions in group direct messages that were missed in an outage", True),
-    Scope("users:read", "show names instead of IDs, and tell guests from members", True),
+    Scope("users:read", "show names instead of IDs, and keep guests from running workflows", True),
     Scope("files:read", "read the files in messages, such as text files, documents and transcripts of clips", True),
     Scope("files:write", "send long answers and outputs as files", True),
     Scope("reactions:write", "mark waiting messages with an hourglass", True),

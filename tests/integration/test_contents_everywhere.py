@@ -50,7 +50,7 @@ TABLE = contents.table([["Item", "Amount"], ["Lamp", 1200]], block_id="b1")
 PREVIEW = contents.page_preview("https://a.test/lamps", "All about lamps", f"{RED}.", "a.test")
 CONTENTS = {
     "plain text": Content(RED, text=f"{RED}."),
-    "rich text without text": Content(f"**{RED}**", text="", blocks=(rich(words(RED, bold=True)),)),
+    "rich text with an empty `text`": Content(f"**{RED}**", text="", blocks=(rich(words(RED, bold=True)),)),
     "forwarded message, with a comment": Content(f"> {RED}.", is_forward=True),
     "forwarded message alone": Content(f"> {RED}.", text="", is_forward=True),
     "pasted table": Content("| Lamp | 1200 |", attachments=(contents.pasted(TABLE),)),
