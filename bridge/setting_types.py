@@ -119,9 +119,15 @@ def redis_servers(url: str) -> RedisServers | None:
     return RedisServers(kind, tuple(servers), plain, unquote(names.get("master", "")))
 
 
+EMBEDDED = "embedded"
+"""The REDIS_URL of the embedded Redis."""
+
+
 @_setting_type
 def redis_address(given: str) -> str:
-    """Accept the address of a Redis server, of Sentinels or of a cluster."""
+    """Accept the address of a Redis server, of Sentinels or of a cluster, or `EMBEDDED`."""
+    if given == EMBEDDED:
+        return given
     _printable(given, "percent-encode them in a password, such as %20 for a space")
     if redis_servers(given) is None:
         parts = _split(given, "redis://localhost:6379/0")

@@ -24,6 +24,7 @@ from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSetti
 
 from bridge.errors import ConfigurationError
 from bridge.setting_types import (
+    EMBEDDED,
     duration,
     folder,
     ids,
@@ -87,13 +88,11 @@ class Settings(BaseSettings):
     its end is ignored."""
     project_api_key: Annotated[SecretStr, secret("the project's key")] = _setting("PROJECT_API_KEY")
     """The project's API key (*apiKey*)."""
-    redis_url: Annotated[SecretStr | None, redis_address()] = _setting(
-        "REDIS_URL", None, example="redis://localhost:6379/0"
-    )
+    redis_url: Annotated[SecretStr, redis_address()] = _setting("REDIS_URL", example="redis://localhost:6379/0")
     """The address of Redis (6.2 or later) or Valkey: redis://user:password@host:6379/0, rediss:// (TLS),
     unix:///path, redis+sentinel://host:26379,host:26379/master/0, or redis+cluster://host:6379,host:6379 (rediss+…
-    for TLS). Required unless you use `--embedded-redis`, or Docker Compose, which sets it. Turn on its append-only
-    file with appendfsync always, and set maxmemory-policy noeviction."""
+    for TLS). Or `embedded`: the bridge then runs a Redis itself (one machine only). Docker Compose sets it. In your own
+    Redis, turn on the append-only file with appendfsync always, and set maxmemory-policy noeviction."""
     namespace: Annotated[str, matching("[A-Za-z0-9_.-]{1,64}", "letters, digits, - _ or ., such as bridge")] = _setting(
         "BRIDGE_NAMESPACE", "bridge"
     )
@@ -228,20 +227,16 @@ class Variables(EnvSettingsSource):
 VARIABLES = tuple(str(field.alias) for field in Settings.model_fields.values())
 
 
-def load(environ: Mapping[str, str], *, embedded_redis: bool = False) -> Settings:
-    """Read the settings from *environ*; with *embedded_redis*, REDIS_URL is optional.
-
-    Raises `ConfigurationError` with all problems.
-    """
+def load(environ: Mapping[str, str]) -> Settings:
+    """Read the settings from *environ*. Raises `ConfigurationError` with all problems."""
     given = _read(environ)
     if not given.keys() & {"SLACK_SIGNING_SECRET", "SLACK_APP_TOKEN"}:
         given["SLACK_APP_TOKEN"] = ValueError(
             "is missing: set it to the app-level token (xapp-…) for Socket Mode, or set SLACK_SIGNING_SECRET for HTTP"
         )
-    if "REDIS_URL" not in given and not embedded_redis:
+    if "REDIS_URL" not in given:
         given["REDIS_URL"] = ValueError(
-            "is missing: set it to an address such as redis://localhost:6379/0, or add --embedded-redis "
-            "(one machine only)"
+            "is missing: set it to an address such as redis://localhost:6379/0, or to embedded (one machine only)"
         )
     try:
         settings = Settings(**given)
@@ -271,11 +266,11 @@ def well_formed(environ: Mapping[str, str]) -> dict[str, Any]:
     return values
 
 
-def environment(process: Mapping[str, str], env_file: Path) -> dict[str, str]:
+def environment(process: Mapping[str, str], env_file: Path, *, embedded_redis: bool = False) -> dict[str, str]:
     """Return the variables of *env_file*, if it exists, and of the *process*, which override them, without empty ones.
 
-    A variable of the process also overrides its ``_FILE`` twin in the file, and vice versa. Raises
-    `ConfigurationError`.
+    A variable of the process also overrides its ``_FILE`` twin in the file, and vice versa. With *embedded_redis*,
+    REDIS_URL is `EMBEDDED` if it isn't set. Raises `ConfigurationError`.
     """
     try:
         # No interpolation: a password may contain "${".
@@ -285,7 +280,10 @@ def environment(process: Mapping[str, str], env_file: Path) -> dict[str, str]:
         raise ConfigurationError([f"{env_file} can't be read ({why}): fix or remove it"]) from None
     own = {name: value for name, value in process.items() if value.strip()}
     hidden = {*own, *(f"{name}_FILE" for name in own), *(name.removesuffix("_FILE") for name in own)}
-    return {**{name: value for name, value in pairs.items() if value and name not in hidden}, **own}
+    found = {**{name: value for name, value in pairs.items() if value and name not in hidden}, **own}
+    if embedded_redis and not found.keys() & {"REDIS_URL", "REDIS_URL_FILE"}:
+        found["REDIS_URL"] = EMBEDDED
+    return found
 
 
 def unknown_names(environ: Mapping[str, str]) -> list[str]:
@@ -317,7 +315,7 @@ def env_example() -> str:
     """Return the text of ``.env.example``: each setting with its description, optional ones commented out."""
     lines = [
         "# The bridge's settings. Copy this file to .env, and fill in the lines without a leading #. For HTTP, set",
-        "# SLACK_SIGNING_SECRET instead of SLACK_APP_TOKEN. For Docker Compose, also set REDIS_PASSWORD, at the end.",
+        "# SLACK_SIGNING_SECRET instead of SLACK_APP_TOKEN; for Docker Compose, REDIS_PASSWORD instead of REDIS_URL.",
         "# Environment variables override this file. NAME_FILE, the path of a file with the value, works for any NAME.",
         "# Made from bridge/settings.py by `make env-example`.",
     ]

@@ -44,13 +44,13 @@ log = logging.getLogger(__name__)
 _SLACK_RETRY = 2.0
 
 
-async def serve(settings: Settings, *, embedded_redis: bool) -> int:
+async def serve(settings: Settings) -> int:
     """Run the bridge until SIGTERM or SIGINT, and return the exit code. Raises `BridgeError` if it can't run."""
     configure(settings.log_format, settings.log_level)
     draining = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, draining.set)
-    async with opened_wires(settings, embedded=embedded_redis) as wires:
+    async with opened_wires(settings) as wires:
         await Bridge(settings, wires, draining).run()
     log.info("stopped")
     return 0

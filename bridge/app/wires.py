@@ -13,6 +13,7 @@ from bridge.metrics import Metrics
 from bridge.project import ProjectClient
 from bridge.queue.redis.connection import blocking_connection, connect
 from bridge.queue.redis.embedded import Keeper, embedded_redis
+from bridge.setting_types import EMBEDDED
 from bridge.settings import Settings
 from bridge.slack.api import SlackWeb, opened
 
@@ -35,12 +36,13 @@ class Wires:
 
 
 @asynccontextmanager
-async def opened_wires(settings: Settings, *, embedded: bool) -> AsyncIterator[Wires]:
-    """Open the wires to the addresses in *settings*, or to an *embedded* Redis."""
+async def opened_wires(settings: Settings) -> AsyncIterator[Wires]:
+    """Open the wires to the addresses in *settings*."""
     metrics = Metrics()
     async with AsyncExitStack() as stack:
-        url = settings.redis_url.get_secret_value() if settings.redis_url is not None else ""
-        if embedded:
+        url, keeper = settings.redis_url.get_secret_value(), None
+        if url == EMBEDDED:
+            keeper = Keeper(settings.data_dir)
             url = await stack.enter_async_context(embedded_redis(settings.data_dir))
             log.info("using the embedded Redis, for one machine only", extra={"data_dir": str(settings.data_dir)})
         redis, blocking = connect(url), blocking_connection(url)
@@ -55,5 +57,4 @@ async def opened_wires(settings: Settings, *, embedded: bool) -> AsyncIterator[W
             run_timeout=settings.run_timeout,
             observe=metrics.upstream,
         )
-        keeper = Keeper(settings.data_dir) if embedded else None
         yield Wires(metrics, redis, blocking, web, await stack.enter_async_context(project), keeper)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from bridge.cli.printing import columns, moment, to_json
-from bridge.cli.store import EmbeddedRedisOption, JsonLinesOption, SinceOption, in_store, length_of_time
+from bridge.cli.store import JsonLinesOption, SinceOption, in_store, length_of_time
 
 if TYPE_CHECKING:
     from bridge.queue.audit import AuditEntry
@@ -85,7 +85,6 @@ def audit(
     *,
     since: SinceOption = "7d",
     as_json: JsonLinesOption = False,
-    embedded_redis: EmbeddedRedisOption = False,
 ) -> None:
     """Show who did what, where and when.
 
@@ -106,7 +105,7 @@ def audit(
             typer.echo(f"No entries in the last {since}. Entries are deleted after BRIDGE_AUDIT_DAYS.")
         return 0
 
-    in_store(show, embedded_redis=embedded_redis)
+    in_store(show)
 
 
 def for_people(entry: AuditEntry) -> str:

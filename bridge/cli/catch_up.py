@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from bridge.cli.printing import moment, to_json
-from bridge.cli.store import EmbeddedRedisOption, JsonOption, in_store, length_of_time
+from bridge.cli.store import JsonOption, in_store, length_of_time
 from bridge.slack.blockkit.kit import counted
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ def catch_up(
         str, typer.Option(metavar="AGE", help="How long ago messages stopped arriving, such as 90m, 2h or 3d.")
     ] = "",
     as_json: JsonOption = False,
-    embedded_redis: EmbeddedRedisOption = False,
 ) -> None:
     """Find messages missed in an outage.
 
@@ -48,7 +47,7 @@ def catch_up(
             typer.echo(in_words(outage) if outage else _NONE)
         return 0
 
-    in_store(look, embedded_redis=embedded_redis)
+    in_store(look)
 
 
 def in_words(outage: PastOutage) -> str:

@@ -44,17 +44,17 @@ def check(
     configure("console", "ERROR")  # problems are shown in rows
     warnings: list[str] = []
     try:
-        environ = environment(os.environ, Path(".env"))
+        environ = environment(os.environ, Path(".env"), embedded_redis=embedded_redis)
     except ConfigurationError as exc:  # .env can't be read
         values, problems = well_formed(os.environ), exc.problems
     else:
         values, warnings = well_formed(environ), unknown_names(environ)
-        problems = problems_of(environ, embedded_redis=embedded_redis or access is not None or blocks)
+        problems = problems_of(environ)
 
     async def all_rows() -> list[Row]:
         from bridge.cli.probes import probe  # noqa: PLC0415 - 400 ms
 
-        found = await probe(values, embedded=embedded_redis, now=lambda: datetime.now(UTC))
+        found = await probe(values, now=lambda: datetime.now(UTC))
         return [*settings_rows(problems, warnings), *found]
 
     async def access_rows(user: str, channel: str) -> list[Row]:

@@ -11,7 +11,7 @@ import typer
 
 from bridge.cli.printing import moment, printable, to_json
 from bridge.cli.running import CANNOT_RUN, say
-from bridge.cli.store import EmbeddedRedisOption, JsonOption, in_store
+from bridge.cli.store import JsonOption, in_store
 from bridge.cli.usage import CommandGroup, ShellCommand, examples
 from bridge.ids import TurnId
 from bridge.inbound import WAITING_LIMIT
@@ -48,7 +48,7 @@ Id = Annotated[str, typer.Argument(metavar="ID", help=f"From bridge dead list, s
 
 
 @dead.command("list", cls=ShellCommand, epilog=examples("bridge dead list", "bridge dead list --json"))
-def list_all(*, as_json: JsonOption = False, embedded_redis: EmbeddedRedisOption = False) -> None:
+def list_all(*, as_json: JsonOption = False) -> None:
     """List work that failed in the last 30 days, with the reason and what a retry would do."""
 
     async def show(scripts: Scripts) -> int:
@@ -58,11 +58,11 @@ def list_all(*, as_json: JsonOption = False, embedded_redis: EmbeddedRedisOption
         typer.echo(for_programs(found, owner) if as_json else table(found, owner) or NONE)
         return 0
 
-    in_store(show, embedded_redis=embedded_redis)
+    in_store(show)
 
 
 @dead.command(cls=ShellCommand, epilog=examples(f"bridge dead retry {_ID}"))
-def retry(turn: Id, *, as_json: JsonOption = False, embedded_redis: EmbeddedRedisOption = False) -> None:
+def retry(turn: Id, *, as_json: JsonOption = False) -> None:
     """Queue an item again, at the end of its thread.
 
     If it already has a result, that is posted and nothing is sent again.
@@ -73,11 +73,11 @@ def retry(turn: Id, *, as_json: JsonOption = False, embedded_redis: EmbeddedRedi
         words = _RETRIED[result].format(turn=turn, after=f", after {counted(before, 'other')}" if before else "")
         return _report(turn, result, words, is_well=result in {"queued", "showing", "asking"}, as_json=as_json)
 
-    in_store(queue, embedded_redis=embedded_redis)
+    in_store(queue)
 
 
 @dead.command(cls=ShellCommand, epilog=examples(f"bridge dead drop {_ID}"))
-def drop(turn: Id, *, as_json: JsonOption = False, embedded_redis: EmbeddedRedisOption = False) -> None:
+def drop(turn: Id, *, as_json: JsonOption = False) -> None:
     """Drop an item and delete its text."""
 
     async def give_up(scripts: Scripts) -> int:
@@ -86,7 +86,7 @@ def drop(turn: Id, *, as_json: JsonOption = False, embedded_redis: EmbeddedRedis
             return _report(turn, "dropped", words, is_well=True, as_json=as_json)
         return _report(turn, "unknown", _UNKNOWN.format(turn=turn), is_well=False, as_json=as_json)
 
-    in_store(give_up, embedded_redis=embedded_redis)
+    in_store(give_up)
 
 
 def _letters(scripts: Scripts) -> DeadLetters:

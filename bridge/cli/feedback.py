@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from bridge.cli.printing import columns, to_json
-from bridge.cli.store import EmbeddedRedisOption, JsonLinesOption, SinceOption, in_store, length_of_time
+from bridge.cli.store import JsonLinesOption, SinceOption, in_store, length_of_time
 
 if TYPE_CHECKING:
     from bridge.features.feedback.votes import Vote
@@ -25,7 +25,6 @@ def feedback(
     *,
     since: SinceOption = "7d",
     as_json: JsonLinesOption = False,
-    embedded_redis: EmbeddedRedisOption = False,
 ) -> None:
     """Show the votes on agents' answers.
 
@@ -41,7 +40,7 @@ def feedback(
             typer.echo(line)
         return 0
 
-    in_store(show, embedded_redis=embedded_redis)
+    in_store(show)
 
 
 def table(votes: Iterable[Vote]) -> list[str]:

@@ -41,7 +41,7 @@ def manifest(
         target = where_slack_sends(url, socket=socket)
     except ConfigurationError as exc:
         raise typer.Exit(complain([exc])) from None
-    prefix = values_or_exit("BRIDGE_COMMAND_PREFIX ", embedded_redis=True)["BRIDGE_COMMAND_PREFIX"]
+    prefix = values_or_exit("BRIDGE_COMMAND_PREFIX ")["BRIDGE_COMMAND_PREFIX"]
     typer.echo(to_json(app_manifest(target, prefix), indent=2))
 
 

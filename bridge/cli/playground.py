@@ -23,6 +23,7 @@ from bridge.cli.printing import this_program
 from bridge.cli.running import complain, run, say
 from bridge.errors import ConfigurationError
 from bridge.logs import configure
+from bridge.setting_types import EMBEDDED
 from bridge.settings import VARIABLES, Settings, environment, load, unknown_names
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def playground(
     Slack, the project and Redis are stand-ins unless you configure them.
     """
     try:
-        plan = _plan(environment(os.environ, Path(".env")), over_socket=over_socket)
+        plan = _plan(environment(os.environ, Path(".env"), embedded_redis=True), over_socket=over_socket)
         with _alone_in(plan.folder):
             raise typer.Exit(run(lambda: _play(plan, port, open_browser=open_browser)))
     except ConfigurationError as exc:
@@ -99,12 +100,13 @@ def _plan(environ: Mapping[str, str], *, over_socket: bool) -> Plan:
     """Read the settings. Raises `ConfigurationError` if a part is only half configured, or wrongly."""
     for line in unknown_names(environ):
         say(f"warning: {line}")
-    slack, project, redis = (_is_configured(environ, group) for group in ("SLACK_", "PROJECT_", "REDIS_"))
+    slack, project = (_is_configured(environ, group) for group in ("SLACK_", "PROJECT_"))
     if slack and over_socket:
         raise ConfigurationError(["--socket is for the playground's Slack: for a real workspace, set SLACK_APP_TOKEN"])
     stand_ins = {**({} if slack else _SLACK), **({} if project else _PROJECT)}
-    settings = load({**environ, **stand_ins}, embedded_redis=True)
-    return Plan(settings, environ, slack, project, redis, over_socket)
+    settings = load({**environ, **stand_ins})
+    is_redis_real = settings.redis_url.get_secret_value() != EMBEDDED
+    return Plan(settings, environ, slack, project, is_redis_real, over_socket)
 
 
 def _is_configured(environ: Mapping[str, str], group: str) -> bool:
@@ -223,10 +225,10 @@ def _print(text: str) -> None:
 
 def _ways_to_look_inside(plan: Plan, namespace: str) -> list[str]:
     """Return lines with commands that work in another terminal, with another environment; no secret is shown."""
-    environ, flags, heading = {"BRIDGE_NAMESPACE": namespace}, "", "To look inside, use another terminal"
+    environ, heading = {"BRIDGE_NAMESPACE": namespace}, "To look inside, use another terminal"
     folder = f"cd {shlex.quote(str(Path.cwd()))} && " if plan.is_redis_real else ""  # for its .env
     if not plan.is_redis_real:
-        environ["BRIDGE_DATA_DIR"], flags = str(plan.settings.data_dir), " --embedded-redis"
+        environ |= {"REDIS_URL": EMBEDDED, "BRIDGE_DATA_DIR": str(plan.settings.data_dir)}
     elif file := os.environ.get("REDIS_URL_FILE"):
         environ["REDIS_URL_FILE"] = file
     elif url := os.environ.get("REDIS_URL"):
@@ -241,7 +243,7 @@ def _ways_to_look_inside(plan: Plan, namespace: str) -> list[str]:
         ("dead list", "Work that failed"),
         ("feedback", "Votes on answers"),
     ):
-        command = f"{folder}{before} {this_program()} {words}{flags}"
+        command = f"{folder}{before} {this_program()} {words}"
         # The description has its own line: an interactive zsh doesn't accept comments.
         lines += [f"  {shows}:", f"    ({command})" if folder else f"    {command}"]
     return lines

@@ -42,6 +42,7 @@ from bridge.queue.redis.condition import RedisCondition, condition_of
 from bridge.queue.redis.connection import connect
 from bridge.queue.redis.embedded import embedded_redis, write_problem
 from bridge.queue.wipe import CURE
+from bridge.setting_types import EMBEDDED
 from bridge.slack.api import CALL_SECONDS, Hello, Identity, SlackWeb, opened
 from bridge.slack.blockkit.kit import counted
 from bridge.slack.scopes import SCOPES, missing, required_by
@@ -52,10 +53,8 @@ PATIENCE: Final = timedelta(seconds=30)
 T = TypeVar("T")
 
 
-async def probe(
-    values: Mapping[str, Any], *, embedded: bool, now: Callable[[], datetime], patience: timedelta = PATIENCE
-) -> list[Row]:
-    """Probe the services that *values*, by variable, configure; without REDIS_URL and with *embedded*, that Redis.
+async def probe(values: Mapping[str, Any], *, now: Callable[[], datetime], patience: timedelta = PATIENCE) -> list[Row]:
+    """Probe the services that *values*, by variable, configure.
 
     Slack comes first, because it says which bot should own the namespace.
     """
@@ -77,7 +76,7 @@ async def probe(
         return rows
 
     rows = await in_time(SLACK, slack())
-    others = [in_time(REDIS, _redis_rows(values, identity, embedded=embedded))]
+    others = [in_time(REDIS, _redis_rows(values, identity))]
     url, key = values.get("PROJECT_BASE_URL"), values.get("PROJECT_API_KEY")
     if url is not None and key:
         others.append(in_time(PROJECT, project_rows(url, key.get_secret_value())))
@@ -304,13 +303,13 @@ def redis_trouble(error: StoreUnavailable) -> Row:
     return Row(REDIS, "reachable", FAILURE, *_REDIS_TROUBLE[error.reason])
 
 
-async def _redis_rows(values: Mapping[str, Any], identity: Identity | None, *, embedded: bool) -> list[Row]:
+async def _redis_rows(values: Mapping[str, Any], identity: Identity | None) -> list[Row]:
     namespace, url, folder = (values.get(name) for name in ("BRIDGE_NAMESPACE", "REDIS_URL", "BRIDGE_DATA_DIR"))
-    if namespace is None:
+    if namespace is None or not url:
         return []
-    if url:
+    if url.get_secret_value() != EMBEDDED:
         return await redis_rows(url.get_secret_value(), namespace, identity)
-    if folder is None or not embedded:
+    if folder is None:
         return []
     problem = await asyncio.to_thread(write_problem, folder)
     if problem and folder.exists():
@@ -320,7 +319,7 @@ async def _redis_rows(values: Mapping[str, Any], identity: Identity | None, *, e
         async with embedded_redis(folder) as here:
             rows = await redis_rows(here, namespace, identity)
     except ConfigurationError as exc:
-        return [Row(REDIS, "embedded", FAILURE, problem) for problem in exc.problems]
+        return [Row(REDIS, "embedded", FAILURE, problem, "or use another Redis: REDIS_URL") for problem in exc.problems]
     return [Row(REDIS, "embedded", OK, f"data in {folder}; for a single machine only"), *rows]
 
 

@@ -31,22 +31,22 @@ WRONG_SETTINGS = 2
 _A_FEW = 2
 
 
-def values_or_exit(*needed: str, embedded_redis: bool) -> dict[str, Any]:
+def values_or_exit(*needed: str) -> dict[str, Any]:
     """Return the settings by variable; exit with 2 if a variable that starts with any of *needed* has a problem."""
     try:
         environ = environment(os.environ, Path(".env"))
     except ConfigurationError as exc:
         raise typer.Exit(complain([exc])) from None
-    problems = [line for line in problems_of(environ, embedded_redis=embedded_redis) if line.startswith(needed)]
+    problems = [line for line in problems_of(environ) if line.startswith(needed)]
     if problems:
         raise typer.Exit(complain([ConfigurationError(problems)]))
     return well_formed(environ)
 
 
-def problems_of(environ: Mapping[str, str], *, embedded_redis: bool) -> tuple[str, ...]:
+def problems_of(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Return the lines that ``bridge serve`` would print about the settings."""
     try:
-        load(environ, embedded_redis=embedded_redis)
+        load(environ)
     except ConfigurationError as exc:
         return exc.problems
     return ()

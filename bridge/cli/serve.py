@@ -25,10 +25,10 @@ def serve(
     SIGTERM and SIGINT stop it; running work may finish first, for up to BRIDGE_DRAIN_SECONDS.
     """
     try:
-        environ = environment(os.environ, Path(".env"))
+        environ = environment(os.environ, Path(".env"), embedded_redis=embedded_redis)
         for line in unknown_names(environ):
             say(f"warning: {line}")
-        settings = load(environ, embedded_redis=embedded_redis)
+        settings = load(environ)
     except ConfigurationError as exc:
         code = complain([exc])
         for line in setup_hint(exc.problems):
@@ -36,5 +36,4 @@ def serve(
         raise typer.Exit(code) from None
     from bridge.app import serve as serve_bridge  # noqa: PLC0415 - saves 800 ms if the settings are wrong
 
-    embedded = embedded_redis and settings.redis_url is None
-    raise typer.Exit(run(lambda: serve_bridge(settings, embedded_redis=embedded)))
+    raise typer.Exit(run(lambda: serve_bridge(settings)))

@@ -35,6 +35,7 @@ from bridge.cli.rows import OK, Row, row_lines
 from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, problems_of
 from bridge.errors import ConfigurationError, SlackError
 from bridge.logs import configure
+from bridge.setting_types import EMBEDDED
 from bridge.settings import VARIABLES, env_example, environment, well_formed
 
 ENV_FILE: Final = Path(".env")
@@ -55,8 +56,8 @@ _GREETING: Final = (
 _NO_TERMINAL: Final = """\
 bridge setup asks questions, so it needs a terminal. Without one:
   1. bridge manifest --socket        prints the manifest; paste it at https://api.slack.com/apps → Create New App
-  2. cp .env.example .env            fill in SLACK_BOT_TOKEN, SLACK_APP_TOKEN, PROJECT_BASE_URL and PROJECT_API_KEY
-  3. bridge check --embedded-redis   shows what's wrong and how to fix it"""
+  2. cp .env.example .env            fill in the lines without a leading #
+  3. bridge check                    shows what's wrong and how to fix it"""
 
 
 def setup(
@@ -92,20 +93,17 @@ def _questions(url: str, *, socket: bool, open_browser: bool) -> int:
     answers.ask("PROJECT_BASE_URL", "PROJECT_API_KEY")
     _heading(3, "Redis")
     answers.ask("REDIS_URL")
-    is_embedded = not answers.has("REDIS_URL")
-    flag = " --embedded-redis" if is_embedded else ""
     _heading(4, "Check")
     try:
-        check(embedded_redis=is_embedded)
+        check()
     except typer.Exit as ended:
         if ended.exit_code:
-            typer.echo(f"\nFix these, then:       bridge check{flag}\nTo change an answer:   bridge setup")
+            typer.echo("\nFix these, then:       bridge check\nTo change an answer:   bridge setup")
             return ended.exit_code
     _heading(5, "Say hello")
     _greet(answers)
     typer.echo(
-        f"\nStart the bridge:  bridge serve{flag}\n"
-        f"Check it, in another shell, in this folder:  {this_program()} check{flag}"
+        f"\nStart the bridge:  bridge serve\nCheck it, in another shell, in this folder:  {this_program()} check"
     )
     if only_here := [name for name in VARIABLES if os.environ.get(name)]:
         typer.echo(f"\nSet only in this shell: {', '.join(only_here)}. To use them in others too, add them to .env.")
@@ -175,12 +173,12 @@ class _Answers:
             is_shown = name == "PROJECT_BASE_URL"
             with _echo(on=is_shown):
                 given = (input if is_shown else getpass)(f"  {question}: ").strip()
+            if not (given or current) and name == "REDIS_URL":
+                given = EMBEDDED
             if not (given or current):
-                if name == "REDIS_URL":
-                    return False
                 typer.secho("  This is required. Paste it, or press Ctrl-C to stop and continue later.", fg="red")
                 continue
-            problems = problems_of({**self.values, name: given or current}, embedded_redis=True)
+            problems = problems_of({**self.values, name: given or current})
             own_problems = [line for line in problems if re.match(rf"{name}\b", line)]
             if not own_problems:
                 break
@@ -201,9 +199,9 @@ class _Answers:
         """Check *names* like `bridge check`; prints and returns the first row, which is about the values themselves."""
         from bridge.cli.probes import probe  # noqa: PLC0415 - 400 ms
 
-        wanted = {*names, "SLACK_API_URL", "BRIDGE_NAMESPACE"}
+        wanted = {*names, "SLACK_API_URL", "BRIDGE_NAMESPACE", "BRIDGE_DATA_DIR"}
         values = {name: value for name, value in well_formed(self.values).items() if name in wanted}
-        rows = asyncio.run(probe(values, embedded=False, now=lambda: datetime.now(UTC)))
+        rows = asyncio.run(probe(values, now=lambda: datetime.now(UTC)))
         if not rows:
             return None
         typer.echo(colored("\n".join(row_lines(rows[0]))))

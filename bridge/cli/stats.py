@@ -13,7 +13,7 @@ import typer
 
 from bridge.cli.printing import moment as iso, printable, to_json
 from bridge.cli.running import run, values_or_exit
-from bridge.cli.store import EmbeddedRedisOption, JsonOption, opened
+from bridge.cli.store import JsonOption, opened
 from bridge.logs import configure
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ def stats(
     since: Annotated[
         str, typer.Option(metavar="WHEN", help="Compare with an earlier time, such as 7d, 24h or 2026-11-01.")
     ] = "",
-    embedded_redis: EmbeddedRedisOption = False,
 ) -> None:
     """Show the project's statistics, and what changed.
 
@@ -59,12 +58,12 @@ def stats(
             f"“{since}” isn't a date or an age of at most 400 days: use one such as 7d, 24h or 2026-11-01",
             param_hint="--since",
         )
-    values = values_or_exit("PROJECT_", "REDIS_URL", "BRIDGE_NAMESPACE", "BRIDGE_DATA_DIR", embedded_redis=True)
+    store = ("REDIS_URL", "BRIDGE_NAMESPACE", "BRIDGE_DATA_DIR") if moment else ()
+    values = values_or_exit("PROJECT_", *store)
 
     async def show() -> int:
         async with AsyncExitStack() as stack:
-            needs_redis = moment is not None and (values["REDIS_URL"] is not None or embedded_redis)
-            scripts = await stack.enter_async_context(opened(values)) if needs_redis else None
+            scripts = await stack.enter_async_context(opened(values)) if moment else None
             key = values["PROJECT_API_KEY"].get_secret_value()
             project = await stack.enter_async_context(ProjectClient(values["PROJECT_BASE_URL"], key))
             compared = Compared(await project.get_stats())
@@ -107,7 +106,7 @@ def for_people(compared: Compared, *, asked_since: bool) -> str:
     elif compared.recorded_since:
         lines.append(f"Nothing to compare with: numbers have been recorded since {iso(compared.recorded_since)}")
     elif asked_since:
-        lines.append("Nothing to compare with: no numbers have been recorded yet, or REDIS_URL isn't set")
+        lines.append("Nothing to compare with: no numbers have been recorded yet")
     return "\n".join(map(printable, lines))
 
 

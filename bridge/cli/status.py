@@ -10,7 +10,7 @@ import typer
 
 from bridge.cli.catch_up import in_words
 from bridge.cli.printing import colored, printable, to_json
-from bridge.cli.store import EmbeddedRedisOption, JsonOption, in_store
+from bridge.cli.store import JsonOption, in_store
 from bridge.queue.wipe import CURE
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 def status(
     *,
     as_json: JsonOption = False,
-    embedded_redis: EmbeddedRedisOption = False,
 ) -> None:
     """Show what each process is doing.
 
@@ -37,7 +36,7 @@ def status(
         typer.echo(for_programs(found, outage) if as_json else colored(table(found, datetime.now(UTC), outage)))
         return 0
 
-    in_store(show, embedded_redis=embedded_redis)
+    in_store(show)
 
 
 def for_programs(found: Status, outage: PastOutage | None = None) -> str:

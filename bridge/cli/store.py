@@ -14,15 +14,12 @@ from pydantic import TypeAdapter, ValidationError
 from bridge.cli.printing import printable
 from bridge.cli.running import run, say, values_or_exit
 from bridge.logs import configure
-from bridge.setting_types import duration, redis_servers
+from bridge.setting_types import EMBEDDED, duration, redis_servers
 
 if TYPE_CHECKING:
     from bridge.queue.scripting import Scripts
     from bridge.queue.tenants import Tenant
 
-EmbeddedRedisOption = Annotated[
-    bool, typer.Option("--embedded-redis", help="Read the embedded Redis if REDIS_URL isn't set.")
-]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JsonLinesOption = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
 SinceOption = Annotated[str, typer.Option(metavar="AGE", help="How far back to look, such as 90m, 24h or 7d.")]
@@ -32,10 +29,10 @@ _UNITS: Final = ((timedelta(days=1), "d"), (timedelta(hours=1), "h"), (timedelta
 _MOST: Final = 5  # other namespaces listed, the most recently used
 
 
-def in_store(act: Callable[[Scripts], Awaitable[int]], *, embedded_redis: bool) -> NoReturn:
+def in_store(act: Callable[[Scripts], Awaitable[int]]) -> NoReturn:
     """Run *act* on the configured store, and exit with the code it returns."""
     configure("console", "ERROR")
-    values = values_or_exit("REDIS_URL", "BRIDGE_NAMESPACE", "BRIDGE_DATA_DIR", embedded_redis=embedded_redis)
+    values = values_or_exit("REDIS_URL", "BRIDGE_NAMESPACE", "BRIDGE_DATA_DIR")
 
     async def main() -> int:
         async with opened(values) as scripts:
@@ -46,7 +43,7 @@ def in_store(act: Callable[[Scripts], Awaitable[int]], *, embedded_redis: bool) 
 
 @asynccontextmanager
 async def opened(values: Mapping[str, Any]) -> AsyncIterator[Scripts]:
-    """Open the store at REDIS_URL or, without one, the embedded Redis, which is started if none is running.
+    """Open the store at REDIS_URL; the embedded Redis is started if none is running.
 
     Prints to standard error which store it is, because an empty result may only mean that it's the wrong one.
     """
@@ -57,10 +54,9 @@ async def opened(values: Mapping[str, Any]) -> AsyncIterator[Scripts]:
 
     namespace = values["BRIDGE_NAMESPACE"]
     async with AsyncExitStack() as stack:
-        if values["REDIS_URL"] is not None:
-            url = values["REDIS_URL"].get_secret_value()
-            place = place_of(url)
-        else:
+        url = values["REDIS_URL"].get_secret_value()
+        place = place_of(url)
+        if url == EMBEDDED:
             url = await stack.enter_async_context(embedded_redis(values["BRIDGE_DATA_DIR"]))
             place = f"the embedded Redis in {values['BRIDGE_DATA_DIR']}"
         scripts = Scripts(await stack.enter_async_context(connect(url)), namespace, Metrics())

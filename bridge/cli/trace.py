@@ -14,7 +14,7 @@ import typer
 from bridge.cli.audit import REFUSALS, RESULTS
 from bridge.cli.printing import columns, moment, to_json
 from bridge.cli.running import CANNOT_RUN, say
-from bridge.cli.store import EmbeddedRedisOption, JsonOption, in_store
+from bridge.cli.store import JsonOption, in_store
 from bridge.ids import MessageKey
 from bridge.slack.blockkit.kit import counted
 
@@ -54,7 +54,6 @@ def trace(
     ],
     *,
     as_json: JsonOption = False,
-    embedded_redis: EmbeddedRedisOption = False,
 ) -> None:
     """Show what happened to one Slack message.
 
@@ -82,7 +81,7 @@ def trace(
                 say(line)
         return 0 if known else CANNOT_RUN
 
-    in_store(show, embedded_redis=embedded_redis)
+    in_store(show)
 
 
 def address_of(text: str) -> tuple[str, str] | None:

@@ -66,10 +66,11 @@ def test_a_skipped_block_states_its_reason() -> None:
 def test_env_lines_are_settings(block: Block, tmp_path: Path) -> None:
     needed = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_SIGNING_SECRET": "s", "PROJECT_API_KEY": "k"}
     (tmp_path / ".env").write_text(block.code, encoding="utf-8")
-    environ = environment({**needed, "PROJECT_BASE_URL": "https://project.example.com"}, tmp_path / ".env")
+    needed["PROJECT_BASE_URL"] = "https://project.example.com"
+    environ = environment(needed, tmp_path / ".env", embedded_redis=True)
 
     assert unknown_names(environ) == []
-    assert load(environ, embedded_redis=True)
+    assert load(environ)
 
 
 async def test_the_kubernetes_manifest_matches_the_bridge_and_its_image() -> None:

@@ -214,10 +214,11 @@ async def test_the_redis_of_compose_passes_the_check(redis_of_compose: str) -> N
     assert {row.state for row in await redis_rows(redis_of_compose, "bridge", None)} == {OK}
 
 
-async def test_the_embedded_redis_is_probed_when_asked(system: System, tmp_path: Path) -> None:
-    environ = settings(system, REDIS_URL="", BRIDGE_DATA_DIR=str(tmp_path / "data"))
+@pytest.mark.parametrize(("url", "options"), [("embedded", []), ("", ["--embedded-redis"])])
+async def test_the_embedded_redis_is_probed(url: str, options: list[str], system: System, tmp_path: Path) -> None:
+    environ = settings(system, REDIS_URL=url, BRIDGE_DATA_DIR=str(tmp_path / "data"))
 
-    code, output = await bridge_says(tmp_path, "check", "--embedded-redis", **environ)
+    code, output = await bridge_says(tmp_path, "check", *options, **environ)
 
     assert code == 0, output
     assert "✓ embedded" in output
@@ -252,7 +253,7 @@ async def test_a_silent_part_times_out_and_hides_no_other() -> None:
             }
         )
 
-        rows = await probe(values, embedded=False, now=lambda: datetime.now(UTC), patience=timedelta(seconds=0.3))
+        rows = await probe(values, now=lambda: datetime.now(UTC), patience=timedelta(seconds=0.3))
 
     assert [(row.area, row.state) for row in rows] == [
         (area, FAILURE) for area in ("Slack", "Redis", "Project service")

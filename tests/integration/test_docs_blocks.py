@@ -111,9 +111,6 @@ async def test_every_shell_block_in_the_docs_works(where: str, running: Running,
     if "curl " in block.code and not shutil.which("curl"):
         pytest.skip("curl isn't installed")
     code = running.real(block.code)
-    if "--embedded-redis" in code:
-        env = folder / ".env"
-        env.write_text(re.sub(r"REDIS_URL=.*\n", f"BRIDGE_DATA_DIR={folder}\n", env.read_text()), encoding="utf-8")
     settings = running.settings()
     project = {name: settings[name] for name in ("PROJECT_BASE_URL", "PROJECT_API_KEY")}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

@@ -253,7 +253,7 @@ async def test_without_the_package_the_error_names_the_fix(folder: Path) -> None
         check=False,
     )
 
-    assert "ConfigurationError: REDIS_URL is missing, and the embedded Redis isn't installed" in output.stderr
+    assert "ConfigurationError: The embedded Redis isn't installed" in output.stderr
 
 
 async def test_a_blocked_read_outlasts_the_servers_wait(folder: Path) -> None:

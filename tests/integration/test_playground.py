@@ -115,7 +115,9 @@ async def test_the_printed_commands_work_in_another_terminal(playground: Playgro
     elsewhere = await pasted(printed[0].replace("BRIDGE_NAMESPACE=playground", "BRIDGE_NAMESPACE=bridge"), folder)
 
     assert [line.partition(" -m bridge ")[2] for line in printed] == [
-        f"{words} --embedded-redis" for words in ("audit", "dead list", "feedback")
+        "audit",
+        "dead list",
+        "feedback",
     ]
     place = f"the embedded Redis in {playground.folder}"
     assert stderr == f"Reading namespace playground in {place}: a bridge is running.\n"

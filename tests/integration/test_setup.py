@@ -101,8 +101,9 @@ async def test_setup_ends_with_a_greeting_in_slack(
     assert (tmp_path / ".env").stat().st_mode & 0o777 == 0o600
     assert [secret for secret in (BOT_TOKEN, APP_TOKEN, API_KEY) if secret in terminal.screen] == []
     assert [call.args["channel"] for call in slack.calls_of("chat.postMessage")] == [ALICE]
-    assert "bridge serve --embedded-redis" in terminal.screen
-    assert re.search(r"in another shell, in this folder:  /\S+( -m |/)bridge check --embedded-redis", terminal.screen)
+    assert written["REDIS_URL"] == "embedded"
+    assert re.search(r"Start the bridge:  bridge serve\s", terminal.screen)
+    assert re.search(r"in another shell, in this folder:  /\S+( -m |/)bridge check\s", terminal.screen)
     assert "Set only in this shell: SLACK_API_URL, BRIDGE_DATA_DIR." in terminal.screen
 
 
@@ -127,7 +128,7 @@ async def test_repeating_setup_preserves_existing_settings(
         code = await terminal.ends()
 
     assert code == 0, terminal.screen
-    assert (tmp_path / ".env").read_text(encoding="utf-8").splitlines() == lines
+    assert (tmp_path / ".env").read_text(encoding="utf-8").splitlines() == [*lines, "REDIS_URL=embedded"]
     assert slack.calls_of("chat.postMessage") == []
     assert [hint for hint in ("Your app credentials", "No app token there") if hint in terminal.screen] == []
 
@@ -203,7 +204,7 @@ async def test_setup_works_offline(tmp_path: Path) -> None:
         code = await terminal.ends()
 
     assert code == 1
-    assert "Fix these, then:       bridge check --embedded-redis" in terminal.screen
+    assert "Fix these, then:       bridge check" in terminal.screen
     written = dotenv_values(tmp_path / ".env")
     assert (written["SLACK_BOT_TOKEN"], written["PROJECT_BASE_URL"]) == (BOT_TOKEN, away)
 
@@ -222,7 +223,8 @@ async def test_setup_asks_again_for_a_member_id(slack: EmulatedSlack, project: S
         await terminal.sees("Sent.")
         assert await terminal.ends() == 0
 
-    assert not (tmp_path / ".env").exists()
+    written = dotenv_values(tmp_path / ".env")
+    assert {name for name, value in written.items() if value} == {"REDIS_URL"}, "what the environment has isn't written"
     assert slack.calls_of("chat.postMessage")[-1].args["channel"] == ALICE
 
 
@@ -293,5 +295,5 @@ async def test_setup_without_a_terminal_names_the_alternative(tmp_path: Path) ->
 
     assert running.returncode == 2
     assert "bridge manifest --socket" in printed.decode()
-    assert "bridge check --embedded-redis" in printed.decode()
+    assert "bridge check" in printed.decode()
     assert list(tmp_path.iterdir()) == []

@@ -59,7 +59,7 @@ def test_malformed_settings_hide_no_others() -> None:
 
 
 async def test_unconfigured_parts_are_not_probed() -> None:
-    assert await probe(well_formed({}), embedded=False, now=lambda: NOW) == []
+    assert await probe(well_formed({}), now=lambda: NOW) == []
 
 
 # Slack

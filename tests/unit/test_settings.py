@@ -27,9 +27,9 @@ def without(name: str) -> dict[str, str]:
     return {other: value for other, value in NEEDED.items() if other != name}
 
 
-def problems_of(environ: Mapping[str, str], *, embedded_redis: bool = False) -> tuple[str, ...]:
+def problems_of(environ: Mapping[str, str]) -> tuple[str, ...]:
     with pytest.raises(ConfigurationError) as caught:
-        load(environ, embedded_redis=embedded_redis)
+        load(environ)
     return caught.value.problems
 
 
@@ -164,11 +164,19 @@ def test_only_socket_mode_needs_no_signing_secret() -> None:
     assert line == f"SLACK_APP_TOKEN is missing: {how}"
 
 
-def test_a_missing_redis_is_fine_with_the_embedded_one() -> None:
+def test_the_embedded_redis_has_to_be_chosen(tmp_path: Path) -> None:
     (line,) = problems_of(without("REDIS_URL"))
 
-    assert "--embedded-redis" in line
-    assert load(without("REDIS_URL"), embedded_redis=True).redis_url is None
+    assert line.endswith("or to embedded (one machine only)")
+    assert load({**NEEDED, "REDIS_URL": "embedded"})
+    assert load(environment(without("REDIS_URL"), tmp_path / ".env", embedded_redis=True))
+
+
+@pytest.mark.parametrize("name", ["REDIS_URL", "REDIS_URL_FILE"])
+def test_a_configured_redis_goes_before_the_embedded_one(name: str, tmp_path: Path) -> None:
+    own = {name: "redis://own"}
+
+    assert environment(own, tmp_path / ".env", embedded_redis=True) == own
 
 
 def test_a_file_that_is_missing_empty_or_beside_a_value_is_a_problem(tmp_path: Path) -> None:

