@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+try:
+    from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+except ModuleNotFoundError as missing:
+    cure = "pip install 'slack-project-bridge[playground]'"
+    raise ModuleNotFoundError(f"{missing.name} is missing: {cure}", name=missing.name) from None
 
 
 class MutableWebSocket(WebSocketsSansIOProtocol):

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
 from pathlib import Path
+
+import pytest
 
 import bridge
 from support.forks import run
+from support.playground import bare_environment
 
 PLAIN = {"NO_COLOR": "1", "TERM": "dumb"}
 
@@ -54,3 +59,22 @@ async def test_malformed_and_misspelled_settings_are_named_and_not_shown(tmp_pat
     assert lines[1] == "SLACK_BOT_TOKEN starts with xoxp-…: use the bot token (xoxb-…)"
     assert [line for line in lines if line.startswith("BRIDGE_PORT ")]
     assert "hidden" not in stderr
+
+
+WITHOUT_EXTRA = """\
+import runpy, sys
+sys.modules["websockets"] = None
+runpy.run_module(sys.argv.pop(1), run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("arguments", [["bridge", "playground", "--port", "0"], ["bridge.playground.emulator"]])
+async def test_a_missing_extra_is_named_with_its_command(arguments: list[str], tmp_path: Path) -> None:
+    running = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", WITHOUT_EXTRA, *arguments,
+        cwd=tmp_path, env=bare_environment(BRIDGE_DATA_DIR=str(tmp_path)), stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    _, printed = await running.communicate()
+
+    assert running.returncode
+    assert "pip install 'slack-project-bridge[playground]'" in printed.decode().splitlines()[-1]
