@@ -35,7 +35,14 @@ _COMMANDS: Final[tuple[tuple[str, Callable[..., None], tuple[str, ...]], ...]] =
     (_WATCH, feedback, ("bridge feedback", "bridge feedback --since 30d")),
     (_FIX, check, ("bridge check", "bridge check --access U0123456789 C0123456789")),
     (_FIX, catch_up, ("bridge catch-up", "bridge catch-up --since 2h")),
-    (_FIX, trace, ("bridge trace https://acme.slack.com/archives/C0123456789/p1700000000123456",)),
+    (
+        _FIX,
+        trace,
+        (
+            "bridge trace https://acme.slack.com/archives/C0123456789/p1700000000123456",
+            "bridge trace C0123456789 1700000000.123456",
+        ),
+    ),
 )
 
 

@@ -26,9 +26,10 @@ def catch_up(
     ] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Find messages missed in an outage.
+    """Find and answer messages missed in an outage.
 
-    With --since, the bridge reads Slack's history from then on; without it, the last outage is shown.
+    With --since, the bridge reads Slack's history from then on, and queues what was missed; without it, the last
+    outage is shown.
     """
     from bridge.queue.outages import BOUND, Outages  # noqa: PLC0415 - see `store`
 

@@ -101,7 +101,7 @@ def trouble_lines(trouble: BridgeError) -> tuple[str, ...]:
         case NamespaceTaken():
             return (f"BRIDGE_NAMESPACE {trouble}, not to this bot: set it to another name, such as bridge-2",)
         case SlackGone():
-            return (f"Slack: {trouble.detail}. To fix it: restart the bridge, and see https://slack-status.com",)
+            return (f"Slack: {trouble.detail}. To fix it: restart the bridge, and see https://slack-status.com.",)
         case StoreUnavailable():
             row = probes.redis_trouble(trouble)
         case SlackError(method="apps.connections.open"):
@@ -112,7 +112,7 @@ def trouble_lines(trouble: BridgeError) -> tuple[str, ...]:
             row = probes.project_trouble("", trouble)
         case _:
             return (f"{type(trouble).__name__}: {trouble}",)
-    return (f"{row.area}: {row.detail}. To fix it: {row.cure}",)
+    return (f"{row.area}: {row.detail}. To fix it: {row.cure}.",)
 
 
 def say(line: str) -> None:

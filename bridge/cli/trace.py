@@ -50,7 +50,7 @@ class TraceStep:
 
 def trace(
     message: Annotated[
-        list[str], typer.Argument(metavar="PERMALINK", help="A message's link, or its channel ID and ts.")
+        list[str], typer.Argument(metavar="PERMALINK", help="A message's link, or its channel's ID and its ts.")
     ],
     *,
     as_json: JsonOption = False,

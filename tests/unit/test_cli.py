@@ -25,7 +25,7 @@ from bridge.queue.outages import PastOutage
 LINK = "https://acme.slack.com/archives/C0123456789/p1700000000123456"
 AWAY = (
     "Redis: can't connect. To fix it: make sure Redis is running (its log says if the disk is full) and REDIS_URL has "
-    "the right host, port and TLS"
+    "the right host, port and TLS."
 )
 
 

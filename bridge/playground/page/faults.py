@@ -71,7 +71,7 @@ _OUTAGE: Final = Switch(
     "nobody_listens",
     _SLACK,
     "Bridge unreachable",
-    "Slack can't reach the bridge, and won't resend what it misses. Turn this off, then choose Catch up now.",
+    "Slack can't reach the bridge, and won't resend missed events. Turn this off, then choose Catch up now.",
 )
 _DEAD_SOCKET: Final = Switch(
     "dead_socket",
