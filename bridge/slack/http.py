@@ -81,9 +81,8 @@ class Address:
 
     @property
     def url(self) -> str:
-        """Return the URL on this machine."""
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104 - compared, not bound
-        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+        """Return the URL; its host is a wildcard if the server listens on all addresses."""
+        return f"http://[{self.host}]:{self.port}" if ":" in self.host else f"http://{self.host}:{self.port}"
 
 
 def build(guard: ASGIApp | None, readiness: Callable[[], Readiness], metrics: Metrics) -> ASGIApp:

@@ -255,7 +255,7 @@ async def test_an_unknown_host_is_a_configuration_error(bridge: Bridge) -> None:
 
 @pytest.mark.parametrize(
     ("host", "url"),
-    [("0.0.0.0", "http://127.0.0.1:3000"), ("::", "http://[::1]:3000"), ("10.0.0.1", "http://10.0.0.1:3000")],
+    [("0.0.0.0", "http://0.0.0.0:3000"), ("::", "http://[::]:3000"), ("10.0.0.1", "http://10.0.0.1:3000")],
 )
-def test_an_address_has_a_url_for_this_machine(host: str, url: str) -> None:
+def test_an_address_has_a_url(host: str, url: str) -> None:
     assert Address(host, 3000).url == url
