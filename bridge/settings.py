@@ -138,7 +138,8 @@ class Settings(BaseSettings):
     )
     """How many seconds running work may take to finish after SIGTERM."""
     data_dir: Annotated[Path, folder()] = _setting("BRIDGE_DATA_DIR", "~/.local/share/bridge")
-    """The folder for the embedded Redis's data. On macOS, the default is ~/Library/Application Support/bridge."""
+    """The folder for the embedded Redis's data, the same for every process and command. On macOS, the default is
+    ~/Library/Application Support/bridge."""
     allowed_channels: Annotated[frozenset[str], ids("CGD", "channel IDs such as C0ABCDEFGHI")] = _setting(
         "BRIDGE_ALLOWED_CHANNELS", "", example="C0123456789,C0ABCDEFGHI"
     )

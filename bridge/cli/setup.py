@@ -102,6 +102,8 @@ def _questions(url: str, *, socket: bool, open_browser: bool) -> int:
             return ended.exit_code
     _heading(5, "Say hello")
     _greet(answers)
+    if ENV_FILE.exists():
+        typer.echo(f"\nYour settings are in {ENV_FILE.resolve()}.")
     typer.echo(
         f"\nStart the bridge:  bridge serve\nCheck it, in another shell, in this folder:  {this_program()} check"
     )
@@ -320,5 +322,5 @@ def _greet(answers: _Answers) -> None:
             row = slack_trouble("message", exc, "copy your own member ID again, or press Enter to skip this")
             typer.echo(colored("\n".join(row_lines(row))))
         else:
-            typer.echo("  Sent. Look in Slack.")
+            typer.echo("  Sent. Look in your direct messages in Slack.")
             return

@@ -66,7 +66,7 @@ class CommandGroup(TyperGroup):
         if args[0] not in self.commands and not args[0].startswith("-"):
             near = get_close_matches(args[0], self.commands, 1)
             guess = f" Did you mean {ctx.command_path} {near[0]}?" if near else ""
-            ctx.fail(f"“{args[0]}” isn't a command of {ctx.command_path}.{guess}")
+            ctx.fail(f"“{args[0]}” isn't a {ctx.command_path} command.{guess}")
         return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:

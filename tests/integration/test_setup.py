@@ -104,6 +104,7 @@ async def test_setup_ends_with_a_greeting_in_slack(
     assert written["REDIS_URL"] == "embedded"
     assert re.search(r"Start the bridge:  bridge serve\s", terminal.screen)
     assert re.search(r"in another shell, in this folder:  /\S+( -m |/)bridge check\s", terminal.screen)
+    assert f"Your settings are in {tmp_path / '.env'}." in re.sub(r"\s*\n", " ", terminal.screen)
     assert "Set only in this shell: SLACK_API_URL, BRIDGE_DATA_DIR." in terminal.screen
 
 

@@ -98,9 +98,9 @@ def test_states_are_colored_unless_colors_are_off(
 @pytest.mark.parametrize(
     ("typed", "problem", "example"),
     [
-        ("stat", "“stat” isn't a command of bridge. Did you mean bridge stats?", ""),
-        ("frob", "“frob” isn't a command of bridge.", ""),
-        ("dead frob", "“frob” isn't a command of bridge dead.", "dead list"),
+        ("stat", "“stat” isn't a bridge command. Did you mean bridge stats?", ""),
+        ("frob", "“frob” isn't a bridge command.", ""),
+        ("dead frob", "“frob” isn't a bridge dead command.", "dead list"),
         ("status --jsn", "bridge status has no option --jsn. Did you mean --json?", "status"),
         ("status --since", "bridge status has no option --since.", "status"),
         ("stats --csv --json", "--csv can't be used with --json.", "stats --csv"),

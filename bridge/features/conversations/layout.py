@@ -85,7 +85,10 @@ def greeting(agent: Agent | None) -> Reply:
     """Greet a person who opens the Messages tab for the first time."""
     welcome = kit.clean(agent.welcome_message or "").strip() if agent else ""
     if agent is None or not welcome:
-        text = "Hello! Send me a message, and an agent will answer in a thread. Each message starts a new conversation."
+        text = (
+            "Hello! Send me a message, and an agent will answer in a thread. Reply there to continue; a new message "
+            "here starts a new conversation."
+        )
         return kit.ask(text, audience=Audience.CHANNEL)
     unless = f"{kit.named(agent.name, 100)} answers here. To ask another agent, start with its name."
     return Reply(
