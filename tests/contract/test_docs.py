@@ -85,6 +85,7 @@ async def test_the_kubernetes_manifest_matches_the_bridge_and_its_image() -> Non
     assert service["spec"]["selector"] == deployment["spec"]["selector"]["matchLabels"]
     assert service["spec"]["ports"][0]["targetPort"] == port["name"]
     assert port["containerPort"] == int(Settings.model_fields["port"].default)
+    assert pod["enableServiceLinks"] is False, "a Service called bridge would set BRIDGE_PORT"
     assert pod["terminationGracePeriodSeconds"] > int(Settings.model_fields["drain_timeout"].default)
     assert container["image"].endswith(f":{__version__}")
     assert f"--uid {container['securityContext']['runAsUser']} " in (docs_site.ROOT / "Dockerfile").read_text()
