@@ -101,7 +101,7 @@ def mention_without_text() -> Reply:
     ways = [
         kit.paragraph("To choose an agent, start with its name: ", kit.words("Support: how do I …?", code=True)),
         kit.paragraph("In the thread, just keep typing. You don't need to mention me there."),
-        kit.paragraph(kit.words("!help", code=True), " lists the commands."),
+        kit.paragraph("There, ", kit.words("!help", code=True), " lists everything you can type."),
     ]
     hello = kit.paragraph("Hello! Mention me with a question, and an agent will answer in a thread.")
     return kit.reply("Hello!", kit.rich(hello, kit.bullets(ways)))

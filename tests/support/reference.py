@@ -40,9 +40,9 @@ def commands() -> str:
 
 
 def _notes(command: Command) -> str:
-    share = " With `--share`, the whole channel sees it." if command.is_read_only else ""
+    share = " With `--share`, the whole channel sees the answer." if command.is_read_only else ""
     default = f" `/{command.path[0]}` alone does the same." if command.is_default and len(command.path) > 1 else ""
-    return share + default
+    return default + share
 
 
 def settings() -> str:
