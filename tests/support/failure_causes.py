@@ -27,7 +27,10 @@ _CAUSES: Final[dict[type[BridgeError], tuple[str, str]]] = {
     errors.ProjectError: (SERVICE, "A request to the service failed."),
     errors.CannotConnect: (SERVICE, "No connection was made, so nothing was sent. Check `PROJECT_BASE_URL`."),
     errors.CircuitOpen: (SERVICE, "Five requests in a row failed, so the bridge waits before it asks again."),
-    errors.TimedOut: (SERVICE, "No answer came within `BRIDGE_CHAT_TIMEOUT` or `BRIDGE_RUN_TIMEOUT`."),
+    errors.TimedOut: (
+        SERVICE,
+        "No answer came within `BRIDGE_CHAT_TIMEOUT`, `BRIDGE_RUN_TIMEOUT` or, for everything else, 10 s.",
+    ),
     errors.ConnectionLost: (SERVICE, "The connection broke after the request was sent."),
     errors.NotUnderstood: (SERVICE, "The response isn't in the documented format. `bridge check` says more."),
     errors.ServiceRefused: (
