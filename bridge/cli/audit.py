@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 import typer
 
-from bridge.cli.printing import columns, moment, to_json
+from bridge.cli.names import DisplayNames, opened_names
+from bridge.cli.printing import columns, form_for, moment, to_json
 from bridge.cli.store import JsonLinesOption, SinceOption, in_store, length_of_time
 
 if TYPE_CHECKING:
@@ -18,8 +20,61 @@ if TYPE_CHECKING:
 
 _DEAD: Final = "dead: "
 _NOT_SHOWN: Final = "not shown: "
-_FORM: Final = "{:<20}  {:<11}  {:<11}  {:<7}  {:<24}  {:<28}  {}"
-TITLE: Final = _FORM.format("when", "who", "where", "", "what", "on", "outcome")
+_TITLES: Final = ("when", "who", "where", "what", "on", "outcome")
+_AT_ONCE: Final = 500  # lines; the first ones set the columns' widths
+
+ACTIONS: Final = {
+    "home": "Home tab",
+    "messages_opened": "Messages tab",
+    "report, by hand": "report (Post now)",
+    "click list:agents:previous": "button: Previous",
+    "click list:agents:next": "button: Next",
+    "click list:workflows:previous": "button: Previous",
+    "click list:workflows:next": "button: Next",
+    "click home:agents:previous": "button: Previous",
+    "click home:agents:next": "button: Next",
+    "click home:workflows:previous": "button: Previous",
+    "click home:workflows:next": "button: Next",
+    "click ask:form": "button: Ask an agent",
+    "click default:form": "button: Change settings",
+    "click turn:again": "button: Send again",
+    "click turn:edited": "button: Send new text",
+    "click turn:show": "button: Show it",
+    "click offered:send": "button: Send them",
+    "click stopped:show": "button: Show answer",
+    "click slip:command": "button: Use command",
+    "click slip:text": "button: Send as text",
+    "click agent:choose": "menu: Choose an agent",
+    "click held:go-on": "button: Send waiting",
+    "click held:drop": "button: Discard waiting",
+    "click session:continue": "button: Resume session",
+    "click answer:feedback": "feedback buttons",
+    "click report:form": "button: Schedule report",
+    "click report:page": "button: All reports",
+    "click report:page:next": "button: Next",
+    "click report:pause": "button: Pause report",
+    "click report:resume": "button: Resume report",
+    "click report:now": "button: Post now",
+    "click report:delete": "button: Delete report",
+    "click run:again": "button: Run again",
+    "click run:confirm": "button: Run anyway",
+    "click run:fix": "button: Fix it",
+    "click run:text": "button: Run as text",
+    "click run:form": "button: Run a workflow",
+    "click run:nodes": "button: Node results",
+    "click workflow:run": "button: Run",
+    "click workflow:details": "button: Details",
+    "click workflow:find": "menu: Find a workflow",
+    "form ask": "form: Ask an agent",
+    "form default": "form: Channel settings",
+    "form report": "form: Schedule report",
+    "form run": "form: Run a workflow",
+    "shortcut ask": "shortcut: Ask an agent",
+    "shortcut ask_about": "shortcut: Ask an agent",
+    "shortcut run": "shortcut: Run a workflow",
+    "shortcut run_with": "shortcut: Run a workflow",
+}
+"""Actions in words for people, by the stored name; other names, such as commands, are readable as they are."""
 
 RESULTS: Final = {
     "BridgeError": "failed",
@@ -53,11 +108,27 @@ RESULTS: Final = {
     "BadUsage": "wrong usage",
     "NoSuch": "no match",
     "SeveralFit": "several matches",
-    "BadSchedule": "schedule not recognized",
+    "BadSchedule": "schedule or time not accepted",
     "BadInput": "input isn't valid JSON; asked what to do",
     "NotAllowed": "not allowed",
     "TooOften": "rate limit",
     "channel_changed": "announced a settings change",
+    "mention_without_text": "asked for a question",
+    "app_paused": "too many messages from an app",
+    "report_paused": "owner notified: report paused",
+    "not_posted": "notified: Slack rejected the post",
+    "not_read": "listed attachments that can't be read",
+    "edited": "asked whether to send the new text",
+    "prompts": "suggestions shown",
+    "requested": "report requested",
+    "vote new": "voted",
+    "vote same": "voted the same again",
+    "stop: queued": "stopped before it was sent",
+    "stop: sent": "stopped while the agent worked",
+    "stop: posting": "stopped before the answer was posted",
+    "stop: late": "too late to stop",
+    "stop: withdrawn": "withdrawn while it waited",
+    "stop: nothing": "nothing to stop",
     "unknown": "outcome unknown",
     "slip": "looked like a command; asked what was meant",
     "gone": "expired",
@@ -95,23 +166,67 @@ def audit(
     async def show(scripts: Scripts) -> int:
         from bridge.queue.audit import audit_since  # noqa: PLC0415 - see `store`
 
-        is_empty = True
-        async for entry in audit_since(scripts, beginning):
-            if is_empty and not as_json:
-                typer.echo(TITLE)
-            typer.echo(for_programs(entry) if as_json else for_people(entry))
-            is_empty = False
-        if is_empty and not as_json:
+        entries, is_empty = audit_since(scripts, beginning), True
+        if as_json:
+            async for entry in entries:
+                typer.echo(for_programs(entry))
+            return 0
+        async with opened_names() as names:
+            async for line in table(entries, names):
+                typer.echo(line)
+                is_empty = False
+        if is_empty:
             typer.echo(f"No entries in the last {since}. Entries are deleted after BRIDGE_AUDIT_DAYS.")
         return 0
 
     in_store(show)
 
 
-def for_people(entry: AuditEntry) -> str:
-    """Format *entry* as a line of the table."""
-    when, refused = moment(entry.ended_at), "" if entry.is_allowed else "refused"
-    return columns(_FORM, when, entry.user, entry.channel, refused, entry.did, entry.about, result(entry))
+async def table(entries: AsyncIterator[AuditEntry], names: DisplayNames) -> AsyncIterator[str]:
+    """Format *entries* for people, below a line of titles."""
+    form, batch = "", [entry async for entry in _next(entries)]
+    while batch:
+        await names.look_up(id_ for entry in batch for id_ in (entry.user, entry.channel))
+        if any(re.fullmatch(r"agent \d+", entry.about) for entry in batch):
+            await names.look_up_agents()
+        rows = [_cells(entry, names) for entry in batch]
+        if not form:
+            form = form_for([_TITLES, *rows])
+            yield columns(form, *_TITLES)
+        for row in rows:
+            yield columns(form, *row)
+        batch = [entry async for entry in _next(entries)]
+
+
+async def _next(entries: AsyncIterator[AuditEntry]) -> AsyncIterator[AuditEntry]:
+    for _ in range(_AT_ONCE):
+        try:
+            yield await anext(entries)
+        except StopAsyncIteration:
+            return
+
+
+def _cells(entry: AuditEntry, names: DisplayNames) -> tuple[str, ...]:
+    what, outcome = ACTIONS.get(entry.did, entry.did), result(entry)
+    outcome = outcome if entry.is_allowed else f"refused: {outcome}"
+    who, where = names.person(entry.user), names.channel(entry.channel)
+    return moment(entry.ended_at), who, where, what, _subject(entry.about, names), outcome
+
+
+def _subject(about: str, names: DisplayNames) -> str:
+    """Describe the subject of an action for people (`AuditEntry.about`)."""
+    kind, id_, name = (*about.split(" ", 2), "", "", "")[:3]
+    match kind:
+        case "agent" if id_ == "none":
+            return "no agent"
+        case "agent" if id_.isdecimal() and not name:
+            return f"agent {names.agent(int(id_))}"
+        case "agent" | "workflow" if name:
+            return f"{kind} {name} ({id_})"
+        case "report" if name:
+            return f"report {name}"
+        case _:
+            return about
 
 
 def for_programs(entry: AuditEntry) -> str:

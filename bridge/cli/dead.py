@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from bridge.cli.names import DisplayNames, opened_names
 from bridge.cli.printing import moment, printable, to_json
 from bridge.cli.running import CANNOT_RUN, say
 from bridge.cli.store import JsonOption, in_store
+from bridge.cli.trace import KINDS
 from bridge.cli.usage import CommandGroup, ShellCommand, examples
 from bridge.ids import TurnId
 from bridge.inbound import WAITING_LIMIT
@@ -55,7 +57,12 @@ def list_all(*, as_json: JsonOption = False) -> None:
         from bridge.queue.trace import owner_of  # noqa: PLC0415 - see `store`
 
         found, owner = await _letters(scripts).all(), await owner_of(scripts)
-        typer.echo(for_programs(found, owner) if as_json else table(found, owner) or NONE)
+        if as_json:
+            typer.echo(for_programs(found, owner))
+            return 0
+        async with opened_names() as names:
+            await names.look_up(letter.user for letter in found)
+        typer.echo(table(found, owner, names) or NONE)
         return 0
 
     in_store(show)
@@ -110,14 +117,15 @@ def for_programs(letters: Sequence[DeadLetter], owner: Owner | None) -> str:
     return to_json({"dead": rows}, indent=2)
 
 
-def table(letters: Sequence[DeadLetter], owner: Owner | None) -> str:
+def table(letters: Sequence[DeadLetter], owner: Owner | None, names: DisplayNames) -> str:
     """Format *letters* for people."""
     paragraphs = []
     for letter in letters:
         rows = {
             "when": moment(letter.died_at),
             "where": _permalink(letter, owner) or f"{letter.channel} {letter.ts}".strip() or "unknown",
-            "who": f"{letter.user or 'unknown'} ({letter.kind or 'unknown'})",
+            "who": names.person(letter.user) or "unknown",
+            "what": KINDS.get(letter.kind, letter.kind) or "unknown",
             "why": letter.reason,
             "retry": _effect_of_retry(letter),
         }

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from bridge.cli.printing import columns, to_json
+from bridge.cli.names import DisplayNames, opened_names
+from bridge.cli.printing import columns, form_for, to_json
 from bridge.cli.store import JsonLinesOption, SinceOption, in_store, length_of_time
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from bridge.queue.scripting import Scripts
 
 NONE: Final = "No votes in this period. People vote with the buttons below an answer."
-_FORM: Final = "{:<12}  {:>5}  {:>5}  {}"
 _LATEST: Final = 5
 
 
@@ -36,22 +36,29 @@ def feedback(
         from bridge.features.feedback.votes import votes_since  # noqa: PLC0415 - see `store`
 
         votes = [vote async for vote in votes_since(scripts, beginning)]
-        for line in map(to_json, votes) if as_json else table(votes):
+        if as_json:
+            lines = [to_json(vote) for vote in votes]
+        else:
+            async with opened_names() as names:
+                await names.look_up_agents()
+            lines = table(votes, names) if votes else [NONE]
+        for line in lines:
             typer.echo(line)
         return 0
 
     in_store(show)
 
 
-def table(votes: Iterable[Vote]) -> list[str]:
+def table(votes: Iterable[Vote], names: DisplayNames) -> list[str]:
     """Count the votes for each agent, and list the sessions of its latest bad answers."""
     of_agents: defaultdict[int, list[Vote]] = defaultdict(list)
     for vote in votes:
         of_agents[vote.agent or 0].append(vote)
-    lines = [_FORM.format("agent", "good", "bad", "sessions with the latest bad answers")] if of_agents else [NONE]
+    rows = [("agent", "good", "bad", "sessions with the latest bad answers")]
     for agent, cast in sorted(of_agents.items()):
         bad = sorted((vote for vote in cast if vote.vote == "down"), key=lambda vote: vote.at, reverse=True)
         sessions = list(dict.fromkeys(str(vote.session) for vote in bad if vote.session is not None))
-        counts = (str(agent or "-"), str(len(cast) - len(bad)), str(len(bad)))
-        lines.append(columns(_FORM, *counts, ", ".join(sessions[:_LATEST])))
-    return lines
+        counts = (f"{len(cast) - len(bad):>4}", f"{len(bad):>3}")
+        rows.append((names.agent(agent) if agent else "unknown", *counts, ", ".join(sessions[:_LATEST])))
+    form = form_for(rows)
+    return [columns(form, *row) for row in rows]

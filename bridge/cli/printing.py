@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +21,11 @@ _COLORS: Final = {"✓": "green", "✗": "red", "!": "yellow"}
 def printable(words: str) -> str:
     """Replace control characters: *words* may come from outside, and must not move the cursor."""
     return "".join(character if character.isprintable() else "?" for character in words)
+
+
+def form_for(rows: Sequence[Sequence[str]]) -> str:
+    """Return the form for `columns` that fits all of *rows*."""
+    return "  ".join(f"{{:<{max(map(len, column))}}}" for column in zip(*rows, strict=True))
 
 
 def columns(form: str, *words: str) -> str:

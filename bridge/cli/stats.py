@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from bridge.project.models import Stats
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+_NO_NAME: Final = "(no name)"
+_WIDEST: Final = 40  # characters of a name; longer ones move their numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +89,18 @@ def for_people(compared: Compared, *, asked_since: bool) -> str:
     from bridge.slack.blockkit.numbers import whole  # noqa: PLC0415
 
     lines, stats, changed = [], compared.stats, compared.changed
+    longest = max(len(name) for group in GROUPS for name in (_NO_NAME, *group.of(stats)))
+    width = 2 + min(longest, _WIDEST)
     for one in NUMBERS:
         difference = changed.numbers.get(one.name) if changed else None
-        lines.append(f"{one.title:<10} {whole(one.of(stats)):>15}{f'  ({change(difference)})' if difference else ''}")
+        lines.append(_line(width, one.title, whole(one.of(stats)), change(difference) if difference else ""))
     groups = {group: (changed and changed.groups.get(group.name)) or NamesChanged() for group in GROUPS}
     for group, names in groups.items():
         counts = by_count(group.of(stats).items())
         lines += ["", group.title] if counts else []
         for name, count in counts:
             change_ = name_change(names, name)
-            shown = f" ({change_})" if change_ not in {"", "0"} else ""
-            lines.append(f"{whole(count):>11}  {name or '(no name)'}{shown}")
+            lines.append(_line(width, f"  {name or _NO_NAME}", whole(count), "" if change_ == "0" else change_))
     for group, names in groups.items():
         lines += news(group.name, NamesChanged(vanished=names.vanished))
     lines += ["", f"Last updated {iso(stats.lastUpdated)}"]
@@ -108,6 +111,10 @@ def for_people(compared: Compared, *, asked_since: bool) -> str:
     elif asked_since:
         lines.append("Nothing to compare with: no numbers have been recorded yet")
     return "\n".join(map(printable, lines))
+
+
+def _line(width: int, name: str, number: str, change: str) -> str:
+    return f"{name:<{width}}  {number:>13}{f'  ({change})' if change else ''}"
 
 
 def for_programs(compared: Compared) -> str:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import typer
 
 from bridge.cli.catch_up import in_words
 from bridge.cli.printing import colored, printable, to_json
 from bridge.cli.store import JsonOption, in_store
+from bridge.ids import ThreadKey
 from bridge.queue.wipe import CURE
 
 if TYPE_CHECKING:
     from bridge.queue.outages import PastOutage
     from bridge.queue.scripting import Scripts
-    from bridge.queue.status import Status
+    from bridge.queue.status import Status, Work
+    from bridge.queue.trace import Owner
+
+_STEPS: Final = {"queued": "starting", "sent": "waiting for the project service", "posting": "posting to Slack"}
 
 
 def status(
@@ -31,9 +35,13 @@ def status(
     async def show(scripts: Scripts) -> int:
         from bridge.queue.outages import Outages  # noqa: PLC0415 - see `store`
         from bridge.queue.status import status_of  # noqa: PLC0415
+        from bridge.queue.trace import owner_of  # noqa: PLC0415
 
         found, outage = await status_of(scripts), await Outages(scripts).latest()
-        typer.echo(for_programs(found, outage) if as_json else colored(table(found, datetime.now(UTC), outage)))
+        if as_json:
+            typer.echo(for_programs(found, outage))
+        else:
+            typer.echo(colored(table(found, datetime.now(UTC), outage, await owner_of(scripts))))
         return 0
 
     in_store(show)
@@ -53,8 +61,8 @@ def for_programs(found: Status, outage: PastOutage | None = None) -> str:
     return to_json({**asdict(found), "processes": processes, "outage": outage and asdict(outage)}, indent=2)
 
 
-def table(found: Status, now: datetime, outage: PastOutage | None = None) -> str:
-    """Format the status for people."""
+def table(found: Status, now: datetime, outage: PastOutage | None = None, owner: Owner | None = None) -> str:
+    """Format the status for people; *owner* is the namespace's, for links to its threads."""
     lines = ["Processes"]
     for one in found.processes:
         if one.is_running:
@@ -63,22 +71,31 @@ def table(found: Status, now: datetime, outage: PastOutage | None = None) -> str
             seen = f"not seen for {_spoken(one.last_heard) if one.last_heard else 'more than an hour'}"
         lines.append(f"  {'✓' if one.is_running else '✗'} {printable(one.name)}  {seen}")
         for work in one.work:
-            age = f"accepted {_spoken(now - work.accepted_at)} ago" if work.accepted_at else ""
-            lines.append(printable(f"      {work.lane}  {work.step}  {age}").rstrip())
+            age = f", accepted {_spoken(now - work.accepted_at)} ago" if work.accepted_at else ""
+            lines.append(printable(f"      {_place(work, owner)}  {_STEPS.get(work.step, work.step)}{age}"))
     if not found.processes:
         lines.append("  No bridge is running.")
     numbers = {
-        "busy threads": found.lanes,
-        "threads waiting for someone to pick an agent": found.parked,
-        "stopped threads with messages waiting": found.held,
-        "dead letters (bridge dead list)": found.dead,
+        "Busy threads": found.lanes,
+        "Threads waiting for someone to pick an agent": found.parked,
+        "Stopped threads with messages waiting": found.held,
+        "Dead letters (bridge dead list)": found.dead,
     }
-    lines += ["", "Queue", *(f"  {number:>5}  {name}" for name, number in numbers.items())]
+    lines += ["", "Queue", *(f"  {name:<44}  {number:>5,}" for name, number in numbers.items())]
     if outage:
         lines += ["", "Last outage", f"  {in_words(outage)}"]
     if found.wipe:
         lines += ["", "Redis", f"  ! {found.wipe.in_words()}.", f"    → {CURE}"]
     return "\n".join(lines)
+
+
+def _place(work: Work, owner: Owner | None) -> str:
+    """Return the link of the thread that is worked on, or else its channel and ts, or the turn."""
+    kind, _, rest = work.lane.partition(":")
+    if kind != "t":
+        return f"turn {work.turn}"
+    thread = ThreadKey.parse(rest)
+    return (owner and owner.permalink(thread.channel, thread.root)) or f"{thread.channel} {thread.root}"
 
 
 def _spoken(length: timedelta) -> str:

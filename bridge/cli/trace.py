@@ -134,10 +134,9 @@ def _queued(turn: TurnTrace) -> Iterator[TraceStep]:
     queued += f", ahead of {counted(turn.overtakes, 'newer message')}" if turn.overtakes else ""
     queued += f"; edited {counted(turn.edits, 'time')} while it waited" if turn.edits else ""
     queued += "" if turn.retries else _waiting(turn)
-    kind = _KINDS.get(turn.kind, f"a {turn.kind.replace('_', ' ')}")
+    kind = KINDS.get(turn.kind, f"a {turn.kind.replace('_', ' ')}")
     yield TraceStep(at, "received", (first and _arrival(first)) or kind, process)
-    why = (first and first.why) or kind
-    yield TraceStep(at, "decided", why, process)
+    yield TraceStep(at, "decided", (first and first.why) or "accepted", process)
     yield TraceStep(at, "queued", queued, process)
     for other in turn.deliveries[1:]:
         detail = ": ".join(filter(None, (_arrival(other), f"already received as turn {turn.id}")))
@@ -154,7 +153,8 @@ def _sent_and_answered(turn: TurnTrace) -> Iterator[TraceStep]:
         yield TraceStep(turn.sent_at, "sent", sent, turn.process_at(turn.sent_at))
     if turn.card:
         shown_at = datetime.fromtimestamp(float(turn.card), turn.accepted_at.tzinfo)
-        yield TraceStep(shown_at, "posted", f"Slack ts {turn.card}, showing the progress", turn.process_at(shown_at))
+        shows = "asking which agent" if turn.kind == "message" else "showing the progress"
+        yield TraceStep(shown_at, "posted", f"Slack ts {turn.card}, {shows}", turn.process_at(shown_at))
     if turn.answered_at:
         what = turn.was if turn.step == "dead" else turn.what
         waits = "; not posted yet" if turn.step == "posting" else ""
@@ -206,7 +206,7 @@ def _waiting(turn: TurnTrace) -> str:
     return f"; waiting, with {turn.ahead} ahead of it" if turn.ahead else "; next in line"
 
 
-_KINDS: Final = {
+KINDS: Final = {
     "message": "a message",
     "triggered_run": "an app's message that runs a workflow",
     "command": "a slash command",
@@ -215,8 +215,11 @@ _KINDS: Final = {
     "home": "the Home tab was opened",
     "messages_opened": "the Messages tab was opened",
     "submission": "a submitted form",
-    "notice": "a private notice",
+    "shortcut": "a shortcut",
+    "report": "a scheduled report",
+    "notice": "a notice",
 }
+"""Kinds of input in words for people, by the stored name."""
 
 _OUTCOMES: Final = {
     "answered": "the agent answered",

@@ -42,6 +42,7 @@ async def test_status_shows_each_process_with_its_work(system: System, tmp_path:
     assert (process["is_running"], found["lanes"], found["dead"]) == (True, 1, 0)
     assert root in process["work"][0]["lane"]
     assert "running, 1 in progress" in table
+    assert f"/archives/{GENERAL}/p{root.replace('.', '')}  waiting for the project service, accepted " in table
     assert "a question" not in table
 
 

@@ -23,6 +23,7 @@ from bridge.playground.emulator.sample import (
 from bridge.playground.sample_project.answers import Proper
 from support.forks import run
 from support.real_redis import RealRedis
+from support.secrecy import API_KEY
 from support.system import System, open_shared_system, shared_system
 from support.waiting import wait_until
 
@@ -209,6 +210,10 @@ async def test_a_vote_is_counted_and_shown_by_bridge_feedback(system: System) ->
     (vote,) = [json.loads(line) for line in output.splitlines()]
     assert (code, vote["vote"], vote["user"], vote["agent"]) == (0, "down", BOB, 1)
     assert vote["session"] == answer.metadata["event_payload"]["session"]
+
+    project = {"PROJECT_BASE_URL": system.project.base_url, "PROJECT_API_KEY": API_KEY}
+    _, output, _ = await run(("feedback",), "/", {**os.environ, **here, **project})
+    assert output.splitlines()[1].split() == ["Memory", "(1)", "0", "1", str(vote["session"])]
 
 
 async def test_a_rate_limited_channel_delays_no_other(system: System) -> None:

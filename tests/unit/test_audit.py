@@ -12,12 +12,15 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge import errors
-from bridge.cli.audit import RESULTS, TITLE, for_people, for_programs, result, word
+from bridge.cli.audit import ACTIONS, REFUSALS, RESULTS, for_programs, result, table, word
+from bridge.cli.names import DisplayNames
 from bridge.errors import BridgeError
+from bridge.features.registry import features
 from bridge.metrics import Metrics
 from bridge.playground.emulator.sample import BOB, DM_ALICE
 from bridge.queue.audit import AuditEntry, audit_since
 from bridge.queue.scripting import Scripts
+from bridge.queue.stops import StopResult
 from support.ingress import Ingress, open_ingress
 from support.store import CHANNEL, NAMESPACE, ROOT, START, TEAM, USER
 
@@ -126,7 +129,16 @@ async def test_the_audit_has_no_message_texts(ingress: Ingress, redis: Redis) ->
 
 
 async def test_each_command_is_recorded_with_object_and_outcome(ingress: Ingress, redis: Redis) -> None:
-    typed = ("default Support", "default none", "default Sup-port", "chat", f"chat Support {WORDS}", "shwo", "show")
+    typed = (
+        "default Support",
+        "default Support",
+        "default none",
+        "default Sup-port",
+        "chat",
+        f"chat Support {WORDS}",
+        "shwo",
+        "show",
+    )
     for text in typed:
         await do(ingress, command="/agents", text=text)
     await do(ingress, command="/stats", text="report daily 09:00")
@@ -142,6 +154,7 @@ async def test_each_command_is_recorded_with_object_and_outcome(ingress: Ingress
     assert report.startswith("report ")
     assert [(act["did"], act.get("about"), act["name"], act["outcome"]) for act in lines if act["did"] != "notice"] == [
         ("/agents default", "agent 7", "Support", "changed"),
+        ("/agents default", "agent 7", "Support", "unchanged"),
         ("/agents default", "agent none", "", "changed"),
         ("/agents default", "agent", "", "no_such"),
         ("/agents chat", "", "", "form_opened"),
@@ -149,12 +162,24 @@ async def test_each_command_is_recorded_with_object_and_outcome(ingress: Ingress
         ("message", "agent 7", "", "answered"),
         ("/agents", "", "", "unknown_command"),
         ("/agents show", "", "", "bad_usage"),
-        ("/stats report", None, "", "report_scheduled"),
+        ("/stats report", None, "every day at 09:00 (Europe/Berlin)", "report_scheduled"),
         ("/workflows run", "workflow 3", "Import", "bad_input"),
         ("/workflows run", "workflow 3", "Import", "form_opened"),
         ("!agents show", "agent 7", "Support", "shown"),
         ("message", "", "", "slip"),
     ]
+
+
+async def lines_of(*entries: AuditEntry, names: DisplayNames | None = None) -> list[str]:
+    async def all_entries() -> AsyncIterator[AuditEntry]:
+        for entry in entries:
+            yield entry
+
+    return [line async for line in table(all_entries(), names or DisplayNames())]
+
+
+def entry(**fields: str) -> AuditEntry:
+    return AuditEntry.from_redis("1772625600123-0", {"user": USER, "channel": CHANNEL, **fields})
 
 
 def test_every_failure_has_a_result_for_people() -> None:
@@ -167,29 +192,66 @@ def test_every_failure_has_a_result_for_people() -> None:
         assert re.fullmatch(r"[a-z][a-z0-9_]*", word(act))
 
 
+def test_every_button_form_shortcut_and_stop_has_words_for_people() -> None:
+    registered = {"click": "buttons", "form": "forms", "shortcut": "shortcuts"}
+    names = {
+        f"{kind} {name}"
+        for kind, table in registered.items()
+        for feature in features.features
+        for name in getattr(feature, table)
+    }
+    outcomes = {f"stop: {one}" for one in StopResult} | {name for one in features.features for name in one.notices}
+
+    assert names == {name for name in ACTIONS if name.startswith(tuple(f"{kind} " for kind in registered))}
+    assert [one for one in outcomes - set(RESULTS) - set(REFUSALS) if re.search(r"[^a-z ]", one)] == []
+
+
 def test_a_dead_letters_outcome_is_one_word_for_programs() -> None:
     act = AuditEntry.from_redis("1772625600123-0", {"outcome": "dead: Slack: is_archived"})
 
     assert (result(act), word(act)) == ("couldn't be finished (Slack: is_archived)", "dead")
 
 
-def test_each_audit_entry_is_one_line() -> None:
-    act = AuditEntry.from_redis(
-        "1772625600123-0",
-        {
-            "user": USER,
-            "channel": CHANNEL,
-            "did": "click \x1b[2J",
-            "allowed": "0",
-            "outcome": "user",
-            "of_tomorrow": "x",
-        },
-    )
+async def test_each_audit_entry_is_one_line() -> None:
+    act = entry(did="do \x1b[2J\n", allowed="0", outcome="user", of_tomorrow="x")
 
-    assert (
-        for_people(act) == "2026-03-04T12:00:00Z  U0ALICE      C0GENERAL    refused  click ?[2J                "
-        "                              not in BRIDGE_ALLOWED_USERS"
-    )
-    assert for_people(act).index(USER) == TITLE.index("who")
+    title, line = await lines_of(act)
+
+    assert line == "2026-03-04T12:00:00Z  U0ALICE  C0GENERAL  do ?[2J?      refused: not in BRIDGE_ALLOWED_USERS"
+    assert line.index(USER) == title.index("who")
     assert json.loads(for_programs(act))["ended_at"] == "2026-03-04T12:00:00.123000+00:00"
     assert "\n" not in for_programs(act)
+
+
+@pytest.mark.parametrize(
+    ("about", "shown"),
+    [
+        ("agent 7", "agent Support (7)"),
+        ("agent 7 Old name", "agent Old name (7)"),
+        ("agent 9", "agent 9"),
+        ("agent none", "no agent"),
+        ("workflow 3 Import", "workflow Import (3)"),
+        ("workflow 3", "workflow 3"),
+        ("report Ab1 every day at 09:00 (UTC)", "report every day at 09:00 (UTC)"),
+        ("answers mentions, replies all", "answers mentions, replies all"),
+    ],
+)
+async def test_the_table_shows_names_and_plain_words(about: str, shown: str) -> None:
+    names = DisplayNames(slack={USER: "Ada", CHANNEL: "ops"}, agents={7: "Support"})
+
+    _, line = await lines_of(entry(did="click run:again", about=about, outcome="stop: nothing"), names=names)
+
+    assert re.split(r"  +", line)[1:] == [
+        f"Ada ({USER})",
+        f"#ops ({CHANNEL})",
+        "button: Run again",
+        shown,
+        "nothing to stop",
+    ]
+
+
+async def test_a_long_table_has_one_line_of_titles() -> None:
+    lines = await lines_of(*(entry(did="message", outcome="answered") for _ in range(1001)))
+
+    assert len(lines) == 1002
+    assert len({line.split("  ")[0] for line in lines}) == 2

@@ -12,6 +12,7 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.cli.dead import for_programs, table
+from bridge.cli.names import DisplayNames
 from bridge.cli.trace import steps_of
 from bridge.features import notices
 from bridge.features.results import Outcome
@@ -78,11 +79,12 @@ async def test_a_dead_letter_shows_person_channel_time_and_reason(store: Store) 
             channel=CHANNEL, thread_ts=ROOT, ts=ts(1), user=USER, has_text=True,
         ),
     ]  # fmt: skip
-    shown = table(found, OWNER)
+    shown = table(found, OWNER, DisplayNames(slack={USER: "Ada"}))
+    assert f"who    Ada ({USER})\n  what   a message\n" in shown
     assert f"https://acme.slack.com/archives/{CHANNEL}/p{ROOT.replace('.', '')}" in shown
     assert "secret" not in shown + for_programs(found, OWNER)
     assert json.loads(for_programs(found, OWNER))["dead"][1]["permalink"].endswith(f"?thread_ts={ROOT}&cid={CHANNEL}")
-    assert f"{CHANNEL} {ROOT}" in table(found, None)
+    assert f"{CHANNEL} {ROOT}" in table(found, None, DisplayNames())
 
 
 async def test_a_retry_posts_a_recorded_answer_without_asking(redis: Redis) -> None:
@@ -158,7 +160,7 @@ async def test_only_a_retry_sends_a_doubtful_message_again(
 
     [letter] = await letters(store).all()
     assert letter.asks_again is asks_again
-    assert ("AGAIN" in table([letter], None)) is asks_again
+    assert ("AGAIN" in table([letter], None, DisplayNames())) is asks_again
     assert await store.process().hold() == []
 
     await letters(store).retry(turn)
@@ -259,7 +261,7 @@ async def test_an_expired_letter_is_not_queued(store: Store, redis: Redis, lost:
     turn = await bury(store, Step.QUEUED)
     key = f"{PREFIX}turn:{turn}"
     await (redis.hdel(key, "body") if lost == "texts" else redis.delete(key))
-    assert "its text has expired" in table(await letters(store).all(), None)
+    assert "its text has expired" in table(await letters(store).all(), None, DisplayNames())
 
     assert await letters(store).retry(turn) == (Retried.GONE, 0)
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from bridge.cli.feedback import NONE, table
+from bridge.cli.feedback import table
+from bridge.cli.names import DisplayNames
 from bridge.cli.printing import to_json
 from bridge.features.conversations.answers import answer
 from bridge.features.feedback.votes import Vote, read_vote, votes_since
@@ -127,15 +128,12 @@ def vote(agent: int | None, up: bool, session: int | None, minute: int = 0) -> V
 def test_the_table_counts_votes_and_names_bad_sessions() -> None:
     cast = [vote(7, True, 1), vote(8, False, 20, 1), vote(8, False, 21, 3), vote(8, False, 20, 4), vote(8, True, 9)]
 
-    title, first, second = table(cast)
+    title, first, second = table(cast, DisplayNames(agents={7: "Support"}))
 
     assert title.split()[:3] == ["agent", "good", "bad"]
-    assert first.split() == ["7", "1", "0"]
+    assert first.split() == ["Support", "(7)", "1", "0"]
     assert second.split() == ["8", "1", "3", "20,", "21"]
-
-
-def test_without_votes_the_table_says_so() -> None:
-    assert table([]) == [NONE]
+    assert first.index("1") == title.index("good") + 3
 
 
 def test_for_programs_each_vote_is_a_line_of_ascii() -> None:

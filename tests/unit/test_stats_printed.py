@@ -30,9 +30,9 @@ COMPARED = Compared(NOW, compare(NOW, THEN), NOON - timedelta(days=30))
 def test_people_read_numbers_names_and_changes() -> None:
     lines = for_people(COMPARED, asked_since=True).splitlines()
 
-    assert "Runs                 1,234  (+56, +4.8%)" in lines
-    assert "          5  billing (+2)" in lines
-    assert "          1  =HYPERLINK(1) (new)" in lines
+    assert "Runs                     1,234  (+56, +4.8%)" in lines
+    assert "  billing                    5  (+2)" in lines
+    assert "  =HYPERLINK(1)              1  (new)" in lines
     assert "Removed tags: gone (2)" in lines
     assert lines[-1] == "Changes since 2026-11-13T12:00:00Z"
 

@@ -272,7 +272,7 @@ async def change_settings(
         if await deps.channels.replace(turn.team, turn.channel, stored, settings):
             break
     reply = _reply(changes, layout.DIRECT if is_own else where)
-    return shown(reply, "changed", ", ".join(one.about for one in changes) or about)
+    return shown(reply, "changed" if changes else "unchanged", ", ".join(one.about for one in changes) or about)
 
 
 def _reply(changes: list[SettingChange], where: str) -> Reply:

@@ -17,6 +17,7 @@ from bridge.features.results import Done, Result, shown
 from bridge.features.shared.buttons import FEEDBACK, Answered
 from bridge.ids import TurnId
 from bridge.inbound import Click
+from bridge.queue.audit import named
 from bridge.queue.keys import VOTED_LENGTH, VOTES, milliseconds
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms, or_empty
@@ -63,7 +64,7 @@ async def vote(deps: Deps, turn: Turn, click: Click) -> Result:
         turn.stage(*(("field", key, lives, name, str(value)) for name, value in fields.items()))
         turn.stage(("rank", voted, lives, of.turn, now, VOTED_LENGTH))
     deps.metrics.feedback.labels(given, how).inc()
-    return shown(thanks(is_up=is_up), f"vote {how}")
+    return shown(thanks(is_up=is_up), f"vote {how}", named("agent", of.agent))
 
 
 def read_vote(value: str) -> tuple[bool, Answered] | None:

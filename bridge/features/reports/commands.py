@@ -104,7 +104,7 @@ async def _change(deps: Deps, turn: Turn, click: Click) -> Result:
         return HomeChanged() if click.view else shown(blocks.report_gone())
     if click.user != stored.spec.owner and not await deps.access.may_run(click.user):
         raise NotAllowed("not_yours")
-    about, what = named("report", stored.id), _CHANGES.get(click.action_id, "deleted")
+    about, what = named("report", stored.id, stored.called), _CHANGES.get(click.action_id, "deleted")
     match click.action_id:
         case blocks.NOW:
             body, event = due_report(stored, deps.now(), is_asked_for=True), f"report:{stored.id}:asked:{turn.id}"
@@ -146,7 +146,7 @@ async def _schedule(deps: Deps, turn: Turn, spec: ReportSpec, channel: str) -> R
     report = StoredReport(turn.id, spec, next_due(spec.schedule, ZoneInfo(zone), deps.now()))
     turn.stage(*store.add(report.id, spec, report.due, deps.now()))
     reply = blocks.report_scheduled(report, knows_zone=bool(known_zone))
-    return shown(reply, what="report scheduled", about=named("report", report.id))
+    return shown(reply, what="report scheduled", about=named("report", report.id, report.called))
 
 
 async def _zone_of(deps: Deps, user: str) -> str:

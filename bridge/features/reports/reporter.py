@@ -25,6 +25,7 @@ from bridge.features.shared.numbers import PARTS
 from bridge.features.shared.snapshots import Snapshot, snapshot_of
 from bridge.features.shared.statistics_layout import with_below
 from bridge.inbound import Report
+from bridge.queue.audit import named
 from bridge.queue.scripting import epoch_ms
 from bridge.slack.blockkit.mrkdwn import plain_command_text
 from bridge.slack.blockkit.reply import Audience
@@ -103,4 +104,6 @@ async def post(deps: Deps, report: Report) -> Result:
         binds=default is not None or bool(deps.default_agent),
     )
     reply = with_below(card, *small_print(stored))
-    return Outcome(what="report", reply=reply, mark=MARK, after=(posted,), concerns=f"report {stored.id}")
+    return Outcome(
+        what="report", reply=reply, mark=MARK, after=(posted,), concerns=named("report", stored.id, stored.called)
+    )
