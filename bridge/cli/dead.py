@@ -61,7 +61,7 @@ def list_all(*, as_json: JsonOption = False) -> None:
             typer.echo(for_programs(found, owner))
             return 0
         async with opened_names() as names:
-            await names.look_up(letter.user for letter in found)
+            await names.look_up(id_ for letter in found for id_ in (letter.user, letter.channel))
         typer.echo(table(found, owner, names) or NONE)
         return 0
 
@@ -123,7 +123,7 @@ def table(letters: Sequence[DeadLetter], owner: Owner | None, names: DisplayName
     for letter in letters:
         rows = {
             "when": moment(letter.died_at),
-            "where": _permalink(letter, owner) or f"{letter.channel} {letter.ts}".strip() or "unknown",
+            "where": _permalink(letter, owner) or f"{names.channel(letter.channel)} {letter.ts}".strip() or "unknown",
             "who": names.person(letter.user) or "unknown",
             "what": KINDS.get(letter.kind, letter.kind) or "unknown",
             "why": letter.reason,

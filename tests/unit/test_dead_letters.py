@@ -85,6 +85,7 @@ async def test_a_dead_letter_shows_person_channel_time_and_reason(store: Store) 
     assert "secret" not in shown + for_programs(found, OWNER)
     assert json.loads(for_programs(found, OWNER))["dead"][1]["permalink"].endswith(f"?thread_ts={ROOT}&cid={CHANNEL}")
     assert f"{CHANNEL} {ROOT}" in table(found, None, DisplayNames())
+    assert f"#ops ({CHANNEL}) {ROOT}" in table(found, None, DisplayNames(slack={CHANNEL: "ops"}))
 
 
 async def test_a_retry_posts_a_recorded_answer_without_asking(redis: Redis) -> None:
