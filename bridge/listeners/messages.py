@@ -15,7 +15,7 @@ from typing import Any, Final
 from slack_bolt.async_app import AsyncApp
 
 from bridge.errors import SlackRefused
-from bridge.features.conversations.receive import Received, Receiver
+from bridge.features.conversations.receive import NO_RULE, Received, Receiver
 from bridge.ids import MessageKey, ThreadKey
 from bridge.inbound import SLACK_ITSELF, InboundMessage
 from bridge.listeners.app import NotStored, in_time
@@ -138,7 +138,7 @@ def _parse_message(
     ):
         return Ignored("written by the bot itself")
     if app and not has_apps:
-        return OfApp(f"posted by an app without a rule here ({app})")
+        return OfApp(f"{NO_RULE} ({app})")
     if user in SLACK_ITSELF:
         return Ignored("written by Slack itself")
     if message.get("hidden"):

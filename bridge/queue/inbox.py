@@ -33,7 +33,7 @@ from redis.exceptions import ResponseError
 from bridge.errors import StoreUnavailable, StoreWiped
 from bridge.ids import Lane, MessageKey, PersonKey, ThreadKey, TurnId, new_turn_id, own_lane, thread_lane
 from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, TriggeredRun, to_json
-from bridge.queue.deliveries import PassedOver, Refusals
+from bridge.queue.deliveries import PassedOver, Refusals, passed_over
 from bridge.queue.keys import GROUP, MARKED, REFUSED, RESENT_WITHIN, SEEN, TRACE, milliseconds
 from bridge.queue.records import UNLIMITED, Delivery, Head, Held, InDoubt, Limits, Offer, Write, read_head
 from bridge.queue.redis.connection import translated
@@ -271,6 +271,10 @@ class Inbox:
     def pass_over(self, message: MessageKey, *, event: str, retry: int, why: str) -> None:
         """Record in the background *why* a message didn't become a turn."""
         self._passed.add(message, Delivery(self._now(), self.consumer, event, retry, why))
+
+    async def passed_over(self, message: MessageKey) -> list[Delivery]:
+        """Return the recorded deliveries of *message* that didn't become a turn. Raises `StoreUnavailable`."""
+        return await passed_over(self._scripts, message)
 
     async def edit(self, message: InboundMessage, *, is_young: bool = False) -> str:
         """Give a waiting message its new text. Returns ``edited``, ``asked``, ``known``, ``late`` or ``unknown``.

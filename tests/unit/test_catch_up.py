@@ -15,9 +15,10 @@ from bridge.errors import SlackTokenRefused
 from bridge.features.catch_up.reading import CatchUp
 from bridge.features.conversations.answers import LATE
 from bridge.features.shared.channels import AppRule
-from bridge.ids import ThreadKey
+from bridge.ids import MessageKey, ThreadKey
 from bridge.playground.emulator.faults import Error, Hang
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, GENERAL, PRIVATE, RANDOM, TEAM
+from bridge.queue.deliveries import passed_over
 from bridge.queue.outages import Outages, PastOutage, Unit
 from bridge.queue.turn import LEASE
 from support.harness import NOT_NOW, READ, Harness, kill_task
@@ -63,6 +64,14 @@ class CatchUpCase:
         message = self.slack.workspace.messages.find(channel, ts)
         assert message is not None
         await asyncio.gather(*(tried.wait() for tried in self.slack.events.posted(message)))
+
+    async def is_passed_over(self, channel: str, ts: str) -> None:
+        """Wait until it's recorded that a delivered message isn't for an agent; this happens in the background."""
+
+        async def is_recorded() -> bool:
+            return bool(await passed_over(self.harness.store.scripts, MessageKey(TEAM, channel, ts)))
+
+        await wait_until(is_recorded, "the delivery is recorded")
 
     async def record_outage(self, seconds: float = HOUR) -> PastOutage:
         """Record an outage of *seconds* that ends now."""
@@ -348,6 +357,73 @@ async def test_a_late_command_is_not_run_but_brings_a_notice(case: CatchUpCase) 
     assert [one.text for one in case.harness.seen.ephemerals] == [
         "I was offline when you typed this command, so I didn't run it. Type it again if you still need it."
     ] * 3
+
+
+async def test_a_message_of_a_muted_thread_stays_unsent_after_unmuting(case: CatchUpCase) -> None:
+    root = await case.bound()
+    for text in ("!mute", "between us", "!unmute"):
+        await case.deliver(GENERAL, ts := await case.post(ALICE, GENERAL, text, HOUR / 2, root))
+        await case.harness.work()
+        if text == "between us":
+            await case.is_passed_over(GENERAL, ts)
+    await case.post(ALICE, GENERAL, "to the agent", HOUR / 4, root)
+    await case.record_outage()
+
+    await case.catch_up()
+
+    assert case.asked == ["to the agent"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [({}, {"answers": "all"}), ({"replies": "mentions"}, {"replies": "all"})], ids=["top", "reply"]
+)
+async def test_changed_settings_send_no_delivered_messages(
+    case: CatchUpCase, before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    root = await case.bound()
+    await case.harness.store.set_channel(**before)
+    under = root if "replies" in before else None
+    delivered = await case.post(ALICE, GENERAL, "delivered", HOUR / 2, under)
+    await case.deliver(GENERAL, delivered)
+    await case.is_passed_over(GENERAL, delivered)
+    await case.harness.store.set_channel(**after)
+    await case.post(ALICE, GENERAL, "missed", HOUR / 4, under)
+    await case.record_outage()
+
+    await case.catch_up()
+
+    assert case.words == ["missed"]
+
+
+async def test_changed_rules_send_no_delivered_posts_of_apps(case: CatchUpCase) -> None:
+    await case.harness.store.set_channel(answers="mentions")
+    case.slack.drops_events = True
+    delivered = await case.slack.people.app_posts(GENERAL, "delivered", at=case.slack.clock() - HOUR / 2)
+    await case.slack.people.app_posts(GENERAL, "missed", at=case.slack.clock() - HOUR / 4)
+    case.slack.drops_events = False
+    await case.deliver(GENERAL, delivered)
+    await case.is_passed_over(GENERAL, delivered)
+    await case.harness.store.set_channel(apps={APP: AppRule(agent=7)})
+    await case.record_outage()
+
+    await case.catch_up()
+
+    assert case.words == ["missed"]
+
+
+async def test_a_mention_added_in_the_outage_is_found(case: CatchUpCase) -> None:
+    delivered = await case.post(ALICE, GENERAL, "to each other", HOUR / 2)
+    await case.deliver(GENERAL, delivered)
+    await case.is_passed_over(GENERAL, delivered)
+    case.advance(60)
+    case.slack.drops_events = True
+    await case.slack.people.edit(GENERAL, delivered, f"{MENTION}what now?")
+    case.slack.drops_events = False
+    await case.record_outage()
+
+    await case.catch_up()
+
+    assert case.words == ["what now?"]
 
 
 @pytest.mark.parametrize(("rule", "asked"), [(AppRule(agent=7), ["Disk full"]), (AppRule(workflow=3, owner=ALICE), [])])

@@ -41,6 +41,14 @@ STOP = "/stop"  # the command line of `!stop`
 LAST_RETRY = 3  # https://docs.slack.dev/apis/events-api/#retries; Socket Mode retries as often
 YOUNG = timedelta(minutes=10)  # Slack's last retry comes about six minutes after the event
 REMEMBERED = TRACE - timedelta(hours=1)  # how long seen messages are known; the hour is for edits on their way
+NO_RULE = "posted by an app without a rule here"
+_NOT_ADDRESSED = "not addressed to the bot"
+_NEEDS_MENTION = "replies need a mention here"
+_NO_ACCESS = "its author doesn't have access"
+_MUTED = "its thread is muted"
+_ITS_APP = "its app, "
+_SETTLED = (NO_RULE, _NOT_ADDRESSED, _NEEDS_MENTION, _NO_ACCESS, _MUTED, _ITS_APP)
+"""Reasons, or their beginnings, that depend on settings: changing those doesn't send messages of the past."""
 _REPLIES = {
     Condition.BOUND: "a reply in a thread with a conversation",
     Condition.MISSED: "a reply in a thread with a conversation",
@@ -91,21 +99,21 @@ class Receiver:
         is_addressed = message.is_mention or message.is_direct
         settings = NOTHING_SET if is_addressed else await self.channels.get(message.team, message.channel)
         if message.is_root and not (is_addressed or settings.answers == "all"):
-            return Received("ignored", "not addressed to the bot")
+            return Received("ignored", _NOT_ADDRESSED)
         if not (message.is_mention or (message.is_direct and message.is_root)):
             begins = _BEGINS_WITH_A_MENTION.match(message.text)
             if begins is not None and begins[1] != self.bot_user:
                 return Received("ignored", "starts by mentioning someone else")
         line = self.features.command_line(message, self.bot_user)
         if not (message.is_root or is_addressed or line) and self.channels.needs_mention(settings):
-            return Received("ignored", "replies need a mention here")
+            return Received("ignored", _NEEDS_MENTION)
         # Some apps post without a `bot_id`, so authors are looked up, unless Slack's client marks the message as typed.
         if not message.is_typed and await self.access.directory.is_bot(message.user):
             return Received("ignored", "posted by another app's bot")
         reply = Condition.MISSED if was_missed else Condition.BOUND  # without a mention, its thread must be bound
         if refusal := await self.access.refusal(message):
             if message.is_root and not is_addressed:  # it wasn't addressed to the bot
-                return Received("ignored", f"its author doesn't have access: {refusal}")
+                return Received("ignored", f"{_NO_ACCESS}: {refusal}")
             return await self._notify(message, refusal, "refused", Condition.NONE if is_addressed else reply)
         if is_addressed or message.is_root:  # a command doesn't start a conversation
             return await self._queue(message, line, Condition.START if line is None else Condition.NONE)
@@ -122,6 +130,14 @@ class Receiver:
         """
         return await self.receive(message.model_copy(update={"was_found": True, "retry": LAST_RETRY}))
 
+    async def _was_settled(self, message: InboundMessage) -> bool:
+        """Whether *message*, found in Slack's history, was delivered with this text and wasn't for an agent then."""
+        if not message.was_found:
+            return False
+        passed = await self.inbox.passed_over(message.key)
+        written_at = float(message.edited_ts or 0)
+        return any(one.why.startswith(_SETTLED) and one.at.timestamp() > written_at for one in passed)
+
     async def _rule_for(self, message: InboundMessage) -> tuple[str, AppRule] | str:
         """Return the app that posted *message* and the channel's rule for it, or why its message is ignored.
 
@@ -133,7 +149,7 @@ class Receiver:
             app = await self.access.directory.app_of(app)
         rule = rules.get(app)
         if rule is None:
-            return f"posted by an app without a rule here ({app or message.app})"
+            return f"{NO_RULE} ({app or message.app})"
         if not message.is_root:
             return "posted by an app in a thread"
         if message.is_shared and message.user_team not in self.access.home:
@@ -151,6 +167,8 @@ class Receiver:
         is_run = rule.workflow is not None
         if is_run and message.was_found:
             return Received("ignored", "found too late to run a workflow")
+        if await self._was_settled(message):
+            return _KNOWN
         about = {"team": message.team, "channel": message.channel, "user": rule.owner}
         put = await self.inbox.put(
             TriggeredRun(**about, workflow=rule.workflow, message=message) if rule.workflow is not None else message,
@@ -174,7 +192,7 @@ class Receiver:
                 notice = Notice(**about, what=what, of="notice", is_offer=True)
                 hour = int(float(message.ts)) // 3600
                 await self.inbox.put(notice, event=f"paused:{message.team}:{message.channel}:{app}:{hour}")
-            return Received("ignored", f"its app, {app}, is posting too fast")
+            return Received("ignored", f"{_ITS_APP}{app}, is posting too fast")
         return Received("queued") if isinstance(put, Queued) else _received(put)
 
     async def mentioned_in_canvas(self, message: InboundMessage) -> Received:
@@ -229,6 +247,8 @@ class Receiver:
 
     async def _queue(self, message: InboundMessage, line: str | None, condition: Condition) -> Received:
         """Queue *message*; *line* is its command line if it's a command."""
+        if await self._was_settled(message):
+            return _KNOWN
         if message.was_found and line is not None:
             return await self._notify(message, "command_missed", "missed", condition)
         why = _REPLIES.get(condition) or (
@@ -328,11 +348,12 @@ def _received(put: Put) -> Received:
             return _DECISIONS[type(put)]
 
 
+_KNOWN = Received("ignored", "it was delivered before, and wasn't for an agent then")
 _DECISIONS: dict[type[Put], Received] = {
     Duplicate: Received("duplicate"),
     Full: Received("full"),
     Paused: Received("paused"),
-    Muted: Received("ignored", "its thread is muted"),
+    Muted: Received("ignored", _MUTED),
     Unbound: Received("unbound", "its thread has no conversation"),
     Deferred: Received(
         "deferred", f"{NOT_YET}it's read again once its thread's first message arrives, within ten minutes"
