@@ -44,9 +44,9 @@ class DisplayNames:
         try:
             async with asyncio.timeout(self.seconds):
                 await asyncio.gather(*(self._slack_name(self.directory, id_) for id_ in new))
-        except TimeoutError as exc:
+        except TimeoutError:
             self.directory = None
-            say(_missing("Slack", exc))
+            say(_missing("Slack", "no answer in time"))
 
     async def look_up_agents(self) -> None:
         """Look up all agents."""
@@ -55,8 +55,12 @@ class DisplayNames:
         try:
             async with asyncio.timeout(self.seconds):
                 self.agents = {agent.id: agent.name for agent in await self.project.get_agents()}
-        except (TimeoutError, ProjectError) as exc:
-            say(_missing("the project service", exc))
+        except TimeoutError:
+            say(_missing("Project service", "no answer in time"))
+        except ProjectError as exc:
+            from bridge.cli.probes import project_trouble  # noqa: PLC0415 - 400 ms
+
+            say(_missing("Project service", project_trouble("get_agents", exc).detail))
         self.project = None
 
     async def _slack_name(self, directory: Directory, id_: str) -> None:
@@ -97,14 +101,17 @@ async def opened_names() -> AsyncIterator[DisplayNames]:
                 web = await stack.enter_async_context(opened(values["SLACK_API_URL"], token, Metrics()))
                 async with asyncio.timeout(names.seconds):
                     names.directory = Directory(web, (await web.hello()).identity)
-        except (TimeoutError, SlackError) as exc:
-            say(_missing("Slack", exc))
+        except TimeoutError:
+            say(_missing("Slack", "no answer in time"))
+        except SlackError as exc:
+            from bridge.cli.probes import slack_trouble  # noqa: PLC0415 - 400 ms
+
+            say(_missing("Slack", slack_trouble("auth.test", exc, "").detail))
         if {"PROJECT_BASE_URL", "PROJECT_API_KEY"} <= values.keys():
             key = values["PROJECT_API_KEY"].get_secret_value()
             names.project = await stack.enter_async_context(ProjectClient(values["PROJECT_BASE_URL"], key))
         yield names
 
 
-def _missing(source: str, error: TimeoutError | SlackError | ProjectError) -> str:
-    detail = "no answer in time" if isinstance(error, TimeoutError) else error.detail
-    return f"Showing IDs, because {source} gives no names: {detail}."
+def _missing(source: str, detail: str) -> str:
+    return f"{source}: {detail}. Showing IDs instead of names."

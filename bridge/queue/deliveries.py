@@ -1,8 +1,9 @@
 """Records about deliveries: how a message arrived, why it was or wasn't queued, and which messages were refused.
 
 A turn's record has a line per delivery, written by the script that queues the turn. Deliveries that didn't become a
-turn are recorded in one bounded list per channel and day, in the background, so that messages that aren't for the bot
-are acknowledged at once, even while Redis is down. A process that ends loses lines it hasn't written.
+turn are recorded in one bounded list per channel and day, for the trace and for catching up. That happens in the
+background, so that messages that aren't for the bot are acknowledged at once, even while Redis is down; a process that
+ends loses lines it hasn't written.
 
 Refusals while Redis is down matter later: Slack retries a refused event at once, after a minute and after five, and
 related ones may arrive in between, such as a reply to a refused message, or its deletion. So refusals are recorded:
@@ -64,7 +65,7 @@ class PassedOver:
                 by_key: dict[str, list[str]] = {}
                 for message, delivery in batch:
                     by_key.setdefault(_key(self._scripts, message), []).append(f"{message.ts} {delivery.to_line()}")
-                with suppress(StoreUnavailable), translated():  # the lines are only for the trace
+                with suppress(StoreUnavailable), translated():  # without these lines, catch-up decides again
                     async with self._scripts.redis.pipeline(transaction=True) as pipe:
                         for key, lines in by_key.items():
                             pipe.rpush(key, *lines)

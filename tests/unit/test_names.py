@@ -49,7 +49,7 @@ async def test_names_are_not_waited_for_long(
     await names.look_up(["U3"])
 
     assert names.person("U1") == "U1"
-    assert capsys.readouterr().err == "Showing IDs, because Slack gives no names: no answer in time.\n"
+    assert capsys.readouterr().err == "Slack: no answer in time. Showing IDs instead of names.\n"
 
 
 async def test_without_slack_and_project_ids_are_shown() -> None:
