@@ -280,14 +280,13 @@ class NoSuch(CommandError):
     *nearest* are similar names; *lists* is the command that lists all, if the name was typed in a command.
     """
 
-    lists = ""
-
-    def __init__(self, kind: str, name: str, nearest: Sequence[str] = ()) -> None:
+    def __init__(self, kind: str, name: str, nearest: Sequence[str] = (), lists: str = "") -> None:
         super().__init__(f"{kind} {name}")
         self.about = kind
         self.kind = kind
         self.name = name
         self.nearest = tuple(nearest)
+        self.lists = lists
 
 
 class SeveralFit(CommandError):

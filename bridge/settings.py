@@ -117,7 +117,8 @@ class Settings(BaseSettings):
     (mpim:history in group direct messages)."""
     files: Annotated[Literal["text", "names", "off"], one_of("text", "names", "off")] = _setting("BRIDGE_FILES", "text")
     """What an agent gets from the files in a message: their text (text files, emails, documents, transcripts of clips),
-    only their names, or nothing (off). Text needs the scope files:read; PDFs also need the extra "documents"."""
+    only their names (names), or nothing (off). The value text needs the scope files:read, and for PDFs the extra
+    "documents"."""
     session_lifetime: Annotated[timedelta, duration("d", upto=timedelta(days=3650))] = _setting(
         "BRIDGE_SESSION_DAYS", "90"
     )

@@ -51,8 +51,8 @@ def test_imports_follow_the_rules() -> None:
         ("listeners/__init__.py", "import redis.asyncio", "Redis is called in bridge.queue only"),
         ("slack/blockkit/reply.py", "import time", "Layouts are pure"),
         ("features/stats/commands.py", "import bridge.features.agents.commands", "Features do not know one another"),
-        ("playground/__init__.py", "import bridge.features.results", "The playground imports nothing else of bridge"),
-        ("playground/emulator/rates.py", "import bridge.errors", "The playground imports nothing else of bridge"),
+        ("playground/__init__.py", "import bridge.features.results", "The playground imports nothing else from bridge"),
+        ("playground/emulator/rates.py", "import bridge.errors", "The playground imports nothing else from bridge"),
         ("somewhere.py", "import json", "Imports point down"),
     ],
 )

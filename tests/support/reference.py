@@ -5,6 +5,7 @@ The part above the marker is written by hand; the rest is generated.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -33,10 +34,16 @@ def commands() -> str:
     sections: dict[str, list[tuple[str, ...]]] = {}
     for one in features._commands:
         title = f"/{one.path[0]}" if one.usage.startswith("/") else "In a thread"
-        sections.setdefault(title, []).append((f"`{one.usage}`", one.sentence + _notes(one)))
+        sections.setdefault(title, []).append((_usages(one.usage), one.sentence + _notes(one)))
     last = sections.pop("In a thread")
     shown = {**sections, "In a thread": last}.items()
     return "\n\n".join(f"## {title}\n\n{_table(('You type', 'What it does'), rows)}" for title, rows in shown)
+
+
+def _usages(usage: str) -> str:
+    """Spell out ``<a|b>``: not every Markdown renderer can show a pipe in a table's code."""
+    choice = re.search(r"<(\w+)\|(\w+)>", usage)
+    return " or ".join(f"`{usage.replace(choice[0], word)}`" for word in choice.groups()) if choice else f"`{usage}`"
 
 
 def _notes(command: Command) -> str:
@@ -139,7 +146,9 @@ def page(name: str) -> str:
 
 def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [heads, tuple("---" for _ in heads), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    if any("|" in cell for line in lines for cell in line):
+        raise ValueError("a table's cell can't have a pipe: renderers don't agree on how to escape it")
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 if __name__ == "__main__":

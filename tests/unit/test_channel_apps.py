@@ -240,7 +240,7 @@ async def test_an_unknown_app_is_answered_with_those_that_have_posted(harness: H
     notice = await done(harness, "channel ask Support Grafana")
 
     assert notice == (
-        "I haven't seen “Grafana” post here yet. These apps have: Alerts. Use the app's ID, such as A0123456789."
+        "I haven't seen “Grafana” post here yet, only Alerts. Use the app's ID, such as A0123456789."
     )
 
 

@@ -155,14 +155,14 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
         case errors.NoSuch():
             names = _either([kit.named(name, 80) for name in error.nearest])
             name = error.name if error.name.isdecimal() else kit.quoted(error.name, 60)
-            hint = f"{error.lists} lists them all." if error.lists else "It may have been deleted."
+            hint = f"{error.lists} lists them all." if error.lists else "It may have been deleted; choose another one."
             if names:
                 hint = f"Did you mean {names}?"
             if error.kind == "app":
                 known = ", ".join(kit.named(name, 80) for name in error.nearest)
                 hint = "Use the app's ID, such as A0123456789."
-                hint = f"These apps have: {known}. {hint}" if known else hint
-                return f"I haven't seen {name} post here yet. {hint}"
+                others = f", only {known}" if known else ""
+                return f"I haven't seen {name} post here yet{others}. {hint}"
             return f"No {error.kind} {name}. {hint}"
         case errors.SeveralFit():
             names = ", ".join(f"{kit.named(name, 80)} (ID {id_})" for id_, name in error.matches[:_MOST_NAMES])

@@ -38,7 +38,7 @@ async def counts(stage: Stage) -> list[Figure]:
     return [
         at_most("Redis round trips for a turn", of_reply, 5),
         without_target("… starting a thread", of_mention, beside=f"two events per message: {of_both:.2f}"),
-        without_target("… per second, idle", idle_rate),
+        without_target("Redis round trips per second, idle", idle_rate),
         exactly("Slack calls for a turn, quick agent", calls, 1),
         exactly("Slack calls for a turn, slow agent", slow, _PARTS),
     ]
