@@ -129,7 +129,8 @@ class Keys:
     recent_threads = Key[PersonKey]("recent:t:<person>", "zset", RECENT, "their 10 latest conversations")
     home = Key[PersonKey]("home:<person>", "string", RECENT,
                           "the pages they last saw in Home, and the ID of their direct message")
-    input = Key[PersonKey, int]("input:<person>:<workflow>", "string", REMEMBERED, "input that the person asked the bot to remember")
+    input = Key[PersonKey, int]("input:<person>:<workflow>", "string", REMEMBERED,
+                                "input that the person asked the bot to remember")
     typed = Key[PersonKey, str]("typed:<person>:<turn>", "string", TYPED,
                                 "invalid JSON input, until its author chooses")
     results = Key[str]("results:<turn>", "string", RESULTS, "node results of a run, shown on demand")

@@ -239,9 +239,7 @@ async def test_an_unknown_app_is_answered_with_those_that_have_posted(harness: H
 
     notice = await done(harness, "channel ask Support Grafana")
 
-    assert notice == (
-        "I haven't seen “Grafana” post here yet, only Alerts. Use the app's ID, such as A0123456789."
-    )
+    assert notice == "I haven't seen “Grafana” post here yet, only Alerts. Use the app's ID, such as A0123456789."
 
 
 async def test_a_channel_has_room_for_some_apps_only(harness: Harness) -> None:
