@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import chain, repeat
+from itertools import chain, repeat, zip_longest
 from pathlib import Path
 
 from support.feature_stories import FEATURE_STORIES
@@ -28,7 +28,6 @@ from support.waiting import wait_until
 RETRIES = (0.2, 0.4, 0.8, 1.6, 3.2, 6.4)  # so that Slack doesn't give up during a slow start
 PATIENCE = 40.0
 IDLE_MS = 60_000
-FREQUENT = 6  # a successor also does steps this frequent
 
 Disturbance = Callable[[System, KillableBridge], Awaitable[None]]
 
@@ -208,21 +207,20 @@ async def runs_without_kills(url: str, point_logs: Path) -> list[KillRun]:
 def quick_runs(baseline: Sequence[KillRun]) -> list[KillRun]:
     """Plan runs in which a bridge is killed after each kind of step seen in *baseline*.
 
-    The first bridge is killed halfway through the passages of a rare step; its successor is killed at the first passage
-    of a frequent one, with more of them to come. A kill before a step equals one after the step before it.
+    The first bridge is killed halfway through the passages of a step that ends early; its successor is killed at the
+    first passage of one that still occurs later. A kill before a step equals one after the step before it.
     """
     runs: list[KillRun] = []
     known: set[str] = set()
     for run in baseline:
-        steps = {point: times for point, times in run.points().items() if point.startswith("after ")}
-        points = sorted(steps.keys() - known, key=lambda point: (steps[point], point))
-        while points:
-            point = points.pop(0)
-            kills = [f"{point} {(steps[point] + 1) // 2}"]
-            if points and steps[points[-1]] >= FREQUENT:
-                kills.append(f"{points.pop()} 1")
+        last = {point.rpartition(" ")[0]: at for log in run.point_logs for at, point in enumerate(log)}
+        times = run.points()
+        points = sorted((point for point in last if point.startswith("after ") and point not in known), key=lambda point: last[point])
+        early, late = points[: (len(points) + 1) // 2], points[(len(points) + 1) // 2 :]
+        for first, second in zip_longest(early, late):
+            kills = [f"{first} {(times[first] + 1) // 2}", *([f"{second} 1"] if second else [])]
             runs.append(KillRun(tuple(kills), run.stories, run.disturbance))
-        known |= steps.keys()
+        known |= last.keys()
     return [*runs, KillRun(("after take 10", "after XAUTOCLAIM 1"))]
 
 
