@@ -163,7 +163,7 @@ def duration(given: str, unit: str, *, upto: timedelta, may_be_zero: bool = Fals
 def whole(given: str, least: int, most: int, example: int) -> int:
     """Parse a whole number."""
     if not re.fullmatch(r"\d{1,9}", given, re.ASCII) or not least <= int(given) <= most:
-        raise ValueError(f"isn't a whole number from {least} to {most:,}: use one such as {example}")
+        raise ValueError(f"isn't a whole number from {least} to {most}: use one such as {example}")
     return int(given)
 
 

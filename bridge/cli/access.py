@@ -19,7 +19,9 @@ AREA: Final = "Access"
 RULES: Final = ("BRIDGE_ALLOWED_CHANNELS", "BRIDGE_ALLOWED_USERS", "BRIDGE_RUNNERS")
 
 _TO_RUN: Final = ("run workflows", "schedule reports", "change channel settings")
+_WRONG_ID: Final = "copy the member ID from the person's profile in Slack"
 _CURE_OF_READING: Final = "grant the scopes that `bridge check` lists, and reinstall the app"
+_EVERYONE: Final = "everyone in the workspace can, including guests"
 _KINDS: Final = {
     "member": "a member of the workspace",
     "guest": "a guest of the workspace",
@@ -69,6 +71,8 @@ async def access_rows(web: SlackWeb, rules: Sequence[frozenset[str]], *, user: s
     access = Access(identity.home, directory, *rules)
     person, person_row = await _person(directory, user)
     channel_row, hears, is_shared = await _channel(web, channel)
+    if person_row.cure == _WRONG_ID:
+        return [person_row, channel_row]
     # In a channel that isn't shared, an event is from a member even if Slack doesn't describe the person.
     is_shared = is_shared or person is not None
     command = SlashCommand(team=identity.team, channel=channel, user=user, is_shared=is_shared, command="/check")
@@ -79,7 +83,7 @@ async def access_rows(web: SlackWeb, rules: Sequence[frozenset[str]], *, user: s
     if refusal is not None:
         actions = ("talk", "use commands", *_TO_RUN)
         return [person_row, channel_row, *_refused(actions, refusal, person_row)]
-    who = "listed in BRIDGE_ALLOWED_USERS" if user in access.allowed_users else "every member of the workspace can"
+    who = "listed in BRIDGE_ALLOWED_USERS" if user in access.allowed_users else _EVERYONE
     talk = Row(AREA, "talk", OK, who)
     if not hears:
         detail = "allowed, but the bot isn't in this channel and doesn't receive its messages"
@@ -98,13 +102,12 @@ async def _person(directory: Directory, user: str) -> tuple[Person | None, Row]:
         person = await directory.person(user)
     except SlackError as exc:
         if isinstance(exc, SlackRefused) and exc.error == "user_not_found":
-            cure = "copy the member ID from the person's profile in Slack"
-            return None, Row(AREA, "person", FAILURE, f"the app can't see {user}", cure)
+            return None, Row(AREA, "person", FAILURE, f"the app can't see {user}", _WRONG_ID)
         return None, slack_trouble("person", exc, _CURE_OF_READING)
     described = _KINDS[person.kind]
     if person.kind in {"member", "guest"} and person.is_home is not True:
         described = "from another workspace" if person.is_home is False else "workspace unknown"
-    return person, Row(AREA, "person", OK, f"“{person.name or user}” ({user}), {described}")
+    return person, Row(AREA, "person", OK, f"{person.name or user} ({user}), {described}")
 
 
 async def _channel(web: SlackWeb, channel: str) -> tuple[Row, bool, bool]:

@@ -28,8 +28,8 @@ def catch_up(
 ) -> None:
     """Find and answer messages missed in an outage.
 
-    With --since, the bridge reads Slack's history from then on, and queues what was missed; without it, the last
-    outage is shown.
+    With --since, the bridge reads Slack's history from that time on and queues the messages it missed. Without it, the
+    command shows the last outage.
     """
     from bridge.queue.outages import BOUND, Outages  # noqa: PLC0415 - see `store`
 

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from bridge.queue.trace import Owner
 
 NONE: Final = "No dead letters: all work was finished or is still queued."
-_UNKNOWN: Final = "No dead letter {turn}: it was already retried or dropped, or expired. See bridge dead list."
+_UNKNOWN: Final = (
+    "No dead letter {turn}: the ID is wrong, or it was already retried or dropped, or has expired. "
+    "See bridge dead list."
+)
 _WAITS_FOR_BRIDGE: Final = "If no bridge is running, it waits until one starts."
 _RETRIED: Final = {
     "queued": f"Queued {{turn}}{{after}}. It starts from the beginning. {_WAITS_FOR_BRIDGE}",

@@ -380,7 +380,12 @@ def condition_rows(condition: RedisCondition, namespace: str, identity: Identity
         _first(
             "namespace",
             (is_.owner is None, OK, f"{namespace} is free", ""),
-            (identity is None, WARNING, whose, "run the check again once Slack confirms whether that is this bot"),
+            (
+                identity is None,
+                WARNING,
+                whose,
+                "fix the problem with the bot token first, then run the check again to see whether that's this bot",
+            ),
             (ours, OK, f"{namespace} belongs to this bot ({bot} in {team})", ""),
             (True, FAILURE, f"{whose}, not to this one", "set BRIDGE_NAMESPACE to another name"),
         ),

@@ -107,9 +107,10 @@ def for_people(compared: Compared, *, asked_since: bool) -> str:
     if changed:
         lines.append(f"Changes since {iso(changed.since)}")
     elif compared.recorded_since:
-        lines.append(f"Nothing to compare with: numbers have been recorded since {iso(compared.recorded_since)}")
+        since = iso(compared.recorded_since)
+        lines.append(f"Nothing to compare with: numbers have only been recorded since {since}. Use a later --since.")
     elif asked_since:
-        lines.append("Nothing to compare with: no numbers have been recorded yet")
+        lines.append("Nothing to compare with: no numbers have been recorded yet.")
     return "\n".join(map(printable, lines))
 
 

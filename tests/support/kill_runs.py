@@ -215,7 +215,10 @@ def quick_runs(baseline: Sequence[KillRun]) -> list[KillRun]:
     for run in baseline:
         last = {point.rpartition(" ")[0]: at for log in run.point_logs for at, point in enumerate(log)}
         times = run.points()
-        points = sorted((point for point in last if point.startswith("after ") and point not in known), key=lambda point: last[point])
+        points = sorted(
+            (point for point in last if point.startswith("after ") and point not in known),
+            key=lambda point: last[point],
+        )
         early, late = points[: (len(points) + 1) // 2], points[(len(points) + 1) // 2 :]
         for first, second in zip_longest(early, late):
             kills = [f"{first} {(times[first] + 1) // 2}", *([f"{second} 1"] if second else [])]

@@ -91,7 +91,7 @@ def test_all_problems_are_reported_at_once_in_the_documented_order() -> None:
         ("SLACK_APP_TOKEN", "xoxb-1234", "starts with xoxb-…: use the app-level token (xapp-…)"),
         ("BRIDGE_NAMESPACE", "a{b}", "has unsupported characters or is too long"),
         ("BRIDGE_COMMAND_PREFIX", "Acme ", "has unsupported characters or is too long"),
-        ("BRIDGE_PORT", "65536", "isn't a whole number from 0 to 65,535: use one such as 3000"),
+        ("BRIDGE_PORT", "65536", "isn't a whole number from 0 to 65535: use one such as 3000"),
         ("BRIDGE_MAX_TURNS", "0", "isn't a whole number from 1 to"),
         ("BRIDGE_CHAT_TIMEOUT", "0", "is out of range: use more than 0 and at most 1d"),
         ("BRIDGE_DRAIN_SECONDS", "2h", "is out of range: use at most 1h"),

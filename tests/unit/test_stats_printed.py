@@ -48,8 +48,10 @@ def test_without_since_nothing_is_compared() -> None:
 def test_without_snapshots_it_says_since_when_they_are_recorded() -> None:
     said = for_people(Compared(NOW, None, NOON), asked_since=True)
 
-    assert said.endswith("Nothing to compare with: numbers have been recorded since 2026-11-20T12:00:00Z")
-    assert for_people(Compared(NOW), asked_since=True).endswith("no numbers have been recorded yet")
+    assert said.endswith(
+        "Nothing to compare with: numbers have only been recorded since 2026-11-20T12:00:00Z. Use a later --since."
+    )
+    assert for_people(Compared(NOW), asked_since=True).endswith("no numbers have been recorded yet.")
 
 
 def test_outside_text_cannot_disturb_the_screen() -> None:
