@@ -24,6 +24,7 @@ settings.load_profile("any machine")
 TEST_DATABASE = 9  # emptied before each test
 HERE = Path(__file__).parent
 LONGEST = (
+    "test_catch_up",
     "test_workspace",
     "test_killed_everywhere",
     "test_socket_mode",

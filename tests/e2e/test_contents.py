@@ -153,7 +153,8 @@ async def test_catch_up_answers_a_message_from_an_outage(opens: Opens) -> None:
     async with opens(BOB, "org-wide") as window:
         await window.turn("Bridge unreachable")
         banner = window.page.get_by_text(
-            "Slack can't reach the bridge. The bridge won't receive messages you send now."
+            "Slack can't reach the bridge, so messages you send now don't arrive. "
+            "Reconnect, then choose Catch up now in Trace and faults."
         )
         await window.sees(banner)
         await window.write("@bridge Memory: my lost line is 7")

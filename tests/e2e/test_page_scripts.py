@@ -101,6 +101,13 @@ async def test_tab_completes_a_mention(page: Page) -> None:
     await expect(composer).to_have_value("hello @bob ")
 
 
+async def test_a_choice_in_a_usage_is_one_suggestion(page: Page) -> None:
+    await page.get_by_test_id("composer").fill("/stats ")
+
+    offered = page.get_by_role("listbox").get_by_role("option")
+    await expect(offered).to_have_text(["answers <mentions|all>", "help"])
+
+
 async def test_the_thread_panel_sends_replies_and_stops(server: CannedPage, page: Page) -> None:
     root, reply = "1700000000.000100", "1700000001.000100"
     status = {"text": "is thinking…", "can_stop": True}

@@ -87,7 +87,7 @@ def empty_content() -> Json:
         "prompts": None,
         "commands": [
             {"command": "/workflows", "usage": "list [words] | show <workflow> | help", "description": "Workflows."},
-            {"command": "/stats", "usage": "help", "description": "The project's statistics."},
+            {"command": "/stats", "usage": "answers <mentions|all> | help", "description": "The project's statistics."},
         ],
         "shortcuts": [],
         "emoji": [["thumbsup", "👍"], ["tada", "🎉"]],

@@ -146,10 +146,10 @@ def test_an_input_is_a_json_value_or_the_typed_text(typed: str, value: object) -
     ("typed", "place", "problem"),
     [
         ('{"day": }', (1, 9), "expected a value"),
-        ('{"day": 1', (1, 10), "expected a comma"),
+        ('{"day": 1', (1, 10), "expected a comma, } or ]"),
         ('{"day" 1}', (1, 8), "expected a colon"),
         ("{curly} words", (1, 2), "expected a name in double quotes"),
-        ("{\n  “a”: “b” “c”}", (2, 12), "expected a comma"),
+        ("{\n  “a”: “b” “c”}", (2, 12), "expected a comma, } or ]"),
         ('{"a": 1} trailing', (1, 10), "expected nothing after the end"),
         ('["a', (1, 2), "closing quote"),
         ('["a\nb"]', (1, 4), "no line break"),

@@ -83,7 +83,7 @@ async def test_a_repeated_command_stores_one_report(harness: Harness) -> None:
     [
         ("report daily 09:00 <#C0RANDOM|>", "Scheduled: "),
         ("report daily 09:00 --only cats", "takes any of prompts, runs, versions, categories and tags, such as"),
-        ("report daily 09:00 <#C0NOBOT|closed>", "I can't post in “#no-bot”. Invite me there with /invite"),
+        ("report daily 09:00 <#C0NOBOT|closed>", "I can't post in “#no-bot”: I'm not in it"),
         ("report daily 09:00 #typed", "I can't find “#typed” among the channels I'm in."),
         ("report daily 25:00", "I don't understand “25:00”: expected a time, such as 09:00."),
         ("report hourly", "I don't understand “hourly”: expected a schedule, such as every Monday at 09:00."),

@@ -78,8 +78,8 @@ _TAKES: Final = {
 
 _BAD_SCHEDULE: Final = {
     "times": "A report can have only one time of day. Schedule another report for {typed}.",
-    "channel": "I can't post in {typed}. Invite me there with /invite, or pick another channel if that one is archived "
-    "or I'm not enabled there.",
+    "channel": "I can't post in {typed}: I'm not in it, it's archived, or I'm not enabled there. Invite me with "
+    "/invite, or pick another channel.",
     "name": "I can't find {typed} among the channels I'm in. Pick it from the list Slack shows after #, or invite me "
     "there with /invite and try again.",
     "many": "The limit of {limit} reports is reached. Delete one to schedule another.",

@@ -9,7 +9,7 @@ from bridge.errors import BadInput
 
 _JSON_PROBLEMS: Final = {  # Python's error messages, the same since 3.5, and plain ones
     "Expecting value": "expected a value",
-    "Expecting ',' delimiter": "expected a comma",
+    "Expecting ',' delimiter": "expected a comma, } or ]",
     "Expecting ':' delimiter": "expected a colon",
     "Expecting property name": "expected a name in double quotes",
     "Illegal trailing comma": "expected no comma before the end",

@@ -27,12 +27,12 @@ function commands(typed, world) {
   };
 }
 
-/** A command's arguments, from its usage hint: "list [words] | show <workflow> | help". */
+/** A command's arguments, from its usage hint: "list [words] | answers <mentions|all> | help". */
 function usages(typed, world) {
   const [, name, rest] = /^(\/\S+)\s+(.*)$/s.exec(typed);
   const command = world.commands.find((one) => one.command === name);
   if (!command?.usage) return null;
-  const ways = command.usage.split("|").map((way) => way.trim());
+  const ways = command.usage.split(/\|(?![^<]*>)/).map((way) => way.trim());
   const fitting = ways.filter((way) => fits(way, rest));
   return {
     from: typed.length - rest.length,

@@ -113,7 +113,7 @@ export function takeTable(draft, event) {
 
 async function recordClip(draft) {
   const filled = await fill({
-    title: "Record a voice clip",
+    title: "Attach a voice clip",
     confirm: "Attach clip",
     fields: [
       inputField("words", "What you say", { rows: 3, value: draft.clip?.words ?? "", hint: "Nothing is recorded. This text becomes the transcript." }),

@@ -92,7 +92,7 @@ export function troubles() {
     !page.isConnected &&
       h("div", { key: "lost", class: "trouble", role: "alert" }, icon("warning"), "Lost the connection to the playground. Reconnecting…"),
     page.world?.faults.some((one) => one.name === "nobody_listens" && one.is_on) &&
-      h("div", { key: "unheard", class: "trouble", role: "status" }, icon("warning"), h("span", {}, "Slack can't reach the bridge. The bridge won't receive messages you send now."), h("button", { type: "button", class: "button is-small", onclick: listenAgain }, "Reconnect")),
+      h("div", { key: "unheard", class: "trouble", role: "status" }, icon("warning"), h("span", {}, "Slack can't reach the bridge, so messages you send now don't arrive. Reconnect, then choose Catch up now in Trace and faults."), h("button", { type: "button", class: "button is-small", onclick: listenAgain }, "Reconnect")),
     page.notice &&
       h(
         "div",
