@@ -110,7 +110,7 @@ def chart(figures: Sequence[Measured]) -> str:
 
 
 def _frame(height: int) -> Iterator[str]:
-    yield f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 930 {height}" font-family="system-ui, sans-serif">'
+    yield f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 980 {height}" font-family="system-ui, sans-serif">'
     yield "  <title>How each figure compares with its target: bars to the right of the line meet it</title>"
     yield """  <style>
     text { fill: #1d1c2b; font-size: 13px }
