@@ -156,7 +156,7 @@ class Settings(BaseSettings):
     separated by commas. Empty: all members, and no guests (this needs users:read; without it, guests too)."""
     thread_turns: _Limit = _setting("BRIDGE_THREAD_TURNS_PER_MINUTE", "60")
     """How many messages one thread may send to its agent per minute. Further ones aren't sent, and a notice
-    says so; this stops loops. 0: no limit."""
+    says so. 0: no limit."""
     app_turns: Annotated[int, whole(1, 1_000_000, 10)] = _setting("BRIDGE_APP_TURNS_PER_MINUTE", "10")
     """How many posts of one app may start an agent or a workflow per minute in a channel whose settings allow it.
     Further ones are ignored; this stops loops. 1 or more."""
