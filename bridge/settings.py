@@ -159,7 +159,7 @@ class Settings(BaseSettings):
     says so. 0: no limit."""
     app_turns: Annotated[int, whole(1, 1_000_000, 10)] = _setting("BRIDGE_APP_TURNS_PER_MINUTE", "10")
     """How many posts of one app may start an agent or a workflow per minute in a channel whose settings allow it.
-    Further ones are ignored; this stops loops. 1 or more."""
+    Further ones are ignored, which limits two bots that answer each other. 1 or more."""
     user_turns: _Limit = _setting("BRIDGE_USER_TURNS_PER_MINUTE", "0")
     """How many messages one person may send to agents per minute. 0: no limit."""
     user_runs: _Limit = _setting("BRIDGE_USER_RUNS_PER_HOUR", "0")

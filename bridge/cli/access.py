@@ -19,7 +19,6 @@ AREA: Final = "Access"
 RULES: Final = ("BRIDGE_ALLOWED_CHANNELS", "BRIDGE_ALLOWED_USERS", "BRIDGE_RUNNERS")
 
 _TO_RUN: Final = ("run workflows", "schedule reports", "change channel settings")
-_WRONG_ID: Final = "copy the member ID from the person's profile in Slack"
 _CURE_OF_READING: Final = "grant the scopes that `bridge check` lists, and reinstall the app"
 _EVERYONE: Final = "everyone in the workspace can, including guests"
 _KINDS: Final = {
@@ -69,9 +68,9 @@ async def access_rows(web: SlackWeb, rules: Sequence[frozenset[str]], *, user: s
         return [slack_trouble("bot token", exc, CURE_OF_BOT)]
     directory = Directory(web, identity)
     access = Access(identity.home, directory, *rules)
-    person, person_row = await _person(directory, user)
+    person, person_row, is_unknown = await _person(directory, user)
     channel_row, hears, is_shared = await _channel(web, channel)
-    if person_row.cure == _WRONG_ID:
+    if is_unknown:
         return [person_row, channel_row]
     # In a channel that isn't shared, an event is from a member even if Slack doesn't describe the person.
     is_shared = is_shared or person is not None
@@ -97,17 +96,19 @@ async def access_rows(web: SlackWeb, rules: Sequence[frozenset[str]], *, user: s
     ]
 
 
-async def _person(directory: Directory, user: str) -> tuple[Person | None, Row]:
+async def _person(directory: Directory, user: str) -> tuple[Person | None, Row, bool]:
+    """Return the person, their row, and whether Slack says that there is no such person."""
     try:
         person = await directory.person(user)
     except SlackError as exc:
         if isinstance(exc, SlackRefused) and exc.error == "user_not_found":
-            return None, Row(AREA, "person", FAILURE, f"the app can't see {user}", _WRONG_ID)
-        return None, slack_trouble("person", exc, _CURE_OF_READING)
+            cure = "copy the member ID from the person's profile in Slack"
+            return None, Row(AREA, "person", FAILURE, f"the app can't see {user}", cure), True
+        return None, slack_trouble("person", exc, _CURE_OF_READING), False
     described = _KINDS[person.kind]
     if person.kind in {"member", "guest"} and person.is_home is not True:
         described = "from another workspace" if person.is_home is False else "workspace unknown"
-    return person, Row(AREA, "person", OK, f"{person.name or user} ({user}), {described}")
+    return person, Row(AREA, "person", OK, f"{person.name or user} ({user}), {described}"), False
 
 
 async def _channel(web: SlackWeb, channel: str) -> tuple[Row, bool, bool]:

@@ -384,7 +384,7 @@ def condition_rows(condition: RedisCondition, namespace: str, identity: Identity
                 identity is None,
                 WARNING,
                 whose,
-                "fix the problem with the bot token first, then run the check again to see whether that's this bot",
+                "fix the problem with Slack first, then run the check again to see whether that's this bot",
             ),
             (ours, OK, f"{namespace} belongs to this bot ({bot} in {team})", ""),
             (True, FAILURE, f"{whose}, not to this one", "set BRIDGE_NAMESPACE to another name"),
