@@ -146,6 +146,18 @@ async def test_the_list_pauses_resumes_runs_and_deletes(harness: Harness) -> Non
     assert "already deleted" in (await act_as(harness, click(blocks.NOW, value), "7"))["text"]
 
 
+async def test_the_list_leaves_out_reports_in_others_direct_messages(harness: Harness) -> None:
+    in_direct_message = typed("report daily 09:00").model_copy(update={"channel": DM_ALICE})
+    await act_as(harness, in_direct_message, "1")
+    await act_as(harness, typed("report daily 10:00"), "2")
+
+    own = await act_as(harness, typed("reports"), "3")
+    others = await act_as(harness, typed("reports", CAROL), "4")
+
+    assert own["text"].startswith("Scheduled reports: 2")
+    assert others["text"].startswith("Scheduled reports: 1")
+
+
 async def test_a_new_report_names_its_channel_and_is_deletable(harness: Harness) -> None:
     made = await act_as(harness, typed("report daily 09:00 <#C0RANDOM|sales>"), "1")
     delete = next(one for one in made["blocks"][-1]["elements"] if one["action_id"] == blocks.DELETE)

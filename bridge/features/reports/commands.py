@@ -50,9 +50,9 @@ async def schedule_report(deps: Deps, turn: Turn, *, schedule: str = "") -> Resu
 
 
 @reports.command("/stats reports", "List scheduled reports, to pause, post or delete them.")
-async def list_reports(deps: Deps, turn: Turn) -> Result:  # noqa: ARG001 - every command gets a turn
+async def list_reports(deps: Deps, turn: Turn) -> Result:
     """List scheduled reports, to pause, post or delete them."""
-    return shown(blocks.report_list(await _with_owners(deps, 0)))
+    return shown(blocks.report_list(await _with_owners(deps, turn.user, 0)))
 
 
 async def open_report_form(deps: Deps, turn: Turn) -> Result:
@@ -90,7 +90,7 @@ async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
             return await open_report_form(deps, turn)
         case blocks.PAGE | blocks.NEXT_PAGE:
             page = _page(click.value)
-            listed = await _with_owners(deps, page)
+            listed = await _with_owners(deps, click.user, page)
             return shown(blocks.report_list(listed, page, replaces_original=click.is_ephemeral))
         case _:
             return await _change(deps, turn, click)
@@ -122,7 +122,7 @@ async def _change(deps: Deps, turn: Turn, click: Click) -> Result:
         return HomeChanged()
     if click.value.startswith(f"{blocks.ALONE}:"):
         return shown(blocks.report_deleted(), what, about)
-    listed = blocks.report_list(await _with_owners(deps, page), page, replaces_original=True)
+    listed = blocks.report_list(await _with_owners(deps, click.user, page), page, replaces_original=True)
     return shown(listed, what, about)
 
 
@@ -157,12 +157,16 @@ async def _zone_of(deps: Deps, user: str) -> str:
         return ""
 
 
-async def _with_owners(deps: Deps, page: int) -> list[tuple[StoredReport, str]]:
-    """Return all reports by their next slots, paused ones last, with their owners' names. Raises `StoreUnavailable`.
+async def _with_owners(deps: Deps, user: str, page: int) -> list[tuple[StoredReport, str]]:
+    """Return the reports that *user* may know of by their next slots, paused ones last, with their owners' names.
 
-    Names are looked up only for the reports shown on *page*; the others have ``""``.
+    These are all but the reports in other people's direct messages. Names are looked up only for the reports shown on
+    *page*; the others have ``""``. Raises `StoreUnavailable`.
     """
-    reports = sorted(await store_of(deps).all(), key=lambda one: (bool(one.paused), one.due, one.id))
+    known = [
+        one for one in await store_of(deps).all() if one.spec.owner == user or not one.spec.channel.startswith("D")
+    ]
+    reports = sorted(known, key=lambda one: (bool(one.paused), one.due, one.id))
     places = blocks.shown_on(page, len(reports))
     names = {place: await deps.directory.user_name(reports[place].spec.owner) for place in places}
     return [(report, names.get(place, "")) for place, report in enumerate(reports)]
