@@ -1,5 +1,4 @@
-# The bridge's image: `docker build .`, `docker compose build`, or `make image`, which also tries it.
-# Two stages, so that the image has neither pip's leftovers nor the source tree.
+# The bridge's image. Two stages, so that it has no build files and no source tree.
 ARG BASE=python:3.13.9-slim-trixie
 
 FROM ${BASE} AS build

@@ -29,11 +29,11 @@ class Metrics:
         self.registry = registry = CollectorRegistry()
         self._events = Counter("bridge_events", "Inputs from Slack, by outcome", ["kind", "outcome"], registry=registry)
         self._acks = Histogram(
-            "bridge_ack_seconds", "From a request's arrival to its answer", ["kind"],
+            "bridge_ack_seconds", "From a request's arrival to its acknowledgment", ["kind"],
             buckets=_ACK_SECONDS, registry=registry,
         )  # fmt: skip
         self.turns = Histogram(
-            "bridge_turn_seconds", "From a turn's acceptance to its end", ["kind", "outcome"],
+            "bridge_turn_seconds", "From a message's or command's acceptance to its end", ["kind", "outcome"],
             buckets=_TURN_SECONDS, registry=registry,
         )  # fmt: skip
         self._upstream = Histogram(
@@ -44,7 +44,10 @@ class Metrics:
             "bridge_slack_calls", "Calls to Slack's Web API", ["method", "outcome"], registry=registry
         )
         self.rejected = Counter(
-            "bridge_rejected_requests", "Requests rejected by the guard", ["reason"], registry=registry
+            "bridge_rejected_requests",
+            "HTTP requests rejected unread, such as for a bad signature",
+            ["reason"],
+            registry=registry,
         )
         self.feedback = Counter(
             "bridge_feedback", "Votes on answers: up or down; new, changed or the same", ["vote", "how"],

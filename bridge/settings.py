@@ -65,18 +65,18 @@ class Settings(BaseSettings):
     slack_app_token: Annotated[SecretStr | None, token("xapp-", "the app-level token")] = _setting(
         "SLACK_APP_TOKEN", None, example="xapp-1-A0123456789"
     )
-    """An app-level token (xapp-…) with the scope connections:write, from *Basic Information*. Required for Socket Mode,
-    in which the bridge connects to Slack and needs no public address. Leave it empty to use HTTP."""
+    """An app-level token (xapp-…) with the scope connections:write, from *Basic Information*. Required for Socket Mode;
+    leave it empty to use HTTP."""
     slack_signing_secret: Annotated[SecretStr | None, secret("the signing secret")] = _setting(
         "SLACK_SIGNING_SECRET", None, example="0123456789abcdef0123456789abcdef"
     )
-    """The signing secret, from your Slack app's page under *Basic Information*. Required for HTTP, in which Slack calls
-    the bridge's public address. Socket Mode doesn't use it."""
+    """The signing secret, from your Slack app's page under *Basic Information*. Required for HTTP; Socket Mode doesn't
+    use it."""
     slack_config_token: Annotated[SecretStr | None, token("xoxe.xoxp-", "an app configuration token")] = _setting(
         "SLACK_CONFIG_TOKEN", None, example="xoxe.xoxp-1-ABC"
     )
     """Only for `bridge check`: an app configuration token, to compare the installed app with `bridge manifest`. Create
-    one on <https://api.slack.com/apps> under *Your App Configuration Tokens*; it expires after 12 hours."""
+    one at <https://api.slack.com/apps>, under *Your App Configuration Tokens*; it expires after 12 hours."""
     slack_api_url: Annotated[str, web_url("https://slack.com/api/", end="/")] = _setting(
         "SLACK_API_URL", "https://slack.com/api/"
     )
@@ -84,15 +84,14 @@ class Settings(BaseSettings):
     project_base_url: Annotated[str, web_url("https://project.example.com", without="/api/sdk")] = _setting(
         "PROJECT_BASE_URL"
     )
-    """The project service's address (*baseUrl*), such as https://project.example.com. It may have a path; /api/sdk at
-    its end is ignored."""
+    """The project service's address (*baseUrl*), such as https://project.example.com."""
     project_api_key: Annotated[SecretStr, secret("the project's key")] = _setting("PROJECT_API_KEY")
     """The project's API key (*apiKey*)."""
     redis_url: Annotated[SecretStr, redis_address()] = _setting("REDIS_URL", example="redis://localhost:6379/0")
     """The address of Redis (6.2 or later) or Valkey: redis://user:password@host:6379/0, rediss:// (TLS),
     unix:///path, redis+sentinel://host:26379,host:26379/master/0, or redis+cluster://host:6379,host:6379 (rediss+…
-    for TLS). Or `embedded`: the bridge then runs a Redis itself (one machine only). Docker Compose sets it. In your own
-    Redis, turn on the append-only file with appendfsync always, and set maxmemory-policy noeviction."""
+    for TLS). Or `embedded`: the bridge then runs its own Redis (one machine only). In your own Redis, set appendonly
+    yes, appendfsync always and maxmemory-policy noeviction."""
     namespace: Annotated[str, matching("[A-Za-z0-9_.-]{1,64}", "letters, digits, - _ or ., such as bridge")] = _setting(
         "BRIDGE_NAMESPACE", "bridge"
     )
@@ -112,13 +111,12 @@ class Settings(BaseSettings):
     )
     """Which replies in a thread go to its agent: all, or only those that mention the bot (mentions)."""
     context: Annotated[Literal["on", "off"], one_of("on", "off")] = _setting("BRIDGE_CONTEXT", "on")
-    """Whether an agent mentioned in an existing thread gets the earlier messages as a quotation (the first one and up
-    to 20 of the newest, 8,000 characters in all): on or off. Needs the scopes channels:history and groups:history
-    (mpim:history in group direct messages)."""
+    """Whether agents get context beyond the message itself, such as the earlier messages of a thread: on or off. Needs
+    the scopes channels:history and groups:history (mpim:history in group direct messages)."""
     files: Annotated[Literal["text", "names", "off"], one_of("text", "names", "off")] = _setting("BRIDGE_FILES", "text")
     """What an agent gets from the files in a message: their text (text files, emails, documents, transcripts of clips),
-    only their names (names), or nothing (off). The value text needs the scope files:read, and for PDFs the extra
-    "documents"."""
+    only their names (names), or nothing (off). The value text needs the scope files:read, and for PDFs the pip extra
+    documents."""
     session_lifetime: Annotated[timedelta, duration("d", upto=timedelta(days=3650))] = _setting(
         "BRIDGE_SESSION_DAYS", "90"
     )
@@ -133,7 +131,7 @@ class Settings(BaseSettings):
     """How long a message may wait: 24h, 90m, or a number of seconds. After that, a button offers to send it."""
     catch_up: Annotated[Literal["on", "off"], one_of("on", "off")] = _setting("BRIDGE_CATCH_UP", "on")
     """Whether the bridge looks for missed messages in Slack's history, up to seven days back, after more than a minute
-    of downtime: on or off. `bridge catch-up --since 2h` works either way."""
+    of downtime: on or off. `bridge catch-up` works either way."""
     drain_timeout: Annotated[timedelta, duration("s", upto=timedelta(hours=1), may_be_zero=True)] = _setting(
         "BRIDGE_DRAIN_SECONDS", "25"
     )
@@ -144,7 +142,7 @@ class Settings(BaseSettings):
     allowed_channels: Annotated[frozenset[str], ids("CGD", "channel IDs such as C0ABCDEFGHI")] = _setting(
         "BRIDGE_ALLOWED_CHANNELS", "", example="C0123456789,C0ABCDEFGHI"
     )
-    """The IDs of the channels and direct messages (D…) the bridge answers in, separated by commas. Empty: all."""
+    """The IDs of the channels and direct messages (D…) where the bridge answers, separated by commas. Empty: all."""
     allowed_users: Annotated[frozenset[str], ids("UW", "member IDs such as U0ABCDEFGHI")] = _setting(
         "BRIDGE_ALLOWED_USERS", "", example="U0123456789,U0ABCDEFGHI"
     )
@@ -153,13 +151,13 @@ class Settings(BaseSettings):
         "BRIDGE_RUNNERS", "", example="U0123456789,S0123456789"
     )
     """The IDs of the people and user groups who may run workflows, schedule reports and change channel settings,
-    separated by commas. Empty: all members, and no guests (this needs users:read; without it, guests too)."""
+    separated by commas. Empty: all members, but no guests. (Without the scope users:read, guests may, too.)"""
     thread_turns: _Limit = _setting("BRIDGE_THREAD_TURNS_PER_MINUTE", "60")
-    """How many messages one thread may send to its agent per minute. Further ones aren't sent, and a notice
-    says so. 0: no limit."""
+    """How many messages one thread may send to its agent per minute; more aren't sent, and a notice says so. 0: no
+    limit."""
     app_turns: Annotated[int, whole(1, 1_000_000, 10)] = _setting("BRIDGE_APP_TURNS_PER_MINUTE", "10")
-    """How many posts of one app may start an agent or a workflow per minute in a channel whose settings allow it.
-    Further ones are ignored, which limits two bots that answer each other. 1 or more."""
+    """How many posts by one app may start an agent or a workflow per minute in a channel whose settings allow it; more
+    are ignored, so that two bots can't answer each other endlessly. 1 or more."""
     user_turns: _Limit = _setting("BRIDGE_USER_TURNS_PER_MINUTE", "0")
     """How many messages one person may send to agents per minute. 0: no limit."""
     user_runs: _Limit = _setting("BRIDGE_USER_RUNS_PER_HOUR", "0")
@@ -318,8 +316,8 @@ def env_example() -> str:
     lines = [
         "# The bridge's settings. Copy this file to .env, and fill in the lines without a leading #. For HTTP, set",
         "# SLACK_SIGNING_SECRET instead of SLACK_APP_TOKEN; for Docker Compose, REDIS_PASSWORD instead of REDIS_URL.",
-        "# Environment variables override this file. NAME_FILE, the path of a file with the value, works for any NAME.",
-        "# Made from bridge/settings.py by `make env-example`.",
+        "# Environment variables override this file. To read a value from a file, add _FILE to the setting's name and",
+        "# set it to the file's path, such as SLACK_BOT_TOKEN_FILE=/run/secrets/token.",
     ]
     for field in Settings.model_fields.values():
         plain = re.sub(r"\*(.+?)\*|<(https?:[^>]+)>", r"\1\2", str(field.description))  # it's Markdown
@@ -328,10 +326,10 @@ def env_example() -> str:
         lines.append(f"{field.alias}=" if is_open else f"#{field.alias}={(field.examples or [field.default])[0]}")
     lines += [
         "",
-        "# Only for docker-compose.yml: a password for its Redis, of letters and digits.",
+        "# Only for docker-compose.yml: the password of its Redis (letters and digits).",
         "#REDIS_PASSWORD=",
         "",
-        "# Only for docker-compose.yml: how many bridges run. Each needs a port: BRIDGE_PORT=3000-3002 is for three.",
+        "# Only for docker-compose.yml: how many bridges run. Each needs a port; for three, set BRIDGE_PORT=3000-3002.",
         "#REPLICAS=1",
         "",
     ]

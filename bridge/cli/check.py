@@ -39,7 +39,7 @@ def check(
 ) -> None:
     """Check the settings, Slack, Redis and the project.
 
-    Each problem comes with a fix. The exit code is 0 if there are none, else 1. Nothing is posted or written.
+    Each problem comes with a fix. Nothing is posted or written.
     """
     configure("console", "ERROR")  # problems are shown in rows
     warnings: list[str] = []

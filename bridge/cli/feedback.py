@@ -28,7 +28,7 @@ def feedback(
 ) -> None:
     """Show the votes on agents' answers.
 
-    Shows totals for each agent or, with --json, each vote. Message texts aren't recorded.
+    Shows totals for each agent or, with --json, each vote.
     """
     beginning = datetime.now(UTC) - length_of_time(since)
 

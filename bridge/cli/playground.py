@@ -62,7 +62,7 @@ def playground(
         bool, typer.Option("--open/--no-open", help="Open the page in a browser, if there's a display.")
     ] = True,
 ) -> None:
-    """Try the bridge in a browser, without any account.
+    """Try the bridge in a browser, without an account.
 
     Slack, the project and Redis are stand-ins unless you configure them.
     """

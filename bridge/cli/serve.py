@@ -22,7 +22,7 @@ def serve(
 ) -> None:
     """Run the bridge.
 
-    SIGTERM and SIGINT stop it; running work may finish first, for up to BRIDGE_DRAIN_SECONDS.
+    SIGTERM and SIGINT stop it; running work gets up to BRIDGE_DRAIN_SECONDS to finish.
     """
     try:
         environ = environment(os.environ, Path(".env"), embedded_redis=embedded_redis)

@@ -63,7 +63,7 @@ bridge setup asks questions, so it needs a terminal. Without one:
 def setup(
     *,
     url: Annotated[str, typer.Option("--url", metavar="URL", help="Use HTTP, with this public address.")] = "",
-    socket: Annotated[bool, typer.Option("--socket", help="Use Socket Mode; don't ask.")] = False,
+    socket: Annotated[bool, typer.Option("--socket", help="Use Socket Mode without asking.")] = False,
     open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open Slack's page in a browser.")] = True,
 ) -> None:
     """Set up Slack, the project and Redis step by step, and write .env."""

@@ -29,7 +29,7 @@ def status(
 ) -> None:
     """Show what each process is doing.
 
-    Also counts busy, waiting and stopped threads, and dead letters. Works whether or not a bridge is running.
+    Also counts busy, waiting and stopped threads, and dead letters.
     """
 
     async def show(scripts: Scripts) -> int:

@@ -50,14 +50,16 @@ class TraceStep:
 
 def trace(
     message: Annotated[
-        list[str], typer.Argument(metavar="PERMALINK", help="A message's link, or its channel's ID and its ts.")
+        list[str],
+        typer.Argument(metavar="PERMALINK", help="A message's link, or its channel's ID and its timestamp (ts)."),
     ],
     *,
     as_json: JsonOption = False,
 ) -> None:
     """Show what happened to one Slack message.
 
-    Shows each step with its time, but not the text. Goes back 7 days. Get the link in Slack: More actions → Copy link.
+    Shows each step with its time, but not the text. Goes back seven days. To get the link in Slack: More actions →
+    Copy link.
     """
     address = address_of(" ".join(message))
     if address is None:

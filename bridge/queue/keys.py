@@ -87,21 +87,21 @@ class Keys:
     owner = Key[[]]("owner", "hash", "forever", "team, bot, workspace, since, alive, wiped", stays=True)
     ready = Key[[]]("ready", "stream", "forever", "one entry for each lane that has work", stays=True)
     box = Key[Lane]("box:<lane>", "list", "while not empty", "the lane's turns; the first is running", stays=True)
-    turn = Key[str]("turn:<turn>", "hash", "7 days after DONE", "see `bridge.queue.records`", stays=True)
+    turn = Key[str]("turn:<turn>", "hash", "7 days after it's done", "see `bridge.queue.records`", stays=True)
     parked = Key[[]]("parked", "hash", "until someone chooses", "lane → turn waiting for a choice", stays=True)
     held = Key[[]]("held", "hash", "while some are waiting", "lane → ts of the stop holding its messages", stays=True)
-    stops = Key[[]]("stops", "channel", "not stored", "stopped turns; changes to channel settings")
+    stops = Key[[]]("stops", "Pub/Sub channel", "not stored", "stopped turns; changes to channel settings")
     processes = Key[[]]("processes", "zset", HEARD, "running processes, by last heartbeat")
     seen_event = Key[str]("seen:e:<event>", "string", SEEN, "the turn that an event became")
     seen_message = Key[MessageKey]("seen:m:<message>", "string", "8 days, or 15 minutes without a turn",
-                                   "the turn a message became; before that, a mark that earlier edits are obsolete")
+                                   "the turn a message became; before that, a marker that earlier edits are obsolete")
     refusing = Key[[]]("refusing", "zset", RESENT_WITHIN, "periods in which messages were refused")
     deferred = Key[ThreadKey]("deferred:<thread>", "string", "10 minutes",
                               "ts of replies that arrived before their thread's first message")
-    refused = Key[str]("refused:<turn>", "string", REFUSED, "a write to the queue that is ignored if it arrives late")
+    refused = Key[str]("refused:<turn>", "string", REFUSED, "a failed write to the queue, ignored if it arrives late")
     shown = Key[MessageKey]("shown:<message>", "string", TRACE, "the turn that one of the bot's messages shows")
     passed = Key[str, str, int]("passed:<team>:<channel>:<day>", "list", TRACE,
-                                f"messages that didn't become turns, and why: the last {PASSED_IN_A_DAY}")
+                                f"messages that didn't become turns, and why: the last {PASSED_IN_A_DAY:,}")
     thread = Key[ThreadKey]("thread:<thread>", "hash", "BRIDGE_SESSION_DAYS",
                             "agent, session, speaker, last heard, muted")
     active = Key[[]]("active", "zset", "BRIDGE_SESSION_DAYS each", "threads with a conversation, by newest message")
@@ -137,7 +137,7 @@ class Keys:
     snapshots = Key[[]]("snapshots", "hash", "400 days each",
                         "hour → statistics, see `bridge.features.shared.snapshots`")
     claimed = Key[str, int]("claimed:<job>:<number>", "string", "4 minutes, or its period when done",
-                            "the process that does a periodic job (`Feature.every`) in a numbered period")
+                            "the process that does a periodic job (`Feature.every`) in this period")
     audit = Key[[]]("audit", "stream", "BRIDGE_AUDIT_DAYS each", "who did what, see `bridge.queue.audit`")
     report = Key[str]("report:<report>", "hash", "until deleted", "see `bridge.features.reports.schedule`", stays=True)
     reports = Key[[]]("reports", "zset", "forever", "all reports, by creation time", stays=True)

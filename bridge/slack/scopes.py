@@ -26,8 +26,8 @@ SCOPES: Final = (
     Scope("chat:write", "answer, update run cards and show that an agent is working"),
     Scope("commands", "register slash commands"),
     Scope("im:history", "receive direct messages"),
-    Scope("channels:history", "receive messages without a mention, and read earlier ones, in public channels", True),
-    Scope("groups:history", "receive messages without a mention, and read earlier ones, in private channels", True),
+    Scope("channels:history", "receive replies without a mention, and read earlier messages, in public channels", True),
+    Scope("groups:history", "receive replies without a mention, and read earlier messages, in private channels", True),
     Scope("mpim:history", "receive mentions and replies in group direct messages, and read threads there", True),
     Scope("channels:read", "show and find public channels by name, and find mentions there after an outage", True),
     Scope("groups:read", "show and find private channels by name, and find mentions there after an outage", True),
@@ -36,9 +36,11 @@ SCOPES: Final = (
     Scope("users:read", "show names instead of IDs, and keep guests from running workflows", True),
     Scope("files:read", "read the files in messages, such as text files, documents and transcripts of clips", True),
     Scope("files:write", "send long answers and outputs as files", True),
-    Scope("reactions:write", "mark waiting messages with an hourglass", True),
+    Scope("reactions:write", "mark waiting messages with ⏳", True),
     Scope("reactions:read", "stop an agent when someone adds ❌ to their own message", True),
-    Scope("usergroups:read", "look up members of the user groups in BRIDGE_RUNNERS, and show groups by name", True),
+    Scope(
+        "usergroups:read", "look up the members of user groups that may run workflows, and show groups by name", True
+    ),
 )
 
 USER_GROUPS: Final = "usergroups:read"

@@ -50,7 +50,7 @@ def test_imports_follow_the_rules() -> None:
         ("slack/guard.py", "import httpx", "httpx is called in bridge.project only"),
         ("listeners/__init__.py", "import redis.asyncio", "Redis is called in bridge.queue only"),
         ("slack/blockkit/reply.py", "import time", "Layouts are pure"),
-        ("features/stats/commands.py", "import bridge.features.agents.commands", "Features do not know one another"),
+        ("features/stats/commands.py", "import bridge.features.agents.commands", "Features don't import each other"),
         ("playground/__init__.py", "import bridge.features.results", "The playground imports nothing else from bridge"),
         ("playground/emulator/rates.py", "import bridge.errors", "The playground imports nothing else from bridge"),
         ("somewhere.py", "import json", "Imports point down"),

@@ -15,7 +15,7 @@ SEARCHED = {  # the section that answers, and what people type
     "how-to/restrict-access#only-in-some-channels": ["answer only in some channels", "restrict to some channels"],
     "how-to/choose-agents#default-agent-and-channel-settings": ["default agent", "how do I set the default agent?"],
     "how-to/back-up-and-restore#redis-is-lost": ["redis is lost", "lost redis", "what happens when Redis is lost?"],
-    "how-to/several-bridges#several-bridges-and-replicas": ["three replicas", "run 3 replicas", "replica"],
+    "how-to/several-bridges#replicas-and-several-bridges": ["three replicas", "run 3 replicas", "replica"],
     "how-to/back-up-and-restore#back-up-and-restore": ["back up", "backup", "backing up", "backups"],
     "how-to/rotate-secrets#rotate-tokens-and-secrets": ["rotate a token", "token", "tokens", "rotating the bot token"],
     "how-to/upgrade#upgrade-and-roll-back": ["upgrade", "how do I upgrade", "upgrading to a new version"],

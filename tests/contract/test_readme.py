@@ -53,7 +53,7 @@ ANSWERS = {  # what the answer can't do without
         "BRIDGE_DATA_DIR",
         "cp -a",
     ],
-    "how-to/back-up-and-restore.md#redis-is-lost": ["empty Redis", "**Gone:**", "set them up again", "bridge catch-up"],
+    "how-to/back-up-and-restore.md#redis-is-lost": ["empty Redis", "**Lost:**", "set them up again", "bridge catch-up"],
     "how-to/several-bridges.md": ["`REDIS_URL`", "`replicas: 3`", "REPLICAS=3", "load balancer"],
     "contributing/where-things-go.md#add-a-command": ["commands.py", "@project_info.command(", "bridge manifest"],
     "how-to/schedule-reports.md": ["/stats report every monday at 9 #ops", "/invite @bridge"],

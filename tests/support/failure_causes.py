@@ -1,14 +1,46 @@
-"""The cause of each failure message and what to do about it, for docs/reference/messages.md."""
+"""The cause of each message about a failure and what to do about it, for docs/reference/messages.md."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Final
 
 from bridge import errors
 from bridge.errors import BridgeError
+from bridge.features import notices
+from bridge.slack.blockkit.reply import Reply
+
+CONVERSATIONS: Final = "Conversations"
+_UNREAD: Final = notices.Unread(missing=(notices.NotRead(why="image", name="cup.png"),))
+NOTICES: Final[tuple[tuple[Reply, str], ...]] = (
+    (notices.service_down(), "The project service can't be reached. The message is sent once it can."),
+    (
+        notices.outcome_unknown("1"),
+        "The connection broke, or the service failed, after the message was sent. *Send again* queues it again.",
+    ),
+    (notices.in_doubt("1"), "Slack didn't confirm a post. *Show it* posts it again."),
+    (notices.not_posted_notice("is_archived"), "Slack permanently refused an answer. `bridge dead retry` posts it."),
+    (notices.too_old("1", timedelta(hours=25)), "The message waited for longer than `BRIDGE_MAX_AGE`."),
+    (
+        notices.found_too_old(timedelta(hours=24)),
+        "After an outage, messages older than `BRIDGE_MAX_AGE` were found. *Send them* sends them in order.",
+    ),
+    (notices.command_missed(), "After an outage, a `!` command was found."),
+    (notices.edited_too_late("1"), "A message was edited after it was sent. *Send new text* sends it again."),
+    (
+        notices.not_read_notice(_UNREAD.model_dump_json()),
+        "A part of a message can't be read: see [Contents of messages](contents.md).",
+    ),
+    (notices.did_you_mean("stop", "-"), "What was typed looks like a `!` command."),
+    (notices.thread_muted(), "Someone typed `!mute` in this thread."),
+    (notices.thread_full(), "50 messages are waiting."),
+    (notices.no_thread_here(), "The bot was mentioned in a channel that it isn't in, or may not post in."),
+    (notices.not_queued("/stats"), "Redis can't be reached."),
+)
+"""Notices in conversations, with their causes."""
 
 TYPED, PERSON, SERVICE, SLACK, BRIDGE = (
-    "Something typed can't be understood",
+    "Invalid input",
     "Permissions and limits",
     "The project service",
     "Slack",
@@ -19,30 +51,30 @@ _CAUSES: Final[dict[type[BridgeError], tuple[str, str]]] = {
     errors.CommandError: (TYPED, "A command can't be carried out as typed."),
     errors.UnknownCommand: (TYPED, "There is no such command. The bot suggests similar commands, or shows the help."),
     errors.UnknownOption: (TYPED, "The command has no such option."),
-    errors.BadUsage: (TYPED, "Words are missing, or there are too many."),
+    errors.BadUsage: (TYPED, "Arguments are missing, or there are too many."),
     errors.NoSuch: (TYPED, "Nothing has this ID or name."),
     errors.SeveralFit: (TYPED, "More than one name starts with this."),
-    errors.BadSchedule: (TYPED, "It isn't a schedule that a report can have."),
+    errors.BadSchedule: (TYPED, "It isn't a valid schedule."),
     errors.BadInput: (TYPED, "The input begins with `{` or `[` but isn't valid JSON. *Fix it* opens the form."),
     errors.ProjectError: (SERVICE, "A request to the service failed."),
     errors.CannotConnect: (SERVICE, "No connection was made, so nothing was sent. Check `PROJECT_BASE_URL`."),
-    errors.CircuitOpen: (SERVICE, "Five requests in a row failed, so the bridge waits before it asks again."),
+    errors.CircuitOpen: (SERVICE, "Five requests in a row failed, so the bridge waits before it tries again."),
     errors.TimedOut: (
         SERVICE,
         "No answer came within `BRIDGE_CHAT_TIMEOUT`, `BRIDGE_RUN_TIMEOUT` or, for everything else, 10 s.",
     ),
     errors.ConnectionLost: (SERVICE, "The connection broke after the request was sent."),
-    errors.NotUnderstood: (SERVICE, "The response isn't in the documented format. `bridge check` says more."),
+    errors.NotUnderstood: (SERVICE, "The response isn't in the documented format. `bridge check` shows details."),
     errors.ServiceRefused: (
         SERVICE,
         "The service answered with an error; its own message, if there is one, is quoted.",
     ),
     errors.NotSignedIn: (SERVICE, "The service answered 401 or 403: check `PROJECT_API_KEY`."),
     errors.NotFound: (SERVICE, "The service answered 404 or 410: it was deleted."),
-    errors.Busy: (SERVICE, "The service answered 429, or 503 with a time to wait. Nothing was done."),
-    errors.Outage: (SERVICE, "The service answered 502, 503 or 504."),
+    errors.Busy: (SERVICE, "The service answered 429, or 503 with `Retry-After`. Nothing was done."),
+    errors.Outage: (SERVICE, "The service answered 502, 504, or 503 without `Retry-After`."),
     errors.SlackError: (SLACK, "A call to Slack failed."),
-    errors.SlackRefused: (SLACK, "Slack answered with this error; its documentation of the method explains it."),
+    errors.SlackRefused: (SLACK, "Slack answered with this error. Its API documentation explains it."),
     errors.SlackUnreachable: (SLACK, "Slack can't be reached, or answered 429."),
     errors.SlackTokenRefused: (SLACK, "The bot token was revoked, or the app was removed."),
     errors.SlackAmbiguous: (SLACK, "The call was sent, and no answer came."),
@@ -53,7 +85,7 @@ _CAUSES: Final[dict[type[BridgeError], tuple[str, str]]] = {
     BridgeError: (BRIDGE, "Something unexpected failed. Look in the bridge's log."),
     errors.ConfigurationError: (BRIDGE, "A setting is missing or malformed. Run `bridge check`."),
     errors.StoreError: (BRIDGE, "Redis can't be reached, is full, or was wiped. `bridge check` says which."),
-    errors.NamespaceTaken: (BRIDGE, "`BRIDGE_NAMESPACE` belongs to another bot."),
+    errors.NamespaceTaken: (BRIDGE, "Another bot uses this namespace. Set a different `BRIDGE_NAMESPACE`."),
     errors.LaneLost: (BRIDGE, "Another process took over this thread."),
     errors.RecordNotUnderstood: (BRIDGE, "A newer release stored this record. Upgrade this process, too."),
 }
@@ -64,7 +96,7 @@ _NOT_ALLOWED: Final = {
     "default": "Only people who may run workflows can change channel settings.",
     "report": "Only people who may run workflows can schedule reports.",
     "runner": "`BRIDGE_RUNNERS` doesn't list this person; without it, guests can't run workflows.",
-    "not_yours": "Someone else scheduled this report.",
+    "not_yours": "Someone else scheduled this report, and this person may not run workflows.",
     "unknown": "Slack didn't respond when the bridge looked up this person or a user group.",
 }
 _SCHEDULE: Final = {
@@ -79,14 +111,14 @@ _SCHEDULE: Final = {
     "only": "There is no such part of the statistics.",
     "option": "A report has no such option.",
     "since": "`/stats since` can't read the time, or it's more than 400 days ago.",
-    "many": "This many reports exist. Delete some with `/stats reports`.",
+    "many": "`/stats reports` lists them, with *Delete*.",
     "channel": "The bot isn't in this channel, it's archived, or `BRIDGE_ALLOWED_CHANNELS` doesn't list it.",
     "name": "The bot isn't in a channel with this name.",
 }
 _TOO_OFTEN: Final = {
-    "thread": "`BRIDGE_THREAD_TURNS_PER_MINUTE` is used up.",
-    "person": "`BRIDGE_USER_TURNS_PER_MINUTE` is used up.",
-    "runs": "`BRIDGE_USER_RUNS_PER_HOUR` is used up.",
+    "thread": "The limit `BRIDGE_THREAD_TURNS_PER_MINUTE` was reached.",
+    "person": "The limit `BRIDGE_USER_TURNS_PER_MINUTE` was reached.",
+    "runs": "The limit `BRIDGE_USER_RUNS_PER_HOUR` was reached.",
 }
 
 
@@ -94,9 +126,14 @@ def cause_of(error: BridgeError) -> tuple[str, str]:
     """Return a message's section and cause."""
     match error:
         case errors.SlackRefused() if error.needed:
-            return SLACK, "The app lacks this permission. Paste `bridge manifest` again and reinstall the app."
+            return (
+                SLACK,
+                "The app lacks this scope. Paste what `bridge manifest` prints into *App Manifest*; reinstall the app.",
+            )
         case errors.BadSchedule() if error.part in _SCHEDULE:
             return TYPED, _SCHEDULE[error.part]
+        case errors.NoSuch(kind="app"):
+            return TYPED, "No app with this name has posted in this channel."
         case errors.NotAllowed():
             return PERSON, _NOT_ALLOWED.get(error.reason, "A permission is missing.")
         case errors.TooOften():

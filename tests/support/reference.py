@@ -13,7 +13,6 @@ from typing import Final
 
 import typer
 
-from bridge import errors
 from bridge.cli import program
 from bridge.features.feature import Command
 from bridge.features.registry import features
@@ -22,7 +21,7 @@ from bridge.queue.keys import markdown
 from bridge.settings import Settings
 from bridge.slack.blockkit.failures import sentence
 from bridge.slack.scopes import SCOPES
-from support.failure_causes import SECTIONS, cause_of
+from support.failure_causes import CONVERSATIONS, NOTICES, SECTIONS, cause_of
 from support.failures import EXAMPLES
 
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "reference"
@@ -47,16 +46,16 @@ def _usages(usage: str) -> str:
 
 
 def _notes(command: Command) -> str:
-    share = " With `--share`, the whole channel sees the answer." if command.is_read_only else ""
-    default = f" `/{command.path[0]}` alone does the same." if command.is_default and len(command.path) > 1 else ""
-    return default + share
+    return f" `/{command.path[0]}` alone does the same." if command.is_default and len(command.path) > 1 else ""
 
 
 def settings() -> str:
     """Every setting: variable, default, explanation."""
     parts = []
     for field in Settings.model_fields.values():
-        needed = "**required**" if field.is_required() else f"default `{field.default}`" if field.default else "not set"
+        needed = "**required**" if field.is_required() else "not set by default"
+        if field.default:
+            needed = f"default `{field.default}`"
         words = " ".join(str(field.description).split())
         parts.append(f"## {field.alias}\n\n{needed}\n\n{words}")
     return "\n\n".join(parts)
@@ -72,7 +71,7 @@ def _shown(command: object, path: str) -> Iterable[str]:
     words = " ".join(str(getattr(command, "help", "") or "").split())
     options = [one for one in getattr(command, "params", []) if "--help" not in one.opts]
     rows = [(f"`{_spelled(one)}`", str(getattr(one, "help", "") or "") + _default(one)) for one in options]
-    yield f"## `{path}`\n\n{words}" + (f"\n\n{_table(('', ''), rows)}" if rows else "")
+    yield f"## `{path}`\n\n{words}" + (f"\n\n{_table(('Option', 'Does'), rows)}" if rows else "")
     for name, sub in getattr(command, "commands", {}).items():
         yield from _shown(sub, f"{path} {name}")
 
@@ -95,7 +94,7 @@ def _spelled(option: object) -> str:
 def permissions() -> str:
     """Every scope and what it is for."""
     rows = [(f"`{one.name}`", "optional" if one.is_optional else "required", one.purpose) for one in SCOPES]
-    return _table(("Permission", "Kind", "Needed to"), rows)
+    return _table(("Scope", "Kind", "Needed to"), rows)
 
 
 def metrics() -> str:
@@ -106,7 +105,7 @@ def metrics() -> str:
         name = family.name + ("_total" if family.type == "counter" else "")
         labels = ", ".join(f"`{label}`" for label in getattr(one, "_labelnames", ()))
         rows.append((f"`{name}`", family.type, labels, family.documentation))
-    return _table(("Metric", "Type", "Labels", "Counts or measures"), rows)
+    return _table(("Metric", "Type", "Labels", "Description"), rows)
 
 
 def redis_keys() -> str:
@@ -115,15 +114,15 @@ def redis_keys() -> str:
 
 
 def messages() -> str:
-    """Every failure message with its cause, by source."""
-    sections: dict[str, dict[str, str]] = {title: {} for title in SECTIONS}
+    """An example of each message about a failure with its cause, by source."""
+    sections: dict[str, dict[str, str]] = {title: {} for title in (CONVERSATIONS, *SECTIONS)}  # cause → message
+    sections[CONVERSATIONS] = {cause: notice.text for notice, cause in NOTICES}
     for error in EXAMPLES:
-        if isinstance(error, errors.BadSchedule) and not error.typed:
-            continue  # the same message, for a missing part
         title, cause = cause_of(error)
-        sections[title].setdefault(sentence(error).replace("<", "&lt;"), cause)
+        sections[title].setdefault(cause, sentence(error).replace("<", "&lt;"))
     return "\n\n".join(
-        f"## {title}\n\n{_table(('You read', 'Why'), list(rows.items()))}" for title, rows in sections.items()
+        f"## {title}\n\n{_table(('Message', 'Cause'), [(shown, cause) for cause, shown in rows.items()])}"
+        for title, rows in sections.items()
     )
 
 

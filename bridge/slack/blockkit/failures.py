@@ -31,7 +31,7 @@ _SENTENCES: Final[dict[type, str]] = {
     errors.Outage: "The service is unavailable. Try again in a few minutes.",
     errors.SlackError: "Slack couldn't do this. Try again in a moment.",
     errors.SlackUnreachable: "Slack is unreachable or rate-limiting us. Try again in a minute.",
-    errors.SlackTokenRefused: "Slack no longer accepts my sign-in. Your admin needs to install the app again.",
+    errors.SlackTokenRefused: "Slack no longer accepts my credentials. Ask your admin to reinstall the app.",
     errors.SlackAmbiguous: "I can't tell whether Slack received this. Check before you try again.",
     errors.SlackGone: "The bridge lost its connection to Slack and is restarting.",
     errors.StoreError: (  # of any kind
