@@ -45,7 +45,7 @@ class Metrics:
         )
         self.rejected = Counter(
             "bridge_rejected_requests",
-            "HTTP requests rejected unread, such as for a bad signature",
+            "HTTP requests rejected before parsing, such as for a bad signature",
             ["reason"],
             registry=registry,
         )

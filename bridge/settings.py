@@ -153,11 +153,11 @@ class Settings(BaseSettings):
     """The IDs of the people and user groups who may run workflows, schedule reports and change channel settings,
     separated by commas. Empty: all members, but no guests. (Without the scope users:read, guests may, too.)"""
     thread_turns: _Limit = _setting("BRIDGE_THREAD_TURNS_PER_MINUTE", "60")
-    """How many messages one thread may send to its agent per minute; more aren't sent, and a notice says so. 0: no
-    limit."""
+    """How many messages one thread may send to its agent per minute; any beyond that aren't sent, and a notice says so.
+    0: no limit."""
     app_turns: Annotated[int, whole(1, 1_000_000, 10)] = _setting("BRIDGE_APP_TURNS_PER_MINUTE", "10")
-    """How many posts by one app may start an agent or a workflow per minute in a channel whose settings allow it; more
-    are ignored, so that two bots can't answer each other endlessly. 1 or more."""
+    """How many posts by one app may start an agent or a workflow per minute in a channel whose settings allow it; any
+    beyond that are ignored, so that two bots can't answer each other endlessly. 1 or more."""
     user_turns: _Limit = _setting("BRIDGE_USER_TURNS_PER_MINUTE", "0")
     """How many messages one person may send to agents per minute. 0: no limit."""
     user_runs: _Limit = _setting("BRIDGE_USER_RUNS_PER_HOUR", "0")
@@ -165,7 +165,7 @@ class Settings(BaseSettings):
     audit_lifetime: Annotated[timedelta, duration("d", upto=timedelta(days=3650), may_be_zero=True)] = _setting(
         "BRIDGE_AUDIT_DAYS", "90"
     )
-    """How many days `bridge audit` goes back (no message texts, at most 200,000 entries). 0 turns it off."""
+    """How many days `bridge audit` goes back (at most 200,000 entries, without message text). 0 turns it off."""
     log_format: Annotated[Literal["console", "json"], one_of("console", "json")] = _setting(
         "BRIDGE_LOG_FORMAT", "console"
     )
@@ -329,7 +329,7 @@ def env_example() -> str:
         "# Only for docker-compose.yml: the password of its Redis (letters and digits).",
         "#REDIS_PASSWORD=",
         "",
-        "# Only for docker-compose.yml: how many bridges run. Each needs a port; for three, set BRIDGE_PORT=3000-3002.",
+        "# Only for docker-compose.yml: how many replicas run. Each needs a port: for three, BRIDGE_PORT=3000-3002.",
         "#REPLICAS=1",
         "",
     ]

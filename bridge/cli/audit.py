@@ -159,7 +159,7 @@ def audit(
 ) -> None:
     """Show who did what, where and when.
 
-    Includes refused requests and outcomes. Message texts aren't recorded.
+    Includes refused requests and outcomes. Message text isn't recorded.
     """
     beginning = datetime.now(UTC) - length_of_time(since)
 

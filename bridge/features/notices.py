@@ -296,9 +296,7 @@ def too_old(turn: str, waited_for: timedelta) -> Reply:
 
 def found_too_old(older_than: timedelta) -> Reply:
     """Offer to send a thread's messages that were found after an outage, too old to be sent unasked."""
-    hours = older_than / timedelta(hours=1)
-    age = kit.counted(int(hours), "hour") if hours >= 1 and hours.is_integer() else kit.spoken(older_than)
-    text = f"Messages arrived here while I was offline, and they're more than {age} old now."
+    text = f"Messages arrived here while I was offline, and they're more than {kit.spoken(older_than)} old now."
     small = "They weren't sent to the agent."
     return kit.ask(text, kit.button("Send them", SEND_THEM, "offered"), small=small, audience=Audience.THREAD)
 

@@ -26,14 +26,17 @@ NOTICES: Final[tuple[tuple[Reply, str], ...]] = (
         "After an outage, messages older than `BRIDGE_MAX_AGE` were found. *Send them* sends them in order.",
     ),
     (notices.command_missed(), "After an outage, a `!` command was found."),
-    (notices.edited_too_late("1"), "A message was edited after it was sent. *Send new text* sends it again."),
+    (
+        notices.edited_too_late("1"),
+        "A message was edited after the agent received it. *Send new text* sends the new version.",
+    ),
     (
         notices.not_read_notice(_UNREAD.model_dump_json()),
-        "A part of a message can't be read: see [Contents of messages](contents.md).",
+        "Part of the message can't be read: see [Contents of messages](contents.md).",
     ),
-    (notices.did_you_mean("stop", "-"), "What was typed looks like a `!` command."),
+    (notices.did_you_mean("stop", "-"), "The message looks like a mistyped `!` command."),
     (notices.thread_muted(), "Someone typed `!mute` in this thread."),
-    (notices.thread_full(), "50 messages are waiting."),
+    (notices.thread_full(), "A thread's queue holds at most 50 messages."),
     (notices.no_thread_here(), "The bot was mentioned in a channel that it isn't in, or may not post in."),
     (notices.not_queued("/stats"), "Redis can't be reached."),
 )

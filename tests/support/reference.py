@@ -19,7 +19,7 @@ from bridge.features.registry import features
 from bridge.metrics import Metrics
 from bridge.queue.keys import markdown
 from bridge.settings import Settings
-from bridge.slack.blockkit.failures import sentence
+from bridge.slack.blockkit.failures import failure
 from bridge.slack.scopes import SCOPES
 from support.failure_causes import CONVERSATIONS, NOTICES, SECTIONS, cause_of
 from support.failures import EXAMPLES
@@ -53,9 +53,8 @@ def settings() -> str:
     """Every setting: variable, default, explanation."""
     parts = []
     for field in Settings.model_fields.values():
-        needed = "**required**" if field.is_required() else "not set by default"
-        if field.default:
-            needed = f"default `{field.default}`"
+        given = f"default `{field.default}`" if field.default else "not set by default"
+        needed = "**required**" if field.is_required() else given
         words = " ".join(str(field.description).split())
         parts.append(f"## {field.alias}\n\n{needed}\n\n{words}")
     return "\n\n".join(parts)
@@ -119,7 +118,7 @@ def messages() -> str:
     sections[CONVERSATIONS] = {cause: notice.text for notice, cause in NOTICES}
     for error in EXAMPLES:
         title, cause = cause_of(error)
-        sections[title].setdefault(cause, sentence(error).replace("<", "&lt;"))
+        sections[title].setdefault(cause, failure(error).text.replace("<", "&lt;"))
     return "\n\n".join(
         f"## {title}\n\n{_table(('Message', 'Cause'), [(shown, cause) for cause, shown in rows.items()])}"
         for title, rows in sections.items()

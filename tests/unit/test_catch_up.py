@@ -335,7 +335,7 @@ async def test_messages_that_are_too_old_are_offered_once_and_sent_together(case
     assert case.asked == []
     (_answer, notice) = case.harness.seen.messages
     (button,) = [one for block in notice.blocks for one in block.get("elements", []) if "action_id" in one]
-    assert "24 hours" in notice.words
+    assert "24 h old" in notice.words
 
     await case.harness.press(button["action_id"], user=BOB)
     await case.harness.work()
