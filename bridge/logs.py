@@ -101,7 +101,7 @@ class _Lines(logging.Formatter):
                 fields["exception"] = exception
             line = json.dumps(fields, default=str, ensure_ascii=False)
         else:
-            line = f"{when.astimezone():%H:%M:%S} {record.levelname:<7} {record.name}: {record.getMessage()}"
+            line = f"{when:%Y-%m-%dT%H:%M:%SZ} {record.levelname:<7} {record.name}: {record.getMessage()}"
             line = "".join((line, *(f"  {name}={value}" for name, value in details.items()))).translate(_LINE_BREAKS)
             line = f"{line}\n{exception}" if exception else line
         return _SECRET.sub("[redacted]", line)

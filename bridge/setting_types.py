@@ -142,7 +142,7 @@ def _split(url: str, example: str) -> SplitResult:
         parts = urlsplit(url)
         _ = parts.port  # raises ValueError
     except ValueError:
-        raise ValueError(f"isn't an address: use one such as {example}") from None
+        raise ValueError(f"isn't a valid address: use one such as {example}") from None
     return parts
 
 
@@ -150,11 +150,12 @@ def _split(url: str, example: str) -> SplitResult:
 def duration(given: str, unit: str, *, upto: timedelta, may_be_zero: bool = False) -> timedelta:
     """Parse a duration: a number of *unit*, or a number followed by ``s``, ``m``, ``h`` or ``d``."""
     found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?) ?([smhd]?)", given, re.ASCII)
+    most = f"{upto.days}d" if upto.days else f"{upto.seconds // 3600}h"
     if not found:
-        raise ValueError(f"isn't a duration: use a number of {_UNITS[unit]}, or one such as 90s, 15m, 24h or 7d")
+        examples = "90s, 15m, 24h or 7d" if upto >= timedelta(days=7) else f"90s or 15m (at most {most})"
+        raise ValueError(f"isn't a duration: use a number of {_UNITS[unit]}, or one such as {examples}")
     length = timedelta(**{_UNITS[found[2] or unit]: float(found[1])})
     if length > upto or (not length and not may_be_zero):
-        most = f"{upto.days}d" if upto.days else f"{upto.seconds // 3600}h"
         raise ValueError(f"is out of range: use {'' if may_be_zero else 'more than 0 and '}at most {most}")
     return length
 
@@ -173,7 +174,8 @@ def one_of(given: str, *words: str) -> str:
     for word in words:
         if word.lower() == given.lower():
             return word
-    raise ValueError(f"has an unknown value: use {' or '.join(words)}")
+    *others, last = words
+    raise ValueError(f"has an unknown value: use {', '.join(others)} or {last}")
 
 
 @_setting_type

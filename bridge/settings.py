@@ -92,9 +92,9 @@ class Settings(BaseSettings):
     unix:///path, redis+sentinel://host:26379,host:26379/master/0, or redis+cluster://host:6379,host:6379 (rediss+…
     for TLS). Or `embedded`: the bridge then runs its own Redis (one machine only). In your own Redis, set appendonly
     yes, appendfsync always and maxmemory-policy noeviction."""
-    namespace: Annotated[str, matching("[A-Za-z0-9_.-]{1,64}", "letters, digits, - _ or ., such as bridge")] = _setting(
-        "BRIDGE_NAMESPACE", "bridge"
-    )
+    namespace: Annotated[
+        str, matching("[A-Za-z0-9_.-]{1,64}", "up to 64 letters, digits, hyphens, underscores and dots, such as bridge")
+    ] = _setting("BRIDGE_NAMESPACE", "bridge")
     """The prefix of every key in Redis. Replicas share it; other bridges on the same Redis need their own."""
     host: Annotated[str, matching(r"[^\s/]+", "one such as 127.0.0.1")] = _setting("BRIDGE_HOST", "0.0.0.0")  # noqa: S104 - it is a server
     """The address to listen on."""

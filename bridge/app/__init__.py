@@ -217,9 +217,11 @@ class Bridge:
         if identity.scopes:  # else Slack didn't list them
             needed, optional = missing(identity.scopes, required_by(self._settings.runners))
             for scope in needed:
-                log.error("a required scope is missing", extra={"scope": scope.name, "cannot": scope.purpose})
+                log.error(
+                    "a required scope is missing; run bridge check", extra={"scope": scope.name, "to": scope.purpose}
+                )
             for scope in optional:
-                log.warning("an optional scope is missing", extra={"scope": scope.name, "cannot": scope.purpose})
+                log.warning("an optional scope is missing", extra={"scope": scope.name, "to": scope.purpose})
         return identity
 
     def _readiness(self) -> Readiness:

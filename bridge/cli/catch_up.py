@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bridge.queue.outages import PastOutage
     from bridge.queue.scripting import Scripts
 
-_NONE: Final = "No outage in the last 8 days."
+_NONE: Final = "Nothing to catch up on in the last 8 days."
 
 
 def catch_up(
@@ -29,7 +29,7 @@ def catch_up(
     """Find and answer messages missed in an outage.
 
     With --since, the bridge reads Slack's history from that time on and queues the messages it missed. Without it, the
-    command shows the last outage.
+    command shows the last time it did.
     """
     from bridge.queue.outages import BOUND, Outages  # noqa: PLC0415 - see `store`
 
@@ -54,9 +54,9 @@ def catch_up(
 def in_words(outage: PastOutage) -> str:
     """Describe the progress of catching up on *outage*."""
     when = f"{moment(outage.began)} to {moment(outage.ended)}"
-    so_far = f"{counted(outage.found, 'message')} found, {outage.queued} queued"
+    so_far = f"{counted(outage.found, 'message')} checked, {outage.queued} missed and queued"
     if outage.done_at is not None:
         return f"{when}: caught up at {moment(outage.done_at)}; {so_far}."
     if not outage.is_planned:
-        return f"{when}: catching up starts within seconds if a bridge is running, otherwise once one starts."
+        return f"{when}: catching up starts within seconds, or once a bridge is running."
     return f"{when}: {outage.read} of {outage.read + outage.left} channels and threads read; {so_far}."

@@ -114,4 +114,4 @@ async def opened_names() -> AsyncIterator[DisplayNames]:
 
 
 def _missing(source: str, detail: str) -> str:
-    return f"{source}: {detail}. Showing IDs instead of names."
+    return f"Showing IDs instead of names ({source}: {detail}). To find out more, run bridge check."

@@ -151,8 +151,9 @@ async def _play(plan: Plan, port: int, *, open_browser: bool) -> int:
     try:
         require_free(port)
     except OSError as exc:
+        other = f"{this_program()} playground --port 0"
         raise ConfigurationError(
-            [f"--port {port} can't be used ({exc.strerror}): choose another, such as --port 0"]
+            [f"port {port} can't be used ({exc.strerror}): choose another, as in {other}"]
         ) from exc
     async with AsyncExitStack() as stack:
         plan.log_file.write_bytes(b"")

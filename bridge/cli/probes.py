@@ -87,15 +87,14 @@ async def probe(values: Mapping[str, Any], *, now: Callable[[], datetime], patie
 
 SLACK: Final = "Slack"
 CURE_OF_BOT: Final = (
-    "copy SLACK_BOT_TOKEN again from your Slack app's page, OAuth & Permissions; reinstalling the app may have "
-    "changed it"
+    "copy SLACK_BOT_TOKEN again (your Slack app's page → OAuth & Permissions); reinstalling the app may have changed it"
 )
 CURE_OF_APP: Final = (
-    "set SLACK_APP_TOKEN to a token with the scope connections:write from your Slack app's page, Basic Information, "
-    "App-Level Tokens, and turn on Socket Mode there"
+    "set SLACK_APP_TOKEN to a token with the scope connections:write (your Slack app's page → Basic Information → "
+    "App-Level Tokens), and turn on Socket Mode (→ Socket Mode)"
 )
 _CURE_OF_CONFIG: Final = (
-    "generate a new one on https://api.slack.com/apps, Your App Configuration Tokens, as someone who can manage the "
+    "generate a new one (https://api.slack.com/apps → Your App Configuration Tokens) as someone who can manage the "
     "app; each expires after 12 hours"
 )
 _NOTABLE_SKEW: Final = timedelta(seconds=60)
@@ -112,8 +111,8 @@ _NO_CONNECTION: Final = {
     "TimeoutError": "timed out",
 }
 _INSTALL_AGAIN: Final = (
-    "paste what `bridge manifest` prints on your Slack app's page, App Manifest (with the flags of the first time), "
-    "and reinstall the app"
+    "run bridge manifest with the same flags as the first time, paste its output on your Slack app's page → App "
+    "Manifest, and reinstall the app"
 )
 
 
@@ -154,15 +153,17 @@ async def bot_rows(
         for scope in needed
     ]
     scopes += [
-        Row(SLACK, "scopes", WARNING, f"{scope.name} isn't granted; without it the bot can't {scope.purpose}")
+        Row(SLACK, "scopes", WARNING, f"{scope.name} isn't granted; the bot needs it to {scope.purpose}")
         for scope in optional
     ]
+    if optional:
+        scopes[-1] = replace(scopes[-1], cure=_INSTALL_AGAIN)
     if unused := sorted(granted - {scope.name for scope in SCOPES}):
-        cure = "remove them on your Slack app's page, OAuth & Permissions, and reinstall the app"
-        detail = f"{', '.join(unused)}: granted, but not in `bridge manifest`"
+        cure = "remove what isn't needed (your Slack app's page → OAuth & Permissions), and reinstall the app"
+        detail = f"granted, but not in the manifest: {', '.join(unused)}"
         scopes.append(Row(SLACK, "scopes", WARNING, detail, cure))
     if not granted:
-        cure = "compare OAuth & Permissions with `bridge manifest`"
+        cure = "compare your Slack app's page → OAuth & Permissions with bridge manifest"
         scopes = [Row(SLACK, "scopes", WARNING, "Slack didn't say which scopes the token has", cure)]
     who = f"bot “{hello.bot_name}” ({hello.identity.bot_user}) in “{hello.team_name}” ({hello.identity.team})"
     rows = [
@@ -228,10 +229,8 @@ def secret_row(signing_secret: str) -> Row:
     if re.fullmatch(r"[0-9a-f]{32}", signing_secret):
         detail = "the format is right; the first request from Slack shows whether it's this app's"
         return Row(SLACK, "signing secret", OK, detail)
-    cure = "copy SLACK_SIGNING_SECRET (not the Client Secret) again from your Slack app's page, Basic Information"
-    return Row(
-        SLACK, "signing secret", WARNING, "a signing secret has 32 characters, 0-9 and a-f; this one doesn't", cure
-    )
+    cure = "copy SLACK_SIGNING_SECRET (not the Client Secret) again (your Slack app's page → Basic Information)"
+    return Row(SLACK, "signing secret", WARNING, "isn't 32 characters of 0-9 and a-f", cure)
 
 
 def _no_connection(detail: str) -> str:
@@ -246,7 +245,7 @@ def slack_trouble(what: str, error: SlackError, cure: str) -> Row:
             detail = f"the address sends a redirect ({word.removeprefix('http_')}), which Slack never does"
             cure = _NOT_SLACK
         case SlackRefused(needed=scope) if scope:
-            detail = f"rejected by Slack: it lacks the scope {scope}"
+            detail = f"rejected by Slack: the token lacks the scope {scope}"
         case SlackRefused(error=word):
             detail = f"rejected by Slack ({word})"
         case SlackUnreachable(retry_after=timedelta()):
@@ -258,7 +257,7 @@ def slack_trouble(what: str, error: SlackError, cure: str) -> Row:
             detail = f"Slack timed out: no answer within {CALL_SECONDS:g} s"
             cure = "run the check again; if it still times out, see https://slack-status.com and check the network"
         case SlackAmbiguous() if ", not " in error.detail:
-            detail, cure = f"something other than Slack answers ({error.detail})", _NOT_SLACK
+            detail, cure = f"the response didn't come from Slack ({error.detail})", _NOT_SLACK
         case _:
             detail = f"Slack sent an unexpected response ({error.detail})"
             cure = "run the check again; see https://slack-status.com"
@@ -286,7 +285,7 @@ _UNDONE: Final = "check the replicas: a failover would lose the latest writes"
 _REDIS_TROUBLE: Final = {
     "away": (
         "can't connect",
-        "make sure Redis is running (its log says if the disk is full) and REDIS_URL has the right host, port and TLS",
+        "make sure Redis is running (its log says why it stopped), and check REDIS_URL: host, port, rediss:// for TLS",
     ),
     "refused": (
         "the user or password is wrong, or the user lacks permissions",
@@ -319,7 +318,11 @@ async def _redis_rows(values: Mapping[str, Any], identity: Identity | None) -> l
         async with embedded_redis(folder) as here:
             rows = await redis_rows(here, namespace, identity)
     except ConfigurationError as exc:
-        return [Row(REDIS, "embedded", FAILURE, problem, "or use another Redis: REDIS_URL") for problem in exc.problems]
+        parts = [problem.rpartition(": ") for problem in exc.problems]
+        return [
+            Row(REDIS, "embedded", FAILURE, what, f"{cure}, or set REDIS_URL to another Redis")
+            for what, _, cure in parts
+        ]
     return [Row(REDIS, "embedded", OK, f"data in {folder}; for a single machine only"), *rows]
 
 
@@ -339,7 +342,7 @@ def condition_rows(condition: RedisCondition, namespace: str, identity: Identity
     version = f"{is_.product} {'.'.join(map(str, is_.version)) or '(unknown version)'}"
     file, synced, policy = "append-only file", is_.appendfsync, is_.policy
     team, bot = is_.owner or ("", "")
-    whose = f"{namespace} belongs to bot {bot} of workspace {team}"
+    whose = f"“{namespace}” belongs to bot {bot} in workspace {team}"
     ours = identity and (identity.team, identity.bot_user) == is_.owner
     confirm = "critical writes wait for one of them"
     noeviction = "set maxmemory-policy noeviction"
@@ -379,14 +382,14 @@ def condition_rows(condition: RedisCondition, namespace: str, identity: Identity
         ),
         _first(
             "namespace",
-            (is_.owner is None, OK, f"{namespace} is free", ""),
+            (is_.owner is None, OK, f"“{namespace}” is free", ""),
             (
                 identity is None,
                 WARNING,
                 whose,
                 "fix the problem with Slack first, then run the check again to see whether that's this bot",
             ),
-            (ours, OK, f"{namespace} belongs to this bot ({bot} in {team})", ""),
+            (ours, OK, f"“{namespace}” belongs to this bot ({bot} in {team})", ""),
             (True, FAILURE, f"{whose}, not to this one", "set BRIDGE_NAMESPACE to another name"),
         ),
         *([Row(REDIS, "data", WARNING, is_.wipe.in_words(), CURE)] if is_.wipe else []),

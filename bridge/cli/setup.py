@@ -31,7 +31,7 @@ import typer
 from bridge.cli.check import check
 from bridge.cli.manifest import app_manifest, where_slack_sends
 from bridge.cli.printing import colored, this_program
-from bridge.cli.rows import OK, Row, row_lines
+from bridge.cli.rows import FAILURE, OK, Row, row_lines
 from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, problems_of
 from bridge.errors import ConfigurationError, SlackError
 from bridge.logs import configure
@@ -47,7 +47,7 @@ _PROMPTS: Final = {
     "SLACK_SIGNING_SECRET": "Signing secret",
     "PROJECT_BASE_URL": "Address (such as https://project.example.com)",
     "PROJECT_API_KEY": "API key (hidden)",
-    "REDIS_URL": "Redis URL (hidden), or Enter to run an embedded one",
+    "REDIS_URL": "Redis URL (hidden), or Enter to run an embedded Redis",
 }
 _GREETING: Final = (
     "Hello! The bridge is set up. Once it runs, write to me here to talk to an agent, or type `/workflows` anywhere. "
@@ -105,7 +105,8 @@ def _questions(url: str, *, socket: bool, open_browser: bool) -> int:
     if ENV_FILE.exists():
         typer.echo(f"\nYour settings are in {ENV_FILE.resolve()}.")
     typer.echo(
-        f"\nStart the bridge:  bridge serve\nCheck it, in another shell, in this folder:  {this_program()} check"
+        f"\nStart the bridge:                           bridge serve\n"
+        f"Check it in another shell, in this folder:  {this_program()} check"
     )
     if only_here := [name for name in VARIABLES if os.environ.get(name)]:
         typer.echo(f"\nSet only in this shell: {', '.join(only_here)}. To use them in others too, add them to .env.")
@@ -131,9 +132,10 @@ class _Answers:
         while (row := self._tried(names)) and row.state != OK:
             wrong = next((name for name in names if name in row.cure), None)  # a cure names the setting to correct
             if wrong is None:
-                typer.echo("  What you typed may still be right. Continuing.")
+                typer.echo("  The value may still be right. Continuing.")
                 return
-            if not self._ask(wrong, f"{wrong} doesn't work. Paste another one, or press Enter to continue with it"):
+            problem = "doesn't work" if row.state == FAILURE else "looks wrong"
+            if not self._ask(wrong, f"{wrong} {problem}. Paste another one, or press Enter to use it anyway"):
                 return
 
     def drops_app_token(self) -> bool:
@@ -142,7 +144,7 @@ class _Answers:
         if not self.has(name):
             return True
         if self._is_elsewhere(name):
-            typer.echo(f"  {name} is set in the environment or in a file of its own, so the bridge uses Socket Mode.")
+            typer.echo(f"  {name} or {name}_FILE is set elsewhere, so the bridge uses Socket Mode.")
             typer.echo("  To use HTTP, remove it there and run bridge setup again. Continuing with Socket Mode.")
             return False
         with _echo(on=True):
@@ -166,7 +168,7 @@ class _Answers:
         *again* is the question if the setting has a value that doesn't work.
         """
         if self._is_elsewhere(name):
-            typer.echo(f"  {name} is set in the environment or in a file of its own. Using that one.")
+            typer.echo(f"  Using {name} (or {name}_FILE) from the environment.")
             return False
         while True:
             current = self.values.get(name, "")
@@ -264,7 +266,7 @@ def _create_the_app(answers: _Answers, target: str | None, *, open_browser: bool
             typer.echo(
                 f"  Open this link in a browser:\n\n{link}\n\n"
                 f"  Or open {apps} → Create New App → From a manifest.\n"
-                "  Paste what this command prints in another shell:\n"
+                "  In another shell, run this command, then paste its output there:\n"
                 f"  {this_program()} manifest {flag}"
             )
         typer.echo(

@@ -83,7 +83,7 @@ def table(found: Status, now: datetime, outage: PastOutage | None = None, owner:
     }
     lines += ["", "Queue", *(f"  {name:<44}  {number:>5,}" for name, number in numbers.items())]
     if outage:
-        lines += ["", "Last outage", f"  {in_words(outage)}"]
+        lines += ["", "Last catch-up", f"  {in_words(outage)}"]
     if found.wipe:
         lines += ["", "Redis", f"  ! {found.wipe.in_words()}.", f"    → {CURE}"]
     return "\n".join(lines)

@@ -47,7 +47,7 @@ _WHY: Final = {
     "link": "it's stored outside Slack, so only its link was sent",
     "locked": "it's password-protected",
     "many": "only the first 5 files of a message are read",
-    "names": "only the names of files are sent to agents here",
+    "names": "agents here get only a file's name and size",
     "off": "files aren't sent to agents here",
     "other": "the agent can't read this kind of file",
     "part": "it's long, so only its beginning was sent",
@@ -61,7 +61,8 @@ _WHY: Final = {
 """Why a part of a message wasn't sent to the agent."""
 
 _UNDERSTOOD: Final = (
-    "It can read text, forwarded messages, tables, text files, PDF and Office documents, and clips with a transcript."
+    "Agents can read text, forwarded messages, tables, text files, PDF and Office documents, and clips with a "
+    "transcript."
 )
 MOST_NAMED: Final = 10  # files in a notice
 
@@ -99,9 +100,9 @@ def _with_channel(text: str, channel: str, ending: str = "") -> Block:
 def mention_without_text() -> Reply:
     """Answer a mention without text."""
     ways = [
-        kit.paragraph("To choose an agent, start with its name: ", kit.words("Support: how do I …?", code=True)),
+        kit.paragraph("To choose an agent, add its name: ", kit.words("Support: how do I …?", code=True)),
         kit.paragraph("In the thread, just keep typing. You don't need to mention me there."),
-        kit.paragraph("There, ", kit.words("!help", code=True), " lists everything you can type."),
+        kit.paragraph("In a thread, ", kit.words("!help", code=True), " lists everything you can type."),
     ]
     hello = kit.paragraph("Hello! Mention me with a question, and an agent will answer in a thread.")
     return kit.reply("Hello!", kit.rich(hello, kit.bullets(ways)))
@@ -182,7 +183,7 @@ def did_you_mean(command: str, slip: str) -> Reply:
 
 def slip_settled(command: str) -> Reply:
     """Replace the question: *command* was run, or (``""``) the word was sent as text."""
-    text = f"Read as !{kit.one_line(command, 20)}." if command else "Sent to the agent as text."
+    text = f"Ran !{kit.one_line(command, 20)}." if command else "Sent to the agent as text."
     return kit.note(text, replaces_original=True)
 
 
@@ -303,13 +304,13 @@ def found_too_old(older_than: timedelta) -> Reply:
 
 def sent_them(count: int) -> Reply:
     """Replace the offer to send messages found late once its button was pressed."""
-    text = f"{kit.counted(count, 'message')} sent in their original order."
+    text = "Message queued." if count == 1 else f"{kit.counted(count, 'message')} queued in their original order."
     return kit.note(text, audience=Audience.THREAD, replaces_original=True)
 
 
 def sent_again() -> Reply:
     """Replace the offer to send a message again once its button was pressed."""
-    text = "Sent again, after any messages already waiting here."
+    text = "Queued after any messages already waiting here."
     return kit.note(text, audience=Audience.THREAD, replaces_original=True)
 
 
@@ -326,7 +327,7 @@ def edited_too_late(key: str) -> Reply:
 
 def sent_edited() -> Reply:
     """Replace the offer to send the new text once its button was pressed."""
-    return kit.note("Sent, after any messages already waiting here.", replaces_original=True)
+    return kit.note("Queued after any messages already waiting here.", replaces_original=True)
 
 
 def in_line(place: int) -> Reply:
@@ -354,7 +355,7 @@ def no_agents() -> Reply:
 
 def session_info(agent_name: str, session: int | None) -> Reply:
     """Describe the thread's conversation."""
-    what = " in a new session, which starts with the next answer." if session is None else f" in session {session}."
+    what = ", in a new session from the next message on." if session is None else f" in session {session}."
     return kit.reply(f"{kit.named(agent_name, 100)} answers here{what}")
 
 

@@ -359,7 +359,7 @@ class Features:
         if said == [HELP] and start == "!":
             *names, last = dict.fromkeys(_first_word(one, start) for one in self._commands if not one.is_for_threads)
             others = f"Slash commands work here with ! instead of /: {', '.join(names)} and {last}."
-            note = f"{others} Add help to see more, such as {last} help."
+            note = f"{others} For details, add help, such as {last} help."
             return help_lines("What you can type in this thread", self._first_help(start), note)
         if said == [HELP]:
             note = f"In threads, type ! instead of /, such as !stats. {_HELP_SHARE}"

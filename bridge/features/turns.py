@@ -285,7 +285,7 @@ class Turns:
             if record.takes > 1:
                 await self.deps.indicators.clear_working(place_of(record.body))
         self.metrics.dead_letter()
-        log.error("turn failed for good, now a dead letter", extra={"turn": turn, "reason": reason})
+        log.error("turn failed permanently; see bridge dead list", extra={"turn": turn, "reason": reason})
 
     async def _remove_queued_reaction(self, record: Record) -> None:
         """Remove the reaction, only now that the turn has ended and nothing waits for this call (`QueuedReactions`)."""

@@ -36,7 +36,7 @@ class Wipe:
 
     def in_words(self) -> str:
         """Say when it happened, and what's gone."""
-        reports = f"{self.reports} scheduled report{'' if self.reports == 1 else 's'} (alerts included)"
+        reports = f"{self.reports} scheduled report{'' if self.reports == 1 else 's'}"
         channels = f"the settings of {self.channels} channel{'' if self.channels == 1 else 's'} (default agents, apps)"
         others = "muted threads, earlier statistics, the audit and feedback"
         return f"wiped before {self.noticed_at:%Y-%m-%dT%H:%M:%SZ}. Gone: {reports}, {channels}, {others}"

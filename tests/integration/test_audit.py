@@ -82,6 +82,6 @@ async def test_the_table_names_people_channels_and_agents(system: System, tmp_pa
     assert row[1:] == [f"Alice Adler ({ALICE})", f"#general ({GENERAL})", "message", "agent Memory (1)", "answered"]
     assert "Showing IDs" not in said
     assert re.split(r"  +", plain.splitlines()[1])[1:] == [ALICE, GENERAL, "message", "agent 1", "answered"]
-    assert "Slack: rejected by Slack (invalid_auth). Showing IDs instead of names." in why
+    assert "Showing IDs instead of names (Slack: rejected by Slack (invalid_auth))." in why
     assert "Alice" not in data
     assert secrets_in(said + why) == []

@@ -102,7 +102,7 @@ async def test_setup_ends_with_a_greeting_in_slack(
     assert [secret for secret in (BOT_TOKEN, APP_TOKEN, API_KEY) if secret in terminal.screen] == []
     assert [call.args["channel"] for call in slack.calls_of("chat.postMessage")] == [ALICE]
     assert written["REDIS_URL"] == "embedded"
-    assert re.search(r"Start the bridge:  bridge serve\s", terminal.screen)
+    assert re.search(r"Start the bridge: +bridge serve\s", terminal.screen)
     assert re.search(r"in another shell, in this folder:  /\S+( -m |/)bridge check\s", terminal.screen)
     assert f"Your settings are in {tmp_path / '.env'}." in re.sub(r"\s*\n", " ", terminal.screen)
     assert "Set only in this shell: SLACK_API_URL, BRIDGE_DATA_DIR." in terminal.screen
@@ -238,8 +238,8 @@ async def test_setup_asks_again_for_a_missing_or_malformed_token(slack: Emulated
         await terminal.sees("use the bot token")
         await terminal.answers("Bot token", BOT_TOKEN)
         await terminal.answers("Signing secret", SIGNING_SECRET)
-        await terminal.sees("a signing secret has 32 characters")
-        await terminal.answers("SLACK_SIGNING_SECRET doesn't work", "")
+        await terminal.sees("32 characters of 0-9 and a-f")
+        await terminal.answers("SLACK_SIGNING_SECRET looks wrong", "")
         await terminal.sees("Your project")
 
     written = dotenv_values(tmp_path / ".env")
@@ -282,7 +282,7 @@ async def test_setup_for_http_says_that_the_environment_has_an_app_token(slack: 
     url = ("--url", "https://bridge.example.com")
 
     async with Terminal(*SETUP, *url, folder=tmp_path, environ=outside) as terminal:
-        await terminal.sees("SLACK_APP_TOKEN is set in the environment")
+        await terminal.sees("SLACK_APP_TOKEN or SLACK_APP_TOKEN_FILE is set elsewhere")
         await terminal.sees("To use HTTP, remove it there and run bridge setup again.")
         await terminal.sees("bridge manifest --socket")
 

@@ -65,7 +65,7 @@ async def test_a_start_logs_missing_permissions_and_disabled_features(system: Sy
         ("warning", "reactions:read"),
         ("error", "usergroups:read"),  # as set in the settings
     }
-    assert "stop an agent" in next(line["cannot"] for line in records if line["scope"] == "reactions:read")
+    assert "stop an agent" in next(line["to"] for line in records if line["scope"] == "reactions:read")
     assert len(records) == 3
 
 

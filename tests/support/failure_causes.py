@@ -115,7 +115,8 @@ _SCHEDULE: Final = {
     "option": "A report has no such option.",
     "since": "`/stats since` can't read the time, or it's more than 400 days ago.",
     "many": "`/stats reports` lists them, with *Delete*.",
-    "channel": "The bot isn't in this channel, it's archived, or `BRIDGE_ALLOWED_CHANNELS` doesn't list it.",
+    "channel": "The bot isn't in this channel, or it's archived.",
+    "disabled": "`BRIDGE_ALLOWED_CHANNELS` doesn't list this channel.",
     "name": "The bot isn't in a channel with this name.",
 }
 _TOO_OFTEN: Final = {

@@ -61,6 +61,7 @@ EXAMPLES = [
             ("cron", "0 9 30 2 *"),
             ("zone", "Mars"),
             ("channel", "#random"),
+            ("disabled", "#random"),
             ("compare", "ages"),
             ("only", "cats"),
         )

@@ -177,7 +177,7 @@ async def test_the_commands_change_one_record(harness: Harness) -> None:
     await done(harness, "channel")
     assert harness.seen.ephemerals[-1].text == (
         "Channel settings. Default agent: Sales; Messages to answer: every top-level message; "
-        "Replies sent to the agent: all; Apps: all ignored"
+        "Thread replies to answer: all; Apps: all ignored"
     )
     await done(harness, "default none")
     assert (await harness.store.channels.get(TEAM, CHANNEL)).answers == "all"
@@ -260,7 +260,7 @@ async def test_a_new_agent_of_a_direct_message_is_named_to_its_person(harness: H
 
 
 @pytest.mark.parametrize(
-    ("default", "notice"), [("all", "Every thread reply"), ("mentions", "only thread replies that mention me")]
+    ("default", "notice"), [("all", "Every thread reply"), ("mentions", "only replies that mention me")]
 )
 async def test_a_reset_notice_names_the_replies_that_go_to_the_agent(
     harness: Harness, default: str, notice: str

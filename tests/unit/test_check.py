@@ -102,8 +102,8 @@ async def test_a_good_token_shows_its_bot(emulated: EmulatedSlack, slack_web: Sl
     [
         (refused("invalid_auth"), "rejected by Slack (invalid_auth)", "copy SLACK_BOT_TOKEN again"),
         (refused("account_inactive"), "(account_inactive)", "reinstalling the app"),
-        (Http(200, "<html>Welcome</html>"), "other than Slack answers (200, not JSON)", "check SLACK_API_URL"),
-        (Http(200, "[]"), "other than Slack answers (200, not in Slack's format)", "SLACK_API_URL"),
+        (Http(200, "<html>Welcome</html>"), "didn't come from Slack (200, not JSON)", "check SLACK_API_URL"),
+        (Http(200, "[]"), "didn't come from Slack (200, not in Slack's format)", "SLACK_API_URL"),
         (Redirect("/sign-in"), "a redirect (302)", "check SLACK_API_URL (normally not set) and the proxy"),
         (Http(503), "sent an unexpected response (503)", "slack-status.com"),
         (limited(30), "rate-limiting", "wait a minute"),
@@ -144,10 +144,10 @@ async def test_an_unreachable_slack_names_the_proxy() -> None:
         ([name for name in ALL_SCOPES if name != "chat:write"], [],
          (FAILURE, "chat:write is missing; the bot needs it to answer")),
         ([name for name in ALL_SCOPES if name != "files:write"], [],
-         (WARNING, "files:write isn't granted; without it the bot can't send long answers")),
+         (WARNING, "files:write isn't granted; the bot needs it to send long answers")),
         ([name for name in ALL_SCOPES if name != USER_GROUPS], [USER_GROUPS], (FAILURE, f"{USER_GROUPS} is missing")),
         ([name for name in ALL_SCOPES if name != USER_GROUPS], [], (WARNING, f"{USER_GROUPS} isn't granted")),
-        ([*ALL_SCOPES, "channels:join"], [], (WARNING, "channels:join: granted, but not in `bridge manifest`")),
+        ([*ALL_SCOPES, "channels:join"], [], (WARNING, "granted, but not in the manifest: channels:join")),
         ([], [], (WARNING, "Slack didn't say which scopes the token has")),
     ],
 )  # fmt: skip
@@ -194,7 +194,7 @@ async def test_an_app_token_is_tried_without_opening_a_socket(emulated: Emulated
     ("answer", "says"),
     [
         (refused("invalid_auth"), "(invalid_auth)"),
-        (refused("missing_scope", needed="connections:write"), "it lacks the scope connections:write"),
+        (refused("missing_scope", needed="connections:write"), "the token lacks the scope connections:write"),
     ],
 )
 async def test_a_bad_app_token_names_the_scope_that_it_needs(
@@ -251,7 +251,7 @@ def test_a_healthy_redis_is_ok_in_every_row() -> None:
         "persistence": "append-only file, synced on every write",
         "maxmemory-policy": "noeviction",
         "replicas": "1; critical writes wait for one of them",
-        "namespace": "bridge belongs to this bot (UBOT in T1)",
+        "namespace": "“bridge” belongs to this bot (UBOT in T1)",
     }
 
 
@@ -277,8 +277,8 @@ def test_a_healthy_redis_is_ok_in_every_row() -> None:
         ({"replicas": 0, "confirming": 0}, "replicas", OK, "none"),
         ({"confirming": 0}, "replicas", WARNING, "none of them confirms"),
         ({"owner": None}, "namespace", OK, "is free"),
-        ({"owner": ("T1", "UOTHER")}, "namespace", FAILURE, "bot UOTHER of workspace T1, not to this one"),
-        ({"owner": ("T2", "UBOT")}, "namespace", FAILURE, "of workspace T2, not to this one"),
+        ({"owner": ("T1", "UOTHER")}, "namespace", FAILURE, "bot UOTHER in workspace T1, not to this one"),
+        ({"owner": ("T2", "UBOT")}, "namespace", FAILURE, "in workspace T2, not to this one"),
     ],
 )
 def test_each_fact_of_redis_is_judged_by_itself(change: dict[str, Any], what: str, state: State, says: str) -> None:

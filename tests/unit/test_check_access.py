@@ -78,7 +78,7 @@ async def test_a_member_may_do_everything_without_restrictions(emulated: Emulate
         (person(team_id=None), "workspace unknown", (), "Slack doesn't give enough information"),
         (
             refused("missing_scope", needed="users:read"),
-            "it lacks the scope users:read",
+            "the token lacks the scope users:read",
             FOUR,
             "",
         ),

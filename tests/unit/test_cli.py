@@ -24,8 +24,8 @@ from bridge.queue.outages import PastOutage
 
 LINK = "https://acme.slack.com/archives/C0123456789/p1700000000123456"
 AWAY = (
-    "Redis: can't connect. To fix it: make sure Redis is running (its log says if the disk is full) and REDIS_URL has "
-    "the right host, port and TLS."
+    "Redis: can't connect. To fix it: make sure Redis is running (its log says why it stopped), and check REDIS_URL: "
+    "host, port, rediss:// for TLS."
 )
 
 
@@ -255,11 +255,11 @@ LATER = datetime(2026, 11, 22, 12, tzinfo=UTC)
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({}, "catching up starts within seconds if a bridge is running, otherwise once one starts."),
+        ({}, "catching up starts within seconds, or once a bridge is running."),
         ({"is_planned": True, "read": 2, "left": 3, "found": 1, "queued": 1},
-         "2 of 5 channels and threads read; 1 message found, 1 queued."),
+         "2 of 5 channels and threads read; 1 message checked, 1 missed and queued."),
         ({"is_planned": True, "found": 5, "queued": 4, "done_at": LATER},
-         "caught up at 2026-11-22T12:00:00Z; 5 messages found, 4 queued."),
+         "caught up at 2026-11-22T12:00:00Z; 5 messages checked, 4 missed and queued."),
     ],
 )  # fmt: skip
 def test_status_shows_the_progress_of_catching_up(changes: dict[str, Any], said: str) -> None:

@@ -228,7 +228,7 @@ async def test_help_in_a_thread_lists_what_works_only_there_and_names_the_rest(h
     assert all(usage.startswith("!") for usage in usages)
     assert note["elements"][0]["text"] == (
         "Slash commands work here with ! instead of /: !workflows, !agents, !project and !stats. "
-        "Add help to see more, such as !stats help."
+        "For details, add help, such as !stats help."
     )
 
 
@@ -384,7 +384,7 @@ async def test_a_thread_shows_its_session_and_drops_it(harness: Harness) -> None
 
     assert "Support answers here in session 77." in shown(await said(harness, "!session", 1)).text
     assert shown(await said(harness, "!new", 2)).audience is Audience.THREAD
-    assert "starts with the next answer" in shown(await said(harness, "!session", 3)).text
+    assert "in a new session from the next message on" in shown(await said(harness, "!session", 3)).text
 
 
 async def test_a_session_is_shown_while_the_service_is_down(harness: Harness) -> None:

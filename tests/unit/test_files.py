@@ -386,7 +386,7 @@ async def test_unreadable_files_are_named_and_bring_a_notice(harness: Harness) -
         (
             "names",
             "look\n\n[file “report.txt” (Plain Text, 5 kB)]\n\n[file “unnamed”]",
-            "only the names of files are sent to agents here",
+            "agents here get only a file's name and size",
         ),
         ("off", "look", "files aren't sent to agents here"),
     ],
@@ -417,7 +417,7 @@ async def test_an_image_alone_is_named_with_a_notice(harness: Harness) -> None:
 async def test_only_unreadable_files_bring_a_list_of_readable_kinds(harness: Harness) -> None:
     assert await sent(harness, read_file(ZIP), text="") == "[file “a.zip” (Zip, 4.3 kB)]"
 
-    assert "a.zip: the agent can't read this kind of file. It can read text, " in notices(harness)
+    assert "a.zip: the agent can't read this kind of file. Agents can read text, " in notices(harness)
 
 
 @pytest.mark.parametrize(("mode", "asked"), [("names", ["[file “a.zip” (Zip, 4.3 kB)]"]), ("off", [])])

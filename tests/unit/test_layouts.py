@@ -448,7 +448,7 @@ def test_a_duration_is_shown_in_its_largest_units(seconds: float, words: str) ->
         ),
         (
             channels.change_notice([channels.SettingChange("replies", "mentions")], "Ann"),
-            "In this channel, the agent now gets only thread replies that mention me. Changed by Ann.",
+            "In the threads of this channel, the agent now gets only replies that mention me. Changed by Ann.",
         ),
         (f"{channels.CHANGED}:[", "The settings of this channel were changed. Changed by someone."),
         (notices.paused("thread", timedelta(seconds=30), is_first=True), "This thread is getting messages too fast"),

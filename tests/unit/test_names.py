@@ -49,7 +49,10 @@ async def test_names_are_not_waited_for_long(
     await names.look_up(["U3"])
 
     assert names.person("U1") == "U1"
-    assert capsys.readouterr().err == "Slack: no answer in time. Showing IDs instead of names.\n"
+    assert (
+        capsys.readouterr().err
+        == "Showing IDs instead of names (Slack: no answer in time). To find out more, run bridge check.\n"
+    )
 
 
 async def test_without_slack_and_project_ids_are_shown() -> None:

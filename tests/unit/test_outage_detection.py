@@ -145,7 +145,7 @@ def test_a_wipe_shows_its_time_and_losses() -> None:
     wipe = Wipe(START, reports=2, channels=1)
 
     assert wipe.in_words() == (
-        f"wiped before {START:%Y-%m-%dT%H:%M:%SZ}. Gone: 2 scheduled reports (alerts included), the settings of "
+        f"wiped before {START:%Y-%m-%dT%H:%M:%SZ}. Gone: 2 scheduled reports, the settings of "
         "1 channel (default agents, apps), muted threads, earlier statistics, the audit and feedback"
     )
 

@@ -71,7 +71,7 @@ def test_all_problems_are_reported_at_once_in_the_documented_order() -> None:
         ("PROJECT_BASE_URL", "project.example", "isn't a web address: use one such as https://project.example.com"),
         ("PROJECT_BASE_URL", "ftp://project.example", "isn't a web address: use one such as https://"),
         ("PROJECT_BASE_URL", "https://me:1234@project.example", "has a query, a fragment or a password"),
-        ("PROJECT_BASE_URL", "https://project.example:port", "isn't an address"),
+        ("PROJECT_BASE_URL", "https://project.example:port", "isn't a valid address"),
         ("SLACK_API_URL", "https://", "isn't a web address: use one such as https://slack.com/api/"),
         ("REDIS_URL", "localhost:6379", "isn't a Redis address: use one such as redis://"),
         ("REDIS_URL", "http://localhost:6379", "isn't a Redis address: use one such as redis://"),

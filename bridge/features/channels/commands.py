@@ -97,11 +97,11 @@ async def set_answers(deps: Deps, turn: Turn, *, choice: str) -> Result:
 
 @channels.command(
     "/agents channel replies <all|mentions>",
-    "Send every reply in a thread to its agent, or only those that mention me.",
+    "Send every reply in a thread to its agent, or only mentions.",
     form=settings_button(),
 )
 async def set_replies(deps: Deps, turn: Turn, *, choice: str) -> Result:
-    """Send every reply in a thread to its agent, or only those that mention me."""
+    """Send every reply in a thread to its agent, or only mentions."""
     return await _set(deps, turn, lambda now: now.model_copy(update={"replies": choice}))
 
 

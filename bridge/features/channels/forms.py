@@ -73,7 +73,7 @@ def settings_form(
     if not is_direct:
         fields += [
             _choice(ANSWERS, "Messages to answer", _ANSWERS, answers),
-            _choice(REPLIES, "Replies sent to the agent", _REPLIES, replies),
+            _choice(REPLIES, "Thread replies to answer", _REPLIES, replies),
         ]
         fields += [_app_field(f"{APP}{app.id}", f"Posts from {app.name}", _does(app)) for app in apps[:MOST_APPS]]
         other: Block = {"type": "plain_text_input", "action_id": OTHER, "max_length": 32}

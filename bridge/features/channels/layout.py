@@ -56,9 +56,9 @@ class SettingChange(NamedTuple):
             case "answers", _:
                 return f"I now answer only mentions in {where}."
             case "replies", "all":
-                return f"Every thread reply in {where} now goes to its agent."
+                return f"Every thread reply in {where} now goes to the thread's agent."
             case "replies", _:
-                return f"In {where}, the agent now gets only thread replies that mention me."
+                return f"In the threads of {where}, the agent now gets only replies that mention me."
             case "app", "agent":
                 return f"{name} now answers posts from {of} in {where}."
             case "app", "workflow":
@@ -88,7 +88,7 @@ def settings_card(shown: ShownSettings, title: str, *, may_change: bool, is_dire
     if not is_direct:
         facts += [
             ("Messages to answer", "every top-level message" if shown.answers_all else "mentions only"),
-            ("Replies sent to the agent", "mentions only" if shown.needs_mention else "all"),
+            ("Thread replies to answer", "mentions only" if shown.needs_mention else "all"),
             ("Apps", "all ignored" if not shown.apps else kit.counted(len(shown.apps), "app")),
         ]
     text = "; ".join(f"{name}: {value}" for name, value in facts)

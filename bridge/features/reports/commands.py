@@ -135,8 +135,9 @@ def _page(value: str) -> int:
 async def _schedule(deps: Deps, turn: Turn, spec: ReportSpec, channel: str) -> Result:
     """Schedule a report, once for each turn. Raises `BadSchedule` and `StoreUnavailable`."""
     store, allowed = store_of(deps), deps.access.allowed_channels
-    is_allowed = not allowed or channel in allowed
-    if not (channel and is_allowed and await deps.directory.may_post(channel)):  # as far as Slack says
+    if channel and allowed and channel not in allowed:
+        raise BadSchedule("disabled", spec.channel)
+    if not channel or not await deps.directory.may_post(channel):  # as far as Slack says
         raise BadSchedule("channel", spec.channel)
     known_zone = spec.zone or await _zone_of(deps, turn.user)
     zone = known_zone or "UTC"

@@ -115,7 +115,7 @@ def report_scheduled(report: StoredReport, *, knows_zone: bool) -> Reply:
     return kit.reply(
         f"Scheduled: {report.called}.",
         kit.rich(kit.paragraph("Scheduled: ", when, ending, _where(report.spec.channel), ".")),
-        kit.trusted_context("First report: {moment}", moment=report.due),
+        kit.trusted_context("First report: {moment} (your time)", moment=report.due),
         *notes,
         kit.actions(
             kit.button(_POST_NOW, NOW, f"0:{report.id}"),
@@ -264,7 +264,7 @@ def field_of(part: str) -> str:
 def _shown(report: StoredReport, owner: str, page: int) -> list[Block]:
     value, when = f"{page}:{report.id}", kit.words(_capitalized(report.when), bold=True)
     ending = f" · {kit.named(owner, 80)}"
-    next_is = kit.trusted_context("Next: {moment}", moment=report.due)
+    next_is = kit.trusted_context("Next: {moment} (your time)", moment=report.due)
     pause = kit.button("Resume", RESUME, value) if report.paused else kit.button("Pause", PAUSE, value)
     return [
         kit.rich(kit.paragraph(when, f" ({report.spec.zone}) in ", _where(report.spec.channel), ending)),

@@ -118,8 +118,7 @@ def stats_card(
 
     top: list[Block] = [kit.header(STATISTICS)]
     if numbers:
-        fields = [kit.plain("\n".join(_number(*one, changes, style)), kit.FIELD_TEXT) for one in numbers]
-        top.append({"type": "section", "fields": fields})
+        top.append(kit.fields((one.title, _number(one, value, changes, style)) for one, value in numbers))
     if names_changed:
         top.append(kit.rich(kit.bullets(kit.paragraph(line) for line in names_changed)))
     pictured: list[Block] = []
@@ -193,12 +192,12 @@ def news(what: str, changes: NamesChanged, style: Style = ENGLISH) -> list[str]:
     return lines
 
 
-def _number(number: Number, value: int, changes: Sequence[Changes], style: Style) -> list[str]:
-    """Return the lines of a number: its name, and its value with its change, or with several changes below."""
+def _number(number: Number, value: int, changes: Sequence[Changes], style: Style) -> str:
+    """Return a number's value with its change, or with several changes and their times."""
     written, changed = whole(value, style), _changed(number, changes, style)
     if len(changes) == 1:
-        return [number.title, *(f"{written} ({by})" for by, _since in changed), *([] if changed else [written])]
-    return [number.title, written, *(f"{by} {since}" for by, since in changed)]
+        return f"{written} ({changed[0][0]})" if changed else written
+    return " · ".join([written, *(f"{by} {since}" for by, since in changed)])
 
 
 def _spoken_numbers(numbers: Sequence[tuple[Number, int]], changes: Sequence[Changes], style: Style) -> list[str]:

@@ -52,7 +52,7 @@ def workflow_card(workflow: Workflow, detail: WorkflowDetail, *, may_run: bool =
     count = untyped_json.how_many(detail.nodes)
     facts = [
         ("ID", str(workflow.id)),
-        ("State", "active" if is_active else "inactive"),
+        ("State", "✅ active" if is_active else "⏸️ inactive"),
         ("Trigger", detail.trigger_type or workflow.trigger_type),
         ("Nodes", f"{workflow.node_count if count is None else count:,}"),
     ]

@@ -123,7 +123,7 @@ def main() -> None:
         "--signing-secret",
         default=os.environ.get("SLACK_SIGNING_SECRET", _SECRET),
         metavar="SECRET",
-        help=f"Signs what is sent to your app; by default $SLACK_SIGNING_SECRET, else {_SECRET}.",
+        help=f"Signs requests to your app; by default $SLACK_SIGNING_SECRET, else {_SECRET}.",
     )
     add(
         "--app-token",

@@ -64,7 +64,7 @@ _EXPECTED: Final = {
     "time": "a time, such as 09:00",
     "weekday": "a day of the week, such as Monday",
     "monthday": "a day of the month, such as 1st or last day",
-    "cron": "five cron fields that match at least one date, such as 0 9 * * 1-5",
+    "cron": "a cron expression with a next date, such as 0 9 * * 1-5",
     "zone": "a time zone, such as Europe/Berlin",
     "since": "an age or a day up to 400 days ago, such as 7d or 2026-11-01",
 }
@@ -78,8 +78,9 @@ _TAKES: Final = {
 
 _BAD_SCHEDULE: Final = {
     "times": "A report can have only one time of day. Schedule another report for {typed}.",
-    "channel": "I can't post in {typed}: I'm not in it, it's archived, or I'm not enabled there. Invite me with "
-    "/invite, or pick another channel.",
+    "channel": "I can't post in {typed}: I'm not in it, or it's archived. Invite me with /invite, or pick another "
+    "channel.",
+    "disabled": "The bridge isn't enabled in {typed}. Ask your admin to enable it, or pick another channel.",
     "name": "I can't find {typed} among the channels I'm in. Pick it from the list Slack shows after #, or invite me "
     "there with /invite and try again.",
     "many": "The limit of {limit} reports is reached. Delete one to schedule another.",
@@ -186,7 +187,7 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
 
 
 def _bad_schedule(error: errors.BadSchedule) -> str:
-    typed = kit.quoted(error.typed, 80) if error.typed or error.part != "channel" else "this channel"
+    typed = kit.quoted(error.typed, 80) if error.typed or error.part not in {"channel", "disabled"} else "this channel"
     if error.part in _BAD_SCHEDULE:
         return _BAD_SCHEDULE[error.part].format(typed=typed, limit=error.typed)
     if error.part == "option":

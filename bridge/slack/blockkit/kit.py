@@ -27,8 +27,6 @@ DATE_AND_TIME: Final = "{moment:%Y-%m-%d %H:%M} UTC"
 BLOCKS: Final = 50  # in a message
 VIEW_BLOCKS: Final = 100  # in a modal or a Home tab
 SECTION_TEXT: Final = 3000
-SECTION_FIELDS: Final = 10
-FIELD_TEXT: Final = 2000
 HEADER_TEXT: Final = 150
 CONTEXT_ELEMENTS: Final = 10
 ACTIONS_ELEMENTS: Final = 25
@@ -179,9 +177,9 @@ def divider() -> Block:
 
 
 def fields(pairs: Iterable[tuple[str, str]]) -> Block:
-    """Make up to ten short texts in two columns, each below its name."""
-    texts = [plain(f"{name}\n{one_line(value, 300) or _NOTHING}", FIELD_TEXT) for name, value in pairs]
-    return {"type": "section", "fields": texts[:SECTION_FIELDS]}
+    """Make a list of short values, each after its name."""
+    lines = [(words(f"{name}: ", bold=True), one_line(value, 300)) for name, value in pairs]
+    return rich(*(paragraph(*line) for line in lines))
 
 
 def context(*texts: str) -> Block:
