@@ -203,6 +203,8 @@ def _waiting(turn: TurnTrace) -> str:
     """Say what the turn is waiting for, if anything."""
     if turn.step != "queued" or turn.ahead is None:
         return ""
+    if turn.is_held:
+        return "; the thread was stopped: waiting for someone to send it, discard it or write again"
     if turn.is_parked:
         return "; waiting for someone to pick an agent"
     return f"; waiting, with {turn.ahead} ahead of it" if turn.ahead else "; next in line"

@@ -80,13 +80,14 @@ async def status_of(scripts: Scripts) -> Status:
             since = datetime.fromtimestamp(int(at) / 1000, UTC) if at else None
             work.setdefault(one["consumer"], []).append(Work(str(turn or ""), lane, str(step or ""), since))
         heard = await last_heard(redis, keys)
+        parked, held = set(await redis.hkeys(keys.parked())), set(await redis.hkeys(keys.held()))
         return Status(
             processes=tuple(
                 Process(name, heard.get(name), tuple(work.get(name, ()))) for name in dict.fromkeys([*heard, *work])
             ),
             lanes=await redis.xlen(keys.ready()),
-            parked=await redis.hlen(keys.parked()),
-            held=await redis.hlen(keys.held()),
+            parked=len(parked - held),
+            held=len(parked & held),  # else its stopped turn is still being finished
             dead=await redis.zcard(keys.dead()),
             wipe=Wipe.read(await redis.hmget(keys.owner(), FIELDS), datetime.now(UTC)),
         )

@@ -59,13 +59,15 @@ class TurnTrace(BaseModel, frozen=True):
 
     *takes* name the processes that took it, *deaths* the reasons it couldn't be finished. *behind* counts the turns it
     was queued after, *overtakes* those it was queued before although it arrived later, *ahead* those before it now
-    (None: it isn't waiting), *unsent* its requests that certainly didn't arrive. *again* is the turn that resent its
-    message, *of* the turn whose message it resends. *was* is the outcome of a dead turn.
+    (None: it isn't waiting), *unsent* its requests that certainly didn't arrive. It *is_held* while it waits in a
+    stopped lane. *again* is the turn that resent its message, *of* the turn whose message it resends. *was* is the
+    outcome of a dead turn.
     """
 
     id: TurnId
     ahead: int | None
     is_parked: bool
+    is_held: bool
     kind: str = ""
     step: str = ""
     accepted_at: Annotated[datetime, PlainValidator(lambda ms: _moment(ms) or _EPOCH)] = Field(_EPOCH, alias="at")
@@ -128,6 +130,8 @@ async def trace_of(scripts: Scripts, message: MessageKey) -> MessageTrace:
             lane = Lane(fields.get("lane", ""))
             ahead = await redis.lpos(keys.box(lane), id_)
             is_parked = await redis.hget(keys.parked(), lane) == id_
-            turns[id_] = TurnTrace.model_validate({**fields, "id": id_, "ahead": ahead, "is_parked": is_parked})
+            is_held = bool(ahead or is_parked) and await redis.hexists(keys.held(), lane)  # else it's the stopped one
+            facts = {"id": id_, "ahead": ahead, "is_parked": is_parked, "is_held": is_held}
+            turns[id_] = TurnTrace.model_validate({**fields, **facts})
             waiting.append(turns[id_].again)
     return MessageTrace(list(turns.values()), await passed_over(scripts, message))

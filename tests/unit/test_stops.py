@@ -15,6 +15,7 @@ from bridge.features.notices import SEND_AGAIN
 from bridge.inbound import Click, StopRequest
 from bridge.playground.emulator.sample import BOB
 from bridge.queue.inbox import Queued
+from bridge.queue.status import status_of
 from bridge.slack.blockkit.reply import Block
 from support.harness import NOT_NOW, POST, REFUSED, SALES, SUPPORT, Harness, kill_task
 from support.store import BOT, CHANNEL, LANE, ROOT, TEAM, USER, message, ts
@@ -282,6 +283,19 @@ async def test_messages_after_a_stopped_one_are_held_for_a_decision(
     assert harness.service.messages == sent
     assert await harness.store.box() == []
     assert "2 messages" in harness.seen.updates[-1]["text"]
+
+
+async def test_a_held_thread_is_not_waiting_for_an_agent(harness: Harness) -> None:
+    await harness.store.conversation(agent=7)
+    await harness.store.queue(message("two", ts(1)))
+    await press_stop(harness)
+    before = await status_of(harness.store.scripts)
+    await harness.work()
+
+    after = await status_of(harness.store.scripts)
+
+    assert (before.parked, before.held) == (0, 0)  # the stopped turn is still being finished
+    assert (after.parked, after.held) == (0, 1)
 
 
 @pytest.mark.parametrize("action", [SEND_WAITING, DISCARD])

@@ -20,7 +20,7 @@ from bridge.queue.records import Delivery
 from bridge.queue.trace import MessageTrace, Owner, owner_of, trace_of
 from support.harness import POST, Harness
 from support.real_redis import refused_commands
-from support.store import CHANNEL, PREFIX, ROOT, START, TEAM, USER, Store, key_of, message, ts
+from support.store import CHANNEL, LANE, PREFIX, ROOT, START, TEAM, USER, Store, key_of, message, ts
 from support.waiting import wait_until
 
 C, TS = "C0123ABC", "1700000000.123456"
@@ -143,6 +143,26 @@ async def test_a_message_that_waits_for_a_choice_says_so(harness: Harness) -> No
     assert detail(steps, "queued").endswith("waiting for someone to pick an agent")
     menu = key_of(harness.seen.replies("bridge_menu")[0].ts)
     assert await trace_steps(harness.store, menu) == steps
+
+
+async def test_a_held_message_waits_for_a_decision(harness: Harness) -> None:
+    store = harness.store
+    await store.conversation()
+    await store.queue(message("second", ts(1)))
+    await store.queue(message("third", ts(2)))
+    await store.process().inbox.stops.stop(LANE, ts(9))
+
+    async def waits() -> list[str]:
+        return [
+            detail(await trace_steps(store, key_of(at)), "queued").partition("; ")[2] for at in (ROOT, ts(1), ts(2))
+        ]
+
+    before = await waits()
+    await harness.work()
+
+    held = "the thread was stopped: waiting for someone to send it, discard it or write again"
+    assert before == ["next in line", held, held]
+    assert await waits() == ["", held, held]
 
 
 async def test_requests_that_did_not_arrive_are_counted(store: Store) -> None:
