@@ -133,6 +133,19 @@ async def test_a_queued_message_shows_its_place_then_and_now(store: Store) -> No
     assert words(await trace_steps(store, key_of(ts(2)))) == ["received", "decided", "queued"]
 
 
+async def test_a_message_behind_a_running_turn_is_not_first_in_line(store: Store) -> None:
+    await store.conversation()
+    process = store.process()
+    await process.journal.sent(await process.take())
+
+    second = await store.queue(message("second", ts(1)))
+
+    assert (
+        detail(await trace_steps(store, key_of(ts(1))), "queued")
+        == f"turn {second}, after 1 other; waiting, with 1 ahead of it"
+    )
+
+
 async def test_a_message_that_waits_for_a_choice_says_so(harness: Harness) -> None:
     harness.service.agents = [{"id": 7, "name": "A", "model": "m"}, {"id": 8, "name": "B", "model": "m"}]
     await harness.store.queue()

@@ -18,12 +18,13 @@ local function next_for(worker)
   return entry[1], entry[2][2]
 end
 
--- How many turns wait in a lane, without the one being worked on.
+-- How many turns wait in a lane without the one being worked on, and with it.
 local function waiting_in(lane)
   local head = redis.call('LINDEX', box_key(lane), 0)
-  if not head then return 0 end
+  if not head then return 0, 0 end
   local is_running = redis.call('HGET', turn_key(head), 'step') ~= 'queued'
-  return redis.call('LLEN', box_key(lane)) - (is_running and 1 or 0)
+  local length = redis.call('LLEN', box_key(lane))
+  return length - (is_running and 1 or 0), length
 end
 
 -- Record that messages were refused between two times (seconds, from their ts); stores at most `most` such stretches.

@@ -103,7 +103,7 @@ if (condition == 'bound' or condition == 'search') and ts ~= '' and tonumber(ts)
 end
 if condition == 'search' and redis.call('EXISTS', looked_key(thread)) == 1 then return {'unbound'} end
 if speaker ~= '' and talk[2] then return {'muted'} end
-local waiting = waiting_in(lane)
+local waiting, length = waiting_in(lane)
 if waiting >= limit then return {'full'} end
 local minute, paces = 60000, {}
 if ARGV[15] ~= '0' then paces[#paces + 1] = {'thread', thread_pace_key(thread), tonumber(ARGV[15])} end
@@ -146,8 +146,9 @@ if text_version ~= '' then add(record, 'version', text_version) end
 if ts ~= '' then add(record, 'ts', ts) end
 if ts ~= '' and waiting > 0 then first, overtaken = overtaken_by(tonumber(ts)) end
 waiting = waiting - overtaken
+local ahead = length - overtaken
 if first then add(record, 'overtakes', overtaken) end
-if waiting > 0 then add(record, 'behind', waiting) end
+if ahead > 0 then add(record, 'behind', ahead) end
 if starts then add(record, 'starts', 1) end -- its text may choose the agent
 if known[6] and not was_found then add(record, 'unread', 1) end
 if known[5] and message == thread and condition == 'start' then
@@ -156,15 +157,13 @@ if known[5] and message == thread and condition == 'start' then
 end
 if condition == 'search' then add(record, 'searches', 1) end
 redis.call('HSET', turn_key(turn), unpack(record))
-local length
 if first then
-  length = redis.call('LINSERT', box_key(lane), 'BEFORE', first, turn)
+  redis.call('LINSERT', box_key(lane), 'BEFORE', first, turn)
   if redis.call('HGET', parked_key(), lane) == first then redis.call('HSET', parked_key(), lane, turn) end
 else
-  length = redis.call('RPUSH', box_key(lane), turn)
+  redis.call('RPUSH', box_key(lane), turn)
 end
-local ahead = length - 1 - overtaken
-if length == 1 then
+if length == 0 then
   activate(lane)
   local entry, woken = next_for(worker)
   if woken == lane then return {'queued', waiting, ahead, entry, lane, look_at_head(turn, worker, 1, {unpack(ARGV, 26)})} end
