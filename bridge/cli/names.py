@@ -74,8 +74,8 @@ class DisplayNames:
         return user if name == user else f"{name} ({user})"
 
     def channel(self, channel: str) -> str:
-        """Return ``#ops (C0OPS)``, ``direct message (D0ADA)``, or the ID."""
-        if channel.startswith("D"):
+        """Return ``#ops (C0OPS)``, ``direct message (D0ADA)``, or the ID. Slack takes a person's ID for a channel's."""
+        if channel.startswith(("D", "U", "W")):
             return f"direct message ({channel})"
         name = self.slack.get(channel, channel)
         return channel if name == channel else f"#{name} ({channel})"

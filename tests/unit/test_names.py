@@ -32,6 +32,14 @@ async def test_each_name_is_looked_up_once(emulated: EmulatedSlack, names: Displ
     assert sorted(methods(emulated)) == ["conversations.info", "users.info"]
 
 
+async def test_a_notice_to_a_person_is_in_a_direct_message(emulated: EmulatedSlack, names: DisplayNames) -> None:
+    answers(emulated, "users.info", {"ok": True, "user": {"profile": {"display_name": "Ada"}}})
+
+    await names.look_up(["U1", "W1"])
+
+    assert (names.channel("U1"), names.channel("W1")) == ("direct message (U1)", "direct message (W1)")
+
+
 async def test_an_unknown_person_stays_an_id(emulated: EmulatedSlack, names: DisplayNames) -> None:
     answers(emulated, "users.info", refused("user_not_found"))
 
