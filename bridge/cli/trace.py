@@ -118,7 +118,7 @@ def steps_of(known: MessageTrace) -> list[TraceStep]:
 
     steps: list[TraceStep] = []
     for delivery in known.passed_over:
-        why = delivery.why if delivery.why.startswith(NOT_YET) else f"not for an agent: {delivery.why}"
+        why = delivery.why if delivery.why.startswith(NOT_YET) else f"not for an agent: {_reason(delivery.why)}"
         steps.append(TraceStep(delivery.at, "received", _arrival(delivery), delivery.process))
         steps.append(TraceStep(delivery.at, "decided", why, delivery.process))
     for turn in known.turns:
@@ -138,11 +138,18 @@ def _queued(turn: TurnTrace) -> Iterator[TraceStep]:
     queued += "" if turn.retries else _waiting(turn)
     kind = KINDS.get(turn.kind, f"a {turn.kind.replace('_', ' ')}")
     yield TraceStep(at, "received", (first and _arrival(first)) or kind, process)
-    yield TraceStep(at, "decided", (first and first.why) or "accepted", process)
+    yield TraceStep(at, "decided", (first and _reason(first.why)) or "accepted", process)
     yield TraceStep(at, "queued", queued, process)
     for other in turn.deliveries[1:]:
         detail = ": ".join(filter(None, (_arrival(other), f"already received as turn {turn.id}")))
         yield TraceStep(other.at, "duplicate", detail, other.process)
+
+
+def _reason(why: str) -> str:
+    """Say why a message was refused; the stored reason ends with a word for it, such as ``refused: stranger``."""
+    said, _, word = why.partition(": ")
+    words = REFUSALS.get(word.partition(":")[0])
+    return f"{said}: {words}" if words else why
 
 
 def _sent_and_answered(turn: TurnTrace) -> Iterator[TraceStep]:

@@ -10,7 +10,9 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
+from bridge.cli.audit import REFUSALS
 from bridge.cli.trace import TraceStep, address_of, for_programs, steps_of, table
+from bridge.features.notices import paused
 from bridge.ids import MessageKey, TurnId
 from bridge.inbound import Click, SlashCommand
 from bridge.playground.emulator.faults import Error
@@ -251,12 +253,31 @@ async def test_a_private_reply_is_traced_as_private(harness: Harness, redis: Red
     assert detail(await trace_steps(harness.store), "posted") == "in private, or through the command's response URL"
 
 
+@pytest.mark.parametrize(
+    ("why", "shown"),
+    [
+        *((f"refused: {reason}", f"refused: {words}") for reason, words in REFUSALS.items()),
+        (f"refused: {paused('person', timedelta(seconds=9), is_first=True)}", "refused: rate limit"),
+        ("its author doesn't have access: user", "its author doesn't have access: not in BRIDGE_ALLOWED_USERS"),
+        ("posted by an app without a rule here (A1)", "posted by an app without a rule here (A1)"),
+    ],
+)
+async def test_the_reason_of_a_refusal_is_in_words(store: Store, why: str, shown: str) -> None:
+    await store.queue(message(), why=why)
+    await ignored(store, ts(1), why=why)
+
+    assert detail(await trace_steps(store), "decided") == shown
+    assert detail(await trace_steps(store, key_of(ts(1))), "decided") == f"not for an agent: {shown}"
+
+
 async def test_a_refusal_names_its_setting(harness: Harness) -> None:
     harness.configure(BRIDGE_ALLOWED_CHANNELS="C0OTHER")
     await harness.receive(message(is_mention=True))
     await harness.work()
 
-    assert detail(await trace_steps(harness.store), "answered") == "refused: not in BRIDGE_ALLOWED_CHANNELS"
+    steps = await trace_steps(harness.store)
+
+    assert detail(steps, "decided") == detail(steps, "answered") == "refused: not in BRIDGE_ALLOWED_CHANNELS"
 
 
 async def test_a_dead_letter_says_why(harness: Harness) -> None:

@@ -314,7 +314,7 @@ class Receiver:
             version=message.edited_ts,
             is_last=message.retry >= LAST_RETRY,
             was_found=message.was_found,
-            why=f"{decision}: {what}",
+            why=f"refused: {what}",
         )
         return Received(decision, what) if isinstance(put, Queued) else _received(put)
 
