@@ -30,6 +30,8 @@ _KINDS: Final = {
 }
 _WHY_NOT: Final = {
     "stranger": ("not a member of the app's workspace", ""),
+    "deactivated": ("this account is deactivated", ""),
+    "bot": ("this is a bot, not a person", ""),
     "user": ("not in BRIDGE_ALLOWED_USERS", "add them there, or leave the setting empty"),
     "channel": ("this channel isn't in BRIDGE_ALLOWED_CHANNELS", "add it there, or leave the setting empty"),
     "unknown": ("Slack doesn't give enough information about this person", _CURE_OF_READING),
@@ -79,6 +81,8 @@ async def access_rows(web: SlackWeb, rules: Sequence[frozenset[str]], *, user: s
         refusal = await access.refusal(command)
     except SlackError:
         refusal = "unknown"
+    if refusal == "stranger" and person is not None and person.kind in _WHY_NOT:
+        refusal = person.kind  # they aren't at home either
     if refusal is not None:
         actions = ("talk", "use commands", *_TO_RUN)
         return [person_row, channel_row, *_refused(actions, refusal, person_row)]

@@ -73,8 +73,8 @@ async def test_a_member_may_do_everything_without_restrictions(emulated: Emulate
         (person(is_ultra_restricted=True), "a guest of the workspace", FOUR[:2], "guests can't"),
         (person(team_id="T2"), "from another workspace", (), "not a member of the app's workspace"),
         (person(team_id="T2", is_stranger=True), "from another company", (), "not a member of the app's workspace"),
-        (person(deleted=True), "deactivated", (), "not a member of the app's workspace"),
-        (person(is_bot=True), "a bot", (), "not a member of the app's workspace"),
+        (person(deleted=True), "deactivated", (), "this account is deactivated"),
+        (person(is_bot=True), "a bot", (), "this is a bot, not a person"),
         (person(team_id=None), "workspace unknown", (), "Slack doesn't give enough information"),
         (
             refused("missing_scope", needed="users:read"),
