@@ -6,7 +6,7 @@ import csv
 import io
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -107,10 +107,11 @@ def for_people(compared: Compared, *, asked_since: bool) -> str:
     if changed:
         lines.append(f"Changes since {iso(changed.since)}")
     elif compared.recorded_since:
-        since = iso(compared.recorded_since)
-        lines.append(f"Nothing to compare with: numbers have only been recorded since {since}. Use a later --since.")
+        since, then = iso(compared.recorded_since), iso(compared.recorded_since + timedelta(hours=1))
+        recorded = f"numbers are recorded once an hour, since {since}. Try again after {then}."
+        lines.append(f"Nothing to compare with yet: {recorded}")
     elif asked_since:
-        lines.append("Nothing to compare with: no numbers have been recorded yet.")
+        lines.append("Nothing to compare with yet: a running bridge records numbers once an hour.")
     return "\n".join(map(printable, lines))
 
 

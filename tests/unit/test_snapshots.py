@@ -174,12 +174,14 @@ def test_a_name_listed_twice_counts_once() -> None:
     [
         ("7d", NOON - 7 * DAY),
         ("24h", NOON - DAY),
+        ("90m", NOON - timedelta(minutes=90)),
+        ("30 minutes ago", NOON - timedelta(minutes=30)),
         ("2 Weeks ago", NOON - 14 * DAY),
         ("yesterday", NOON - DAY),
         ("last week", NOON - 7 * DAY),
         ("2026-11-01", datetime(2026, 11, 1, tzinfo=UTC)),
         ("2026-11-01T09:00+01:00", datetime(2026, 11, 1, 8, tzinfo=UTC)),
-        *dict.fromkeys(("2026-11-21", "2020-01-01", "401d", "0d", "9999w", "-1d", "tuesday", "")).items(),
+        *dict.fromkeys(("2026-11-21", "2020-01-01", "401d", "0d", "9999w", "-1d", "tuesday", "3 months", "")).items(),
     ],
 )
 def test_a_time_is_read_as_people_type_it(text: str, expected: datetime | None) -> None:

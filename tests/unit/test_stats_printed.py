@@ -45,13 +45,16 @@ def test_without_since_nothing_is_compared() -> None:
     assert "compare" not in text
 
 
-def test_without_snapshots_it_says_since_when_they_are_recorded() -> None:
+def test_without_an_earlier_snapshot_it_says_when_to_try_again() -> None:
     said = for_people(Compared(NOW, None, NOON), asked_since=True)
 
     assert said.endswith(
-        "Nothing to compare with: numbers have only been recorded since 2026-11-20T12:00:00Z. Use a later --since."
+        "Nothing to compare with yet: numbers are recorded once an hour, since 2026-11-20T12:00:00Z. "
+        "Try again after 2026-11-20T13:00:00Z."
     )
-    assert for_people(Compared(NOW), asked_since=True).endswith("no numbers have been recorded yet.")
+    assert for_people(Compared(NOW), asked_since=True).endswith(
+        "Nothing to compare with yet: a running bridge records numbers once an hour."
+    )
 
 
 def test_outside_text_cannot_disturb_the_screen() -> None:

@@ -34,8 +34,8 @@ _RESERVED: Final = 400  # bytes for everything but the names
 _LARGEST: Final = 10**30  # larger numbers are stored as this one
 _HOUR: Final = 3600
 _DAY: Final = 24
-_UNITS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
-_AGO: Final = re.compile(r"(\d{1,4}) ?([hdw])[a-z]*", re.ASCII)
+_UNITS: Final = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_AGO: Final = re.compile(r"(\d{1,4}) ?(m(?!o)|[hdw])[a-z]*", re.ASCII)  # not months
 _NAMED: Final = {"yesterday": timedelta(days=1), "last week": timedelta(weeks=1), "a week": timedelta(weeks=1)}
 
 
@@ -166,7 +166,7 @@ def _compact(value: Any) -> str:
 
 
 def parse_moment(text: str, now: datetime) -> datetime | None:
-    """Parse ``7d``, ``24h``, ``2 weeks``, ``yesterday``, or a day, ``2026-11-01``, which starts at midnight UTC.
+    """Parse ``7d``, ``90m``, ``2 weeks``, ``yesterday``, or a day, ``2026-11-01``, which starts at midnight UTC.
 
     None for anything else, for the future, and for moments too long ago.
     """
