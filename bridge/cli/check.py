@@ -42,6 +42,8 @@ def check(
     Each problem comes with a fix. Nothing is posted or written.
     """
     configure("console", "ERROR")  # problems are shown in rows
+    if access and blocks:
+        raise typer.BadParameter("can't be used with --blocks.", param_hint="--access")
     warnings: list[str] = []
     try:
         environ = environment(os.environ, Path(".env"), embedded_redis=embedded_redis)
