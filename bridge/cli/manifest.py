@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 import typer
 
 from bridge.cli.printing import to_json
-from bridge.cli.running import complain, values_or_exit
-from bridge.errors import ConfigurationError
+from bridge.cli.running import values_or_exit
 from bridge.slack.scopes import SCOPES
 
 _APP_PROMPTS: Final = {
@@ -37,10 +36,7 @@ def manifest(
 
     It needs no settings; BRIDGE_COMMAND_PREFIX is used if it's set.
     """
-    try:
-        target = where_slack_sends(url, socket=socket)
-    except ConfigurationError as exc:
-        raise typer.Exit(complain([exc])) from None
+    target = where_slack_sends(url, socket=socket)
     prefix = values_or_exit("BRIDGE_COMMAND_PREFIX ")["BRIDGE_COMMAND_PREFIX"]
     typer.echo(to_json(app_manifest(target, prefix), indent=2))
 
@@ -108,12 +104,12 @@ def app_manifest(url: str | None, prefix: str = "") -> dict[str, Any]:
 def where_slack_sends(given: str, *, socket: bool) -> str | None:
     """Return the URL that Slack sends requests to, or None with *socket*. *given* may lack the path.
 
-    Raises `ConfigurationError`.
+    Raises `typer.BadParameter`.
     """
     from bridge.slack.http import EVENTS_PATH  # noqa: PLC0415 - 100 ms
 
     if socket and given:
-        raise ConfigurationError(["Use either --url or --socket: in Socket Mode, Slack needs no address"])
+        raise typer.BadParameter("can't be used with --socket, which needs no address", param_hint="--url")
     if socket:
         return None
     address = (given or _PLACEHOLDER).strip().rstrip("/")
@@ -124,8 +120,8 @@ def where_slack_sends(given: str, *, socket: bool) -> str | None:
     except ValueError:
         is_usable = False
     if not is_usable or parts.query or parts.fragment or "@" in parts.netloc:
-        raise ConfigurationError(
-            [f"--url “{given}” isn't a public https:// address: use one such as https://bridge.example.com"]
+        raise typer.BadParameter(
+            f"“{given}” isn't a public https:// address: use one such as https://bridge.example.com", param_hint="--url"
         )
     return address if parts.path.endswith(EVENTS_PATH) else address + EVENTS_PATH
 

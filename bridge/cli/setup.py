@@ -67,6 +67,7 @@ def setup(
     open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open Slack's page in a browser.")] = True,
 ) -> None:
     """Set up Slack, the project and Redis step by step, and write .env."""
+    where_slack_sends(url, socket=socket)  # before any question, because they may be wrong
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         typer.echo(_NO_TERMINAL, err=True)
         raise typer.Exit(WRONG_SETTINGS)
@@ -243,8 +244,8 @@ def _ask_where_slack_sends() -> str | None:
             given = typer.prompt("  Public address, or Enter for Socket Mode", default="", show_default=False)
         try:
             return where_slack_sends(given, socket=not given)
-        except ConfigurationError as exc:
-            typer.secho(f"  {exc.problems[0].removeprefix('--url ')}", fg="red")
+        except typer.BadParameter as exc:
+            typer.secho(f"  {exc.message}", fg="red")
 
 
 def _create_the_app(answers: _Answers, target: str | None, *, open_browser: bool) -> None:

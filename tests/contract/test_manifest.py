@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from jsonschema import Draft7Validator
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 import bridge
 from bridge.cli.manifest import app_manifest, where_slack_sends
-from bridge.errors import ConfigurationError
 from bridge.features.registry import features
 from bridge.listeners.events import EVENTS
 from bridge.playground.emulator import EmulatedSlack, sample, web_api
@@ -253,13 +253,13 @@ def test_a_url_may_omit_the_path(given: str, url: str) -> None:
     "given", ["http://plain.example.com", "bridge.example.com", "https://", "https://a:b@host", "https://h/?q=1"]
 )
 def test_an_unreachable_url_is_refused(given: str) -> None:
-    with pytest.raises(ConfigurationError, match="use one such as"):
+    with pytest.raises(typer.BadParameter, match="use one such as"):
         where_slack_sends(given, socket=False)
 
 
 def test_socket_mode_has_no_url() -> None:
     assert where_slack_sends("", socket=True) is None
-    with pytest.raises(ConfigurationError, match="either --url or --socket"):
+    with pytest.raises(typer.BadParameter, match="can't be used with --socket"):
         where_slack_sends("https://bridge.example.com", socket=True)
 
 

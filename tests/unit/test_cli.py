@@ -129,6 +129,14 @@ def test_states_are_colored_unless_colors_are_off(
             "--port “x” isn't a port: use a number from 0 to 65535.",
             "playground --port 9000 --socket",
         ),
+        *(
+            (f"{command} {options}", problem, f"{command} --url https://bridge.example.com")
+            for command in ("setup", "manifest")
+            for options, problem in (
+                ("--url nope", "--url “nope” isn't a public https:// address: use one such as https://bridge.example.com."),
+                ("--url https://x.example --socket", "--url can't be used with --socket, which needs no address."),
+            )
+        ),
     ],
 )  # fmt: skip
 def test_a_wrong_command_line_is_explained_with_an_example(typed: str, problem: str, example: str) -> None:
