@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from bridge.cli.printing import colored
+from bridge.cli.printing import colored, line_width
 from bridge.cli.rows import OK, Row, is_well, settings_rows, shown
 from bridge.cli.running import CANNOT_RUN, problems_of, run, say, setup_hint
 from bridge.cli.store import JsonOption
@@ -81,7 +81,7 @@ def check(
 
     async def show(rows_of: Awaitable[list[Row]]) -> int:
         rows = await rows_of
-        typer.echo(shown(rows, as_json=True) if as_json else colored(shown(rows, as_json=False)))
+        typer.echo(shown(rows, as_json=True) if as_json else colored(shown(rows, as_json=False, width=line_width())))
         return 0 if is_well(rows) else CANNOT_RUN
 
     if blocks:

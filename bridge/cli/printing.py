@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -36,6 +37,11 @@ def columns(form: str, *words: str) -> str:
 def colored(table: str) -> str:
     """Color the signs that start lines, for `typer.echo`, which removes colors in a pipe."""
     return re.sub(r"(?m)^  ([✓✗!])(?= )", lambda found: f"  {typer.style(found[1], fg=_COLORS[found[1]])}", table)
+
+
+def line_width() -> int:
+    """Return how many characters fit in a line of the terminal; in a pipe, any number does."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
 
 
 def moment(at: datetime, timespec: str = "seconds") -> str:

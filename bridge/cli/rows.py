@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,6 @@ WARNING: Final = "warning"  # it works, but look at it
 FAILURE: Final = "failure"
 
 _SIGNS: Final = {OK: "✓", WARNING: "!", FAILURE: "✗"}
-_WIDTH: Final = 110
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +37,16 @@ def is_well(rows: Iterable[Row]) -> bool:
     return all(row.state != FAILURE for row in rows)
 
 
-def shown(rows: Sequence[Row], *, as_json: bool) -> str:
-    """Format *rows* for people, by area with each cure below its problem, or as JSON."""
+def shown(rows: Sequence[Row], *, as_json: bool, width: int = sys.maxsize) -> str:
+    """Format *rows* for people, by area with each cure below its problem, or as JSON. Lines wrap at *width*."""
     if as_json:
         return to_json({"ok": is_well(rows), "rows": rows}, indent=2)
-    width = max((len(row.what) for row in rows), default=0)
+    longest = max((len(row.what) for row in rows), default=0)
     lines: list[str] = []
     for area, group in groupby(rows, key=lambda row: row.area):
         lines.append(area)
         for row in group:
-            lines += row_lines(row, width)
+            lines += row_lines(row, width, longest)
         lines.append("")
     states = [row.state for row in rows]
     failures, warnings = states.count(FAILURE), states.count(WARNING)
@@ -55,14 +55,21 @@ def shown(rows: Sequence[Row], *, as_json: bool) -> str:
     return "\n".join([*lines, f"{', '.join(totals) or 'No problems found'}."])
 
 
-def row_lines(row: Row, width: int = 0) -> list[str]:
-    """Format one row for people, with *width* columns for its subject."""
-    margin = " " * (max(width, len(row.what)) + 6)
-    sign = f"  {_SIGNS[row.state]} {row.what:<{width}}  "
-    return [
-        *textwrap.wrap(row.detail, _WIDTH, initial_indent=sign, subsequent_indent=margin),
-        *textwrap.wrap(row.cure, _WIDTH, initial_indent=f"{margin}→ ", subsequent_indent=f"{margin}  "),
-    ]
+def row_lines(row: Row, width: int, longest: int = 0) -> list[str]:
+    """Format one row for people, wrapped at *width*; the *longest* subject of its table sets the column."""
+    margin = " " * (max(longest, len(row.what)) + 6)
+    sign = f"  {_SIGNS[row.state]} {row.what:<{longest}}  "
+    lines = []
+    for words, first, others in ((row.detail, sign, margin), (row.cure, f"{margin}→ ", f"{margin}  ")):
+        lines += textwrap.wrap(
+            words,
+            width,
+            initial_indent=first,
+            subsequent_indent=others,
+            break_long_words=False,  # addresses and commands are copied
+            break_on_hyphens=False,
+        )
+    return lines
 
 
 def settings_rows(problems: Iterable[str], warnings: Iterable[str]) -> list[Row]:

@@ -30,7 +30,7 @@ import typer
 
 from bridge.cli.check import check
 from bridge.cli.manifest import app_manifest, where_slack_sends
-from bridge.cli.printing import colored, this_program
+from bridge.cli.printing import colored, line_width, this_program
 from bridge.cli.rows import FAILURE, OK, Row, row_lines
 from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, problems_of
 from bridge.errors import ConfigurationError, SlackError
@@ -209,7 +209,7 @@ class _Answers:
         rows = asyncio.run(probe(values, now=lambda: datetime.now(UTC)))
         if not rows:
             return None
-        typer.echo(colored("\n".join(row_lines(rows[0]))))
+        typer.echo(colored("\n".join(row_lines(rows[0], line_width()))))
         return rows[0]
 
 
@@ -323,7 +323,7 @@ def _greet(answers: _Answers) -> None:
             asyncio.run(send(user))
         except SlackError as exc:
             row = slack_trouble("message", exc, "copy your own member ID again, or press Enter to skip this")
-            typer.echo(colored("\n".join(row_lines(row))))
+            typer.echo(colored("\n".join(row_lines(row, line_width()))))
         else:
             typer.echo("  Sent. Look in your direct messages in Slack.")
             return

@@ -25,8 +25,10 @@ from bridge.cli.rows import FAILURE, OK, WARNING
 from bridge.settings import well_formed
 from bridge.slack.api import Identity
 from support.forks import run
+from support.playground import bare_environment
 from support.real_redis import RealRedis, server_program
 from support.system import API_KEY, APP_TOKEN, BOT_TOKEN, CONFIG_TOKEN, System
+from support.terminal import Terminal
 from support.waiting import wait_until
 
 CODE = Path(bridge.__file__).parent.parent
@@ -277,6 +279,18 @@ async def test_a_bad_prefix_for_the_manifest_exits_2(tmp_path: Path) -> None:
     assert code == 2
     assert output.startswith("BRIDGE_COMMAND_PREFIX has unsupported characters or is too long: use")
     assert output.count("\n") == 1
+
+
+async def test_a_check_fits_the_terminal(tmp_path: Path) -> None:
+    async with Terminal("bridge", "check", folder=tmp_path, environ=bare_environment(COLUMNS="60")) as terminal:
+        await terminal.ends()
+    _, piped = await bridge_says(tmp_path, "check", COLUMNS="60")
+
+    below = " " * len("  ✗ PROJECT_BASE_URL  ")
+    rows = terminal.screen.replace("\r", "").partition("\n\n")[0].splitlines()
+    assert max(map(len, rows)) <= 60
+    assert {line[: len(below)] for line in rows if line.startswith("   ")} == {below}
+    assert "→ set it to the app-level token (xapp-…) for Socket Mode, or set SLACK_SIGNING_SECRET for HTTP\n" in piped
 
 
 async def test_every_layout_is_validated_by_slack(system: System, tmp_path: Path) -> None:

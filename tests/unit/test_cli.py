@@ -226,11 +226,15 @@ def test_a_check_for_programs_has_the_same_rows() -> None:
 
 
 def test_long_lines_of_a_check_wrap_below_their_column() -> None:
-    lines = shown([Row("Slack", "scopes", WARNING, "word " * 60, "cure " * 60)], as_json=False).splitlines()
+    rows = [Row("Slack", "scopes", WARNING, "word " * 60, "use https://a.example/" + "x" * 60)]
 
-    assert all(len(line) <= 110 for line in lines)
+    lines = shown(rows, as_json=False, width=50).splitlines()
+    in_pipe = shown(rows, as_json=False).splitlines()
+
+    assert all(len(line) <= 50 for line in lines if "xx" not in line)
     assert lines[2].startswith(" " * 12 + "word")
-    assert [line for line in lines if "→" in line] == [line for line in lines if line.startswith(" " * 12 + "→ cure")]
+    assert lines[-4:-2] == [" " * 12 + "→ use", " " * 14 + "https://a.example/" + "x" * 60]
+    assert len(in_pipe) == 5
 
 
 @pytest.mark.parametrize(
