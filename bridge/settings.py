@@ -288,11 +288,12 @@ def environment(process: Mapping[str, str], env_file: Path, *, embedded_redis: b
 
 def unknown_names(environ: Mapping[str, str]) -> list[str]:
     """Return a line for each unknown ``BRIDGE_…`` variable, with the setting that was probably meant."""
-    known = {*VARIABLES, *(f"{name}_FILE" for name in VARIABLES)}
+    prefix = "BRIDGE_"  # not compared: with it, any two short names are close
+    known = {name.removeprefix(prefix): name for one in VARIABLES for name in (one, f"{one}_FILE")}
     lines = []
-    for name in sorted(name for name in environ if name.startswith("BRIDGE_") and name not in known):
-        nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
-        lines.append(f"{name} isn't a setting" + (f": did you mean {nearest[0]}?" if nearest else ""))
+    for name in sorted(name for name in environ if name.startswith(prefix) and name not in known.values()):
+        nearest = difflib.get_close_matches(name.removeprefix(prefix), known, n=1, cutoff=0.75)
+        lines.append(f"{name} isn't a setting" + (f": did you mean {known[nearest[0]]}?" if nearest else ""))
     return lines
 
 

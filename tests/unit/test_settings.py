@@ -252,11 +252,17 @@ def test_a_missing_env_file_is_fine_and_an_unreadable_one_a_problem(tmp_path: Pa
 
 
 def test_an_unknown_name_is_named_with_its_nearest() -> None:
-    lines = unknown_names(
-        {"BRIDGE_PROT": "1", "BRIDGE_XYZZY": "1", "BRIDGE_HOST": "h", "BRIDGE_RUNNERS_FILE": "f", "A": ""}
-    )
+    unknown = ("BRIDGE_PROT", "BRIDGE_REDIS_URL", "BRIDGE_FOO", "BRIDGE_MODE", "BRIDGE_XYZZY")
 
-    assert lines == ["BRIDGE_PROT isn't a setting: did you mean BRIDGE_PORT?", "BRIDGE_XYZZY isn't a setting"]
+    lines = unknown_names({**dict.fromkeys((*unknown, "BRIDGE_HOST", "BRIDGE_RUNNERS_FILE"), "1"), "A": ""})
+
+    assert lines == [
+        "BRIDGE_FOO isn't a setting",
+        "BRIDGE_MODE isn't a setting",
+        "BRIDGE_PROT isn't a setting: did you mean BRIDGE_PORT?",
+        "BRIDGE_REDIS_URL isn't a setting: did you mean REDIS_URL?",
+        "BRIDGE_XYZZY isn't a setting",
+    ]
 
 
 def test_every_field_is_explained() -> None:
