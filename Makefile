@@ -94,6 +94,8 @@ clean: ## Remove everything that was built here
 	@find bridge tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUN): pyproject.toml constraints.txt
+	@command -v $(PYTHON) >/dev/null || \
+	  { echo "$(PYTHON) wasn't found. Name a Python 3.11 or later, such as: make PYTHON=python3.12 run"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo 'Python 3.11 or later is required. Name yours, such as: make PYTHON=python3.12 run'; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
