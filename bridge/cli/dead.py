@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 NONE: Final = "No dead letters: all work was finished or is still queued."
 _UNKNOWN: Final = (
-    "No dead letter {turn}: the ID is wrong, or it was already retried or dropped, or has expired. "
+    "No dead letter {turn}: the ID is wrong, or it was already retried or discarded, or has expired. "
     "See bridge dead list."
 )
 _WAITS_FOR_BRIDGE: Final = "If no bridge is running, it waits until one starts."
@@ -44,7 +44,7 @@ _RETRIED: Final = {
 _ID: Final = "3q2_7wIBuGYdM1xK"
 dead = typer.Typer(
     cls=CommandGroup,
-    help="List, retry or drop work that couldn't be finished.",
+    help="List, retry or discard work that couldn't be finished.",
     epilog=examples("bridge dead list", f"bridge dead retry {_ID}"),
     no_args_is_help=True,
 )
@@ -88,11 +88,11 @@ def retry(turn: Id, *, as_json: JsonOption = False) -> None:
 
 @dead.command(cls=ShellCommand, epilog=examples(f"bridge dead drop {_ID}"))
 def drop(turn: Id, *, as_json: JsonOption = False) -> None:
-    """Drop an item and delete its text."""
+    """Discard an item and delete its text."""
 
     async def give_up(scripts: Scripts) -> int:
         if await _letters(scripts).drop(TurnId(turn)):
-            words = f"Dropped {turn} and deleted its text."
+            words = f"Discarded {turn} and deleted its text."
             return _report(turn, "dropped", words, is_well=True, as_json=as_json)
         return _report(turn, "unknown", _UNKNOWN.format(turn=turn), is_well=False, as_json=as_json)
 

@@ -186,7 +186,7 @@ def _ended(turn: TurnTrace) -> Iterator[TraceStep]:
         if retry:
             yield TraceStep(retry[0], "queued", f"turn {turn.id} again, with bridge dead retry{_waiting(turn)}")
     if turn.dropped_at:
-        yield TraceStep(turn.dropped_at, "done", "dropped with bridge dead drop")
+        yield TraceStep(turn.dropped_at, "done", "discarded with bridge dead drop")
     if turn.step == "done" and turn.ended_at:
         process = turn.process_at(turn.ended_at)
         if turn.answered_at:

@@ -330,5 +330,5 @@ async def test_a_trace_shows_each_failure_retry_and_drop(redis: Redis) -> None:
         ]
         assert [(step.what, step.detail) for step in after[7:]] == [
             ("dead", "Slack: not_in_channel"),
-            ("done", "dropped with bridge dead drop"),
+            ("done", "discarded with bridge dead drop"),
         ]
