@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 # Two stamps: what `make run` needs, and what everything else needs on top.
 RUN := $(VENV)/installed-to-run
 STAMP := $(VENV)/installed
+export CANT_INSTALL := Couldn't install the packages. Check the network and pip's settings, then run make again.
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt
 
 # Modules are compiled once, even if the environment turns off writing bytecode: a test run starts Python dozens of
@@ -53,10 +54,10 @@ bench: $(STAMP) ## Measure the bridge against two baselines, in five minutes (QU
 figures: $(STAMP) ## Write the table and chart of docs/explanation/performance.md
 	@PYTHONPATH=.:tests $(BIN)/python -m bench.chart $(FROM)
 
-browser: $(STAMP) ## Install Chromium for the end-to-end tests, unless there is one
+browser: $(STAMP) ## Install Chromium for the end-to-end tests, if it's missing
 	@PYTHONPATH=tests $(BIN)/python -m support.browser
 
-screenshot: $(STAMP) browser ## Take the README's pictures of the playground
+screenshot: $(STAMP) browser ## Take the README's screenshots of the playground
 	@PYTHONPATH=.:tests $(BIN)/python tests/e2e/screenshot.py docs/images
 
 check: $(STAMP) ## Format, lint (Python and JavaScript), types, import rules
@@ -95,18 +96,18 @@ clean: ## Remove everything that was built here
 
 $(RUN): pyproject.toml constraints.txt
 	@command -v $(PYTHON) >/dev/null || \
-	  { echo "$(PYTHON) wasn't found. Name a Python 3.11 or later, such as: make PYTHON=python3.12 run"; exit 1; }
+	  { echo "$(PYTHON) wasn't found. Use Python 3.11 or later, for example: make PYTHON=python3.12 run"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo 'Python 3.11 or later is required. Name yours, such as: make PYTHON=python3.12 run'; exit 1; }
+	  { echo 'Python 3.11 or later is required, for example: make PYTHON=python3.12 run'; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 	  { echo 'Python lacks the venv module. On Debian and Ubuntu: apt install python3-venv'; exit 1; }
 	@echo 'Creating a Python environment in $(VENV) …'
 	@$(PYTHON) -m venv --clear $(VENV)
 	@echo 'Installing the bridge and its playground, about 50 packages. This takes 10 to 30 seconds …'
-	@$(PIP) --no-compile --editable '.[playground]'
+	@$(PIP) --no-compile --editable '.[playground]' || { echo "$$CANT_INSTALL"; exit 1; }
 	@touch $@
 
 $(STAMP): $(RUN)
 	@echo 'Installing the tools for tests and checks …'
-	@$(PIP) --editable '.[dev]'
+	@$(PIP) --editable '.[dev]' || { echo "$$CANT_INSTALL"; exit 1; }
 	@touch $@

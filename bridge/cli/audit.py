@@ -110,7 +110,7 @@ RESULTS: Final = {
     "SeveralFit": "several matches",
     "BadSchedule": "schedule or time not accepted",
     "BadInput": "input isn't valid JSON; asked what to do",
-    "NotAllowed": "not allowed",
+    "NotAllowed": "no permission",
     "TooOften": "rate limit",
     "channel_changed": "announced a settings change",
     "mention_without_text": "asked for a question",
@@ -124,7 +124,7 @@ RESULTS: Final = {
     "vote new": "voted",
     "vote same": "voted the same again",
     "stop: queued": "stopped before it was sent",
-    "stop: sent": "stopped while the agent worked",
+    "stop: sent": "stopped while the agent was working",
     "stop: posting": "stopped before the answer was posted",
     "stop: late": "too late to stop",
     "stop: withdrawn": "withdrawn while it waited",
@@ -176,7 +176,7 @@ def audit(
                 typer.echo(line)
                 is_empty = False
         if is_empty:
-            typer.echo(f"No entries in the last {since}. Entries are deleted after BRIDGE_AUDIT_DAYS.")
+            typer.echo(f"No entries since {moment(beginning)}. Entries are deleted after BRIDGE_AUDIT_DAYS.")
         return 0
 
     in_store(show)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bridge.queue.scripting import Scripts
     from bridge.queue.trace import Owner
 
-NONE: Final = "No dead letters: all work was finished or is still queued."
+NONE: Final = "No dead letters in the last 30 days."
 _UNKNOWN: Final = (
     "No dead letter {turn}: the ID is wrong, or it was already retried or discarded, or has expired. "
     "See bridge dead list."
@@ -44,7 +44,7 @@ _RETRIED: Final = {
 _ID: Final = "3q2_7wIBuGYdM1xK"
 dead = typer.Typer(
     cls=CommandGroup,
-    help="List, retry or discard work that couldn't be finished.",
+    help="List, retry or discard dead letters: work that couldn't be finished.",
     epilog=examples("bridge dead list", f"bridge dead retry {_ID}"),
     no_args_is_help=True,
 )
@@ -73,7 +73,7 @@ def list_all(*, as_json: JsonOption = False) -> None:
 
 @dead.command(cls=ShellCommand, epilog=examples(f"bridge dead retry {_ID}"))
 def retry(turn: Id, *, as_json: JsonOption = False) -> None:
-    """Queue an item again, at the end of its thread.
+    """Queue a dead letter again, after what is queued in its thread.
 
     If it already has a result, that is posted and nothing is sent again.
     """
@@ -88,7 +88,7 @@ def retry(turn: Id, *, as_json: JsonOption = False) -> None:
 
 @dead.command(cls=ShellCommand, epilog=examples(f"bridge dead drop {_ID}"))
 def drop(turn: Id, *, as_json: JsonOption = False) -> None:
-    """Discard an item and delete its text."""
+    """Discard a dead letter and delete its text."""
 
     async def give_up(scripts: Scripts) -> int:
         if await _letters(scripts).drop(TurnId(turn)):

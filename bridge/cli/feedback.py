@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from bridge.cli.names import DisplayNames, opened_names
-from bridge.cli.printing import columns, form_for, to_json
+from bridge.cli.printing import columns, form_for, moment, to_json
 from bridge.cli.store import JsonLinesOption, SinceOption, in_store, length_of_time
 
 if TYPE_CHECKING:
     from bridge.features.feedback.votes import Vote
     from bridge.queue.scripting import Scripts
 
-NONE: Final = "No votes in this period. People vote with the buttons below an answer."
 _LATEST: Final = 5
 
 
@@ -41,7 +40,9 @@ def feedback(
         else:
             async with opened_names() as names:
                 await names.look_up_agents()
-            lines = table(votes, names) if votes else [NONE]
+            lines = table(votes, names)
+            if not votes:
+                lines = [f"No votes since {moment(beginning)}. People vote with the buttons below an answer."]
         for line in lines:
             typer.echo(line)
         return 0

@@ -75,7 +75,7 @@ async def _use_of(scripts: Scripts, namespace: str) -> str:
         return "no bridge has used this Redis yet."
     listed = [f"{printable(other.namespace)} ({_used(other)})" for other in others[:_MOST]]
     listed += [f"{len(others) - _MOST} others"] if len(others) > _MOST else []
-    return f"no bridge has used it. This Redis has {', '.join(listed)}; set BRIDGE_NAMESPACE to read one of those."
+    return f"no bridge has used this namespace. Others here: {', '.join(listed)}. To read one, set BRIDGE_NAMESPACE."
 
 
 def _used(tenant: Tenant) -> str:

@@ -64,7 +64,7 @@ def trace(
     address = address_of(" ".join(message))
     if address is None:
         raise typer.BadParameter(
-            f"“{' '.join(message)}” isn't a message's link: in Slack, use More actions → Copy link",
+            f"“{' '.join(message)}” isn't a message link, or a channel and ts: use More actions → Copy link",
             param_hint="PERMALINK",
         )
     channel, ts = address
@@ -190,7 +190,7 @@ def _ended(turn: TurnTrace) -> Iterator[TraceStep]:
     if turn.step == "done" and turn.ended_at:
         process = turn.process_at(turn.ended_at)
         if turn.answered_at:
-            detail = f"Slack ts {turn.posted}" if turn.posted else "in private, or through the command's response URL"
+            detail = f"Slack ts {turn.posted}" if turn.posted else "visible to one person only, so without a ts"
             yield TraceStep(turn.ended_at, "posted", detail, process)
         said = ("" if turn.answered_at else turn.what, f"sent again as turn {turn.again}" if turn.again else "")
         yield TraceStep(turn.ended_at, "done", "; ".join(filter(None, said)), process)
@@ -236,5 +236,5 @@ _OUTCOMES: Final = {
     "answered": "the agent answered",
     "ran": "the workflow ran",
     "shown": "the bridge answered without the service",
-    "unknown": "unknown whether it arrived; a button offers to send it again",
+    "unknown": "no answer, and it's unknown whether the message arrived; a button offers to send it again",
 }

@@ -13,8 +13,8 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize(
     ("python", "said"),
     [
-        ("python9", "python9 wasn't found. Name a Python 3.11 or later, such as: make PYTHON=python3.12 run"),
-        ("false", "Python 3.11 or later is required. Name yours, such as: make PYTHON=python3.12 run"),
+        ("python9", "python9 wasn't found. Use Python 3.11 or later, for example: make PYTHON=python3.12 run"),
+        ("false", "Python 3.11 or later is required, for example: make PYTHON=python3.12 run"),
     ],
 )
 def test_an_unusable_python_is_explained_in_one_line(python: str, said: str, tmp_path: Path) -> None:

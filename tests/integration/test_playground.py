@@ -123,8 +123,8 @@ async def test_the_printed_commands_work_in_another_terminal(playground: Playgro
     assert stderr == f"Reading namespace playground in {place}: a bridge is running.\n"
     assert ALICE in printed_status
     assert elsewhere[1] == (
-        f"Reading namespace bridge in {place}: no bridge has used it. This Redis has playground (a bridge is "
-        "running); set BRIDGE_NAMESPACE to read one of those.\n"
+        f"Reading namespace bridge in {place}: no bridge has used this namespace. Others here: playground (a bridge is "
+        "running). To read one, set BRIDGE_NAMESPACE.\n"
     )
 
 

@@ -135,8 +135,10 @@ async def test_each_command_names_the_namespace_and_redis_it_reads(system: Syste
     said = [text for words, (_, out, _) in zip(commands, found, strict=True) for text in _documents(words, out)]
     assert all(json.loads(text) for text in said)
     assert (code, nothing, elsewhere.count("\n")) == (0, "", 1)
-    assert elsewhere.startswith(f"Reading namespace nobodys in {place}: no bridge has used it. This Redis has ")
-    assert "; set BRIDGE_NAMESPACE to read one of those." in elsewhere
+    assert elsewhere.startswith(
+        f"Reading namespace nobodys in {place}: no bridge has used this namespace. Others here: "
+    )
+    assert ". To read one, set BRIDGE_NAMESPACE." in elsewhere
 
 
 def _documents(words: tuple[str, ...], said: str) -> list[str]:

@@ -107,7 +107,11 @@ def test_states_are_colored_unless_colors_are_off(
         ("status x", "bridge status doesn't take “x”.", "status"),
         ("status --json=1", "--json doesn't take a value.", "status --json"),
         ("trace", "bridge trace needs a PERMALINK.", f"trace {LINK}"),
-        ("trace x", "PERMALINK “x” isn't a message's link: in Slack, use More actions → Copy link.", f"trace {LINK}"),
+        (
+            "trace x",
+            "PERMALINK “x” isn't a message link, or a channel and ts: use More actions → Copy link.",
+            f"trace {LINK}",
+        ),
         ("dead retry", "bridge dead retry needs an ID.", "dead retry 3q2_7wIBuGYdM1xK"),
         (
             "check --access U1",

@@ -210,7 +210,10 @@ async def test_a_takeover_shows_in_the_processes(harness: Harness) -> None:
     assert [(step.what, step.process) for step in steps if step.what in {"sent", "answered", "done"}] == [
         ("sent", "a"), ("answered", "b"), ("done", "b"),
     ]  # fmt: skip
-    assert detail(steps, "answered") == "unknown whether it arrived; a button offers to send it again"
+    assert (
+        detail(steps, "answered")
+        == "no answer, and it's unknown whether the message arrived; a button offers to send it again"
+    )
 
 
 async def test_a_resent_message_continues_in_its_new_turn(harness: Harness) -> None:
@@ -250,7 +253,7 @@ async def test_a_private_reply_is_traced_as_private(harness: Harness, redis: Red
     turn = getattr(put, "turn", TurnId(""))
     await redis.set(f"{PREFIX}shown:{key_of(ROOT)}", turn, ex=60)
 
-    assert detail(await trace_steps(harness.store), "posted") == "in private, or through the command's response URL"
+    assert detail(await trace_steps(harness.store), "posted") == "visible to one person only, so without a ts"
 
 
 @pytest.mark.parametrize(

@@ -254,7 +254,7 @@ class Receiver:
         why = _REPLIES.get(condition) or (
             "it mentions the bot"
             if message.is_mention
-            else "it's in the bot's direct message"
+            else "it's a direct message to the bot"
             if message.is_direct
             else "every top-level message is answered in its channel"
         )
