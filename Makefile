@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage unit fresh image soak bench figures browser screenshot check docs reference format lock env-example clean
+.PHONY: help run test coverage unit fresh image soak bench figures browser screenshot screens check docs reference format lock env-example clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -59,6 +59,10 @@ browser: $(STAMP) ## Install Chromium for the end-to-end tests, if it's missing
 
 screenshot: $(STAMP) browser ## Take the README's screenshots of the playground
 	@PYTHONPATH=.:tests $(BIN)/python tests/e2e/screenshot.py docs/images
+
+# ONLY=faults plays only the tours of tests/e2e/screens.txt with this word in their titles.
+screens: $(STAMP) browser ## Take a picture of every screen of the playground, into build/screens
+	@PYTHONPATH=.:tests $(BIN)/python tests/e2e/screens.py build/screens
 
 check: $(STAMP) ## Format, lint (Python and JavaScript), types, import rules
 	@$(BIN)/ruff format --check --quiet . || { echo 'The formatting is off. Fix it with: make format'; exit 1; }
