@@ -1,4 +1,4 @@
-"""Reading, saving and comparing statistics; only the service and Redis are fakes."""
+"""Reading, saving and comparing statistics; only the service is emulated."""
 
 from __future__ import annotations
 
