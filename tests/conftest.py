@@ -33,7 +33,7 @@ LONGEST = (
     "test_sentinel",
     "test_cluster",
 )
-KINDS = ("e2e", "integration", "contract", "proof", "unit")
+KINDS = ("e2e", "integration", "contract", "proof", "behavior", "unit")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,4 +1,4 @@
-"""The unit tests' harness: the result of `bridge.app.parts.build` between an emulated Slack, a service and a Redis.
+"""The whole bridge in one process: `bridge.app.parts.build` between an emulated Slack, a service and a Redis.
 
 Slack is the playground's, on a real socket in this process; the service is an httpx transport that answers as a test
 configures it. Tests act through `Harness.slack` or queue values as listeners do; `Harness.seen` has what people see.

@@ -63,7 +63,7 @@ class RealRedis:
         """Start it on existing data and wait until it answers; *options* apply to this start."""
         words = ["--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.folder), "--save", ""]
         words += ["--appendonly", "yes" if self._is_durable else "no", "--appendfsync", "always"]
-        if not self._is_durable:  # the unit tests' own: a read that blocks for 1 ms ends at the next tick
+        if not self._is_durable:  # shared by all tests: a read that blocks for 1 ms ends at the next tick
             words += ["--hz", "500"]
         words += ["--loglevel", "warning", "--logfile", "redis.log", *options]
         self.socket.unlink(missing_ok=True)

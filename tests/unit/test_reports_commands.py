@@ -1,4 +1,4 @@
-"""Reports are scheduled by command or form, listed, paused, run now and deleted, with permission checks."""
+"""Reports: their form, the checks of its fields, and pages of the list that Slack accepts."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import pytest
 from bridge.features.registry import features
 from bridge.features.reports import layout as blocks
 from bridge.features.reports.schedule import ReportSpec, Schedule, StoredReport
-from bridge.inbound import Click, Inbound, SlashCommand, Submission
+from bridge.inbound import Submission
 from bridge.playground.emulator.limits import check_blocks, check_view
-from bridge.playground.emulator.sample import CAROL, DM_ALICE, RANDOM
+from bridge.playground.emulator.sample import DM_ALICE
 from bridge.slack.blockkit.modals import Origin
-from support.harness import Harness
 from support.store import CHANNEL, TEAM, USER
 
 MOMENT = datetime(2026, 3, 5, 8, tzinfo=UTC)
@@ -22,155 +21,6 @@ FORM = {
     "often": "every Tuesday", "time": "17:30", "cron": "", "zone": "America/New_York", "channel": CHANNEL,
     "compare": "7d", "only": "runs,tags",
 }  # fmt: skip
-
-
-async def act_as(harness: Harness, inbound: Inbound, event: str) -> dict[str, Any]:
-    """Do something as a person; return the private response."""
-    before = len(harness.slack.responses)
-    by_url = inbound.model_copy(update={"response_url": harness.response_url(inbound.user)})
-    await harness.store.process().inbox.put(by_url, event=event)
-    await harness.work()
-    assert len(harness.slack.responses) == before + 1
-    return harness.slack.responses[-1].content
-
-
-def typed(words: str, user: str = USER) -> SlashCommand:
-    return SlashCommand(team=TEAM, channel=CHANNEL, user=user, command="/stats", text=words, trigger_id="t")
-
-
-def click(action: str, value: str, user: str = USER) -> Click:
-    return Click(team=TEAM, channel=CHANNEL, user=user, action_id=action, value=value, is_ephemeral=True)
-
-
-async def stored_reports(harness: Harness) -> list[StoredReport]:
-    return await harness.report_store().all()
-
-
-def buttons(blocks_: list[dict[str, Any]]) -> dict[str, str]:
-    rows = [block["elements"] for block in blocks_ if block["type"] == "actions"]
-    return {button["action_id"]: button["value"] for row in rows for button in row}
-
-
-async def test_a_report_has_the_time_zone_of_its_owner(harness: Harness) -> None:
-    reply = await act_as(harness, typed("report daily 09:00 --only runs,tags"), "1")
-
-    assert reply["text"] == "Scheduled: every day at 09:00 (Europe/Berlin)."
-    (one,) = await stored_reports(harness)
-    assert one.due == datetime(2026, 3, 5, 8, tzinfo=UTC)
-    assert (one.spec.owner, one.spec.channel, one.spec.only) == (USER, CHANNEL, ("runs", "tags"))
-
-
-async def test_an_unknown_time_zone_becomes_utc_and_is_shown(harness: Harness) -> None:
-    harness.slack.workspace.people[USER].tz = ""
-
-    reply = await act_as(harness, typed("report weekly mon 09:00"), "1")
-
-    assert "(UTC)" in reply["text"]
-    assert "Slack doesn't share your time zone" in str(reply["blocks"])
-
-
-async def test_a_repeated_command_stores_one_report(harness: Harness) -> None:
-    await harness.store.process().inbox.put(typed("report daily 09:00"), event="1")
-    await harness.handle(await harness.take("a"))  # then the worker is killed
-
-    await harness.take_over("b")
-
-    assert len(await stored_reports(harness)) == 1
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("report daily 09:00 <#C0RANDOM|>", "Scheduled: "),
-        ("report daily 09:00 --only cats", "takes any of prompts, runs, versions, categories and tags, such as"),
-        ("report daily 09:00 <#C0NOBOT|closed>", "I can't post in “#no-bot”: I'm not in it"),
-        ("report daily 09:00 #typed", "I can't find “#typed” among the channels I'm in."),
-        ("report daily 25:00", "I don't understand “25:00”: expected a time, such as 09:00."),
-        ("report hourly", "I don't understand “hourly”: expected a schedule, such as every Monday at 09:00."),
-        ("reprot daily 09:00", "Did you mean /stats report"),
-    ],
-)
-async def test_a_command_is_answered_with_its_result(harness: Harness, words: str, said: str) -> None:
-
-    reply = await act_as(harness, typed(words), "1")
-
-    assert said in reply["text"]
-    assert [one.spec.channel for one in await stored_reports(harness)] == ([RANDOM] if said == "Scheduled: " else [])
-
-
-@pytest.mark.parametrize("words", ["report hourly", "report daily 09:00 <#C0NOBOT|closed>"])
-async def test_an_invalid_schedule_offers_the_form(harness: Harness, words: str) -> None:
-    refused = await act_as(harness, typed(words), "1")
-
-    assert list(buttons(refused["blocks"])) == [blocks.OPEN]
-
-
-async def test_only_runners_and_owners_change_reports(harness: Harness) -> None:
-    harness.configure(BRIDGE_RUNNERS=CAROL)
-    assert "permission to schedule reports" in (await act_as(harness, typed("report daily 09:00"), "1"))["text"]
-    assert "permission to schedule reports" in (await act_as(harness, typed("report"), "2"))["text"]
-    await act_as(harness, typed("report daily 09:00", CAROL), "3")
-    (one,) = await stored_reports(harness)
-
-    refused = await act_as(harness, click(blocks.DELETE, f"0:{one.id}"), "4")
-    assert "Only the person who scheduled this report" in refused["text"]
-    assert len(await stored_reports(harness)) == 1
-
-    harness.configure(BRIDGE_RUNNERS=CAROL)
-    await act_as(harness, click(blocks.PAUSE, f"0:{one.id}", CAROL), "5")
-    await act_as(harness, click(blocks.DELETE, f"0:{one.id}", CAROL), "6")
-    assert await stored_reports(harness) == []
-
-
-async def test_the_list_pauses_resumes_runs_and_deletes(harness: Harness) -> None:
-    await act_as(harness, typed("report daily 09:00"), "1")
-    listed = await act_as(harness, typed("reports"), "2")
-    assert " · Alice Adler" in str(listed["blocks"])
-    value = buttons(listed["blocks"])[blocks.PAUSE]
-
-    paused = await act_as(harness, click(blocks.PAUSE, value), "3")
-    assert paused["replace_original"]
-    assert blocks.RESUME in buttons(paused["blocks"])
-    assert [one.paused for one in await stored_reports(harness)] == ["asked"]
-
-    for again in ("4", "4b"):  # a paused report can be run by hand, once per click
-        await act_as(harness, click(blocks.NOW, value), again)
-    assert len(harness.seen.replies("bridge_report")) == 2
-
-    harness.store.clock.time = datetime(2026, 4, 1, 12, tzinfo=UTC)
-    await act_as(harness, click(blocks.RESUME, value), "5")
-    assert [one.due for one in await stored_reports(harness)] == [datetime(2026, 4, 2, 7, tzinfo=UTC)]
-
-    gone = await act_as(harness, click(blocks.DELETE, value), "6")
-    assert "No reports are scheduled" in gone["text"]
-    assert "already deleted" in (await act_as(harness, click(blocks.NOW, value), "7"))["text"]
-
-
-async def test_the_list_leaves_out_reports_in_others_direct_messages(harness: Harness) -> None:
-    in_direct_message = typed("report daily 09:00").model_copy(update={"channel": DM_ALICE})
-    await act_as(harness, in_direct_message, "1")
-    await act_as(harness, typed("report daily 10:00"), "2")
-
-    own = await act_as(harness, typed("reports"), "3")
-    others = await act_as(harness, typed("reports", CAROL), "4")
-
-    assert own["text"].startswith("Scheduled reports: 2")
-    assert others["text"].startswith("Scheduled reports: 1")
-
-
-async def test_a_new_report_names_its_channel_and_is_deletable(harness: Harness) -> None:
-    made = await act_as(harness, typed("report daily 09:00 <#C0RANDOM|sales>"), "1")
-    delete = next(one for one in made["blocks"][-1]["elements"] if one["action_id"] == blocks.DELETE)
-
-    assert {"type": "channel", "channel_id": RANDOM} in made["blocks"][0]["elements"][0]["elements"]
-    assert "confirm" in delete
-    gone = await act_as(harness, click(blocks.DELETE, delete["value"]), "2")
-    again = await act_as(harness, click(blocks.DELETE, delete["value"]), "3")
-
-    assert gone["replace_original"]
-    assert "Deleted" in gone["text"]
-    assert "already deleted" in again["text"]
-    assert await stored_reports(harness) == []
 
 
 def test_the_form_writes_the_text_of_the_command() -> None:

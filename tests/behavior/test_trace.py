@@ -1,0 +1,171 @@
+"""`bridge trace`: each thing that happens to a message is in its trace; message text never is."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import httpx
+from redis.asyncio import Redis
+
+from bridge.cli.trace import for_programs, steps_of
+from bridge.ids import TurnId
+from bridge.inbound import Click, SlashCommand
+from bridge.playground.emulator.faults import Error
+from bridge.queue.trace import trace_of
+from support.harness import POST, Harness
+from support.store import CHANNEL, LANE, PREFIX, ROOT, START, TEAM, USER, key_of, message, ts
+from support.traces import detail, trace_steps, words
+
+
+async def test_a_trace_leads_from_delivery_to_answer(harness: Harness) -> None:
+    store = harness.store
+    turn = await store.queue(message(event_id="Ev1", retry=1), why="it mentions the bot")
+    store.clock.time = START + timedelta(milliseconds=250)
+    await store.put(message(event_id="Ev2"))
+    store.clock.time = START + timedelta(seconds=1)
+
+    await harness.work("b")
+
+    steps = await trace_steps(store)
+    assert [(step.what, (step.at - START) / timedelta(milliseconds=1), step.process) for step in steps] == [
+        ("received", 0, "a"), ("decided", 0, "a"), ("queued", 0, "a"), ("duplicate", 250, "a"),
+        ("sent", 1000, "b"), ("answered", 1000, "b"), ("posted", 1000, "b"), ("done", 1000, "b"),
+    ]  # fmt: skip
+    assert [step.detail for step in steps] == [
+        "event Ev1, resent by Slack (retry 1)", "it mentions the bot", f"turn {turn}, first in line",
+        f"event Ev2: already received as turn {turn}", "to the project service", "the agent answered",
+        f"Slack ts {harness.seen.messages[0].ts}", "",
+    ]  # fmt: skip
+
+
+async def test_an_answer_leads_to_its_messages_trace(harness: Harness) -> None:
+    await harness.store.queue()
+    await harness.work()
+
+    answer = key_of(harness.seen.messages[0].ts)
+
+    assert await trace_steps(harness.store, answer) == await trace_steps(harness.store)
+    assert 6.9 < await harness.store.days_left(f"shown:{answer}") <= 7
+
+
+async def test_a_trace_never_shows_texts(harness: Harness) -> None:
+    await harness.store.queue(message("my secret words"))
+    known = await trace_of(harness.store.scripts, key_of(ROOT))
+    assert "secret" not in for_programs(CHANNEL, ROOT, known)
+    await harness.work()
+
+    known = await trace_of(harness.store.scripts, key_of(ROOT))
+
+    assert "secret" not in for_programs(CHANNEL, ROOT, known)
+    assert not await harness.store.contains_text("secret words")
+
+
+async def test_a_message_that_waits_for_a_choice_says_so(harness: Harness) -> None:
+    harness.service.agents = [{"id": 7, "name": "A", "model": "m"}, {"id": 8, "name": "B", "model": "m"}]
+    await harness.store.queue()
+    await harness.work()
+
+    steps = await trace_steps(harness.store)
+
+    assert detail(steps, "queued").endswith("waiting for someone to pick an agent")
+    menu = key_of(harness.seen.replies("bridge_menu")[0].ts)
+    assert await trace_steps(harness.store, menu) == steps
+
+
+async def test_a_takeover_shows_in_the_processes(harness: Harness) -> None:
+    await harness.store.conversation()
+    taken = await harness.store.process("a").take()
+    await harness.store.process("a").journal.sent(taken)
+    harness.store.clock.time = START + timedelta(seconds=20)
+
+    await harness.take_over("b")
+
+    steps = await trace_steps(harness.store)
+    assert [(step.what, step.process) for step in steps if step.what in {"sent", "answered", "done"}] == [
+        ("sent", "a"), ("answered", "b"), ("done", "b"),
+    ]  # fmt: skip
+    assert detail(steps, "answered") == (
+        "no answer, and it's unknown whether the message arrived; a button offers to send it again"
+    )
+
+
+async def test_a_resent_message_continues_in_its_new_turn(harness: Harness) -> None:
+    harness.service.chats = [httpx.Response(500)]
+    old = await harness.store.queue()
+    await harness.work()
+    await harness.store.process().inbox.again(old)
+    harness.store.clock.time = START + timedelta(seconds=5)
+    await harness.work()
+
+    known = await trace_of(harness.store.scripts, key_of(ROOT))
+
+    assert len(known.turns) == 2
+    assert detail(steps_of(known), "done") == f"sent again as turn {known.turns[1].id}"
+    assert words(steps_of(known))[4:] == [
+        "answered", "posted", "done", "queued", "sent", "answered", "posted", "done",
+    ]  # fmt: skip
+
+
+async def test_a_card_leads_to_its_run(harness: Harness) -> None:
+    command = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/workflows", text="run Import hello")
+    await harness.store.process().inbox.put(command, event="trigger:1")
+    await harness.work()
+
+    steps = await trace_steps(harness.store, key_of(harness.seen.messages[0].ts))
+
+    assert words(steps) == ["received", "decided", "queued", "sent", "answered", "posted", "done"]
+    assert detail(steps, "received") == "a slash command"
+    assert detail(steps, "answered") == "the workflow ran"
+
+
+async def test_a_private_reply_is_traced_as_private(harness: Harness, redis: Redis) -> None:
+    click = Click(team=TEAM, channel=CHANNEL, user=USER, action_id="run:nodes", value="gone", message_ts=ROOT)
+    put = await harness.store.process().inbox.put(click, event="trigger:1")
+    await harness.work()
+
+    turn = getattr(put, "turn", TurnId(""))
+    await redis.set(f"{PREFIX}shown:{key_of(ROOT)}", turn, ex=60)
+
+    assert detail(await trace_steps(harness.store), "posted") == "visible to one person only, so without a ts"
+
+
+async def test_a_refusal_names_its_setting(harness: Harness) -> None:
+    harness.configure(BRIDGE_ALLOWED_CHANNELS="C0OTHER")
+    await harness.receive(message(is_mention=True))
+    await harness.work()
+
+    steps = await trace_steps(harness.store)
+
+    assert detail(steps, "decided") == detail(steps, "answered") == "refused: not in BRIDGE_ALLOWED_CHANNELS"
+
+
+async def test_a_dead_letter_says_why(harness: Harness) -> None:
+    harness.slack.faults.on(POST, Error("is_archived"))
+    await harness.store.queue()
+    await harness.work()
+
+    steps = await trace_steps(harness.store)
+
+    assert words(steps) == ["received", "decided", "queued", "sent", "answered", "dead"]
+    assert detail(steps, "answered") == "the agent answered"
+    assert detail(steps, "dead") == "Slack: is_archived; see bridge dead list"
+
+
+async def test_a_held_message_waits_for_a_decision(harness: Harness) -> None:
+    store = harness.store
+    await store.conversation()
+    await store.queue(message("second", ts(1)))
+    await store.queue(message("third", ts(2)))
+    await store.process().inbox.stops.stop(LANE, ts(9))
+
+    async def waits() -> list[str]:
+        return [
+            detail(await trace_steps(store, key_of(at)), "queued").partition("; ")[2] for at in (ROOT, ts(1), ts(2))
+        ]
+
+    before = await waits()
+    await harness.work()
+
+    held = "the thread was stopped: waiting for someone to send it, discard it or write again"
+    assert before == ["next in line", held, held]
+    assert await waits() == ["", held, held]
