@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import html
 import re
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import quote
@@ -17,11 +15,12 @@ from dotenv import dotenv_values
 from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.playground.emulator.sample import ALICE
 from bridge.playground.sample_project.server import SampleProject
+from support import forks
 from support.playground import bare_environment
 from support.secrecy import API_KEY, APP_TOKEN, BOT_TOKEN, SIGNING_SECRET
 from support.terminal import Terminal
 
-SETUP = ("bridge", "setup", "--no-open")
+SETUP = ("setup", "--no-open")
 
 
 @pytest.fixture
@@ -54,13 +53,10 @@ async def pasted(terminal: Terminal) -> dict[str, str]:
     printing = re.search(r"bridge (manifest --\S+)", terminal.screen)
     assert address
     assert printing
-    running = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bridge", *printing[1].split(), env=bare_environment(), stdout=asyncio.subprocess.PIPE
-    )
-    printed, _ = await running.communicate()
+    _, printed, _ = await forks.run(printing[1].split(), ".", bare_environment())
     async with httpx.AsyncClient() as browser:
         assert "<textarea name=manifest_json" in (await browser.get(address[1])).text
-    return await installed(f"{address[1]}?manifest_json={quote(printed.decode(), safe='')}")
+    return await installed(f"{address[1]}?manifest_json={quote(printed, safe='')}")
 
 
 async def installed(link: str) -> dict[str, str]:
@@ -83,7 +79,7 @@ async def test_the_printed_link_and_the_printed_manifest_create_the_same_app(
 async def test_setup_ends_with_a_greeting_in_slack(
     slack: EmulatedSlack, project: SampleProject, tmp_path: Path
 ) -> None:
-    async with Terminal(*SETUP, folder=tmp_path, environ=environ(slack, tmp_path)) as terminal:
+    async with Terminal(*SETUP, folder=tmp_path, environ=environ(slack, tmp_path), is_alone=True) as terminal:
         await terminal.answers("Enter for Socket Mode", "")
         shown = await credentials(terminal)
         await terminal.answers("Bot token", shown["Bot token"])
@@ -288,13 +284,9 @@ async def test_setup_for_http_says_that_the_environment_has_an_app_token(slack: 
 
 
 async def test_setup_without_a_terminal_names_the_alternative(tmp_path: Path) -> None:
-    running = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", *SETUP,
-        cwd=tmp_path, env=bare_environment(), stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    _, printed = await running.communicate()
+    code, _, printed = await forks.run(SETUP, tmp_path, bare_environment())
 
-    assert running.returncode == 2
-    assert "bridge manifest --socket" in printed.decode()
-    assert "bridge check" in printed.decode()
+    assert code == 2
+    assert "bridge manifest --socket" in printed
+    assert "bridge check" in printed
     assert list(tmp_path.iterdir()) == []

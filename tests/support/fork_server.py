@@ -1,8 +1,8 @@
 """``python -m support.fork_server FD``: fork bridges, because importing all modules is most of a start's cost.
 
-It imports them once. The client sends JSON and the bridge's output files (one for all, or a second for stderr) over
-socket FD and gets back a process id; or it asks for a process's exit code. When the client exits, all running
-processes are killed.
+It imports them once. The client sends JSON and the bridge's files over socket FD (one for all output, a second for
+stderr, or a terminal) and gets back a process id; or it asks for a process's exit code. When the client exits, all
+running processes are killed.
 """
 
 from __future__ import annotations
@@ -31,15 +31,31 @@ LAZY = {"serve": ("bridge.app",), "playground": ("bridge.playground",)}
 _MOST = 1 << 18  # maximum size of a request in bytes
 
 
-def become(request: dict[str, Any], outputs: list[int]) -> int:
-    """Be the bridge that *request* describes; return its exit code."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
+def connect(outputs: list[int]) -> None:
+    """Send all output there, and read nothing."""
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(outputs[0], 1)
     os.dup2(outputs[-1], 2)
     for output in outputs:
         os.close(output)
+
+
+def log_in(terminal: int) -> None:
+    """Use a terminal for everything, as from a shell in it."""
+    os.login_tty(terminal)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", buffering=1, closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
+
+
+def become(request: dict[str, Any], files: list[int]) -> int:
+    """Be the bridge that *request* describes; return its exit code."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    if request.get("in_terminal"):
+        log_in(*files)
+    else:
+        connect(files)
     os.environ.clear()
     os.environ.update(request["environ"])
     os.chdir(request.get("folder", "."))
@@ -61,7 +77,7 @@ def import_all_of(package: str) -> None:
             import_module(module.name)
 
 
-def fork(request: dict[str, Any], outputs: list[int], channel: socket.socket) -> int:
+def fork(request: dict[str, Any], files: list[int], channel: socket.socket) -> int:
     """Fork a bridge; return its process id."""
     for package in LAZY.get(request["words"][0], ("bridge.app", "bridge.cli")):  # once here rather than in each fork
         import_all_of(package)
@@ -71,15 +87,15 @@ def fork(request: dict[str, Any], outputs: list[int], channel: socket.socket) ->
         channel.close()
         code = 1
         try:
-            code = become(request, outputs)
+            code = become(request, files)
         except BaseException:  # noqa: BLE001 - as the interpreter would
             traceback.print_exc()
         finally:
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)
-    for output in outputs:
-        os.close(output)
+    for file in files:
+        os.close(file)
     return pid
 
 

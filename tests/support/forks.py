@@ -27,7 +27,7 @@ def are_possible() -> bool:
 class Fork:
     """A process, with the part of `asyncio.subprocess.Process` that tests use."""
 
-    def __init__(self, pid: int, stdout: asyncio.StreamReader) -> None:
+    def __init__(self, pid: int, stdout: asyncio.StreamReader | None) -> None:
         self.pid = pid
         self.stdout = stdout
         self.returncode: int | None = None
@@ -85,6 +85,12 @@ async def start(
     if are_possible():
         return (await _forked({"environ": dict(environ), "words": list(words), "folder": str(folder)}, 1))[0]
     return await start_alone(words, folder, environ)
+
+
+def start_in_terminal(words: Sequence[str], folder: Path | str, environ: Mapping[str, str], terminal: int) -> Fork:
+    """Start ``bridge`` with *words* in *folder*, only *environ*, and *terminal* as its own."""
+    request = {"environ": dict(environ), "words": list(words), "folder": str(folder), "in_terminal": True}
+    return Fork(_ask(request, terminal), None)
 
 
 async def start_alone(

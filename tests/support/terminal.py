@@ -1,4 +1,4 @@
-"""A program in a terminal of its own."""
+"""``bridge`` in a terminal of its own."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import asyncio
 import os
 import re
 import signal
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
+from support import forks
+from support.forks import Fork
 from support.waiting import wait_until
 
 
@@ -21,30 +22,39 @@ def _log_in(terminal: int) -> None:
 
 
 class Terminal:
-    """Run *command* in *folder*; *screen* is its output so far, without colors. *pastes* is typed after each output."""
+    """Run ``bridge`` with *words* in *folder*, forked or (*is_alone*) in a new interpreter.
 
-    def __init__(self, *command: str, folder: Path, environ: Mapping[str, str]) -> None:
-        self._command, self._folder, self._environ = command, folder, environ
+    *screen* is its output so far, without colors. *pastes* is typed after each output.
+    """
+
+    def __init__(self, *words: str, folder: Path, environ: Mapping[str, str], is_alone: bool = False) -> None:
+        self._words, self._folder, self._environ = words, folder, environ
+        self._is_alone = is_alone or not forks.are_possible()
         self.screen = self.pastes = ""
         self._seen = 0
 
     async def __aenter__(self) -> Self:
         self._master, slave = os.openpty()
-        self._process = subprocess.Popen(  # noqa: ASYNC220, S603 - starting it doesn't block; our own command
-            [sys.executable, "-m", *self._command],
-            cwd=self._folder, env=dict(self._environ), stdin=slave, stdout=slave, stderr=slave,
-            preexec_fn=lambda: _log_in(slave),  # noqa: PLW1509 - passwords are read from the controlling terminal
-        )  # fmt: skip
+        self._process = await self._start(slave)
         os.close(slave)
         asyncio.get_running_loop().add_reader(self._master, self._read)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         asyncio.get_running_loop().remove_reader(self._master)
-        if self._process.poll() is None:
+        if self._process.returncode is None:
             self._process.kill()
-        self._process.wait()
+        await self._process.wait()
         os.close(self._master)
+
+    async def _start(self, slave: int) -> Fork | asyncio.subprocess.Process:
+        if not self._is_alone:
+            return forks.start_in_terminal(self._words, self._folder, self._environ, slave)
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "bridge", *self._words),
+            cwd=self._folder, env=dict(self._environ), stdin=slave, stdout=slave, stderr=slave,
+            preexec_fn=lambda: _log_in(slave),  # passwords are read from the controlling terminal
+        )  # fmt: skip
 
     def _read(self) -> None:
         try:
@@ -72,9 +82,10 @@ class Terminal:
 
     async def ends(self) -> int:
         """Wait for its end; return the exit code."""
-        await wait_until(lambda: self._process.poll() is not None, "the program ends", 30)
+        async with asyncio.timeout(30):
+            code = await self._process.wait()
         self._read_rest()
-        return self._process.returncode
+        return code
 
     def _read_rest(self) -> None:
         os.set_blocking(self._master, False)
