@@ -49,10 +49,12 @@ on, once per wipe, and order isn't preserved; but nothing is answered twice or l
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 MESSAGES = 2
 DEAD = -1  # the owner of an entry whose worker was killed
@@ -60,6 +62,21 @@ NONE = -1
 OTHER = -2
 
 
+def _quickly_replaced(kind: type[Any]) -> Any:
+    """Let a named tuple replace fields in half the time: the searches do so millions of times."""
+    places = {name: place for place, name in enumerate(kind._fields)}
+
+    def _replace(self: Any, **changes: object) -> Any:
+        values = [*self]
+        for name, value in changes.items():
+            values[places[name]] = value
+        return tuple.__new__(kind, values)
+
+    kind._replace = _replace
+    return kind
+
+
+@_quickly_replaced
 class Budget(NamedTuple):
     """How much may go wrong, of each kind, in one scenario."""
 
@@ -91,6 +108,7 @@ class Budget(NamedTuple):
     is_by_url: bool = False  # answers go by response_url and can't be looked for
 
 
+@_quickly_replaced
 class Turn(NamedTuple):
     """One message: *by* is the token of the take that wrote SENT."""
 
@@ -118,6 +136,7 @@ class Turn(NamedTuple):
     written_after: int = 0  # how often the staged writes that need its post's ts were committed
 
 
+@_quickly_replaced
 class Worker(NamedTuple):
     """One worker: *token* identifies its last take; *has_lease* is by its own clock."""
 
@@ -150,6 +169,7 @@ Copies = tuple[tuple[int, int], ...]
 """A reader's copies that it hasn't put yet: messages with their texts at that time."""
 
 
+@_quickly_replaced
 class State(NamedTuple):
     """The lane, its workers, the requests to the agent and the posts."""
 
@@ -1255,6 +1275,19 @@ class Found(NamedTuple):
     path: tuple[str, ...]
 
 
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """Collect no garbage for a while: there are millions of tuples and no cycles."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+@_without_garbage_collection()
 def search(budget: Budget, *, has_agent: bool = True, mutant: str = "") -> Found:
     """Visit every reachable state, up to the first that breaks a promise."""
     lane = Lane(mutant)
