@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import httpx
@@ -39,7 +39,7 @@ from bridge.queue.patience import Patience
 from bridge.queue.records import Held
 from bridge.queue.turn import Lease, Turn
 from bridge.queue.worker import Slots, Worker
-from bridge.settings import load
+from bridge.settings import Settings, load
 from bridge.slack.api import Identity, opened
 from bridge.slack.guard import Guard
 from bridge.slack.parts import MessageTag, Place
@@ -308,7 +308,7 @@ class Harness:
         """The parts of process *name*, built when first used."""
         if name not in self._parts:
             self._parts[name] = build(
-                load(self.environ),
+                self._settings(),
                 self.wires,
                 self.store.scripts,
                 self.identity,
@@ -320,6 +320,11 @@ class Harness:
                 sleep=self.sleep,
             )
         return self._parts[name]
+
+    def _settings(self) -> Settings:
+        """The settings of *environ*; most tests have the same, except for Slack's port."""
+        own = _read_settings(tuple((name, value) for name, value in self.environ.items() if name != "SLACK_API_URL"))
+        return own.model_copy(update={"slack_api_url": self.environ["SLACK_API_URL"]})
 
     async def end(self) -> None:
         """Cancel all pending writes: Redis is closed next, and a connection would be left open."""
@@ -470,6 +475,11 @@ class Harness:
         process = self.store.process(name)
         for held in await process.take_over():
             await self.turns(process).work(self.lease(process, held))
+
+
+@cache
+def _read_settings(environ: tuple[tuple[str, str], ...]) -> Settings:
+    return load(dict(environ))
 
 
 @asynccontextmanager
