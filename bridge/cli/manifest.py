@@ -13,6 +13,7 @@ import typer
 
 from bridge.cli.printing import to_json
 from bridge.cli.running import values_or_exit
+from bridge.slack import EVENTS_PATH
 from bridge.slack.scopes import SCOPES
 
 _APP_PROMPTS: Final = {
@@ -44,7 +45,7 @@ def manifest(
 def app_manifest(url: str | None, prefix: str = "") -> dict[str, Any]:
     """Make the manifest; *url* is from `where_slack_sends`, *prefix* starts each command's name."""
     from bridge.features.registry import features  # noqa: PLC0415 - 500 ms
-    from bridge.listeners.events import EVENTS  # noqa: PLC0415 - Bolt
+    from bridge.listeners.subscriptions import EVENTS  # noqa: PLC0415
 
     return {
         "display_information": {
@@ -106,8 +107,6 @@ def where_slack_sends(given: str, *, socket: bool) -> str | None:
 
     Raises `typer.BadParameter`.
     """
-    from bridge.slack.http import EVENTS_PATH  # noqa: PLC0415 - 100 ms
-
     if socket and given:
         raise typer.BadParameter("can't be used with --socket, which needs no address", param_hint="--url")
     if socket:

@@ -6,11 +6,8 @@ https://docs.slack.dev/reference/events/reaction_added
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Final
 
 from slack_bolt.async_app import AsyncApp
 
@@ -20,24 +17,6 @@ from bridge.inbound import SLACK_ITSELF, StopRequest
 from bridge.listeners.app import Intake, NotStored, in_time
 from bridge.slack.api import Identity
 from bridge.slack.payloads import Json, mapping, text, timestamp
-
-EVENTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "app_mention": ("app_mentions:read",),
-        "message.channels": ("channels:history",),
-        "message.groups": ("groups:history",),
-        "message.im": ("im:history",),
-        "message.mpim": ("mpim:history",),  # a mention may or may not bring an app_mention there
-        "agent_session_stopped": ("chat:write",),
-        "reaction_added": ("reactions:read",),
-        "app_uninstalled": (),
-        "tokens_revoked": (),
-        **{name: scopes for name, (scopes, _readers) in features.events.items()},
-    }
-)
-"""Every event that the app subscribes to, with the scopes of which Slack requires one. It includes those of `messages`,
-`token_watch` and features, and the manifest is made from it. https://docs.slack.dev/reference/events
-"""
 
 CROSS = "x"
 """Slack's name for ❌."""

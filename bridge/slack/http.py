@@ -24,8 +24,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from bridge.errors import ConfigurationError
 from bridge.metrics import CONTENT_TYPE, Metrics
-
-EVENTS_PATH = "/slack/events"
+from bridge.slack import EVENTS_PATH
 
 LARGEST_HEAD = 64 * 1024  # request line and headers; Slack's are about 1 KiB
 LINGER_SECONDS = 2.0  # how long the rest of a request is discarded after its answer

@@ -18,7 +18,7 @@ from redis.asyncio import Redis
 from starlette.types import ASGIApp, Message
 
 from bridge.listeners.app import dispatcher
-from bridge.slack.http import EVENTS_PATH
+from bridge.slack import EVENTS_PATH
 from bridge.slack.sockets import Sockets
 from support.harness import Harness, open_harness
 from support.sample_posts import US
