@@ -338,6 +338,7 @@ class Inbox:
         Raises `StoreWiped` and `StoreUnavailable`.
         """
         with _noticing_a_wipe():
+            # Always pass COUNT with BLOCK: without it, fakeredis returns nothing and strands the entries.
             answer = await connection.xreadgroup(
                 GROUP,
                 self.consumer,

@@ -29,6 +29,7 @@ async def working(harness: Harness, *names: str, work: Callable[[str], Work] | N
         yield
         assert not any(task.done() for task in tasks), "a worker ended"
     finally:
+        # Not cancelled: the fake sometimes swallows that (asyncio.wait_for in Python 3.11).
         harness.draining.set()
         await asyncio.wait(tasks)
         harness.draining.clear()
