@@ -1,7 +1,11 @@
-"""Operators' questions are one search or one click away, with the answer on the page's first screen."""
+"""Operators' questions are one search or one click away, with the answer on the page's first screen.
+
+The playground's own copy of the documentation looks like the playground.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,7 +13,7 @@ from urllib.parse import quote_plus
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import BrowserContext, Page, expect
+from playwright.async_api import BrowserContext, Page, Route, expect
 from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
@@ -152,3 +156,29 @@ async def test_going_back_from_a_result_shows_the_results_again(playground_docs:
 
     await expect(page.locator(".found a").first).to_have_text("Rotate tokens and secrets")
     await page.close()
+
+
+async def test_the_playgrounds_copy_has_its_theme_from_the_first_paint(
+    playground_docs: str, browser: BrowserContext
+) -> None:
+    async def slowly(route: Route) -> None:
+        await asyncio.sleep(0.5)
+        await route.continue_()
+
+    page = await browser.new_page()
+    await page.emulate_media(color_scheme="light")
+    await page.goto(f"{playground_docs}/")
+    await expect(page.locator("html")).to_have_css("color-scheme", "light dark")
+    await page.evaluate("localStorage.setItem('playground-theme', 'dark')")
+    await page.route("**/theme.js", slowly)
+
+    await page.goto(f"{playground_docs}/how-to/upgrade")
+
+    await expect(page.locator("html")).to_have_css("color-scheme", "dark")
+    await wait_until(lambda: page.evaluate(f"{PAINTED} !== undefined"), "the page is painted")
+    assert await page.evaluate(f"{PAINTED}.startTime > {LOADED}.responseEnd")
+    await page.close()
+
+
+PAINTED = "performance.getEntriesByName('first-paint')[0]"
+LOADED = "performance.getEntriesByType('resource').find((one) => one.name.endsWith('/theme.js'))"

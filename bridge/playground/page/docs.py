@@ -38,6 +38,7 @@ _PAGE: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title><link rel="icon" href="/static/icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/static/css/base.css"><link rel="stylesheet" href="/static/css/docs.css">
+<script type="module" blocking="render" src="/static/js/theme.js"></script>
 <script type="module" src="/static/js/docs.js"></script></head>
 <body class="docs"><header><a href="/docs/">Documentation</a>
 <form role="search" action="/docs/">

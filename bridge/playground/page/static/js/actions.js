@@ -52,36 +52,3 @@ export function showWires(channel, ts) {
 export function toggleDrawer(tab = "faults") {
   change({ drawer: page.drawer ? "" : tab });
 }
-
-const THEME = "playground-theme";
-
-/** Light, dark, or the system's theme. */
-export function useTheme(theme) {
-  if (theme) document.documentElement.dataset.theme = theme;
-  else delete document.documentElement.dataset.theme;
-}
-
-export function toggleTheme() {
-  const theme = isDark() ? "light" : "dark";
-  useTheme(theme);
-  storage()?.setItem(THEME, theme);
-  change();
-}
-
-export function isDark() {
-  return (document.documentElement.dataset.theme ?? systemTheme()) === "dark";
-}
-
-const systemTheme = () => (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-
-export const rememberedTheme = () => storage()?.getItem(THEME);
-
-/** Some browsers block storage. */
-export function storage() {
-  try {
-    return localStorage;
-  } catch (error) {
-    if (error.name !== "SecurityError") throw error;
-    return null;
-  }
-}

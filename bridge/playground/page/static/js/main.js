@@ -1,7 +1,6 @@
 // The page's layout, and what redraws it.
 
 import { announceNews } from "./a11y.js";
-import { rememberedTheme, useTheme } from "./actions.js";
 import { act, refresh } from "./api.js";
 import { conversation } from "./conversation.js";
 import { question } from "./dialogs.js";
@@ -52,7 +51,6 @@ function followWorld() {
   if (channelById(page.channel)?.unread && !document.hidden) act("read", { channel: page.channel }, { isQuiet: true });
 }
 
-useTheme(rememberedTheme());
 onChange(drawPage);
 onChange(followWorld);
 closeMenusOutside();

@@ -1,11 +1,12 @@
 // The sidebar: channels, people and the app.
 
-import { goTo, isDark, toggleTheme } from "./actions.js";
+import { goTo } from "./actions.js";
 import { h } from "./dom.js";
 import { hue, initials } from "./format.js";
 import { icon } from "./icons.js";
 import { startGroup } from "./others.js";
 import { bot, change, isTalk, page, person } from "./state.js";
+import { isDark, toggleTheme } from "./theme.js";
 import { asSomebodyElse } from "./topbar.js";
 
 export function sidebar() {
@@ -24,7 +25,7 @@ export function sidebar() {
       { class: "sidebar-foot", key: "foot" },
       h("li", { key: "other" }, h("a", { class: "place", href: asSomebodyElse(), target: "_blank" }, icon("share"), "Open a window as someone else")),
       h("li", { key: "docs" }, h("a", { class: "place", href: "/docs/", target: "_blank", rel: "noopener" }, icon("file"), "Documentation")),
-      h("li", { key: "theme" }, h("button", { type: "button", class: "place", onclick: toggleTheme }, icon(isDark() ? "sun" : "moon"), isDark() ? "Light mode" : "Dark mode")),
+      h("li", { key: "theme" }, h("button", { type: "button", class: "place", onclick: () => (toggleTheme(), change()) }, icon(isDark() ? "sun" : "moon"), isDark() ? "Light mode" : "Dark mode")),
     ),
   );
 }

@@ -2,11 +2,12 @@
 // used or they are closed.
 
 import { focusOn } from "./a11y.js";
-import { openThread, storage, toggleDrawer } from "./actions.js";
+import { openThread, toggleDrawer } from "./actions.js";
 import { deliver } from "./composer.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { bot, change, isWithBot, page, person, shownChannel } from "./state.js";
+import { storage } from "./storage.js";
 
 const KEY = "playground-steps-used";
 const used = new Set((storage()?.getItem(KEY) ?? "").split(" "));
