@@ -99,6 +99,7 @@ async def test_a_search_that_finds_nothing_says_where_to_look(http: httpx.AsyncC
     answer = await http.get("/docs/", params={"q": "xylophone"})
 
     assert "No results for" in answer.text
+    assert "Try different words, or start with the\n<a" in answer.text
 
 
 async def test_a_search_for_markup_finds_nothing_and_shows_it_as_text(http: httpx.AsyncClient) -> None:

@@ -1,6 +1,6 @@
 """Operators' questions are one search or one click away, with the answer on the page's first screen.
 
-The playground's own copy of the documentation looks like the playground.
+The playground's own copy of the documentation looks like the playground, and fits on a phone.
 """
 
 from __future__ import annotations
@@ -182,3 +182,41 @@ async def test_the_playgrounds_copy_has_its_theme_from_the_first_paint(
 
 PAINTED = "performance.getEntriesByName('first-paint')[0]"
 LOADED = "performance.getEntriesByType('resource').find((one) => one.name.endsWith('/theme.js'))"
+
+
+@pytest.mark.parametrize("name", ["how-to/no-answer", "reference/settings", "reference/commands"])
+async def test_a_page_of_the_playgrounds_copy_fits_on_a_phone(
+    name: str, playground_docs: str, browser: BrowserContext
+) -> None:
+    page = await browser.new_page()
+    await page.set_viewport_size({"width": 390, "height": 844})
+    await page.goto(f"{playground_docs}/{name}")
+
+    field = await page.get_by_role("searchbox", name="Search").bounding_box()
+    assert field
+    assert field["width"] > 300
+    assert await page.evaluate(WIDER) == []
+    assert await page.evaluate(TORN) == []
+    assert await page.evaluate(TOUCHING) == []
+    await page.close()
+
+
+WIDER = """() => [document.documentElement, ...document.querySelectorAll("main table")]
+  .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.innerText.slice(0, 80))"""
+TORN = """() => [...document.querySelectorAll("main :not(pre) > code")].flatMap((code) => {
+  const texts = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+  const torn = [];
+  while (texts.nextNode()) {
+    const { data } = texts.currentNode;
+    for (const { 0: word, index } of data.matchAll(/--[a-z-]{1,18}(?![\\w-])/g)) {
+      const range = new Range();
+      range.setStart(texts.currentNode, index);
+      range.setEnd(texts.currentNode, index + word.length);
+      if (range.getClientRects().length > 1) torn.push(word);
+    }
+  }
+  return torn;
+})"""
+TOUCHING = """() => [...document.querySelectorAll("main table + table")]
+  .filter((one) => one.getBoundingClientRect().top - one.previousElementSibling.getBoundingClientRect().bottom < 8)
+  .map((one) => one.innerText.slice(0, 80))"""

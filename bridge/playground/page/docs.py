@@ -31,7 +31,8 @@ _POLICY: Final = POLICY.replace("form-action 'none'", "form-action 'self'")  # t
 _MOST_RESULTS: Final = 10
 _LONGEST_LINE: Final = 180  # characters
 _TABLE_HEAD: Final = re.compile(r"^\|.*\n\|[ |:-]+$\n?", re.MULTILINE)
-_NO_RESULTS: Final = """<p>Try other words, or start at the
+_LONGEST_KEPT: Final = 20  # characters of a word of code, so that it fits into a table on a phone
+_NO_RESULTS: Final = """<p>Try different words, or start with the
 <a href="/docs/#common-questions">common questions</a>.</p>"""
 _NOT_FOUND: Final = "<h1>Page not found</h1><p>Choose a page from the list, or search above.</p>"
 _PAGE: Final = """<!doctype html>
@@ -135,7 +136,7 @@ def _html(title: str, body: str, query: str = "", *, status_code: int = 200) -> 
 @cache
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    for kind, rule in (("heading_open", _heading), ("link_open", _link), ("image", _image)):
+    for kind, rule in (("heading_open", _heading), ("link_open", _link), ("image", _image), ("code_inline", _code)):
         parser.add_render_rule(kind, rule)
     return parser
 
@@ -160,6 +161,16 @@ def _link(self: RendererHTML, tokens: list[Token], at: int, options: OptionsDict
 def _image(self: RendererHTML, tokens: list[Token], at: int, options: OptionsDict, env: Any) -> str:
     tokens[at].attrSet("src", _address(env["path"], str(tokens[at].attrGet("src"))))
     return self.image(tokens, at, options, env)
+
+
+def _code(_self: RendererHTML, tokens: list[Token], at: int, _options: OptionsDict, _env: Any) -> str:
+    """Render code in which a browser doesn't wrap after the dashes of a word such as ``--socket``."""
+    return f"<code>{' '.join(map(_kept, tokens[at].content.split(' ')))}</code>"
+
+
+def _kept(word: str) -> str:
+    is_kept = "-" in word and len(word) <= _LONGEST_KEPT
+    return f'<span class="kept">{escape(word)}</span>' if is_kept else escape(word)
 
 
 def _address(of: str, href: str) -> str:
