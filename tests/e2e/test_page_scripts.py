@@ -330,6 +330,15 @@ async def test_an_unknown_block_is_shown_as_json(server: CannedPage, page: Page)
     await expect(page.get_by_text("finance 3 (75%)")).to_be_visible()
 
 
+async def test_a_long_code_block_is_shown_whole(server: CannedPage, page: Page) -> None:
+    code = "\n".join(f"row {number}" for number in range(80))
+    server.show(messages=[message("1700000000.000100", "UB", code, html=f"<pre><code>{code}</code></pre>")])
+    block = page.get_by_test_id("message").locator("pre")
+    await expect(block).to_contain_text("row 79")
+
+    assert await block.evaluate("block => block.scrollHeight - block.clientHeight") == 0
+
+
 async def height(found: Locator) -> float:
     box = await found.bounding_box()
     assert box is not None
