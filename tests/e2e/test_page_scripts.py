@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
+from itertools import combinations
 from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import BrowserContext, Locator, Page, expect
+from playwright.async_api import BrowserContext, FloatRect, Locator, Page, expect
 
 from support.canned_page import CannedPage, canned_page, message, option, words
 from support.waiting import wait_until
@@ -330,6 +331,39 @@ async def test_an_unknown_block_is_shown_as_json(server: CannedPage, page: Page)
     await expect(page.get_by_text("finance 3 (75%)")).to_be_visible()
 
 
+async def test_a_plot_fits_into_a_narrow_card_and_its_labels_stay_apart(server: CannedPage, page: Page) -> None:
+    names = ["orders", "reports", "customers", "texts", "finance", "support"]
+    data = [{"label": name, "value": 90 + len(name)} for name in names]
+    chart = {"type": "bar", "series": [{"name": "Tags", "data": data}], "axis_config": {"categories": names}}
+    blocks = [{"type": "data_visualization", "block_id": "v", "title": "Tags", "chart": chart}]
+    await page.set_viewport_size({"width": 390, "height": 844})
+    server.show(messages=[message("1700000000.000100", "UB", "x", blocks=blocks)])
+    card, plot = page.locator(".chart"), page.get_by_role("img", name="Bar chart: Tags")
+    await expect(plot).to_be_visible()
+
+    assert await card.evaluate("card => card.scrollWidth - card.clientWidth") == 0
+    boxes = [await box(plot.get_by_text(name, exact=True)) for name in names]
+    assert min(one["height"] for one in boxes) > 10
+    assert max(map(bottom, boxes)) < bottom(await box(card))
+    apart = [
+        before["x"] + before["width"] < after["x"]
+        or bottom(before) <= after["y"] + 1
+        or bottom(after) <= before["y"] + 1
+        for before, after in combinations(boxes, 2)
+    ]
+    assert all(apart)
+
+
+def bottom(one: FloatRect) -> float:
+    return one["y"] + one["height"]
+
+
+async def box(found: Locator) -> FloatRect:
+    shown = await found.bounding_box()
+    assert shown is not None
+    return shown
+
+
 async def test_a_long_code_block_is_shown_whole(server: CannedPage, page: Page) -> None:
     code = "\n".join(f"row {number}" for number in range(80))
     server.show(messages=[message("1700000000.000100", "UB", code, html=f"<pre><code>{code}</code></pre>")])
@@ -340,9 +374,7 @@ async def test_a_long_code_block_is_shown_whole(server: CannedPage, page: Page) 
 
 
 async def height(found: Locator) -> float:
-    box = await found.bounding_box()
-    assert box is not None
-    return box["height"]
+    return (await box(found))["height"]
 
 
 async def test_the_page_is_as_tall_as_the_window(page: Page) -> None:

@@ -21,7 +21,7 @@ export function plot({ type, series, axis_config: axes }, title) {
     scale.ticks.map((tick) => gridLine(tick, scale)),
     shapes(series, axes.categories, scale),
     axes.categories.map((name, index) => label(name, index, axes.categories.length)),
-    axes.x_label && svg("text", { class: "axis", x: LEFT + ROOM / 2, y: HEIGHT - 2, "text-anchor": "middle" }, axes.x_label),
+    axes.x_label && svg("text", { class: "axis is-x", x: LEFT + ROOM / 2, y: HEIGHT - 2, "text-anchor": "middle" }, axes.x_label),
     axes.y_label && svg("text", { class: "axis", transform: `translate(10 ${HEIGHT / 2}) rotate(-90)`, "text-anchor": "middle" }, axes.y_label),
   );
 }
@@ -50,8 +50,9 @@ function gridLine(tick, { at }) {
 const MOST_LABELS = 8;
 
 function label(name, index, count) {
-  if (index % Math.ceil(count / MOST_LABELS)) return null;
-  return svg("text", { class: "tick", x: middle(index, count), y: HEIGHT - BOTTOM + 16, "text-anchor": "middle" }, name);
+  const step = Math.ceil(count / MOST_LABELS);
+  if (index % step) return null;
+  return svg("text", { class: (index / step) % 2 ? "tick is-lower" : "tick", x: middle(index, count), y: HEIGHT - BOTTOM + 16, "text-anchor": "middle" }, name);
 }
 
 const middle = (index, count) => LEFT + ((index + 0.5) * ROOM) / count;
