@@ -109,6 +109,17 @@ async def test_a_choice_in_a_usage_is_one_suggestion(page: Page) -> None:
     await expect(offered).to_have_text(["answers <mentions|all>", "help"])
 
 
+async def test_a_menu_names_channels_and_direct_messages_as_elsewhere(server: CannedPage, page: Page) -> None:
+    menus = [
+        {"type": "conversations_select", "action_id": "channel", "initial_conversation": "C2"},
+        {"type": "conversations_select", "action_id": "channel", "initial_conversation": "D1"},
+    ]
+    server.show(views=[view(field("report", menus[0]), field("home", menus[1]))])
+
+    await expect(page.get_by_label("Report")).to_have_value("#random")
+    await expect(page.get_by_label("Home")).to_have_value("Bridge")
+
+
 async def test_the_thread_panel_sends_replies_and_stops(server: CannedPage, page: Page) -> None:
     root, reply = "1700000000.000100", "1700000001.000100"
     status = {"text": "is thinking…", "can_stop": True}

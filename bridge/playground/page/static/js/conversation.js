@@ -7,8 +7,8 @@ import { counted } from "./format.js";
 import { home } from "./home.js";
 import { icon } from "./icons.js";
 import { allMessages, hasOlder, listKey, messageList, olderButton } from "./messages.js";
-import { letAppPost, placeName } from "./others.js";
-import { bot, channelById, isWithBot, page, person, shownChannel } from "./state.js";
+import { letAppPost } from "./others.js";
+import { bot, channelById, isWithBot, page, person, placeName, shownChannel } from "./state.js";
 import { sayAndFollow, stepCards, stepLine } from "./steps.js";
 
 export function conversation() {

@@ -4,13 +4,7 @@ import { goTo } from "./actions.js";
 import { act } from "./api.js";
 import { h } from "./dom.js";
 import { fill, inputField } from "./fill.js";
-import { author, bot, page, person } from "./state.js";
-
-/** A channel's or direct message's name in menus. */
-export function placeName(channel) {
-  if (channel.kind === "im") return person(channel.with)?.real_name ?? channel.name;
-  return channel.kind === "mpim" ? channel.name : `#${channel.name}`;
-}
+import { author, bot, page, placeName } from "./state.js";
 
 const wordless = (one) => (one.files?.length ? one.files.map((file) => file.name).join(", ") : `A message from ${author(one)}`);
 

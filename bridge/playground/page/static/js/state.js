@@ -79,6 +79,12 @@ function isOurs(one) {
   return one.name === "bridge" || page.world.channels.some((channel) => channel.kind === "im" && channel.with === one.id);
 }
 
+/** A channel's or direct message's name in sentences and menus. */
+export function placeName(channel) {
+  if (channel.kind === "im") return person(channel.with)?.real_name ?? channel.name;
+  return channel.kind === "mpim" ? channel.name : `#${channel.name}`;
+}
+
 /** The open conversation, once the server has sent it. */
 export function shownChannel() {
   const channel = page.world?.channel;

@@ -6,8 +6,7 @@ import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { statusLine } from "./message.js";
 import { messageList, threadKey } from "./messages.js";
-import { placeName } from "./others.js";
-import { channelById, page, shownThread } from "./state.js";
+import { channelById, page, placeName, shownThread } from "./state.js";
 
 export function threadPanel() {
   const channel = channelById(page.channel);

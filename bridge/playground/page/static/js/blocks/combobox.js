@@ -3,7 +3,7 @@
 
 import { h } from "../dom.js";
 import { icon } from "../icons.js";
-import { change, page, remembered } from "../state.js";
+import { change, channelById, page, person, placeName, remembered } from "../state.js";
 import { suggestions } from "./surface.js";
 
 const PAUSE = 120; // milliseconds without a keystroke before a search
@@ -32,8 +32,8 @@ function learnLabels(widget, element) {
 
 function labelOf({ widget }, value) {
   if (value === undefined) return "";
-  const place = page.world.people.find((one) => one.id === value) ?? page.world.channels.find((one) => one.id === value);
-  return widget.labels[value] ?? place?.real_name ?? place?.name ?? value;
+  const channel = channelById(value);
+  return widget.labels[value] ?? person(value)?.real_name ?? (channel ? placeName(channel) : value);
 }
 
 function field(it) {
@@ -104,7 +104,7 @@ function known(element, typed) {
 
 function choices(element) {
   const people = page.world.people.map((one) => ({ value: one.id, text: one.real_name }));
-  const channels = page.world.channels.filter((one) => one.kind !== "im").map((one) => ({ value: one.id, text: `#${one.name}` }));
+  const channels = page.world.channels.filter((one) => one.kind !== "im").map((one) => ({ value: one.id, text: placeName(one) }));
   if (element.type.includes("users_")) return people;
   if (element.type.includes("channels_")) return channels;
   if (element.type.includes("conversations_")) return channels;
