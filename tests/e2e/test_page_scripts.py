@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, FloatRect, Locator, Page, expect
 
-from support.canned_page import CannedPage, canned_page, message, option, words
+from support.canned_page import CannedPage, canned_page, channel, message, option, words
 from support.waiting import wait_until
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -118,6 +118,20 @@ async def test_a_menu_names_channels_and_direct_messages_as_elsewhere(server: Ca
 
     await expect(page.get_by_label("Report")).to_have_value("#random")
     await expect(page.get_by_label("Home")).to_have_value("Bridge")
+
+
+async def test_a_group_names_its_members_in_a_sentence_and_shortens_the_hint(server: CannedPage, page: Page) -> None:
+    group = channel("G1", "Bob Brandt, Bridge, Gus Guest", "mpim", members=["U1", "U2", "UB", "U3"])
+    server.show(channels=[*server.content["channels"], group])
+    await page.get_by_test_id("group-Bob Brandt, Bridge, Gus Guest").click()
+
+    begins = "This is the very beginning of your conversation with Bob Brandt, Bridge and Gus Guest."
+    await expect(page.get_by_text(begins)).to_be_visible()
+    composer = page.get_by_test_id("composer")
+    await expect(composer).to_have_attribute("placeholder", re.compile("Gus Guest. Type / .* to ask an agent"))
+    server.show(messages=[message("1700000000.000100", "U2", "a question", channel="G1")])
+    await page.get_by_test_id("message").press("t")
+    await expect(composer).to_have_attribute("placeholder", re.compile("Gus Guest(. Type / for commands.)?$"))
 
 
 async def test_the_thread_panel_sends_replies_and_stops(server: CannedPage, page: Page) -> None:

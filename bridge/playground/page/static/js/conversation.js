@@ -56,18 +56,19 @@ function talk(known) {
     channel && allMessages(page.world).length > 0 && stepLine(known),
     known.is_archived
       ? h("p", { class: "archived", key: "archived" }, "This channel is archived. Nobody can post here.")
-      : composer({ channel: known, label, hint: hint(known), testid: "composer", sendTestid: "send" }),
+      : composer({ channel: known, label, hint: hint(known, label), testid: "composer", sendTestid: "send" }),
   ];
 }
 
-const ROOM = 900; // pixels: the window width that the hint needs beside the channels
-const PANEL = 330; // and beside each panel
-const LONG = 20; // characters of a name that leave room for it
+const CHARACTER = 8; // pixels
+const FRAME = 340; // pixels: the channels, and the composer's margins
+const PANEL = 360; // pixels
 
-/** A hint in the composer, where there is room for it. */
-function hint(known) {
-  if (placeName(known).length > LONG || innerWidth < ROOM + PANEL * (Boolean(page.thread) + Boolean(page.drawer))) return "";
-  return shownChannel()?.bot_is_in && !isWithBot(known) ? `. Type / for commands, or @${bot()?.name} to ask an agent.` : ". Type / for commands.";
+/** A hint in the composer after its label, as long as there is room for. */
+function hint(known, label) {
+  const room = (innerWidth - FRAME - PANEL * (Boolean(page.thread) + Boolean(page.drawer))) / CHARACTER - label.length;
+  const agent = shownChannel()?.bot_is_in && !isWithBot(known) && `. Type / for commands, or @${bot()?.name} to ask an agent.`;
+  return [agent, ". Type / for commands."].find((one) => one && one.length <= room) ?? "";
 }
 
 function list(known) {
@@ -84,8 +85,17 @@ function list(known) {
 /** The top of a conversation, with suggestions while it is empty. */
 function welcome(known, isEmpty) {
   const name = placeName(known);
-  const about = isWithBot(known) ? "Send a message, and one of the project's agents answers." : `This is the very beginning of ${name.startsWith("#") ? name : `your conversation with ${name}`}.`;
+  const about = isWithBot(known) ? "Send a message, and one of the project's agents answers." : `This is the very beginning of ${name.startsWith("#") ? name : `your conversation with ${others(known)}`}.`;
   return h("section", { class: `welcome${isEmpty ? " is-empty" : ""}`, key: "welcome" }, h("h3", {}, name), h("p", {}, about), isEmpty && stepCards(known));
+}
+
+const LIST = new Intl.ListFormat("en-GB"); // A, B and C
+
+/** The other members, in a sentence. */
+function others(known) {
+  if (known.kind === "im") return placeName(known);
+  const names = shownChannel().members.filter((id) => id !== page.as).map((id) => person(id)?.real_name).filter(Boolean);
+  return LIST.format(names.toSorted());
 }
 
 /** The app's suggested prompts, in its direct message. */
