@@ -109,6 +109,24 @@ async def test_a_choice_in_a_usage_is_one_suggestion(page: Page) -> None:
     await expect(offered).to_have_text(["answers <mentions|all>", "help"])
 
 
+async def test_an_error_is_shown_until_a_form_opens_or_the_next_action(server: CannedPage, page: Page) -> None:
+    server.answers["start_group"] = {"ok": False, "error": "Choose at least two people."}
+    form, error = page.get_by_test_id("fill"), page.get_by_role("alert")
+    await page.get_by_role("button", name="New group…").click()
+    await form.get_by_test_id("fill-submit").click()
+    await expect(error).to_have_text("Choose at least two people.")
+    await page.get_by_role("button", name="New group…").click()
+    await expect(error).to_have_count(0)
+    await form.get_by_test_id("fill-submit").click()
+    await expect(error).to_be_visible()
+    server.show(messages=[message("1700000000.000100", "U2", "a question")])
+    await page.get_by_test_id("message").hover()
+    await page.get_by_label("Add a reaction").click()
+    await page.get_by_label("tada").click()
+
+    await expect(error).to_have_count(0)
+
+
 async def test_a_menu_names_channels_and_direct_messages_as_elsewhere(server: CannedPage, page: Page) -> None:
     menus = [
         {"type": "conversations_select", "action_id": "channel", "initial_conversation": "C2"},

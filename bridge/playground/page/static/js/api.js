@@ -7,8 +7,9 @@ const AGAIN_AFTER = 1000; // milliseconds
 let isAsking = false;
 let isStale = false;
 
-/** Perform an action as the person of this window. Returns the response; errors are shown on the page. */
+/** Perform an action as the person of this window. Returns the response; an error is shown until the next action. */
 export async function act(action, body = {}, { isQuiet = false } = {}) {
+  if (!isQuiet) change({ notice: "" });
   const answer = await post(`/page/do/${action}?${new URLSearchParams({ as: page.as, window: page.window })}`, body);
   if (!answer.ok && !isQuiet) change({ notice: answer.error });
   if (answer.ok) refresh();

@@ -114,7 +114,6 @@ async function send(it) {
   if (!text.trim() && !hasContents(contents)) return;
   Object.assign(draft, { text: "", ...nothing(), broadcast: false, offer: null, active: -1 });
   showEnd(threadTs ? threadKey(threadTs) : listKey(channel.id));
-  change({ notice: "" });
   const answer = await deliver({ text, contents, broadcast, channel: channel.id, threadTs });
   if (answer.ok || draft.text) return;
   Object.assign(draft, { text, ...contents, broadcast }); // restore what wasn't sent

@@ -13,7 +13,7 @@ export function fill({ title, confirm, fields, about = null }) {
       change({ filling: null });
       resolve(answer);
     };
-    change({ filling: { title, confirm, fields, about, values, end, problem: "" }, menu: "" });
+    change({ filling: { title, confirm, fields, about, values, end, problem: "" }, menu: "", notice: "" });
   });
 }
 
