@@ -109,6 +109,26 @@ async def test_a_choice_in_a_usage_is_one_suggestion(page: Page) -> None:
     await expect(offered).to_have_text(["answers <mentions|all>", "help"])
 
 
+async def test_a_message_for_one_person_opens_no_thread(server: CannedPage, page: Page) -> None:
+    private = message("1700000000.000100", "UB", "only for you", is_private=True)
+    server.show(messages=[private, message("1700000001.000100", "U2", "a question")])
+    await page.get_by_test_id("message").first.press("t")
+    await expect(page.get_by_test_id("thread-panel")).to_have_count(0)
+    await page.get_by_test_id("message").last.press("t")
+
+    await expect(page.get_by_test_id("thread-message")).to_have_text(re.compile("a question"))
+
+
+async def test_a_thread_closes_once_its_messages_are_gone(server: CannedPage, page: Page) -> None:
+    server.show(messages=[message("1700000000.000100", "U2", "a question")])
+    await page.get_by_test_id("message").press("t")
+    await expect(page.get_by_test_id("thread-message")).to_have_count(1)
+    server.show(messages=[])
+
+    await expect(page.get_by_test_id("thread-panel")).to_have_count(0)
+    assert "thread" not in page.url
+
+
 async def test_an_error_is_shown_until_a_form_opens_or_the_next_action(server: CannedPage, page: Page) -> None:
     server.answers["start_group"] = {"ok": False, "error": "Choose at least two people."}
     form, error = page.get_by_test_id("fill"), page.get_by_role("alert")

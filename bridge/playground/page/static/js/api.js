@@ -64,7 +64,7 @@ function take(world) {
     world,
     as: world.me.id,
     channel,
-    thread: channel === page.channel || !page.channel ? page.thread : "",
+    thread: world.thread && (channel === page.channel || !page.channel) ? page.thread : "", // not one that is gone
     emoji: world.emoji?.length ? world.emoji : page.emoji,
     isConnected: true,
   });

@@ -162,7 +162,7 @@ async function remove(one) {
 /** Keyboard shortcuts while the message itself has the focus. */
 function onKey(event, one, inThread) {
   if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === "t" && !inThread) openThread(one.thread_ts || one.ts);
+  if (event.key === "t" && !inThread && !one.is_private) openThread(one.thread_ts || one.ts);
   else if (event.key === "e" && one.is_mine) change({ editing: one.ts });
   else if (event.key === "w") showWires(one.channel, one.ts);
   else return;
