@@ -173,7 +173,7 @@ _KILL: Final = Switch(
     KILL_BRIDGE,
     "Bridge",
     "kill -9 the bridge",
-    "The bridge dies mid-work and restarts: nothing is lost and nothing is answered twice.",
+    "The bridge is killed in the middle of its work, then restarts. Nothing is lost or answered twice.",
     is_action=True,
     button="Kill it now",
 )

@@ -29,7 +29,7 @@ async def test_an_unknown_command_or_one_in_a_thread_is_refused_as_in_slack(alic
     in_thread = await alice.tries("command", channel=sample.GENERAL, command="/workflows", text="", in_thread=True)
 
     assert unknown["error"].startswith("/nothing is not a valid command.")
-    assert in_thread["error"].startswith("/workflows is not supported in threads.")
+    assert in_thread["error"] == "/workflows is not supported in threads. Sorry! Type !workflows instead."
     assert app.received == []
 
 

@@ -289,6 +289,15 @@ async def test_a_forms_errors_appear_under_their_fields(server: CannedPage, page
     await expect(modal.get_by_label("Input")).to_be_focused()
 
 
+async def test_the_menu_of_people_is_wide_enough_for_the_longest_name(server: CannedPage, page: Page) -> None:
+    stranger = {"id": "U4", "name": "sam", "real_name": "Sam Stranger", "kind": "stranger", "is_bot": False}
+    server.show(people=[*server.content["people"], stranger])
+    menu = page.get_by_test_id("as-user")
+    await expect(menu.get_by_role("option").last).to_have_text("Sam Stranger (external)")
+
+    assert await menu.evaluate("menu => menu.offsetWidth < parseInt(getComputedStyle(menu).maxWidth)")
+
+
 async def test_choosing_another_person_changes_the_address(page: Page) -> None:
     await page.get_by_test_id("as-user").select_option(label="Bob Brandt")
 

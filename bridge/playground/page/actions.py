@@ -252,9 +252,7 @@ async def _command(actor: Actor, typed: CommandBody) -> None:
     if typed.command not in {one.command for one in actor.supervisor.commands()}:
         raise ActionFailed(f"{typed.command} is not a valid command. Put a space first to send it as a message.")
     if typed.in_thread:
-        raise ActionFailed(
-            f"{typed.command} is not supported in threads. Sorry! Type !{typed.command[1:]} there instead."
-        )
+        raise ActionFailed(f"{typed.command} is not supported in threads. Sorry! Type !{typed.command[1:]} instead.")
     await actor.slack.ui.command(actor.me, typed.channel, typed.command, typed.text)
 
 

@@ -82,7 +82,7 @@ export function asSomebodyElse() {
   return addressOf({ as: other?.id, channel: isTalk(page.world.channel) ? "" : page.channel });
 }
 
-const KINDS = { home: "", guest: " (guest)", stranger: " (another company)" };
+const KINDS = { home: "", guest: " (guest)", stranger: " (external)" };
 
 const listenAgain = () => act("fault", { name: "nobody_listens", is_on: false });
 
