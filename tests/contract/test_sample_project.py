@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from bridge.inbound import MessageFile
 from bridge.playground.sample_project import (
     DropAfter,
     DropBefore,
@@ -17,6 +18,9 @@ from bridge.playground.sample_project import (
     SampleProject,
     scripted,
 )
+from bridge.slack.blockkit import content_words
+from bridge.slack.blockkit.content_words import Passage
+from bridge.slack.blockkit.quotation import Quoted, with_quotation
 
 CHAT = "/api/sdk/agents/1/chat"
 
@@ -102,6 +106,23 @@ async def test_an_agent_remembers_only_within_its_session(http: httpx.AsyncClien
     assert "42" in (await chat(http, 1, "which numbers did I tell you?", session))["message"]
     assert "Ada" not in other["message"]
     assert other["sessionId"] != session
+
+
+async def test_numbers_are_learned_from_what_a_person_says_not_from_parts(http: httpx.AsyncClient) -> None:
+    files = (MessageFile(id="F1", name="notes-7.txt", type="Plain Text", size=21), MessageFile(id="F2", name="2.png"))
+    passages = [
+        content_words.file_with(files[0], "tea is due on\n\nMay 3"),
+        content_words.file_with(MessageFile(id="F3", kind="clip", name="1.m4a", size=24_000), "water 5 plants\nnow"),
+        content_words.named_file(files[1], "cut after 9"),
+        Passage("A forwarded message in #general (https://a.example/p16):", "Parcel 77\n\nis late", "quoted"),
+    ]
+    message = content_words.composed("please water the plants", passages).text
+    earlier = with_quotation("hello", Quoted("Bob", "we sold 12"), [Quoted("Ada", "or 13", ("x4.txt",))], left_out=3)
+    table = content_words.composed("remember 40 and", [Passage("A table:", "| Sold |\n| --- |\n| 2 |")]).text
+
+    assert (await chat(http, 1, message))["message"].startswith("That was message 1 of our conversation")
+    assert (await chat(http, 1, earlier))["message"].startswith("That was message 1 of our conversation")
+    assert (await chat(http, 1, table))["message"] == "I'll remember 40, 2."
 
 
 async def test_facts_are_remembered_until_asked_to_forget(http: httpx.AsyncClient) -> None:

@@ -11,6 +11,10 @@ _ASKS_ABILITIES: Final = re.compile(r"what (?:can|do) you do|who are you", re.IG
 _NAME: Final = re.compile(r"(?:my name is|i am called|i'm called|call me)\s+([^\s.,!?]+)", re.IGNORECASE)
 _FACT: Final = re.compile(r"\bmy\s+([\w' -]{2,40}?)\s+(?:is|are)\s+(?:called\s+)?([^.!?\n]+)", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
+_NOT_SAID: Final = re.compile(
+    r"^(?:.*:\n)?(?:>.*(?:\n>.*)*|(?P<fence>```+)\n(?s:.*?)\n(?P=fence)$)|^\[.*\]$", re.MULTILINE
+)
+"""What is quoted or fenced, with the line that introduces it, and notes in brackets: files, forwarded messages."""
 _ASKS_NAME: Final = re.compile(r"(?:what|who).*\b(?:my name|am i)\b", re.IGNORECASE)
 _ASKS_FACT: Final = re.compile(r"\b(?:what|who|which|where)\b.*?\bmy\s+([\w' -]{2,40}?)\s*\??$", re.IGNORECASE)
 _ASKS_NUMBER: Final = re.compile(r"\b(?:what|which).*\bnumbers?\b|\bsum\b|\btotal\b", re.IGNORECASE)
@@ -74,7 +78,7 @@ def _learned(talk: Talk, message: str) -> str:
     if found := _FACT.search(message):
         talk.facts[found[1].lower()] = found[2].strip()
         return f"I'll remember that your {found[1]} is {found[2].strip()}."
-    if numbers := _NUMBER.findall(message):
+    if numbers := _NUMBER.findall(_NOT_SAID.sub("", message)):
         talk.numbers += numbers
         return f"I'll remember {', '.join(numbers)}."
     return ""
