@@ -73,7 +73,7 @@ def list_all(*, as_json: JsonOption = False) -> None:
 
 @dead.command(cls=ShellCommand, epilog=examples(f"bridge dead retry {_ID}"))
 def retry(turn: Id, *, as_json: JsonOption = False) -> None:
-    """Queue a dead letter again, after what is queued in its thread.
+    """Queue a dead letter again, at the end of its thread's queue.
 
     If it already has a result, that is posted and nothing is sent again.
     """

@@ -7,6 +7,7 @@ The scenes are in screens.txt. A scene is what one person does in one window: ``
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import shutil
@@ -21,6 +22,7 @@ from urllib.parse import urljoin
 
 from playwright.async_api import BrowserContext, Error, Locator, ViewportSize, expect
 
+from bridge.cli.manifest import app_manifest
 from bridge.playground.emulator import sample
 from support.browser import a_browser
 from support.browser_window import Window, open_window
@@ -30,6 +32,7 @@ SIZE = (1280, 900)
 TALLEST = 6000  # pixels
 AT_ONCE = 4  # tours
 FILES = {"notes.txt": b"Tea is due on Monday.", "cat.png": b"\x89PNG", "data.bin": b"\0\1", "broken.pdf": b"%PDF-1.4"}
+MANIFEST = json.dumps(app_manifest(None))
 CLICKABLE = ("button", "tab", "menuitem", "switch", "link", "combobox")
 
 NO_FIRST_STEPS = "localStorage.setItem('playground-steps-used', 'talk run stop report kill')"
@@ -195,18 +198,17 @@ class Player:
         self.is_taken = True
 
 
-_STARTING = asyncio.Lock()
-
-
 @asynccontextmanager
 async def a_playground(title: str = "") -> AsyncIterator[Playground]:
     """A new playground, with the settings and options in *title*."""
     options, settings = re.findall(r"--\w+", title), re.findall(r"([A-Z_]+)=(\S+)", title)
     with tempfile.TemporaryDirectory(prefix="br-") as data:
+        manifest = Path(data, "playground", "manifest.json")
+        manifest.parent.mkdir()
+        manifest.write_text(MANIFEST, encoding="utf-8")  # on a busy machine, the playground may fail to make its own
         playground = Playground(Path(data), tuple(options), dict(settings))
-        async with _STARTING:  # at once, they would be too slow to read the bridge's commands
-            await (await playground.start()).ready(sample.ALICE)
         try:
+            await (await playground.start()).ready(sample.ALICE)
             yield playground
         finally:
             await playground.end()

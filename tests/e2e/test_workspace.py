@@ -106,7 +106,7 @@ async def test_a_message_with_an_unknown_outcome_can_be_sent_again(opens: Opens)
         await window.sees(window.in_thread("I can't tell whether the agent received your message"))
         await again.click()
 
-        await window.sees(window.in_thread("Sent again"))
+        await window.sees(window.in_thread("Queued after"))
         await window.sees(window.in_thread("I can't tell whether the agent received your message"))
 
 

@@ -282,7 +282,7 @@ async def test_a_bad_prefix_for_the_manifest_exits_2(tmp_path: Path) -> None:
 
 
 async def test_a_check_fits_the_terminal(tmp_path: Path) -> None:
-    async with Terminal("bridge", "check", folder=tmp_path, environ=bare_environment(COLUMNS="60")) as terminal:
+    async with Terminal("check", folder=tmp_path, environ=bare_environment(COLUMNS="60")) as terminal:
         await terminal.ends()
     _, piped = await bridge_says(tmp_path, "check", COLUMNS="60")
 

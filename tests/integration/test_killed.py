@@ -43,7 +43,7 @@ async def test_a_request_without_a_response_is_unknown_and_can_be_resent(system:
     answers = await system.answered(GENERAL, root, 3)
 
     assert system.chats()[2:] == ["remember the number 42"], "sent again once, at the end"
-    assert "Sent again" in text_of(system.answers(GENERAL, root)[0])
+    assert "Queued after" in text_of(system.answers(GENERAL, root)[0])
 
 
 async def test_an_answer_that_slack_accepted_is_not_reposted_by_a_successor(system: System) -> None:

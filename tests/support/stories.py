@@ -171,7 +171,7 @@ async def presses_the_button(users: Users) -> None:
     ts = thread.unknown()[0].ts
 
     def is_replaced() -> bool:
-        return any("Sent again" in text_of(one) for one in thread.said())
+        return any("Queued after" in text_of(one) for one in thread.said())
 
     async def press() -> AppDelivery:
         return await users.system.slack.ui.click(ALICE, DM_ALICE, ts, AGAIN)

@@ -83,7 +83,7 @@ _BAD_SCHEDULE: Final = {
     "disabled": "The bridge isn't enabled in {typed}. Ask your admin to enable it, or pick another channel.",
     "name": "I can't find {typed} among the channels I'm in. Pick it from the list Slack shows after #, or invite me "
     "there with /invite and try again.",
-    "many": "The limit of {limit} reports is reached. Delete one to schedule another.",
+    "many": "The limit of {limit} reports has been reached. Delete one to schedule another.",
 }
 
 _SCHEDULE_CODES: Final = ("--compare", "--only", "/invite")
