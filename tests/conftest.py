@@ -23,29 +23,40 @@ settings.load_profile("any machine")
 
 TEST_DATABASE = 9  # emptied before each test
 HERE = Path(__file__).parent
-LONGEST = (
-    "test_catch_up",
-    "test_workspace",
-    "test_killed_everywhere",
-    "test_socket_mode",
-    "test_killed",
-    "test_inbox_machine",
-    "test_sentinel",
-    "test_cluster",
-)
 KINDS = ("e2e", "integration", "contract", "proof", "behavior", "unit")
+MOSTLY_WAITING = (
+    "integration/test_catch_up",
+    "integration/test_socket_mode",
+    "integration/test_killed_everywhere",
+    "integration/test_sentinel",
+    "behavior/test_catch_up",
+    "integration/test_killed",
+    "integration/test_posts_in_doubt",
+    "integration/test_outages_of_redis",
+    "integration/test_cluster",
+    "integration/test_shutdown",
+    "integration/test_channel_settings",
+    "integration/test_token",
+    "integration/test_outages",
+    "integration/test_redis_stopped",
+)
+"""Files whose tests wait for leases, retries and elections, the longest first."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test with its folder; run slow files first, each on one worker."""
-
-    def order(item: pytest.Item) -> tuple[int, int]:
-        kind = item.path.relative_to(HERE).parts[0]
-        item.add_marker(kind)
-        stem = item.path.stem
-        return LONGEST.index(stem) if stem in LONGEST else len(LONGEST), KINDS.index(kind)
-
-    items.sort(key=order)  # within these groups the order stays random
+    """Mark each test with its folder, and spread the files that mostly wait, so that processors always have work."""
+    files: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        path = item.path.relative_to(HERE).with_suffix("")
+        item.add_marker(path.parts[0])
+        files.setdefault(path.as_posix(), []).append(item)
+    waiting = [name for name in MOSTLY_WAITING if name in files]
+    order = [name for name in files if name not in MOSTLY_WAITING]
+    order.sort(key=lambda name: KINDS.index(name.partition("/")[0]))  # within a folder, in random order
+    apart = len(order) // max(1, len(waiting) - 1)
+    for place, name in enumerate(waiting[1:]):
+        order.insert(place * (apart + 1), name)
+    items[:] = [item for name in [*waiting[:1], *order] for item in files[name]]  # so two of four workers wait
 
 
 def pytest_collection_finish() -> None:
