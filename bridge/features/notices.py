@@ -52,7 +52,7 @@ _WHY: Final = {
     "other": "the agent can't read this kind of file",
     "part": "it's long, so only its beginning was sent",
     "scope": "I can't read files until your admin gives the app the permission files:read",
-    "silent": "Slack has no transcript of it",
+    "silent": "Slack has no transcript of it, so type what it says",
     "slack": "I couldn't get it from Slack, so send it again or paste its text",
     "slow": "reading it took too long",
     "unfinished": "Slack hasn't transcribed it yet, so send it again in a minute",
@@ -366,7 +366,7 @@ def no_conversation() -> Reply:
 
 def session_reset() -> Reply:
     """Say that the thread's session has ended and the next message starts a new one."""
-    text = "The next message starts a new session. The agent won't remember this one."
+    text = "The next message starts a new session. The agent won't remember this conversation."
     return kit.note(text, audience=Audience.THREAD)
 
 

@@ -204,9 +204,9 @@ async def done(harness: Harness, text: str, **fields: Any) -> str:
         (
             f"channel run Import {APP}",
             {"workflow": 3},
-            "Posts from Alerts now run the workflow Import in this channel.",
+            "Posts from Alerts now run the workflow “Import” in this channel.",
         ),
-        ('channel run 3 "Alerts"', {"workflow": 3}, "Posts from Alerts now run the workflow Import in this channel."),
+        ('channel run 3 "Alerts"', {"workflow": 3}, "Posts from Alerts now run the workflow “Import” in this channel."),
         ("channel ask Support @alerts", {"agent": 7}, "Support now answers posts from Alerts in this channel."),
         ("channel ask Support A0OTHER", {"agent": 7}, "Support now answers posts from A0OTHER in this channel."),
     ],
@@ -307,7 +307,10 @@ async def test_the_form_sets_the_rules_for_apps(harness: Harness) -> None:
         ({"app:A1": "nothing", "app:A2": "", "app:A3": "odd:1"}, {"A1": None, "A2": None, "A3": None}),
         ({"app:A1": "agent:" + "9" * 5000}, {"A1": None}),
         ({"other": " A12 ", "app:": "agent:7"}, {"A12": ("agent", 7)}),
-        ({"other": "Alerts", "app:": "agent:7"}, FormErrors({"other": "An app ID looks like A0123456789."})),
+        (
+            {"other": "Alerts", "app:": "agent:7"},
+            FormErrors({"other": "“Alerts” isn't an app ID. Use one such as A0123456789."}),
+        ),
         ({"other": "A12", "app:": ""}, FormErrors({"app:": "Choose what to do with its posts."})),
         ({"other": "", "app:": "agent:7"}, FormErrors({"other": "Enter the app's ID."})),
     ],

@@ -423,7 +423,7 @@ async def test_an_unusable_comparison_time_brings_a_usable_one(harness: Harness,
         await typed(harness, f"/stats since {when}")
 
     assert sentence(refused.value).startswith(
-        f"I don't understand “{when}”: expected an age or a day up to 400 days ago, such as 7d or "
+        f"I don't understand “{when}”: expected an age or a date up to 400 days ago, such as 7d or "
     )
 
 

@@ -167,8 +167,6 @@ class Player:
                 await window.go_to(words)
             case "visit":
                 await page.goto(urljoin(page.url, words))
-            case "dark":
-                await page.emulate_media(color_scheme="dark")
             case "size":
                 width, height = map(int, words.split("x"))
                 await page.set_viewport_size({"width": width, "height": height})

@@ -119,7 +119,7 @@ def read_settings_form(values: Mapping[str, Any]) -> Filled | FormErrors:
     apps = {app: _parse_rule(does) for app, does in chosen.items()}
     does, other = apps.pop("", None), str(values.get(OTHER) or "").strip()
     if other and not APP_ID.fullmatch(other):
-        return FormErrors({OTHER: "An app ID looks like A0123456789."})
+        return FormErrors({OTHER: f"{kit.quoted(other, 60)} isn't an app ID. Use one such as A0123456789."})
     if bool(other) != (does is not None):
         return FormErrors({APP: "Choose what to do with its posts."} if other else {OTHER: "Enter the app's ID."})
     return Filled(None if agent == NO_AGENT else int(agent), answers, replies, apps | ({other: does} if other else {}))

@@ -62,7 +62,7 @@ class SettingChange(NamedTuple):
             case "app", "agent":
                 return f"{name} now answers posts from {of} in {where}."
             case "app", "workflow":
-                return f"Posts from {of} now run the workflow {name} in {where}."
+                return f"Posts from {of} now run the workflow {kit.quoted(self.name, 60)} in {where}."
             case "app", _:
                 return f"I now ignore posts from {of} in {where}."
         return f"The settings of {where} were changed."

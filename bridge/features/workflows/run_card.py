@@ -121,9 +121,9 @@ def input_expired() -> Reply:
 
 def confirmed(workflow: Workflow) -> Reply:
     """Replace the question about an inactive workflow, so that it starts only one run."""
-    return kit.reply(
-        f"{kit.named(workflow.name, 100)} is inactive. You chose to run it anyway.", replaces_original=True
-    )
+    name, chosen = kit.named(workflow.name, 100), " is inactive. You chose to run it anyway."
+    shown = kit.rich(kit.paragraph(kit.words(name, bold=True), chosen))
+    return kit.reply(f"{name}{chosen}", shown, replaces_original=True)
 
 
 def offer_form(workflow: Workflow | None) -> Reply:

@@ -178,7 +178,7 @@ class People:
     def clip(self, user: str, words: str, *, is_transcribed: bool = True) -> Json:
         """Record a voice clip as *user*, for a message like the files of `attach`."""
         clip = self._file(user, "audio_message.m4a", _SOUND)
-        clip.subtype, clip.transcript, clip.title = "slack_audio", words, "Voice clip"
+        clip.subtype, clip.transcript, clip.title = "slack_audio", words, "Audio clip"
         clip.duration_ms = max(1, len(words.split())) * _MS_FOR_A_WORD
         clip.transcription = "complete" if is_transcribed else "processing"
         return self._workspace.add_file(clip).as_json()

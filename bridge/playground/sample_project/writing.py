@@ -21,7 +21,7 @@ _LIST: Final = (
 _QUOTATION: Final = "> Tea first. Then `work()`.\n"
 _LINK: Final = "The whole story is in the [manual](https://example.com/manual).\n"
 _PARAGRAPH: Final = (
-    "{number}. The shop sells tea and everything that goes with it. It is in a side street, has four employees and "
+    "{number}. The shop sells tea and everything that goes with it. It's on a side street, has four employees and "
     "one cat, and ships parcels every day but Sunday. None of this is real, but it reads as if it were.\n\n"
 )
 _LONG: Final = 90  # paragraphs: more than eight messages hold

@@ -50,7 +50,8 @@ _NOT_ALLOWED: Final = {
     "default": "You don't have permission to change channel settings. Ask your admin for access.",
     "report": "You don't have permission to schedule reports. Ask your admin for access.",
     "runner": "You don't have permission to run workflows here. Ask your admin for access.",
-    "not_yours": "Only the person who scheduled this report, or someone who may run workflows, can change it.",
+    "not_yours": "Only the person who scheduled this report, or someone with permission to run workflows, can "
+    "change it.",
     "unknown": "Slack couldn't confirm who you are, so nothing was done. Try again in a minute, and tell your admin if "
     "it keeps happening.",
 }
@@ -64,9 +65,9 @@ _EXPECTED: Final = {
     "time": "a time, such as 09:00",
     "weekday": "a day of the week, such as Monday",
     "monthday": "a day of the month, such as 1st or last day",
-    "cron": "a cron expression with a next date, such as 0 9 * * 1-5",
+    "cron": "a cron expression that matches a future date, such as 0 9 * * 1-5",
     "zone": "a time zone, such as Europe/Berlin",
-    "since": "an age or a day up to 400 days ago, such as 7d or 2026-11-01",
+    "since": "an age or a date up to 400 days ago, such as 7d or 2026-11-01",
 }
 """The expected form of each part of a schedule, or of `/stats since`."""
 

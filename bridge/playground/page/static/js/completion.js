@@ -15,7 +15,7 @@ export function completionsFor(text, caret, world, emoji, { inThread = false } =
   return items.length ? { from, items, isExact, heading: { "@": "People and apps", "#": "Channels", ":": "Emoji" }[sign] } : null;
 }
 
-const noCommands = () => ({ from: 0, items: [], isExact: true, heading: "Slash commands don't work in threads. Use ! instead, as in !workflows" });
+const noCommands = () => ({ from: 0, items: [], isExact: true, heading: "Slash commands don't work in threads. Use ! instead, as in !workflows." });
 
 function commands(typed, world) {
   const items = world.commands.filter(({ command }) => command.startsWith(typed.toLowerCase()));
