@@ -64,7 +64,7 @@ screenshot: $(STAMP) browser ## Take the README's screenshots of the playground
 screens: $(STAMP) browser ## Take a picture of every screen of the playground, into build/screens
 	@PYTHONPATH=.:tests $(BIN)/python tests/e2e/screens.py build/screens
 
-check: $(STAMP) ## Format, lint (Python and JavaScript), types, import rules
+check: $(STAMP) ## Check formatting, lint (Python and JavaScript), types and import rules
 	@$(BIN)/ruff format --check --quiet . || { echo 'The formatting is off. Fix it with: make format'; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/oxlint --quiet --config .oxlintrc.json bridge/playground/page/static/js >$(VENV)/oxlint.txt || { cat $(VENV)/oxlint.txt; exit 1; }

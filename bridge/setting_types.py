@@ -70,6 +70,8 @@ def token(given: str, prefix: str, what: str) -> str:
     if given.startswith(prefix):
         return _printable(given, f"copy {what} again")
     found = _SLACK_TOKENS.match(given)
+    if found and found[0] == f"xoxe.{prefix}":
+        raise ValueError(f"starts with {found[0]}…, so it expires: use an app without token rotation")
     problem = f"starts with {found[0]}…" if found else f"doesn't start with {prefix}"
     raise ValueError(f"{problem}: use {what} ({prefix}…)")
 

@@ -96,7 +96,7 @@ class Settings(BaseSettings):
         str, matching("[A-Za-z0-9_.-]{1,64}", "up to 64 letters, digits, hyphens, underscores and dots, such as bridge")
     ] = _setting("BRIDGE_NAMESPACE", "bridge")
     """The prefix of every key in Redis. Replicas share it; other bridges on the same Redis need their own."""
-    host: Annotated[str, matching(r"[^\s/]+", "one such as 127.0.0.1")] = _setting("BRIDGE_HOST", "0.0.0.0")  # noqa: S104 - it is a server
+    host: Annotated[str, matching(r"[^\s/]+", "an IP address such as 0.0.0.0")] = _setting("BRIDGE_HOST", "0.0.0.0")  # noqa: S104 - it is a server
     """The address to listen on."""
     port: Annotated[int, whole(0, 65535, 3000)] = _setting("BRIDGE_PORT", "3000")
     """The port to listen on; 0 picks a free one."""
@@ -139,17 +139,17 @@ class Settings(BaseSettings):
     data_dir: Annotated[Path, folder()] = _setting("BRIDGE_DATA_DIR", "~/.local/share/bridge")
     """The folder for the embedded Redis's data, the same for every process and command. On macOS, the default is
     ~/Library/Application Support/bridge."""
-    allowed_channels: Annotated[frozenset[str], ids("CGD", "channel IDs such as C0ABCDEFGHI")] = _setting(
-        "BRIDGE_ALLOWED_CHANNELS", "", example="C0123456789,C0ABCDEFGHI"
-    )
+    allowed_channels: Annotated[
+        frozenset[str], ids("CGD", "channel IDs separated by commas, such as C0ABCDEFGHI,C0JKLMNOPQR")
+    ] = _setting("BRIDGE_ALLOWED_CHANNELS", "", example="C0123456789,C0ABCDEFGHI")
     """The IDs of the channels and direct messages (D…) where the bridge answers, separated by commas. Empty: all."""
-    allowed_users: Annotated[frozenset[str], ids("UW", "member IDs such as U0ABCDEFGHI")] = _setting(
-        "BRIDGE_ALLOWED_USERS", "", example="U0123456789,U0ABCDEFGHI"
-    )
+    allowed_users: Annotated[
+        frozenset[str], ids("UW", "member IDs separated by commas, such as U0ABCDEFGHI,U0JKLMNOPQR")
+    ] = _setting("BRIDGE_ALLOWED_USERS", "", example="U0123456789,U0ABCDEFGHI")
     """The IDs of the people the bridge answers, separated by commas. Empty: everyone in its workspace."""
-    runners: Annotated[frozenset[str], ids("UWS", "IDs such as U0ABCDEFGHI or S0ABCDEFGHI")] = _setting(
-        "BRIDGE_RUNNERS", "", example="U0123456789,S0123456789"
-    )
+    runners: Annotated[
+        frozenset[str], ids("UWS", "IDs of people and user groups separated by commas, such as U0ABCDEFGHI,S0ABCDEFGHI")
+    ] = _setting("BRIDGE_RUNNERS", "", example="U0123456789,S0123456789")
     """The IDs of the people and user groups who may run workflows, schedule reports and change channel settings,
     separated by commas. Empty: all members, but no guests. (Without the scope users:read, guests may, too.)"""
     thread_turns: _Limit = _setting("BRIDGE_THREAD_TURNS_PER_MINUTE", "60")

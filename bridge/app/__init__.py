@@ -212,7 +212,7 @@ class Bridge:
             except SlackRefused:
                 raise
             except SlackError as exc:
-                log.warning("can't reach Slack yet, retrying", extra={"detail": exc.detail})
+                log.warning("can't reach Slack yet, retrying; bridge check says why", extra={"detail": exc.detail})
                 await asyncio.sleep(_SLACK_RETRY)
         if identity.scopes:  # else Slack didn't list them
             needed, optional = missing(identity.scopes, required_by(self._settings.runners))

@@ -50,10 +50,10 @@ def app_manifest(url: str | None, prefix: str = "") -> dict[str, Any]:
     return {
         "display_information": {
             "name": "Bridge",
-            "description": "Run workflows, read statistics and talk with the agents of your project.",
+            "description": "Run workflows, read statistics and talk to your project's agents.",
             "long_description": (
-                "Mention the bot in a channel, or send it a direct message, and an agent of the project answers in a "
-                "thread; reply there to continue. Slash commands list and run the project's workflows and show its "
+                "Mention the bot in a channel, or send it a direct message, and one of the project's agents answers in "
+                "a thread; reply there to continue. Slash commands list and run the project's workflows and show its "
                 "statistics. In threads, where Slack has no slash commands, type ! instead of /, such as !stats."
             ),
         },

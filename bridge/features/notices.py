@@ -147,7 +147,7 @@ def not_read_notice(facts: str = "") -> Reply:
     last = [_UNDERSTOOD] if unread.only_names and not unread.is_all else []
     text = " ".join([first, *reasons, *last])
     if len(reasons) < 2:  # noqa: PLR2004 - a list of one
-        return kit.note(text)
+        return kit.reply(text, *map(kit.context, [" ".join([first, *reasons]), *last]))
     listed = kit.rich(kit.bullets(map(kit.paragraph, reasons)))
     return kit.reply(text, kit.context(first), listed, *map(kit.context, last))
 

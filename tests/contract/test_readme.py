@@ -76,7 +76,7 @@ def lead(page: str, anchor: str) -> str:
 @pytest.mark.parametrize("link", ANSWERS)
 def test_an_operators_question_is_answered_in_twenty_seconds(link: str) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    looked_for = readme.partition(f"](docs/{link})")[0].partition("**Looking for**")[2]  # bold, to catch the eye
+    looked_for = readme.partition(f"](docs/{link})")[0].partition("**Quick links:**")[2]  # bold, to catch the eye
     path, _, anchor = link.partition("#")
     answer = lead((ROOT / "docs" / path).read_text(encoding="utf-8"), anchor)
 

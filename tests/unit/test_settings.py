@@ -61,7 +61,11 @@ def test_all_problems_are_reported_at_once_in_the_documented_order() -> None:
     [
         ("SLACK_BOT_TOKEN", "xoxp-1234", "starts with xoxp-…: use the bot token (xoxb-…)"),
         ("SLACK_BOT_TOKEN", "xapp-1234", "starts with xapp-…: use the bot token (xoxb-…)"),
-        ("SLACK_BOT_TOKEN", "xoxe.xoxb-1234", "starts with xoxe.xoxb-…: use the bot token (xoxb-…)"),
+        (
+            "SLACK_BOT_TOKEN",
+            "xoxe.xoxb-1234",
+            "starts with xoxe.xoxb-…, so it expires: use an app without token rotation",
+        ),
         ("SLACK_BOT_TOKEN", "hunter2", "doesn't start with xoxb-: use the bot token (xoxb-…)"),
         ("SLACK_BOT_TOKEN", "xoxb-12 34", "contains spaces"),
         ("SLACK_SIGNING_SECRET", "xoxb-1234", "starts with xoxb-…, so it's a Slack token: use the signing secret"),
@@ -103,10 +107,10 @@ def test_all_problems_are_reported_at_once_in_the_documented_order() -> None:
         (
             "BRIDGE_ALLOWED_CHANNELS",
             "C0123,general",
-            "has an invalid entry (number 2): use channel IDs such as C0ABCDEFGHI",
+            "has an invalid entry (number 2): use channel IDs separated by commas, such as C0ABCDEFGHI,C0JKLMNOPQR",
         ),
-        ("BRIDGE_ALLOWED_USERS", "S0123", "has an invalid entry (number 1): use member IDs such as U0ABCDEFGHI"),
-        ("BRIDGE_RUNNERS", "U0123, @anna", "has an invalid entry (number 2): use IDs such as U0ABCDEFGHI or S"),
+        ("BRIDGE_ALLOWED_USERS", "S0123", "has an invalid entry (number 1): use member IDs separated by commas"),
+        ("BRIDGE_RUNNERS", "U0123, @anna", "has an invalid entry (number 2): use IDs of people and user groups"),
         ("BRIDGE_DATA_DIR", "~nobody-1234/x", "isn't a usable path: use an absolute one such as /var"),
     ],
 )
