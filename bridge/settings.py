@@ -114,9 +114,9 @@ class Settings(BaseSettings):
     """Whether agents get context beyond the message itself, such as the earlier messages of a thread: on or off. Needs
     the scopes channels:history and groups:history (mpim:history in group direct messages)."""
     files: Annotated[Literal["text", "names", "off"], one_of("text", "names", "off")] = _setting("BRIDGE_FILES", "text")
-    """What an agent gets from the files in a message: their text (text files, emails, documents, transcripts of clips),
-    only their names (names), or nothing (off). The value text needs the scope files:read, and for PDFs the pip extra
-    documents."""
+    """What an agent gets from the files in a message: `text` (the text of text files, emails, documents and transcripts
+    of clips), `names` (only their names) or `off` (nothing). `text` needs the scope files:read and, for PDFs, the pip
+    extra "documents"."""
     session_lifetime: Annotated[timedelta, duration("d", upto=timedelta(days=3650))] = _setting(
         "BRIDGE_SESSION_DAYS", "90"
     )

@@ -28,8 +28,8 @@ def catch_up(
 ) -> None:
     """Find and answer messages missed in an outage.
 
-    With --since, the bridge reads Slack's history from that time on and queues the messages it missed. Without it, the
-    command shows the last time it did.
+    With --since, the bridge reads Slack's history from that time on and queues the messages it missed. Without
+    --since, the command shows the progress or the result of the latest catch-up.
     """
     from bridge.queue.outages import BOUND, Outages  # noqa: PLC0415 - see `store`
 
