@@ -74,7 +74,7 @@ class PlaygroundSupervisor:
     def _slack(self) -> PartStatus:
         if self._is_slack_real:
             return self._reported("Slack", "slack")
-        return PartStatus("Slack", is_stand_in=True, is_up=True, detail="this page")
+        return PartStatus("Slack", is_stand_in=True, is_up=True, detail="an emulated workspace")
 
     def _service(self) -> PartStatus:
         if self._project is None:
