@@ -70,7 +70,7 @@ def token(given: str, prefix: str, what: str) -> str:
     if given.startswith(prefix):
         return _printable(given, f"copy {what} again")
     found = _SLACK_TOKENS.match(given)
-    if found and found[0] == f"xoxe.{prefix}":
+    if found and found[0] == f"xoxe.{prefix}":  # https://docs.slack.dev/authentication/using-token-rotation
         raise ValueError(f"starts with {found[0]}…, so it expires: use an app without token rotation")
     problem = f"starts with {found[0]}…" if found else f"doesn't start with {prefix}"
     raise ValueError(f"{problem}: use {what} ({prefix}…)")
