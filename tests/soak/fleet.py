@@ -12,7 +12,7 @@ from support.system import System
 
 _SIZE = 4
 _KIB = 1024
-_SWITCH = 0.5
+_SWITCH = 0.05  # so that a message and its edit often reach different bridges
 
 
 class Fleet:

@@ -101,13 +101,19 @@ def _count(result: Result, users: Users, fleet: Fleet, made: Counter[str]) -> No
     acks = [one.ms for one in users.system.slack.deliveries if one.is_acked]
     result.rows += [
         ("messages sent", len(written)),
+        (
+            "edited, deleted",
+            f"{sum(bool(one.changed) for _, one in written)}, {sum(one.withdrawn for _, one in written)}",
+        ),
         ("given up by Slack after refusals", len(written) - len(accepted)),
         ("answered", sum(len(thread.answered()) for thread in users.threads)),
         ("unknown outcome, with a Send again button", sum(len(thread.unknown()) for thread in users.threads)),
+        ("stopped", sum(len(thread.stopped()) for thread in users.threads)),
         ("runs", sum(bool(run.cards()) for run in users.runs)),
         ("lost", kinds["lost"]),
         ("doubled", kinds["doubled"]),
         ("out of order", kinds["out of order"]),
+        ("asked or answered in spite of a change", kinds["in spite of"]),
         ("acknowledgement, ms (median, p99)", _spread(acks, 0)),
         ("answer, s (median, p99)", _spread(_waits(users), 1)),
         ("bridges started", fleet.started),

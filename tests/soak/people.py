@@ -1,4 +1,8 @@
-"""People who keep talking through every failure, in threads that are checked at the end."""
+"""People who keep talking through every failure, in threads that are checked at the end.
+
+They change their minds: they edit and delete what they wrote, often before the message itself has arrived, and stop the
+agent.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ from bridge.playground.emulator.sample import (
     RANDOM,
     SHARED,
 )
-from support.ledger import Thread
+from support.ledger import Thread, Written
 from support.stories import Users
 
 PLACES = (
@@ -37,6 +41,9 @@ PLACES = (
 LENGTH = 25  # messages per thread
 AHEAD = 4  # unanswered messages at which a person waits
 _LOOK = 0.25
+_HASTY = 0.3  # of the messages are edited or deleted, if at all, before Slack has delivered them
+_BY_BUTTON = 0.5
+_DELETES_THREAD = 0.1
 _AGENTS = ("Memory", "Memory", "Slow", "Memory", "Novelist")
 
 
@@ -56,19 +63,49 @@ class Person:
             agent = self._chance.choice(_AGENTS)
             thread = await self._users.begin(self._user, self._channel, f"{name}-000", agent=agent, is_patient=False)
             await self._continue(thread, name, is_over)
+            if self._chance.random() < _DELETES_THREAD:
+                await self._delete(thread.written[0])
             if is_over.is_set():
                 return
 
     async def _continue(self, thread: Thread, name: str, is_over: asyncio.Event) -> None:
         for number in range(1, LENGTH):
             await asyncio.sleep(self._chance.uniform(0.3, 2.0))
-            while len(thread.owed()) - len(thread.unknown()) >= AHEAD or not thread.are_all_accepted():
+            while len(thread.owed()) - thread.told() >= AHEAD or not thread.are_all_accepted():
                 if is_over.is_set() or thread.were_given_up():
                     return
                 await asyncio.sleep(_LOOK)
             if is_over.is_set():
                 return
-            await self._users.reply(thread, self._user, f"{name}-{number:03d}")
+            is_hasty = self._chance.random() < _HASTY
+            one = await self._users.reply(thread, self._user, f"{name}-{number:03d}", wait=not is_hasty)
+            match self._chance.choices(("keeps", "edits", "deletes", "stops"), weights=(20, 4, 2, 2))[0]:
+                case "edits":
+                    await self._edit(one, 0 if is_hasty else self._chance.uniform(0, 1.5))
+                case "deletes":
+                    await asyncio.sleep(0 if is_hasty else self._chance.uniform(0, 1.5))
+                    await self._delete(one)
+                case "stops":
+                    await self._stop(thread, f"{name}-{number:03d}-on")
+
+    async def _edit(self, one: Written, after: float) -> None:
+        await asyncio.sleep(after)
+        one.changed = f"{one.words}-edited"
+        await self._users.system.slack.people.edit(self._channel, one.ts, one.changed)
+
+    async def _delete(self, one: Written) -> None:
+        one.withdrawn = True
+        await self._users.system.slack.people.delete(self._channel, one.ts)
+
+    async def _stop(self, thread: Thread, words: str) -> None:
+        """Stop the agent, then write on, which also sends what waits after the stopped message."""
+        await asyncio.sleep(self._chance.uniform(0, 1.0))
+        if self._chance.random() < _BY_BUTTON:
+            await self._users.system.slack.people.press_stop(self._user, self._channel, thread.root)
+        else:
+            await self._users.system.slack.people.say(self._user, self._channel, "!stop", thread_ts=thread.root)
+        await asyncio.sleep(self._chance.uniform(0.2, 1.5))
+        await self._users.reply(thread, self._user, words)
 
 
 async def run_things(users: Users, chance: random.Random, is_over: asyncio.Event) -> None:

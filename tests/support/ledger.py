@@ -21,7 +21,11 @@ from bridge.playground.sample_project.server import ProjectCall
 from support.system import System, text_of
 
 UNKNOWN = "can't tell whether"
+STOPPED = "Stopped."
 AGAIN = "turn:again"
+AT_ONCE = 20.0
+"""Seconds in which a request may still go out: a process may be suspended between its last check and its request."""
+
 _TOO_MANY_REQUESTS = 429
 _UNAVAILABLE = 503
 _GIVEN_UP = 40.0  # seconds without another attempt; longer than between any two
@@ -80,20 +84,34 @@ class Written:
 
 
 class Deliveries:
-    """The delivery attempts for each message, by ts."""
+    """The delivery attempts for each message, by ts, and for its edit or deletion."""
 
     def __init__(self, system: System) -> None:
         self._system = system
         self._read = 0
         self._by_ts: dict[str, list[AppDelivery]] = {}
+        self._changes: dict[str, list[AppDelivery]] = {}
 
     def of(self, ts: str) -> list[AppDelivery]:
         """The attempts for one message."""
+        self._read_on()
+        return self._by_ts.get(ts, [])
+
+    def of_changes(self, ts: str) -> list[AppDelivery]:
+        """The attempts for the edit or the deletion of one message."""
+        self._read_on()
+        return self._changes.get(ts, [])
+
+    def _read_on(self) -> None:
         for delivery in self._system.slack.deliveries[self._read :]:
             self._read += 1
-            if delivery.kind == "event":
-                self._by_ts.setdefault(str(delivery.payload["event"].get("ts")), []).append(delivery)
-        return self._by_ts.get(ts, [])
+            if delivery.kind != "event":
+                continue
+            event = delivery.payload["event"]
+            self._by_ts.setdefault(str(event.get("ts")), []).append(delivery)
+            changed = event.get("deleted_ts") or event.get("message", {}).get("ts")
+            if event.get("subtype") in {"message_changed", "message_deleted"} and changed:
+                self._changes.setdefault(str(changed), []).append(delivery)
 
 
 @dataclass
@@ -133,13 +151,30 @@ class Thread:
         acked = [delivery.at + delivery.ms / 1000 for delivery in self.deliveries.of(one.ts) if delivery.is_acked]
         return min(acked, default=math.inf)
 
+    def stopped(self) -> list[Message]:
+        """The notices that a message was stopped."""
+        return [message for message in self.said() if text_of(message).startswith(STOPPED)]
+
+    def told(self) -> int:
+        """How many messages have no answer, and a notice that says so."""
+        return len(self.unknown()) + len(self.stopped())
+
     def is_settled(self) -> bool:
-        """Whether everything is accepted, and answered or reported as unknown."""
-        return self.are_all_accepted() and len(self.owed()) <= len(self.unknown())
+        """Whether everything is accepted, and answered or reported as unknown or stopped."""
+        return self.are_all_accepted() and len(self.owed()) <= self.told()
 
     def are_all_accepted(self) -> bool:
-        """Whether everything was acknowledged to Slack."""
-        return all(map(self.was_accepted, self.written))
+        """Whether everything was acknowledged to Slack, edits and deletions too."""
+        return all(map(self.was_accepted, self.written)) and all(
+            self.changed_at(one) < math.inf for one in self.written if one.withdrawn or one.changed
+        )
+
+    def changed_at(self, one: Written) -> float:
+        """When its edit or deletion was acknowledged to Slack."""
+        acked = [
+            delivery.at + delivery.ms / 1000 for delivery in self.deliveries.of_changes(one.ts) if delivery.is_acked
+        ]
+        return min(acked, default=math.inf)
 
     def was_refused(self) -> bool:
         """Whether the bridge reported that it couldn't accept the first message."""
@@ -151,9 +186,15 @@ class Thread:
 
     def owed(self) -> list[Written]:
         """Accepted messages that still exist and have no answer."""
+        if self.is_gone():
+            return []  # whoever waited in a deleted thread has a private notice
         answered = set(self.answered())
         standing = [one for one in self.written if not one.withdrawn and self.was_accepted(one)]
         return [one for one in standing if not one.texts & answered]
+
+    def is_gone(self) -> bool:
+        """Whether the message that began it was deleted."""
+        return self.written[0].withdrawn
 
     def was_accepted(self, one: Written) -> bool:
         """Whether it was acknowledged to Slack."""
@@ -168,13 +209,36 @@ class Thread:
                 yield f"doubled: {one.words} reached the agent {reached} times"
             if sum(words in one.texts for words in answered) > 1 + one.again:
                 yield f"doubled: {one.words} was answered more than once"
-        if len(self.owed()) > len(self.unknown()):
-            yield f"lost: {[one.words for one in self.owed()]}; unknown: {len(self.unknown())}"
+        if len(self.owed()) > self.told():
+            yield f"lost: {[one.words for one in self.owed()]}; told: {self.told()}"
+        yield from self._in_spite_of_changes()
         yield from self._disorder(asked, "asked")
         yield from self._disorder(answered, "answered")
         for notice in self.unknown():
             if AGAIN not in str(notice.blocks):
                 yield "an unknown outcome without its button"
+
+    def _in_spite_of_changes(self) -> Iterator[str]:
+        """Find what was asked or answered although an edit or a deletion had been acknowledged before.
+
+        That is before the message itself was, or well before the request.
+        """
+        calls = {last_word(call.body["message"]): call for call in chats(self.system)}
+        answers = dict(self.answers())
+        for one in self.written:
+            changed_at = self.changed_at(one)
+            at = changed_at if changed_at < self.accepted_at(one) else changed_at + AT_ONCE
+            call, answer = calls.get(one.words), answers.get(one.words) or answers.get(one.changed)
+            if one.withdrawn and call and call.at > at:
+                yield f"in spite of: {one.words} was asked {call.at - at:.1f} s after its deletion"
+            if one.withdrawn and answer and call and call.at + call.seconds > at:
+                yield f"in spite of: {one.words} was answered after its deletion"
+            if one.changed and not one.withdrawn and call and call.at > at:
+                yield f"in spite of: {one.words} was asked {call.at - at:.1f} s after its edit"
+        for message in self.system.slack.messages(self.channel):
+            found = _ANSWERED.search(text_of(message)) if message.user == BRIDGE else None
+            if found and any(found[1] in one.texts for one in self.written):
+                yield f"in spite of: {found[1]} was answered outside its thread"
 
     def _disorder(self, found: list[str], what: str) -> Iterator[str]:
         """Find pairs in the wrong order: one was accepted before the other was sent, but came after it."""

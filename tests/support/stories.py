@@ -80,15 +80,16 @@ class Users:
             await wait_until(thread.are_all_accepted, f"{words} is accepted", PATIENCE)
         return thread
 
-    async def reply(self, thread: Thread, user: str, words: str) -> Written:
-        """Reply in a thread."""
-        return await self.write(thread, user, words, words)
+    async def reply(self, thread: Thread, user: str, words: str, *, wait: bool = True) -> Written:
+        """Reply in a thread; with *wait*, return once Slack has tried to deliver it."""
+        return await self.write(thread, user, words, words, wait=wait)
 
-    async def write(self, thread: Thread, user: str, text: str, words: str) -> Written:
+    async def write(self, thread: Thread, user: str, text: str, words: str, *, wait: bool = True) -> Written:
         """Write *text*, of which the agent gets *words*."""
         written = Written(words)
         thread.written.append(written)
-        written.ts = await self.system.slack.people.say(user, thread.channel, text, thread_ts=thread.root or None)
+        say = self.system.slack.people.say
+        written.ts = await say(user, thread.channel, text, thread_ts=thread.root or None, wait=wait)
         return written
 
     async def settled(self, thread: Thread) -> None:
