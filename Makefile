@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage unit fresh image soak bench figures browser screenshot screens check docs reference format lock env-example clean
+.PHONY: help run test coverage unit fresh image soak bench browser screenshot screens check docs reference format lock env-example clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -49,10 +49,6 @@ soak: $(STAMP) ## Simulate ten minutes of conversations while parts fail at rand
 # ONLY="acks turns" measures some, QUICK=1 a second each, FULL=1 with a million stored threads. See tests/bench.
 bench: $(STAMP) ## Measure the bridge against two baselines, in five minutes (QUICK=1: one)
 	@PYTHONPATH=.:tests $(BIN)/python -m bench $(ONLY)
-
-# FROM="build/bench.json …" first replaces the data with these runs.
-figures: $(STAMP) ## Write the table and chart of docs/explanation/performance.md
-	@PYTHONPATH=.:tests $(BIN)/python -m bench.chart $(FROM)
 
 browser: $(STAMP) ## Install Chromium for the end-to-end tests, if it's missing
 	@PYTHONPATH=tests $(BIN)/python -m support.browser
