@@ -2,7 +2,7 @@
 
 A hostile document could make its reader run forever, or use all memory. So each is read in a separate process
 (`bridge.documents.child`), which gets only the bytes, no environment and no token, and has limits on time, memory and
-text. At most `_AT_ONCE` run at once.
+text. The caller runs at most `AT_ONCE` at once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ MOST_BYTES: Final = 10_000_000
 
 PAGES: Final = 50
 SECONDS: Final = 15.0
-_AT_ONCE: Final = 2
+AT_ONCE: Final = 2
+"""How many readers may run in a process."""
+
 _CHILD: Final = Path(__file__).with_name("child.py")
 
 Why = Literal["broken", "locked", "missing", "slow"]
@@ -54,28 +56,26 @@ class Documents:
     seconds: float = SECONDS
     program: Path = _CHILD
     has_pdf: bool = field(default_factory=can_read_pdf)
-    _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
     async def read(self, content: bytes, kind: str, most: int) -> DocumentText:
         """Read up to *most* bytes of text from a document in one of `FORMATS`. Raises `DocumentNotRead`."""
         if kind == "pdf" and not self.has_pdf:
             raise DocumentNotRead("missing")
-        async with self._slots:
-            # -I: Python ignores the environment's paths.
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-I", str(self.program), kind, str(most), str(PAGES), str(int(self.seconds)),
-                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-                env={}, limit=2**16,
-            )  # fmt: skip
-            try:
-                async with asyncio.timeout(self.seconds):
-                    output, _ = await process.communicate(content)
-            except TimeoutError:
-                raise DocumentNotRead("slow") from None
-            finally:
-                if process.returncode is None:
-                    process.kill()
-                    await process.wait()
+        # -I: Python ignores the environment's paths.
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-I", str(self.program), kind, str(most), str(PAGES), str(int(self.seconds)),
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+            env={}, limit=2**16,
+        )  # fmt: skip
+        try:
+            async with asyncio.timeout(self.seconds):
+                output, _ = await process.communicate(content)
+        except TimeoutError:
+            raise DocumentNotRead("slow") from None
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
         match process.returncode:
             case 0:
                 return DocumentText(output[1:].decode(errors="replace"), is_cut=output[:1] == b"+")

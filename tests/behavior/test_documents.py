@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
 import sys
 import time
 import zipfile
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pypdf
 import pytest
 
 from bridge.documents import DocumentNotRead, Documents, DocumentText
+from bridge.features.shared.fairness import FairSemaphore
+from bridge.playground.emulator.faults import Hang
 from support.harness import Harness
 from support.payloads import PDF, file
 from support.pdf import pdf
@@ -198,3 +203,54 @@ async def test_a_cut_document_brings_a_notice(harness: Harness, content: bytes, 
 
     (notice,) = harness.seen.ephemerals
     assert why in notice.text
+
+
+def waiting_program(tmp_path: Path) -> Path:
+    """A reader that never finishes a document that says so."""
+    program = tmp_path / "waiting.py"
+    program.write_text(
+        "import sys, time\nwords = sys.stdin.read()\ntime.sleep(60 * words.startswith('wait'))\nprint('=' + words)\n"
+    )
+    return program
+
+
+async def test_only_a_document_with_a_reader_is_fetched(
+    harness: Harness, tmp_path: Path, wait_until: Callable[..., Awaitable[None]]
+) -> None:
+    reader = replace(harness.parts().turns.deps.parts, documents=Documents(program=waiting_program(tmp_path)))
+    waiting = [
+        add_file(harness, b"wait", file(f"{number}.docx", id=f"F{number}", filetype="docx", mode="hosted"))
+        for number in range(20)
+    ]
+    other = add_file(harness, b"red", file("a.docx", id="F99", filetype="docx", mode="hosted"))
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(reader.below("", waiting[first : first + 5], "U1")) for first in range(0, 20, 5)]
+        await wait_until(lambda: harness.seen.called("download"), "the first document is fetched")
+        found = await reader.below("", [other], "U2")
+        for task in tasks:
+            task.cancel()
+
+    assert "red" in found.text
+    assert [call.args["file"] for call in harness.seen.called("download")] == ["F0", "F99"]
+
+
+async def test_fetched_bytes_have_one_budget(harness: Harness, wait_until: Callable[..., Awaitable[None]]) -> None:
+    reader = replace(harness.parts().turns.deps.parts, fetched=FairSemaphore(1_000_000))
+    hang = Hang()
+    harness.slack.faults.on("download", hang, times=None)
+    files = [add_file(harness, b"red", file(f"{n}.txt", id=f"F{n}", size=5000)) for n in range(30)]
+
+    def fetched() -> int:
+        return len(harness.seen.called("download"))
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(reader.below("", files[n : n + 5], f"U{n // 10}")) for n in range(0, 30, 5)]
+        await wait_until(lambda: fetched() == 10, "the budget is used up")
+        await harness.wires.web.hello()  # a later request has arrived
+        assert fetched() == 10
+        hang.until.set()
+        found = "".join([(await task).text for task in tasks])
+
+    assert found.count("red") == 30
+    assert reader.fetched.free == 1_000_000

@@ -137,7 +137,7 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
     # From here on it may take a while: files are fetched, the thread is read, the agent works.
     await turn.until_shown.enter_async_context(working(deps.indicators, place_of(message), name))
     if message.parts:
-        whole = await deps.parts.below(text, message.parts)
+        whole = await deps.parts.below(text, message.parts, message.app or message.user)
         if not whole.text:
             return notices.not_read_notice(Unread(missing=whole.missing, is_all=True).model_dump_json())
         if whole.missing and not message.app:

@@ -10,25 +10,27 @@ import html
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from typing import Final, Literal, ParamSpec, TypeVar
 
-from bridge.documents import MOST_BYTES, DocumentNotRead, Documents
+from bridge.documents import AT_ONCE, MOST_BYTES, DocumentNotRead, Documents, DocumentText
 from bridge.errors import SlackError, SlackRefused, SlackTokenRefused
 from bridge.features.notices import NotRead
 from bridge.features.results import TryLater
+from bridge.features.shared.fairness import FairSemaphore
 from bridge.inbound import Alert, LeftOut, MessageFile, MessagePart, Quotation, Table
 from bridge.slack.blockkit import content_words
 from bridge.slack.blockkit.content_words import FILE, Passage
 from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
-from bridge.slack.files import SIGN_IN, Files
+from bridge.slack.files import SIGN_IN, FileContent, Files
 from bridge.slack.people import Directory
 
 log = logging.getLogger(__name__)
 
 _MOST_READ: Final = 5  # files per message, without clips
+_MOST_FETCHED: Final = 32_000_000  # bytes at once, in the whole process
 _TRIES: Final = (1.0, 3.0)  # seconds before each retry of a file
 _TRANSCRIPT: Final = (1.0, 2.0, 4.0, 8.0)  # seconds before each check whether Slack has finished it
 _LONGEST: Final = 45.0  # seconds, for all files of one message
@@ -70,6 +72,8 @@ class PartReader:
     """Turns parts of messages into text; mentions of *bot_user* are left out.
 
     *mode* is ``BRIDGE_FILES``: whether *files* are included with their ``text``, by their ``names``, or not at all.
+    Two limits are shared by everyone whose files are read: *readers* at work, and bytes *fetched* at once. A document
+    is fetched only once a reader is free, so that no bytes wait for one.
     """
 
     directory: Directory
@@ -78,6 +82,8 @@ class PartReader:
     documents: Documents
     mode: Literal["text", "names", "off"] = "text"
     sleep: Sleep = asyncio.sleep
+    readers: FairSemaphore = field(default_factory=lambda: FairSemaphore(AT_ONCE))
+    fetched: FairSemaphore = field(default_factory=lambda: FairSemaphore(_MOST_FETCHED))
 
     async def text(self, text: str) -> str:
         """Return a message's own *text* as people read it: with names, Markdown links, and no mention of the bot."""
@@ -86,13 +92,13 @@ class PartReader:
             text = message_text(text, bot_user=self.bot_user, names=names)
         return text.strip()
 
-    async def below(self, text: str, parts: Sequence[MessagePart]) -> ComposedMessage:
-        """Return the message's own *text* with its *parts* below.
+    async def below(self, text: str, parts: Sequence[MessagePart], sender: str) -> ComposedMessage:
+        """Return the message's own *text* with its *parts* below; *sender* is the person or app that sent it.
 
         Raises `TryLater` if Slack rejects the bot's token.
         """
         resolve = await self._resolve(parts)
-        read = await self._read_all(list(content_words.files_in(parts)))
+        read = await self._read_all(list(content_words.files_in(parts)), sender)
         passages: list[Passage] = []
         missing: list[NotRead] = []
         for part in parts:
@@ -121,7 +127,7 @@ class PartReader:
             text, [*(passage for passage in passages if passage is not None), *map(content_words.named_file, files)]
         ).text
 
-    async def _read_all(self, files: Sequence[MessageFile]) -> dict[MessageFile, FileRead]:
+    async def _read_all(self, files: Sequence[MessageFile], sender: str) -> dict[MessageFile, FileRead]:
         """Read a message's files concurrently."""
         read: dict[MessageFile, FileRead] = {}
         if self.mode != "text":
@@ -143,17 +149,18 @@ class PartReader:
             else:
                 count += described.kind != "clip"
                 waiting[file] = described
-        found = await asyncio.gather(*map(self._read_in_time, waiting.values()), return_exceptions=True)
+        reading = (self._read_in_time(described, sender) for described in waiting.values())
+        found = await asyncio.gather(*reading, return_exceptions=True)
         for file, one in zip(waiting, found, strict=True):
             if isinstance(one, BaseException):
                 raise one
             read[file] = one
         return read
 
-    async def _read_in_time(self, file: MessageFile) -> FileRead:
+    async def _read_in_time(self, file: MessageFile, sender: str) -> FileRead:
         try:
             async with asyncio.timeout(_LONGEST):
-                return await self._read(file)
+                return await self._read(file, sender)
         except TimeoutError:
             return _named(file, "slow")
 
@@ -168,16 +175,16 @@ class PartReader:
             return None
         return None if described.kind == "unknown" else described
 
-    async def _read(self, file: MessageFile) -> FileRead:
+    async def _read(self, file: MessageFile, sender: str) -> FileRead:
         """Return a file's text, or why it can't be read. Raises `TryLater` if Slack rejects the bot's token."""
         try:
             if file.kind == "clip":
-                return await self._clip(file)
+                return await self._clip(file, sender)
             if file.is_whole:
                 return FileRead(content_words.file_with(file, file.words))
             if file.kind == "document":
-                return await self._document(file)
-            found = await self._with_retries(self.files.fetch, file, FILE)
+                return await self._document(file, sender)
+            found = await self._with_retries(self._fetch, file, sender)
         except SlackTokenRefused as exc:
             raise TryLater(_AWAY) from exc
         except SlackError as exc:
@@ -197,23 +204,30 @@ class PartReader:
             )
         return FileRead(content_words.file_with(file, words))
 
-    async def _document(self, file: MessageFile) -> FileRead:
-        if file.size > MOST_BYTES:
-            return _named(file, "large")
-        found = await self._with_retries(self.files.fetch, file, MOST_BYTES)
-        if found.is_cut:
-            return _named(file, "large")
+    async def _fetch(self, file: MessageFile, sender: str) -> FileContent:
+        async with self.fetched.held(sender, FILE):
+            return await self.files.fetch(file, FILE)
+
+    async def _document(self, file: MessageFile, sender: str) -> FileRead:
         try:
-            read = await self.documents.read(found.content, file.format, FILE)
+            read = None if file.size > MOST_BYTES else await self._with_retries(self._document_text, file, sender)
         except DocumentNotRead as exc:
             log.info("document can't be read", extra={"file": file.id, "detail": exc.why})
             return _named(file, _WHY_NOT[exc.why])
+        if read is None:
+            return _named(file, "large")
         if not read.text:
             return _named(file, "empty")
         note, missing = ("cut here: there is more of it", _missing(file, "part")) if read.is_cut else ("", None)
         return FileRead(content_words.file_with(file, read.text, note), missing)
 
-    async def _clip(self, file: MessageFile) -> FileRead:
+    async def _document_text(self, file: MessageFile, sender: str) -> DocumentText | None:
+        """Fetch and read a document; None if it's too large."""
+        async with self.readers.held(sender), self.fetched.held(sender, MOST_BYTES):
+            found = await self.files.fetch(file, MOST_BYTES)
+            return None if found.is_cut else await self.documents.read(found.content, file.format, FILE)
+
+    async def _clip(self, file: MessageFile, sender: str) -> FileRead:
         """Return Slack's transcript of a clip; Slack takes a moment to make it."""
         waits = iter(_TRANSCRIPT)
         while file.is_pending and (wait := next(waits, None)) is not None:
@@ -232,7 +246,7 @@ class PartReader:
         if file.is_whole:
             return FileRead(content_words.file_with(file, file.words))
         try:
-            found = await self._with_retries(self.files.fetch, file, FILE)
+            found = await self._with_retries(self._fetch, file, sender)
             words = transcript(found.text())
         except SlackTokenRefused:
             raise

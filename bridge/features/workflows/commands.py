@@ -68,7 +68,7 @@ async def run_triggered(deps: Deps, turn: Turn, triggered: TriggeredRun) -> Resu
         return shown(run_card.owner_may_not(owner), type(exc).__name__, named("workflow", triggered.workflow))
     workflow = await workflow_by_id(deps, triggered.workflow)
     text = await deps.parts.text(triggered.message.text)
-    whole = await deps.parts.below(text, triggered.message.parts)
+    whole = await deps.parts.below(text, triggered.message.parts, triggered.message.app)
     return await run(deps, turn, workflow, whole.text or text)
 
 
