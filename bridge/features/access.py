@@ -1,4 +1,4 @@
-"""Access rules for people and channels, checked when any input arrives.
+"""Access rules for people and channels, checked when any input arrives, and again when it's acted on later.
 
 A person about whom Slack says too little is refused, with the reason ``unknown``. Only if the app lacks ``users:read``,
 no one counts as a guest, unless ``BRIDGE_RUNNERS`` says who may run workflows.
@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
+from typing import Final
 
 from bridge.errors import NotAllowed, SlackError, SlackRefused
 from bridge.inbound import Click, HomeOpened, Inbound
 from bridge.slack.people import Directory
 
 log = logging.getLogger(__name__)
+
+_AT_ONCE: Final = 1.0  # seconds; one lookup for everything that's due at the same moment
+_LATELY: Final = 60.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,33 +56,78 @@ class Access:
                 return "unknown"
         if not is_home:
             return "stranger"
-        if self.allowed_users and inbound.user not in self.allowed_users:
+        # The Home tab and forms aren't in a channel: theirs only says where private notices go.
+        is_outside = isinstance(inbound, HomeOpened) or (isinstance(inbound, Click) and bool(inbound.view))
+        return self.not_listed(inbound.user, "" if is_outside else inbound.channel)
+
+    def not_listed(self, user: str, channel: str) -> str | None:
+        """Return the reason if the settings' lists lack this *user* or *channel*; ``""`` is no one or no channel.
+
+        Direct messages count as channels.
+        """
+        if user and self.allowed_users and user not in self.allowed_users:
             return "user"
-        # Direct messages count as channels. The Home tab and forms aren't in one: their channel only says where
-        # private notices go.
-        if self.allowed_channels and inbound.channel and inbound.channel not in self.allowed_channels:
-            is_outside = isinstance(inbound, HomeOpened) or (isinstance(inbound, Click) and bool(inbound.view))
-            return None if is_outside else "channel"
+        if channel and self.allowed_channels and channel not in self.allowed_channels:
+            return "channel"
         return None
+
+    async def refusal_now(self, user: str, channel: str, *, is_set_up: bool = False) -> str | None:
+        """Return why what *user* sent earlier may no longer happen in *channel*, or None if it may.
+
+        Whatever isn't done at once is decided here when it's done: reports, apps' rules, and messages that waited.
+        What *is_set_up* goes on until someone changes it, so its owner must still be able to set it up. Without a
+        *user* (earlier versions stored none), only the channel counts. The result is a reason of
+        `bridge.errors.NotAllowed`. Raises `SlackError` if Slack doesn't answer right now.
+        """
+        if refusal := self.not_listed("", channel) or self.not_listed(user, ""):
+            return refusal
+        if not user:
+            return None
+        at_most = _AT_ONCE if is_set_up else _LATELY
+        try:
+            try:
+                person = await self.directory.person(user, at_most=at_most)
+            except SlackRefused as exc:
+                if exc.error != "missing_scope":
+                    raise
+            else:
+                if person.kind == "deactivated" or person.is_home is False:
+                    return "deactivated" if person.kind == "deactivated" else "stranger"
+            if is_set_up and not await self._may_run(user, at_most=at_most):
+                return "runner"
+        except SlackRefused as exc:  # a retry would get the same answer
+            log.warning("Slack doesn't say whether a person still has access", extra={"detail": exc.detail})
+            return "unknown"
+        is_theirs = not is_set_up or not channel or channel.startswith("D")
+        return None if is_theirs or await self.directory.sees(user, channel) else "left"
 
     async def may_run(self, user: str) -> bool:
         """Whether *user* may run workflows and schedule reports. Raises `NotAllowed` if that's unknown."""
-        if user in self.runners:
-            return True
         try:
-            return await self._is_in_a_group(user) if self.runners else not await self.directory.is_guest(user)
+            return await self._may_run(user)
         except SlackError as exc:
-            if not self.runners and isinstance(exc, SlackRefused) and exc.error == "missing_scope":
-                return True
             log.warning("Slack didn't list the user groups that may run workflows", extra={"detail": exc.detail})
             raise NotAllowed("unknown") from exc
 
-    async def _is_in_a_group(self, user: str) -> bool:
+    async def _may_run(self, user: str, *, at_most: float | None = None) -> bool:
+        """Whether *user* may run workflows. Raises `SlackError` if that's unknown."""
+        if user in self.runners:
+            return True
+        if self.runners:
+            return await self._is_in_a_group(user, at_most)
+        try:
+            return not await self.directory.is_guest(user, at_most=at_most)
+        except SlackRefused as exc:
+            if exc.error == "missing_scope":
+                return True
+            raise
+
+    async def _is_in_a_group(self, user: str, at_most: float | None) -> bool:
         """Whether *user* is in a runners' group. Raises `SlackError` if a group can't be read and no other has them."""
         trouble: SlackError | None = None
         for group in sorted(runner for runner in self.runners if runner.startswith("S")):
             try:
-                if await self.directory.in_group(user, group):
+                if await self.directory.in_group(user, group, at_most=at_most):
                     return True
             except SlackError as exc:
                 trouble = exc

@@ -18,6 +18,7 @@ from bridge.errors import (
     BridgeError,
     Busy,
     LaneLost,
+    NotAllowed,
     NotUnderstood,
     Outage,
     ProjectError,
@@ -43,8 +44,19 @@ from bridge.features.reply_poster import (
 )
 from bridge.features.results import Done, Form, HomeView, Outcome, Result, TryLater, Wait
 from bridge.features.routing import Features
+from bridge.features.shared.lookups import UNREACHABLE, refusal_now
 from bridge.ids import ThreadKey, TurnId, side_id
-from bridge.inbound import HomeOpened, InboundMessage, Notice, Report, TriggeredRun
+from bridge.inbound import (
+    Click,
+    HomeOpened,
+    InboundMessage,
+    Notice,
+    Report,
+    Shortcut,
+    SlashCommand,
+    Submission,
+    TriggeredRun,
+)
 from bridge.logs import facts
 from bridge.metrics import Metrics
 from bridge.queue.patience import Draining, Patience
@@ -59,6 +71,8 @@ from bridge.slack.post import ExistingParts
 log = logging.getLogger(__name__)
 
 _TRANSIENT = timedelta(seconds=2)
+_RECENT = timedelta(minutes=1)
+_REQUESTS = InboundMessage | SlashCommand | Click | Submission | Shortcut
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +171,7 @@ class Turns:
             try:
                 if turn.record.has_unread_thread and turn.thread is not None:
                     await self.deps.ensure_caught_up(turn.thread)
-                result = await self.features.handle(self.deps, turn)
+                result = await self._refused(turn) or await self.features.handle(self.deps, turn)
             except StoreUnavailable:
                 await self.patience.wait_for_redis()
             except TryLater as exc:
@@ -177,6 +191,26 @@ class Turns:
         if not self.deps.say.token.accepted.is_set() and not turn.has_sent:  # it was rejected after the turn was taken
             raise WorkPaused
         return result
+
+    async def _refused(self, turn: Turn) -> Outcome | Done | None:
+        """Return what to show if the rules no longer allow what was accepted earlier; None if they do.
+
+        Inputs of people are checked again here. What apps and reports do depends on who set that up, and is checked by
+        their features. Raises `TryLater`.
+        """
+        body = turn.body
+        if not isinstance(body, _REQUESTS) or (isinstance(body, InboundMessage) and body.app):
+            return None
+        channel = "" if isinstance(body, Click) and body.view else body.channel
+        if turn.record.is_again or self.deps.now() - turn.record.accepted_at > _RECENT:
+            reason = await refusal_now(self.deps, body.user, channel)
+        else:  # it was checked when it arrived, perhaps by a process with other settings
+            reason = self.deps.access.not_listed(body.user, channel)
+        if reason is None:
+            return None
+        if reason in UNREACHABLE:
+            return Done(f"refused: {reason}")
+        return Outcome(what="refused", reply=failures.failure(NotAllowed(reason)))
 
     def _age(self, record: Record) -> timedelta:
         """Return how long a turn has waited; a message found in Slack's history counts from when it was written."""

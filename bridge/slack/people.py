@@ -57,9 +57,9 @@ class Directory:
         self._group_names = FetchCache(self._handles, seconds=_NAMES_SECONDS, monotonic=monotonic)
         self._groups = FetchCache(self._members, seconds=_GROUPS_SECONDS, monotonic=monotonic)
 
-    async def person(self, user: str) -> Person:
-        """Look a person up. Raises `SlackError`."""
-        return await self._people.get(user)
+    async def person(self, user: str, *, at_most: float | None = None) -> Person:
+        """Look a person up, or find them in the cache, *at_most* so many seconds old. Raises `SlackError`."""
+        return await self._people.get(user, at_most=at_most)
 
     async def user_name(self, user: str) -> str:
         """Return the display name, or the ID if the name can't be read."""
@@ -86,9 +86,9 @@ class Directory:
             raise SlackRefused("users.info", "team_unknown")
         return is_home
 
-    async def is_guest(self, user: str) -> bool:
+    async def is_guest(self, user: str, *, at_most: float | None = None) -> bool:
         """Whether *user* isn't a full member of a workspace. Raises `SlackError` if that's unknown."""
-        return (await self._people.get(user)).kind != "member"
+        return (await self.person(user, at_most=at_most)).kind != "member"
 
     async def is_bot(self, user: str) -> bool:
         """Whether *user* is an app's bot; False if Slack doesn't say so soon enough."""
@@ -106,9 +106,24 @@ class Directory:
         except (SlackError, TimeoutError):
             return ""
 
-    async def in_group(self, user: str, group: str) -> bool:
+    async def in_group(self, user: str, group: str, *, at_most: float | None = None) -> bool:
         """Whether *user* is in the user group (``S…``). Raises `SlackError` if that's unknown."""
-        return user in await self._groups.get(group)
+        return user in await self._groups.get(group, at_most=at_most)
+
+    async def sees(self, user: str, channel: str) -> bool:
+        """Whether *user* can read *channel* now: public ones every member can, the others only those in them.
+
+        True if Slack doesn't let the bot look that up. Raises `SlackError` if it doesn't answer.
+        """
+        try:
+            answer = await self._web.read("conversations.info", {"channel": channel}, seconds=_CALL_SECONDS)
+            about = mapping(answer.get("channel"))
+            is_public = not any(about.get(name) is True for name in ("is_private", "is_mpim", "is_im"))
+            if is_public and (await self.person(user)).kind == "member":
+                return True
+            return await self._is_in(user, channel)
+        except SlackRefused:
+            return True
 
     async def channel_name(self, channel: str) -> str:
         """Return the name without ``#``, or the ID if it can't be read."""
@@ -196,6 +211,18 @@ class Directory:
                 break
         return found
 
+    async def _is_in(self, user: str, channel: str) -> bool:
+        """Whether *user* is in a channel. https://docs.slack.dev/reference/methods/conversations.members."""
+        arguments = {"channel": channel, "limit": str(_CHANNELS_PER_PAGE)}
+        for _ in range(_MOST_PAGES):
+            answer = await self._web.read("conversations.members", arguments, seconds=_CALL_SECONDS)
+            if user in (answer.get("members") or ()):
+                return True
+            arguments["cursor"] = next_cursor(answer)
+            if not arguments["cursor"]:
+                return False
+        return True  # too many to look through
+
     async def _app(self, bot: str) -> str:
         """Return the ID of a bot's app. https://docs.slack.dev/reference/methods/bots.info."""
         answer = await self._web.read("bots.info", {"bot": bot}, seconds=_CALL_SECONDS)
@@ -267,29 +294,33 @@ class FetchCache(Generic[Value]):
         self._seconds = seconds
         self._monotonic = monotonic
         self._most = most
-        self._cached: OrderedDict[str, tuple[float, Value | SlackError]] = OrderedDict()  # expiry, value
+        self._cached: OrderedDict[str, tuple[float, float, Value | SlackError]] = OrderedDict()  # since, until, value
         self._fetching: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def get(self, key: str) -> Value:
-        """Return the value for *key*. Raises the `SlackError` of fetching it."""
+    async def get(self, key: str, *, at_most: float | None = None) -> Value:
+        """Return the value for *key*, cached for *at_most* so many seconds. Raises the `SlackError` of fetching it."""
         value: Value | SlackError
-        if not self._is_fresh(key):
+        if not self._is_fresh(key, at_most):
             # A lock per key, which exists while it's held: if the fetching caller is cancelled, the next one fetches.
             lock = self._fetching.setdefault(key, asyncio.Lock())
             async with lock:
-                if not self._is_fresh(key):
+                if not self._is_fresh(key, at_most):
                     try:
                         value, seconds = await self._fetch(key), self._seconds
                     except SlackError as exc:
                         value, seconds = exc, _REFUSED_SECONDS if isinstance(exc, SlackRefused) else _FAILED_SECONDS
-                    self._cached[key] = self._monotonic() + seconds, value
+                    since = self._monotonic()
+                    self._cached[key] = since, since + seconds, value
                     self._cached.move_to_end(key)
                     if len(self._cached) > self._most:
                         self._cached.popitem(last=False)
-        value = self._cached[key][1]
+        value = self._cached[key][2]
         if isinstance(value, SlackError):
             raise value.with_traceback(None)
         return value
 
-    def _is_fresh(self, key: str) -> bool:
-        return key in self._cached and self._monotonic() < self._cached[key][0]
+    def _is_fresh(self, key: str, at_most: float | None) -> bool:
+        if key not in self._cached:
+            return False
+        since, until, _value = self._cached[key]
+        return self._monotonic() < (until if at_most is None else min(until, since + at_most))

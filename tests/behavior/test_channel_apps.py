@@ -16,6 +16,7 @@ from bridge.queue.inbox import Queued
 from bridge.slack.blockkit.modals import FormErrors
 from bridge.slack.parts import Place
 from support.harness import Harness
+from support.restrictions import RESTRICTIONS, Restriction
 from support.store import BOT, CHANNEL, ROOT, TEAM, THREAD, USER, message, ts
 
 APP, ITS_BOT = "A0OTHERBOT", "B0OTHERBOT"
@@ -77,20 +78,6 @@ async def test_apps_start_nothing_by_default(harness: Harness) -> None:
     await harness.store.set_channel(answers="all", agent=7)
 
     assert (await posted(harness)).decision == "ignored"
-
-
-async def test_apps_start_nothing_in_channels_that_are_not_allowed(harness: Harness) -> None:
-    harness.configure(BRIDGE_ALLOWED_CHANNELS=RANDOM)
-    await harness.store.set_channel(apps={APP: RUNS})
-
-    assert await posted(harness) == Received("ignored", "the bridge isn't enabled in this channel")
-
-
-async def test_allowed_users_do_not_restrict_apps(harness: Harness) -> None:
-    harness.configure(BRIDGE_ALLOWED_USERS=CAROL)
-    await harness.store.set_channel(apps={APP: ASKS})
-
-    assert await posted(harness) == QUEUED
 
 
 @pytest.mark.parametrize("rule", [ASKS, RUNS], ids=["agent", "workflow"])
@@ -167,19 +154,57 @@ async def test_a_workflow_runs_with_what_an_app_posts(harness: Harness) -> None:
     assert await harness.store.sessions.thread(THREAD) is None
 
 
-async def test_a_workflow_does_not_run_once_its_owner_may_not_run_it(harness: Harness) -> None:
-    harness.configure(BRIDGE_RUNNERS=CAROL)
+@pytest.mark.parametrize("restriction", RESTRICTIONS.values(), ids=RESTRICTIONS)
+@pytest.mark.parametrize("rule", [ASKS, RUNS], ids=["agent", "workflow"])
+async def test_a_rule_pauses_with_one_notice_when_its_owner_loses_access(
+    harness: Harness, rule: AppRule, restriction: Restriction
+) -> None:
+    rule = rule.model_copy(update={"owner": BOB})
+    await posts(harness, rule)
+    count = len(harness.service.asked) + len(harness.service.runs)
+    await harness.receive(alert(ts="1700000100.000100"))  # accepted before the change
 
-    await posts(harness, RUNS)
+    restriction.apply(harness)
+    harness.monotonic += 60
+    await harness.work()
+    ignored = [await posted(harness, ts=f"1700000{number}00.000100") for number in (2, 3)]
+    await harness.work()
 
-    assert harness.service.runs == []
-    (notice,) = harness.seen.messages
-    assert notice.place == Place(CHANNEL, ROOT)
-    assert notice.words == (
-        "Alice Adler set this up to run a workflow, but no longer has permission to, so nothing was started. "
-        "Someone with permission can set it up again with /agents channel run."
-    )
-    assert harness.seen.ephemerals == []
+    assert len(harness.service.asked) + len(harness.service.runs) == count == 1
+    assert {one.reason.partition(" (")[0] for one in ignored} == {"the rule for its app is paused"}
+    notices = [one for one in harness.seen.messages if "no longer answer posts from Alerts" in one.words]
+    assert sorted(one.place.channel for one in notices) == sorted(restriction.places)
+    assert any(restriction.why in one.words for one in notices)
+    assert "⏸️ paused" in await settings_shown(harness)
+
+
+async def settings_shown(harness: Harness) -> str:
+    for rule in ("BRIDGE_ALLOWED_CHANNELS", "BRIDGE_ALLOWED_USERS"):
+        harness.environ.pop(rule, None)
+    harness.configure()
+    await done(harness, "channel")
+    return str(harness.seen.ephemerals[-1].blocks)
+
+
+async def test_a_paused_rule_works_again_once_someone_sets_it_up(harness: Harness) -> None:
+    await harness.store.set_channel(apps={APP: ASKS.model_copy(update={"paused": "deactivated"})})
+
+    await done(harness, f"channel ask Support {APP}")
+    assert await posted(harness) == QUEUED
+    await harness.work()
+
+    assert [one["agent"] for one in harness.service.asked] == [7]
+
+
+async def test_a_post_starts_nothing_once_its_rule_is_gone(harness: Harness) -> None:
+    await harness.store.set_channel(apps={APP: ASKS})
+    await posted(harness)
+    await harness.store.set_channel(apps={})
+
+    await harness.work()
+
+    assert harness.service.asked == []
+    assert harness.seen.messages == []
 
 
 async def test_a_deleted_workflow_is_reported_in_the_channel(harness: Harness) -> None:

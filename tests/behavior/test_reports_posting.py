@@ -18,6 +18,7 @@ from bridge.queue.dead import DeadLetters
 from bridge.queue.inbox import Condition
 from bridge.slack.parts import Place
 from support.harness import POST, SALES, SUPPORT, Harness, Posted, kill_task
+from support.restrictions import RESTRICTIONS, Restriction, change_owner
 from support.store import CHANNEL, TEAM, USER, message
 from support.waiting import wait_until
 
@@ -200,6 +201,53 @@ async def test_a_refused_report_pauses_and_notifies_its_owner_once(harness: Harn
     assert {(await stored_reports(harness)).paused, (await stored_reports(harness, "r2")).paused} == {error}
     assert posts(harness) == []
     assert await DeadLetters(harness.store.scripts, harness.store.clock).all()
+
+
+@pytest.mark.parametrize("restriction", RESTRICTIONS.values(), ids=RESTRICTIONS)
+async def test_a_report_pauses_with_one_notice_when_its_owner_loses_access(
+    harness: Harness, restriction: Restriction
+) -> None:
+    await schedule(harness)
+    await at(harness, SLOT)
+    posted, asked = len(posts(harness)), harness.service.requests
+
+    restriction.apply(harness)
+    harness.monotonic += 60
+    await at(harness, SLOT + timedelta(days=1))
+    await at(harness, SLOT + timedelta(days=2))
+
+    assert (len(posts(harness)), harness.service.requests) == (posted, asked)
+    assert (await stored_reports(harness)).paused
+    notices = [one for one in harness.seen.messages if "is paused" in one.words]
+    assert sorted(one.place.channel for one in notices) == sorted(restriction.places)
+    assert any(restriction.why in one.words for one in notices)
+
+
+async def test_a_report_whose_owner_slack_cannot_name_now_waits(harness: Harness) -> None:
+    await schedule(harness)
+    harness.slack.faults.on("users.info", RateLimited(30))
+
+    await at(harness, SLOT)
+
+    assert len(posts(harness)) == 1
+    assert 30.0 in harness.slept
+
+
+@pytest.mark.parametrize("button", ["report:now", "report:resume"])
+async def test_a_button_says_why_a_report_of_someone_without_access_is_not_posted(
+    harness: Harness, button: str
+) -> None:
+    await schedule(harness)
+    await harness.store.process().inbox.write(*harness.report_store().pause("r1", "asked"))
+    change_owner(harness, deleted=True)
+
+    click = Click(team=TEAM, channel=CHANNEL, user=USER, action_id=button, value="0:r1", response_url=harness.url)
+    await harness.store.process().inbox.put(click)
+    await harness.work()
+
+    assert posts(harness) == []
+    assert "Bob Brandt no longer has an active account" in harness.seen.ephemerals[-1].words
+    assert (await stored_reports(harness)).paused
 
 
 async def test_a_report_waits_for_slack(harness: Harness) -> None:

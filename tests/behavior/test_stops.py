@@ -435,7 +435,7 @@ async def test_a_cross_on_any_other_message_is_ignored(harness: Harness) -> None
 
 
 async def test_a_person_without_access_cannot_stop_a_turn(harness: Harness) -> None:
-    await harness.store.conversation(agent=7)
+    await harness.store.queue(message(user=BOB), agent=7)
     harness.configure(BRIDGE_ALLOWED_USERS=BOB)
     stopping = harness.parts().stopping
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
 
 import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.inbound import InboundMessage
+from bridge.features.notices import SEND_AGAIN
+from bridge.features.shared.buttons import run_value
+from bridge.features.workflows.run_card import AGAIN
+from bridge.inbound import Click, InboundMessage, SlashCommand
 from bridge.playground.emulator.faults import DropBefore, Error, Slow
+from bridge.playground.emulator.sample import BOB, CAROL, OTHER_TEAM, RANDOM
 from bridge.queue.records import Conversation
 from support.harness import POST, REFUSED, SALES, SUPPORT, Harness, kill_task
-from support.store import PREFIX, ROOT, THREAD, message, ts
+from support.store import CHANNEL, PREFIX, ROOT, TEAM, THREAD, USER, message, ts
 from support.waiting import wait_until
 
 
@@ -261,3 +268,57 @@ async def test_naming_an_agent_after_the_menu_wakes_the_thread(harness: Harness)
 
     assert harness.service.asked == [{"message": "first", "agent": 8}]
     assert await harness.store.sessions.thread(THREAD) == Conversation(agent=8, session=42, heard=ROOT)
+
+
+@pytest.mark.parametrize(
+    ("rules", "why"),
+    [
+        ({"BRIDGE_ALLOWED_USERS": CAROL}, "You don't have access"),
+        ({"BRIDGE_ALLOWED_CHANNELS": RANDOM}, "The bridge isn't enabled in this channel"),
+    ],
+    ids=["user", "channel"],
+)
+@pytest.mark.parametrize("kind", ["message", "command", "click"])
+async def test_an_input_accepted_before_a_restriction_is_refused_when_it_begins(
+    harness: Harness, kind: str, rules: dict[str, str], why: str
+) -> None:
+    about = {"team": TEAM, "channel": CHANNEL, "user": USER, "response_url": harness.url}
+    match kind:
+        case "message":
+            await harness.store.queue(message("hello"), agent=7)
+        case "command":
+            await harness.store.process().inbox.put(SlashCommand(**about, command="/workflows", text="run 3 hello"))
+        case _:
+            await harness.store.process().inbox.put(Click(**about, action_id=AGAIN, value=run_value(3, "hello")))
+
+    harness.configure(**rules)
+    await harness.work()
+
+    assert (harness.service.asked, harness.service.runs, harness.seen.messages) == ([], [], [])
+    assert why in harness.seen.ephemerals[-1].words
+
+
+@pytest.mark.parametrize("flags", [{"deleted": True}, {"team": OTHER_TEAM, "is_stranger": True}])
+async def test_a_message_that_waited_is_not_sent_for_someone_who_left(harness: Harness, flags: dict[str, Any]) -> None:
+    await harness.store.queue(message("hello"), agent=7)
+    people = harness.slack.workspace.people
+    people.put(USER, replace(people[USER], **flags))
+    harness.store.clock.time += timedelta(minutes=2)
+
+    await harness.work()
+
+    assert (harness.service.asked, harness.seen.messages, harness.seen.ephemerals) == ([], [], [])
+
+
+async def test_another_persons_message_is_not_sent_again_once_they_left(harness: Harness) -> None:
+    harness.service.chats = [httpx.Response(500)]
+    await harness.store.queue(message("hello"), agent=7)
+    await harness.work()
+    people = harness.slack.workspace.people
+    people.put(USER, replace(people[USER], deleted=True))
+    harness.monotonic += 120
+
+    await harness.press(SEND_AGAIN, user=BOB)
+    await harness.work()
+
+    assert len(harness.service.asked) == 1

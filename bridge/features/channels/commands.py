@@ -17,6 +17,7 @@ from bridge.features.results import Form, Outcome, Result, shown
 from bridge.features.shared.buttons import OPEN_DEFAULT, settings_button
 from bridge.features.shared.channels import APP_ID, MOST_APPS, NOTHING_SET, AppRule, ChannelSettings
 from bridge.features.shared.lookups import (
+    RULE_PAUSED,
     agent_by_id,
     agent_name,
     check_runner,
@@ -29,6 +30,7 @@ from bridge.inbound import Click, Notice, Submission
 from bridge.project.models import Agent, Workflow
 from bridge.queue.audit import named
 from bridge.queue.turn import Turn
+from bridge.slack.blockkit.failures import no_longer
 from bridge.slack.blockkit.kit import SOMEONE
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.reply import Reply
@@ -37,6 +39,7 @@ _NAMED: Final = 3  # apps suggested for a misspelled name
 
 channels = Feature("channels")
 channels.notice(layout.CHANGED)(layout.changed_notice)
+channels.notice(RULE_PAUSED)(layout.rule_paused)
 
 
 @channels.command("/agents channel", "Show this channel's settings: default agent, replies and apps.")
@@ -50,7 +53,9 @@ async def show_settings(deps: Deps, turn: Turn) -> Result:
             does = f"runs {await workflow_name(deps, rule.workflow)}"
         else:
             does = f"answered by {await agent_name(deps, rule.agent or 0)}"
-        apps.append((rule.name or id_, f"{does} · set up by {await deps.directory.user_name(rule.owner)}"))
+        owner = await deps.directory.user_name(rule.owner)
+        paused = f" · ⏸️ paused: {no_longer(rule.paused, owner)}" if rule.paused else ""
+        apps.append((rule.name or id_, f"{does} · set up by {owner}{paused}"))
     what = layout.ShownSettings(agent, settings.answers == "all", deps.channels.needs_mention(settings), apps)
     title = layout.settings_title(await _name(deps, turn.channel))
     may_change = await is_runner(deps, turn.user)

@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 
 from bridge.features.shared.buttons import settings_button
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.reply import Audience, Reply
+from bridge.slack.blockkit.failures import no_longer
+from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 CHANGED: Final = "channel_changed"
 """The name of the notice to a channel whose settings were changed."""
@@ -144,3 +145,19 @@ def changed_notice(facts: str = "") -> Reply:
     except (ValueError, TypeError):
         person, text = kit.SOMEONE, "The settings of this channel were changed."
     return kit.note(f"{text} Changed by {kit.named(str(person), 60)}.", audience=Audience.CHANNEL)
+
+
+def rule_paused(facts: str = "") -> Reply:
+    """Tell the owner of an app's rule, or its channel, that the rule is paused (`notify_of_pause`)."""
+    try:
+        app, channel, reason, owner, is_owner = json.loads(facts)
+    except ValueError:
+        app, channel, reason, owner, is_owner = "", "", "", "", False
+    of = kit.named(str(app), 80) or "an app"
+    who = "" if is_owner else str(owner) or "the person who set this up"
+    fix = "Someone with permission can set it up again there with /agents channel."
+    where: Block = {"type": "channel", "channel_id": str(channel)}
+    why = no_longer(str(reason), who) or no_longer("unknown", who)
+    start, ending = f"⚠️ I no longer answer posts from {of}", f": {why}. {fix}"
+    place: list[Block | str] = [" in ", where] if is_owner and channel else [" here"]
+    return kit.reply(start + ending, kit.rich(kit.paragraph(start, *place, ending)), audience=Audience.CHANNEL)

@@ -27,6 +27,7 @@ from bridge.features.notices import Unread
 from bridge.features.reply_poster import place_of
 from bridge.features.results import Done, Outcome, Result, TryLater, Wait
 from bridge.features.shared.buttons import Answered
+from bridge.features.shared.lookups import check_rule
 from bridge.ids import ThreadKey
 from bridge.inbound import InboundMessage, Notice
 from bridge.project import Agent, ChatAnswer
@@ -61,6 +62,8 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     Only then is a message sent twice, and only if the agent still exists; the second request includes the thread's
     earlier messages. Raises what `_prepare` and `Turn.once` raise.
     """
+    if message.app and (stopped := await check_rule(deps, turn, message)):
+        return stopped
     question = await _prepare(deps, turn, message)
     if not isinstance(question, _Question):
         return question

@@ -47,7 +47,8 @@ _NEEDS_MENTION = "replies need a mention here"
 _NO_ACCESS = "its author doesn't have access"
 _MUTED = "its thread is muted"
 _ITS_APP = "its app, "
-_SETTLED = (NO_RULE, _NOT_ADDRESSED, _NEEDS_MENTION, _NO_ACCESS, _MUTED, _ITS_APP)
+_PAUSED = "the rule for its app is paused"
+_SETTLED = (NO_RULE, _NOT_ADDRESSED, _NEEDS_MENTION, _NO_ACCESS, _MUTED, _ITS_APP, _PAUSED)
 """Reasons, or their beginnings, that depend on settings: changing those doesn't send messages of the past."""
 _REPLIES = {
     Condition.BOUND: "a reply in a thread with a conversation",
@@ -154,16 +155,20 @@ class Receiver:
             return "posted by an app in a thread"
         if message.is_shared and message.user_team not in self.access.home:
             return "posted by an app from another workspace"
-        if self.access.allowed_channels and message.channel not in self.access.allowed_channels:
-            return "the bridge isn't enabled in this channel"
+        if rule.paused:
+            return f"{_PAUSED} ({rule.paused})"
         return app, rule
 
     async def _receive_from_app(self, message: InboundMessage) -> Received:
-        """Decide about an app's message: whether its channel has a rule for it, and what that starts."""
+        """Decide about an app's message: whether its channel has a rule for it, and what that starts.
+
+        Whether the rule's owner and channel still have access is decided when the turn begins (`check_rule`).
+        """
         found = await self._rule_for(message)
         if isinstance(found, str):
             return Received("ignored", found)
         app, rule = found
+        message = message.model_copy(update={"app": app})  # for the same look at its rule when its turn begins
         is_run = rule.workflow is not None
         if is_run and message.was_found:
             return Received("ignored", "found too late to run a workflow")

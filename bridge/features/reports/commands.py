@@ -15,7 +15,7 @@ from bridge.features.reports.reporter import due, post
 from bridge.features.reports.schedule import ReportSpec, StoredReport, next_due, read_report
 from bridge.features.reports.store import MOST_REPORTS, due_report, store_of
 from bridge.features.results import Form, HomeChanged, PostedReport, Result, shown
-from bridge.features.shared.lookups import check_runner
+from bridge.features.shared.lookups import check_runner, refusal_now
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, Notice, Report, Submission
 from bridge.queue.audit import named
@@ -105,6 +105,11 @@ async def _change(deps: Deps, turn: Turn, click: Click) -> Result:
     if click.user != stored.spec.owner and not await deps.access.may_run(click.user):
         raise NotAllowed("not_yours")
     about, what = named("report", stored.id, stored.called), _CHANGES.get(click.action_id, "deleted")
+    if click.action_id in {blocks.NOW, blocks.RESUME}:
+        owner = stored.spec.owner
+        if refusal := await refusal_now(deps, owner, stored.spec.channel, is_set_up=True):
+            name = "" if owner == click.user else await deps.directory.user_name(owner)
+            return shown(blocks.may_not_post(refusal, name), f"refused: {refusal}", about)
     match click.action_id:
         case blocks.NOW:
             body, event = due_report(stored, deps.now(), is_asked_for=True), f"report:{stored.id}:asked:{turn.id}"
@@ -134,11 +139,13 @@ def _page(value: str) -> int:
 
 async def _schedule(deps: Deps, turn: Turn, spec: ReportSpec, channel: str) -> Result:
     """Schedule a report, once for each turn. Raises `BadSchedule` and `StoreUnavailable`."""
-    store, allowed = store_of(deps), deps.access.allowed_channels
-    if channel and allowed and channel not in allowed:
+    store = store_of(deps)
+    if deps.access.not_listed("", channel):
         raise BadSchedule("disabled", spec.channel)
     if not channel or not await deps.directory.may_post(channel):  # as far as Slack says
         raise BadSchedule("channel", spec.channel)
+    if await refusal_now(deps, turn.user, channel, is_set_up=True) == "left":
+        raise BadSchedule("name", spec.channel)
     known_zone = spec.zone or await _zone_of(deps, turn.user)
     zone = known_zone or "UTC"
     if await store.is_full():
@@ -198,9 +205,9 @@ async def shown_in_home(deps: Deps, turn: Turn) -> list[Block]:
 
 
 @reports.kind(Report)
-async def report_due(deps: Deps, turn: Turn, report: Report) -> Result:  # noqa: ARG001 - every handler gets a turn
+async def report_due(deps: Deps, turn: Turn, report: Report) -> Result:
     """Post a report for a claimed slot, or on request."""
-    return await post(deps, report)
+    return await post(deps, turn, report)
 
 
 @reports.once_posted(PostedReport)

@@ -16,7 +16,7 @@ from bridge.features.reports.schedule import StoredReport
 from bridge.features.shared.buttons import REPORT_FORM
 from bridge.features.shared.numbers import PARTS
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.failures import failure
+from bridge.slack.blockkit.failures import failure, no_longer
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG, Origin, channel_menu, modal
 from bridge.slack.blockkit.reply import Audience, Block, Reply, View
 
@@ -90,6 +90,7 @@ _WHY_PAUSED: Final = {
     NO_CLOCK: "the bridge's server doesn't know its time zone",
 }
 _NOT_ALLOWED: Final = "Slack didn't allow it"
+_ITS_OWNER: Final = "its owner"
 _DELETE: Final = "Delete"
 _POST_NOW: Final = "Post now"
 _A_PAGE: Final = 15  # of three blocks each
@@ -199,25 +200,37 @@ def offer_report_form() -> Reply:
 
 def pause_notice(called: str, channel: str, error: str) -> str:
     """Return the `Notice.what` for a report that was paused because of Slack's *error* (`report_paused`)."""
-    return f"{PAUSED}:" + json.dumps([called, channel, error])
+    return f"{PAUSED}:" + json.dumps([called, channel, error, "", True])
 
 
 def report_paused(facts: str = "") -> Reply:
-    """Notify the owner of a report, in a direct message, that it couldn't be posted and is paused."""
+    """Tell the owner of a report, in a direct message, or its channel, that the report is paused."""
     try:
-        called, channel, error = (str(fact) for fact in json.loads(facts))
+        called, channel, error, owner, is_owner = (*json.loads(facts), "", True)[:5]
     except ValueError:
-        called, channel, error = "", "", ""
-    why = _WHY_PAUSED.get(error, f"{_NOT_ALLOWED} ({kit.one_line(error, 60)})")
-    which = f"Your report {kit.quoted(called, 120)}" if called else "One of your reports"
-    where: list[Block | str] = [" in ", _where(channel)] if _is_channel(channel) else []
-    ending = f" couldn't be posted and is paused: {why}."
+        called, channel, error, owner, is_owner = "", "", "", "", True
+    who = "" if is_owner else str(owner) or _ITS_OWNER
+    why = _WHY_PAUSED.get(error) or no_longer(str(error), who)
+    was = "is paused" if why else "couldn't be posted and is paused"
+    why = why or f"{_NOT_ALLOWED} ({kit.one_line(str(error), 60)})"
+    which = "One of your reports" if is_owner else "A report"
+    if called:
+        which = f"{'Your' if is_owner else 'The'} report {kit.quoted(str(called), 120)}"
+    where: list[Block | str] = [" in ", _where(str(channel))] if is_owner and _is_channel(str(channel)) else []
+    fix = "" if is_owner else " Someone with permission can schedule it again with /stats report."
+    ending = f" {was}: {why}.{fix}"
     return kit.reply(
         which + ending,
         kit.rich(kit.paragraph(f"⚠️ {which}", *where, ending)),
         kit.actions(kit.button("All reports", PAGE, "0")),
         audience=Audience.CHANNEL,
     )
+
+
+def may_not_post(reason: str, owner: str) -> Reply:
+    """Say that a report can't be posted because of its *owner* (``""``: the reader) or its channel."""
+    why = no_longer(reason, owner)
+    return kit.reply(f"This report can't be posted: {why}. Delete it, or schedule it again once that's fixed.")
 
 
 def report_form(origin: Origin, zone: str) -> View:
@@ -290,4 +303,6 @@ def _is_channel(channel: str) -> bool:
 def _status(report: StoredReport) -> str:
     if not report.paused:
         return f"next {kit.DATE_AND_TIME.format(moment=report.due)}"
-    return "paused" if report.paused == ASKED else f"paused: {_WHY_PAUSED.get(report.paused, _NOT_ALLOWED)}"
+    if report.paused == ASKED:
+        return "paused"
+    return f"paused: {_WHY_PAUSED.get(report.paused) or no_longer(report.paused, _ITS_OWNER) or _NOT_ALLOWED}"

@@ -17,16 +17,18 @@ from typing import Final
 from bridge.errors import ProjectError, RecordNotUnderstood
 from bridge.features.deps import Deps
 from bridge.features.feature import Slot
-from bridge.features.reports.layout import NO_CLOCK, small_print
+from bridge.features.reports.layout import NO_CLOCK, PAUSED, small_print
 from bridge.features.reports.schedule import is_too_late, last_due, next_due, span_of
 from bridge.features.reports.store import due_report, store_of
 from bridge.features.results import Done, Outcome, PostedReport, Result, TryLater
+from bridge.features.shared.lookups import notify_of_pause, refusal_now
 from bridge.features.shared.numbers import PARTS
 from bridge.features.shared.snapshots import Snapshot, snapshot_of
 from bridge.features.shared.statistics_layout import with_below
 from bridge.inbound import Report
 from bridge.queue.audit import named
 from bridge.queue.scripting import epoch_ms
+from bridge.queue.turn import Turn
 from bridge.slack.blockkit.mrkdwn import plain_command_text
 from bridge.slack.blockkit.reply import Audience
 
@@ -58,8 +60,11 @@ async def due(deps: Deps, most: int) -> list[Slot]:
     return found
 
 
-async def post(deps: Deps, report: Report) -> Result:
-    """Return the outcome for a claimed slot. Raises `StoreUnavailable` and `TryLater`."""
+async def post(deps: Deps, turn: Turn, report: Report) -> Result:
+    """Return the outcome for a claimed slot, or pause the report if its owner may no longer post it.
+
+    Raises `StoreUnavailable` and `TryLater`.
+    """
     store, now = store_of(deps), deps.now()
     try:
         stored = await store.get(report.report)
@@ -77,6 +82,10 @@ async def post(deps: Deps, report: Report) -> Result:
         if not report.is_asked_for:
             await deps.inbox.write(*store.skip(stored.id, report.slot))
         return Done("it's too late for the report")
+    if refusal := await refusal_now(deps, stored.spec.owner, stored.spec.channel, is_set_up=True):
+        pause, about = store.pause(stored.id, refusal), (PAUSED, stored.called)
+        await notify_of_pause(deps, turn, stored.spec.owner, refusal, about, event=f"paused:{turn.id}", writes=pause)
+        return Done(f"the report was paused: {refusal}")
     try:
         stats = await deps.statistics.read()
     except ProjectError as exc:

@@ -30,13 +30,15 @@ Replies = Literal["all", "mentions"]
 class AppRule(BaseModel, frozen=True):
     """The rule for an app's messages: the *agent* answers them, or the *workflow* runs with their text.
 
-    *name* is the app's name, and *owner* the person who set this up, on whose behalf the workflow runs.
+    *name* is the app's name, and *owner* the person who set this up, on whose behalf it happens. *paused* is the reason
+    why they no longer may (`bridge.errors.NotAllowed`), or ``""``.
     """
 
     agent: int | None = None
     workflow: int | None = None
     name: str = ""
     owner: str = ""
+    paused: str = ""
 
 
 class ChannelSettings(BaseModel, frozen=True):

@@ -6,19 +6,18 @@ from typing import Any
 
 from pydantic import Field
 
-from bridge.errors import BadInput, NotAllowed
+from bridge.errors import BadInput
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
 from bridge.features.results import Done, Form, Result, shown
 from bridge.features.shared.buttons import DETAILS, FIND, RUN_FORM, run_button
-from bridge.features.shared.lookups import check_runner, is_runner, origin_of, workflow_by_id
+from bridge.features.shared.lookups import check_rule, check_runner, is_runner, origin_of, workflow_by_id
 from bridge.features.shared.recent import Remembered
 from bridge.features.workflows import forms, layout, run_card
 from bridge.features.workflows.runs import NodeResults, run, unknown_run
 from bridge.ids import TurnId
 from bridge.inbound import Click, Shortcut, Submission, TriggeredRun
 from bridge.project.models import Workflow
-from bridge.queue.audit import named
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.json_text import typed_input
 from bridge.slack.blockkit.lists import ListPage
@@ -60,12 +59,9 @@ async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow | None = No
 
 @workflows.kind(TriggeredRun)
 async def run_triggered(deps: Deps, turn: Turn, triggered: TriggeredRun) -> Result:
-    """Run a workflow on an app's post, if the person who set this up still may run workflows."""
-    owner = await deps.directory.user_name(turn.user)
-    try:
-        await check_runner(deps, turn.user)
-    except NotAllowed as exc:
-        return shown(run_card.owner_may_not(owner), type(exc).__name__, named("workflow", triggered.workflow))
+    """Run a workflow on an app's post, if the person who set this up still may."""
+    if stopped := await check_rule(deps, turn, triggered.message):
+        return stopped
     workflow = await workflow_by_id(deps, triggered.workflow)
     text = await deps.parts.text(triggered.message.text)
     whole = await deps.parts.below(text, triggered.message.parts, triggered.message.app)

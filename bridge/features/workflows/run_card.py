@@ -82,13 +82,6 @@ def unknown(run: Run) -> Reply:
     return _card(run, OUTCOME_UNKNOWN, why, facts, kit.actions(_again(run, asks=_SURE)))
 
 
-def owner_may_not(owner: str) -> Reply:
-    """Say that an app's message starts nothing because its *owner* may not run workflows."""
-    text = f"{kit.named(owner, 80)} set this up to run a workflow, but no longer has permission to"
-    fix = "Someone with permission can set it up again with /agents channel run."
-    return kit.note(f"{text}, so nothing was started. {fix}", audience=Audience.THREAD)
-
-
 def confirm(workflow: Workflow, typed: Any) -> Reply:
     """Ask before running an inactive workflow. For *typed* input too long for a button, a form opens."""
     name, asked = kit.named(workflow.name, 100), " is inactive. Run it anyway?"

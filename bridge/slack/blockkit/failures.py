@@ -55,6 +55,17 @@ _NOT_ALLOWED: Final = {
     "unknown": "Slack couldn't confirm who you are, so nothing was done. Try again in a minute, and tell your admin if "
     "it keeps happening.",
 }
+_NO_LONGER: Final = {
+    "channel": "the bridge is no longer enabled in that channel",
+    "user": "{who} no longer {has} access to the bridge",
+    "runner": "{who} no longer {has} permission to run workflows",
+    "deactivated": "{who} no longer {has} an active account",
+    "stranger": "{who} {is_} no longer in this workspace",
+    "left": "{who} {is_} no longer in that channel",
+    "unknown": "Slack doesn't say whether {who} still {has} access",
+}
+"""Why something set up earlier may no longer happen (`bridge.features.access.Access.refusal_now`)."""
+
 _TOO_OFTEN: Final = {
     "thread": "This thread is getting messages too fast, so new ones don't reach the agent.",
     "person": "You're sending messages too fast.",
@@ -92,6 +103,15 @@ _SCHEDULE_CODES: Final = ("--compare", "--only", "/invite")
 
 _MOST_NAMES: Final = 10
 _TWO_MINUTES: Final = 120  # seconds
+
+
+def no_longer(reason: str, owner: str = "") -> str:
+    """Return a clause that says why what *owner* set up may no longer happen; without one, it's for the owner.
+
+    ``""`` if *reason* isn't about access.
+    """
+    who, has, is_ = (kit.named(owner, 80), "has", "is") if owner else ("you", "have", "are")
+    return _NO_LONGER.get(reason, "").format(who=who, has=has, is_=is_)
 
 
 def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Reply:
