@@ -93,7 +93,8 @@ class Guard:
         """
         if scope["method"] != "POST":
             raise _Rejected(HTTPStatus.METHOD_NOT_ALLOWED, "method")
-        headers = dict(scope["headers"])
+        given = list(scope["headers"])  # as they are before the body: a server may add its trailers
+        headers = dict(given)
         length = headers.get(b"content-length", b"")
         if length.isdigit() and int(length[:20]) > LARGEST_BODY:
             raise _Rejected(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large")
@@ -112,7 +113,7 @@ class Guard:
             raise _Rejected(HTTPStatus.REQUEST_TIMEOUT, "too_slow") from None
         body = bytes(collected)
 
-        names = [name for name, _ in scope["headers"]]
+        names = [name for name, _ in given]
         if names.count(_SIGNATURE) != 1 or names.count(_TIMESTAMP) != 1:
             raise _Rejected(HTTPStatus.UNAUTHORIZED, "unsigned")
         stamp = headers[_TIMESTAMP]

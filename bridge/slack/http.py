@@ -1,8 +1,8 @@
 """The HTTP server: Slack's requests, and three pages for operators.
 
-It's uvicorn with added limits. By itself, uvicorn stores every header line it gets, waits forever for a request to be
-completed, and resets a connection if it answers a request before reading all of it, so that the client never sees the
-answer.
+It's uvicorn with added limits. By itself, uvicorn stores every header line and trailer it gets, waits forever for a
+request to be completed or an answer to be read, and resets a connection if it answers a request before reading all of
+it, so that the client never sees the answer.
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ from bridge.errors import ConfigurationError
 from bridge.metrics import CONTENT_TYPE, Metrics
 from bridge.slack import EVENTS_PATH
 
-LARGEST_HEAD = 64 * 1024  # request line and headers; Slack's are about 1 KiB
+LARGEST_HEAD = 64 * 1024  # all of a request but its body; Slack's is about 1 KiB
 LINGER_SECONDS = 2.0  # how long the rest of a request is discarded after its answer
 LINGER_BYTES = 32 * 1024 * 1024
 
+_HEADER_COST = 32  # bytes to store a header besides its text, as in HTTP/2 (RFC 9113, section 6.5.2)
+_PIPELINED = 16  # requests that wait for an earlier one's answer; Slack sends none
 _BACKLOG = 2048
 _KEEP_ALIVE_SECONDS = 75  # longer than a proxy's usual 60: the proxy closes first, so no request meets a closed socket
 _SHUTDOWN_SECONDS = 5  # Slack waits at most 3 s for an answer
@@ -155,14 +157,20 @@ async def serving(app: ASGIApp, host: str, port: int, group: asyncio.TaskGroup) 
 
 
 class BoundedHttp(HttpToolsProtocol):
-    """One connection, with limits on the size and time of a request's head, and on data received after an answer."""
+    """One connection, with limits on what a request has besides its body, on time, and on data after an answer.
+
+    Besides its body, a request has a head, and the sizes, extensions and trailers of a chunked body. Trailers are
+    ignored: uvicorn would add them to the headers that the application is reading.
+    """
 
     head_seconds = 10.0
-    _head_bytes = 0
+    _head_size = 0  # of the headers, each with `_HEADER_COST`
+    _beside_body = 0  # bytes
     _discarded = 0
-    _is_in_head = True
+    _is_in_head = False
     _is_lingering = False
     _timer: asyncio.TimerHandle | None = None
+    _stalled: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         """Give the client `head_seconds` for a request's head."""
@@ -170,35 +178,56 @@ class BoundedHttp(HttpToolsProtocol):
         self._close_in(self.head_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Drop the timer, which would keep the connection's objects alive."""
+        """Drop the timers, which would keep the connection's objects alive."""
         self._close_in(None)
+        if self._stalled is not None:
+            self._stalled.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Count the bytes of heads, and those discarded after an answer."""
-        if self._is_in_head:
-            self._head_bytes += len(data)
-        elif self._is_lingering:
+        """Count the bytes that aren't a body's, and those discarded after an answer."""
+        self._beside_body += len(data)
+        if self._is_lingering:
             self._discarded += len(data)
         super().data_received(data)
-        has_head_started = self._is_in_head and self._head_bytes > 0
-        if has_head_started and self._timer is None:
+        if self._is_in_head and self._timer is None:
             self._close_in(self.head_seconds)
-        if (has_head_started and self._head_bytes > LARGEST_HEAD) or self._discarded > LINGER_BYTES:
+        if self._beside_body > LARGEST_HEAD or self._discarded > LINGER_BYTES:
             self.transport.close()
+
+    def on_message_begin(self) -> None:
+        """Expect a head."""
+        super().on_message_begin()
+        self._is_in_head = True
+        self._head_size = 0
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Store a header, unless it's a trailer. An exception here becomes a 400."""
+        if not self._is_in_head:
+            return
+        self._head_size += len(name) + len(value) + _HEADER_COST
+        if self._head_size > LARGEST_HEAD:
+            raise ValueError("the head is too large")
+        super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Pass the request on; the application limits its body."""
         self._is_in_head = False
-        self._head_bytes = 0
         if self._timer is not None:
             self._close_in(None)
+        if len(self.pipeline) >= _PIPELINED:
+            raise ValueError("too many requests at once")
         super().on_headers_complete()
 
+    def on_body(self, body: bytes) -> None:
+        """Don't count the body itself."""
+        self._beside_body -= len(body)
+        super().on_body(body)
+
     def on_message_complete(self) -> None:
-        """Expect the next head."""
+        """Count the next request from zero."""
         super().on_message_complete()
-        self._is_in_head = True
+        self._beside_body = 0
         if self._is_lingering:
             self._is_lingering = False
             self._close_in(None)
@@ -209,6 +238,17 @@ class BoundedHttp(HttpToolsProtocol):
         if self.cycle.more_body and not self.transport.is_closing():
             self._is_lingering = True
             self._close_in(LINGER_SECONDS)
+
+    def pause_writing(self) -> None:
+        """Give a client that doesn't read its answers `head_seconds` to do so."""
+        super().pause_writing()
+        self._stalled = self.loop.call_later(self.head_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Go on."""
+        super().resume_writing()
+        if self._stalled is not None:
+            self._stalled.cancel()
 
     def _close_in(self, seconds: float | None) -> None:
         if self._timer is not None:

@@ -162,6 +162,100 @@ async def test_an_endless_head_closes_the_connection(bridge: Bridge) -> None:
     assert 60 < taken < 10_000
 
 
+CHUNKED = b"POST /slack/events HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("begin", "filler"),
+    [
+        (b"2\r\n{}\r\n0\r\n", b"X-Filler: " + b"x" * 1000 + b"\r\n"),
+        (b"2\r\n{}\r\n0\r\nX-Filler: ", b"x" * 1000),
+        (b"2;", b"x" * 1000),
+        (b"2\r\n{}\r\n", b"1;" + b"x" * 1000 + b"\r\n \r\n"),
+        (b"", b"1\r\n \r\n" * 200),
+    ],
+    ids=["trailers", "a trailer", "an extension", "extensions", "chunks"],
+)
+async def test_endless_bytes_beside_a_body_close_the_connection(bridge: Bridge, begin: bytes, filler: bytes) -> None:
+    async with bridge.served() as address:
+        reader, writer = await asyncio.open_connection("127.0.0.1", address.port)
+        writer.write(CHUNKED + begin)
+        taken = await _lines_taken(reader, writer, filler)
+        writer.close()
+
+    assert taken < 10_000
+    assert bridge.began == 0
+
+
+async def test_a_signature_in_trailers_does_not_count(bridge: Bridge, caplog: pytest.LogCaptureFixture) -> None:
+    signature = "".join(f"{name}: {value}\r\n" for name, value in headers().items()).encode()
+    async with bridge.served() as address:
+        answer = await _answer(address, CHUNKED + b"%x\r\n%b\r\n0\r\n%b\r\n" % (len(BODY), BODY, signature))
+
+    assert b" 401 " in answer.partition(b"\r\n")[0]
+    assert (bridge.began, caplog.records) == (0, [])
+
+
+async def test_a_signed_request_may_have_trailers(bridge: Bridge) -> None:
+    signed = "".join(f"{name}: {value}\r\n" for name, value in headers().items()).encode()
+    begin = CHUNKED.removesuffix(b"\r\n") + signed
+    async with bridge.served() as address:
+        answer = await _answer(
+            address, begin + b"\r\n%x\r\n%b\r\n0\r\nX-Slack-Signature: v0=\r\n\r\n" % (len(BODY), BODY)
+        )
+
+    assert b" 200 " in answer.partition(b"\r\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("sent", "most"),
+    [
+        (b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + b"a: \r\n" * 5000 + b"\r\n", 0),
+        (b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Filler: " + b"x" * 100_000 + b"\r\n\r\n", 0),
+        (b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" * 3000, 20),
+    ],
+    ids=["headers", "a header", "requests"],
+)
+async def test_too_much_in_one_packet_is_refused(bridge: Bridge, sent: bytes, most: int) -> None:
+    async with bridge.served() as address:
+        answer = await _answer(address, sent)
+
+    assert answer.count(b" 400 ") == 1
+    assert answer.count(b" 200 ") <= most
+
+
+async def _answer(address: Address, sent: bytes) -> bytes:
+    """Send bytes; return all that comes back until the server closes the connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", address.port)
+    writer.write(sent)
+    async with asyncio.timeout(10):
+        answer = await reader.read()
+    writer.close()
+    await writer.wait_closed()
+    return answer
+
+
+async def test_a_client_that_reads_no_answer_is_disconnected(
+    bridge: Bridge, monkeypatch: pytest.MonkeyPatch, wait_until: WaitUntil
+) -> None:
+    monkeypatch.setattr(BoundedHttp, "head_seconds", 0.3)
+    async with bridge.served() as address:
+        with socket.create_connection(("127.0.0.1", address.port)) as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.setblocking(False)
+
+            def is_closed() -> bool:
+                try:
+                    client.send(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 10)
+                except BlockingIOError:
+                    return False
+                except ConnectionError:
+                    return True
+                return False
+
+            await wait_until(is_closed, "the server closes the connection")
+
+
 async def _lines_taken(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, line: bytes) -> int:
     """Write until the other side closes."""
     for number in range(10_000):
