@@ -18,7 +18,6 @@ from bridge.cli.manifest import manifest
 from bridge.cli.playground import playground
 from bridge.cli.serve import serve
 from bridge.cli.setup import setup
-from bridge.cli.stats import stats
 from bridge.cli.status import status
 from bridge.cli.trace import trace
 from bridge.cli.usage import CommandGroup, ShellCommand, examples
@@ -30,7 +29,6 @@ _COMMANDS: Final[tuple[tuple[str, Callable[..., None], tuple[str, ...]], ...]] =
     (_START, serve, ("bridge serve", "bridge serve --embedded-redis")),
     (_START, manifest, ("bridge manifest --socket", "bridge manifest --url https://bridge.example.com")),
     (_WATCH, status, ("bridge status", "bridge status --json")),
-    (_WATCH, stats, ("bridge stats --since 7d", "bridge stats --csv")),
     (_WATCH, audit, ("bridge audit --since 24h", "bridge audit --json")),
     (_WATCH, feedback, ("bridge feedback", "bridge feedback --since 30d")),
     (_FIX, check, ("bridge check", "bridge check --access U0123456789 C0123456789")),

@@ -31,7 +31,6 @@ from bridge.project.models import Workflow
 from bridge.slack import blockkit
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import Origin
-from bridge.slack.blockkit.numbers import ENGLISH, Style
 from bridge.slack.blockkit.reply import Block, Reply, View
 from bridge.slack.parts import parts_of
 
@@ -228,7 +227,6 @@ _FIXED: Final[Mapping[Any, Any]] = {
     "called": "yesterday",
     "zone": _ZONE,
     StoredReport: StoredReport("0123456789abcdef", _REPORT, _MOMENT, paused="restricted_action_read_only_channel"),
-    Style: ENGLISH,
     Trend: Trend(NUMBERS[1], [(_MOMENT - timedelta(days=days), 1000 * days) for days in range(20, 0, -1)]),
     Note: nothing_yet(_MOMENT),
     Sequence[tuple[str, str]]: [("/workflows run [workflow] [input]", "Run one. Without an input, a form asks.")] * 20,

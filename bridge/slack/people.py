@@ -33,14 +33,13 @@ class Person:
     """A person according to ``users.info``. *is_home*: this is their workspace (None: unknown).
 
     *kind* is ``member``, ``guest`` (multi-channel or single-channel), ``bot``, ``deactivated`` or ``stranger`` (from
-    another company). *locale* is like ``en-US`` and *time_zone* like ``Europe/Berlin``, both ``""`` if unknown.
+    another company). *time_zone* is like ``Europe/Berlin``, ``""`` if unknown.
     https://docs.slack.dev/reference/objects/user-object
     """
 
     name: str
     is_home: bool | None
     kind: str
-    locale: str = ""
     time_zone: str = ""
 
 
@@ -64,10 +63,6 @@ class Directory:
     async def user_name(self, user: str) -> str:
         """Return the display name, or the ID if the name can't be read."""
         return (await self._if_known(user)).name or user
-
-    async def user_locale(self, user: str) -> str:
-        """Return the locale, or ``""`` if it can't be read."""
-        return (await self._if_known(user)).locale
 
     async def time_zone(self, user: str) -> str:
         """Return the time zone (``Europe/Berlin``), or ``""`` if it can't be read."""
@@ -172,17 +167,16 @@ class Directory:
         return is_in and about.get("is_archived") is not True
 
     async def _person(self, user: str) -> Person:
-        answer = await self._web.read("users.info", {"user": user, "include_locale": "true"}, seconds=_CALL_SECONDS)
+        answer = await self._web.read("users.info", {"user": user}, seconds=_CALL_SECONDS)
         about = answer.get("user")
         if not isinstance(about, dict):
             raise SlackRefused("users.info", "user_unknown")
-        profile, locale, time_zone = mapping(about.get("profile")), about.get("locale"), about.get("tz")
+        profile, time_zone = mapping(about.get("profile")), about.get("tz")
         names = (profile.get("display_name"), profile.get("real_name"), about.get("real_name"), about.get("name"))
         return Person(
             name=next((name for name in names if isinstance(name, str) and name), ""),
             is_home=_is_home(about, self._identity),
             kind=_kind_of(about),
-            locale=locale if isinstance(locale, str) else "",
             time_zone=time_zone if isinstance(time_zone, str) else "",
         )
 

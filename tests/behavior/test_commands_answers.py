@@ -442,12 +442,6 @@ async def test_statistics_lead_to_a_scheduled_report(harness: Harness, *, is_run
         assert ('"report:form"' in json.dumps(form)) is is_runner
 
 
-async def test_numbers_follow_the_persons_locale(harness: Harness) -> None:
-    harness.slack.workspace.people[USER].locale = "de-DE"
-
-    assert "4.321 runs" in shown(await typed(harness, "/stats")).text
-
-
 async def test_commands_are_shown_with_the_configured_prefix(harness: Harness) -> None:
     harness.configure(BRIDGE_COMMAND_PREFIX="acme-")
 

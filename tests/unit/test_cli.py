@@ -98,12 +98,11 @@ def test_states_are_colored_unless_colors_are_off(
 @pytest.mark.parametrize(
     ("typed", "problem", "example"),
     [
-        ("stat", "“stat” isn't a bridge command. Did you mean bridge stats?", ""),
+        ("statu", "“statu” isn't a bridge command. Did you mean bridge status?", ""),
         ("frob", "“frob” isn't a bridge command.", ""),
         ("dead frob", "“frob” isn't a bridge dead command.", "dead list"),
         ("status --jsn", "bridge status has no option --jsn. Did you mean --json?", "status"),
         ("status --since", "bridge status has no option --since.", "status"),
-        ("stats --csv --json", "--csv can't be used with --json.", "stats --csv"),
         ("status x", "bridge status doesn't take “x”.", "status"),
         ("status --json=1", "--json doesn't take a value.", "status --json"),
         ("trace", "bridge trace needs a PERMALINK.", f"trace {LINK}"),

@@ -51,15 +51,6 @@ async def test_a_person_has_the_name_that_others_see(
     assert await directory.user_name("U1") == name
 
 
-async def test_a_missing_locale_is_unknown(emulated: EmulatedSlack, directory: Directory) -> None:
-    answers(emulated, "users.info", person(locale="de-DE"), person(), refused("missing_scope", needed="users:read"))
-
-    locales = [await directory.user_locale(user) for user in ("U1", "U2", "U3", "U3", "U1")]
-
-    assert locales == ["de-DE", "", "", "", "de-DE"]
-    assert [one["include_locale"] for one in asked(emulated, "users.info")] == ["true"] * 3
-
-
 async def test_a_name_is_fetched_once_in_ten_minutes(
     emulated: EmulatedSlack, directory: Directory, clock: Clock
 ) -> None:

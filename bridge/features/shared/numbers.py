@@ -1,8 +1,8 @@
 """The numbers in the statistics.
 
 A new number needs one line in `NUMBERS`, a new list of names with counts one in `GROUPS`, and each a field in
-`bridge.project.models.Stats`. ``/stats`` with its charts, the snapshots and changes, the parts of a report, Home, and
-``bridge stats`` with its JSON and CSV follow from these tables.
+`bridge.project.models.Stats`. ``/stats`` with its charts, the snapshots and changes, the parts of a report, and Home
+follow from these tables.
 """
 
 from __future__ import annotations

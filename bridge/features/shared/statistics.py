@@ -32,7 +32,6 @@ from bridge.features.shared.statistics_layout import (
 )
 from bridge.project.client import ProjectClient
 from bridge.project.models import Stats
-from bridge.slack.blockkit.numbers import ENGLISH, Style
 from bridge.slack.blockkit.reply import Audience, Reply
 
 log = logging.getLogger(__name__)
@@ -85,7 +84,6 @@ class Statistics:
         since: datetime | None = None,
         last: Snapshot | None = None,
         only: Collection[str] = PARTS,
-        style: Style = ENGLISH,
         audience: Audience = Audience.PRIVATE,
     ) -> Reply:
         """Show *stats*, just read, with the changes since the *last* report and since *since*.
@@ -103,7 +101,7 @@ class Statistics:
         if since is not None:
             note = nearest_note(since, past.compared[0][1].at) if past.compared else nothing_yet(past.recorded_since)
         trend = self._trend(stats, past.followed, only)
-        return stats_card(stats, changes=changes, trend=trend, only=only, style=style, note=note, audience=audience)
+        return stats_card(stats, changes=changes, trend=trend, only=only, note=note, audience=audience)
 
     async def changes_since(self, stats: Stats, moment: datetime) -> Changes | None:
         """Return the changes since the snapshot nearest to *moment*; None without one. Raises `StoreUnavailable`."""

@@ -23,7 +23,7 @@ from bridge.features.shared.numbers import (
 )
 from bridge.project.models import Stats
 from bridge.slack.blockkit import charts, kit
-from bridge.slack.blockkit.numbers import ENGLISH, Style, per_cent, signed, whole
+from bridge.slack.blockkit.numbers import per_cent, signed, whole
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 from bridge.slack.blockkit.untyped_json import NAMES_AND_MORE
 
@@ -68,27 +68,25 @@ class _Listing:
     changed: NamesChanged | None = None
     most_in_line: int = _MOST_IN_LINE
 
-    def table(self, style: Style) -> Block:
+    def table(self) -> Block:
         if self.changed is None:
-            return charts.table(self.title, self.head, [row[:2] for row in self._rows(style)], style)
-        return charts.table(self.title, [*self.head, "Change"], self._rows(style), style)
+            return charts.table(self.title, self.head, [row[:2] for row in self._rows()])
+        return charts.table(self.title, [*self.head, "Change"], self._rows())
 
-    def text(self, style: Style) -> Block:
+    def text(self) -> Block:
         lines = []
-        for name, count, changed in self._rows(style):
-            number, ending = kit.words(whole(count, style), bold=True), f" ({changed})" if changed else ""
+        for name, count, changed in self._rows():
+            number, ending = kit.words(whole(count), bold=True), f" ({changed})" if changed else ""
             lines.append(kit.paragraph(name, ": ", number, ending))
         return kit.rich(kit.paragraph(kit.words(self.title, bold=True)), kit.bullets(lines))
 
-    def line(self, style: Style) -> str:
-        counts = charts.summed(self.counts, self.most_in_line, style)
-        return f"{self.title}: " + ", ".join(f"{_name(name)} {whole(count, style)}" for name, count in counts)
+    def line(self) -> str:
+        counts = charts.summed(self.counts, self.most_in_line)
+        return f"{self.title}: " + ", ".join(f"{_name(name)} {whole(count)}" for name, count in counts)
 
-    def _rows(self, style: Style) -> list[tuple[str, int, str]]:
-        counts = charts.summed(self.counts, _MOST_NAMED, style)
-        return [
-            (_name(one), count, name_change(self.changed, one, style) if self.changed else "") for one, count in counts
-        ]
+    def _rows(self) -> list[tuple[str, int, str]]:
+        counts = charts.summed(self.counts, _MOST_NAMED)
+        return [(_name(one), count, name_change(self.changed, one) if self.changed else "") for one, count in counts]
 
 
 def stats_card(
@@ -97,7 +95,6 @@ def stats_card(
     changes: Sequence[Changes] = (),
     trend: Trend | None = None,
     only: Collection[str] = PARTS,
-    style: Style = ENGLISH,
     note: Note | None = None,
     audience: Audience = Audience.PRIVATE,
 ) -> Reply:
@@ -111,29 +108,29 @@ def stats_card(
     for group in GROUPS:
         if group.name in only and (counts := by_count(group.of(stats).items())):
             changed = changes[0].groups.get(group.name) if changes else None
-            names_changed += news(group.name, changed, style) if changed else []
+            names_changed += news(group.name, changed) if changed else []
             has_moved = changed is not None and any(difference.by for difference in changed.moved.values())
             chart = None if has_moved else group.chart(group.title, counts)
             groups.append(_Listing(group.title, (group.one.capitalize(), "Count"), counts, chart, changed))
 
     top: list[Block] = [kit.header(STATISTICS)]
     if numbers:
-        top.append(kit.fields((one.title, _number(one, value, changes, style)) for one, value in numbers))
+        top.append(kit.fields((one.title, _number(one, value, changes)) for one, value in numbers))
     if names_changed:
         top.append(kit.rich(kit.bullets(kit.paragraph(line) for line in names_changed)))
     pictured: list[Block] = []
     left = kit.CHARTS
     for one in [*trends, *groups]:
         chart = one.chart if left else None
-        pictured.append(chart or one.table(style))
+        pictured.append(chart or one.table())
         left -= chart is not None
-    tabled, written = ([form(one, style) for one in [*trends, *groups]] for form in (_Listing.table, _Listing.text))
+    tabled, written = ([form(one) for one in [*trends, *groups]] for form in (_Listing.table, _Listing.text))
     end = _small_print(stats, changes, note)
     forms = [(*top, *form, *end) for form in (pictured, tabled, written)]
     plainer = tuple(form for place, form in enumerate(forms) if form not in forms[:place])[1:]
 
-    lines = [*names_changed, *(one.line(style) for one in [*groups, *trends]), *([note.text] if note else [])]
-    text = "\n".join([*_spoken_numbers(numbers, changes, style), *lines])
+    lines = [*names_changed, *(one.line() for one in [*groups, *trends]), *([note.text] if note else [])]
+    text = "\n".join([*_spoken_numbers(numbers, changes), *lines])
     return kit.reply(text, *forms[0], audience=audience).model_copy(update={"plainer": plainer})
 
 
@@ -161,62 +158,58 @@ def with_below(card: Reply, *below: Block) -> Reply:
     return card.model_copy(update={"blocks": (*card.blocks, *below), "plainer": plainer})
 
 
-def change(difference: Difference, style: Style = ENGLISH) -> str:
+def change(difference: Difference) -> str:
     """Return how a number changed: ``+56, +4.8%``."""
     if not difference.by:
         return "no change"
     share = difference.by / difference.then if difference.then > 0 else 0
-    said = signed(difference.by, style)
-    return said if abs(share) < _LEAST_SHARE else f"{said}, {per_cent(share, style)}"
+    said = signed(difference.by)
+    return said if abs(share) < _LEAST_SHARE else f"{said}, {per_cent(share)}"
 
 
-def name_change(changes: NamesChanged, name: str, style: Style = ENGLISH) -> str:
+def name_change(changes: NamesChanged, name: str) -> str:
     """Return how the count of a name changed; ``""`` if its earlier count is unknown."""
     if name in changes.moved:
         difference = changes.moved[name]
-        return signed(difference.by, style) if difference.by else "0"
+        return signed(difference.by) if difference.by else "0"
     return "new" if any(name == new for new, _count in changes.new) else ""
 
 
-def news(what: str, changes: NamesChanged, style: Style = ENGLISH) -> list[str]:
+def news(what: str, changes: NamesChanged) -> list[str]:
     """Return lines for added and removed names: ``New tags: alpha (3), beta (1)``."""
     lines = []
     for title, counts in (("New", changes.new), ("Removed", changes.vanished)):
         listed = [
-            f"{kit.named(name, _NAME) if name.strip() else kit.NO_NAME} ({whole(count, style)})"
+            f"{kit.named(name, _NAME) if name.strip() else kit.NO_NAME} ({whole(count)})"
             for name, count in counts[:_MOST_CHANGED]
         ]
         names, left = ", ".join(listed), len(counts) - len(listed)
-        names = NAMES_AND_MORE.format(names=names, count=whole(left, style)) if left else names
+        names = NAMES_AND_MORE.format(names=names, count=whole(left)) if left else names
         lines += [f"{title} {what}: {names}"] if counts else []
     return lines
 
 
-def _number(number: Number, value: int, changes: Sequence[Changes], style: Style) -> str:
+def _number(number: Number, value: int, changes: Sequence[Changes]) -> str:
     """Return a number's value with its change, or with several changes and their times."""
-    written, changed = whole(value, style), _changed(number, changes, style)
+    written, changed = whole(value), _changed(number, changes)
     if len(changes) == 1:
         return f"{written} ({changed[0][0]})" if changed else written
     return " · ".join([written, *(f"{by} {since}" for by, since in changed)])
 
 
-def _spoken_numbers(numbers: Sequence[tuple[Number, int]], changes: Sequence[Changes], style: Style) -> list[str]:
+def _spoken_numbers(numbers: Sequence[tuple[Number, int]], changes: Sequence[Changes]) -> list[str]:
     """Return the numbers as lines, for notifications, screen readers, and places without blocks."""
     said = []
     for number, value in numbers:
-        changed = [f" ({by})" for by, _since in _changed(number, changes[:1], style)]
-        said.append(f"{whole(value, style)} {number.noun(value)}{''.join(changed)}")
+        changed = [f" ({by})" for by, _since in _changed(number, changes[:1])]
+        said.append(f"{whole(value)} {number.noun(value)}{''.join(changed)}")
     first = f"{STATISTICS}: {', '.join(said)}" if said else STATISTICS
     return [first, *(f"Compared with {_then(one)}." for one in changes[:1])]
 
 
-def _changed(number: Number, changes: Sequence[Changes], style: Style) -> list[tuple[str, str]]:
+def _changed(number: Number, changes: Sequence[Changes]) -> list[tuple[str, str]]:
     """Return how a number changed, and since when, for each of *changes* that has it."""
-    return [
-        (change(one.numbers[number.name], style), f"since {_then(one)}")
-        for one in changes
-        if number.name in one.numbers
-    ]
+    return [(change(one.numbers[number.name]), f"since {_then(one)}") for one in changes if number.name in one.numbers]
 
 
 def _then(changes: Changes) -> str:

@@ -14,7 +14,6 @@ from bridge.features.shared.snapshots import hour_of, parse_moment
 from bridge.features.shared.statistics_layout import with_below
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.numbers import style_of
 
 stats = Feature("stats")
 
@@ -48,8 +47,7 @@ async def show_stats_since(deps: Deps, turn: Turn, *, when: str) -> Result:
 async def _card(deps: Deps, turn: Turn, since: datetime | None) -> Result:
     """Show the statistics, with a button to schedule reports for people who have permission."""
     stats = await deps.statistics.read()
-    style = style_of(await deps.directory.user_locale(turn.user))
-    card = await deps.statistics.card(stats, since=since, style=style)
+    card = await deps.statistics.card(stats, since=since)
     if not await is_runner(deps, turn.user):
         return card
     return with_below(card, kit.actions(kit.button("Schedule a report…", REPORT_FORM, "-")))

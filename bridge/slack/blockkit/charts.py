@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.numbers import ENGLISH, Style, whole
+from bridge.slack.blockkit.numbers import whole
 from bridge.slack.blockkit.reply import Block
 
 _MOST_BARS: Final = 10  # of Slack's 20: more are hard to read
@@ -44,19 +44,19 @@ def line(title: str, points: Counts) -> Block | None:
     return _series("line", title, points) if kit.CHART_LEAST_LINE <= len(points) <= kit.CHART_POINTS else None
 
 
-def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str | int]], style: Style = ENGLISH) -> Block:
+def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str | int]]) -> Block:
     """Make a table whose numbers sort as numbers, without rows beyond Slack's limit."""
-    cells = [[_cell(value, style) for value in row] for row in (head, *rows[: kit.TABLE_ROWS])]
+    cells = [[_cell(value) for value in row] for row in (head, *rows[: kit.TABLE_ROWS])]
     return {"type": "data_table", "caption": kit.one_line(caption, kit.HEADER_TEXT), "rows": cells}
 
 
-def summed(counts: Counts, most: int, style: Style = ENGLISH) -> list[tuple[str, int]]:
+def summed(counts: Counts, most: int) -> list[tuple[str, int]]:
     """Return the *most* largest counts, and the sum of the rest as ``12 others``."""
     rest = counts[most:]
     if not rest:
         return list(counts)
     what = "other" if len(rest) == 1 else "others"
-    return [*counts[:most], (f"{whole(len(rest), style)} {what}", sum(count for _name, count in rest))]
+    return [*counts[:most], (f"{whole(len(rest))} {what}", sum(count for _name, count in rest))]
 
 
 def _series(kind: str, title: str, points: Counts) -> Block | None:
@@ -90,8 +90,8 @@ def _labelled(counts: Counts) -> list[tuple[str, int]]:
     return list(zip(labels, (count for _name, count in counts), strict=True))
 
 
-def _cell(value: str | int, style: Style) -> Block:
+def _cell(value: str | int) -> Block:
     if isinstance(value, int) and abs(value) <= kit.CHART_NUMBER:
-        return {"type": "raw_number", "value": value, "text": whole(value, style)}
-    text = whole(value, style) if isinstance(value, int) else value
+        return {"type": "raw_number", "value": value, "text": whole(value)}
+    text = whole(value) if isinstance(value, int) else value
     return {"type": "raw_text", "text": kit.one_line(text, kit.TABLE_CELL) or _NOTHING}
