@@ -47,10 +47,10 @@ class OfApp(Ignored):
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """An edited message. *is_mention*: Slack sent another ``app_mention`` for it."""
+    """An edited message. *may_be_new*: it may be for the bot only now, at whatever age it was edited."""
 
     message: InboundMessage
-    is_mention: bool = False
+    may_be_new: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def parse(body: Mapping[str, Any], identity: Identity, *, has_apps: bool = False
     # After any edit that adds or retains a mention, Slack sends another ``app_mention``, with the old ts:
     # https://github.com/slackapi/bolt-js/issues/960
     if event.get("type") == "app_mention" and isinstance(parsed, InboundMessage) and parsed.edited_ts:
-        return Edited(parsed, is_mention=True)
+        return Edited(parsed, may_be_new=True)
     return parsed
 
 
@@ -253,8 +253,8 @@ class MessageListeners:
         match parsed:
             case InboundMessage():
                 received = await self.receiver.receive(parsed)
-            case Edited(message, is_mention):
-                received = await self.receiver.edited(message, is_mention=is_mention)
+            case Edited(message, may_be_new):
+                received = await self.receiver.edited(message, may_be_new=may_be_new)
             case Deleted(key, at):
                 received = await self.receiver.deleted(key, at)
             case CanvasMention(message):
@@ -305,7 +305,10 @@ class EarlyReplies:
                 event = {"type": "message", **found[ts], "channel": thread.channel}
                 identity = f"history:{MessageKey(thread.team, thread.channel, ts)}"
                 body = {"type": "event_callback", "event_id": identity, "event": event}
-                await self.messages.handle(body, parse(body, self.messages.identity))
+                parsed = parse(body, self.messages.identity)
+                if isinstance(parsed, InboundMessage) and parsed.edited_ts:  # its earlier text may be queued by now
+                    parsed = Edited(parsed, may_be_new=True)
+                await self.messages.handle(body, parsed)
             arguments["cursor"] = next_cursor(page)
             if not arguments["cursor"]:
                 self.read_until.pop(thread, None)

@@ -52,7 +52,6 @@ class Condition(StrEnum):
     NONE = "none"  # nothing; it may have no thread
     START = "start"  # nothing; bind it if it isn't bound yet
     BOUND = "bound"  # it's bound
-    MISSED = "missed"  # it's bound, and messages were refused when this one was written
     SEARCH = "search"  # it isn't bound, and wasn't searched for a lost binding yet
 
 
@@ -101,7 +100,7 @@ class Paused:
 
 @dataclass(frozen=True, slots=True)
 class Void:
-    """The message was *deleted*, or *edited* and its later text is already stored; nothing was stored."""
+    """The message was *deleted*, or *edited* and its later text isn't for an agent; nothing was stored."""
 
     because: str
 
@@ -276,15 +275,15 @@ class Inbox:
         """Return the recorded deliveries of *message* that didn't become a turn. Raises `StoreUnavailable`."""
         return await passed_over(self._scripts, message)
 
-    async def edit(self, message: InboundMessage, *, is_young: bool = False) -> str:
+    async def edit(self, message: InboundMessage, *, is_for_nobody: bool = False) -> str:
         """Give a waiting message its new text. Returns ``edited``, ``asked``, ``known``, ``late`` or ``unknown``.
 
         ``asked``: an agent has the earlier text; the new one is stored for `ask_edited`. ``known``: this text or a
         later one is stored. ``late``: it's too late for another reason. ``unknown``: the message isn't a turn, perhaps
-        because it was refused. With *is_young*, Slack may be about to resend an earlier text of an unknown message;
-        that text is void from now on.
+        because this edit overtook it. With *is_for_nobody*, its new text isn't for an agent, so earlier texts that
+        Slack may still deliver are void.
         """
-        marked = milliseconds(RESENT_WITHIN) if is_young else ""
+        marked = milliseconds(RESENT_WITHIN) if is_for_nobody else ""
         return str(
             await self._scripts.run(
                 "edit", str(message.key), to_json(message), message.edited_ts, marked, confirmed=True

@@ -11,6 +11,7 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.cli.trace import steps_of
+from bridge.inbound import InboundMessage
 from bridge.playground.emulator.faults import Error, RateLimited
 from bridge.playground.emulator.sample import OTHER_TEAM, STRANGER
 from bridge.queue.trace import trace_of
@@ -280,7 +281,7 @@ async def test_an_edit_that_removes_the_mention_of_a_refused_message_withdraws_i
 
     assert ingress.harness.service.messages == []
     assert await traced(ingress, ROOT) == [
-        "not for an agent: it was edited before Slack resent it, and this is the earlier text"
+        "not for an agent: it was edited before Slack delivered it, and its new text isn't for an agent"
     ]
 
 
@@ -321,6 +322,105 @@ async def test_an_edit_of_a_refused_reply_is_sent(ingress: Ingress) -> None:
     assert ingress.harness.service.messages == ["begin", "new"]
 
 
+@pytest.mark.parametrize("is_delivered", [True, False], ids=["then delivered", "never delivered"])
+@pytest.mark.parametrize("at", [ROOT, ts(1)], ids=["root", "reply"])
+async def test_an_edit_that_overtakes_its_message_is_sent_once(
+    ingress: Ingress, at: str, *, is_delivered: bool
+) -> None:
+    begin = f"<@{BOT}> " if at == ROOT else ""
+    if at != ROOT:
+        await sent(ingress, said(f"<@{BOT}> begin"))
+
+    assert await sent(ingress, changed(f"{begin}new", at, was=f"{begin}old"), "Ev-edit") == 200
+    for retry in range(2 * is_delivered):
+        assert await sent(ingress, said(f"{begin}old", at), retry=retry) == 200
+    assert await sent(ingress, changed(f"{begin}new", at, was=f"{begin}old"), "Ev-edit", retry=1) == 200
+    await ingress.harness.work()
+
+    assert ingress.harness.service.messages == [*(["begin"] if at != ROOT else []), "new"]
+    assert ingress.harness.seen.ephemerals == []
+
+
+async def test_two_edits_that_overtake_their_reply_send_the_newest(ingress: Ingress) -> None:
+    await sent(ingress, said(f"<@{BOT}> begin"))
+
+    await sent(ingress, changed("newest", ts(1), after=9, was="new"), "Ev-second")
+    await sent(ingress, changed("new", ts(1), after=5, was="old"), "Ev-first")
+    await sent(ingress, said("old", ts(1)))
+    await ingress.harness.work()
+
+    assert ingress.harness.service.messages == ["begin", "newest"]
+
+
+async def test_a_refused_edit_that_overtakes_its_reply_is_sent_once(ingress: Ingress) -> None:
+    await sent(ingress, said(f"<@{BOT}> begin"))
+    edit = changed("new", ts(1), was="old")
+    with redis_unavailable(ingress):
+        assert await sent(ingress, edit, "Ev-edit") == 503
+
+    reply = await sent(ingress, said("old", ts(1)))
+    resent = await sent(ingress, edit, "Ev-edit", retry=1)
+    reply_again = await sent(ingress, said("old", ts(1)), retry=1)
+    await ingress.harness.work()
+
+    assert (reply, resent, reply_again) == (503, 200, 200)
+    assert ingress.harness.service.messages == ["begin", "new"]
+
+
+async def test_a_reply_before_the_edit_of_a_refused_mention_is_sent(ingress: Ingress) -> None:
+    with redis_unavailable(ingress):
+        await sent(ingress, said(f"<@{BOT}> old", ts(1)))
+        await sent(ingress, said("and this", ts(2)))
+
+    await sent(ingress, changed(f"<@{BOT}> new", ts(1)), "Ev-edit")
+    await sent(ingress, said("and this", ts(2)), retry=1)
+    await ingress.harness.work()
+
+    assert [words.rpartition("\n")[2] for words in ingress.harness.service.messages] == ["new", "and this"]
+
+
+async def test_a_deleted_reply_is_not_sent_although_an_edit_overtook_it(ingress: Ingress) -> None:
+    await sent(ingress, said(f"<@{BOT}> begin"))
+
+    await sent(ingress, changed("new", ts(1), was="old"), "Ev-edit")
+    await sent(ingress, deleted(ts(1)), "Ev-deleted")
+    await sent(ingress, said("old", ts(1)))
+    await ingress.harness.work()
+
+    assert ingress.harness.service.messages == ["begin"]
+
+
+async def test_an_edit_while_its_message_arrives_is_not_lost(ingress: Ingress) -> None:
+    await sent(ingress, said(f"<@{BOT}> begin"))
+    inbox = ingress.harness.store.process().inbox
+    look = inbox.edit
+
+    async def overtaken(message: InboundMessage, **how: bool) -> str:
+        result = await look(message, **how)
+        inbox.edit = look  # type: ignore[method-assign]
+        await sent(ingress, said("old", ts(1)))
+        return result
+
+    inbox.edit = overtaken  # type: ignore[assignment,method-assign]
+    await sent(ingress, changed("new", ts(1), was="old"), "Ev-edit")
+    await ingress.harness.work()
+
+    assert ingress.harness.service.messages == ["begin", "new"]
+
+
+async def test_an_edit_does_not_send_what_was_written_while_muted(ingress: Ingress) -> None:
+    await sent(ingress, said(f"<@{BOT}> begin"))
+    await ingress.harness.store.sessions.mute(THREAD, is_muted=True)
+    await sent(ingress, said("just talk", ts(1)))
+    await traced(ingress, ts(1))
+    await ingress.harness.store.sessions.mute(THREAD, is_muted=False)
+
+    await sent(ingress, changed("just some talk", ts(1), was="just talk"), "Ev-edit")
+    await ingress.harness.work()
+
+    assert ingress.harness.service.messages == ["begin"]
+
+
 async def test_an_edit_of_a_message_before_the_first_mention_is_ignored(ingress: Ingress) -> None:
     await sent(ingress, said("just talk", ts(1)))
     await sent(ingress, said(f"<@{BOT}> help", ts(2)))
@@ -349,7 +449,7 @@ async def test_a_message_deleted_before_slacks_retry_is_dropped(ingress: Ingress
     await ingress.harness.work()
 
     assert "oh no" not in ingress.harness.service.messages
-    assert await traced(ingress, at) == ["not for an agent: it was deleted before Slack resent it"]
+    assert await traced(ingress, at) == ["not for an agent: it was deleted before Slack delivered it"]
 
 
 async def test_a_refused_deletion_applies_to_the_retried_message(ingress: Ingress) -> None:

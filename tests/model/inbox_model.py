@@ -2,7 +2,7 @@
 
 Two messages are each delivered twice to two workers. A `Budget` limits the kills, expired leases, lost Redis replies,
 requests that don't arrive, drains, edits, withdrawals, dead letters and their retries, messages delivered after a
-later one or after their own deletion, and messages that Slack gives up on and that are found in its history. The
+later one, after their own edit or deletion, and messages that Slack gives up on and that are found in its history. The
 search visits every reachable state and checks the promises. Mutants test the model: each leaves out one precaution
 and must break a promise.
 
@@ -94,6 +94,7 @@ class Budget(NamedTuple):
     limits: int = 0  # Slack certainly didn't accept a post
     doubts: int = 0  # it's unknown whether Slack accepted a post
     edits: int = 0  # of a queued message
+    overtakes: int = 0  # an edit arrives before its message
     reruns: int = 0  # a handler runs again in the same process after a Redis outage
     timeouts: int = 0  # it's unknown whether a request arrived, and its worker lives
     bugs: int = 0  # a handler calls `once` again
@@ -176,6 +177,8 @@ class State(NamedTuple):
     delivered: tuple[int, ...] = (0,) * MESSAGES
     seen: frozenset[int] = frozenset()
     gone: frozenset[int] = frozenset()  # deleted before they arrived
+    deciding: tuple[int, ...] = ()  # messages whose edit arrived, found no turn, and isn't stored yet
+    void: frozenset[int] = frozenset()  # messages whose earlier text isn't accepted
     box: tuple[int, ...] = ()
     ready: tuple[int, ...] = ()  # entries without an owner
     pending: frozenset[tuple[int, int]] = frozenset()  # (entry, owner)
@@ -272,6 +275,8 @@ MUTANTS = {
     "doubt forgotten in the same process": Budget(timeouts=1, reruns=1),
     "sent despite an edit": Budget(edits=1),
     "outcome despite an edit": Budget(edits=1, is_choice=True),
+    "a mark without its replacement": Budget(overtakes=1),
+    "an edit that meets its message is dropped": Budget(overtakes=1),
     "outcome despite withdrawal": Budget(withdrawals=1, is_choice=True),
     "staged writes apart from the outcome": Budget(kills=1),
     "staged writes again after a lost reply": Budget(losses=1),
@@ -412,6 +417,12 @@ SCENARIOS = {
     "edits and lost replies": (True, Budget(losses=1, edits=1)),
     "edits and requests that don't arrive": (True, Budget(refusals=1, edits=2)),
     "edits and a menu": (False, Budget(edits=1, withdrawals=1)),
+    "edits that overtake, and a kill": (True, Budget(kills=1, overtakes=2)),
+    "edits that overtake, and a slow worker": (True, Budget(stalls=1, overtakes=1, edits=1)),
+    "edits that overtake, and lost replies": (True, Budget(losses=1, overtakes=1)),
+    "edits that overtake, and deletions": (True, Budget(overtakes=2, deletions=1, withdrawals=1)),
+    "edits that overtake, and a late message": (True, Budget(overtakes=1, delays=1, refusals=1)),
+    "edits that overtake, and a menu": (False, Budget(overtakes=2, withdrawals=1)),
     "a field that others set": (True, Budget(losses=1, rebinds=1, reruns=1)),
     "a field that others set, and a kill": (True, Budget(kills=1, rebinds=1)),
     "a choice": (True, Budget(kills=1, losses=1, reruns=1, is_choice=True)),
@@ -484,6 +495,7 @@ class Lane:
         for m in range(MESSAGES):
             yield from self._deliveries(s, m)
             yield from self._given_up(s, m)
+            yield from self._overtaking(s, m)
             if m in s.seen and s.turns[m].step == "queued" and not s.turns[m].is_withdrawn:
                 if s.left.edits:
                     yield f"edit {m}", s.spend("edits").with_turn(m, text=s.turns[m].text + 1)
@@ -522,6 +534,31 @@ class Lane:
             yield f"Slack gives up on {m}", s._replace(delivered=lost).spend("losses_in_slack")
         if s.left.edits and (s.readers or s.left.reads) and m not in s.seen | s.gone:
             yield f"edit {m} before it is queued", s.spend("edits").with_turn(m, text=s.turns[m].text + 1)
+
+    def _overtaking(self, s: State, m: int) -> Iterator[Move]:
+        """Let an edit arrive before its message. It finds no turn, and becomes that turn unless it's refused for good.
+
+        It's decided about in between, and the message itself may arrive meanwhile; then the edit changes its turn.
+        """
+        if s.left.overtakes and m not in s.seen | s.gone and all(s.delivered[:m]):
+            void = s.void | {m} if self.mutant == "a mark without its replacement" else s.void
+            arrived = s._replace(deciding=tuple(sorted((*s.deciding, m))), void=void)
+            yield f"edit {m} arrives first", arrived.spend("overtakes")
+        if m not in s.deciding:
+            return
+        deciding = list(s.deciding)
+        deciding.remove(m)
+        decided = s._replace(deciding=tuple(deciding))
+        yield f"edit {m} is refused", decided
+        if m in s.gone or (m in s.seen and s.turns[m].step != "queued"):
+            return
+        text = s.turns[m].text + 1
+        if m in s.seen and self.mutant == "an edit that meets its message is dropped":
+            yield f"edit {m} is dropped", decided.with_turn(m, has_missed_edit=True)
+        elif m in s.seen:
+            yield f"edit {m} changes its turn", decided.with_turn(m, text=text)
+        else:
+            yield f"edit {m} becomes its turn", self._put(decided.with_turn(m, text=text), m, is_edit=True)
 
     # Catching up from Slack's history.
 
@@ -627,9 +664,9 @@ class Lane:
         ran = self._handed_over(s, put.message, put.owner)
         return ran._replace(workers=s.workers) if is_forgotten else ran
 
-    def _put(self, s: State, m: int, *, is_found: bool = False) -> State:
+    def _put(self, s: State, m: int, *, is_found: bool = False, is_edit: bool = False) -> State:
         has_dedup = self.mutant != ("found without dedup" if is_found else "no dedup")
-        if (m in s.seen and has_dedup) or self._is_gone(s, m, is_found=is_found):
+        if (m in s.seen and has_dedup) or (self._is_gone(s, m, is_found=is_found) and not is_edit):
             return s
         later = [other for other in s.seen if other > m]
         before = [other for other in later if other not in s.box or self._is_dealt_with(s, other)]
@@ -659,7 +696,8 @@ class Lane:
         return s.is_held and self.mutant == "a late message ends the hold"
 
     def _is_gone(self, s: State, m: int, *, is_found: bool = False) -> bool:
-        return m in s.gone and self.mutant != ("found despite its deletion" if is_found else "no tombstone")
+        mutant = "found despite its deletion" if is_found else "no tombstone"
+        return m in s.void or (m in s.gone and self.mutant != mutant)
 
     def _place(self, s: State, m: int) -> int:
         """The position of a message: before later ones that haven't been started."""

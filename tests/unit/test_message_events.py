@@ -145,7 +145,7 @@ def test_a_message_without_an_author_is_ignored(more: dict[str, Any]) -> None:
         ),
         (
             {**SAID, "type": "app_mention", "edited": {"ts": LATER}},
-            Edited(MESSAGE.model_copy(update={"edited_ts": LATER, "is_mention": True}), is_mention=True),
+            Edited(MESSAGE.model_copy(update={"edited_ts": LATER, "is_mention": True}), may_be_new=True),
         ),
         ({**CHANGED, "message": {"subtype": "tombstone", "ts": TS}}, Deleted(MessageKey(US.team, "C1", TS), LATER)),
         (

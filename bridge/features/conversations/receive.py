@@ -52,7 +52,6 @@ _SETTLED = (NO_RULE, _NOT_ADDRESSED, _NEEDS_MENTION, _NO_ACCESS, _MUTED, _ITS_AP
 """Reasons, or their beginnings, that depend on settings: changing those doesn't send messages of the past."""
 _REPLIES = {
     Condition.BOUND: "a reply in a thread with a conversation",
-    Condition.MISSED: "a reply in a thread with a conversation",
     Condition.SEARCH: "a reply in a thread that may have had a conversation before data was lost",
 }
 _IN_ORDER = re.compile(r"/(?:new(?!\S)|agent |session )")  # `!` commands that wait for earlier messages
@@ -86,11 +85,10 @@ class Receiver:
     store_since: Callable[[], datetime | None]
     on_queued: Callable[[InboundMessage, TurnId, int], None] | None = None
 
-    async def receive(self, message: InboundMessage, *, was_missed: bool = False) -> Received:
+    async def receive(self, message: InboundMessage) -> Received:
         """Decide about *message*, and queue it if it's for the bot.
 
-        *was_missed*: only the message's edit arrived; a reply then counts only if messages were refused when it was
-        written. Raises `StoreUnavailable`, and `SlackError` if the person can't be checked; Slack then retries.
+        Raises `StoreUnavailable`, and `SlackError` if the person can't be checked; Slack then retries.
         """
         if not message.text.strip() and not message.parts:
             return Received("ignored", "no text")
@@ -111,15 +109,14 @@ class Receiver:
         # Some apps post without a `bot_id`, so authors are looked up, unless Slack's client marks the message as typed.
         if not message.is_typed and await self.access.directory.is_bot(message.user):
             return Received("ignored", "posted by another app's bot")
-        reply = Condition.MISSED if was_missed else Condition.BOUND  # without a mention, its thread must be bound
         if refusal := await self.access.refusal(message):
             if message.is_root and not is_addressed:  # it wasn't addressed to the bot
                 return Received("ignored", f"{_NO_ACCESS}: {refusal}")
-            return await self._notify(message, refusal, "refused", Condition.NONE if is_addressed else reply)
+            return await self._notify(message, refusal, "refused", Condition.NONE if is_addressed else Condition.BOUND)
         if is_addressed or message.is_root:  # a command doesn't start a conversation
             return await self._queue(message, line, Condition.START if line is None else Condition.NONE)
-        received = await self._queue(message, line, reply)
-        if received.decision == "unbound" and not was_missed and message.thread.is_older_than(self.store_since()):
+        received = await self._queue(message, line, Condition.BOUND)
+        if received.decision == "unbound" and message.thread.is_older_than(self.store_since()):
             return await self._queue(message, line, Condition.SEARCH)
         return received
 
@@ -132,11 +129,15 @@ class Receiver:
         return await self.receive(message.model_copy(update={"was_found": True, "retry": LAST_RETRY}))
 
     async def _was_settled(self, message: InboundMessage) -> bool:
-        """Whether *message*, found in Slack's history, was delivered with this text and wasn't for an agent then."""
-        if not message.was_found:
+        """Whether *message* was delivered before, and wasn't for an agent then.
+
+        That counts for this text if it was found in Slack's history, and for an earlier one if this is its edit; an
+        edit that mentions the bot is decided about anew.
+        """
+        if not message.was_found and (message.is_mention or not message.edited_ts):
             return False
         passed = await self.inbox.passed_over(message.key)
-        written_at = float(message.edited_ts or 0)
+        written_at = float(message.edited_ts or 0) if message.was_found else 0.0
         return any(one.why.startswith(_SETTLED) and one.at.timestamp() > written_at for one in passed)
 
     async def _rule_for(self, message: InboundMessage) -> tuple[str, AppRule] | str:
@@ -184,7 +185,7 @@ class Receiver:
             agent=rule.agent,
             is_limited=True,
             version=message.edited_ts,
-            is_last=message.retry >= LAST_RETRY,
+            is_last=_is_last(message),
             was_found=message.was_found,
             app=app,
             why=f"its app, {app}, {'runs a workflow' if is_run else 'is answered'} in its channel",
@@ -207,24 +208,42 @@ class Receiver:
         """
         return await self._notify(message, await self.access.refusal(message) or "canvas", "refused")
 
-    async def edited(self, message: InboundMessage, *, is_mention: bool = False) -> Received:
+    async def edited(self, message: InboundMessage, *, may_be_new: bool = False) -> Received:
         """Handle an edit: a waiting message gets the new text; if an agent has the earlier one, offer to send the new.
 
-        An unknown message may have been refused, with Slack about to resend its earlier text, so the new one is
-        accepted. An edit that *is_mention* counts as long as messages are remembered, as it may have added the mention.
+        An edit may overtake its message, and Slack may never deliver that; so the edit of an unknown message is decided
+        about like the message itself, and becomes its turn. With *may_be_new*, as the edit may have added the mention,
+        that holds as long as messages are remembered, else only while Slack retries.
         """
         if message.app and isinstance(why := await self._rule_for(message), str):
             return Received("ignored", why)
+        received = await self._edit(message)
+        if received.decision != "unknown":
+            return received
         age = timedelta(seconds=max(0.0, float(message.edited_ts or message.ts) - float(message.ts)))
-        result = await self.inbox.edit(message, is_young=age < YOUNG)
-        match result:
+        if may_be_new and age >= REMEMBERED:
+            return Received("ignored", "edited more than seven days after it was written")
+        if not may_be_new and age >= YOUNG:
+            return received
+        received = await self.receive(message)
+        if received.decision == "duplicate":  # the message itself arrived meanwhile
+            return await self._edit(message)
+        if received.decision == "ignored":  # an earlier text that Slack still delivers isn't for an agent either
+            await self._edit(message, is_for_nobody=True)
+        return received
+
+    async def _edit(self, message: InboundMessage, *, is_for_nobody: bool = False) -> Received:
+        """Give the turn of *message*, if it has one, the new text; if it was sent, ask its author in private.
+
+        For *is_for_nobody*, see `Inbox.edit`.
+        """
+        match await self.inbox.edit(message, is_for_nobody=is_for_nobody):
             case "asked" if message.app:  # apps get no offer
                 return Received("known")
             case "asked":
                 if (message.text.strip() or message.parts) and self.features.command_line(
                     message, self.bot_user
                 ) is None:
-                    # Ask its author, in private, whether to send the new text too.
                     await self.inbox.put(
                         _notice(message, edited(str(message.key)), of="edit", is_offer=True),
                         event=f"edit:{message.key}:{message.edited_ts}" if message.edited_ts else message.event_id,
@@ -232,11 +251,7 @@ class Receiver:
                         in_order=False,
                     )
                 return Received("asked")
-            case "unknown" if is_mention and age >= REMEMBERED:
-                return Received("ignored", "edited more than seven days after it was written")
-            case "unknown" if is_mention or age < YOUNG:
-                return await self.receive(message, was_missed=True)
-            case "edited" | "known" | "late":
+            case "edited" | "known" | "late" as result:
                 return Received(result)
             case _:
                 return Received("unknown")
@@ -274,7 +289,7 @@ class Receiver:
             condition=condition,
             why=why,
             version=message.edited_ts,
-            is_last=message.retry >= LAST_RETRY,
+            is_last=_is_last(message),
             was_found=message.was_found,
             is_limited=line is None,  # !stop must work even in a thread that a loop has filled
         )
@@ -317,11 +332,16 @@ class Receiver:
             in_order=False,
             condition=condition,
             version=message.edited_ts,
-            is_last=message.retry >= LAST_RETRY,
+            is_last=_is_last(message),
             was_found=message.was_found,
             why=f"refused: {what}",
         )
         return Received(decision, what) if isinstance(put, Queued) else _received(put)
+
+
+def _is_last(message: InboundMessage) -> bool:
+    """Whether Slack won't send *message* again: it's the last retry, or an edit, which is accepted in any case."""
+    return message.retry >= LAST_RETRY or bool(message.edited_ts)
 
 
 def _notice(message: InboundMessage, what: str, *, of: str = "", is_offer: bool = False) -> Notice:
@@ -340,9 +360,9 @@ def _notice(message: InboundMessage, what: str, *, of: str = "", is_offer: bool 
 def _received(put: Put) -> Received:
     match put:
         case Void("deleted"):
-            return Received("ignored", "it was deleted before Slack resent it")
+            return Received("ignored", "it was deleted before Slack delivered it")
         case Void():
-            return Received("ignored", "it was edited before Slack resent it, and this is the earlier text")
+            return Received("ignored", "it was edited before Slack delivered it, and its new text isn't for an agent")
         case Early("text"):
             return Received("early", f"{NOT_YET}it was edited in the meantime, so Slack is asked to resend both")
         case Early():

@@ -1,6 +1,7 @@
 -- Store the new text of an edited message. If the message is waiting, the new text will be sent. If an agent already has
 -- the earlier text, the new one is stored in the turn's record, for a button (`ask_edited`). An edit that arrives late or
--- twice changes nothing. If the message isn't a turn yet, its earlier texts are void from now on: Slack may resend one.
+-- twice changes nothing. If the message isn't a turn yet, nothing is stored: the edit may become that turn (`put`). Only
+-- if its new text was found not to be for an agent are the earlier ones void, so that nothing is lost without a decision.
 -- ARGV: message identity, body, version of the text, how long an unknown message's earlier texts are void (ms) or ''.
 -- Returns 'edited' | 'asked' | 'late' | 'known' | 'unknown'.
 local mark, version = seen_message_key(ARGV[1]), tonumber(ARGV[3]) or 0
@@ -8,9 +9,11 @@ local turn = redis.call('GET', mark)
 local since = voids(turn)
 if since and (version < since or since == math.huge) then return 'late' end
 if not turn or since then
-  local lifetime = ARGV[4]
-  if lifetime == '' and is_catching_up() then lifetime = 1000 * YOUNG end -- catch-up may have read an earlier text
-  if lifetime ~= '' and version > 0 then redis.call('SET', mark, '=' .. ARGV[3], 'PX', lifetime) end
+  if version > 0 and ARGV[4] ~= '' then
+    redis.call('SET', mark, '=' .. ARGV[3], 'PX', ARGV[4])
+  elseif version > 0 and is_catching_up() then -- catch-up may have read an earlier text, and reads it again
+    redis.call('SET', mark, '~' .. ARGV[3], 'PX', 1000 * YOUNG)
+  end
   return 'unknown'
 end
 local key = turn_key(turn)

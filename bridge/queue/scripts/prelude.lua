@@ -61,9 +61,9 @@ local function unpark(lane)
   if redis.call('HDEL', parked_key(), lane) == 1 then activate(lane) end
 end
 
--- If `mark` belongs to a message that isn't a turn yet, return the first version that isn't void, and whether Slack will
--- resend that version. '=': the message was deleted. '=<version>': it was edited, so its earlier texts are void.
--- '~<version>': the same, but its edit was refused, and Slack will resend the edit.
+-- If `mark` belongs to a message that isn't a turn yet, return its newest known version, and whether that one has yet to
+-- be decided about. '=': the message was deleted. '=<version>': that text isn't for an agent, so earlier ones are void.
+-- '~<version>': its edit was refused, and Slack will resend that; or Slack's history has that text.
 local function voids(mark)
   local sign, version = string.match(mark or '', '^([=~])(.*)$')
   if sign then return tonumber(version) or math.huge, sign == '~' end

@@ -13,8 +13,8 @@
 -- name of its refusal, and a conditional update, and the same again in sent.lua and look_at_head: more to read than the
 -- four fields, and more JSON with each message.
 -- A late message goes before newer ones that no worker has started.
--- condition: 'none'; 'start' binds the thread; 'bound': the thread must be bound; 'missed': it must be bound, and messages
---            must have been refused when this one was written; 'search': it mustn't have been searched yet.
+-- condition: 'none'; 'start' binds the thread; 'bound': the thread must be bound; 'search': it mustn't have been searched
+--            yet.
 -- Returns {'queued', turns waiting before it, all turns before it including the running one}, and if a worker got a lane,
 --          its entry, the lane, and the head if that's this turn | {'duplicate', turn} | {'full'} | {'unbound'} | {'late'}
 --          | {'void', 'deleted' or 'edited' since} | {'newer'}: its new text was refused and will be resent
@@ -38,7 +38,7 @@ local known = redis.call('MGET', refused_key(turn), event_mark, message_mark, se
 if known[1] then return {'late'} end
 local since, is_pending = voids(known[3])
 if since and (tonumber(text_version) or 0) < since then
-  if not is_pending then return {'void', since == math.huge and 'deleted' or 'edited'} end
+  if was_found or not is_pending then return {'void', since == math.huge and 'deleted' or 'edited'} end
   if not is_last then return {'newer'} end
 end
 local earlier = known[2] or not since and known[3]
@@ -86,14 +86,9 @@ local function is_early()
   return is_unseen and written and started and written - started < YOUNG and was_refused(started)
 end
 
-local was_missed = condition == 'missed' -- known from its edit, which Slack doesn't resend
-if was_missed then
-  if not was_refused(tonumber(ts)) then return {'unbound'} end
-  condition = 'bound'
-end
 if condition == 'bound' and not talk[1] then
   if not is_early() then return {'unbound'} end
-  if not (is_last or was_missed) then return {'early'} end
+  if not is_last then return {'early'} end
   redis.call('SET', deferred, string.sub((known[5] and known[5] .. ' ' or '') .. ts, -2000), 'PX', 1000 * YOUNG)
   return {'deferred'}
 end
@@ -121,9 +116,9 @@ local starts = condition == 'start' and not talk[1] and agent == ''
 if condition == 'start' then
   if not talk[1] then
     redis.call('HSET', conversation, 'v', VERSION)
-    if ts ~= '' and ts ~= root then -- an edit may have called the bot in
-      local edited = tonumber(text_version) or 0
-      redis.call('HSET', conversation, 'since', edited > tonumber(ts) and text_version or ts)
+    if ts ~= '' and ts ~= root then -- an edit may have called the bot in, unless it overtook its refused message
+      local is_by_edit = (tonumber(text_version) or 0) > tonumber(ts) and not was_refused(tonumber(ts))
+      redis.call('HSET', conversation, 'since', is_by_edit and text_version or ts)
     end
   end
   if agent ~= '' then redis.call('HSETNX', conversation, 'agent', agent) end
