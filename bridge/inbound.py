@@ -113,8 +113,8 @@ class InboundMessage(_Inbound):
     *text* is the person's own, with Slack's escapes: only there are commands, mentions and an agent's name looked for.
     *parts* are the rest of the message. *thread_ts* is ``""`` outside of a thread. *is_mention*: it mentions the bot;
     *is_direct*: it's in the direct message with the bot; *is_typed*: it was written in one of Slack's own clients,
-    which only people use. An app's post has that *app*'s ID (``A…``, or only its bot's, ``B…``) and its *app_name*;
-    no one can be notified in private.
+    which only people use. An app's post has that *app*'s ID (``A…``, or only its bot's, ``B…``), its *app_name*, and
+    the *owner* of the rule that answers it, the only person who can be notified in private.
     """
 
     kind: Literal["message"] = "message"
@@ -133,6 +133,7 @@ class InboundMessage(_Inbound):
     parts: tuple[MessagePart, ...] = ()
     app: str = ""
     app_name: str = ""
+    owner: str = ""
     was_found: bool = False  # it was found in Slack's history after an outage
 
     @property

@@ -117,6 +117,7 @@ RESULTS: Final = {
     "app_paused": "too many messages from an app",
     "report_paused": "owner notified: report paused",
     "not_posted": "notified: Slack rejected the post",
+    "unfinished": "notified: it couldn't be finished",
     "not_read": "listed attachments that can't be read",
     "edited": "asked whether to send the new text",
     "prompts": "suggestions shown",

@@ -240,7 +240,10 @@ class Feature:
         return _register(self.after, kind)
 
     def once_refused(self, kind: type) -> Callable[[A], A]:
-        """Register ``async def …(deps, turn, what, error)`` for those that Slack rejects for good."""
+        """Register ``async def …(deps, turn, what, error)`` for those that Slack rejects for good.
+
+        The writes it stages are made in the step that gives the turn up.
+        """
         return _register(self.refused, kind)
 
     def outcome_unknown(self, *, has_note: bool) -> Callable[[U], U]:

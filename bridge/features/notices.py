@@ -21,6 +21,8 @@ from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 SEND_IT_AGAIN: Final = "Send again"
 SEND_IT_NOW: Final = "Send now"
+MAY_HAVE_ARRIVED: Final = "⚠️ No answer came back, and I can't tell whether the agent received your message."
+MAY_REPEAT: Final = "Sending it again may repeat the work."
 _WHY_NOT_POSTED: Final = {
     "channel_not_found": "I'm not in the channel, or it no longer exists",
     "ekm_access_denied": "your organization's admins have suspended posting",
@@ -82,11 +84,16 @@ def not_posted(channel: str, error: str) -> str:
 def not_posted_notice(facts: str = "") -> Reply:
     """Say in a direct message that the answer couldn't be posted where it belongs."""
     error, _, channel = facts.partition(":")
-    base = "restricted_action" if error.startswith("restricted_action") else error
-    named = f"Slack doesn't allow it ({kit.one_line(error, 60)})"
-    why = _WHY_NOT_POSTED.get(error) or _WHY_NOT_POSTED.get(base, named)
+    why = why_not_posted(error)
     text = f"⚠️ I couldn't post my answer: {why}. It's saved, and your admin can post it once that's fixed."
     return kit.reply(text, _with_channel(text, channel), audience=Audience.CHANNEL)
+
+
+def why_not_posted(error: str) -> str:
+    """Say in a phrase why Slack rejects a post with *error*."""
+    base = "restricted_action" if error.startswith("restricted_action") else error
+    named = f"Slack doesn't allow it ({kit.one_line(error, 60)})"
+    return _WHY_NOT_POSTED.get(error) or _WHY_NOT_POSTED.get(base, named)
 
 
 def _with_channel(text: str, channel: str, ending: str = "") -> Block:
@@ -251,12 +258,8 @@ def no_thread_here() -> Reply:
 
 def outcome_unknown(turn: str) -> Reply:
     """Say that a message may have reached the agent, and offer to send it again."""
-    return kit.ask(
-        "⚠️ No answer came back, and I can't tell whether the agent received your message.",
-        kit.button(SEND_IT_AGAIN, SEND_AGAIN, turn),
-        small="Sending it again may repeat the work.",
-        audience=Audience.THREAD,
-    )
+    again = kit.button(SEND_IT_AGAIN, SEND_AGAIN, turn)
+    return kit.ask(MAY_HAVE_ARRIVED, again, small=MAY_REPEAT, audience=Audience.THREAD)
 
 
 def in_doubt(turn: str, channel: str = "") -> Reply:

@@ -183,7 +183,11 @@ class Features:
             await self._after[type(what)](deps, turn, what, ts)
 
     async def refused(self, deps: Deps, turn: Turn, outcome: Outcome, error: str) -> None:
-        """Run the handlers for an *outcome* that Slack rejects for good, with *error*; perhaps twice."""
+        """Run the handlers for an *outcome* that Slack rejects for good, with *error*; perhaps twice.
+
+        The writes they stage are made in the step that gives the turn up.
+        """
+        turn.staged.clear()
         for what in outcome.after:
             if type(what) in self._refused:
                 await self._refused[type(what)](deps, turn, what, error)

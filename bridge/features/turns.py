@@ -22,6 +22,7 @@ from bridge.errors import (
     NotUnderstood,
     Outage,
     ProjectError,
+    RecordNotUnderstood,
     ServiceRefused,
     SlackAmbiguous,
     SlackError,
@@ -45,10 +46,10 @@ from bridge.features.reply_poster import (
 from bridge.features.results import Done, Form, HomeView, Outcome, Result, TryLater, Wait
 from bridge.features.routing import Features
 from bridge.features.shared.lookups import UNREACHABLE, refusal_now
+from bridge.features.unfinished import notice_left, notice_left_unread
 from bridge.ids import ThreadKey, TurnId, side_id
 from bridge.inbound import (
     Click,
-    HomeOpened,
     InboundMessage,
     Notice,
     Report,
@@ -73,6 +74,7 @@ log = logging.getLogger(__name__)
 _TRANSIENT = timedelta(seconds=2)
 _RECENT = timedelta(minutes=1)
 _REQUESTS = InboundMessage | SlashCommand | Click | Submission | Shortcut
+_OTHER_VERSION = "written by another version of the bridge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,9 @@ class Turns:
                     except TurnChanged:
                         continue
                     except NeverFinished:
-                        return await self._bury(lease, turn.id, "started several times, never finished", turn.record)
+                        return await self._give_up(turn, "started several times, never finished")
+                    except RecordNotUnderstood:  # its outcome, or the note on its request
+                        return await self._give_up(turn, _OTHER_VERSION, is_readable=turn.step is not Step.POSTING)
                     except TurnStopped:  # nothing is shown: the stop itself was answered
                         if turn.record.takes > 1:  # an earlier worker may have left its indicator
                             await self.deps.indicators.clear_working(place_of(turn.body))
@@ -143,7 +147,7 @@ class Turns:
                 await self.patience.pause(_TRANSIENT)
             await self.journal.release(lease.held)
         else:
-            await self._bury(lease, head.turn, "written by another version of the bridge")
+            await self._bury(lease, head.turn, _OTHER_VERSION, None, notice_left_unread(head))
         return None
 
     async def _handle(self, turn: Turn) -> Result:
@@ -241,6 +245,7 @@ class Turns:
             text = outcome.model_dump_json()
             await self.journal.outcome(turn.taken, text, what=outcome.what, writes=turn.staged)
             turn.staged.clear()
+            turn.step = Step.POSTING
         try:
             ts = await self.poster.post(turn, outcome, may_be_posted=is_recorded)
         except PostInDoubt:
@@ -260,26 +265,23 @@ class Turns:
         except SlackRefused as exc:
             return await self._post_refused(turn, outcome, exc)
         except SlackAmbiguous:
-            reason = "Slack: unknown whether it was posted"
-            return await self._bury(turn.lease, turn.id, reason, turn.record)
+            return await self._give_up(turn, "Slack: unknown whether it was posted")
         return await self._done(turn, "post in doubt", outcome=outcome)
 
     async def _post_refused(self, turn: Turn, outcome: Outcome, exc: SlackRefused) -> None:
-        """Notify the person in a direct message, once per turn, that Slack rejects the post for good."""
+        """Notify the person in a direct message that Slack rejects the post for good."""
         body = turn.body
-        if isinstance(body, Notice):
-            if body.is_offer or not body.user:  # no one is waiting for this notice
-                return await self._done(turn, f"not shown: {exc.error}")
-            directly = body.model_copy(update={"channel": body.user, "thread_ts": "", "is_offer": True})
-            await self.patience.through_outages(self.deps.inbox.put, directly, event=f"refused:{turn.id}")
-            return await self._done(turn, f"notified in a direct message: {exc.error}")
-        await self.patience.through_outages(self.features.refused, self.deps, turn, outcome, exc.error)
-        is_of_app = isinstance(body, InboundMessage) and bool(body.app)
-        if body.user and not is_of_app and not isinstance(body, Report | HomeOpened):
-            what = notices.not_posted(body.channel, exc.error)
-            notice = Notice(team=body.team, channel=body.user, user=body.user, what=what, of="answer", is_offer=True)
-            await self.patience.through_outages(self.deps.inbox.put, notice, event=f"refused:{turn.id}")
-        return await self._bury(turn.lease, turn.id, f"Slack: {exc.error}", turn.record)
+        notice = notice_left(turn.id, body.model_dump(), turn.step, error=exc.error)
+        if isinstance(body, Notice) and notice is None:  # this was the direct message
+            await self._done(turn, f"not shown: {exc.error}")
+        elif isinstance(body, Notice) and notice is not None:
+            queues = self.deps.inbox.queues(notice, why=f"{exc.error} in its place")
+            await self._done(turn, f"notified in a direct message: {exc.error}", writes=[queues])
+        else:
+            await self.patience.through_outages(self.features.refused, self.deps, turn, outcome, exc.error)
+            if isinstance(body, Report) and turn.staged:  # `Feature.once_refused` notifies the owner
+                notice = None
+            await self._bury(turn.lease, turn.id, f"Slack: {exc.error}", turn.record, notice, writes=turn.staged)
 
     async def _done(
         self,
@@ -310,8 +312,25 @@ class Turns:
         self.metrics.turns.labels(turn.body.kind, what).observe(seconds)
         log.info("turn done", extra={"kind": turn.body.kind, "what": what, "seconds": seconds})
 
-    async def _bury(self, lease: Lease, turn: TurnId, reason: str, record: Record | None = None) -> None:
-        writes = self.activity.writes(turn, record, f"dead: {reason}")
+    async def _give_up(self, turn: Turn, reason: str, *, is_readable: bool = True) -> None:
+        """Bury a turn that can't be finished. Unless *is_readable*, this version can't read its recorded outcome."""
+        is_off = turn.record.is_withdrawn or turn.record.is_stopped
+        notice = None if is_off else notice_left(turn.id, turn.body.model_dump(), turn.step, is_readable=is_readable)
+        await self._bury(turn.lease, turn.id, reason, turn.record, notice)
+
+    async def _bury(
+        self,
+        lease: Lease,
+        turn: TurnId,
+        reason: str,
+        record: Record | None,
+        notice: Notice | None,
+        *,
+        writes: Iterable[Write] = (),
+    ) -> None:
+        """Make a turn a dead letter and queue the *notice* about it, in one step."""
+        queues = [self.deps.inbox.queues(notice, why=f"turn {turn} couldn't be finished")] if notice else []
+        writes = [*self.activity.writes(turn, record, f"dead: {reason}"), *queues, *writes]
         await self.journal.bury(lease.held, turn, reason=reason, writes=writes)
         if record is not None:
             if record.has_queued_reaction:

@@ -263,6 +263,13 @@ class Inbox:
         answer = await self._scripts.run("settle", doubt.turn, self.consumer, milliseconds(REFUSED), *how)
         return read_head(Held(answer[0], Lane(answer[1])), answer[2]) if answer else None
 
+    def queues(self, inbound: Inbound, *, why: str) -> Write:
+        """Return the write that queues *inbound* in the step that the write belongs to; *why* is for the trace."""
+        turn, now = new_turn_id(), self._now()
+        came = Delivery(now, self.consumer, why=why).to_line()
+        key, lane = self._scripts.keys.turn(turn), own_lane(turn)
+        return ("queue", key, 0, turn, lane, epoch_ms(now), inbound.kind, to_json(inbound), came)
+
     async def write(self, *writes: Write) -> list[str]:
         """Make *writes* in one step, which may be repeated. Returns Redis's answers."""
         return [str(answer) for answer in await self._scripts.run("write", json.dumps(writes), confirmed=True)]

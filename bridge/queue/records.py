@@ -104,6 +104,7 @@ class Record:
 Guard = tuple[Literal["if"], str, int, int, *tuple[str, ...]]
 Max = tuple[Literal["field max"], str, int, *tuple[str, ...]]
 Append = tuple[Literal["append"], str, int, int, *tuple[str, ...]]
+Queue = tuple[Literal["queue"], str, int, TurnId, Lane, int, str, str, str]
 Write = (
     tuple[Literal["set"], str, int, str]
     | tuple[Literal["delete"], str, int]
@@ -114,6 +115,7 @@ Write = (
     | tuple[Literal["rank"], str, int, str, int, int]
     | tuple[Literal["unrank"], str, int, str]
     | Append
+    | Queue
     | Guard
 )
 """A write that belongs to a step of a turn: made by the script that writes the step, or not at all. (`Inbox.write`
@@ -129,6 +131,8 @@ key's lifetime in ms from then on (0: unchanged). The other elements are, for
 * ``push``: a value for the head of a list, and how many stay;
 * ``rank``: member, score, and how many of the highest stay (0: all); Redis answers ``1`` if the member is new;
 * ``unrank``: the member to remove;
+* ``queue``: a turn to queue once, in a lane of its own: its ID, lane, time, kind and body, and how it came
+  (`bridge.queue.inbox.Inbox.queues`);
 * ``append``: roughly how many entries of the stream stay, and the fields and values of the new one;
 * ``if``: how many of the following writes are made only if the hash has these fields and values (``""``: absent).
 """
@@ -157,11 +161,15 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """The head of a lane, if this version can't read its record; *is_newer*: a later version wrote it."""
+    """The head of a lane, if this version can't read its record; *is_newer*: a later version wrote it.
+
+    *fields* are the record, unless it's newer.
+    """
 
     held: Held
     turn: TurnId
     is_newer: bool = False
+    fields: Mapping[str, str] = field(default_factory=dict)
 
 
 Head = Taken | Unreadable
@@ -222,7 +230,7 @@ def read_head(held: Held, answer: Sequence[Any]) -> Head:
             is_doubtful="doubt" in fields,
         )
     except (KeyError, ValueError, RecordNotUnderstood):
-        return Unreadable(held, TurnId(turn_id))
+        return Unreadable(held, TurnId(turn_id), fields=fields)
     bound = Conversation.from_redis(dict(zip(conversation[::2], conversation[1::2], strict=True)))
     return Taken(held, record, bound, secrets.token_hex(8))
 

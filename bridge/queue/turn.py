@@ -77,6 +77,7 @@ class Turn:
     ) -> None:
         self.taken = taken
         self.record = record = taken.record
+        self.step = record.step  # POSTING once the outcome is recorded
         self.body = body = record.body
         self.id = record.id
         self.team, self.channel, self.user = body.team, body.channel, body.user

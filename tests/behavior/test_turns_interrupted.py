@@ -179,7 +179,8 @@ async def test_a_turn_that_kills_every_worker_becomes_a_dead_letter(harness: Har
     await harness.work("last")
 
     assert await harness.store.field(turn, "step") == "dead"
-    assert harness.seen.texts == ["re: after it"]
+    assert "wasn't sent to the agent" in harness.seen.texts[0]
+    assert harness.seen.texts[1:] == ["re: after it"]
 
 
 async def test_a_turn_released_often_is_still_answered(harness: Harness) -> None:
@@ -209,7 +210,8 @@ async def test_a_turn_whose_post_always_outlasts_its_lease_becomes_a_dead_letter
     await harness.work("a")
 
     assert await harness.store.field(turn, "step") == "dead"
-    assert harness.seen.texts == ["re: and go on"]
+    assert "may be missing here" in harness.seen.texts[0]
+    assert harness.seen.texts[1:] == ["re: and go on"]
 
 
 async def test_a_long_outage_of_slack_makes_no_dead_letters(harness: Harness) -> None:

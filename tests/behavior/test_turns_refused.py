@@ -10,7 +10,7 @@ from bridge.playground.emulator.sample import DM_ALICE
 from bridge.queue.inbox import Queued
 from bridge.slack.parts import Place
 from support.harness import POST, READ, WHISPER, Harness
-from support.store import CHANNEL, message, ts
+from support.store import CHANNEL, USER, message, ts
 
 REFUSALS = (
     "channel_not_found",
@@ -53,7 +53,7 @@ async def test_an_unpostable_notice_of_doubt_is_a_dead_letter(harness: Harness) 
 
     assert await harness.store.field(turn, "step") == "dead"
     assert "re: first" in str(await harness.store.field(turn, "outcome"))
-    assert harness.seen.texts == []
+    assert harness.seen.attempts == 5, "its own notice is a turn of its own"
 
 
 @pytest.mark.parametrize("error", sorted({*REFUSALS, *WHY}))
@@ -98,9 +98,9 @@ async def test_a_notice_that_slack_refuses_is_a_direct_message(harness: Harness)
     assert await harness.store.field(put.turn, "what") == "notified in a direct message: not_in_channel"
 
 
-async def test_an_offer_that_slack_refuses_is_dropped(harness: Harness) -> None:
-    harness.slack.faults.on(WHISPER, Error("not_in_channel"))
-    put = await harness.store.process().inbox.put(notice(is_offer=True), event="e1")
+async def test_a_direct_message_that_slack_refuses_is_dropped(harness: Harness) -> None:
+    harness.slack.faults.on(POST, Error("not_in_channel"))
+    put = await harness.store.process().inbox.put(notice(channel=USER), event="e1")
 
     await harness.work()
 

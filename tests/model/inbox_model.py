@@ -28,6 +28,7 @@ A turn's steps:
    gets here straight from ``queued``, if its message hasn't changed.
 6. **Post**, then **done**. Writes that need the post's ``ts`` are recorded with OUTCOME and committed by the script
    that finishes the turn, if the reply is known to be in Slack.
+7. **Dead**, instead of the rest, if the turn can't be finished. The same script queues the notice about it.
 
 Catching up from Slack's history after an outage:
 
@@ -119,6 +120,7 @@ class Turn(NamedTuple):
     text: int = 0  # number of edits
     is_withdrawn: bool = False
     died: str = ""  # at this step
+    is_told: bool = False  # the notice that it was given up is queued
     was_retried: bool = False  # which loses its place
     stopped_at: str = ""  # at this step
     is_held: bool = False  # it waits for a decision after the stop of an earlier turn
@@ -298,6 +300,8 @@ MUTANTS = {
     "release without retiring": Budget(releases=1),
     "release without waking": Budget(releases=1),
     "death wakes no worker": Budget(deaths=1),
+    "a notice after the death": Budget(kills=1, deaths=1),
+    "a notice before the death": Budget(kills=1, deaths=1),
     "retry wakes no worker": Budget(deaths=1, retries=1),
     "retry always wakes": Budget(deaths=1, retries=1),
     "retry leaves it on the list": Budget(deaths=1, retries=2),
@@ -791,11 +795,13 @@ class Lane:
         wakes = not s.box and self.mutant != "retry wakes no worker"
         if is_unknown and self.mutant != "retry of an unknown outcome as the same turn":
             new = Turn(was_retried=True)
-            s = s.with_turn(m, step="replaced")._replace(turns=(*s.turns, new), box=(*s.box, len(s.turns)))
+            s = s.with_turn(m, step="replaced", is_told=False)._replace(
+                turns=(*s.turns, new), box=(*s.box, len(s.turns))
+            )
         else:
             shows = turn.died == "posting" and not is_unknown and self.mutant != "retry asks again after an answer"
             step = "posting" if shows else "queued"
-            s = s.with_turn(m, step=step, by=NONE, was_retried=True)._replace(box=(*s.box, m))
+            s = s.with_turn(m, step=step, by=NONE, was_retried=True, is_told=False)._replace(box=(*s.box, m))
         return s.woken() if wakes or self.mutant == "retry always wakes" else s
 
     def _unparked(self, s: State, mutant: str) -> State:
@@ -1037,9 +1043,14 @@ class Lane:
             yield f"gives up on {s.workers[i].turn}", s.with_worker(i, at="burying").spend("deaths")
 
     def _burying(self, s: State, i: int) -> Iterator[Move]:
-        """DEAD: like DONE, but keep the record unchanged."""
+        """DEAD: like DONE, but keep the record unchanged, and queue the notice about it."""
         worker = s.workers[i]
-        dead = s.with_turn(worker.turn, step="dead", died=s.turns[worker.turn].step)
+        turn = s.turns[worker.turn]
+        if self.mutant == "a notice before the death" and not turn.is_told:
+            yield "queues its notice", s.with_turn(worker.turn, is_told=True)
+            return
+        is_told = self.mutant != "a notice after the death"  # an own script, which a kill may skip
+        dead = s.with_turn(worker.turn, step="dead", died=turn.step, is_told=is_told)
         dead = dead.retired(worker.entry).idle(i)
         yield from self._script(s, i, f"buries {worker.turn}", self._popped(dead, "death wakes no worker"))
 
@@ -1243,6 +1254,8 @@ def _wrongly_run(s: State) -> str:
             return f"message {m}'s handler got different results of the choice in two runs"
         if turn.given not in {NONE, turn.text}:
             return f"message {m} was handled with a text from before an edit"
+        if turn.is_told != (turn.step == "dead"):
+            return f"message {m} was given up without its notice, or the notice is queued without that"
         if turn.step == "done":
             is_shown = turn.outcome in SAYS and (m, turn.outcome) in s.posts
             is_known = is_shown and not (turn.is_doubtful or turn.stopped_at or s.left.is_by_url)

@@ -8,6 +8,7 @@ from typing import Final
 from bridge import errors
 from bridge.errors import BridgeError
 from bridge.features import notices
+from bridge.features.unfinished import Unfinished, unfinished_notice
 from bridge.slack.blockkit.reply import Reply
 
 CONVERSATIONS: Final = "Conversations"
@@ -20,6 +21,14 @@ NOTICES: Final[tuple[tuple[Reply, str], ...]] = (
     ),
     (notices.in_doubt("1"), "Slack didn't confirm a post. *Show it* posts it again."),
     (notices.not_posted_notice("is_archived"), "Slack permanently refused an answer. `bridge dead retry` posts it."),
+    (
+        unfinished_notice(Unfinished(turn="1", kind="message", is_readable=True).model_dump_json()),
+        "Eight processes in a row failed at this message. *Send again* queues it again.",
+    ),
+    (
+        unfinished_notice(Unfinished(kind="message").model_dump_json()),
+        "A record in Redis can't be read. Upgrade all processes to the same release.",
+    ),
     (notices.too_old("1", timedelta(hours=25)), "The message waited for longer than `BRIDGE_MAX_AGE`."),
     (
         notices.found_too_old(timedelta(hours=24)),

@@ -171,6 +171,14 @@ class Store:
         """Make every entry idle long enough for its lease to expire."""
         await self._expire(await self._held())
 
+    async def wear_out(self, times: int = 8) -> None:
+        """Make every lane one that *times* workers took without finishing it."""
+        for one in await self._held():
+            await self._command(
+                "XCLAIM", f"{PREFIX}ready", "workers", one["consumer"], 0, one["message_id"],
+                "RETRYCOUNT", times, "JUSTID",
+            )  # fmt: skip
+
     async def leases_are_fresh(self) -> bool:
         """Whether no entry is as idle as `expire_all_leases` makes it."""
         return all(one["time_since_delivered"] < LONG_IDLE_MS for one in await self._held())

@@ -19,6 +19,7 @@ from bridge.features.deps import Deps
 from bridge.features.results import Done, Greeted, Outcome, Result, shown
 from bridge.features.shared.lookups import agent_name
 from bridge.features.shared.sessions import Bound
+from bridge.features.unfinished import unfinished_notice
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, InboundMessage, MessagesTabOpened, StopRequest
 from bridge.project.models import Agent
@@ -42,6 +43,7 @@ conversations.notices |= {
     "paused": notices.paused_notice,
     "app_paused": notices.app_paused_notice,
     "not_posted": notices.not_posted_notice,
+    "unfinished": unfinished_notice,
     "edited": notices.edited_too_late,
     "not_read": notices.not_read_notice,
 }

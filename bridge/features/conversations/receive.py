@@ -177,7 +177,9 @@ class Receiver:
             return _KNOWN
         about = {"team": message.team, "channel": message.channel, "user": rule.owner}
         put = await self.inbox.put(
-            TriggeredRun(**about, workflow=rule.workflow, message=message) if rule.workflow is not None else message,
+            message.model_copy(update={"owner": rule.owner})
+            if rule.workflow is None
+            else TriggeredRun(**about, workflow=rule.workflow, message=message),
             event=message.event_id,
             message=message.key,
             thread=None if is_run else message.thread,

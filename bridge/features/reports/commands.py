@@ -222,8 +222,7 @@ async def report_posted(deps: Deps, turn: Turn, report: PostedReport, ts: str) -
 
 @reports.once_refused(PostedReport)
 async def report_refused(deps: Deps, turn: Turn, report: PostedReport, error: str) -> None:
-    """Pause a report that Slack rejects, and notify its owner in a direct message, once per turn."""
+    """Pause a report that Slack rejects, and notify its owner in a direct message, unless it's already paused."""
     what = blocks.pause_notice(report.called, turn.channel, error)
     notice = Notice(team=turn.team, channel=turn.user, user=turn.user, what=what, of="report")
-    pause = store_of(deps).pause(report.report, error)
-    await deps.inbox.put(notice, event=f"paused:{turn.id}", why="a report was paused", writes=pause)
+    turn.stage(*store_of(deps).pause(report.report, error, deps.inbox.queues(notice, why="a report was paused")))

@@ -95,13 +95,14 @@ class ReportStore:
         key = self._keys.report(id_)
         return (("if", key, 0, 1, "v", "1", "skipped", ""), ("field", key, 0, "skipped", str(epoch_ms(slot))))
 
-    def pause(self, id_: str, why: str) -> tuple[Write, ...]:
-        """Return the writes that pause a report, unless it's already paused or deleted."""
+    def pause(self, id_: str, why: str, *more: Write) -> tuple[Write, ...]:
+        """Return the writes that pause a report, and *more*, unless it's already paused or deleted."""
         key = self._keys.report(id_)
         return (
-            ("if", key, 0, 2, "v", "1", "paused", ""),
+            ("if", key, 0, 2 + len(more), "v", "1", "paused", ""),
             ("field", key, 0, "paused", why),
             ("unrank", self._keys.due(), 0, id_),
+            *more,
         )
 
     def resume(self, report: StoredReport, due: datetime) -> tuple[Write, ...]:

@@ -1,16 +1,18 @@
 -- Queue the text of a finished turn again, at the end of its lane; once per turn, even if clicked repeatedly. The button
--- exists from the post on, so this may run before `finish`.
+-- exists from the post on, so this may run before `finish`. A dead letter is then off the list; after an operator's
+-- retry, its button does nothing.
 -- ARGV: old turn, new turn, waiting limit, now (ms). Returns {'queued'} | {'already'} | {'gone'} | {'full'}.
 local old, new, limit, now = turn_key(ARGV[1]), ARGV[2], tonumber(ARGV[3]), ARGV[4]
-local seen = redis.call('HMGET', old, 'body', 'lane', 'thread', 'again', 'step', 'starts', 'stopped')
-local body, lane = seen[1], seen[2]
-if seen[4] then return {'already'} end
-if not body or (seen[5] ~= 'done' and seen[5] ~= 'posting' and not seen[7]) then return {'gone'} end
+local seen = redis.call('HMGET', old, 'body', 'lane', 'thread', 'again', 'step', 'starts', 'stopped', 'retries', 'kind')
+local body, lane, step = seen[1], seen[2], seen[5]
+if seen[4] or (seen[8] and step ~= 'dead') then return {'already'} end
+if not body or (step ~= 'done' and step ~= 'posting' and step ~= 'dead' and not seen[7]) then return {'gone'} end
 if waiting_in(lane) >= limit then return {'full'} end
 redis.call('HSET', old, 'again', new)
-if seen[5] == 'done' then redis.call('HDEL', old, 'body') end -- else `finish` needs it, and deletes it
+if step == 'dead' then redis.call('ZREM', dead_key(), ARGV[1]) end
+if step == 'done' or step == 'dead' then redis.call('HDEL', old, 'body') end -- else `finish` needs it, and deletes it
 redis.call('HSET', turn_key(new), 'v', VERSION, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
-  'thread', seen[3] or '', 'of', ARGV[1])
+  'thread', seen[3] or '', 'kind', seen[9] or 'message', 'of', ARGV[1])
 if seen[6] then redis.call('HSET', turn_key(new), 'starts', 1) end
 redis.call('RPUSH', box_key(lane), new)
 if redis.call('LLEN', box_key(lane)) == 1 then activate(lane) else resume(lane) end

@@ -161,6 +161,12 @@ local function make(write)
     answer = redis.call('ZADD', key, write[5], write[4])
     if write[6] > 0 then redis.call('ZREMRANGEBYRANK', key, 0, -write[6] - 1) end
   elseif how == 'unrank' then answer = redis.call('ZREM', key, write[4])
+  elseif how == 'queue' then -- a turn in its own lane, once
+    if redis.call('EXISTS', key) == 1 then return 0 end
+    answer = redis.call('HSET', key, 'v', VERSION, 'lane', write[5], 'step', 'queued', 'at', write[6], 'kind', write[7],
+      'body', write[8], 'came', write[9])
+    redis.call('RPUSH', box_key(write[5]), write[4])
+    activate(write[5])
   elseif how == 'append' then -- to a stream, trimmed to about write[4] entries
     answer = redis.call('XADD', key, 'MAXLEN', '~', write[4], '*', unpack(write, 5))
   else error('no such write: ' .. how) end

@@ -1,0 +1,121 @@
+"""The notice that a turn leaves when it's given up: it's queued in the step that makes the turn a dead letter."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic import BaseModel, ValidationError
+
+from bridge.features import notices
+from bridge.ids import TurnId
+from bridge.inbound import Notice
+from bridge.queue.records import Step, Unreadable
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.reply import Audience, Reply
+
+_UNREQUESTED: Final = frozenset({"home", "messages_opened"})  # kinds of input; nothing is lost with them
+_OF_OWNERS: Final = frozenset({"report", "triggered_run"})  # their person isn't in the channel they're for
+
+
+class Unfinished(BaseModel, frozen=True):
+    """An input that was given up: its *turn*, its *kind*, the *step* it had reached, and its *command*, if it's one.
+
+    *is_readable*: this version can handle it again, or show its result. *error* is Slack's, if Slack refused the menu
+    that asks for an agent.
+    """
+
+    turn: str = ""
+    kind: str = ""
+    step: str = ""
+    command: str = ""
+    is_readable: bool = False
+    error: str = ""
+
+    def notice(self) -> str:
+        """Return the `Notice.what` for `unfinished_notice`."""
+        return f"unfinished:{self.model_dump_json()}"
+
+
+def unfinished_notice(facts: str = "") -> Reply:
+    """Say that an input was given up, and what may have happened; offer to repeat it, or to show its result."""
+    try:
+        given = Unfinished.model_validate_json(facts)
+    except ValidationError:  # from another version
+        given = Unfinished()
+    is_message = given.kind == "message"
+    audience = Audience.THREAD if is_message else Audience.PRIVATE
+    if given.kind == "report":
+        text = "⚠️ I couldn't finish posting a scheduled report, so it may be missing."
+        return kit.ask(text, small="To post it again, open /stats reports.", audience=audience)
+    if given.step == "posting" and given.is_readable:
+        return notices.in_doubt(given.turn).model_copy(update={"audience": audience})
+    if given.step == "posting":
+        text = "⚠️ I have an answer, but another version of the bridge saved it, and I can't show it."
+        return kit.ask(text, small="Ask again to get a new one.", audience=audience)
+    if given.step == "sent" and is_message:
+        text, small = notices.MAY_HAVE_ARRIVED, notices.MAY_REPEAT
+    elif given.step == "sent":
+        text, small = "⚠️ No result came back, and I can't tell whether this ran.", notices.MAY_REPEAT
+    else:
+        small, what = "", "this message" if is_message else given.command or "your last action"
+        text = f"⚠️ I couldn't handle {what}, even after several attempts"
+        if given.error:
+            text = f"⚠️ I couldn't ask which agent should answer: {notices.why_not_posted(given.error)}"
+        elif not given.is_readable:
+            text = f"⚠️ Another version of the bridge saved {what}, and I can't read it"
+        text += ", so it wasn't sent to the agent." if is_message else ", so nothing was done."
+    again = [kit.button(notices.SEND_IT_AGAIN if is_message else "Try again", notices.SEND_AGAIN, given.turn)]
+    return kit.ask(text, *(again if given.is_readable else []), small=small, audience=audience)
+
+
+def notice_left(
+    turn: TurnId, body: Mapping[str, Any], step: Step, *, is_readable: bool = True, error: str = ""
+) -> Notice | None:
+    """Return the notice about a *turn* that's given up at a *step*; None if no one waits for it.
+
+    A notice that can't be shown in its place is repeated once, as a direct message; so is one about a post that Slack
+    rejects with *error*. *body* has the fields of the input, as far as they can be read.
+    """
+    given = {name: value for name, value in body.items() if isinstance(value, str)}
+    team, channel, kind = (given.get(name, "") for name in ("team", "channel", "kind"))
+    user = given.get("owner", "") if given.get("app") else given.get("user", "")
+    if kind in _UNREQUESTED or not (team and (channel or user)):
+        return None
+    of, what = given.get("of", "answer"), given.get("what", "")
+    directly = Notice(team=team, channel=user, user=user, what=what, of=of, is_offer=True)
+    if kind == "notice":
+        return directly if what and user and channel != user else None
+    unfinished = Unfinished(
+        turn=turn, kind=kind, step=step, command=given.get("command", ""), is_readable=is_readable, error=error
+    )
+    what = notices.not_posted(channel, error) if error and step is Step.POSTING else unfinished.notice()
+    if kind in _OF_OWNERS or error:
+        return directly.model_copy(update={"what": what}) if user else None
+    place = {
+        "channel": given.get("opened_in") or channel or user,
+        "thread_ts": given.get("thread_ts") or (given.get("ts", "") if kind == "message" else ""),
+        "response_url": given.get("response_url", ""),
+    }
+    return directly.model_copy(update={"what": what, **place})
+
+
+def notice_left_unread(head: Unreadable) -> Notice | None:
+    """Return the notice that a turn leaves whose record can't be read, from what can be read of it."""
+    fields = head.fields
+    if "withdrawn" in fields or "stopped" in fields:
+        return None
+    try:
+        read = json.loads(fields.get("body", ""))
+    except ValueError:
+        read = None
+    team, channel, root, *_ = [*fields.get("thread", "").split(":"), "", "", ""]
+    place = {"team": team, "channel": channel, "thread_ts": root, "kind": fields.get("kind", "message")}
+    step = fields.get("step", "")
+    return notice_left(
+        head.turn,
+        {**place, **(read if isinstance(read, dict) else {})},
+        Step(step) if step in {Step.SENT, Step.POSTING} else Step.QUEUED,
+        is_readable=False,
+    )
