@@ -11,12 +11,12 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Final
+from typing import Final, assert_never
 
 from bridge.errors import BridgeError, StoreUnavailable
 from bridge.features.deps import Deps
 from bridge.features.feature import Job, Slot, SlotsDue
-from bridge.queue.inbox import Duplicate
+from bridge.queue.inbox import Duplicate, Queued, Stale
 from bridge.queue.keys import CLAIMED, milliseconds
 from bridge.queue.patience import Draining, Patience
 from bridge.queue.redis.connection import translated
@@ -75,9 +75,14 @@ class Clock:
         if slot.body is not None:
             put = await inbox.put(slot.body, event=slot.id, why="it's due", writes=slot.writes)
             claimed = type(put).__name__
-            if not isinstance(put, Duplicate):
-                log.info("scheduled job due", extra={"slot": slot.id, "claimed": claimed})
-                return
+            match put:
+                case Queued() | Stale():  # if it's stale, another process was faster
+                    log.info("scheduled job due", extra={"slot": slot.id, "claimed": claimed})
+                    return
+                case Duplicate():
+                    pass
+                case _:
+                    assert_never(put)
         await inbox.write(*slot.writes)  # its turn was queued before, but a failover lost the schedule's update
         log.info("scheduled job due", extra={"slot": slot.id, "claimed": claimed})
 

@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal, overload
 
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
@@ -122,7 +122,16 @@ class Stale:
     """The ``if`` that the writes start with no longer holds; nothing was stored."""
 
 
-Put = Queued | Duplicate | Full | Unbound | Muted | Paused | Void | Early | Deferred | Stale
+InThread = Queued | Duplicate | Full | Muted | Paused | Void | Early
+"""The results for a message in any thread."""
+
+InBoundThread = InThread | Unbound | Deferred
+"""The results if the message's thread must meet a `Condition`."""
+
+Put = InBoundThread | Stale
+
+Requeued = Literal["queued", "already", "gone", "full"]
+"""The results of queueing a text again: it's *gone* if it has expired, and *full* if too many wait in its thread."""
 
 
 class Inbox:
@@ -155,6 +164,61 @@ class Inbox:
     def hand_to(self, free_worker: Callable[[], Offer | None]) -> None:
         """Call *free_worker* for each message: the worker gets its lane at once if that was empty."""
         self._free_worker = free_worker
+
+    # Each kind of input can meet only some of the results, and a caller handles all of those (`assert_never`).
+
+    @overload
+    async def put(
+        self,
+        inbound: Inbound,
+        *,
+        event: str = "",
+        thread: ThreadKey | None = None,
+        in_order: Literal[False] = False,
+        within: timedelta | None = None,
+        why: str = "",
+    ) -> Queued | Duplicate: ...
+
+    @overload
+    async def put(
+        self, inbound: Inbound, *, event: str, why: str, writes: Sequence[Write]
+    ) -> Queued | Duplicate | Stale: ...
+
+    @overload
+    async def put(
+        self,
+        inbound: Inbound,
+        *,
+        event: str,
+        message: MessageKey | None = None,
+        thread: ThreadKey | None,
+        in_order: bool = True,
+        condition: Literal[Condition.NONE, Condition.START],
+        agent: int | None = None,
+        is_limited: bool = False,
+        version: str = "",
+        is_last: bool = False,
+        app: str = "",
+        was_found: bool = False,
+        why: str = "",
+    ) -> InThread: ...
+
+    @overload
+    async def put(
+        self,
+        inbound: Inbound,
+        *,
+        event: str,
+        message: MessageKey | None = None,
+        thread: ThreadKey,
+        in_order: bool = True,
+        condition: Condition,
+        is_limited: bool = False,
+        version: str = "",
+        is_last: bool = False,
+        was_found: bool = False,
+        why: str = "",
+    ) -> InBoundThread: ...
 
     async def put(
         self,
@@ -297,17 +361,13 @@ class Inbox:
             )
         )
 
-    async def ask_edited(self, message: str) -> str:
-        """Queue the new text of the *message* whose earlier text an agent received.
-
-        Returns ``queued``, ``already``, ``gone`` or ``full``.
-        """
+    async def ask_edited(self, message: str) -> Requeued:
+        """Queue the new text of the *message* whose earlier text an agent received."""
         now, turn = epoch_ms(self._now()), new_turn_id()
-        return str(
-            await self._scripts.run(
-                "ask_edited", message, turn, WAITING_LIMIT, now, milliseconds(TRACE), confirmed=True
-            )
+        how: Requeued = await self._scripts.run(
+            "ask_edited", message, turn, WAITING_LIMIT, now, milliseconds(TRACE), confirmed=True
         )
+        return how
 
     async def withdraw(self, message: MessageKey, *, is_young: bool = False) -> str:
         """Withdraw a waiting message. Returns ``withdrawn``, ``late`` (already sent) or ``unknown``.
@@ -317,10 +377,11 @@ class Inbox:
         marked = milliseconds(RESENT_WITHIN) if is_young else ""
         return str(await self._scripts.run("withdraw", str(message), marked, confirmed=True))
 
-    async def again(self, turn: TurnId) -> str:
-        """Queue a finished turn's text again, once. Returns ``queued``, ``already``, ``gone`` or ``full``."""
+    async def again(self, turn: TurnId) -> Requeued:
+        """Queue a finished turn's text again, once."""
         now = epoch_ms(self._now())
-        return str((await self._scripts.run("again", turn, new_turn_id(), WAITING_LIMIT, now, confirmed=True))[0])
+        how: Requeued = (await self._scripts.run("again", turn, new_turn_id(), WAITING_LIMIT, now, confirmed=True))[0]
+        return how
 
     async def stored_outcome(self, turn: TurnId, *, by: TurnId, button: str) -> str | None:
         """Return the recorded outcome of a turn that was stopped before its post, or whose post is in doubt.

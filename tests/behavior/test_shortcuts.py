@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 
 from bridge.features.shared.channels import NOTHING_SET, ChannelSettings
 from bridge.ids import ThreadKey
-from bridge.inbound import Click, HomeOpened, Inbound, Shortcut, SlashCommand, Submission
+from bridge.inbound import WAITING_LIMIT, Click, HomeOpened, Inbound, Shortcut, SlashCommand, Submission
 from bridge.listeners.interactions import parse_shortcut, parse_submission
 from bridge.playground.emulator.sample import BOB, CAROL, DM_ALICE, RANDOM, STRANGER
 from bridge.queue.inbox import Queued
@@ -18,7 +18,7 @@ from bridge.slack.parts import Place
 from support.harness import NOT_NOW, SALES, SUPPORT, WHISPER, WORKFLOW, Harness, kill_task
 from support.payloads import AS_MARKDOWN, IMAGE, PASTED, forward
 from support.sample_posts import US
-from support.store import BOT, CHANNEL, ROOT, TEAM, USER
+from support.store import BOT, CHANNEL, ROOT, TEAM, USER, message, ts
 from support.waiting import wait_until
 
 DIRECT = DM_ALICE
@@ -130,6 +130,50 @@ async def test_a_question_in_a_bound_thread_goes_to_its_agent(harness: Harness) 
 
     assert harness.service.asked[0]["agent"] == 8
     assert "asked Sales" in harness.seen.messages[0].text
+
+
+async def ask_about_root(harness: Harness) -> None:
+    """Ask an agent about the root of a thread, in that thread."""
+    harness.write(ROOT, "It is red.", user=BOB)
+    form = await after(harness, Shortcut(**FIELDS, **HERE, name="ask_about", text="It is red."))
+    await after(harness, sent(form, agent="7", message="Why?", about="It is red.", where="thread"))
+
+
+async def test_a_question_in_a_muted_thread_says_so(harness: Harness) -> None:
+    thread = ThreadKey(TEAM, CHANNEL, ROOT)
+    await harness.store.sessions.choose_agent(thread, 7)
+    await harness.store.sessions.mute(thread, is_muted=True)
+
+    await ask_about_root(harness)
+
+    assert harness.service.messages == []
+    (told,) = harness.seen.ephemerals
+    assert (told.user, "This thread is muted" in told.text) == (USER, True)
+    assert told.message.thread_ts == ROOT
+
+
+async def test_a_question_in_a_full_thread_says_so(harness: Harness) -> None:
+    await harness.store.queue(message("first"), agent=7)
+    await harness.store.process("busy").take()
+    for number in range(1, WAITING_LIMIT):
+        await harness.store.queue(message("more", ts(number)))
+
+    await ask_about_root(harness)
+
+    (told,) = harness.seen.ephemerals
+    assert (told.user, "already waiting in this thread" in told.text) == (USER, True)
+
+
+async def test_a_question_beyond_the_persons_limit_says_so(harness: Harness) -> None:
+    harness.configure(BRIDGE_USER_TURNS_PER_MINUTE="1")
+    await harness.store.queue(message("the only one", "1600000000.000100"), agent=7, is_limited=True)
+    await harness.work()
+
+    await ask_about_root(harness)
+
+    assert harness.service.messages == ["the only one"]
+    (told,) = harness.seen.ephemerals
+    assert "sending messages too fast" in told.text
 
 
 async def test_a_private_question_includes_the_thread(harness: Harness) -> None:

@@ -86,3 +86,20 @@ def test_a_public_class_name_has_one_meaning() -> None:
 
     assert len(places) > 100
     assert twice == {}
+
+
+def test_a_put_that_may_be_refused_has_its_result_read() -> None:
+    """Only a notice or another input of its own can't be refused; mypy checks that the others match every result."""
+    unread = [
+        f"{path}:{node.lineno}"
+        for path in sorted((CODE / "bridge").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Await)
+        for call in [node.value.value]
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr == "put"
+        and {"condition", "writes"} & {keyword.arg for keyword in call.keywords}
+    ]
+
+    assert unread == []

@@ -6,6 +6,7 @@ Each may run again: its result is stored with the turn of the click or of the an
 from __future__ import annotations
 
 import logging
+from typing import assert_never
 
 from bridge.errors import SlackError, TooOften
 from bridge.features import notices
@@ -16,8 +17,20 @@ from bridge.features.reply_poster import recipient_of
 from bridge.features.results import Done, NewThread, Outcome, Result, ShownLate, shown
 from bridge.features.shared.lookups import agent_name
 from bridge.ids import MessageKey, ThreadKey, TurnId, side_id, thread_lane
-from bridge.inbound import Click, InboundMessage
-from bridge.queue.inbox import Condition, Duplicate, Full, Muted, Paused, Queued
+from bridge.inbound import Click, InboundMessage, Notice
+from bridge.queue.inbox import (
+    Condition,
+    Deferred,
+    Duplicate,
+    Early,
+    Full,
+    Muted,
+    Paused,
+    Queued,
+    Requeued,
+    Unbound,
+    Void,
+)
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit import failures
 from bridge.slack.blockkit.reply import Reply
@@ -51,14 +64,16 @@ async def send_edited(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: 
     return _queued_again(await deps.inbox.ask_edited(click.value), notices.sent_edited())
 
 
-def _queued_again(how: str, reply: Reply) -> Outcome:
+def _queued_again(how: Requeued, reply: Reply) -> Outcome:
     match how:
         case "queued" | "already":
             return shown(reply, "sent again")
         case "full":
             return shown(notices.thread_full(), "full")
-        case _:
+        case "gone":
             return shown(notices.message_gone(), "gone")
+        case _:
+            assert_never(how)
 
 
 @conversations.button(notices.SHOW, stops.SHOW)
@@ -115,11 +130,31 @@ async def start_thread(deps: Deps, turn: Turn, new: NewThread, ts: str) -> None:
         agent=new.agent,
         is_limited=True,
     )
-    if isinstance(put, Paused):
-        try:
-            await deps.say.whisper(recipient_of(turn.body), failures.failure(TooOften(put.limited, put.wait)))
-        except SlackError as exc:
-            log.info("private notice can't be posted", extra={"detail": exc.detail})
+    match put:
+        case Queued() | Duplicate():
+            return
+        case Void():  # someone deleted the question meanwhile
+            return
+        case Full():
+            what = "thread_full"
+        case Muted():
+            what = "muted"
+        case Paused(limited, wait):
+            what = notices.paused(limited, wait, is_first=False)
+        case Early():
+            what = "not_queued"
+        case _:
+            assert_never(put)
+    to = recipient_of(turn.body)
+    notice = Notice(
+        team=turn.team,
+        channel=to.channel or turn.user,
+        user=turn.user,
+        what=what,
+        thread_ts=new.thread_ts if to.channel == turn.channel else to.thread_ts,
+        response_url=to.response_url,
+    )
+    turn.stage(deps.inbox.queues(notice, why="its question wasn't queued"))
 
 
 @conversations.button(notices.SLIP_COMMAND, notices.SLIP_TEXT)
@@ -160,8 +195,12 @@ async def slip_settled(deps: Deps, turn: Turn, click: Click) -> Result:
             return shown(notices.thread_full(), "full")
         case Muted():
             return shown(notices.thread_muted(), "muted")
-        case _:
+        case Unbound() | Early() | Deferred():
             return shown(notices.no_conversation(), "gone")
+        case Void():
+            return shown(notices.message_gone(), "gone")
+        case _:
+            assert_never(put)
 
 
 @conversations.button(menu.CHOOSE)

@@ -39,6 +39,7 @@ conversations.notices |= {
     "canvas": notices.in_canvas,
     "command_missed": notices.command_missed,
     "thread_full": notices.thread_full,
+    "not_queued": notices.not_queued,
     "muted": notices.thread_muted,
     "paused": notices.paused_notice,
     "app_paused": notices.app_paused_notice,

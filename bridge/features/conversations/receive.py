@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Literal, assert_never
 
 from bridge.features.access import Access
 from bridge.features.notices import app_paused, edited, paused
@@ -25,10 +25,10 @@ from bridge.queue.inbox import (
     Duplicate,
     Early,
     Full,
+    InBoundThread,
     Inbox,
     Muted,
     Paused,
-    Put,
     Queued,
     Unbound,
     Void,
@@ -201,7 +201,7 @@ class Receiver:
                 hour = int(float(message.ts)) // 3600
                 await self.inbox.put(notice, event=f"paused:{message.team}:{message.channel}:{app}:{hour}")
             return Received("ignored", f"{_ITS_APP}{app}, is posting too fast")
-        return Received("queued") if isinstance(put, Queued) else _received(put)
+        return _received(put)
 
     async def mentioned_in_canvas(self, message: InboundMessage) -> Received:
         """Tell a person who mentioned the bot in a canvas that it can't answer there.
@@ -315,8 +315,10 @@ class Receiver:
             case Paused():
                 what = paused(put.limited, put.wait, is_first=put.is_first)
                 return await self._notify(message, what, "paused")
-            case _:
+            case Duplicate() | Muted() | Unbound() | Void() | Early() | Deferred():
                 return _received(put)
+            case _:
+                assert_never(put)
 
     async def _notify(
         self,
@@ -359,8 +361,20 @@ def _notice(message: InboundMessage, what: str, *, of: str = "", is_offer: bool 
     )
 
 
-def _received(put: Put) -> Received:
+def _received(put: InBoundThread) -> Received:
     match put:
+        case Queued():
+            return Received("queued")
+        case Duplicate():
+            return Received("duplicate")
+        case Full():
+            return Received("full")
+        case Paused():
+            return Received("paused")
+        case Muted():
+            return Received("ignored", _MUTED)
+        case Unbound():
+            return Received("unbound", "its thread has no conversation")
         case Void("deleted"):
             return Received("ignored", "it was deleted before Slack delivered it")
         case Void():
@@ -371,18 +385,12 @@ def _received(put: Put) -> Received:
             return Received(
                 "early", f"{NOT_YET}its thread's first message was refused, so Slack is asked to resend both"
             )
+        case Deferred():
+            return Received(
+                "deferred", f"{NOT_YET}it's read again once its thread's first message arrives, within ten minutes"
+            )
         case _:
-            return _DECISIONS[type(put)]
+            assert_never(put)
 
 
 _KNOWN = Received("ignored", "it was delivered before, and wasn't for an agent then")
-_DECISIONS: dict[type[Put], Received] = {
-    Duplicate: Received("duplicate"),
-    Full: Received("full"),
-    Paused: Received("paused"),
-    Muted: Received("ignored", _MUTED),
-    Unbound: Received("unbound", "its thread has no conversation"),
-    Deferred: Received(
-        "deferred", f"{NOT_YET}it's read again once its thread's first message arrives, within ten minutes"
-    ),
-}

@@ -6,13 +6,14 @@ import json
 import logging
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Final
+from typing import Final, assert_never
 
 from bridge.errors import NoSuch, NotAllowed, ProjectError, SlackError
 from bridge.features.deps import Deps
 from bridge.features.results import Done, TryLater
 from bridge.inbound import InboundMessage, Notice
 from bridge.project.models import Agent, Workflow
+from bridge.queue.inbox import Duplicate, Queued, Stale
 from bridge.queue.records import Write
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.modals import Origin
@@ -99,8 +100,13 @@ async def notify_of_pause(
     for place in places:
         what = f"{name}:" + json.dumps([*facts, place == owner])
         notice = Notice(team=turn.team, channel=place, user=owner, what=what, of="notice", is_offer=True)
-        is_last = place == places[-1]
-        await deps.inbox.put(notice, event=f"{event}:{place}", why="it was paused", writes=writes if is_last else ())
+        own_writes = writes if place == places[-1] else ()
+        put = await deps.inbox.put(notice, event=f"{event}:{place}", why="it was paused", writes=own_writes)
+        match put:
+            case Queued() | Duplicate() | Stale():  # if it's stale, it was paused meanwhile, and they were told
+                pass
+            case _:
+                assert_never(put)
 
 
 async def workflow_by_id(deps: Deps, id_: int) -> Workflow:
