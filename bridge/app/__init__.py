@@ -26,6 +26,7 @@ from bridge.features.catch_up.reading import CatchUp
 from bridge.listeners.app import dispatcher
 from bridge.logs import configure
 from bridge.queue.namespace import Namespace
+from bridge.queue.outages import Outages
 from bridge.queue.patience import Patience
 from bridge.queue.scripting import Scripts
 from bridge.queue.wipe import CURE
@@ -42,6 +43,7 @@ __all__ = ["Bridge", "Wires", "serve"]
 log = logging.getLogger(__name__)
 
 _SLACK_RETRY = 2.0
+_NOTED_EVERY = 60.0  # seconds
 
 
 async def serve(settings: Settings) -> int:
@@ -69,6 +71,7 @@ class Bridge:
         self._identity: Identity | None = None
         self._namespace: Namespace | None = None
         self._sockets: Sockets | None = None
+        self._guard: Guard | None = None
         self._catch_up: CatchUp | None = None
         self._accepts = False
 
@@ -77,16 +80,22 @@ class Bridge:
 
         Events that arrive while the last turns finish are still accepted and queued.
         """
-        secret, uses_socket = self._settings.slack_signing_secret, self._settings.slack_app_token is not None
-        guard = Guard(secret.get_secret_value(), self._wires.metrics) if secret and not uses_socket else None
-        pages = build(guard, self._readiness, self._wires.metrics)
+        secret, web = self._settings.slack_signing_secret, self._wires.web
+        if secret and self._settings.slack_app_token is None:
+            self._guard = Guard(
+                secret.get_secret_value(),
+                self._wires.metrics,
+                now=lambda: web.now().timestamp(),
+                ask_clock=web.ask_clock,
+            )
+        pages = build(self._guard, self._readiness, self._wires.metrics)
         async with (
             asyncio.TaskGroup() as group,
             serving(pages, self._settings.host, self._settings.port, group) as address,
         ):
             log.info("listening", extra={"address": address.url, "version": __version__})
             keeping = group.create_task(self._wires.keeper.run()) if self._wires.keeper else None
-            work = group.create_task(self._reach_and_work(guard))
+            work = group.create_task(self._reach_and_work())
             await asyncio.wait({work, group.create_task(self._draining.wait())}, return_when=asyncio.FIRST_COMPLETED)
             if self._namespace is None or self._namespace.since is None:
                 work.cancel()  # nothing has started yet
@@ -94,7 +103,7 @@ class Bridge:
             if keeping is not None:
                 keeping.cancel()
 
-    async def _reach_and_work(self, guard: Guard | None) -> None:
+    async def _reach_and_work(self) -> None:
         self._identity = identity = await self._identify()
         self._namespace = namespace = Namespace(
             self._scripts,
@@ -129,13 +138,15 @@ class Bridge:
         gc.freeze()
         gc.set_threshold(1_000, 20, 50)
         dispatch = dispatcher(parts.app, self._wires.metrics)
-        if guard is not None:
-            guard.dispatch = dispatch
+        if self._guard is not None:
+            self._guard.dispatch = dispatch
         async with self._listening_to_sockets(dispatch):
             self._accepts = True
             # Process the queue until the process drains.
             async with parts.queued_reactions.at_work(), asyncio.TaskGroup() as group:
-                background = (self._log_ready(), parts.clock.run(), parts.token_watch.run(), parts.catch_up.run())
+                background = [self._log_ready(), parts.clock.run(), parts.token_watch.run(), parts.catch_up.run()]
+                if self._guard is not None and self._settings.catch_up == "on":
+                    background.append(self._note_refused(self._guard, parts.catch_up.outages))
                 tasks = [group.create_task(each) for each in background]
                 await parts.worker.run(parts.turns.work)
                 for task in tasks:
@@ -224,16 +235,29 @@ class Bridge:
                 log.warning("an optional scope is missing", extra={"scope": scope.name, "to": scope.purpose})
         return identity
 
+    async def _note_refused(self, guard: Guard, outages: Outages) -> None:
+        """Record an outage for requests that were refused because of this machine's clock: Slack gives up on them."""
+        while True:
+            began, ended = await guard.refused()
+            await self._patience.through_outages(outages.note, began, ended)
+            await asyncio.sleep(_NOTED_EVERY)
+
     def _readiness(self) -> Readiness:
         namespace, project = self._namespace, self._wires.project
         trouble = self._wires.keeper.trouble if self._wires.keeper else ""
         if self._identity is None:
             slack = Reach.NOT_YET
+        elif self._sockets is not None:
+            slack = _reach(is_up=self._sockets.is_up)
         else:
-            slack = Reach.UP if self._sockets is None else _reach(is_up=self._sockets.is_up)
+            slack = _reach(is_up=self._guard is None or not self._guard.refuses_by_clock)
+        clock = self._wires.web.clock_trouble
+        if not clock and self._guard is not None and self._guard.refuses_by_clock:
+            clock = "this machine's clock seems wrong, so requests from Slack are refused"
         return Readiness(
             slack=slack,
             slack_trouble=self._wires.web.token.refused_because,
+            clock_trouble=clock,
             redis=Reach.NOT_YET
             if namespace is None or namespace.since is None
             else _reach(is_up=namespace.is_held and not trouble),

@@ -181,7 +181,7 @@ def _clock_row(hello: Hello, now: datetime, *, uses_http: bool) -> Row:
     detail = f"{abs(round(off.total_seconds()))} s {'ahead of' if off > timedelta(0) else 'behind'} Slack's"
     cure = "synchronize this machine's clock (NTP)"
     if abs(off) > _OLDEST_SIGNATURE and uses_http:
-        detail += "; requests from Slack are refused as too old beyond 300 s"
+        detail += "; requests from Slack are refused whenever the bridge can't ask Slack for the time"
         return Row(SLACK, "clock", FAILURE, detail, cure)
     if abs(off) > _NOTABLE_SKEW:
         return Row(SLACK, "clock", WARNING, detail, cure)

@@ -18,7 +18,7 @@ import logging
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -53,6 +53,9 @@ _LONGEST_RETRY_AFTER = timedelta(hours=1)
 _LEAST_TO_START = 1.0  # seconds; with less left, a call isn't started
 RESERVE = 2.0  # seconds, at least, for a call after waiting for its channel
 _CLOCKS_AGREE = timedelta(seconds=30)  # an answer takes up to 10 s, and its date is in whole seconds
+_CLOCK_WRONG = timedelta(minutes=5)  # what Slack's signatures tolerate
+_CLOCK_ASKED_EVERY = 10.0  # seconds
+_CLOCK_SECONDS = 2.0  # Slack waits at most 3 s for an answer
 
 Json = dict[str, Any]
 Sleep = Callable[[float], Awaitable[None]]
@@ -159,6 +162,9 @@ class SlackWeb:
         self.token = BotToken(token)
         self._last_date = ""  # the last answer's Date header
         self._clock_ahead = timedelta(0)
+        self._is_clock_known = False
+        self._ask_clock_at = time.monotonic()
+        self._asking_clock = asyncio.Lock()
         self.client = AsyncWebClient(
             token, base_url=self._base_url, timeout=int(CALL_SECONDS), session=session, retry_handlers=[]
         )
@@ -169,6 +175,24 @@ class SlackWeb:
         Times from Slack (a message's ``ts``, a search's ``oldest``) must be compared with this one.
         """
         return self._clock() - self._clock_ahead
+
+    @property
+    def clock_trouble(self) -> str:
+        """Say how wrong this machine's clock is, if it's wrong by more than five minutes."""
+        if abs(self._clock_ahead) <= _CLOCK_WRONG:
+            return ""
+        which = "ahead of" if self._clock_ahead > timedelta(0) else "behind"
+        return f"this machine's clock is {abs(round(self._clock_ahead.total_seconds()))} s {which} Slack's"
+
+    async def ask_clock(self) -> bool:
+        """Ask Slack for its time, unless that was just done. Returns whether it's known."""
+        async with self._asking_clock:
+            if time.monotonic() >= self._ask_clock_at:
+                self._ask_clock_at = time.monotonic() + _CLOCK_ASKED_EVERY
+                self._is_clock_known, self._last_date = False, ""
+                with suppress(SlackError):  # its answer has a date, even if it refuses the token
+                    await self.call("auth.test", {}, token=self.token.value, seconds=_CLOCK_SECONDS)
+            return self._is_clock_known
 
     async def call(
         self,
@@ -201,6 +225,8 @@ class SlackWeb:
                     body = await response.read()
             except (aiohttp.ClientError, OSError) as exc:
                 raise _translated(method, exc) from exc
+            if not url and response.status == HTTPStatus.OK:
+                self._follow_clock(response.headers.get("Date", ""))
             answer = _judge(method, response.status, response.headers, body, is_api=not url)
         except SlackError as exc:
             self._metrics.slack_calls.labels(method, _outcome(exc)).inc()
@@ -209,13 +235,22 @@ class SlackWeb:
                 raise SlackTokenRefused(method, exc.error) from exc
             raise
         self._metrics.slack_calls.labels(method, "ok").inc()
-        date = response.headers.get("Date", "")
-        if not url and date != self._last_date:  # it has whole seconds, and parsing it takes 10 µs
-            self._last_date = date
-            now = self._clock()
-            ahead = now - (_moment(date) or now)
-            self._clock_ahead = ahead if abs(ahead) > _CLOCKS_AGREE else timedelta(0)
         return answer
+
+    def _follow_clock(self, date: str) -> None:
+        """Compare this machine's clock with the *date* of one of Slack's answers."""
+        if date == self._last_date:  # it has whole seconds, and parsing it takes 10 µs
+            return
+        self._last_date = date
+        moment, now, was_wrong = _moment(date), self._clock(), bool(self.clock_trouble)
+        ahead = now - (moment or now)
+        self._clock_ahead = ahead if abs(ahead) > _CLOCKS_AGREE else timedelta(0)
+        self._is_clock_known = moment is not None
+        if self.clock_trouble and not was_wrong:
+            seconds = round(ahead.total_seconds())
+            log.warning("this machine's clock is wrong: synchronize it (NTP)", extra={"seconds_ahead": seconds})
+        elif was_wrong and not self.clock_trouble:
+            log.info("this machine's clock agrees with Slack's again")
 
     async def read(self, method: str, arguments: Mapping[str, str], *, seconds: float = CALL_SECONDS) -> Json:
         """Call a method that reads, by GET: those don't accept JSON. Raises `SlackError`."""

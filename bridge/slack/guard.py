@@ -1,8 +1,13 @@
 """The guard in front of HTTP: only requests signed by Slack, complete and well-formed, get in.
 
 Bolt reads and parses a body before checking its signature: anyone could make it answer 500, hold megabytes in memory,
-or log a body. Here the order is size, signature of the raw bytes, shape. Rejected requests are counted, not logged,
-since anyone can send them. Failures behind the guard are answered with 503, which Slack retries.
+or log a body. Here the order is size, signature of the raw bytes, age, shape. Anyone can send requests that are
+rejected, so those are counted, and the log has one line about them per minute. Failures behind the guard are answered
+with 503, which Slack retries.
+
+A request's age is measured by Slack's clock. If that can't be asked just when a signed request seems too old or too
+new, this machine's clock may be wrong, and all of Slack's requests would be refused: `Guard.refuses_by_clock` says so,
+and `Guard.refused` tells which time to catch up on. If Slack's clock is known, the request is a replay.
 
 https://docs.slack.dev/authentication/verifying-requests-from-slack
 """
@@ -13,8 +18,11 @@ import asyncio
 import hmac
 import logging
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from http import HTTPStatus
+from typing import Final
 
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
@@ -30,6 +38,15 @@ OLDEST_SIGNATURE = 300  # seconds; Slack recommends this against replays
 BODY_SECONDS = 10.0  # Slack gives up after 3 s, so a slower body isn't Slack's
 
 _SIGNATURE, _TIMESTAMP = b"x-slack-signature", b"x-slack-request-timestamp"
+_LOG_EVERY: Final = 60.0  # seconds
+_LIKELY: Final = {  # the most telling reason first
+    "signature": "SLACK_SIGNING_SECRET is another app's: copy it again (your Slack app's page → Basic Information)",
+    "clock": "this machine's clock is wrong, and Slack can't be asked for the time: synchronize it (NTP)",
+    "too_old": "someone repeats an old request of Slack's",
+    "timestamp": "someone is scanning this address; Slack signs its requests",
+    "unsigned": "someone is scanning this address; Slack signs its requests",
+}
+_REFUSES_FOR: Final = 300.0  # seconds after such a refusal; then a load balancer may try again
 
 
 class _Rejected(Exception):
@@ -41,13 +58,20 @@ class _Rejected(Exception):
         self.reason = reason
 
 
+async def _is_known() -> bool:
+    return True
+
+
 async def starting(_request: AsyncBoltRequest) -> BoltResponse:
     """Answer 503, so that Slack retries, until the bridge has reached Slack's Web API and Redis."""
     return BoltResponse(status=HTTPStatus.SERVICE_UNAVAILABLE, body="starting")
 
 
 class Guard:
-    """An ASGI application; *dispatch* answers recent, small, valid requests signed with *signing_secret*."""
+    """An ASGI application; *dispatch* answers recent, small, valid requests signed with *signing_secret*.
+
+    *now* is the time by Slack's clock, as far as it's known; *ask_clock* corrects it, and returns whether it's known.
+    """
 
     def __init__(
         self,
@@ -56,13 +80,36 @@ class Guard:
         dispatch: Dispatch = starting,
         *,
         now: Callable[[], float] = time.time,
+        ask_clock: Callable[[], Awaitable[bool]] = _is_known,
         body_seconds: float = BODY_SECONDS,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.dispatch = dispatch
         self._secret = signing_secret.encode()
         self._metrics = metrics
         self._now = now
+        self._ask_clock = ask_clock
         self._body_seconds = body_seconds
+        self._monotonic = monotonic
+        self._unlogged = Counter[str]()
+        self._log_again_at = monotonic()
+        self._refused: list[int] = []  # the first and the last timestamp refused because of the clock
+        self._has_refused = asyncio.Event()
+        self._refuses_until = monotonic()
+        self._off = 0.0  # seconds, between Slack's clock and the last signed timestamp
+
+    @property
+    def refuses_by_clock(self) -> bool:
+        """Whether signed requests are refused because of this machine's clock."""
+        return self._monotonic() < self._refuses_until
+
+    async def refused(self) -> tuple[datetime, datetime]:
+        """Wait for requests refused because of the clock; return when Slack sent the first and the last of them."""
+        await self._has_refused.wait()
+        self._has_refused.clear()
+        first, last = (datetime.fromtimestamp(stamp, UTC) for stamp in self._refused)
+        self._refused = []
+        return first, last
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -73,6 +120,8 @@ class Guard:
             self._metrics.rejected.labels(rejected.reason).inc()
             if rejected.status is None:
                 return
+            if rejected.status is HTTPStatus.UNAUTHORIZED:
+                self._log_refusals(rejected.reason)
             response = BoltResponse(status=rejected.status, body=rejected.reason)
         else:
             response = request if isinstance(request, BoltResponse) else await self.dispatch(request)
@@ -117,13 +166,12 @@ class Guard:
         if names.count(_SIGNATURE) != 1 or names.count(_TIMESTAMP) != 1:
             raise _Rejected(HTTPStatus.UNAUTHORIZED, "unsigned")
         stamp = headers[_TIMESTAMP]
-        if not (stamp.isdigit() and len(stamp) <= 12):  # noqa: PLR2004 - enough until the year 33658
+        if not (stamp.isdigit() and len(stamp) <= 10):  # noqa: PLR2004 - enough until the year 2286
             raise _Rejected(HTTPStatus.UNAUTHORIZED, "timestamp")
-        if abs(self._now() - int(stamp)) > OLDEST_SIGNATURE:
-            raise _Rejected(HTTPStatus.UNAUTHORIZED, "too_old")
         digest = hmac.digest(self._secret, b"v0:%b:%b" % (stamp, body), "sha256")
         if not hmac.compare_digest(b"v0=" + digest.hex().encode(), headers[_SIGNATURE]):
             raise _Rejected(HTTPStatus.UNAUTHORIZED, "signature")
+        await self._check_age(int(stamp))
 
         try:
             kind, request = read_body(body, headers)
@@ -132,3 +180,31 @@ class Guard:
         if kind == "rate_limited":
             log.warning("Slack is dropping events: more than 30,000 in an hour")
         return kind, request
+
+    async def _check_age(self, stamp: int) -> None:
+        """Check a signed timestamp by Slack's clock. Raises `_Rejected`."""
+        if not self._is_recent(stamp):
+            is_known = await self._ask_clock()
+            if not self._is_recent(stamp):
+                if is_known:
+                    raise _Rejected(HTTPStatus.UNAUTHORIZED, "too_old")
+                self._refused = [min([stamp, *self._refused]), max([stamp, *self._refused])]
+                self._has_refused.set()
+                self._refuses_until = self._monotonic() + _REFUSES_FOR
+                raise _Rejected(HTTPStatus.UNAUTHORIZED, "clock")
+        self._refuses_until = self._monotonic()
+
+    def _is_recent(self, stamp: int) -> bool:
+        self._off = self._now() - stamp
+        return abs(self._off) <= OLDEST_SIGNATURE
+
+    def _log_refusals(self, reason: str) -> None:
+        """Log what was refused since the last such line, at most once a minute, with the likely cause."""
+        self._unlogged[reason] += 1
+        if self._monotonic() < self._log_again_at:
+            return
+        worst = next(one for one in _LIKELY if one in self._unlogged)
+        off = {"seconds_off": round(self._off)} if worst in {"clock", "too_old"} else {}
+        log.warning("refused requests with 401", extra={**self._unlogged, **off, "likely": _LIKELY[worst]})
+        self._unlogged.clear()
+        self._log_again_at = self._monotonic() + _LOG_EVERY

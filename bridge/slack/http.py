@@ -49,9 +49,9 @@ class Reach(StrEnum):
 class Readiness:
     """What the bridge can reach, whether it *accepts* requests yet, and whether it's shutting down.
 
-    *slack_trouble* is Slack's error for the bot token, if any; *redis_trouble* says why an embedded Redis isn't
-    running. *redis_notice* is anything else operators should know about Redis. All are ``""`` if there's nothing to
-    say.
+    *slack_trouble* is Slack's error for the bot token, if any; *clock_trouble* says how wrong this machine's clock is;
+    *redis_trouble* says why an embedded Redis isn't running. *redis_notice* is anything else operators should know
+    about Redis. All are ``""`` if there's nothing to say.
     """
 
     slack: Reach
@@ -60,6 +60,7 @@ class Readiness:
     draining: bool = False
     accepts: bool = True
     slack_trouble: str = ""
+    clock_trouble: str = ""
     redis_trouble: str = ""
     redis_notice: str = ""
 
@@ -68,7 +69,8 @@ class Readiness:
         """Whether a load balancer should send requests to this process.
 
         Losing Redis or the service later doesn't matter: another replica would be no better off, and this one tells
-        people about it. Nor does a revoked token: messages are queued. A silent socket does, because nothing arrives.
+        people about it. Nor does a revoked token: messages are queued. A silent socket does, because nothing arrives,
+        and so does a clock by which Slack's requests are refused.
         """
         return self.accepts and not self.draining and self.slack is Reach.UP and self.redis is not Reach.NOT_YET
 
@@ -104,7 +106,7 @@ def build(guard: ASGIApp | None, readiness: Callable[[], Readiness], metrics: Me
             "project": state.project,
             "draining": state.draining,
         }
-        for name in ("slack_trouble", "redis_trouble", "redis_notice"):
+        for name in ("slack_trouble", "clock_trouble", "redis_trouble", "redis_notice"):
             if text := getattr(state, name):
                 body[name] = text
         return JSONResponse(body, status_code=200 if state.is_ready else 503)

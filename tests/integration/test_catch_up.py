@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from bridge.playground.emulator.faults import Http
 from bridge.playground.emulator.sample import ALICE, BOB, GENERAL, RANDOM
 from support.crowd import MENTION, THREADS, Crowd, was_away, was_down
 from support.forks import run
@@ -106,6 +109,37 @@ async def test_messages_of_an_outage_of_redis_are_caught_up(private_redis: Calla
         await crowd.settled(crowd.count)
 
     assert crowd.faults() == []
+
+
+@pytest.mark.parametrize("off", [-3600, 3600])
+async def test_a_clock_that_is_an_hour_off_loses_nothing(redis_server: RealRedis, off: int) -> None:
+    name = f"test-{secrets.token_hex(4)}"
+    async with open_system(redis_server.url, name, clock=lambda: time.time() + off) as system:
+        bridge = await system.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+        root = await system.mention(ALICE, GENERAL, "hello there")
+        await system.answered(GENERAL, root)
+        status, state = await bridge.state()
+
+    assert (status, state["slack"]) == (200, "up")
+    assert "this machine's clock is " in state["clock_trouble"]
+    assert b"this machine's clock is wrong: synchronize it" in bridge.log
+
+
+async def test_messages_refused_for_their_time_are_caught_up(redis_server: RealRedis) -> None:
+    async with open_system(redis_server.url, f"test-{secrets.token_hex(4)}", retry_delays=()) as system:
+        bridge = await system.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+        system.slack.clock.move(3600)  # by Slack's clock, this machine's is behind now
+        system.slack.faults.on("auth.test", Http(503), times=None)
+        root = await system.mention(ALICE, GENERAL, "hello there")
+        await wait_until(lambda: system.slack.deliveries[0].status, "the event is refused")
+        status, state = await bridge.state()
+        await system.answered(GENERAL, root)
+
+    assert system.slack.deliveries[0].status == 401
+    assert (status, state["slack"]) == (503, "down")
+    assert "requests from Slack are refused" in state["clock_trouble"]
+    assert b'"message": "refused requests with 401"' in bridge.log
+    assert system.chats() == ["hello there"]
 
 
 async def test_switched_off_catch_up_reads_nothing(system: System) -> None:

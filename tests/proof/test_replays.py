@@ -69,7 +69,7 @@ RUNS = {
 
 @pytest.mark.parametrize("body", RUNS.values(), ids=RUNS.keys())
 async def test_a_replayed_request_starts_no_second_run(ingress: Ingress, body: bytes) -> None:
-    headers = [FORM, *signed(body)]  # a signature expires after five minutes
+    headers = [FORM, *ingress.signed(body)]  # a signature expires after five minutes
 
     first = await ingress.send(body, *headers)
     at_once = await ingress.send(body, *headers)
@@ -109,7 +109,7 @@ async def test_a_replayed_event_is_answered_by_the_agent_once(ingress: Ingress) 
         "text": "<@U0BRIDGE> hello",
     }
     body = json.dumps({"type": "event_callback", "event_id": "Ev1", "event": event}).encode()
-    headers = [JSON, *signed(body)]
+    headers = [JSON, *ingress.signed(body)]
 
     statuses = [(await ingress.send(body, *headers)).status for _ in range(3)]
     await ingress.harness.work()
@@ -135,7 +135,7 @@ async def test_a_replayed_event_is_answered_by_the_agent_once(ingress: Ingress) 
 )
 async def test_requests_answered_without_storing_change_nothing(ingress: Ingress, payload: dict[str, Any]) -> None:
     body = interaction(payload)
-    headers = [FORM, *signed(body)]
+    headers = [FORM, *ingress.signed(body)]
     before = await ingress.keys()
 
     answers = [await ingress.send(body, *headers) for _ in range(3)]
@@ -151,6 +151,6 @@ async def test_a_replays_signature_expires_before_its_dedup_mark(ingress: Ingres
     old = signed(body, at=0)
 
     assert (await ingress.send(body, FORM, *old)).status == 401
-    await ingress.send(body, FORM, *signed(body))
+    await ingress.send(body, FORM, *ingress.signed(body))
     (mark,) = [key for key in await ingress.keys() if ":seen:e:trigger:" in key]
     assert await ingress.harness.store.redis.ttl(mark) > 24 * 3600, "a signature is valid for five minutes"

@@ -494,15 +494,16 @@ async def open_harness(redis: Redis, **environ: str) -> AsyncIterator[Harness]:
         _ENVIRON["PROJECT_BASE_URL"], API_KEY, transport=httpx.MockTransport(service.answer), sleep=sleep,
         monotonic=lambda: holder[0].monotonic if holder else 1000.0,
     )  # fmt: skip
-    guard = Guard(SIGNING_SECRET, metrics)
     slack = EmulatedSlack(
         signing_secret=SIGNING_SECRET, bot_token=BOT_TOKEN, clock=lambda: store.clock().timestamp(), retry_delays=()
     )
     async with (
         project,
         slack,
-        LocalServer(guard) as door,
         opened(slack.api_url, BOT_TOKEN, metrics, clock=store.clock) as web,
+        LocalServer(
+            guard := Guard(SIGNING_SECRET, metrics, now=lambda: web.now().timestamp(), ask_clock=web.ask_clock)
+        ) as door,
     ):
         slack.events_url = f"{door.url}/slack/events"
         wires = Wires(metrics, redis, redis, web, project)

@@ -104,6 +104,10 @@ class Ingress:
         app, metrics = self.harness.parts().app, self.harness.metrics
         self.sockets = Sockets(no_socket, dispatcher(app, metrics), metrics)
 
+    def signed(self, body: bytes) -> Headers:
+        """Slack's signature for *body*, by its clock."""
+        return signed(body, self.harness.store.clock().timestamp())
+
     async def send(self, body: bytes, *headers: tuple[bytes, bytes]) -> Response:
         """Send *body* with exactly these *headers*."""
         return await request(self.harness.guard, [body], list(headers))
@@ -112,7 +116,7 @@ class Ingress:
         """Send one signed event; its message also exists in Slack."""
         self._write(event)
         body = json.dumps({"type": "event_callback", "team_id": US.team, "event": event, **envelope}).encode()
-        return await self.send(body, JSON, *signed(body), *headers)
+        return await self.send(body, JSON, *self.signed(body), *headers)
 
     def _write(self, event: dict[str, Any]) -> None:
         thread_ts = event.get("thread_ts") or ""
@@ -126,7 +130,7 @@ class Ingress:
     async def form(self, fields: dict[str, Any]) -> Response:
         """Send a signed form."""
         body = urlencode(fields).encode()
-        return await self.send(body, FORM, *signed(body))
+        return await self.send(body, FORM, *self.signed(body))
 
     async def interaction(self, payload: dict[str, Any]) -> Response:
         """Send a signed interaction."""

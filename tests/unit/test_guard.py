@@ -48,11 +48,28 @@ class GuardedApp:
 
     inner: Inner = field(default_factory=Inner)
     metrics: Metrics = field(default_factory=Metrics)
+    now: float = NOW
+    slacks_time: float = NOW
+    is_clock_known: bool = True
+    monotonic: float = 1000.0
 
     def __post_init__(self) -> None:
         dispatch = dispatcher(self.inner, self.metrics)
-        self.guard = Guard(SECRET, self.metrics, dispatch, now=lambda: NOW, body_seconds=1.0)
+        self.guard = Guard(
+            SECRET,
+            self.metrics,
+            dispatch,
+            now=lambda: self.now,
+            ask_clock=self._ask_clock,
+            body_seconds=1.0,
+            monotonic=lambda: self.monotonic,
+        )
         self.sockets = Sockets(no_socket, dispatch, self.metrics)
+
+    async def _ask_clock(self) -> bool:
+        if self.is_clock_known:
+            self.now = self.slacks_time
+        return self.is_clock_known
 
     async def post(
         self, body: bytes, headers: Headers | None = None, content_type: tuple[bytes, bytes] = JSON
@@ -113,7 +130,7 @@ BROKEN_SIGNATURES: dict[str, Headers] = {
 
 
 @pytest.mark.parametrize("headers", BROKEN_SIGNATURES.values(), ids=BROKEN_SIGNATURES.keys())
-async def test_a_bad_signature_gets_401_and_no_log_line(
+async def test_a_bad_signature_gets_401_and_one_warning(
     guarded: GuardedApp, headers: Headers, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -122,8 +139,78 @@ async def test_a_bad_signature_gets_401_and_no_log_line(
 
     assert response.status == 401
     assert guarded.inner.payloads == []
-    assert caplog.records == []
     assert guarded.count("bridge_rejected_requests_total{reason=")
+    (record,) = caplog.records
+    assert (record.levelname, record.message) == ("WARNING", "refused requests with 401")
+
+
+@pytest.mark.parametrize(
+    ("headers", "likely"),
+    [
+        ([], "someone is scanning this address"),
+        (stamped(b"now"), "someone is scanning this address"),
+        (signed(EVENT, NOW, "other"), "SLACK_SIGNING_SECRET is another app's"),
+        (signed(EVENT, NOW - 301, "other"), "SLACK_SIGNING_SECRET is another app's"),
+        (signed(EVENT, NOW - 301), "someone repeats an old request"),
+    ],
+    ids=["unsigned", "no time", "another secret", "old, another secret", "old"],
+)
+async def test_a_warning_names_the_likely_cause(
+    guarded: GuardedApp, headers: Headers, likely: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    await guarded.post(EVENT, headers)
+
+    assert vars(caplog.records[0])["likely"].startswith(likely)
+
+
+async def test_refusals_are_logged_once_a_minute(guarded: GuardedApp, caplog: pytest.LogCaptureFixture) -> None:
+    for headers in ([], [], signed(EVENT, NOW, "other"), signed(EVENT, NOW)):
+        await guarded.post(EVENT, headers)
+    assert len(caplog.records) == 1
+
+    guarded.monotonic += 60
+    await guarded.post(EVENT, [])
+
+    assert len(caplog.records) == 2
+    facts = vars(caplog.records[1])
+    assert (facts["unsigned"], facts["signature"]) == (2, 1)
+    assert facts["likely"].startswith("SLACK_SIGNING_SECRET")
+
+
+@pytest.mark.parametrize("off", [-3600, 3600])
+async def test_slacks_clock_decides_about_a_timestamp(guarded: GuardedApp, off: int) -> None:
+    guarded.slacks_time = NOW + off
+
+    assert (await guarded.post(EVENT, signed(EVENT, NOW + off))).status == 200
+    assert (await guarded.post(EVENT, signed(EVENT, NOW))).status == 401, "a replay"
+    assert not guarded.guard.refuses_by_clock
+
+
+async def test_a_time_that_cannot_be_checked_is_an_outage(
+    guarded: GuardedApp, caplog: pytest.LogCaptureFixture
+) -> None:
+    guarded.is_clock_known = False
+
+    statuses = [(await guarded.post(EVENT, signed(EVENT, NOW + off))).status for off in (3600, 3601, 3599)]
+
+    assert statuses == [401] * 3
+    assert guarded.guard.refuses_by_clock
+    assert [moment.timestamp() - NOW for moment in await guarded.guard.refused()] == [3599, 3601]
+    assert vars(caplog.records[0])["seconds_off"] == -3600
+    assert vars(caplog.records[0])["likely"].startswith("this machine's clock is wrong")
+
+
+@pytest.mark.parametrize("is_accepted", [True, False])
+async def test_a_refusing_clock_may_be_right_again(guarded: GuardedApp, *, is_accepted: bool) -> None:
+    guarded.is_clock_known = False
+    await guarded.post(EVENT, signed(EVENT, NOW + 3600))
+
+    if is_accepted:
+        await guarded.post(EVENT, signed(EVENT, NOW))
+    else:
+        guarded.monotonic += 300
+
+    assert not guarded.guard.refuses_by_clock
 
 
 @pytest.mark.parametrize("age", [-300, 299, 300])

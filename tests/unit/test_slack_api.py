@@ -62,6 +62,27 @@ async def test_a_wrong_clock_is_corrected_by_slacks_first_answer(
     assert abs(web.now() - datetime.now(UTC) - timedelta(seconds=followed)) < timedelta(seconds=3)
 
 
+async def test_slack_is_asked_for_its_clock_at_most_every_ten_seconds(
+    emulated: EmulatedSlack, web: SlackWeb, caplog: pytest.LogCaptureFixture
+) -> None:
+    said = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+    answers(emulated, "auth.test", Http(200, '{"ok": false, "error": "account_inactive"}', {"Date": said}))
+
+    known = [await web.ask_clock(), await web.ask_clock()]
+
+    assert known == [True, True]
+    assert len(asked(emulated, "auth.test")) == 1
+    assert "s behind Slack's" in web.clock_trouble
+    assert [record.message for record in caplog.records] == ["this machine's clock is wrong: synchronize it (NTP)"]
+
+
+@pytest.mark.parametrize("answer", [Http(503), Http(200, '{"ok": true}', {"Date": "then"}), DropBefore()])
+async def test_slacks_clock_may_stay_unknown(emulated: EmulatedSlack, web: SlackWeb, answer: Answer) -> None:
+    answers(emulated, "auth.test", answer)
+
+    assert not await web.ask_clock()
+
+
 AMBIGUOUS: dict[str, Answer] = {
     "cut off after the request": DropBefore(),
     "500": Http(500, "oops"),

@@ -85,7 +85,7 @@ class EmulatedSlack:
         self._storage = storage = SqliteStorage(data_dir) if data_dir else NoStorage()
         self.clock = clock = SlackClock(clock)
         self.transcribes_in = 10.0
-        self._http = OverHttp(url=events_url, signing_secret=signing_secret, ack_seconds=ack_seconds)
+        self._http = OverHttp(url=events_url, signing_secret=signing_secret, ack_seconds=ack_seconds, clock=clock)
         workspace = Workspace(clock=clock, new_id=new_id, storage=storage)
         tickets = Tickets(clock=clock, new_id=new_id, storage=storage)
         sockets = SocketConnections(tickets)

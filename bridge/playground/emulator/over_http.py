@@ -6,9 +6,8 @@ import asyncio
 import hashlib
 import hmac
 import json
-import time
 import urllib.parse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import aiohttp
@@ -46,10 +45,11 @@ def _retry(delivery: AppDelivery) -> dict[str, str]:
 
 
 class OverHttp:
-    """Sends to *url*, which can be set later; each request is signed."""
+    """Sends to *url*, which can be set later; each request is signed, with the time by *clock*."""
 
-    def __init__(self, *, url: str, signing_secret: str, ack_seconds: float) -> None:
+    def __init__(self, *, url: str, signing_secret: str, ack_seconds: float, clock: Callable[[], float]) -> None:
         self.url = url
+        self._clock = clock
         self._secret = signing_secret
         self._timeout = aiohttp.ClientTimeout(total=ack_seconds)
         self._session: aiohttp.ClientSession | None = None
@@ -111,8 +111,7 @@ class OverHttp:
                 delivery.is_final = answer.headers.get("X-Slack-No-Retry") == "1"
 
     def _signature(self, body: bytes) -> dict[str, str]:
-        # Real time, not the emulator's: the app compares it with its own.
-        timestamp = int(time.time())
+        timestamp = int(self._clock())
         return {
             "X-Slack-Request-Timestamp": str(timestamp),
             "X-Slack-Signature": sign(self._secret, timestamp, body),
