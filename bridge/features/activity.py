@@ -33,12 +33,14 @@ from bridge.queue.records import Append, Record, Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.queue.turn import Turn
+from bridge.slack.blockkit.folding import fold
 
 HOME_OPEN_FOR: Final = timedelta(hours=1)
 """How long after opening Home a person may still be looking at it."""
 
 _SHOWN_MS: Final = milliseconds(RECENT)
-_BANG: Final = re.compile(r"\s*(?:<@[^>]*>\s*)?!([a-z]+)(?:\s+([a-z]+))?(?!\S)", re.IGNORECASE)
+_BANG: Final = re.compile(r"\s*(?:<@[^>]*>[\s:,;-]*)*[*_~`]*!([a-z]+)[*_~`]*(?:\s+([a-z]+))?(?![^\s*_~`])")  # folded
+_LONGEST: Final = 500  # characters before and in a command
 
 
 FixedWords = Mapping[str, frozenset[str]]
@@ -127,11 +129,11 @@ def action_name(inbound: Inbound, commands: FixedWords) -> str:
         case TriggeredRun():
             return "app message"
         case InboundMessage():
-            found = None if inbound.is_text else _BANG.match(inbound.text)
-            word = found[1].casefold() if found else ""
+            found = None if inbound.is_text else _BANG.match(fold(inbound.text, _LONGEST).text)
+            word = found[1] if found else ""
             return _with_second(f"!{word}", found[2] or "", commands) if found and word in commands else "message"
         case SlashCommand():
-            return _with_second(inbound.command, (inbound.text.split(maxsplit=1) or [""])[0], commands)
+            return _with_second(inbound.command, (fold(inbound.text, _LONGEST).text.split() or [""])[0], commands)
         case Click():
             return f"click {inbound.action_id}"
         case Submission():
@@ -148,5 +150,5 @@ def action_name(inbound: Inbound, commands: FixedWords) -> str:
 
 def _with_second(command: str, second: str, commands: FixedWords) -> str:
     """Return *command*, with the *second* word if it's a fixed one."""
-    is_fixed = second.casefold() in commands.get(command[1:].casefold(), ())
-    return f"{command} {second.casefold()}" if is_fixed else command
+    is_fixed = second in commands.get(command[1:].casefold(), ())
+    return f"{command} {second}" if is_fixed else command

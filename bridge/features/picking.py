@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import difflib
 import re
-import unicodedata
 from collections.abc import Sequence
 from itertools import islice
 from typing import Protocol, TypeVar
 
 from bridge.errors import NoSuch, SeveralFit
+from bridge.slack.blockkit.folding import Folded, fold, name_key
 
-_DOUBLE = '"\u201c\u201d\u201e\u201f'  # straight quotes, and those of phones and word processors
-_SINGLE = "'\u2018\u2019\u201a"
-_QUOTED = re.compile(
-    rf"(?:[{_DOUBLE}](?P<double>[^{_DOUBLE}]*)[{_DOUBLE}]|[{_SINGLE}](?P<single>[^{_SINGLE}]*)[{_SINGLE}])(?=\s|$)"
-)
-_STRAIGHT = str.maketrans(dict.fromkeys(_DOUBLE, '"') | dict.fromkeys(_SINGLE, "'"))
-_ID = re.compile(r"#?(\d{1,15})(?=\s|$)")
+# Of folded text:
+_QUOTED = re.compile(r"""(?P<quote>["'])(?P<name>.*?)(?P=quote)(?=\s|$)""")
+_ID = re.compile(r"[*_~`]*#?(\d+)[*_~`]*(?=\s|$)")
 _WORD = re.compile(r"\S+")
 _LONGEST_NAME = 40  # words
 _MOST_TYPED = 1000  # characters of a text that may be a name
@@ -50,50 +46,50 @@ T = TypeVar("T", bound=Named)
 
 
 def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool) -> tuple[T, str]:
-    """Return the one of *candidates* that *text* names, and the text after the name.
+    """Return the one of *candidates* that *text* names, and the text after the name, as typed.
 
     Without *takes_rest*, all of *text* must be the name, and the text after it is ``""``.
     Raises `NoSuch` or `SeveralFit`.
     """
     text = text.strip()
-    named = [(_folded(candidate.name), candidate) for candidate in candidates]
-    found = _by_id(text, candidates, takes_rest=takes_rest) or _quoted(kind, text, named, takes_rest=takes_rest)
+    folded = fold(text, _MOST_TYPED if takes_rest else None)
+    named = [(name_key(candidate.name), candidate) for candidate in candidates]
+    found = _by_id(folded, candidates, takes_rest=takes_rest) or _quoted(kind, folded, named, takes_rest=takes_rest)
     if found:
         return found
-    words = islice(_WORD.finditer(text[:_MOST_TYPED]), _LONGEST_NAME) if takes_rest else ()
-    ends = [word.end() for word in words] if takes_rest else [len(text)]
+    words = islice(_WORD.finditer(folded.text), _LONGEST_NAME) if takes_rest else ()
+    ends = [word.end() for word in words] if takes_rest else [len(folded.text)]
     # Possible names with the text after them, longest first.
-    beginnings = [(text[:end], _folded(text[:end]), text[end:].strip()) for end in reversed(ends)]
+    beginnings = [(typed := folded.until(end), name_key(typed), folded.after(end)) for end in reversed(ends)]
     for fits in (str.__eq__, str.startswith):
-        for typed, folded, rest in beginnings:
-            if fitting := [candidate for name, candidate in named if folded and fits(name, folded)]:
+        for typed, wanted, rest in beginnings:
+            if fitting := [candidate for name, candidate in named if wanted and fits(name, wanted)]:
                 return _only(kind, typed, fitting), rest
-    nearest = _nearest([folded for _typed, folded, _rest in beginnings], named)
-    id_ = _ID.match(text) if takes_rest and not nearest else None
+    nearest = _nearest([wanted for _typed, wanted, _rest in beginnings], named)
+    id_ = _ID.match(folded.text) if takes_rest and not nearest else None
     typed = text
     if nearest and takes_rest:  # the words that are most like it, without the text after them
-        typed = max(beginnings, key=lambda one: difflib.SequenceMatcher(None, one[1], _folded(nearest[0])).ratio())[0]
+        typed = max(beginnings, key=lambda one: difflib.SequenceMatcher(None, one[1], name_key(nearest[0])).ratio())[0]
     raise NoSuch(kind, id_[1] if id_ else typed, nearest)
 
 
-def _by_id(text: str, candidates: Sequence[T], *, takes_rest: bool) -> tuple[T, str] | None:
-    found = _ID.match(text)
-    rest = text[found.end() :].strip() if found else ""
+def _by_id(typed: Folded, candidates: Sequence[T], *, takes_rest: bool) -> tuple[T, str] | None:
+    found = _ID.match(typed.text)
+    rest = typed.after(found.end()) if found else ""
     if found is None or (rest and not takes_rest):
         return None
-    return next(((candidate, rest) for candidate in candidates if candidate.id == int(found[1])), None)
+    return next(((one, rest) for one in candidates if str(one.id) == (found[1].lstrip("0") or "0")), None)
 
 
-def _quoted(kind: str, text: str, named: Sequence[tuple[str, T]], *, takes_rest: bool) -> tuple[T, str] | None:
-    found = _QUOTED.match(text)
-    rest = text[found.end() :].strip() if found else ""
+def _quoted(kind: str, typed: Folded, named: Sequence[tuple[str, T]], *, takes_rest: bool) -> tuple[T, str] | None:
+    found = _QUOTED.match(typed.text)
+    rest = typed.after(found.end()) if found else ""
     if found is None or (rest and not takes_rest):
         return None
-    typed = found["double"] or found["single"] or ""
-    folded = _folded(typed)
+    wanted = name_key(found["name"])
     for fits in (str.__eq__, str.startswith):
-        if fitting := [candidate for name, candidate in named if folded and fits(name, folded)]:
-            return _only(kind, typed, fitting), rest
+        if fitting := [candidate for name, candidate in named if wanted and fits(name, wanted)]:
+            return _only(kind, typed.between(*found.span("name")), fitting), rest
     return None
 
 
@@ -101,12 +97,6 @@ def _only(kind: str, typed: str, fitting: Sequence[T]) -> T:
     if len(fitting) > 1:
         raise SeveralFit(kind, typed, [(candidate.id, candidate.name) for candidate in fitting])
     return fitting[0]
-
-
-def _folded(name: str) -> str:
-    """Fold differences that people ignore: case, kinds of spaces and quotes, Unicode forms of a letter."""
-    straight = name.translate(_STRAIGHT)
-    return " ".join(unicodedata.normalize("NFKC", straight).casefold().split())
 
 
 def _nearest(typed: Sequence[str], named: Sequence[tuple[str, Named]]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Any, Final, NamedTuple, TypeVar
 
 from bridge.errors import (
@@ -30,16 +30,20 @@ from bridge.queue.audit import named
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit import kit, modals
 from bridge.slack.blockkit.failures import failure, sentence
+from bridge.slack.blockkit.folding import fold, name_key, split, undecorated
 from bridge.slack.blockkit.modals import Origin
-from bridge.slack.blockkit.mrkdwn import mentions_in, plain_command_text
+from bridge.slack.blockkit.mrkdwn import addressed, mentions_in, plain_command_text
 from bridge.slack.blockkit.reply import Audience, Reply
 
 E = TypeVar("E", BadUsage, UnknownCommand)
 
 _HELP_SHARE: Final = "Add --share to show the answer to the whole channel."
-_SHARE: Final = re.compile(r"(?:^|(?<=\s))(?:--|—|–)share(?=\s|$)", re.IGNORECASE)  # noqa: RUF001 - typed by phones
-_OPTION: Final = re.compile(r"(?:^|(?<=\s))(?:--|—|–)([A-Za-z][\w-]*)\S*")  # noqa: RUF001 - typed by phones
-_BANG: Final = re.compile(r"\s*!([A-Za-z][\w-]*)(?=\s|$)")
+# Of folded text:
+_SHARE: Final = re.compile(r"(?:^|(?<=\s))--share(?=\s|$)")
+_OPTION: Final = re.compile(r"(?:^|(?<=\s))--([a-z][\w-]*)\S*")
+_BANG: Final = re.compile(r"\s*[*_~`]*!([a-z](?:[\w-]*[a-z0-9])?)[*_~`]*(?=\s|$)")
+_LONGEST_BANG: Final = 100  # characters before and in a command's name
+_MOST_TYPED: Final = 1000  # characters of a line that may be the command's own words
 _WORD: Final = re.compile(r"[a-z][\w-]*")
 _LONG: Final = 6  # letters of a name in which two typos are allowed
 _UNTOUCHED: Final = "input"  # passed to a workflow as typed
@@ -151,7 +155,13 @@ class Features:
             case InboundMessage() as message if (said := self.command_line(message, deps.bot_user)) is not None:
                 line = said
                 if meant := self.meant_by(line):
-                    slip = Slip(word=line[1:], command=meant, m=message.ts, t=message.thread_ts, a=message.is_mention)
+                    slip = Slip(
+                        word=addressed(message.text, deps.bot_user)[1].strip()[1:],
+                        command=meant,
+                        m=message.ts,
+                        t=message.thread_ts,
+                        a=message.is_mention,
+                    )
                     return shown(did_you_mean(meant, slip.model_dump_json()), what="slip")
             case body:
                 return await self._kinds[type(body)](deps, turn, body)  # type: ignore[no-any-return]
@@ -235,7 +245,10 @@ class Features:
             found = await deps.directory.names(mentions_in(line))
             names = {id_: name for id_, name in found.items() if name != id_}
         typed = plain_command_text(line, names).strip()
-        unshared = " ".join(_SHARE.sub("", typed).split()) if _SHARE.search(typed) else ""
+        folded, unshared, at = fold(typed, _MOST_TYPED), "", 0
+        for share in _SHARE.finditer(folded.text):
+            unshared, at = unshared + folded.between(at, share.start()), share.end()
+        unshared = " ".join(f"{unshared} {folded.after(at)}".split()) if at else ""
         match = self._match(unshared) if unshared else None
         is_shared = match is not None and match[0].is_read_only
         if not is_shared:
@@ -246,7 +259,7 @@ class Features:
         if unknown := self._unknown_option(unshared if is_shared else typed, match, start):
             raise unknown
         if match is None:
-            raise self._not_understood(_words(typed), start)
+            raise self._not_understood(typed, start)
         try:
             values, about = await self._values(*match, deps, start)
         except CommandError as exc:
@@ -270,13 +283,13 @@ class Features:
                 look_up = deps.catalog.get_workflows if name == "workflow" else deps.catalog.get_agents
                 found_one, rest = pick(name, rest, await look_up(), takes_rest=not is_last)
                 values[name], about = found_one, about or named(name, found_one.id, found_one.name)
-            elif parameter.choices and rest.casefold() not in parameter.choices:
+            elif parameter.choices and name_key(rest) not in parameter.choices:
                 raise command.usage_error(start, rest)
             elif is_last:
-                values[name], rest = rest.casefold() if parameter.choices else rest, ""
+                values[name], rest = name_key(rest) if parameter.choices else rest, ""
             else:
-                values[name], *others = rest.split(maxsplit=1)
-                rest = "".join(others)
+                (_, values[name]), *_others = split(rest, _MOST_TYPED)
+                rest = _after_words(rest, 1)
         return values, about
 
     def _unknown_option(self, typed: str, match: tuple[Command, str] | None, start: str) -> UnknownOption | None:
@@ -284,36 +297,41 @@ class Features:
 
         Input for workflows and agents may contain anything, and reports have their own options.
         """
-        option = _OPTION.search(typed)
+        folded = fold(typed, _MOST_TYPED)
+        option = _OPTION.search(folded.text)
         if option is None:
             return None
-        found = match or self._match(_OPTION.sub("", typed)) or self._match(typed[: option.start()])
+        found = match or self._match(_OPTION.sub("", folded.text)) or self._match(folded.text[: option.start()])
         if found is None or (match and not match[0].is_read_only):
             return None
         command = found[0]
-        near = difflib.get_close_matches(option[1].casefold(), ["share"], n=1) if command.is_read_only else []
-        return UnknownOption(f"--{option[1]}", command.shown(start).split(" ")[0], "--share" if near else "")
+        near = difflib.get_close_matches(option[1], ["share"], n=1) if command.is_read_only else []
+        return UnknownOption(
+            f"--{folded.between(*option.span(1))}", command.shown(start).split(" ")[0], "--share" if near else ""
+        )
 
     def command_line(self, message: InboundMessage, bot_user: str) -> str | None:
         """Return a message's command line (``!stats`` → ``/stats``), misspelled or not; None if it isn't a command."""
-        if "!" not in message.text or message.is_text:
-            return None
-        text = re.sub(rf"^\s*<@{re.escape(bot_user)}(\|[^>]*)?>\s*", "", message.text)
-        return self.bang_line(text) if text.lstrip().startswith("!") else None
+        return None if message.is_text else self.bang_line(addressed(message.text, bot_user)[1])
 
     def bang_line(self, text: str) -> str | None:
         """Turn ``!stats`` into ``/stats``; None if no known command follows the exclamation mark.
 
-        A single misspelled word counts, too; see `meant_by`.
+        The command is folded, the rest is as typed. A single misspelled word counts, too; see `meant_by`.
         """
-        found, line = _BANG.match(text), "/" + text.strip()[1:]
-        if found is None or not (found[1].casefold() in self._names() or self.meant_by(line)):
+        if not _BANG.match(fold(text, _LONGEST_BANG).text):  # most messages
             return None
-        return line
+        folded = fold(undecorated(text), _LONGEST_BANG)
+        found = _BANG.match(folded.text)
+        if found is None:
+            return None
+        rest = folded.after(found.end())
+        line = f"/{found[1]} {rest}" if fold(rest, _LONGEST_BANG).text.strip() else f"/{found[1]}"
+        return line if found[1] in self._names() or self.meant_by(line) else None
 
     def meant_by(self, line: str) -> str:
         """Return the command that a *line* of one word misspells; ``""`` if it's a command, or similar to none."""
-        word, names = line[1:].casefold(), self._names()
+        word, names = line[1:], self._names()
         if word in names or not _WORD.fullmatch(word):
             return ""
         near = [name for name in names if _edit_distance(word, name) <= (1 if len(name) < _LONG else 2)]
@@ -351,7 +369,7 @@ class Features:
         for command in self._longest_first:
             count = len(command.path)
             if said[:count] == command.path:
-                rest = "".join(typed.split(maxsplit=count)[count:])
+                rest = _after_words(typed, count)
                 if command.parameters or not rest:
                     return command, rest
         if len(said) == 1:
@@ -372,8 +390,9 @@ class Features:
         note = _HELP_SHARE if any(command.is_read_only for command in known) else ""
         return help_lines(_first_word(known[0], start), _explained(known, start), note) if known else None
 
-    def _not_understood(self, said: list[str], start: str) -> UnknownCommand | BadUsage:
+    def _not_understood(self, line: str, start: str) -> UnknownCommand | BadUsage:
         """Return the error for a line that matches no command: with similar commands or, if there are none, help."""
+        said, as_typed = _words(line), [original for _folded, original in split(line, _MOST_TYPED)]
         known = self._named(said[0]) if said else []
         if not known:
             names = list(dict.fromkeys(f"{start}{command.path[0]}" for command in self._commands))
@@ -384,11 +403,11 @@ class Features:
         fitting = [command for command in known if _common_prefix(command.path, said) == depth]
         exact = [command for command in fitting if len(command.path) == depth]
         if exact and len(fitting) == 1:  # too many words
-            return _with_form(exact[0].usage_error(start, " ".join(said[depth:])), exact[0])
+            return _with_form(exact[0].usage_error(start, " ".join(as_typed[depth:])), exact[0])
         words = [_first_word(fitting[0], start), *said[1:depth]]
         following = {command.path[depth]: command for command in fitting if len(command.path) > depth}
         near = difflib.get_close_matches(said[depth], following, n=2) if len(said) > depth else []
-        typed = " ".join([*words, *said[depth : depth + 1]])
+        typed = " ".join([*words, *as_typed[depth : depth + 1]])
         if near:
             return _with_form(UnknownCommand(typed, [" ".join([*words, word]) for word in near]), following[near[0]])
         return UnknownCommand(typed, help=_explained(fitting, start))
@@ -438,4 +457,13 @@ def _edit_distance(typed: str, name: str) -> int:
 
 
 def _words(typed: str) -> list[str]:
-    return typed.lstrip("/!").casefold().split()
+    return fold(typed, _MOST_TYPED).text.lstrip("/!").split()
+
+
+def _after_words(typed: str, count: int) -> str:
+    """Return what follows the first *count* words, as typed."""
+    folded = fold(typed, _MOST_TYPED)
+    at = 0
+    for word in islice(re.finditer(r"\S+", folded.text), count):
+        at = word.end()
+    return folded.after(at)

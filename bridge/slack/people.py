@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 
 from bridge.errors import SlackError, SlackRefused
 from bridge.slack.api import Identity, Json, SlackWeb
+from bridge.slack.blockkit.folding import name_key
 from bridge.slack.blockkit.mrkdwn import Mentions
 from bridge.slack.payloads import mapping, next_cursor, objects
 from bridge.slack.scopes import USER_GROUPS
@@ -148,7 +149,7 @@ class Directory:
         It may be a public channel that the bot is in, or a private one that both are in: names don't reveal channels
         that a person can't see.
         """
-        wanted = name.removeprefix("#").casefold()
+        wanted = name_key(name).removeprefix("#")
         try:
             return (await self._channels.get("")).get(wanted) or (await self._channels.get(user)).get(wanted, "")
         except SlackError:
@@ -199,7 +200,7 @@ class Directory:
         for _ in range(_MOST_PAGES):
             answer = await self._web.read("users.conversations", arguments, seconds=_CALL_SECONDS)
             for about in objects(answer.get("channels")):
-                found[str(about.get("name")).casefold()] = str(about.get("id"))
+                found[name_key(str(about.get("name")))] = str(about.get("id"))
             arguments["cursor"] = next_cursor(answer)
             if not arguments["cursor"]:
                 break

@@ -34,6 +34,9 @@ def asked(agent: int, message: str, session: int | None = None) -> list[dict[str
         (f"<@{BOT}> hello", None, "Sales", (8, "hello")),
         (f"<@{BOT}> hello", 99, "8", (8, "hello")),  # the channel's agent was deleted
         (f"<@{BOT}> Nobody: hello", 8, "", (8, "Nobody: hello")),
+        (f"<@{BOT}>：Ｓａｌｅｓ：“hello” １\u200b２", None, "", (8, "“hello” １\u200b２")),  # noqa: RUF001 - as typed
+        (f"<@{BOT}>, *Sales:* hello", None, "", (8, "hello")),
+        (f"<@U0CAROL> <@{BOT}> Sales: hello", None, "", (8, "@Carol Conti hello")),
     ],
 )
 async def test_names_and_defaults_choose_a_new_conversations_agent(

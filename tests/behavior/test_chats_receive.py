@@ -66,6 +66,7 @@ async def notices(harness: Harness) -> list[str]:
         ("!stats", False, "a new thread", Received("ignored", "not addressed to the bot")),
         ("!stats", True, "a new thread", QUEUED),
         (f"<@{BOT}> !stats", False, "a new thread", QUEUED),
+        ("\u200b<@U0BOB> look at this", False, "a bound thread", OTHERS),
     ],
 )
 async def test_a_message_for_the_bot_is_queued(

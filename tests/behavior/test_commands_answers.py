@@ -244,6 +244,9 @@ async def test_help_in_a_thread_lists_what_works_only_there_and_names_the_rest(h
         ("/workflows run 1 true", 1, "true"),
         ("/workflows run 1 --shrae it", 1, "--shrae it"),
         ("/workflows run 1 line\n  two", 1, "line\n  two"),
+        ("/workflows ｒｕｎ　“Ｒｅｐｏｒｔ　daily”\u00a0\u200b“x” １", 2, "\u200b“x” １"),  # noqa: RUF001 - as keyboards send it
+        ("/workflows run *Report daily* *x*", 2, "*x*"),
+        ('/workflows run 1 ｛"ａ"：１｝', 1, {"ａ": 1}),  # noqa: RUF001
     ],
 )
 async def test_a_typed_input_starts_the_run(harness: Harness, line: str, workflow: int, given: Any) -> None:
@@ -339,7 +342,12 @@ async def test_people_and_channels_reach_an_agent_by_name(harness: Harness) -> N
 
 @pytest.mark.parametrize(
     ("line", "agent"),
-    [("/agents default support", 1), ("/agents default none of the above", 2), ("/agents default none", None)],
+    [
+        ("/agents default support", 1),
+        ("/agents default Ｓｕｐｐ\u00adｏｒｔ", 1),  # noqa: RUF001
+        ("/agents default none of the above", 2),
+        ("/agents default none", None),
+    ],
 )
 async def test_the_named_agent_becomes_the_channels_default(harness: Harness, line: str, agent: int | None) -> None:
     await harness.store.set_channel(agent=7)

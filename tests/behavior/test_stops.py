@@ -384,13 +384,14 @@ async def test_a_stopped_message_can_be_resent(harness: Harness) -> None:
     assert harness.service.messages == ["hello there"]
 
 
-async def test_a_typed_stop_does_not_wait_in_the_queue(harness: Harness) -> None:
+@pytest.mark.parametrize("text", ["!stop", "\uff01\uff33top\u200b", "`!stop`", "*!Stop* ", f"<@{BOT}>: !stop"])
+async def test_a_typed_stop_does_not_wait_in_the_queue(harness: Harness, text: str) -> None:
     harness.service.gate.clear()
     await harness.store.conversation(agent=7)
     listener, work = await listening(harness), await harness.start_next()
     await wait_until(lambda: harness.service.in_flight == 1, "the agent is asked")
 
-    decision = await say_in_thread(harness, "!stop", 5)
+    decision = await say_in_thread(harness, text, 5)
 
     await work
     assert decision == "queued"

@@ -106,7 +106,7 @@ def test_a_command_has_one_default() -> None:
     ("text", "line"),
     [
         ("!workflows run 3 hello  world", "/workflows run 3 hello  world"),
-        ("  !Stats", "/Stats"),
+        ("  !Stats", "/stats"),
         ("!help", "/help"),
         ("!new", "/new"),
         ("!session", "/session"),

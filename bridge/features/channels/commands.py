@@ -31,6 +31,7 @@ from bridge.project.models import Agent, Workflow
 from bridge.queue.audit import named
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.failures import no_longer
+from bridge.slack.blockkit.folding import name_key
 from bridge.slack.blockkit.kit import SOMEONE
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.reply import Reply
@@ -150,11 +151,12 @@ async def _set_app(deps: Deps, turn: Turn, typed: str, rule: AppRule | None) -> 
     rules = (await deps.channels.stored(turn.team, turn.channel)).settings.apps
     named = {id_: known.name for id_, known in rules.items() if known.name}
     names = await deps.say.history().apps_in(turn.channel) | named
-    wanted = typed.strip().strip('"“”').removeprefix("@")
-    found = [id_ for id_, name in names.items() if name.casefold() == wanted.casefold()]
-    if len(found) != 1 and not APP_ID.fullmatch(wanted):
-        raise NoSuch("app", wanted, list(names.values())[:_NAMED])
-    app = wanted if APP_ID.fullmatch(wanted) else found[0]
+    wanted = name_key(typed).removeprefix("@")
+    found = [id_ for id_, name in names.items() if name_key(name) == wanted]
+    is_id = typed.isupper() and APP_ID.fullmatch(wanted.upper())  # a name could look like one in small letters
+    app = wanted.upper() if is_id else found[0] if len(found) == 1 else ""
+    if not app:
+        raise NoSuch("app", typed.strip(), list(names.values())[:_NAMED])
     if rule is not None and app not in rules and len(rules) >= MOST_APPS:
         return layout.too_many_apps(MOST_APPS)
     if rule is not None:

@@ -13,6 +13,7 @@ from bridge.features.shared.buttons import OPEN_DEFAULT, agent_option, agent_opt
 from bridge.features.shared.channels import APP_ID, MOST_APPS
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.folding import name_key
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, FormErrors, Origin, match_rank, modal
 from bridge.slack.blockkit.reply import Block, Reply, View
 
@@ -117,9 +118,11 @@ def read_settings_form(values: Mapping[str, Any]) -> Filled | FormErrors:
             return FormErrors({name: "Choose one from the list."})
     chosen = {name.removeprefix(APP): str(does or "") for name, does in values.items() if name.startswith(APP)}
     apps = {app: _parse_rule(does) for app, does in chosen.items()}
-    does, other = apps.pop("", None), str(values.get(OTHER) or "").strip()
+    does, other = apps.pop("", None), name_key(str(values.get(OTHER) or "")).upper()
     if other and not APP_ID.fullmatch(other):
-        return FormErrors({OTHER: f"{kit.quoted(other, 60)} isn't an app ID. Use one such as A0123456789."})
+        return FormErrors(
+            {OTHER: f"{kit.quoted(str(values.get(OTHER)), 60)} isn't an app ID. Use one such as A0123456789."}
+        )
     if bool(other) != (does is not None):
         return FormErrors({APP: "Choose what to do with its posts."} if other else {OTHER: "Enter the app's ID."})
     return Filled(None if agent == NO_AGENT else int(agent), answers, replies, apps | ({other: does} if other else {}))

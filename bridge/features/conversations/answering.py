@@ -7,6 +7,7 @@ is sent, and the first one wins.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -34,6 +35,8 @@ from bridge.project import Agent, ChatAnswer
 from bridge.queue.records import Conversation
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.failures import failure
+from bridge.slack.blockkit.folding import fold, name_key, undecorated
+from bridge.slack.blockkit.mrkdwn import addressed
 from bridge.slack.blockkit.quotation import BEFORE, SINCE, below_report
 from bridge.slack.blockkit.reply import Audience
 from bridge.slack.history import ThreadRead
@@ -43,6 +46,7 @@ from bridge.slack.parts import Place
 log = logging.getLogger(__name__)
 
 _LONGEST_NAME = 200  # characters before the colon
+_CLOSING = re.compile(r"[*_~`\"']+(?=\s|$)")  # formatting that includes the colon; of folded text
 _SLACK_PAUSE = timedelta(seconds=5)
 
 
@@ -122,7 +126,8 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
     agent, name, title = conversation.agent, "", ""
     if agent is None or turn.record.starts:
         agents = await deps.catalog.get_agents()
-        named = named_first(text, agents)
+        to, said = addressed(message.text, deps.bot_user)  # it may mention other people, too
+        named = named_first(await deps.parts.text(said), agents)
         settings = await deps.channels.get(turn.team, turn.channel)
         wanted = named[0] if named else default_of(deps, settings.agent, agents)
         if agent is None and wanted is None:
@@ -130,7 +135,7 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
         agent = wanted.id if agent is None and wanted else agent
         assert agent is not None  # noqa: S101 - for mypy: one of the two is set
         if named and named[0].id == agent:
-            text = named[1]
+            text = " ".join(filter(None, [await deps.parts.text(to), named[1]]))
         if not (text or message.parts):
             # Only a name was typed: the next message goes to that agent.
             await deps.sessions.choose_agent(message.thread, agent)
@@ -187,23 +192,32 @@ async def unknown_answer(_deps: Deps, turn: Turn) -> Outcome:
 
 
 def named_first(text: str, agents: Sequence[Agent]) -> tuple[Agent, str] | None:
-    """Return the agent that *text* names before a colon (``Support: hello``), and the text after the colon.
+    """Return the agent that *text* names before a colon (``Support: hello``), and the text after the colon, as typed.
 
-    None if it names none, as ordinary text does.
+    None if it names none, as ordinary text does. The name may be quoted or formatted, and have a colon itself.
     """
-    before, colon, rest = text.partition(":")
-    name = before.strip().removeprefix('"').removesuffix('"').strip()
-    is_name = 0 < len(name) <= _LONGEST_NAME and '"' not in name and "\n" not in name
-    if not colon or not is_name or rest[:1].strip():
-        return None
-    named = [agent for agent in agents if name.casefold() in {agent.name.strip().casefold(), str(agent.id)}]
-    return (named[0], rest.strip()) if len(named) == 1 else None
+    plain = undecorated(text)
+    for whole in (text, plain) if plain != text else (text,):
+        folded = fold(whole, _LONGEST_NAME)
+        line = folded.text.lstrip().partition("\n")[0]
+        begin = len(folded.text) - len(folded.text.lstrip())
+        for colon in reversed([begin + found.start() for found in re.finditer(":", line)]):
+            closing = _CLOSING.match(folded.text, colon + 1)
+            after = colon + 1 + (len(closing[0]) if closing else 0)
+            before = f"{folded.text[begin:colon]}{closing[0] if closing else ''}"
+            is_wide = not folded.between(colon, colon + 1).isascii()  # after a full-width colon, people type no blank
+            if not is_wide and folded.text[after : after + 1].strip():
+                continue
+            named = [agent for agent in agents if name_key(before) in {name_key(agent.name), str(agent.id)} - {""}]
+            if named:
+                return (named[0], folded.after(after)) if len(named) == 1 else None
+    return None
 
 
 def configured(wanted: str, agents: Sequence[Agent]) -> Agent | None:
     """Return the agent of ``BRIDGE_DEFAULT_AGENT``, by ID or name; an ID wins."""
-    by_id = [agent for agent in agents if str(agent.id) == wanted.strip()]
-    by_name = [agent for agent in agents if agent.name.strip().casefold() == wanted.strip().casefold()]
+    by_id = [agent for agent in agents if str(agent.id) == name_key(wanted)]
+    by_name = [agent for agent in agents if name_key(agent.name) == name_key(wanted)]
     found = by_id or by_name
     return found[0] if wanted.strip() and len(found) == 1 else None
 

@@ -34,9 +34,11 @@ from bridge.queue.inbox import (
     Void,
 )
 from bridge.queue.keys import TRACE
+from bridge.slack.blockkit.folding import fold
 from bridge.slack.contents import summary
 
-_BEGINS_WITH_A_MENTION = re.compile(r"\s*<@([UW][A-Z0-9]+)")
+_BEGINS_WITH_A_MENTION = re.compile(r"\s*<@([uw][a-z0-9]+)")  # folded
+_LONGEST_MENTION = 100
 STOP = "/stop"  # the command line of `!stop`
 LAST_RETRY = 3  # https://docs.slack.dev/apis/events-api/#retries; Socket Mode retries as often
 YOUNG = timedelta(minutes=10)  # Slack's last retry comes about six minutes after the event
@@ -100,8 +102,8 @@ class Receiver:
         if message.is_root and not (is_addressed or settings.answers == "all"):
             return Received("ignored", _NOT_ADDRESSED)
         if not (message.is_mention or (message.is_direct and message.is_root)):
-            begins = _BEGINS_WITH_A_MENTION.match(message.text)
-            if begins is not None and begins[1] != self.bot_user:
+            begins = _BEGINS_WITH_A_MENTION.match(fold(message.text, _LONGEST_MENTION).text)
+            if begins is not None and begins[1] != self.bot_user.lower():
                 return Received("ignored", "starts by mentioning someone else")
         line = self.features.command_line(message, self.bot_user)
         if not (message.is_root or is_addressed or line) and self.channels.needs_mention(settings):
@@ -287,7 +289,7 @@ class Receiver:
             event=message.event_id,
             message=message.key,
             thread=message.thread,
-            in_order=line is None or _IN_ORDER.match(line.casefold()) is not None,
+            in_order=line is None or _IN_ORDER.match(line) is not None,
             condition=condition,
             why=why,
             version=message.edited_ts,
@@ -296,7 +298,7 @@ class Receiver:
             is_limited=line is None,  # !stop must work even in a thread that a loop has filled
         )
         match put:
-            case Queued(turn) if line is not None and line.casefold().split() == [STOP]:
+            case Queued(turn) if line is not None and line == STOP:
                 # At once, bypassing every queue; the turn that reports the result repeats the stop.
                 await self.inbox.stops.stop(thread_lane(message.thread), message.ts, by=turn)
                 return Received("queued")

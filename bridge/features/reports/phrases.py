@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from zoneinfo import available_timezones
 
 from bridge.errors import BadSchedule
+from bridge.slack.blockkit.folding import name_key
 
 Crons = tuple[str, ...]
 
@@ -128,7 +129,7 @@ def read_schedule(words: Sequence[str]) -> tuple[Crons, str]:
 
     Raises `BadSchedule`.
     """
-    parser = _Parser(_joined_halves([word.replace("–", "-").replace("—", "-").rstrip(".") for word in words]))  # noqa: RUF001
+    parser = _Parser(_joined_halves([word.rstrip(".") for word in words]))
     at = 0
     while at < len(parser.words):
         at += parser.read_phrase(at)
@@ -137,14 +138,14 @@ def read_schedule(words: Sequence[str]) -> tuple[Crons, str]:
 
 def find_zone(name: str) -> str:
     """Return the time zone with this name or city, ignoring case. Raises `BadSchedule`."""
-    key = _key(name)
-    found = _zones().get(key, ())
+    known = _key(name)
+    found = _zones().get(known, ())
     if len(found) == 1:
         return found[0]
     if found:
         raise BadSchedule("zone", name, found)
-    places = [one for one in _zones() if one[:1] == key[:1] and not re.search(r"[\d+]", key)]
-    near = difflib.get_close_matches(key[:_LONGEST_ZONE], places, n=4, cutoff=0.75)
+    places = [one for one in _zones() if one[:1] == known[:1] and not re.search(r"[\d+]", known)]
+    near = difflib.get_close_matches(known[:_LONGEST_ZONE], places, n=4, cutoff=0.75)
     raise BadSchedule("zone", name, list(dict.fromkeys(zone for one in near for zone in _zones()[one]))[:_MOST_NEAR])
 
 
@@ -153,7 +154,7 @@ class _Parser:
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = words
-        self.folded = [word.casefold().replace("’", "'") for word in words]  # noqa: RUF001 - as phones type it
+        self.folded = [name_key(word) for word in words]
         self.of_week: list[int] = []
         self.of_month: list[int] = []
         self.counted = 0
@@ -269,7 +270,7 @@ def _joined_halves(words: Sequence[str]) -> list[str]:
     """Join ``9`` and ``am`` into one word."""
     joined: list[str] = []
     for word in words:
-        if joined and _HALVES.fullmatch(word) and joined[-1][-1:].isdigit():
+        if joined and _HALVES.fullmatch(name_key(word)) and joined[-1][-1:].isdigit():
             joined[-1] += word
         elif word:
             joined.append(word)
@@ -330,7 +331,7 @@ def _listed(words: Sequence[str]) -> str:
 
 
 def _key(name: str) -> str:
-    return re.sub(r"[\s_-]+", "_", name.strip().casefold())
+    return re.sub(r"[\s_-]+", "_", name_key(name))
 
 
 @cache
@@ -345,7 +346,7 @@ def _zones() -> dict[str, Sequence[str]]:
         region, _, city = name.rpartition("/")
         if region and not region.startswith("Etc"):  # in Etc, GMT+5 is five hours behind UTC
             cities.setdefault(_key(city), []).append(name)
-    return {key: _same(zones) for key, zones in cities.items()} | {_key(name): (name,) for name in names}
+    return {city: _same(zones) for city, zones in cities.items()} | {_key(name): (name,) for name in names}
 
 
 def _same(zones: Collection[str]) -> Sequence[str]:

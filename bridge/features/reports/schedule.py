@@ -24,6 +24,7 @@ from pydantic import BaseModel, ValidationError
 from bridge.errors import BadSchedule, RecordNotUnderstood
 from bridge.features.reports.phrases import describe, find_zone, normalized, read_schedule
 from bridge.features.shared.numbers import PARTS
+from bridge.slack.blockkit.folding import fold
 
 _MINUTE: Final = timedelta(minutes=1)
 _CRON_FIELDS: Final = 5
@@ -32,19 +33,18 @@ _LONGEST_SPAN: Final = timedelta(days=400)  # as far back as snapshots go
 _UNITS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 _OPTIONS: Final = ("compare", "only")
-_QUOTES: Final = "\"“”„‟'‘’"  # noqa: RUF001 - as phones type them
-_PIECE: Final = re.compile(
-    rf"""
+_PIECE: Final = re.compile(  # of folded text
+    r"""
     (?P<blank> [\s;()]+ )
-    | (?: cron (?= \s | $ | [{_QUOTES}] ) \s* )? [{_QUOTES}] (?P<quoted> [^{_QUOTES}]* ) [{_QUOTES}]
-    | cron (?= \s | $ ) \s* (?P<bare> (?: \S+ \s* ){{0,5}} )
-    | (?: --|—|– ) (?P<option> \w+ ) (?: = | \s+ )? (?P<value> [^\s()]* )  # the dashes that phones make of two hyphens
+    | (?: cron (?= \s | $ | ["'] ) \s* )? ["'] (?P<quoted> [^"']* ) ["']
+    | cron (?= \s | $ ) \s* (?P<bare> (?: \S+ \s* ){0,5} )
+    | -- (?P<option> \w+ ) (?: = | \s+ )? (?P<value> [^\s()]* )
     | (?P<channel> \# [^\s;,()]+ )
     | (?P<word> , | [^\s;,()]+ )
-    """,  # noqa: RUF001
-    re.IGNORECASE | re.VERBOSE,
+    """,
+    re.VERBOSE,
 )
-_SPAN = re.compile(r"(\d{1,4})([hdw])", re.IGNORECASE)
+_SPAN = re.compile(r"(\d{1,4})([hdw])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,28 +170,29 @@ def read_report(typed: str) -> ReportSpec:
     zone = channel = compare = cron = ""
     only: tuple[str, ...] = ()
     words: list[str] = []
-    at = 0
-    while found := _PIECE.match(typed, at):
+    at, folded = 0, fold(typed)
+    while found := _PIECE.match(folded.text, at):
         at = found.end()
+        said = folded.between(*found.span(found.lastgroup or 0))
         match found.lastgroup:
             case "quoted" | "bare":
                 if cron:
-                    raise BadSchedule("cron", found[0])
-                cron = _cron(found[found.lastgroup])
+                    raise BadSchedule("cron", folded.between(*found.span()))
+                cron = _cron(said)
             case "value":
-                name, value = found["option"].casefold(), found["value"].rstrip(",;")
+                name, value = found["option"], said.rstrip(",;")
                 if name == "compare":
                     span_of(value)
-                    compare = value.casefold()
+                    compare = fold(value).text
                 elif name == "only":
                     only = only_of(value)
                 else:
                     near = difflib.get_close_matches(name, _OPTIONS, n=1)
                     raise BadSchedule("option", f"--{name}", [f"--{one}" for one in near])
             case "channel":
-                channel = found["channel"]
+                channel = said
             case "word":
-                words.append(found["word"])
+                words.append(said)
     if cron:
         crons: tuple[str, ...] = normalized(cron)
         zone = find_zone(" ".join(words)) if words else ""
@@ -202,8 +203,8 @@ def read_report(typed: str) -> ReportSpec:
 
 def span_of(typed: str) -> timedelta:
     """Parse ``24h``, ``7d`` or ``2w``. Raises `BadSchedule`."""
-    found = _SPAN.fullmatch(typed)
-    span = int(found[1]) * _UNITS[found[2].casefold()] if found else timedelta(0)
+    found = _SPAN.fullmatch(fold(typed).text)
+    span = int(found[1]) * _UNITS[found[2]] if found else timedelta(0)
     if not timedelta(0) < span <= _LONGEST_SPAN:
         raise BadSchedule("compare", typed)
     return span
@@ -211,7 +212,7 @@ def span_of(typed: str) -> timedelta:
 
 def only_of(typed: str) -> tuple[str, ...]:
     """Parse ``runs,tags``, in the order of `PARTS`. Raises `BadSchedule`."""
-    wanted = [word for word in re.split(r"[,;\s]+", typed.casefold()) if word]
+    wanted = [word for word in re.split(r"[,;\s]+", fold(typed).text) if word]
     unknown = [word for word in wanted if word not in PARTS]
     if unknown or not wanted:
         raise BadSchedule("only", "".join(unknown[:1]), PARTS)
@@ -220,7 +221,7 @@ def only_of(typed: str) -> tuple[str, ...]:
 
 def _cron(typed: str) -> str:
     """Return a cron expression with single spaces: five fields, without seconds, that match some day."""
-    fields = typed.split()
+    fields = (typed if typed.isascii() else fold(typed).text.upper()).split()
     expression = " ".join(fields)
     try:
         is_cron = len(fields) == _CRON_FIELDS and len(expression) <= _LONGEST_CRON

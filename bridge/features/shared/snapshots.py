@@ -22,6 +22,7 @@ from bridge.project.models import Stats
 from bridge.queue.keys import SNAPSHOTS, milliseconds
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
+from bridge.slack.blockkit.folding import name_key
 
 log = logging.getLogger(__name__)
 
@@ -170,7 +171,7 @@ def parse_moment(text: str, now: datetime) -> datetime | None:
 
     None for anything else, for the future, and for moments too long ago.
     """
-    said = " ".join(text.casefold().split()).removesuffix(" ago")
+    said = name_key(text).removesuffix(" ago")
     if found := _AGO.fullmatch(said):
         moment = now - int(found[1]) * _UNITS[found[2]]
     elif said in _NAMED:

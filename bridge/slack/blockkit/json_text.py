@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Final
 
 from bridge.errors import BadInput
+from bridge.slack.blockkit.folding import fold
 
 _JSON_PROBLEMS: Final = {  # Python's error messages, the same since 3.5, and plain ones
     "Expecting value": "expected a value",
@@ -23,19 +25,24 @@ _AROUND = 40  # characters shown before and after a position
 _MOST_INDENTED = 100_000  # characters
 _DEEPEST_INDENTED = 20
 _TYPOGRAPHIC = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"') | {"\u00a0": " "})
-_QUOTES = ('"', "“", "”", "„", "‟")
-_BEGINS_JSON = ("{", "[", *_QUOTES)
+_STRING_OR_BETWEEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|[^"]+', re.DOTALL)
+_FIRST: Final = 20  # characters of a text, among which JSON begins
 
 
 def typed_json(text: str) -> Any:
-    """Read JSON that a person typed; typographic quotes count as straight ones if that makes it JSON.
+    """Read JSON that a person typed. Otherwise, quotes are straightened, and what's between the strings is folded.
 
     Raises `BadInput`, also for values that only Python accepts (``NaN``) and that can't be sent.
     """
-    try:
-        return _strict(text)
-    except BadInput:
-        return _strict(text.translate(_TYPOGRAPHIC))
+    straight = text.translate(_TYPOGRAPHIC)
+    pieces = [(piece, fold(piece).text) for piece in _STRING_OR_BETWEEN.findall(straight)]
+    folded = "".join(piece if '"' in between else between for piece, between in pieces)
+    for form in (text, folded):
+        try:
+            return _strict(form)
+        except BadInput:
+            continue
+    return _strict(straight)  # its errors have the places that people see
 
 
 def typed_input(text: str) -> Any:
@@ -44,12 +51,13 @@ def typed_input(text: str) -> Any:
     So ``3``, ``true`` and text that only starts with a quotation are strings: a sentence needs no quotes. An invalid
     object or array raises `BadInput`: it's more likely a typo than text.
     """
-    if not text.startswith(_BEGINS_JSON):
+    begins = fold(text, _FIRST).text.lstrip()
+    if not begins.startswith(("{", "[", '"')):
         return text
     try:
         return typed_json(text)
     except BadInput:
-        if text.startswith(_QUOTES):
+        if begins.startswith('"'):
             return text
         raise
 

@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.folding import name_key
 from bridge.slack.blockkit.modals import Carried
 from bridge.slack.blockkit.reply import Block, Reply
 
@@ -29,8 +30,8 @@ class ListPage(Carried):
 
 def matching(items: Sequence[T], typed: str) -> list[T]:
     """Return the entries with every *typed* word in their name or description."""
-    wanted = dict.fromkeys(typed.casefold().split()[:_MOST_WORDS])
-    searched = [(f"{item.name} {item.description or ''}".casefold(), item) for item in items]
+    wanted = dict.fromkeys(name_key(typed).split()[:_MOST_WORDS])
+    searched = [(name_key(f"{item.name} {item.description or ''}"), item) for item in items]
     return [item for text, item in searched if all(word in text for word in wanted)]
 
 

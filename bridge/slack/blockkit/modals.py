@@ -9,6 +9,7 @@ from typing import Any, Final, Self
 from pydantic import BaseModel, ValidationError
 
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.folding import name_key
 from bridge.slack.blockkit.reply import Block, View
 
 OPEN_THE_FORM: Final = "Open the form"
@@ -125,9 +126,9 @@ def form_values(state: Mapping[str, Any]) -> dict[str, str]:
 
 def match_rank(id_: int, name: str, query: str) -> int | None:
     """Rank how well an ID or a name matches *query*: 0 is best, None no match."""
-    wanted, name = query.casefold().strip(), name.casefold()
+    wanted, name = name_key(query), name_key(name)
     tests = (
-        wanted in {name, str(id_)},
+        wanted.removeprefix("#") in {name, str(id_)},
         name.startswith(wanted),
         any(word.startswith(wanted) for word in name.split()),
         wanted in name,

@@ -11,11 +11,15 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
+from bridge.slack.blockkit.folding import fold
+
 _TOKEN: Final = re.compile(r"<(?P<inside>[@#!][^<>\n]*|[A-Za-z][A-Za-z0-9+.-]*:[^<>\n]*)>|&(?P<entity>amp|lt|gt);")
 _CODE: Final = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 _PERSON: Final = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>")
 _CHANNEL: Final = re.compile(r"<#([CDG][A-Z0-9]+)(?:\|[^<>]*)?>")
 _UNNAMED_GROUP: Final = re.compile(r"<!subteam\^(S[A-Z0-9]+)\|?>")
+_FIRST_MENTIONS: Final = re.compile(r"(?:\s*<@[uw][a-z0-9]+(?:\|[^<>]*)?>[\s:,;-]*)+")  # folded
+_MOST_MENTIONED: Final = 500  # characters of a text that may be its first mentions
 _ENTITY: Final = re.compile(r"&(amp|lt|gt);")
 _ENTITIES: Final = {"amp": "&", "lt": "<", "gt": ">"}
 
@@ -42,11 +46,21 @@ def mentions_in(raw: str, *, but: str = "") -> Mentions:
     return Mentions(*(tuple(dict.fromkeys(ids)) for ids in found))
 
 
+def addressed(raw: str, bot_user: str) -> tuple[str, str]:
+    """Split a text into the mentions it begins with, and the rest; without the bot among them, all is the rest."""
+    head = fold(raw, _MOST_MENTIONED)
+    found = _FIRST_MENTIONS.match(head.text)
+    if found is None or not re.search(rf"<@{re.escape(bot_user.lower())}[|>]", found[0]):
+        return "", raw
+    mentions = head.until(found.end())
+    return mentions, raw[len(mentions) :]
+
+
 def message_text(raw: str, *, bot_user: str, names: Mapping[str, str]) -> str:
     """Return the text for an agent: without mentions of the bot, with *names* for IDs, and with Markdown links."""
     if f"<@{bot_user}" in raw:  # with the space, colon or comma after it
         mention = rf"<@{re.escape(bot_user)}(?:\|[^<>]*)?>"
-        raw = re.sub(rf"^\s*(?:{mention}[:,]?(?:\s+|$))+", "", raw)
+        raw = re.sub(rf"^\s*(?:{mention}[:,：，、]?(?:\s+|$))+", "", raw)  # noqa: RUF001 - as keyboards send them
         raw = re.sub(rf"[ \t]?{mention}", "", raw)
     parts, at = [], 0
     for code in _CODE.finditer(raw):

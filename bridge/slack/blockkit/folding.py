@@ -1,0 +1,164 @@
+"""Fold what people type, for comparing it: the differences that keyboards, phones and Slack make.
+
+They are case, full-width characters, letters with separate accents, kinds of spaces,
+quotes, dashes and digits, characters without a width, and emoji that Slack sends as ``:shortcodes:``. Every parser of
+typed text compares the folded text, and takes what it passes on from the original, which is never folded.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+_PLAIN: Final = re.compile(r"[\t\n -~]*")
+_SHORTCODE: Final = re.compile(r":([a-z0-9_+'-]{1,60}):((?::skin-tone-[2-6]:)?)", re.IGNORECASE)
+_FLAG: Final = re.compile(r"flag-([a-z])([a-z])")
+_SLACKS_OWN: Final = {  # Slack's names that the package lacks
+    "simple_smile": "🙂", "thinking_face": "🤔", "facepunch": "👊", "hankey": "💩", "satisfied": "😆",
+}  # fmt: skip
+_ALIKE: Final = str.maketrans(
+    dict.fromkeys("“”„‟″〝〞〟«»「」『』", '"')
+    | dict.fromkeys("‘’‚‛′´ʼ‹›", "'")  # noqa: RUF001 - as keyboards type them
+    | dict.fromkeys("‐‑‒−⁃", "-")  # noqa: RUF001
+    | dict.fromkeys("–—―", "--")  # noqa: RUF001 - what phones make of two hyphens
+    | {"∶": ":", "꞉": ":", "∕": "/", "、": ",", "،": ",", "\u2800": " ", "\r": "", "\x85": "\n"}  # noqa: RUF001
+    | dict.fromkeys("\u2028\u2029", "\n")
+)
+_UNSEEN: Final = re.compile(  # letters and marks without a width; other such characters have their own categories
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
+)
+_MARKS: Final = "*_~`"  # of Slack's formatting
+_MOST_UNSEEN: Final = 20  # characters around a text
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A folded *text*, perhaps only the beginning, and where its characters are in the *original*."""
+
+    original: str
+    text: str
+    ends: Sequence[int]  # where each character ends in the original
+
+    def until(self, at: int) -> str:
+        """Return the original of ``text[:at]``."""
+        return self.original[: self.ends[at - 1]] if at else ""
+
+    def between(self, begin: int, end: int) -> str:
+        """Return the original of ``text[begin:end]``."""
+        return self.until(end)[len(self.until(begin)) :]
+
+    def after(self, at: int) -> str:
+        """Return the original of ``text[at:]``, without blanks around it."""
+        while at < len(self.text) and self.text[at].isspace():
+            at += 1
+        return self.original[self.ends[at - 1] if at else 0 :].rstrip()
+
+
+def fold(text: str, most: int | None = None) -> Folded:
+    """Fold *text*, or its first *most* characters. Line breaks stay; other blanks become spaces."""
+    original, text = text, text[:most]
+    if _PLAIN.fullmatch(text) and not _SHORTCODE.search(text):  # most texts
+        return Folded(original, text.lower().replace("\t", " "), range(1, len(text) + 1))
+    letters: list[str] = []
+    ends: list[int] = []
+    at = 0
+    while at < len(text):
+        code = _SHORTCODE.match(text, at) if text[at] == ":" else None
+        if code and (emoji := _emoji(code[1].lower(), code[2])):
+            piece, at = emoji, code.end()
+        else:  # a letter with its marks
+            begin, at = at, at + 1
+            while at < len(text) and _belongs(text[at]):
+                at += 1
+            piece = text[begin:at]
+        folded = _letter(piece)
+        letters.append(folded)
+        ends += [at] * len(folded)
+    return Folded(original, "".join(letters), ends)
+
+
+@lru_cache(maxsize=8192)
+def name_key(name: str) -> str:
+    """Return what all spellings of a *name* have in common, also quoted or formatted; ``""`` if nothing is seen."""
+    folded = _folded(_SHORTCODE.sub(lambda code: _emoji(code[1].lower(), code[2]) or code[0], name))
+    text = re.sub("-+", "-", " ".join(folded.split()))
+    while len(text) > 2 and text[0] == text[-1] and text[0] in f"{_MARKS}\"'":  # noqa: PLR2004 - the marks and a letter
+        text = text[1:-1].strip()
+    return text
+
+
+def split(text: str, most: int | None = None) -> list[tuple[str, str]]:
+    """Return the words of *text*, each folded and as typed."""
+    folded = fold(text, most)
+    return [(word[0], folded.between(*word.span())) for word in re.finditer(r"\S+", folded.text)]
+
+
+def undecorated(text: str) -> str:
+    """Return *text* without Slack's formatting around it: `` `!stop` `` becomes ``!stop``."""
+    inside = text
+    while (edges := _edges(inside)) is not None:
+        inside = inside[edges[0] + 1 : edges[1]]
+    return inside
+
+
+def _edges(text: str) -> tuple[int, int] | None:
+    """Return where *text* begins and ends with the same mark."""
+    places = range(min(len(text), _MOST_UNSEEN))
+    begin = next((at for at in places if fold(text[at]).text.strip()), 0)
+    end = next((len(text) - 1 - at for at in places if fold(text[-1 - at]).text.strip()), 0)
+    return (begin, end) if end - begin > 1 and text[begin] == text[end] and text[begin] in _MARKS else None
+
+
+def _belongs(letter: str) -> bool:
+    """Whether *letter* is written with the one before: a combining mark, a vowel or final of Hangul, a kana's sound."""
+    return unicodedata.category(letter)[0] == "M" or "\u1160" <= letter <= "\u11ff" or letter in "ﾞﾟ"
+
+
+@lru_cache(maxsize=4096)
+def _letter(piece: str) -> str:
+    return _folded(piece)
+
+
+def _folded(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text.translate(_ALIKE)).casefold())
+    return folded.translate(_SEEN)
+
+
+class _Seen(dict[int, str]):
+    """What each character is shown as: nothing, a blank, a digit, or itself; filled as characters are met."""
+
+    def __missing__(self, code: int) -> str:
+        letter = chr(code)
+        kind = unicodedata.category(letter)
+        if code in _ALIKE:
+            letter = letter.translate(_ALIKE)
+        elif letter.isspace():
+            letter = letter if letter == "\n" else " "
+        elif kind == "Nd":
+            letter = str(unicodedata.decimal(letter))
+        elif kind in {"Cc", "Cf", "Cs"} or _UNSEEN.match(letter):
+            letter = ""
+        self[code] = letter
+        return letter
+
+
+_SEEN: Final = _Seen()
+
+
+@lru_cache(maxsize=1024)
+def _emoji(name: str, tone: str) -> str:
+    """Return the emoji that Slack calls *name*; ``""`` for a workspace's own emoji and other words."""
+    if flag := _FLAG.fullmatch(name):
+        return "".join(chr(ord(letter) - ord("a") + ord("🇦")) for letter in flag.groups())
+    import emoji  # noqa: PLC0415 - 50 ms, and few texts have one
+
+    modifier = chr(ord("🏻") + int(tone[-2]) - 2) if tone else ""
+    for spelled in (name, name.replace("-", "_")):
+        found = _SLACKS_OWN.get(spelled) or emoji.emojize(f":{spelled}:", language="alias")
+        if found != f":{spelled}:":
+            return found + modifier
+    return ""
