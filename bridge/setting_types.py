@@ -190,11 +190,16 @@ def matching(given: str, pattern: str, words: str) -> str:
 
 @_setting_type
 def ids(given: str, letters: str, what: str) -> frozenset[str]:
-    """Parse Slack IDs, separated by commas, that start with one of *letters*."""
+    """Parse Slack IDs, separated by commas, that start with one of *letters*.
+
+    At least one: an empty list would look like a restriction and allow everyone.
+    """
     entries = [entry.strip() for entry in given.split(",")]
     for number, entry in enumerate(entries, start=1):
-        if entry and not re.fullmatch(rf"[{letters}][A-Z0-9]{{2,}}", entry):
+        if entry and not re.fullmatch(rf"[{letters}][A-Z0-9]{{2,}}", entry, re.ASCII):
             raise ValueError(f"has an invalid entry (number {number}): use {what}")
+    if not any(entries):
+        raise ValueError(f"lists no ID: use {what}, or remove it to allow everyone")
     return frozenset(filter(None, entries))
 
 

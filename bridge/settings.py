@@ -11,13 +11,15 @@ import difflib
 import re
 import sys
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
+from io import StringIO
+from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from dotenv import dotenv_values
+from dotenv.parser import Binding, parse_stream
 from pydantic import Field, PrivateAttr, SecretStr, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
@@ -38,12 +40,15 @@ from bridge.setting_types import (
     whole,
 )
 
+_PREFIX = "BRIDGE_"
+_ASSIGNMENT = re.compile(r"\s*(?:export\s+)?(?:BRIDGE|SLACK|PROJECT|REDIS)_\w+\s*=", re.IGNORECASE)
+
 _Limit = Annotated[int, whole(0, 1_000_000, 60)]
 _Timeout = Annotated[timedelta, duration("s", upto=timedelta(days=1))]
 
 
 def _setting(variable: str, default: Any = ..., *, example: str = "") -> Any:
-    """Return a field for *variable*. *default* is text, as in the environment; without one, the setting is required."""
+    """Return a field for *variable*. Without a *default*, in general text as in the environment, it's required."""
     return Field(default, alias=variable, examples=[example] if example else None)
 
 
@@ -141,17 +146,17 @@ class Settings(BaseSettings):
     ~/Library/Application Support/bridge."""
     allowed_channels: Annotated[
         frozenset[str], ids("CGD", "channel IDs separated by commas, such as C0ABCDEFGHI,C0JKLMNOPQR")
-    ] = _setting("BRIDGE_ALLOWED_CHANNELS", "", example="C0123456789,C0ABCDEFGHI")
-    """The IDs of the channels and direct messages (D…) where the bridge answers, separated by commas. Empty: all."""
+    ] = _setting("BRIDGE_ALLOWED_CHANNELS", frozenset(), example="C0123456789,C0ABCDEFGHI")
+    """The IDs of the channels and direct messages (D…) where the bridge answers, separated by commas. Not set: all."""
     allowed_users: Annotated[
         frozenset[str], ids("UW", "member IDs separated by commas, such as U0ABCDEFGHI,U0JKLMNOPQR")
-    ] = _setting("BRIDGE_ALLOWED_USERS", "", example="U0123456789,U0ABCDEFGHI")
-    """The IDs of the people the bridge answers, separated by commas. Empty: everyone in its workspace."""
+    ] = _setting("BRIDGE_ALLOWED_USERS", frozenset(), example="U0123456789,U0ABCDEFGHI")
+    """The IDs of the people the bridge answers, separated by commas. Not set: everyone in its workspace."""
     runners: Annotated[
         frozenset[str], ids("UWS", "IDs of people and user groups separated by commas, such as U0ABCDEFGHI,S0ABCDEFGHI")
-    ] = _setting("BRIDGE_RUNNERS", "", example="U0123456789,S0123456789")
+    ] = _setting("BRIDGE_RUNNERS", frozenset(), example="U0123456789,S0123456789")
     """The IDs of the people and user groups who may run workflows, schedule reports and change channel settings,
-    separated by commas. Empty: all members, but no guests. (Without the scope users:read, guests may, too.)"""
+    separated by commas. Not set: all members, but no guests. (Without the scope users:read, guests may, too.)"""
     thread_turns: _Limit = _setting("BRIDGE_THREAD_TURNS_PER_MINUTE", "60")
     """How many messages one thread may send to its agent per minute; any beyond that aren't sent, and a notice says so.
     0: no limit."""
@@ -196,16 +201,28 @@ class Settings(BaseSettings):
         return token.get_secret_value()
 
 
+VARIABLES = tuple(str(field.alias) for field in Settings.model_fields.values())
+_NAMES = frozenset({*VARIABLES, *(f"{name}_FILE" for name in VARIABLES)})
+_ACCESS = frozenset(
+    name
+    for field in Settings.model_fields.values()
+    if field.annotation == frozenset[str]
+    for name in (str(field.alias), f"{field.alias}_FILE")
+)
+"""The variables of lists that restrict access. An empty one is an error: it mustn't look restricted and allow all."""
+
+
 class Variables(EnvSettingsSource):
     """Reads the variables of *environ*, each directly or from the file that ``NAME_FILE`` names.
 
-    An empty variable isn't set. If a file can't be used, a ValueError takes the place of the value.
+    An empty variable isn't set, except a list that restricts access. If a file can't be used, a ValueError takes the
+    place of the value.
     """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         super().__init__(Settings)
         self.case_sensitive = True  # the library turned it off on Windows
-        self.env_vars = {name: value.strip() for name, value in environ.items() if value.strip()}
+        self.env_vars = {name: value.strip() for name, value in environ.items() if value.strip() or name in _ACCESS}
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
         """Return a field's text, its variable, and whether the text is JSON."""
@@ -213,6 +230,8 @@ class Variables(EnvSettingsSource):
         file = self.env_vars.get(f"{name}_FILE")
         if value and file:
             value = ValueError(f"and {name}_FILE are both set: remove one of them")
+        elif file == "" and value is None:
+            value = ""
         elif file:
             try:
                 value = Path(file).read_text(encoding="utf-8").strip() or ValueError(
@@ -224,11 +243,8 @@ class Variables(EnvSettingsSource):
         return value, name, is_json
 
 
-VARIABLES = tuple(str(field.alias) for field in Settings.model_fields.values())
-
-
-def load(environ: Mapping[str, str]) -> Settings:
-    """Read the settings from *environ*. Raises `ConfigurationError` with all problems."""
+def load(environ: Mapping[str, str], slips: Sequence[str] = ()) -> Settings:
+    """Read the settings from *environ*. Raises `ConfigurationError` with all problems, with *slips* (`environment`)."""
     given = _read(environ)
     if not given.keys() & {"SLACK_SIGNING_SECRET", "SLACK_APP_TOKEN"}:
         given["SLACK_APP_TOKEN"] = ValueError(
@@ -241,7 +257,7 @@ def load(environ: Mapping[str, str]) -> Settings:
     try:
         settings = Settings(**given)
     except ValidationError as exc:
-        problems = []
+        problems = list(slips)
         for error in exc.errors(include_url=False, include_input=False):
             name = error["loc"][0]
             field = next(field for field in Settings.model_fields.values() if field.alias == name)
@@ -251,6 +267,8 @@ def load(environ: Mapping[str, str]) -> Settings:
             else:  # a ValueError from here or from `bridge.setting_types`
                 problems.append(f"{name} {error['ctx']['error']}")
         raise ConfigurationError(problems) from None
+    if slips:
+        raise ConfigurationError(slips)
     settings._bot_token_file = environ.get("SLACK_BOT_TOKEN_FILE", "")  # noqa: SLF001 - the class and its reader are one
     return settings
 
@@ -266,34 +284,110 @@ def well_formed(environ: Mapping[str, str]) -> dict[str, Any]:
     return values
 
 
-def environment(process: Mapping[str, str], env_file: Path, *, embedded_redis: bool = False) -> dict[str, str]:
+def environment(
+    process: Mapping[str, str], env_file: Path, *, embedded_redis: bool = False, slips: list[str] | None = None
+) -> dict[str, str]:
     """Return the variables of *env_file*, if it exists, and of the *process*, which override them, without empty ones.
 
-    A variable of the process also overrides its ``_FILE`` twin in the file, and vice versa. With *embedded_redis*,
-    REDIS_URL is `EMBEDDED` if it isn't set. Raises `ConfigurationError`.
+    A variable of the process also overrides its ``_FILE`` twin in the file, and vice versa. Empty ones that restrict
+    access stay. With *embedded_redis*, REDIS_URL is `EMBEDDED` if it isn't set.
+
+    A line that can't be parsed, or a name that's almost a setting's, is a slip: a problem that mustn't go unnoticed.
+    Raises `ConfigurationError` with them, or adds them to *slips*.
     """
     try:
-        # No interpolation: a password may contain "${".
-        pairs = dotenv_values(env_file, interpolate=False) if env_file.is_file() else {}
+        text = env_file.read_text(encoding="utf-8") if env_file.is_file() else ""
     except (OSError, UnicodeDecodeError) as exc:
         why = exc.strerror if isinstance(exc, OSError) else "not text"
         raise ConfigurationError([f"{env_file} can't be read ({why}): fix or remove it"]) from None
-    own = {name: value for name, value in process.items() if value.strip()}
+    found: list[str] = []
+    pairs: dict[str, str] = {}
+    for binding in parse_stream(StringIO(text)):  # without interpolation: a password may contain "${"
+        line = binding.original.string
+        number = binding.original.line + line[: len(line) - len(line.lstrip())].count("\n")
+        found += _slips_in(binding, f"{env_file} line {number}")
+        if binding.key is not None and binding.value is not None:
+            pairs[binding.key] = binding.value
+    for name in process:
+        is_ours = name.upper().startswith("BRIDGE")  # others may belong to other programs, such as REDIS_URI
+        if (meant := _almost(name)) and (is_ours or meant in _ACCESS or _plain(name) == _plain(meant)):
+            found.append(f"{name} isn't a setting: did you mean {meant}?")
+    if found and slips is None:
+        raise ConfigurationError(found)
+    if slips is not None:
+        slips += found
+    own = {name: value for name, value in process.items() if value.strip() or name in _ACCESS}
     hidden = {*own, *(f"{name}_FILE" for name in own), *(name.removesuffix("_FILE") for name in own)}
-    found = {**{name: value for name, value in pairs.items() if value and name not in hidden}, **own}
-    if embedded_redis and not found.keys() & {"REDIS_URL", "REDIS_URL_FILE"}:
-        found["REDIS_URL"] = EMBEDDED
-    return found
+    given = {name: value for name, value in pairs.items() if (value or name in _ACCESS) and name not in hidden} | own
+    if embedded_redis and not given.keys() & {"REDIS_URL", "REDIS_URL_FILE"}:
+        given["REDIS_URL"] = EMBEDDED
+    return given
+
+
+def _slips_in(binding: Binding, where: str) -> list[str]:
+    """Return a problem if a line of the .env file, or several, isn't what it seems to be; never its value."""
+    typed = binding.original.string.strip()
+    word = re.match(r"(?:export\s+)?[\"']?([\w-]+)", typed, re.ASCII)
+    name = word[1] if word else ""
+    meant = name if name in _NAMES else _almost(name)
+    if binding.error or (binding.key is not None and binding.value is None):
+        quotes = " and close its quotation marks" if re.search(r"=\s*[\"']", typed) else ""
+        return [f"{where} can't be parsed: write it as {meant or 'NAME'}=value{quotes}"]
+    if binding.key is None:
+        return []
+    swallowed = [one for one in typed.splitlines()[1:] if _ASSIGNMENT.match(one)]
+    if "\n" in (binding.value or "") and (meant or swallowed):
+        return [f"{where} has a value of several lines: close the quotation marks in its first line"]
+    if binding.key not in _NAMES and (meant := _almost(binding.key)):
+        return [f"{where} sets {meant} under another name: write it as {meant}=value"]
+    return []
+
+
+def _almost(name: str) -> str:
+    """Return the setting whose name *name* misses by case, punctuation or one letter; ``""`` for all other names.
+
+    For a list that restricts access, a similar name is enough.
+    """
+    if name in _NAMES:
+        return ""
+    plain = _plain(name)
+    if plain in _PLAIN:
+        return _PLAIN[plain]
+    near = [known for other, known in _PLAIN.items() if _is_one_apart(plain, other)]
+    if not near and name.startswith(_PREFIX):
+        near = [known for known in _nearest(name) if known in _ACCESS]
+    return next(iter(near), "")
+
+
+def _plain(name: str) -> str:
+    """Return the letters and digits of the last word in *name*, as capitals: ``$env:bridge-port`` → ``BRIDGEPORT``."""
+    return re.sub(r"[^A-Z0-9]", "", max(re.split(r"[:.\s]", name), key=len).upper())
+
+
+def _is_one_apart(typed: str, name: str) -> bool:
+    """Whether two words are the same, or one letter is missing, extra, wrong or swapped with the next."""
+    start = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(typed, name, strict=False)))
+    a, b = typed[start:], name[start:]
+    return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
+
+
+_PLAIN = {_plain(name): name for name in sorted(_NAMES)}
+
+
+def _nearest(name: str) -> list[str]:
+    """Return the setting that was probably meant by an unknown ``BRIDGE_…`` name, if any."""
+    known = {one.removeprefix(_PREFIX): one for one in sorted(_NAMES)}  # with the prefix, any two short names are close
+    near = difflib.get_close_matches(name.removeprefix(_PREFIX), known, n=1, cutoff=0.75)
+    return [known[one] for one in near]
 
 
 def unknown_names(environ: Mapping[str, str]) -> list[str]:
-    """Return a line for each unknown ``BRIDGE_…`` variable, with the setting that was probably meant."""
-    prefix = "BRIDGE_"  # not compared: with it, any two short names are close
-    known = {name.removeprefix(prefix): name for one in VARIABLES for name in (one, f"{one}_FILE")}
+    """Return a line for each unknown ``BRIDGE_…`` variable that isn't a slip, with the setting probably meant."""
     lines = []
-    for name in sorted(name for name in environ if name.startswith(prefix) and name not in known.values()):
-        nearest = difflib.get_close_matches(name.removeprefix(prefix), known, n=1, cutoff=0.75)
-        lines.append(f"{name} isn't a setting" + (f": did you mean {known[nearest[0]]}?" if nearest else ""))
+    for name in sorted(environ):
+        if name.startswith(_PREFIX) and name not in _NAMES and not _almost(name):
+            nearest = "".join(_nearest(name))
+            lines.append(f"{name} isn't a setting" + (f": did you mean {nearest}?" if nearest else ""))
     return lines
 
 

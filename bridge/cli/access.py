@@ -32,10 +32,10 @@ _WHY_NOT: Final = {
     "stranger": ("not a member of the app's workspace", ""),
     "deactivated": ("this account is deactivated", ""),
     "bot": ("this is a bot, not a person", ""),
-    "user": ("not in BRIDGE_ALLOWED_USERS", "add them there, or clear the setting to allow everyone"),
+    "user": ("not in BRIDGE_ALLOWED_USERS", "add them there, or remove the setting to allow everyone"),
     "channel": (
         "this channel isn't in BRIDGE_ALLOWED_CHANNELS",
-        "add it there, or clear the setting to allow every channel",
+        "add it there, or remove the setting to allow every channel",
     ),
     "unknown": ("Slack doesn't give enough information about this person", _CURE_OF_READING),
 }

@@ -45,13 +45,14 @@ def check(
     if access and blocks:
         raise typer.BadParameter("can't be used with --blocks.", param_hint="--access")
     warnings: list[str] = []
+    slips: list[str] = []
     try:
-        environ = environment(os.environ, Path(".env"), embedded_redis=embedded_redis)
+        environ = environment(os.environ, Path(".env"), embedded_redis=embedded_redis, slips=slips)
     except ConfigurationError as exc:  # .env can't be read
         values, problems = well_formed(os.environ), exc.problems
     else:
         values, warnings = well_formed(environ), unknown_names(environ)
-        problems = problems_of(environ)
+        problems = problems_of(environ, slips)
 
     async def all_rows() -> list[Row]:
         from bridge.cli.probes import probe  # noqa: PLC0415 - 400 ms
@@ -62,8 +63,9 @@ def check(
     async def access_rows(user: str, channel: str) -> list[Row]:
         from bridge.cli.access import access_of  # noqa: PLC0415 - 300 ms
 
-        rows = await access_of(values, user, channel)
-        return settings_rows([line for line in problems if line.startswith(_OF_ACCESS)], []) if rows is None else rows
+        rows = await access_of(values, user, channel) if not slips else None
+        of_access = [*slips, *(line for line in problems if line.startswith(_OF_ACCESS) and line not in slips)]
+        return settings_rows(of_access, []) if rows is None else rows
 
     async def layout_rows() -> list[Row]:
         from bridge.cli.blocks import block_rows  # noqa: PLC0415 - 500 ms

@@ -43,10 +43,10 @@ def values_or_exit(*needed: str) -> dict[str, Any]:
     return well_formed(environ)
 
 
-def problems_of(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the lines that ``bridge serve`` would print about the settings."""
+def problems_of(environ: Mapping[str, str], slips: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the lines that ``bridge serve`` would print about the settings, and about *slips* in them."""
     try:
-        load(environ)
+        load(environ, slips)
     except ConfigurationError as exc:
         return exc.problems
     return ()

@@ -24,11 +24,12 @@ def serve(
 
     SIGTERM and SIGINT stop it; running work gets up to BRIDGE_DRAIN_SECONDS to finish.
     """
+    slips: list[str] = []
     try:
-        environ = environment(os.environ, Path(".env"), embedded_redis=embedded_redis)
+        environ = environment(os.environ, Path(".env"), embedded_redis=embedded_redis, slips=slips)
         for line in unknown_names(environ):
             say(f"warning: {line}")
-        settings = load(environ)
+        settings = load(environ, slips)
     except ConfigurationError as exc:
         code = complain([exc])
         for line in setup_hint(exc.problems):

@@ -214,7 +214,7 @@ class Turns:
             return None
         if reason in UNREACHABLE:
             return Done(f"refused: {reason}")
-        return Outcome(what="refused", reply=failures.failure(NotAllowed(reason)))
+        return Outcome(what=NotAllowed.__name__, reply=failures.failure(NotAllowed(reason)))
 
     def _age(self, record: Record) -> timedelta:
         """Return how long a turn has waited; a message found in Slack's history counts from when it was written."""

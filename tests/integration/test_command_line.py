@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from pathlib import Path
 
@@ -49,18 +50,39 @@ async def test_the_flag_replaces_redis(tmp_path: Path) -> None:
 
 
 async def test_malformed_and_misspelled_settings_are_named_and_not_shown(tmp_path: Path) -> None:
-    (tmp_path / ".env").write_text("SLACK_BOT_TOKEN=xoxp-hidden\nBRIDGE_PROT=1\nBRIDGE_PORT=many\n")
+    (tmp_path / ".env").write_text("SLACK_BOT_TOKEN=xoxp-hidden\nBRIDGE_FOO=1\nBRIDGE_PORT=many\n")
 
     code, _, stderr = await run(["serve"], tmp_path, PLAIN)
 
     assert code == 2
     lines = stderr.splitlines()
-    assert lines[0] == "warning: BRIDGE_PROT isn't a setting: did you mean BRIDGE_PORT?"
+    assert lines[0] == "warning: BRIDGE_FOO isn't a setting"
     assert lines[1] == "SLACK_BOT_TOKEN starts with xoxp-…: use the bot token (xoxb-…)"
     assert [line for line in lines if line.startswith("BRIDGE_PORT ")]
     assert "hidden" not in stderr
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["BRIDGE_ALLOWED_USERS: U0HIDDEN", "BRIDGE_ALLOWED-USERS=U0HIDDEN", "BRIDGE_ALLOWED_USERS=", 'A="U0HIDDEN'],
+)
+async def test_a_slip_in_an_access_setting_stops_the_start_and_fails_the_check(tmp_path: Path, line: str) -> None:
+    (tmp_path / ".env").write_text(f"{COMPLETE}{line}\n")
+
+    code, _, stderr = await run(["serve"], tmp_path, PLAIN)
+    checked, output, _ = await run(["check", "--access", "U0SUE", "C0OPEN", "--json"], tmp_path, PLAIN)
+
+    assert (code, checked) == (2, 1)
+    (problem,) = stderr.splitlines()
+    assert problem.startswith((".env line 6 ", "BRIDGE_ALLOWED_USERS lists no ID: "))
+    assert [row["state"] for row in json.loads(output)["rows"]] == ["failure"]
+    assert "U0HIDDEN" not in stderr + output
+
+
+COMPLETE = (
+    "SLACK_BOT_TOKEN=xoxb-1\nSLACK_APP_TOKEN=xapp-1\nPROJECT_BASE_URL=http://localhost:1\nPROJECT_API_KEY=k\n"
+    "REDIS_URL=redis://localhost:1\n"
+)
 WITHOUT_EXTRA = """\
 import runpy, sys
 sys.modules["websockets"] = None

@@ -256,17 +256,113 @@ def test_a_missing_env_file_is_fine_and_an_unreadable_one_a_problem(tmp_path: Pa
 
 
 def test_an_unknown_name_is_named_with_its_nearest() -> None:
-    unknown = ("BRIDGE_PROT", "BRIDGE_REDIS_URL", "BRIDGE_FOO", "BRIDGE_MODE", "BRIDGE_XYZZY")
+    unknown = ("BRIDGE_MAX_TRUNS_OF_ALL", "BRIDGE_REDIS_URL", "BRIDGE_FOO", "BRIDGE_MODE", "BRIDGE_XYZZY")
 
     lines = unknown_names({**dict.fromkeys((*unknown, "BRIDGE_HOST", "BRIDGE_RUNNERS_FILE"), "1"), "A": ""})
 
     assert lines == [
         "BRIDGE_FOO isn't a setting",
+        "BRIDGE_MAX_TRUNS_OF_ALL isn't a setting",
         "BRIDGE_MODE isn't a setting",
-        "BRIDGE_PROT isn't a setting: did you mean BRIDGE_PORT?",
         "BRIDGE_REDIS_URL isn't a setting: did you mean REDIS_URL?",
         "BRIDGE_XYZZY isn't a setting",
     ]
+
+
+def slips_of(process: Mapping[str, str], file: Path) -> tuple[str, ...]:
+    with pytest.raises(ConfigurationError) as caught:
+        environment(process, file)
+    return caught.value.problems
+
+
+UNPARSED = "can't be parsed: write it as BRIDGE_ALLOWED_USERS=value"
+RENAMED = "sets BRIDGE_ALLOWED_USERS under another name: write it as BRIDGE_ALLOWED_USERS=value"
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("BRIDGE_ALLOWED_USERS: U0SECRET", UNPARSED),
+        ("BRIDGE_ALLOWED_USERS:U0SECRET", UNPARSED),
+        ("BRIDGE_ALLOWED_USERS U0SECRET", UNPARSED),
+        ("BRIDGE_ALLOWED_USERS", UNPARSED),
+        ("export BRIDGE_ALLOWED_USERS U0SECRET", UNPARSED),
+        ("bridge_allowed_users: U0SECRET", UNPARSED),
+        ('BRIDGE_ALLOWED_USERS="U0SECRET', f"{UNPARSED} and close its quotation marks"),
+        ("BRIDGE_ALLOWED_USERS='U0SECRET", f"{UNPARSED} and close its quotation marks"),
+        ('BRIDGE_ALLOWED_USERS="U0SECRET" U0OTHER', f"{UNPARSED} and close its quotation marks"),
+        ("a line of U0SECRET", "can't be parsed: write it as NAME=value"),
+        ("xoxb-U0SECRET", "can't be parsed: write it as NAME=value"),
+        ("BRIDGE-ALLOWED-USERS=U0SECRET", RENAMED),
+        ("bridge_allowed_users=U0SECRET", RENAMED),
+        ("BRIDGE_ALLOWED_USER=U0SECRET", RENAMED),
+        ("BRIDGE_ALOWED_USERS=U0SECRET", RENAMED),
+        ("BRIDGE_ALLOWED_UESRS=U0SECRET", RENAMED),
+        ("BRIGDE_ALLOWED_USERS=U0SECRET", RENAMED),
+        ("BRIDGE_ALLOW_USERS=U0SECRET", RENAMED),
+        ("$env:BRIDGE_ALLOWED_USERS=U0SECRET", RENAMED),
+        ("BRIDGE_ALLOWED_USERS:=U0SECRET", RENAMED),
+        ("BRIDGE_ALLOWED_USERS+=U0SECRET", RENAMED),
+        ('"BRIDGE_ALLOWED_USERS"=U0SECRET', RENAMED),
+        ("BRIDGE_ALLOWED_USERS_FLIE=U0SECRET", RENAMED.replace("USERS", "USERS_FILE")),
+        ("BRIDGE_PROT=U0SECRET", "sets BRIDGE_PORT under another name: write it as BRIDGE_PORT=value"),
+        (
+            "BRIDGE_ALLOWED_USERS='U0SECRET\nBRIDGE_RUNNERS=U1'",
+            "has a value of several lines: close the quotation marks in its first line",
+        ),
+        (
+            "OTHER='U0SECRET\nBRIDGE_RUNNERS=U1'",
+            "has a value of several lines: close the quotation marks in its first line",
+        ),
+    ],
+)
+def test_a_slip_in_the_file_is_named_with_its_line_and_cure(tmp_path: Path, line: str, problem: str) -> None:
+    file = tmp_path / ".env"
+    file.write_text(f"# settings\n\nA=1\r\n\n{line}\n")
+
+    assert slips_of({}, file) == (f"{file} line 5 {problem}",)
+    with pytest.raises(ConfigurationError, match=" line 5 "):
+        load(environment(NEEDED, file, slips=(slips := list[str]())), slips)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "BRIDGE_ALLOWED_USER", "bridge_allowed_users", "BRIDGE-ALLOWED-USERS", "BRIDGE_ALLOWED_USERS_FIL",
+        "BRIDGE_RUNNER", "BRIDGE_ALLOWED_CHANEL_FILE", "BRIDGE_ALLOWED_MEMBERS", "BRIDGE_PROT", "slack_app_token",
+    ],
+)  # fmt: skip
+def test_a_slip_in_the_environment_is_named_with_its_cure(tmp_path: Path, name: str) -> None:
+    (line,) = slips_of({name: "U0SECRET"}, tmp_path / ".env")
+
+    assert line.startswith(f"{name} isn't a setting: did you mean ")
+    assert "U0SECRET" not in line
+
+
+def test_names_of_other_programs_are_no_slips(tmp_path: Path) -> None:
+    links = "SERVICE_HOST SERVICE_PORT PORT_3000_TCP PORT_3000_TCP_ADDR PORT_3000_TCP_PROTO RUNNERS_SERVICE_HOST"
+    process = dict.fromkeys([*(f"BRIDGE_{link}" for link in links.split()), "REDIS_URI", "HOST", "USERS"], "1")
+    (tmp_path / ".env").write_text("COMPOSE_PROJECT_NAME=a\nKEY='-----\nof several\nlines'\nREPLICAS=2\n")
+
+    assert environment(process, tmp_path / ".env").keys() >= process.keys()
+
+
+@pytest.mark.parametrize("name", ["BRIDGE_ALLOWED_CHANNELS", "BRIDGE_ALLOWED_USERS", "BRIDGE_RUNNERS"])
+@pytest.mark.parametrize("value", ["", " ", ",", " , ,", "''", '""', "# everyone"])
+@pytest.mark.parametrize("place", ["process", "file", "file of its own"])
+def test_a_list_without_an_id_never_allows_everyone(tmp_path: Path, name: str, value: str, place: str) -> None:
+    file, process = tmp_path / ".env", dict[str, str]()
+    match place:
+        case "process":
+            process[name] = value
+        case "file":
+            file.write_text(f"{name}= {value}\n")
+        case _:
+            process[f"{name}_FILE"] = ""
+
+    (line,) = problems_of({**NEEDED, **environment(process, file)})
+
+    assert line.startswith((f"{name} lists no ID: use ", f"{name} has an invalid entry (number 1): use "))
 
 
 def test_every_field_is_explained() -> None:
