@@ -3,9 +3,8 @@ ARG BASE=python:3.13.9-slim-trixie
 
 FROM ${BASE} AS build
 WORKDIR /src
-COPY pyproject.toml hatch_build.py constraints.txt zensical.toml README.md LICENSE ./
+COPY pyproject.toml hatch_build.py constraints.txt README.md LICENSE ./
 COPY bridge bridge
-COPY docs docs
 RUN python3 -m venv /opt/bridge \
  && /opt/bridge/bin/python -m pip install --no-cache-dir --disable-pip-version-check --constraint constraints.txt '.[documents]'
 

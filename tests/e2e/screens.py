@@ -47,7 +47,7 @@ SHOWS = """([words, since]) => {
   const isNew = (one) => one.dataset.ts > since[one.matches(".panel *") ? 1 : 0];
   const messages = [...document.querySelectorAll("[data-ts]")].filter(isNew);
   const others = document.querySelectorAll(`.welcome, .prompts, .steps, .offer, .chosen-files, .status, .trouble, .home,
-    .topbar, .sidebar, .drawer, .menu, dialog, body.docs`);
+    .topbar, .sidebar, .drawer, .menu, dialog`);
   return [...messages, ...others].some((one) => one.innerText.replace(/\\s+/g, " ").includes(words));
 }"""
 HIDDEN_HEIGHT = """(since) => {
