@@ -13,10 +13,10 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage unit fresh image soak bench browser screenshot screens check docs reference format lock env-example clean
+.PHONY: help run test coverage unit fresh image soak validate-blocks bench browser screenshot screens check docs reference format lock env-example clean
 
 help: ## Show this list
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-12s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-15s %s\n", $$1, $$2 }'
 
 run: $(RUN) ## Try the bridge in the browser; parts that aren't configured are stand-ins
 	@exec $(BIN)/bridge playground
@@ -45,6 +45,9 @@ image: $(STAMP) ## Build the image without Docker and try it; needs root, builda
 # SECONDS=120 makes it shorter, SEED=… repeats its choices; SWEEP=1 kills a bridge at every step instead.
 soak: $(STAMP) ## Simulate ten minutes of conversations while parts fail at random, and count the answers
 	@PYTHONPATH=.:tests $(BIN)/python -m soak
+
+validate-blocks: $(STAMP) ## Have Slack validate every layout; needs SLACK_BOT_TOKEN, posts nothing
+	@PYTHONPATH=.:tests $(BIN)/python -m support.validate_blocks
 
 # ONLY="acks turns" measures some, QUICK=1 a second each, FULL=1 with a million stored threads. See tests/bench.
 bench: $(STAMP) ## Measure the bridge against two baselines, in five minutes (QUICK=1: one)

@@ -11,15 +11,13 @@ from typing import Annotated
 import typer
 
 from bridge.cli.printing import colored, line_width
-from bridge.cli.rows import OK, Row, is_well, settings_rows, shown
+from bridge.cli.rows import Row, is_well, settings_rows, shown
 from bridge.cli.running import CANNOT_RUN, problems_of, run, say, setup_hint
 from bridge.cli.store import JsonOption
 from bridge.errors import ConfigurationError
 from bridge.logs import configure
 from bridge.settings import environment, unknown_names, well_formed
 
-_STEP = 50
-_OF_SLACK = ("SLACK_BOT_TOKEN", "SLACK_API_URL")
 _OF_ACCESS = ("SLACK_BOT_TOKEN", "SLACK_API_URL", "BRIDGE_ALLOWED_", "BRIDGE_RUNNERS")
 
 
@@ -33,17 +31,12 @@ def check(
         tuple[str, str] | None,
         typer.Option("--access", metavar="USER CHANNEL", help="Show what this person may do in this channel, and why."),
     ] = None,
-    blocks: Annotated[
-        bool, typer.Option("--blocks", help="Have Slack validate every layout the bridge can show; posts nothing.")
-    ] = False,
 ) -> None:
     """Check the settings, Slack, Redis and the project.
 
     Each problem comes with a fix. Nothing is posted or written.
     """
     configure("console", "ERROR")  # problems are shown in rows
-    if access and blocks:
-        raise typer.BadParameter("can't be used with --blocks.", param_hint="--access")
     warnings: list[str] = []
     slips: list[str] = []
     try:
@@ -67,27 +60,11 @@ def check(
         of_access = [*slips, *(line for line in problems if line.startswith(_OF_ACCESS) and line not in slips)]
         return settings_rows(of_access, []) if rows is None else rows
 
-    async def layout_rows() -> list[Row]:
-        from bridge.cli.blocks import block_rows  # noqa: PLC0415 - 500 ms
-        from bridge.cli.layouts import samples  # noqa: PLC0415
-
-        all_samples = list(samples())
-
-        def progress(sent: int) -> None:
-            if not as_json and (sent % _STEP == 0 or sent == len(all_samples)):
-                say(f"{sent} of {len(all_samples)} samples validated")
-
-        rows = await block_rows(values, all_samples, progress)
-        wrong = settings_rows([line for line in problems if line.startswith(_OF_SLACK)], [])
-        return rows if rows and wrong[0].state == OK else wrong
-
     async def show(rows_of: Awaitable[list[Row]]) -> int:
         rows = await rows_of
         typer.echo(shown(rows, as_json=True) if as_json else colored(shown(rows, as_json=False, width=line_width())))
         return 0 if is_well(rows) else CANNOT_RUN
 
-    if blocks:
-        raise typer.Exit(run(lambda: show(layout_rows())))
     code = run(lambda: show(access_rows(*access) if access else all_rows()))
     for line in [] if as_json or access else setup_hint(problems):
         say(line)

@@ -293,21 +293,6 @@ async def test_a_check_fits_the_terminal(tmp_path: Path) -> None:
     assert "→ set it to the app-level token (xapp-…) for Socket Mode, or set SLACK_SIGNING_SECRET for HTTP\n" in piped
 
 
-async def test_every_layout_is_validated_by_slack(system: System, tmp_path: Path) -> None:
-    code, output = await bridge_says(tmp_path, "check", "--blocks", **settings(system))
-
-    assert code == 0, output
-    assert re.search(r"✓ validated  Slack accepts all \d\d+ layouts \(\d{3} samples\)", output)
-    assert system.called("chat.postMessage") == system.called("views.open") == []
-
-
-async def test_without_a_token_layouts_cannot_be_validated(tmp_path: Path) -> None:
-    code, output = await bridge_says(tmp_path, "check", "--blocks", "--json")
-
-    assert code == 1
-    assert [(row["what"], row["detail"]) for row in json.loads(output)["rows"]] == [("SLACK_BOT_TOKEN", "is missing")]
-
-
 async def test_the_installed_app_is_compared_with_the_manifest(system: System, tmp_path: Path) -> None:
     by_socket = {"SLACK_APP_TOKEN": APP_TOKEN, "SLACK_CONFIG_TOKEN": CONFIG_TOKEN}
 

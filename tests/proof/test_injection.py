@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 
 import bridge
-from bridge.cli.layouts import results, returns, surfaces
 from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.playground.emulator.faults import Error, Http
 from bridge.playground.emulator.sample import ALICE, GENERAL
@@ -30,6 +29,7 @@ from bridge.slack.blockkit.reply import Block, Reply, View
 from bridge.slack.parts import Place
 from bridge.slack.post import ExistingParts, Recipient, Say
 from support.attacks import ATTACKS
+from support.layouts import results, returns, surfaces
 from support.sample_posts import NO_FILES, TAG, US
 from support.slack_fixtures import at_once
 from support.unsafe_markup import violations

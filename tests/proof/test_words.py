@@ -17,9 +17,9 @@ import pytest
 from pydantic.fields import FieldInfo
 
 import bridge
-from bridge.cli.layouts import LAYOUTS, results, returns, surfaces
 from bridge.settings import Settings
 from bridge.slack.blockkit.reply import Reply, View
+from support.layouts import LAYOUTS, results, returns, surfaces
 
 JARGON = re.compile(
     r"\b(null|(?-i:None)|nil|undefined|nan|exception|traceback|stack|redis|http|json error|http \d{3}|status code|"

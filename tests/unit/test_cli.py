@@ -118,11 +118,6 @@ def test_states_are_colored_unless_colors_are_off(
             "check --access U0123456789 C0123456789",
         ),
         (
-            "check --access U1 C1 --blocks",
-            "--access can't be used with --blocks.",
-            "check --access U0123456789 C0123456789",
-        ),
-        (
             "audit --since soon",
             "--since “soon” isn't a duration: use a number of days, or one such as 90s, 15m, 24h or 7d.",
             "audit --since 24h",

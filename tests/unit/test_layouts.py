@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from bridge.cli.layouts import results, returns, samples, surfaces
 from bridge.errors import CannotConnect
 from bridge.features import notices
 from bridge.features.agents import layout as agents
@@ -24,6 +23,7 @@ from bridge.project.models import Agent, AgentDetail, RunResult, Workflow, Workf
 from bridge.slack.blockkit import kit, modals
 from bridge.slack.blockkit.reply import Audience, Reply
 from bridge.slack.parts import parts_of
+from support.layouts import results, returns, samples, surfaces
 from support.unsafe_markup import text_length
 
 NASTY = "<!channel> *b* `x` ```y``` <https://evil.example|label> @here <@U0123> & \u202e\x07\nline"

@@ -1,6 +1,6 @@
 """Samples of every layout of the bridge, found by their types, so that no list has to be maintained.
 
-`surfaces` finds the layouts; their arguments are made from their annotations. `bridge check --blocks` sends the samples
+`surfaces` finds the layouts; their arguments are made from their annotations. `make validate-blocks` sends the samples
 to Slack, and the tests of layouts use the same functions, which fail for an unknown type of argument.
 """
 
