@@ -22,7 +22,7 @@ _SLACK_TOKENS = re.compile(r"(?:xoxe\.)?xox[a-z]-|xapp-|xoxe-")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _SERVERS = re.compile(r"redis(?P<tls>s?)\+(?P<kind>sentinel|cluster)://(?P<place>[^/?#]*)(?P<path>[^?#]*)(?P<query>.*)")
 _SERVER = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+)(?::(?P<port>\d{1,5}))?")
-_PATHS = {"sentinel": r"/(?P<master>[^/\s]+)(?:/(?P<db>\d*))?", "cluster": r"/?"}
+_PATHS = {"sentinel": re.compile(r"/(?P<master>[^/\s]+)(?:/(?P<db>\d*))?"), "cluster": re.compile(r"/?")}
 _PORTS = {"sentinel": 26379, "cluster": 6379}
 _LAST_PORT = 65_535
 
@@ -107,7 +107,7 @@ def redis_servers(url: str) -> RedisServers | None:
         return None
     kind = found["kind"]
     login, at, places = found["place"].rpartition("@")
-    path, servers = re.fullmatch(_PATHS[kind], found["path"]), []
+    path, servers = _PATHS[kind].fullmatch(found["path"]), []
     for server in map(_SERVER.fullmatch, places.split(",")):
         port = int((server and server["port"]) or _PORTS[kind])
         if path is None or server is None or not 0 < port <= _LAST_PORT:
@@ -181,9 +181,9 @@ def one_of(given: str, *words: str) -> str:
 
 
 @_setting_type
-def matching(given: str, pattern: str, words: str) -> str:
+def matching(given: str, pattern: re.Pattern[str], words: str) -> str:
     """Accept text that matches *pattern*, which *words* describe."""
-    if not re.fullmatch(pattern, given, re.ASCII):
+    if not pattern.fullmatch(given):
         raise ValueError(f"has unsupported characters or is too long: use {words}")
     return given
 

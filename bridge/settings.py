@@ -43,6 +43,9 @@ from bridge.setting_types import (
 _PREFIX = "BRIDGE_"
 _ASSIGNMENT = re.compile(r"\s*(?:export\s+)?(?:BRIDGE|SLACK|PROJECT|REDIS)_\w+\s*=", re.IGNORECASE)
 
+_NAMESPACE = re.compile("[A-Za-z0-9_.-]{1,64}")
+_HOST = re.compile(r"[^\s/]+", re.ASCII)
+_COMMAND_PREFIX = re.compile("[a-z0-9_-]{0,20}")
 _Limit = Annotated[int, whole(0, 1_000_000, 60)]
 _Timeout = Annotated[timedelta, duration("s", upto=timedelta(days=1))]
 
@@ -98,15 +101,15 @@ class Settings(BaseSettings):
     for TLS). Or `embedded`: the bridge then runs its own Redis (one machine only). In your own Redis, set appendonly
     yes, appendfsync always and maxmemory-policy noeviction."""
     namespace: Annotated[
-        str, matching("[A-Za-z0-9_.-]{1,64}", "up to 64 letters, digits, hyphens, underscores and dots, such as bridge")
+        str, matching(_NAMESPACE, "up to 64 letters, digits, hyphens, underscores and dots, such as bridge")
     ] = _setting("BRIDGE_NAMESPACE", "bridge")
     """The prefix of every key in Redis. Replicas share it; other bridges on the same Redis need their own."""
-    host: Annotated[str, matching(r"[^\s/]+", "an IP address such as 0.0.0.0")] = _setting("BRIDGE_HOST", "0.0.0.0")  # noqa: S104 - it is a server
+    host: Annotated[str, matching(_HOST, "an IP address such as 0.0.0.0")] = _setting("BRIDGE_HOST", "0.0.0.0")  # noqa: S104 - it is a server
     """The address to listen on."""
     port: Annotated[int, whole(0, 65535, 3000)] = _setting("BRIDGE_PORT", "3000")
     """The port to listen on; 0 picks a free one."""
-    command_prefix: Annotated[str, matching("[a-z0-9_-]{0,20}", "up to 20 of a-z, 0-9, - and _, such as acme-")] = (
-        _setting("BRIDGE_COMMAND_PREFIX", "", example="acme-")
+    command_prefix: Annotated[str, matching(_COMMAND_PREFIX, "up to 20 of a-z, 0-9, - and _, such as acme-")] = _setting(
+        "BRIDGE_COMMAND_PREFIX", "", example="acme-"
     )
     """A prefix for every slash command, for a workspace with several bridges: acme- makes /acme-workflows."""
     default_agent: Annotated[str | None, text()] = _setting("BRIDGE_DEFAULT_AGENT", None, example="Support")
@@ -415,7 +418,7 @@ def env_example() -> str:
         "# set it to the file's path, such as SLACK_BOT_TOKEN_FILE=/run/secrets/token.",
     ]
     for field in Settings.model_fields.values():
-        plain = re.sub(r"\*(.+?)\*|<(https?:[^>]+)>", r"\1\2", str(field.description))  # it's Markdown
+        plain = re.sub(r"\*([^*]+)\*|<(https?:[^<>]+)>", r"\1\2", str(field.description))  # it's Markdown
         lines += ["", *textwrap.wrap(plain, 116, initial_indent="# ", subsequent_indent="# ")]
         is_open = field.is_required() or field.alias == "SLACK_APP_TOKEN"  # `bridge setup` suggests Socket Mode, too
         lines.append(f"{field.alias}=" if is_open else f"#{field.alias}={(field.examples or [field.default])[0]}")

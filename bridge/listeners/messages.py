@@ -146,8 +146,8 @@ def _parse_message(
     if not ((user or app) and channel and ts):
         return Ignored("not a message that a person wrote")
     said = contents.read(message)
-    begin = f"<@{identity.bot_user}"
-    is_mentioned = begin in said.text and re.search(rf"{re.escape(begin)}(?:\|[^<>]*)?>", said.text) is not None
+    own = re.escape(identity.bot_user)
+    is_mentioned = "<@" in said.text and re.search(rf"<@{own}(?:\|[^<>]*)?>", said.text) is not None
     return InboundMessage(
         team=identity.team,
         channel=channel,

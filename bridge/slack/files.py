@@ -27,8 +27,10 @@ ELSEWHERE: Final = "not_at_slack"
 
 _INFO_SECONDS: Final = 5.0
 _FETCH_SECONDS: Final = 20.0
-_HTML: Final = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
+_HTML: Final = re.compile(rb"\s*+(?:\xef\xbb\xbf\s*+)?<(?:!doctype\s++html|html)\b", re.IGNORECASE)
 _CHARSET: Final = re.compile(r"charset=[\"']?([\w.:-]{1,40})", re.IGNORECASE)
+SNIFFED: Final = 1000
+"""The bytes or characters at the beginning of a file that tell its kind."""
 _MARKED: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
@@ -90,7 +92,7 @@ class Files:
         if not self.may_read:
             raise SlackRefused("file", SIGN_IN)
         content, headers = await self.web.download(address, most + 1, seconds=_FETCH_SECONDS)
-        is_page = _HTML.match(content) is not None
+        is_page = _HTML.match(content[:SNIFFED]) is not None
         is_whole = len(content) <= most and len(content) == file.size  # a sign-in page has another size
         if is_page and not is_whole and "attachment" not in headers.get("Content-Disposition", ""):
             raise SlackRefused("file", SIGN_IN)

@@ -139,6 +139,27 @@ async def test_a_page_that_was_uploaded_is_a_file(harness: Harness, files: Files
     assert (await files.fetch(page, 1000)).content == PAGE
 
 
+@pytest.mark.parametrize("unit", [b" ", b"\n", b"\xef\xbb\xbf", b" \xef\xbb\xbf"])
+@pytest.mark.timeout(10)  # with two patterns of blanks beside each other, it took minutes
+async def test_a_file_of_blanks_is_read_in_time(harness: Harness, unit: bytes) -> None:
+    blanks = unit * (300_000 // len(unit))
+
+    await sent(harness, add_file(harness, blanks, file(size=len(blanks))))
+
+
+@pytest.mark.parametrize(("before", "is_page"), [(b"\n" * 900, True), (b"\n" * 1000, False)])
+async def test_a_page_is_recognised_by_its_first_kilobyte(
+    harness: Harness, files: Files, before: bytes, *, is_page: bool
+) -> None:
+    one = add_file(harness, before + PAGE, file(size=5))
+
+    if is_page:
+        with pytest.raises(SlackRefused):
+            await files.fetch(one, 5000)
+    else:
+        assert (await files.fetch(one, 5000)).content == before + PAGE
+
+
 async def test_without_the_permission_nothing_is_fetched(harness: Harness) -> None:
     without = files_of(harness, "x")
 

@@ -112,7 +112,8 @@ def prompts(agents: Sequence[Agent], default: Agent | None) -> list[dict[str, st
 
 
 _SECRET = re.compile(
-    r"^(?:xox|xapp|sk-|pk-|gh[oprsu]_|glpat|AKIA|eyJ|Bearer$)|:.*@|=|(?=.*\d)(?=.*[A-Za-z])[\w+/.~-]{16,}$|^\d{9,}$|[A-Za-z+/_-]{28,}"
+    r"^(?:xox|xapp|sk-|pk-|gh[oprsu]_|glpat|AKIA|eyJ|Bearer$)|:[^:@]*+@|=|^\d{9,}$|[A-Za-z+/_-]{28,}"
+    r"|(?<![\w+/.~-])(?=[\w+/.~-]*?\d)(?=[\w+/.~-]*?[A-Za-z])[\w+/.~-]{16,}+$"
 )
 _SECRET_NAME = re.compile(
     r"(?i)\b(?:pass(?:word|phrase|wort)?|pwd|token|secret|api-?key|key|pin)[:=]?(?: (?:is|was|ist|:))?$"

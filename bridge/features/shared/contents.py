@@ -24,7 +24,7 @@ from bridge.inbound import Alert, LeftOut, MessageFile, MessagePart, Quotation, 
 from bridge.slack.blockkit import content_words
 from bridge.slack.blockkit.content_words import FILE, Passage
 from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
-from bridge.slack.files import SIGN_IN, FileContent, Files
+from bridge.slack.files import SIGN_IN, SNIFFED, FileContent, Files
 from bridge.slack.people import Directory
 
 log = logging.getLogger(__name__)
@@ -35,6 +35,8 @@ _TRIES: Final = (1.0, 3.0)  # seconds before each retry of a file
 _TRANSCRIPT: Final = (1.0, 2.0, 4.0, 8.0)  # seconds before each check whether Slack has finished it
 _LONGEST: Final = 45.0  # seconds, for all files of one message
 _TAG: Final = re.compile(r"</?(?:c|i|b|u|v|ruby|rt|lang)(?:[ .][^<>]*)?>|<\d[\d:.]*>")
+
+_ENTITY: Final = re.compile(r"&[#\w]{1,32};")  # html.unescape raises ValueError for a number of 4,301 digits
 
 _READ: Final = frozenset({"text", "mail", "document", "clip"})
 _WHY_UNREAD: Final = {"image": "image", "video": "video", "gone": "gone", "link": "link", "unknown": "slack"}
@@ -195,7 +197,7 @@ class PartReader:
                 )
             return _named(file, "scope" if isinstance(exc, SlackRefused) and exc.error == SIGN_IN else "slack")
         words = found.text()
-        if "\0" in words:  # binary data
+        if "\0" in words[:SNIFFED]:  # binary data
             return _named(file, "other")
         is_long = found.is_cut or len(words.encode()) > FILE
         if is_long:
@@ -281,7 +283,7 @@ def transcript(vtt: str) -> str:
     for block in re.split(r"\n[ \t]*\n", "\n".join(vtt.splitlines())):  # cues; other blocks have no time
         _, arrow, cue = block.partition("-->")
         said += [_TAG.sub("", line).strip().removeprefix("- ") for line in cue.split("\n")[1:]] if arrow else []
-    return html.unescape(" ".join(filter(None, said)))
+    return _ENTITY.sub(lambda entity: html.unescape(entity[0]), " ".join(filter(None, said)))
 
 
 def _missing(file: MessageFile, why: str) -> NotRead:

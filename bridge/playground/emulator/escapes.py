@@ -38,6 +38,11 @@ def entities(typed: str) -> str:
     return _plain(typed)
 
 
+def unescaped(text: str) -> str:
+    """The *text* with its three escapes undone."""
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
 def with_ids(typed: str, *, channels: Mapping[str, str], people: Mapping[str, str]) -> str:
     """*typed* text with the names of *channels* and *people* replaced by IDs."""
 

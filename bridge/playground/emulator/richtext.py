@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import html
 import re
 from itertools import groupby
 
 from bridge.playground.emulator.entities import Json
+from bridge.playground.emulator.escapes import unescaped
 
 _FENCE = re.compile(r"```\n?(.*?)\n?```", re.DOTALL)
-_STYLED = re.compile(r"(?<![\w])(?P<mark>[*_~`])(?P<inside>\S(?:[^\n]*?\S)?)(?P=mark)(?!\w)")
+_STYLED = re.compile(r"(?<![\w])(?P<mark>[*_~`])(?P<inside>(?!\s)(?:(?!(?P=mark))[^\n])++(?<!\s))(?P=mark)(?!\w)")
 _STYLES = {"*": "bold", "_": "italic", "~": "strike", "`": "code"}
 _EMOJI = re.compile(r"(:[a-z0-9_+'-]+:)")
 _QUOTE = "&gt;"
@@ -83,7 +83,7 @@ def _elements(text: str) -> list[Json]:
 
 
 def _plain(text: str) -> list[Json]:
-    return [{"type": "text", "text": html.unescape(text)}] if text else []
+    return [{"type": "text", "text": unescaped(text)}] if text else []
 
 
 def _special(mark: str, body: str, label: str | None) -> Json:
@@ -94,8 +94,8 @@ def _special(mark: str, body: str, label: str | None) -> Json:
     if mark == "!":
         kind, _, group = body.partition("^")
         return {"type": "usergroup", "usergroup_id": group} if group else {"type": "broadcast", "range": kind}
-    link: Json = {"type": "link", "url": html.unescape(body)}
-    return link | {"text": html.unescape(label)} if label else link
+    link: Json = {"type": "link", "url": unescaped(body)}
+    return link | {"text": unescaped(label)} if label else link
 
 
 def names(value: object, user: str) -> bool:

@@ -5,23 +5,22 @@ A rule takes a value and its JSON pointer, and yields a line for each error.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 Rule = Callable[[Any, str], Iterator[str]]
-_LINE: Final = re.compile(r"\[ERROR\] (.*) \[json-pointer:(.*)\]", re.DOTALL)
+_BEFORE, _BETWEEN, _AFTER = "[ERROR] ", " [json-pointer:", "]"
 
 
 def problem(words: str, pointer: str) -> str:
     """A line as ``response_metadata.messages`` has them."""
-    return f"[ERROR] {words} [json-pointer:{pointer}]"
+    return f"{_BEFORE}{words}{_BETWEEN}{pointer}{_AFTER}"
 
 
 def located(line: str) -> tuple[str, str]:
     """The text of a `problem`, and its pointer."""
-    found = _LINE.fullmatch(line)
-    return (found[1], found[2]) if found else (line, "")
+    words, _, pointer = line.removeprefix(_BEFORE).rpartition(_BETWEEN)
+    return (words, pointer.removesuffix(_AFTER)) if line.startswith(_BEFORE) and words else (line, "")
 
 
 def anything(_value: Any, _pointer: str) -> Iterator[str]:

@@ -23,7 +23,7 @@ from bridge.playground.page.emojis import with_emoji
 from bridge.playground.page.mrkdwn import mrkdwn_html
 from bridge.playground.page.names import Names
 
-_MENTION: Final = re.compile(r"<(?:[@#][A-Z0-9]+|![a-z]+(?:\^[^<>\n|]*)?|[a-z][a-z0-9+.-]*:[^<>\n|]+\|)[^<>\n]*>")
+_MENTION: Final = re.compile(r"<(?:[@#][A-Z0-9]++|![a-z]++(?:\^[^<>\n|]*+)?|[a-z][a-z0-9+.-]*+:[^<>\n|]++\|)[^<>\n]*+>")
 _BOX: Final = re.compile(r"\[([ xX])\] ")
 _ALIGN: Final = re.compile(r"text-align:(left|center|right)")
 

@@ -17,7 +17,7 @@ from bridge.playground.page.names import Names
 
 _FENCE: Final = re.compile(r"```(.+?)```", re.DOTALL)
 _QUOTE: Final = re.compile(r"(?:&gt;|>) ?")
-_INNER: Final = r"(?:`[^`\n]+`|<[^<>\n]+>|[^{}\n`<])+"
+_INNER: Final = r"(?:`[^`\n]++`|<[^<>\n]++>|[^{}\n`<])++"
 
 
 def _between(mark: str, name: str) -> str:

@@ -9,15 +9,19 @@ from typing import Any, Final
 
 _ASKS_ABILITIES: Final = re.compile(r"what (?:can|do) you do|who are you", re.IGNORECASE)
 _NAME: Final = re.compile(r"(?:my name is|i am called|i'm called|call me)\s+([^\s.,!?]+)", re.IGNORECASE)
-_FACT: Final = re.compile(r"\bmy\s+([\w' -]{2,40}?)\s+(?:is|are)\s+(?:called\s+)?([^.!?\n]+)", re.IGNORECASE)
+_FACT: Final = re.compile(r"\bmy\s++([\w' -]{2,40}?(?<! ))\s++(?:is|are)\s++(?:called\s++)?([^.!?\n]+)", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
 _NOT_SAID: Final = re.compile(
     r"^(?:.*:\n)?(?:>.*(?:\n>.*)*|(?P<fence>```+)\n(?s:.*?)\n(?P=fence)$)|^\[.*\]$", re.MULTILINE
 )
 """What is quoted or fenced, with the line that introduces it, and notes in brackets: files, forwarded messages."""
-_ASKS_NAME: Final = re.compile(r"(?:what|who).*\b(?:my name|am i)\b", re.IGNORECASE)
-_ASKS_FACT: Final = re.compile(r"\b(?:what|who|which|where)\b.*?\bmy\s+([\w' -]{2,40}?)\s*\??$", re.IGNORECASE)
-_ASKS_NUMBER: Final = re.compile(r"\b(?:what|which).*\bnumbers?\b|\bsum\b|\btotal\b", re.IGNORECASE)
+_ASKS_NAME: Final = re.compile(r"wh(?:at|o)(?:(?!wh(?:at|o)).)*?\b(?:my name|am i)\b", re.IGNORECASE)
+_ASKS_FACT: Final = re.compile(
+    r"\bwh(?:at|o|ich|ere)\b(?:(?!\bwh(?:at|o|ich|ere)\b).)*?\bmy\s++([\w' -]{2,40}?(?<! ))\s*+\??$", re.IGNORECASE
+)
+_ASKS_NUMBER: Final = re.compile(
+    r"\bwh(?:at|ich)(?:(?!\bwh(?:at|ich)).)*?\bnumbers?\b|\bsum\b|\btotal\b", re.IGNORECASE
+)
 _ASKS_ALL: Final = re.compile(r"what do you (?:know|remember)|what have i told you|everything you know", re.IGNORECASE)
 _FORGET: Final = re.compile(r"\bforget\b", re.IGNORECASE)
 

@@ -31,7 +31,7 @@ def write(talk: Talk, message: str) -> AgentReply:
     """Show what Markdown can do: everything, or the one form that the message names."""
     for pattern, answer in _FORMS:
         if re.fullmatch(
-            rf"\W*(?:show me\s+|write\s+)?(?:an?\s+|some\s+|something\s+)?{pattern}\W*(?:please)?\W*",
+            rf"\W*+(?:show me\s++|write\s++)?(?:an?\s++|some\s++|something\s++)?{pattern}\W*+(?:please\W*+)?",
             message,
             re.IGNORECASE,
         ):

@@ -1,0 +1,163 @@
+"""Text from outside takes time linear in its length: in every regular expression, and in every function of a text."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import pkgutil
+import signal
+import time
+import typing
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+import bridge
+from bridge.cli.layouts import _made
+from support.adversarial import TEXTS, of_length
+from support.patterns import Used, calls, patterns, slow_texts
+
+SHORT, LONG = 4_000, 64_000  # characters
+QUICK = 0.006  # seconds of CPU time: more than a short text takes, unless the time grows with the text's square
+GROWTH = 4.0  # how much more a character may cost in the long text; with the square, it's 16
+
+_NOT_ON_A_TEXT = (
+    "bridge.app", "bridge.cli", "bridge.logs", "bridge.playground.local_server", "bridge.queue.redis",
+    "bridge.queue.scripting",
+)  # fmt: skip
+"""Modules whose functions connect, print, or read what's ours."""
+
+
+@contextmanager
+def stopped_after(limit: float) -> Iterator[None]:
+    """Raise TimeoutError in what takes more CPU time; regular expressions look for signals, too."""
+
+    def stop(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, limit)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    gc.disable()  # it looks at all that the test process has loaded, several times in a long text
+    began = time.process_time()
+    try:
+        work()
+    finally:
+        took = time.process_time() - began
+        gc.enable()
+    return took
+
+
+def is_slow(made: Callable[[int], Callable[[], Any]]) -> bool:
+    """Whether a long text costs more for each character than a short one; several looks, since machines are noisy."""
+    try:
+        with stopped_after(5):
+            if seconds(made(SHORT)) < QUICK:
+                return False
+            short = min(seconds(made(SHORT)) for _ in range(3))
+            return all(seconds(made(LONG)) > GROWTH * LONG / SHORT * short for _ in range(3))
+    except TimeoutError:
+        return True
+
+
+# Patterns
+
+
+def test_the_patterns_are_found() -> None:
+    assert len(patterns()) > 150
+
+
+@pytest.mark.parametrize("used", patterns(), ids=lambda used: used.place)
+def test_no_pattern_costs_more_than_its_text(used: Used) -> None:
+    def of(work: Callable[[Any], Any], before: str, unit: str, after: str) -> Callable[[int], Callable[[], Any]]:
+        def made(length: int) -> Callable[[], Any]:
+            text: Any = before + unit * (length // len(unit)) + after
+            text = text.encode("latin-1", errors="replace") if isinstance(used.pattern.pattern, bytes) else text
+            return lambda: work(text)
+
+        return made
+
+    texts = dict.fromkeys(slow_texts(used.pattern))
+    slow = (text for text in texts for work in calls(used) if is_slow(of(work, *text)))
+
+    assert next(slow, None) is None
+
+
+# Functions
+
+
+def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield every public function that takes a text, if its other arguments can be made."""
+    for module in pkgutil.walk_packages(bridge.__path__, "bridge."):
+        if module.name.startswith(_NOT_ON_A_TEXT) or module.name.endswith("__main__"):
+            continue
+        for name, function in vars(import_module(module.name)).items():
+            plain = inspect.unwrap(function) if callable(function) else function  # without its cache
+            is_here = inspect.isfunction(plain) and plain.__module__ == module.name and not name.startswith("_")
+            if not is_here or inspect.iscoroutinefunction(plain):
+                continue
+            hints = typing.get_type_hints(plain)
+            if any(hints.get(one.name) in (str, bytes) for one in needed(plain)):
+                with suppress(AssertionError, TypeError, ValueError, RecursionError):
+                    arguments(plain, "x")
+                    yield f"{module.name}.{name}", plain
+
+
+def needed(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    parameters = inspect.signature(function).parameters.values()
+    return [one for one in parameters if one.default is one.empty and one.kind is not one.VAR_POSITIONAL]
+
+
+def arguments(function: Callable[..., Any], text: str) -> tuple[list[Any], dict[str, Any]]:
+    """Make arguments of their types, with *text* for each text in them."""
+    hints = typing.get_type_hints(function)
+    given = {bytes: text.encode(), object: text}
+    positional, named = list[Any](), dict[str, Any]()
+    for one in needed(function):
+        value = _made(hints[one.name], text, given, one.name if hints[one.name] is int else "")
+        if one.kind is one.KEYWORD_ONLY:
+            named[one.name] = value
+        elif one.kind is not one.VAR_KEYWORD:
+            positional.append(value)
+    return positional, named
+
+
+FUNCTIONS = dict(functions())
+
+
+def test_the_functions_are_found() -> None:
+    known = {"slack.blockkit.markdown.neutralized", "features.shared.contents.transcript", "slack.parts.pieces"}
+
+    assert {f"bridge.{name}" for name in known} <= FUNCTIONS.keys()
+    assert len(FUNCTIONS) > 150
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_no_function_costs_more_than_its_text(name: str) -> None:
+    def of(unit: str) -> Callable[[int], Callable[[], Any]]:
+        def made(length: int) -> Callable[[], Any]:
+            positional, named = arguments(FUNCTIONS[name], of_length(unit, length))
+
+            def work() -> None:
+                with suppress(Exception):
+                    found = FUNCTIONS[name](*positional, **named)
+                    if isinstance(found, Iterator):
+                        list(found)
+
+            return work
+
+        return made
+
+    slow = (of_what for of_what, unit in TEXTS.items() if is_slow(of(unit)))
+
+    assert next(slow, None) is None
