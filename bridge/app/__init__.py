@@ -25,6 +25,7 @@ from bridge.errors import SlackError, SlackRefused, StoreUnavailable
 from bridge.features.catch_up.reading import CatchUp
 from bridge.listeners.app import dispatcher
 from bridge.logs import configure
+from bridge.proxies import unusable_proxy_settings
 from bridge.queue.namespace import Namespace
 from bridge.queue.outages import Outages
 from bridge.queue.patience import Patience
@@ -49,6 +50,8 @@ _NOTED_EVERY = 60.0  # seconds
 async def serve(settings: Settings) -> int:
     """Run the bridge until SIGTERM or SIGINT, and return the exit code. Raises `BridgeError` if it can't run."""
     configure(settings.log_format, settings.log_level)
+    for problem in unusable_proxy_settings():
+        log.warning("a proxy setting can't be used", extra={"problem": problem})
     draining = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, draining.set)

@@ -16,6 +16,7 @@ from bridge.cli.running import CANNOT_RUN, problems_of, run, say, setup_hint
 from bridge.cli.store import JsonOption
 from bridge.errors import ConfigurationError
 from bridge.logs import configure
+from bridge.proxies import unusable_proxy_settings
 from bridge.settings import environment, unknown_names, well_formed
 
 _OF_ACCESS = ("SLACK_BOT_TOKEN", "SLACK_API_URL", "BRIDGE_ALLOWED_", "BRIDGE_RUNNERS")
@@ -44,7 +45,7 @@ def check(
     except ConfigurationError as exc:  # .env can't be read
         values, problems = well_formed(os.environ), exc.problems
     else:
-        values, warnings = well_formed(environ), unknown_names(environ)
+        values, warnings = well_formed(environ), [*unknown_names(environ), *unusable_proxy_settings()]
         problems = problems_of(environ, slips)
 
     async def all_rows() -> list[Row]:

@@ -191,12 +191,13 @@ def _options(plan: Plan, port: int, redis: EmbeddedRedis | None) -> PlaygroundOp
     if not plan.is_slack_real:
         defaults |= {"BRIDGE_NAMESPACE": NAMESPACE, "BRIDGE_HOST": host}
     given = {**defaults, **plan.environ, "BRIDGE_PORT": str(bridge_port)}
+    no_proxy = given.get("no_proxy", given.get("NO_PROXY", ""))
     here = "127.0.0.1" if host in _ANY_ADDRESS else host
     return PlaygroundOptions(
         port=port,
         folder=plan.folder,
         log_file=plan.log_file,
-        environ=given | {"NO_PROXY": ",".join(filter(None, (given.get("NO_PROXY"), "127.0.0.1,localhost")))},
+        environ=given | dict.fromkeys(("no_proxy", "NO_PROXY"), f"127.0.0.1,localhost,{no_proxy}"),
         bridge_url=f"http://{here}:{bridge_port}",
         drain=plan.settings.drain_timeout.total_seconds(),
         is_slack_real=plan.is_slack_real,

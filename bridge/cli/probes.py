@@ -64,6 +64,9 @@ async def probe(values: Mapping[str, Any], *, now: Callable[[], datetime], patie
         try:
             async with asyncio.timeout(patience.total_seconds()):
                 return await rows
+        except ConfigurationError as exc:  # the environment names certificates that can't be read
+            parts = [problem.partition(": ") for problem in exc.problems]
+            return [Row(area, "settings", FAILURE, what, cure) for what, _, cure in parts]
         except TimeoutError:
             detail = f"no complete answer within {patience.total_seconds():g} s"
             return [

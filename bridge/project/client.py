@@ -25,6 +25,7 @@ import logging
 import operator
 import random
 import re
+import ssl
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
@@ -50,6 +51,7 @@ from bridge.errors import (
     TimedOut,
 )
 from bridge.project import models
+from bridge.proxies import proxy_for
 
 _log = logging.getLogger(__name__)
 
@@ -134,6 +136,9 @@ class ProjectClient:
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # the key is enough; there's no session
             limits=httpx.Limits(max_connections=0, keepalive_expiry=_KEEP_ALIVE),  # 0: no limit; None would mean 100
             transport=transport,
+            trust_env=False,  # proxies are read by `bridge.proxies`
+            proxy=proxy_for(self._base_url) if transport is None else None,
+            verify=_trusted() if transport is None else False,
         )
 
     def __repr__(self) -> str:
@@ -387,6 +392,19 @@ def wait_before_retry(
 def _outcome(error: ProjectError) -> str:
     """Name an error for metrics and logs: ``NotSignedIn`` becomes ``not_signed_in``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(error).__name__).lower()
+
+
+def _trusted() -> ssl.SSLContext:
+    """Return the trusted certificates. Raises `ConfigurationError` if the environment names others that can't be read.
+
+    https://www.python-httpx.org/advanced/ssl/#working-with-ssl_cert_file-and-ssl_cert_dir
+    """
+    try:
+        return httpx.create_ssl_context()
+    except OSError as exc:  # ssl.SSLError, too
+        raise ConfigurationError(
+            [f"SSL_CERT_FILE can't be read ({exc.strerror}): set it to a file of certificates (PEM), or remove it"]
+        ) from None
 
 
 def _check_configuration(base_url: str, api_key: str) -> None:

@@ -25,8 +25,6 @@ from email.utils import parsedate_to_datetime
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
@@ -34,6 +32,7 @@ from yarl import URL
 
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable
 from bridge.metrics import Metrics
+from bridge.proxies import proxy_for
 
 log = logging.getLogger(__name__)
 
@@ -165,9 +164,11 @@ class SlackWeb:
         self._is_clock_known = False
         self._ask_clock_at = time.monotonic()
         self._asking_clock = asyncio.Lock()
+        self._proxies: dict[str, str | None] = {}  # by origin
         self.client = AsyncWebClient(
             token, base_url=self._base_url, timeout=int(CALL_SECONDS), session=session, retry_handlers=[]
         )
+        self.client.proxy = self._proxy(self._base_url)
 
     def now(self) -> datetime:
         """Return the time by Slack's clock: this machine's, corrected by Slack's last answer.
@@ -217,10 +218,11 @@ class SlackWeb:
         used = token or self.token.value
         headers = {} if url else {"Authorization": f"Bearer {used}"}
         timeout = aiohttp.ClientTimeout(total=seconds, connect=min(_CONNECT_SECONDS, seconds))
+        address = url or self._base_url + method
         try:
             try:
                 async with self._session.request(
-                    verb, url or self._base_url + method, headers=headers, timeout=timeout, **request
+                    verb, address, headers=headers, timeout=timeout, proxy=self._proxy(address), **request
                 ) as response:
                     body = await response.read()
             except (aiohttp.ClientError, OSError) as exc:
@@ -251,6 +253,12 @@ class SlackWeb:
             log.warning("this machine's clock is wrong: synchronize it (NTP)", extra={"seconds_ahead": seconds})
         elif was_wrong and not self.clock_trouble:
             log.info("this machine's clock agrees with Slack's again")
+
+    def _proxy(self, url: str) -> str | None:
+        origin = "/".join(url.split("/", 3)[:3])
+        if origin not in self._proxies:  # reading the environment takes 30 µs
+            self._proxies[origin] = proxy_for(origin)
+        return self._proxies[origin]
 
     async def read(self, method: str, arguments: Mapping[str, str], *, seconds: float = CALL_SECONDS) -> Json:
         """Call a method that reads, by GET: those don't accept JSON. Raises `SlackError`."""
@@ -304,7 +312,9 @@ class SlackWeb:
         content = bytearray()
         try:
             try:
-                async with self._session.get(address, headers=headers, timeout=timeout) as response:
+                async with self._session.get(
+                    address, headers=headers, timeout=timeout, proxy=self._proxy(str(address))
+                ) as response:
                     _judge(DOWNLOAD, response.status, response.headers, b"", is_api=False)
                     async for chunk in response.content.iter_chunked(_CHUNK):
                         content += chunk
@@ -327,7 +337,9 @@ class SlackWeb:
         url = await self.socket_url(app_token)
         try:
             async with asyncio.timeout(CALL_SECONDS):
-                return await self._session.ws_connect(url, autoping=False, max_msg_size=_SOCKET_MESSAGE)
+                return await self._session.ws_connect(
+                    url, autoping=False, max_msg_size=_SOCKET_MESSAGE, proxy=self._proxy(url)
+                )
         except (aiohttp.ClientError, OSError, ValueError) as exc:
             raise SlackUnreachable(_OPEN_SOCKET, type(exc).__name__) from exc
 
@@ -338,7 +350,7 @@ class SlackWeb:
 
 @asynccontextmanager
 async def opened(base_url: str, token: str, metrics: Metrics, *, clock: Clock = _UTC_NOW) -> AsyncIterator[SlackWeb]:
-    """Open the session, through the environment's proxy if there is one, and close it at the end.
+    """Open the session, and close it at the end.
 
     *clock* is this machine's.
     """
@@ -348,21 +360,9 @@ async def opened(base_url: str, token: str, metrics: Metrics, *, clock: Clock = 
     async with aiohttp.ClientSession(
         connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
-        proxy=proxy_for(base_url),
         middlewares=(_refuse_redirect,),
     ) as session:
         yield SlackWeb(session, base_url, token, metrics, clock)
-
-
-def proxy_for(base_url: str) -> str | None:
-    """Find the environment's proxy for *base_url* (``HTTPS_PROXY``, ``NO_PROXY``, …).
-
-    aiohttp's own lookup would read ``.netrc`` for every call.
-    """
-    target = urlsplit(base_url)
-    if not target.hostname or proxy_bypass(target.hostname):
-        return None
-    return getproxies().get(target.scheme)
 
 
 class _Redirected(aiohttp.ClientResponseError):

@@ -106,6 +106,18 @@ async def test_with_some_settings_wrong_the_others_are_probed(system: System, tm
     assert rows["Project service", "get_stats"]["state"] == "ok"
 
 
+async def test_the_hosts_environment_is_checked(system: System, tmp_path: Path) -> None:
+    rows = await check_rows(
+        system, tmp_path, ALL_PROXY="socks5://u:hunter2@proxy", NO_PROXY="fd00::/8,[", SSL_CERT_FILE="/nowhere.pem"
+    )
+
+    assert rows["Settings", "ALL_PROXY"]["state"] == "warning"
+    assert rows["Settings", "NO_PROXY"]["state"] == "warning"
+    assert rows["Slack", "bot token"]["state"] == "ok"
+    assert rows["Project service", "settings"]["detail"].startswith("SSL_CERT_FILE can't be read")
+    assert "hunter2" not in str(rows)
+
+
 async def test_each_part_that_is_down_has_a_row(system: System, tmp_path: Path) -> None:
     away = "127.0.0.1:9"  # a port that no test server uses
 

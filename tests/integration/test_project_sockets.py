@@ -355,6 +355,14 @@ async def test_the_environments_proxy_is_used(monkeypatch: pytest.MonkeyPatch) -
     assert proxy.requests[0].startswith(b"GET http://project.invalid/api/sdk/agents HTTP/1.1")
 
 
+async def test_unusable_proxy_settings_are_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("all_proxy", "socks5://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "fd00::/8,[")
+    async with service(raw(answer([AGENT]))) as it, client(it.url) as project:
+        await project.get_agents()
+    assert len(it.requests) == 1
+
+
 async def test_cookies_are_not_sent_back() -> None:
     data = answer([AGENT], headers="set-cookie: a=b; Path=/\r\n")
     async with service(raw(data, close=False)) as it, client(it.url) as project:

@@ -69,6 +69,28 @@ async def test_a_start_logs_missing_permissions_and_disabled_features(system: Sy
     assert len(records) == 3
 
 
+async def test_unusable_proxy_settings_are_logged_and_skipped(system: System) -> None:
+    settings = {"ALL_PROXY": "socks5://user:hunter2@127.0.0.1:9", "NO_PROXY": "fd00::/8,[fe80::/10],::1,http://x"}
+
+    bridge = await system.start_bridge(BRIDGE_DEFAULT_AGENT="1", **settings)
+    root = await system.mention(ALICE, GENERAL, "hello there")
+    await system.answered(GENERAL, root)
+
+    records = [json.loads(line) for line in bridge.log.decode().splitlines()]
+    named = [record["problem"] for record in records if record["message"] == "a proxy setting can't be used"]
+    assert [line.split()[0] for line in named] == ["ALL_PROXY", "NO_PROXY"]
+    assert b"hunter2" not in bridge.log
+
+
+async def test_unreadable_certificates_are_a_one_line_error(system: System) -> None:
+    bridge = await system.bridge(SSL_CERT_FILE="/nowhere.pem").start()
+
+    code, lines = await ended(bridge)
+
+    assert code == 2
+    assert lines[0].startswith("SSL_CERT_FILE can't be read (No such file or directory): ")
+
+
 async def test_a_refused_token_ends_the_start_with_a_fix(system: System) -> None:
     system.slack.faults.on("auth.test", Error("token_revoked"), times=None)
 

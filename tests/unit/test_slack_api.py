@@ -11,13 +11,14 @@ from email.utils import format_datetime
 from typing import Any
 
 import pytest
+from yarl import URL
 
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreachable
 from bridge.metrics import Metrics
 from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.playground.emulator.faults import DropBefore, Http
 from bridge.playground.emulator.sample import ALICE, BRIDGE, BRIDGE_BOT, GENERAL, TEAM
-from bridge.slack.api import Identity, SlackWeb, opened, proxy_for
+from bridge.slack.api import Identity, SlackWeb, opened
 from support.secrecy import BOT_TOKEN
 from support.slack_fixtures import Answer, answers, asked, limited, methods, refused
 
@@ -81,6 +82,32 @@ async def test_slacks_clock_may_stay_unknown(emulated: EmulatedSlack, web: Slack
     answers(emulated, "auth.test", answer)
 
     assert not await web.ask_clock()
+
+
+async def test_each_address_is_called_through_its_proxy(
+    emulated: EmulatedSlack, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", emulated.url)
+    monkeypatch.setenv("no_proxy", "[fd00::/8],127.0.0.1,direct.invalid")
+    async with opened("http://slack.invalid/api/", BOT_TOKEN, metrics) as web:
+        await web.call("auth.test", {})
+        await web.client.api_call("auth.test")
+        for host in ("files.invalid", "direct.invalid"):
+            with pytest.raises(SlackError) as caught:
+                await web.download(URL(f"http://{host}/files-pri/F1/a.txt"), 100)
+
+    assert [call.method for call in emulated.calls] == ["auth.test", "auth.test", "download"]
+    assert isinstance(caught.value, SlackUnreachable)
+
+
+async def test_a_proxys_exception_is_called_directly(
+    emulated: EmulatedSlack, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "127.0.0.0/8")
+    async with opened(emulated.api_url, BOT_TOKEN, metrics) as web:
+        await web.call("auth.test", {})
+        await web.client.api_call("auth.test")
 
 
 AMBIGUOUS: dict[str, Answer] = {
@@ -278,25 +305,3 @@ async def test_every_end_of_a_call_is_counted(emulated: EmulatedSlack, web: Slac
     exposed = metrics.exposition().decode()
     for outcome in ("ok", "refused", "rate_limited"):
         assert f'bridge_slack_calls_total{{method="{METHOD}",outcome="{outcome}"}} 1.0' in exposed
-
-
-@pytest.mark.parametrize(
-    ("environment", "url", "proxy"),
-    [
-        ({}, "https://slack.com/api/", None),
-        ({"https_proxy": "http://proxy:8080"}, "https://slack.com/api/", "http://proxy:8080"),
-        ({"http_proxy": "http://proxy:8080"}, "https://slack.com/api/", None),
-        ({"https_proxy": "http://proxy:8080", "no_proxy": "slack.com"}, "https://slack.com/api/", None),
-        ({"http_proxy": "http://proxy:8080", "no_proxy": "127.0.0.1"}, "http://127.0.0.1:1/api/", None),
-    ],
-)
-def test_the_environments_proxy_is_used(
-    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], url: str, proxy: str | None
-) -> None:
-    for name in ("http_proxy", "https_proxy", "no_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-
-    assert proxy_for(url) == proxy
