@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 import bridge
-from bridge.cli.layouts import _made
 from support.adversarial import TEXTS, of_length
+from support.layouts import _made
 from support.patterns import Used, calls, patterns, slow_texts
 
 SHORT, LONG = 4_000, 64_000  # characters
