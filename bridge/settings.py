@@ -108,8 +108,8 @@ class Settings(BaseSettings):
     """The address to listen on."""
     port: Annotated[int, whole(0, 65535, 3000)] = _setting("BRIDGE_PORT", "3000")
     """The port to listen on; 0 picks a free one."""
-    command_prefix: Annotated[str, matching(_COMMAND_PREFIX, "up to 20 of a-z, 0-9, - and _, such as acme-")] = _setting(
-        "BRIDGE_COMMAND_PREFIX", "", example="acme-"
+    command_prefix: Annotated[str, matching(_COMMAND_PREFIX, "up to 20 of a-z, 0-9, - and _, such as acme-")] = (
+        _setting("BRIDGE_COMMAND_PREFIX", "", example="acme-")
     )
     """A prefix for every slash command, for a workspace with several bridges: acme- makes /acme-workflows."""
     default_agent: Annotated[str | None, text()] = _setting("BRIDGE_DEFAULT_AGENT", None, example="Support")
@@ -128,7 +128,8 @@ class Settings(BaseSettings):
     session_lifetime: Annotated[timedelta, duration("d", upto=timedelta(days=3650))] = _setting(
         "BRIDGE_SESSION_DAYS", "90"
     )
-    """How many days a thread's session is stored after its last message."""
+    """How many days a thread's session is stored after its last message. Messages for which nobody picks an agent in
+    that time, or resumes the thread after a stop, are discarded."""
     chat_timeout: _Timeout = _setting("BRIDGE_CHAT_TIMEOUT", "120")
     """How many seconds an agent may take to answer."""
     run_timeout: _Timeout = _setting("BRIDGE_RUN_TIMEOUT", "900")

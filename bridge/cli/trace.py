@@ -235,6 +235,7 @@ KINDS: Final = {
 _OUTCOMES: Final = {
     "answered": "the agent answered",
     "ran": "the workflow ran",
+    "discarded": "not sent: nobody picked an agent, or resumed the thread, for as long as conversations last",
     "shown": "the bridge answered without the service",
     "unknown": "no answer, and it's unknown whether the message arrived; a button offers to send it again",
 }

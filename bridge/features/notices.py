@@ -298,6 +298,13 @@ def too_old(turn: str, waited_for: timedelta) -> Reply:
     return kit.ask(text, again, small="Do you still want to send it?", audience=Audience.THREAD)
 
 
+def discarded(why: str, count: int) -> Reply:
+    """Say that *count* waiting messages won't be sent, and *why* (`Inbox.discard_expired`)."""
+    what = "This message wasn't" if count == 1 else f"{count} messages here weren't"
+    because = "nobody picked an agent" if why == "not chosen" else "nobody resumed this thread after it was stopped"
+    return kit.note(f"{what} sent to the agent because {because}.", audience=Audience.THREAD)
+
+
 def found_too_old(older_than: timedelta) -> Reply:
     """Offer to send a thread's messages that were found after an outage, too old to be sent unasked."""
     text = f"Messages arrived here while I was offline, and they're more than {kit.spoken(older_than)} old now."

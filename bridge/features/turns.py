@@ -156,16 +156,8 @@ class Turns:
         Raises `TurnChanged` if the turn must be taken again.
         """
         record = turn.record
-        if record.handed_out > MAX_DELIVERIES:
-            raise NeverFinished
-        if record.is_stopped:
-            raise TurnStopped(turn.id)
-        if record.step is Step.POSTING:
-            return Outcome.from_json(record.outcome)
-        if record.step is Step.SENT:  # an earlier worker may have sent the request without getting the answer
-            return await self.patience.through_outages(self.features.unknown, self.deps, turn)
-        if record.is_withdrawn:
-            return Done("withdrawn")
+        if (known := await self._known(turn)) is not None:
+            return known
         is_message = isinstance(turn.body, InboundMessage | TriggeredRun)
         if is_message and (age := self._age(record)) > self.max_age:
             return await self._too_old(turn, age)
@@ -215,6 +207,24 @@ class Turns:
         if reason in UNREACHABLE:
             return Done(f"refused: {reason}")
         return Outcome(what=NotAllowed.__name__, reply=failures.failure(NotAllowed(reason)))
+
+    async def _known(self, turn: Turn) -> Result | None:
+        """Return what to show without running the handler; None if it must run."""
+        record = turn.record
+        if record.handed_out > MAX_DELIVERIES:
+            raise NeverFinished
+        if record.is_stopped:
+            raise TurnStopped(turn.id)
+        if record.step is Step.POSTING:
+            return Outcome.from_json(record.outcome)
+        if record.step is Step.SENT:  # an earlier worker may have sent the request without getting the answer
+            return await self.patience.through_outages(self.features.unknown, self.deps, turn)
+        if record.is_withdrawn:
+            return Done("withdrawn")
+        if record.discarded:
+            why, _, count = record.discarded.rpartition(" ")
+            return Outcome(what="discarded", reply=notices.discarded(why, int(count)))
+        return None
 
     def _age(self, record: Record) -> timedelta:
         """Return how long a turn has waited; a message found in Slack's history counts from when it was written."""

@@ -377,6 +377,18 @@ class Inbox:
         marked = milliseconds(RESENT_WITHIN) if is_young else ""
         return str(await self._scripts.run("withdraw", str(message), marked, confirmed=True))
 
+    async def discard_expired(self) -> int:
+        """Discard messages that nobody chose an agent for, or resumed after a stop, in a conversation's lifetime.
+
+        Their thread is notified. Returns in how many lanes there were some. Raises `StoreUnavailable`.
+        """
+        count, newest = 0, epoch_ms(self._now()) - self._session_ms
+        with translated():
+            parked = [str(lane) async for lane, _turn in self._scripts.redis.hscan_iter(self._scripts.keys.parked())]
+        for at in range(0, len(parked), _BATCH):
+            count += int(await self._scripts.run("discard_expired", newest, *parked[at : at + _BATCH]))
+        return count
+
     async def again(self, turn: TurnId) -> Requeued:
         """Queue a finished turn's text again, once."""
         now = epoch_ms(self._now())

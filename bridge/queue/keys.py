@@ -3,9 +3,10 @@
 All begin with ``{namespace}:``; the braces are a hash tag, so one bridge's keys share a cluster slot and each script is
 atomic there too. Keys are built only here: code calls ``keys.thread(thread)``, scripts ``thread_key(thread)``.
 
-A waiting turn and its box never expire. Texts are deleted with DONE, except those of dead letters and remembered inputs
-(30 days), and those that a button may send or show (7 days, with the turn): a message that can be resent, an edit that
-came too late, the answer of a stopped turn, and an answer that may not have been posted.
+A waiting turn and its box don't expire, unless they wait for people: those are discarded after BRIDGE_SESSION_DAYS,
+and expire a week later if no process runs to do so. Texts are deleted with DONE, except those of dead letters and
+remembered inputs (30 days), and those that a button may send or show (7 days, with the turn): a message that can be
+resent, an edit that came too late, the answer of a stopped turn, and an answer that may not have been posted.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ class Keys:
     ready = Key[[]]("ready", "stream", "forever", "one entry for each lane that has work", stays=True)
     box = Key[Lane]("box:<lane>", "list", "while not empty", "the lane's turns; the first is running", stays=True)
     turn = Key[str]("turn:<turn>", "hash", "7 days after it's done", "see `bridge.queue.records`", stays=True)
-    parked = Key[[]]("parked", "hash", "until someone chooses", "lane → turn waiting for a choice", stays=True)
+    parked = Key[[]]("parked", "hash", "until someone decides", "lane → turn waiting for a choice", stays=True)
     held = Key[[]]("held", "hash", "while some are waiting", "lane → ts of the stop holding its messages", stays=True)
     stops = Key[[]]("stops", "Pub/Sub channel", "not stored", "stopped turns; changes to channel settings")
     processes = Key[[]]("processes", "zset", HEARD, "running processes, by last heartbeat")

@@ -88,6 +88,7 @@ class Record:
     note: str = ""  # describes the request after SENT, in case its outcome is unknown
     card: str = ""  # ts of the message that shows its progress
     is_withdrawn: bool = False
+    discarded: str = ""  # why its lane's messages won't be sent, and how many
     is_stopped: bool = False  # its outcome isn't shown
     starts: bool = False
     searches: bool = False
@@ -218,6 +219,7 @@ def read_head(held: Held, answer: Sequence[Any]) -> Head:
             note=fields.get("note", ""),
             card=fields.get("card", ""),
             is_withdrawn="withdrawn" in fields,
+            discarded=fields.get("discarded", ""),
             is_stopped=fields.get("stopped", "withdrawn") != "withdrawn",
             starts="starts" in fields,
             searches="searches" in fields,

@@ -295,13 +295,13 @@ class Journal:
         """
         body = taken.record.body
         shown = str(MessageKey(body.team, body.channel, posted)) if posted else ""
-        how = ("done", what, shown, int(keep_text), milliseconds(TRACE), _as_json(writes))
+        how = ("done", what, shown, int(keep_text), milliseconds(TRACE), _as_json(writes), self._session_ms)
         _ok, *answers = await self._run("finish", taken.held, taken.record.id, epoch_ms(self._now()), *how)
         return [str(answer) for answer in answers]
 
     async def bury(self, held: Held, turn: TurnId, *, reason: str, writes: Iterable[Write] = ()) -> None:
         """Make a turn that can't be finished a dead letter with its *reason*, and continue with the lane."""
-        how = ("dead", reason, "", 1, milliseconds(DEAD), _as_json(writes))
+        how = ("dead", reason, "", 1, milliseconds(DEAD), _as_json(writes), self._session_ms)
         await self._run("finish", held, turn, epoch_ms(self._now()), *how)
 
     async def release(self, held: Held) -> None:
@@ -310,7 +310,7 @@ class Journal:
 
     async def park(self, taken: Taken, thread: ThreadKey) -> bool:
         """Let the lane wait until someone chooses an agent; False if one was chosen, or the message was withdrawn."""
-        return bool(await self._run("park", taken.held, taken.record.id, str(thread)) == "ok")
+        return bool(await self._run("park", taken.held, taken.record.id, str(thread), self._session_ms) == "ok")
 
     async def card(self, taken: Taken, ts: str) -> None:
         """Store the *ts* of the message that shows the turn's progress."""

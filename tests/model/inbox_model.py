@@ -102,6 +102,7 @@ class Budget(NamedTuple):
     rebinds: int = 0  # another process sets the field that handlers stage
     losses_in_slack: int = 0  # Slack gives up on a message after too many refusals
     reads: int = 0  # readers of Slack's history
+    lapses: int = 0  # nobody decides about a parked lane for too long
     expiries: int = 0  # reading takes too long, and live messages stop waiting
     wipes: int = 0  # the store is emptied
     is_old: bool = False  # found messages are too old to send
@@ -297,6 +298,7 @@ MUTANTS = {
     "park without retiring": Budget(),
     "choice wakes no worker": Budget(),
     "withdrawal wakes no worker": Budget(withdrawals=1),
+    "lapse wakes no worker": Budget(lapses=1),
     "release without retiring": Budget(releases=1),
     "release without waking": Budget(releases=1),
     "death wakes no worker": Budget(deaths=1),
@@ -370,6 +372,9 @@ SCENARIOS = {
     "a slow menu": (False, Budget(stalls=1)),
     "a menu and lost replies": (False, Budget(losses=1, withdrawals=1)),
     "a drain at a menu": (False, Budget(releases=1, withdrawals=1)),
+    "a menu that nobody uses": (False, Budget(lapses=1, kills=1, withdrawals=1)),
+    "a menu that nobody uses, and a slow worker": (False, Budget(lapses=1, stalls=1)),
+    "a stop that nobody follows up": (True, Budget(lapses=1, stops=1, losses=1)),
     "a dead letter": (True, Budget(kills=1, deaths=1, retries=1)),
     "a dead letter and a slow worker": (True, Budget(stalls=1, deaths=1, retries=1)),
     "a dead letter and lost replies": (True, Budget(losses=1, deaths=1, retries=1)),
@@ -453,7 +458,14 @@ SCENARIOS = {
 }
 """Scenarios for a lane: whether its thread has an agent from the start, and the budget of failures."""
 
-_WITHOUT_AGENT = ("park", "choice", "withdrawal wakes", "stop wakes", "a late message overtakes one that was taken")
+_WITHOUT_AGENT = (
+    "park",
+    "choice",
+    "withdrawal wakes",
+    "lapse",
+    "stop wakes",
+    "a late message overtakes one that was taken",
+)
 
 
 class Lane:
@@ -513,6 +525,12 @@ class Lane:
         yield from self._stops(s)
         if not s.has_agent:
             yield "choose", self._choose(s)
+        if s.left.lapses and s.is_parked:
+            discarded = tuple(
+                turn._replace(is_withdrawn=turn.is_withdrawn or m in s.box) for m, turn in enumerate(s.turns)
+            )
+            lapsed = s.spend("lapses")._replace(is_held=False, turns=discarded)
+            yield "nobody decides", self._unparked(lapsed, "lapse wakes no worker")
         if s.left.rebinds:
             yield "rebind", s._replace(bound=OTHER).spend("rebinds")
         for m, turn in enumerate(s.turns if s.left.retries else ()):

@@ -30,6 +30,8 @@ NOTICES: Final[tuple[tuple[Reply, str], ...]] = (
         "A record in Redis can't be read. Upgrade all processes to the same release.",
     ),
     (notices.too_old("1", timedelta(hours=25)), "The message waited for longer than `BRIDGE_MAX_AGE`."),
+    (notices.discarded("not chosen", 1), "Nobody used the menu for `BRIDGE_SESSION_DAYS`."),
+    (notices.discarded("stopped", 2), "Nobody chose what happens to messages after a stop for `BRIDGE_SESSION_DAYS`."),
     (
         notices.found_too_old(timedelta(hours=24)),
         "After an outage, messages older than `BRIDGE_MAX_AGE` were found. *Send them* sends them in order.",

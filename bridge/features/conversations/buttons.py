@@ -6,6 +6,7 @@ Each may run again: its result is stored with the turn of the click or of the an
 from __future__ import annotations
 
 import logging
+from datetime import timedelta
 from typing import assert_never
 
 from bridge.errors import SlackError, TooOften
@@ -39,6 +40,13 @@ from bridge.slack.parts import MessageTag
 log = logging.getLogger(__name__)
 
 conversations = Feature("conversations")
+
+
+@conversations.every(timedelta(hours=1))
+async def discard_expired(deps: Deps) -> None:
+    """Discard messages that wait for a decision for longer than a conversation lasts."""
+    if count := await deps.inbox.discard_expired():
+        log.info("messages that waited too long for a decision were discarded", extra={"threads": count})
 
 
 @conversations.button(notices.SEND_AGAIN)

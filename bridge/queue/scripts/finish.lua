@@ -1,7 +1,8 @@
 -- Finish the head of the lane: pop it, retire the entry, and if more turns wait, add an entry at the stream's tail, which
 -- is fair to other lanes. Whether the lane is empty is decided here, in one step, so that no `put` can race with it.
 -- ARGV: entry, consumer, lane, turn, now (ms), step ('done' | 'dead'), name of the outcome or '', identity of the posted
---       message (its ts is the last part) or '', keep the text ('1'), lifetime (ms), writes (the prelude's `apply`).
+--       message (its ts is the last part) or '', keep the text ('1'), lifetime (ms), writes (the prelude's `apply`),
+--       thread lifetime (ms).
 -- Returns {'ok', Redis's answer to each write …} | {'lost'}.
 local entry, consumer, lane, turn, now, step = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 if not owns(entry, consumer, lane, turn) then return {'lost'} end
@@ -33,5 +34,5 @@ end
 local answers = apply(ARGV[11])
 redis.call('LPOP', box_key(lane))
 retire(entry)
-activate_next(lane)
+activate_next(lane, ARGV[12])
 return {'ok', unpack(answers)}

@@ -1,6 +1,7 @@
 -- Prepended to every script, after the helpers that keys.py generates from its table: `turn_key(turn)` names a turn's key.
 local READY, GROUP = ready_key(), 'workers'
 local YOUNG = 600 -- seconds; Slack may resend any younger message: its third and last retry is after about six minutes
+local GRACE = 604800000 -- ms; `discard_expired` has this long before a parked lane's keys expire
 
 -- Append a field and its value to the arguments of HSET. Return `earlier` lines of a trace with one more, up to a limit.
 local function add(fields, name, value) fields[#fields + 1], fields[#fields + 2] = name, value end
@@ -56,9 +57,35 @@ local function is_catching_up()
   return seen[1] and not seen[2]
 end
 
+-- Park a lane: until people decide, it has work but no entry. Its texts aren't stored for longer than its thread (ms), even
+-- if no process runs to discard them.
+local function park(lane, head, lifetime)
+  redis.call('HSET', parked_key(), lane, head)
+  redis.call('PEXPIRE', box_key(lane), lifetime + GRACE)
+  for _, id in ipairs(redis.call('LRANGE', box_key(lane), 0, -1)) do redis.call('PEXPIRE', turn_key(id), lifetime + GRACE) end
+end
+
 -- Let a parked lane continue.
 local function unpark(lane)
-  if redis.call('HDEL', parked_key(), lane) == 1 then activate(lane) end
+  if redis.call('HDEL', parked_key(), lane) == 0 then return end
+  redis.call('PERSIST', box_key(lane))
+  for _, id in ipairs(redis.call('LRANGE', box_key(lane), 0, -1)) do redis.call('PERSIST', turn_key(id)) end
+  activate(lane)
+end
+
+-- Discard the messages that wait in a lane, and let it continue: the first one's turn says why, and the others just end.
+local function discard(lane, why)
+  local first, count = nil, 0
+  for _, id in ipairs(redis.call('LRANGE', box_key(lane), 0, -1)) do
+    local seen = redis.call('HMGET', turn_key(id), 'step', 'withdrawn')
+    if seen[1] == 'queued' and not seen[2] then
+      first, count = first or id, count + 1
+      if id ~= first then redis.call('HSET', turn_key(id), 'withdrawn', 1) end
+    end
+  end
+  if first then redis.call('HSET', turn_key(first), 'discarded', why .. ' ' .. count) end
+  redis.call('HDEL', held_key(), lane)
+  unpark(lane)
 end
 
 -- If `mark` belongs to a message that isn't a turn yet, return its newest known version, and whether that one has yet to
@@ -98,13 +125,13 @@ end
 
 -- Add the lane's entry after its head was popped, if more turns wait. A held lane is parked instead, unless its next turn
 -- was withdrawn, since that only has to be finished.
-local function activate_next(lane)
+local function activate_next(lane, lifetime)
   local head = redis.call('LINDEX', box_key(lane), 0)
   if not head then
     redis.call('HDEL', held_key(), lane)
   elseif redis.call('HEXISTS', held_key(), lane) == 1
       and redis.call('HEXISTS', turn_key(head), 'withdrawn') == 0 then
-    redis.call('HSET', parked_key(), lane, head)
+    park(lane, head, lifetime)
   else
     activate(lane)
   end

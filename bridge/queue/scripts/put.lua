@@ -166,5 +166,7 @@ if length == 0 then
 else -- a new message after a stop resumes the lane; one written before the stop doesn't
   local held = redis.call('HGET', held_key(), lane)
   if held and (tonumber(ts) or 0) > tonumber(held) then resume(lane) end
+  local head = redis.call('HGET', parked_key(), lane)
+  if head then park(lane, head, thread_ms) end
 end
 return {'queued', waiting, ahead}

@@ -2,15 +2,15 @@
 -- ARGV: entry, consumer, lane, turn, now (ms), token of this take, edits that the request includes,
 --       the note on the request or '', the person and the runs they may start per hour (0: no limit),
 --       thread to bind to the agent or '', agent or '', thread lifetime (ms).
--- Returns 'ok' | 'lost' | 'changed' (edited or withdrawn since, or the thread has another agent: look again) |
+-- Returns 'ok' | 'lost' | 'changed' (edited, withdrawn or discarded since, or the thread has another agent: look again) |
 --         'paused:<ms>' (time until the next run).
 local entry, consumer, lane, turn, now, token, edits = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 if not owns(entry, consumer, lane, turn) then return 'lost' end
 local key = turn_key(turn)
-local seen = redis.call('HMGET', key, 'step', 'by', 'withdrawn', 'edits')
+local seen = redis.call('HMGET', key, 'step', 'by', 'withdrawn', 'edits', 'discarded')
 if seen[1] == 'sent' and seen[2] == token then return 'ok' end
 if seen[1] ~= 'queued' then return 'lost' end
-if seen[3] or (seen[4] or '0') ~= edits then return 'changed' end
+if seen[3] or seen[5] or (seen[4] or '0') ~= edits then return 'changed' end
 if ARGV[8] ~= '' and ARGV[10] ~= '0' then
   local runs = run_pace_key(ARGV[9])
   if is_used_up(runs, tonumber(ARGV[10])) then return 'paused:' .. redis.call('PTTL', runs) end
