@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
@@ -43,7 +42,7 @@ from bridge.queue.outages import Outages
 from bridge.queue.patience import Patience
 from bridge.queue.records import Limits
 from bridge.queue.scripting import Scripts
-from bridge.queue.turn import Journal, Watches
+from bridge.queue.turn import Elapsed, Journal, Watches
 from bridge.queue.worker import Slots, Worker
 from bridge.settings import Settings
 from bridge.slack.api import Identity
@@ -78,11 +77,11 @@ def build(
     consumer: str,
     patience: Patience,
     draining: asyncio.Event,
-    monotonic: Callable[[], float] = time.monotonic,
+    monotonic: Callable[[], float] | None = None,
     sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep,
 ) -> Parts:
     """Build the parts, without running them; *consumer* names this process for the queue."""
-    now = wires.web.now
+    now, monotonic = wires.web.now, monotonic or Elapsed()
 
     # Storage
     lifetime = settings.session_lifetime

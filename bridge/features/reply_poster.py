@@ -18,7 +18,7 @@ from bridge.ids import side_id
 from bridge.inbound import Click, Inbound, InboundMessage, Notice, StopRequest, Submission, TriggeredRun
 from bridge.queue.patience import Patience
 from bridge.queue.turn import SLACK_TIMEOUT, Journal, Turn, Watches
-from bridge.slack.api import RESPONSE_URL
+from bridge.slack.api import RESPONSE_URL, Guard
 from bridge.slack.blockkit.reply import Audience
 from bridge.slack.parts import MessageTag, Place
 from bridge.slack.post import ExistingParts, Recipient, Say, first_of
@@ -112,6 +112,7 @@ class ReplyPoster:
         existing = ExistingParts()
         look = is_public and not card and not replaces and (may_be_posted or turn.is_card_in_doubt)
         has_waited, attempt, leases_outlived = turn.record.waits, 0, 0
+        guard = self._guard(turn)
         while True:
             began = turn.lease.monotonic()
             try:
@@ -123,22 +124,22 @@ class ReplyPoster:
                 await turn.lease.ensure(SLACK_TIMEOUT)
                 began = turn.lease.monotonic()
                 if not is_public:
-                    await self._report(turn, outcome, existing)
+                    await self._report(turn, outcome, existing, guard)
                     return ""
                 if replaces and isinstance(body, Click):
                     card = body.message_ts
                 elif outcome.mark == RUN_MARK and existing:
                     card = first_of(existing)
                 if card:
-                    await self._say.update(body.channel, card, reply, mark)
+                    await self._say.update(body.channel, card, reply, mark, guard)
                     return card
                 try:
-                    return await self._say.post(place, reply, mark, existing)
+                    return await self._say.post(place, reply, mark, existing, guard)
                 except SlackRefused as exc:
                     if not turn.response_url:
                         raise
                     log.info("the bot can't post here, using response_url", extra={"error": exc.error})
-                    await self._respond(turn, outcome, existing)
+                    await self._respond(turn, outcome, existing, guard)
                     return ""
             except SlackUnreachable as exc:
                 trouble: SlackError = exc
@@ -172,7 +173,11 @@ class ReplyPoster:
             await turn.lease.ensure(SLACK_TIMEOUT)
             try:
                 await self._say.post(
-                    place, notice, MessageTag("bridge_notice", side_id(turn.id, "doubt")), ExistingParts()
+                    place,
+                    notice,
+                    MessageTag("bridge_notice", side_id(turn.id, "doubt")),
+                    ExistingParts(),
+                    self._guard(turn),
                 )
             except SlackUnreachable as exc:
                 trouble: SlackError = exc
@@ -207,22 +212,38 @@ class ReplyPoster:
                 return ExistingParts()
             raise PostInDoubt from exc
 
-    async def _report(self, turn: Turn, outcome: Outcome, existing: ExistingParts) -> None:
+    def _guard(self, turn: Turn) -> Guard:
+        """Return what is asked before each call: whether this process still has the lane, and the turn isn't stopped.
+
+        The step before the first call has asked Redis, so from the second on it's asked again.
+        """
+        is_first = True
+
+        async def guard(needs: timedelta) -> None:
+            nonlocal is_first
+            if not is_first:
+                await self._journal.post_starts(turn.taken)
+            is_first = False
+            await turn.lease.ensure(needs)
+
+        return guard
+
+    async def _report(self, turn: Turn, outcome: Outcome, existing: ExistingParts, guard: Guard) -> None:
         """Show *outcome* only to its person, or call the reporter that its feature registered."""
         if report := self._reporters.get(type(turn.body)):
             return await report(self._say, turn.body, outcome)
         if turn.response_url and not outcome.reply.replaces_original:
             await self._go_by_url(turn)
-        return await self._say.whisper(recipient_of(turn.body), outcome.reply, existing)
+        return await self._say.whisper(recipient_of(turn.body), outcome.reply, existing, guard)
 
-    async def _respond(self, turn: Turn, outcome: Outcome, existing: ExistingParts) -> None:
+    async def _respond(self, turn: Turn, outcome: Outcome, existing: ExistingParts, guard: Guard) -> None:
         """Answer through response_url if the bot can't post."""
         await self._go_by_url(turn)
         if any(isinstance(after, NewThread) for after in outcome.after):
             # Without the bot's own root, there's no thread for the agent's answer.
-            await self._say.whisper(recipient_of(turn.body), notices.no_thread_here(), existing)
+            await self._say.whisper(recipient_of(turn.body), notices.no_thread_here(), existing, guard)
         else:
-            await self._say.respond(turn.response_url, outcome.reply, existing)
+            await self._say.respond(turn.response_url, outcome.reply, existing, guard)
 
     async def _go_by_url(self, turn: Turn) -> None:
         """Record that response_url is used, whose posts can't be looked up. Raises `PostInDoubt` on a second use."""

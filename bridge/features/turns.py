@@ -415,7 +415,8 @@ class Turns:
             existing = ExistingParts()
             if turn.record.takes > 1:
                 existing = await self.deps.say.history().find(place, notice, since)
-            await self.deps.say.post(place, notices.service_down(), MessageTag("bridge_notice", notice), existing)
+            tag = MessageTag("bridge_notice", notice)
+            await self.deps.say.post(place, notices.service_down(), tag, existing, turn.lease.ensure)
         except SlackError as exc:
             log.warning("notice can't be posted", extra={"turn": turn.id, "detail": exc.detail})
             if isinstance(exc, SlackUnreachable):

@@ -18,7 +18,7 @@ The journal writes each step before the effect outside Redis that it stands for:
 Each step is one script behind a **fence**: the lane's entry is pending for this consumer, and the turn is its head;
 otherwise it raises `LaneLost`. Every step is repeatable, and is repeated if Redis's answer was lost.
 
-The fence protects Redis, but can't recall a request. So a worker also checks its lease, by its own monotonic clock,
+The fence protects Redis, but can't recall a request. So a worker also checks its lease, by its own clock (`Elapsed`),
 right before each outside effect: a process that was suspended for longer than the lease does nothing.
 """
 
@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
@@ -142,6 +143,31 @@ class Turn:
         if isinstance(result, ProjectError):
             raise result
         return result  # type: ignore[no-any-return]
+
+
+class Elapsed:
+    """The default clock of leases: seconds that also pass while the machine is suspended.
+
+    ``time.monotonic`` may stand still then. Linux' CLOCK_BOOTTIME doesn't, but in a virtual machine that its host
+    paused, only the wall clock jumps. So each call adds the largest advance of any of *clocks* since the last call;
+    setting one back adds nothing.
+    """
+
+    def __init__(self, *clocks: Callable[[], float]) -> None:
+        self._clocks = clocks or (_since_boot, time.time)
+        self._read = [clock() for clock in self._clocks]
+        self._elapsed = 0.0
+
+    def __call__(self) -> float:
+        """Return the seconds so far."""
+        before, self._read = self._read, [clock() for clock in self._clocks]
+        self._elapsed += max(0.0, *(now - earlier for now, earlier in zip(self._read, before, strict=True)))
+        return self._elapsed
+
+
+def _since_boot() -> float:
+    boot_time = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if boot_time is None else time.clock_gettime(boot_time)
 
 
 class Lease:

@@ -60,6 +60,9 @@ Json = dict[str, Any]
 Sleep = Callable[[float], Awaitable[None]]
 Monotonic = Callable[[], float]
 Clock = Callable[[], datetime]
+Guard = Callable[[timedelta], Awaitable[None]]
+"""Raises what forbids an effect that starts now and may take this long."""
+
 Send = Callable[..., Awaitable[Json]]
 """`SlackWeb.call` or `SlackWeb.read`."""
 
@@ -475,14 +478,20 @@ def _moment(date: str) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """When a caller stops waiting: *at*, in seconds of *monotonic*."""
+    """When a caller stops waiting: *at*, in seconds of *monotonic*. *guard* is asked before each of its calls."""
 
     at: float
     monotonic: Monotonic = time.monotonic
+    guard: Guard | None = None
 
     def left(self) -> float:
         """Return the seconds left; negative after the deadline."""
         return self.at - self.monotonic()
+
+    async def check(self) -> None:
+        """Call this immediately before each call of Slack. Raises what the guard raises."""
+        if self.guard is not None:
+            await self.guard(timedelta(seconds=max(0.0, self.left())))
 
 
 @dataclass(slots=True)
@@ -513,14 +522,15 @@ class Pace:
     ) -> Json:
         """Call *send* (`SlackWeb.call` or `read`) as soon as possible, and again after each 429 while there's time.
 
-        Each attempt may take the time that's left. Raises what *send* raises, and `SlackUnreachable` with
-        ``retry_after`` if the call can't finish before the *deadline*.
+        Each attempt may take the time that's left. Raises what *send* and the deadline's guard raise, and
+        `SlackUnreachable` with ``retry_after`` if the call can't finish before the *deadline*.
         """
         key = (method, channel)
         self._tickets = ticket = self._tickets + 1
         while True:
             if key in self.slow:
                 await self._wait(key, ticket, deadline)
+            await deadline.check()
             if (seconds := deadline.left()) < _LEAST_TO_START:
                 raise SlackUnreachable(method, "out of time", timedelta(0))
             try:

@@ -3,6 +3,9 @@
 Every call ends within `BUDGET`, including waits, because a turn's lease isn't much longer. If that cuts a `Say.post`
 short (`SlackUnreachable`), *existing* has the parts that were posted, for the next attempt; if the outcome is in doubt
 (`SlackAmbiguous`), `Say.history` finds them.
+
+A post may take several calls, and the process may be suspended before any of them. So those that show something for a
+turn take a *guard*, which is asked immediately before each call and raises what forbids it.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from functools import partial
 from itertools import islice
 
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreachable
-from bridge.slack.api import Deadline, Identity, Json, Monotonic, Pace, SlackWeb, Sleep
+from bridge.slack.api import Deadline, Guard, Identity, Json, Monotonic, Pace, SlackWeb, Sleep
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Attachment, Block, Reply, View
 from bridge.slack.history import History, Pages
@@ -122,13 +125,15 @@ class Say:
         self._pages = Pages()
         self._may_upload = "files:write" in identity.scopes
 
-    async def post(self, place: Place, reply: Reply, tag: MessageTag, existing: ExistingParts) -> str:
+    async def post(
+        self, place: Place, reply: Reply, tag: MessageTag, existing: ExistingParts, guard: Guard | None = None
+    ) -> str:
         """Post a reply in *place*, except its *existing* parts; return the ``ts`` of its first message.
 
         A long reply becomes several messages, or its beginning and a file. Posted parts are added to *existing*, so
-        that the call can be repeated after an error. Raises `SlackError`.
+        that the call can be repeated after an error. Raises `SlackError`, and what *guard* raises.
         """
-        posting = _Posting(place, tag, existing, self._deadline())
+        posting = _Posting(place, tag, existing, self._deadline(guard))
         may_be_a_file = bool(reply.markdown) and self._may_upload and not (existing and has_later_parts(existing))
         laid_out = await _laid_out(reply, MOST_MESSAGES + 1 if may_be_a_file else None)
         whole = None
@@ -158,18 +163,21 @@ class Say:
         """Return a reader of Slack's history that stops after `BUDGET` or at *deadline*."""
         return History(self._web, self._identity, deadline or self._deadline(), self._pages)
 
-    async def whisper(self, recipient: Recipient, reply: Reply, existing: ExistingParts | None = None) -> None:
+    async def whisper(
+        self, recipient: Recipient, reply: Reply, existing: ExistingParts | None = None, guard: Guard | None = None
+    ) -> None:
         """Show a reply to one person, by response_url or, without one or if it's used up, as an ephemeral message.
 
-        Files can't be private, so they're shown as text. For *existing*, see `post`. Raises `SlackError`.
+        Files can't be private, so they're shown as text. For *existing* and errors, see `post`.
         """
-        deadline = self._deadline()
+        deadline = self._deadline(guard)
 
         async def send(text: str, blocks: Form, *, replaces: bool) -> None:
             if recipient.response_url:
                 body = _response(text, blocks, "ephemeral", replaces=replaces)
                 if recipient.thread_ts and not replaces:
                     body["thread_ts"] = recipient.thread_ts
+                await deadline.check()
                 try:
                     return await self._web.respond(recipient.response_url, body, seconds=max(deadline.left(), 1.0))
                 except SlackRefused as exc:  # after five uses or half an hour
@@ -188,25 +196,28 @@ class Say:
 
         await self._show(reply, {} if existing is None else existing, send)
 
-    async def respond(self, response_url: str, reply: Reply, existing: ExistingParts) -> None:
-        """Show a reply to the channel by response_url, for when the bot can't post. For *existing*, see `post`.
+    async def respond(
+        self, response_url: str, reply: Reply, existing: ExistingParts, guard: Guard | None = None
+    ) -> None:
+        """Show a reply to the channel by response_url, for when the bot can't post.
 
-        Raises `SlackError`.
+        For *existing* and errors, see `post`.
         """
-        deadline = self._deadline()
+        deadline = self._deadline(guard)
 
         async def send(text: str, blocks: Form, *, replaces: bool) -> None:
             body = _response(text, blocks, "in_channel", replaces=replaces)
+            await deadline.check()
             await self._web.respond(response_url, body, seconds=max(deadline.left(), 1.0))
 
         await self._show(reply, existing, send)
 
-    async def update(self, channel: str, ts: str, reply: Reply, tag: MessageTag) -> None:
+    async def update(self, channel: str, ts: str, reply: Reply, tag: MessageTag, guard: Guard | None = None) -> None:
         """Replace one of the bot's messages with the first message of *reply*; files go into its thread.
 
-        Repeatable. Raises `SlackError`.
+        Repeatable. For errors, see `post`.
         """
-        deadline = self._deadline()
+        deadline = self._deadline(guard)
         part = next(parts_of(reply), Part("0", reply.text))
 
         async def send(text: str, blocks: Form) -> None:
@@ -342,6 +353,7 @@ class Say:
         wanted = {"filename": posting.tag.file_name(attachment.name, name), "length": str(len(content))}
         try:
             granted = await self._pace.call(self._web.read, "files.getUploadURLExternal", wanted, deadline)
+            await deadline.check()
             await self._web.upload(str(granted.get("upload_url")), content, seconds=max(deadline.left(), 1.0))
         except SlackAmbiguous as exc:
             raise SlackUnreachable(exc.method, exc.detail) from exc
@@ -364,8 +376,8 @@ class Say:
                     await send_part(text, ())
             existing[part.name] = ""
 
-    def _deadline(self) -> Deadline:
-        return Deadline(self._monotonic() + BUDGET, self._monotonic)
+    def _deadline(self, guard: Guard | None = None) -> Deadline:
+        return Deadline(self._monotonic() + BUDGET, self._monotonic, guard)
 
 
 class BlockFallback:

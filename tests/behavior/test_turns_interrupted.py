@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
+import httpx
 import pytest
 
 from bridge.errors import LaneLost
@@ -96,6 +97,58 @@ async def test_a_worker_suspended_before_the_post_does_not_post(harness: Harness
 
     (posted,) = harness.seen.messages
     assert "can't tell" in posted.words
+
+
+TWO_PARTS = "\n\n".join(f"Paragraph {number}: {'words ' * 60}" for number in range(50))
+
+
+async def suspended_between_parts(harness: Harness, seconds: float) -> tuple[asyncio.Task[None], asyncio.Event]:
+    """Suspend process a after the first part of its answer, for *seconds* by its own clock; the event resumes it."""
+    harness.service.chats = [httpx.Response(200, json={"sessionId": 1, "message": TWO_PARTS})]
+    resume = harness.hang(is_done=True)
+    await harness.store.queue(message("hello"))
+    task = await harness.start_next("a")
+    await wait_until(lambda: harness.seen.messages, "the first part is posted")
+    harness.monotonic += seconds
+    return task, resume
+
+
+@pytest.mark.parametrize("seconds", [0, 16, 3600])
+async def test_a_worker_suspended_between_parts_does_not_post_the_others_again(
+    harness: Harness, seconds: float
+) -> None:
+    task, resume = await suspended_between_parts(harness, seconds)
+    await harness.take_over("b")
+    resume.set()
+
+    with pytest.raises(LaneLost):
+        await task
+
+    assert len(harness.seen.messages) == 2
+    assert "".join(one.words for one in harness.seen.messages) == TWO_PARTS
+
+
+@pytest.mark.parametrize("seconds", [0, 16])
+async def test_a_suspended_worker_leaves_the_other_parts_to_its_successor(harness: Harness, seconds: float) -> None:
+    task, resume = await suspended_between_parts(harness, seconds)
+    held = await harness.store.process("b").take_over()
+    resume.set()
+
+    with pytest.raises(LaneLost):
+        await task
+
+    assert len(harness.seen.messages) == 1
+    await harness.turns(harness.store.process("b")).work(harness.lease(harness.store.process("b"), held[0]))
+    assert "".join(one.words for one in harness.seen.messages) == TWO_PARTS
+
+
+async def test_a_suspended_worker_that_still_has_the_lane_posts_the_other_parts(harness: Harness) -> None:
+    task, resume = await suspended_between_parts(harness, 16)
+    resume.set()
+
+    await task
+
+    assert "".join(one.words for one in harness.seen.messages) == TWO_PARTS
 
 
 async def test_a_late_answer_is_dropped_and_binds_nothing(harness: Harness) -> None:

@@ -556,3 +556,40 @@ async def test_a_form_is_opened_by_its_trigger(slack: EmulatedSlack, say: Say) -
     assert methods(slack) == ["views.open"]
     assert asked(slack, "views.open") == [{"trigger_id": trigger, "view": view}]
     assert len(slack.views(ALICE)) == 1
+
+
+# Guards
+
+
+class NotMine(Exception):
+    """The lane was lost."""
+
+
+@pytest.mark.parametrize("calls", range(5))
+async def test_a_guard_is_asked_immediately_before_each_call(slack: EmulatedSlack, say: Say, calls: int) -> None:
+    reply = answer(long_markdown(15_000), files=RAN.files)
+    left = calls
+
+    async def guard(_needs: timedelta) -> None:
+        nonlocal left
+        if not left:
+            raise NotMine
+        left -= 1
+
+    slack.calls.clear()
+    with pytest.raises(NotMine):
+        await say.post(HERE, reply, TAG, {}, guard)
+
+    assert methods(slack) == [POST, POST, WANTED, "upload", SHARED][:calls]
+
+
+async def test_a_guard_hears_how_long_a_call_may_take(slack: EmulatedSlack, say: Say) -> None:
+    needs: list[timedelta] = []
+
+    async def guard(needed: timedelta) -> None:
+        needs.append(needed)
+
+    await say.post(HERE, Reply(text="hello"), TAG, {}, guard)
+
+    assert slack.calls_of(POST)
+    assert timedelta(seconds=9) < needs[0] <= timedelta(seconds=10)

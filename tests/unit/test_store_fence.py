@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 from bridge.errors import LaneLost
 from bridge.ids import TurnId
 from bridge.queue.records import Taken
-from bridge.queue.turn import Journal
+from bridge.queue.turn import Elapsed, Journal
 from support.store import THREAD, Store, message, open_store, ts
 
 Act = Callable[[Journal, Taken], Awaitable[object]]
@@ -116,3 +116,26 @@ async def test_a_released_lane_is_lost(redis: Redis, step: str) -> None:
     await ALL[step](store.process().journal, taken)
 
     await nothing_changes(store, ALL[step](store.process().journal, taken))
+
+
+@pytest.mark.parametrize(
+    ("moves", "elapsed"),
+    [
+        ([(3, 3)], 3),
+        ([(0, 3600)], 3600),  # a host paused this virtual machine
+        ([(3600, 0)], 3600),  # the machine slept, and its wall clock wasn't set yet
+        ([(3600, 0), (1, 3601)], 3600 + 3601),  # it was set later: too long is safe
+        ([(5, -3600)], 5),  # the wall clock was set back
+        ([(-1, -1)], 0),
+    ],
+)
+def test_a_leases_clock_passes_while_the_machine_is_suspended(moves: list[tuple[int, int]], elapsed: int) -> None:
+    times = [100.0, 2000.0]
+    clock = Elapsed(lambda: times[0], lambda: times[1])
+    began = clock()
+
+    for boot, wall in moves:
+        times[0], times[1] = times[0] + boot, times[1] + wall
+        clock()
+
+    assert clock() - began == elapsed

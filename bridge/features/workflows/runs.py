@@ -46,9 +46,11 @@ async def run(
 
     async def show_card() -> None:
         """Post the card of the running workflow. If Slack doesn't accept it, the result is a new message."""
+        mark, guard = MessageTag(RUN_MARK, turn.id), turn.lease.ensure
         try:
-            mark = MessageTag(RUN_MARK, turn.id)
-            turn.card = await deps.say.post(place_of(turn.body), run_card.running(described), mark, ExistingParts())
+            turn.card = await deps.say.post(
+                place_of(turn.body), run_card.running(described), mark, ExistingParts(), guard
+            )
         except SlackError as exc:
             log.info("run card not posted yet", extra={"detail": exc.detail})
             turn.is_card_in_doubt |= isinstance(exc, SlackAmbiguous)
