@@ -118,11 +118,10 @@ def read_settings_form(values: Mapping[str, Any]) -> Filled | FormErrors:
             return FormErrors({name: "Choose one from the list."})
     chosen = {name.removeprefix(APP): str(does or "") for name, does in values.items() if name.startswith(APP)}
     apps = {app: _parse_rule(does) for app, does in chosen.items()}
-    does, other = apps.pop("", None), name_key(str(values.get(OTHER) or "")).upper()
-    if other and not APP_ID.fullmatch(other):
-        return FormErrors(
-            {OTHER: f"{kit.quoted(str(values.get(OTHER)), 60)} isn't an app ID. Use one such as A0123456789."}
-        )
+    typed = str(values.get(OTHER) or "")
+    does, other = apps.pop("", None), name_key(typed).upper()
+    if other and not (typed.isupper() and APP_ID.fullmatch(other)):  # a name could look like one in small letters
+        return FormErrors({OTHER: f"{kit.quoted(typed, 60)} isn't an app ID. Use one such as A0123456789."})
     if bool(other) != (does is not None):
         return FormErrors({APP: "Choose what to do with its posts."} if other else {OTHER: "Enter the app's ID."})
     return Filled(None if agent == NO_AGENT else int(agent), answers, replies, apps | ({other: does} if other else {}))
