@@ -39,12 +39,13 @@ _SLACK: Final = {"SLACK_BOT_TOKEN": "xoxb-0", "SLACK_SIGNING_SECRET": "0" * 32}
 _ANY_ADDRESS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - what BRIDGE_HOST may be
 _LAST_LINES: Final = 20  # of the log, if the bridge couldn't start
 _PROJECT: Final = {"PROJECT_BASE_URL": "http://127.0.0.1", "PROJECT_API_KEY": "0"}
+_FIRST_PORT: Final = 8080
 _LAST_PORT: Final = 65535
 
 
-def _port(typed: str | int) -> int:
-    """Parse the typed port, or the default, which typer also passes."""
-    if not (str(typed).isdecimal() and int(typed) <= _LAST_PORT):
+def _port(typed: str) -> int:
+    """Parse the typed port."""
+    if not (typed.isdecimal() and int(typed) <= _LAST_PORT):
         raise typer.BadParameter(f"“{typed}” isn't a port: use a number from 0 to {_LAST_PORT}", param_hint="--port")
     return int(typed)
 
@@ -52,9 +53,14 @@ def _port(typed: str | int) -> int:
 def playground(
     *,
     port: Annotated[
-        int,
-        typer.Option("--port", parser=_port, metavar="PORT", help="Port of the page; 0 picks a free one."),
-    ] = 8080,
+        int | None,
+        typer.Option(
+            "--port",
+            parser=_port,
+            metavar="PORT",
+            help=f"Port of the page; 0 picks a free one. By default {_FIRST_PORT}, or the next free one.",
+        ),
+    ] = None,
     over_socket: Annotated[
         bool, typer.Option("--socket", help="Connect to the page's Slack with Socket Mode.")
     ] = False,
@@ -135,11 +141,11 @@ def _alone_in(folder: Path) -> Iterator[None]:
         yield
 
 
-async def _play(plan: Plan, port: int, *, open_browser: bool) -> int:
+async def _play(plan: Plan, port: int | None, *, open_browser: bool) -> int:
     from bridge.cli.own_redis import EmbeddedRedis  # noqa: PLC0415 - both: 500 ms
 
     try:
-        from bridge.playground.local_server import require_free  # noqa: PLC0415
+        from bridge.playground.local_server import next_free_port, require_free  # noqa: PLC0415
         from bridge.playground.playground import open_playground  # noqa: PLC0415
     except ModuleNotFoundError as exc:
         if exc.name is None or exc.name.startswith("bridge"):
@@ -148,6 +154,10 @@ async def _play(plan: Plan, port: int, *, open_browser: bool) -> int:
     until = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, until.set)
+    if port is None:
+        port = next_free_port(_FIRST_PORT)
+        if port != _FIRST_PORT:
+            _print(f"Port {_FIRST_PORT} is taken, so the page gets {port or 'another one'}.")
     try:
         require_free(port)
     except OSError as exc:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import errno
+import os
 import socket
 from collections.abc import Coroutine
 from dataclasses import dataclass
@@ -18,6 +20,7 @@ _DRAIN_SECONDS = 1
 _BACKLOG = 2048
 _PONG_SECONDS = 30.0
 _LAST_PORT = 65535
+_PORTS_TRIED = 100
 
 
 def free_port(typed: str) -> int:
@@ -32,10 +35,28 @@ def free_port(typed: str) -> int:
 
 
 def require_free(port: int) -> None:
-    """Check that *port* is free, before anything is started. Raises OSError."""
+    """Check that *port* is free, before anything is started. Raises OSError.
+
+    With SO_REUSEADDR, macOS lets a program have a port of 127.0.0.1 that another one has on all addresses, and Linux
+    refuses a used one only when it's listened to.
+    """
+    with socket.socket() as probe:
+        probe.settimeout(0.5)
+        if port and probe.connect_ex(("127.0.0.1", port)) == 0:
+            raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server itself does
         probe.bind(("127.0.0.1", port))
+        probe.listen()
+
+
+def next_free_port(first: int) -> int:
+    """Return *first*, or the next port that's free."""
+    for port in range(first, first + _PORTS_TRIED):
+        with contextlib.suppress(OSError):
+            require_free(port)
+            return port
+    return 0
 
 
 @runtime_checkable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import signal
@@ -148,6 +149,19 @@ async def test_a_second_playground_on_the_same_folder_is_refused_in_one_line(pla
     assert code == 2
     assert output.startswith("Another playground is using ")
     assert output.count("\n") == 1
+
+
+async def test_without_a_port_the_next_free_one_is_used(folder: Path) -> None:
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):  # another program has the port
+            listener.bind(("0.0.0.0", 8080))
+            listener.listen()
+        playground = await Playground(folder, port=()).start()
+        await playground.end()
+
+    assert "Port 8080 is taken, so the page gets " in playground.text
+    assert int(playground.url.rpartition(":")[2]) > 8080
 
 
 async def test_a_port_in_use_is_refused_in_one_line(folder: Path) -> None:

@@ -30,6 +30,7 @@ class Playground:
 
     folder: Path
     words: tuple[str, ...] = ()
+    port: tuple[str, ...] = ("--port", "0")
     environ: dict[str, str] = field(default_factory=dict)
     printed: bytearray = field(default_factory=bytearray)
     url: str = ""
@@ -48,7 +49,7 @@ class Playground:
             PYTHONPATH=str(Path(__file__).parent.parent.parent), BRIDGE_DATA_DIR=str(self.folder), **self.environ
         )
         start = forks.start if self.is_forked else forks.start_alone
-        self.process = await start(("playground", "--port", "0", *self.words), self.folder, environ)
+        self.process = await start(("playground", *self.port, *self.words), self.folder, environ)
         self._reader = asyncio.create_task(self._read())
         await wait_until(lambda: self._first_url() or self._is_over(), "the page's address is printed", 40)
         self.url = self._first_url()

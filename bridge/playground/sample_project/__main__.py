@@ -18,7 +18,7 @@ import contextlib
 import sys
 from pathlib import Path
 
-from bridge.playground.local_server import free_port
+from bridge.playground.local_server import free_port, next_free_port
 from bridge.playground.sample_project.server import SampleProject
 
 
@@ -35,7 +35,7 @@ def main() -> None:
         prog="python -m bridge.playground.sample_project", description="Run a sample project service."
     )
     parser.add_argument(
-        "--port", type=free_port, default="8081", metavar="PORT", help="Port to serve on; %(default)s by default."
+        "--port", type=free_port, metavar="PORT", help="Port to serve on; by default 8081, or the next free one."
     )
     parser.add_argument(
         "--api-key", default="sample-key", metavar="KEY", help="The key that it accepts; %(default)s by default."
@@ -48,7 +48,7 @@ def main() -> None:
     )
     asked = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_run(asked.port, asked.api_key, asked.data_dir))
+        asyncio.run(_run(asked.port if asked.port is not None else next_free_port(8081), asked.api_key, asked.data_dir))
 
 
 if __name__ == "__main__":
