@@ -281,9 +281,9 @@ def shown_after_all() -> Reply:
     return kit.note("Shown on request.", audience=Audience.THREAD)
 
 
-def shown_already() -> Reply:
-    """Say that someone else already pressed that button."""
-    return kit.reply("Someone has already asked for this.")
+def already_used(who: str = "") -> Reply:
+    """Say that a button that acts once was already used, and by whom."""
+    return kit.reply(f"{kit.named(who, 80) if who else 'Someone'} already used this button, so nothing more was done.")
 
 
 def answer_gone() -> Reply:

@@ -23,7 +23,7 @@ from bridge.features.conversations import menu
 from bridge.features.registry import features
 from bridge.features.shared.buttons import agent_options
 from bridge.features.shared.recent import HomePages
-from bridge.features.workflows import forms, run_card as runs
+from bridge.features.workflows import forms
 from bridge.inbound import Click, Shortcut, SlashCommand, Submission
 from bridge.listeners.app import IN_TIME, Intake
 from bridge.project import Catalog
@@ -192,10 +192,7 @@ class InteractionListeners:
 
     async def on_click(self, ack: AsyncAck, body: Json) -> None:
         """Store a click. Raises `NotStored`."""
-        click = parse_click(body, self.identity)
-        # A question is answered once, however often its buttons are pressed.
-        is_answer = click.action_id in {runs.CONFIRM, runs.AS_TEXT} and click.message_ts
-        await self.intake.accept(click, identity=f"confirmed:{click.channel}:{click.message_ts}" if is_answer else "")
+        await self.intake.accept(parse_click(body, self.identity))
         await ack()
 
     async def on_submission(self, ack: AsyncAck, body: Json) -> None:

@@ -131,7 +131,7 @@ InBoundThread = InThread | Unbound | Deferred
 Put = InBoundThread | Stale
 
 Requeued = Literal["queued", "already", "gone", "full"]
-"""The results of queueing a text again: it's *gone* if it has expired, and *full* if too many wait in its thread."""
+"""The results of queueing a text again: another click *already* did, it's *gone* (expired), or too many are waiting."""
 
 
 class Inbox:
@@ -219,6 +219,19 @@ class Inbox:
         was_found: bool = False,
         why: str = "",
     ) -> InBoundThread: ...
+
+    @overload
+    async def put(
+        self,
+        inbound: Inbound,
+        *,
+        event: str,
+        thread: ThreadKey,
+        in_order: bool,
+        condition: Condition,
+        is_limited: bool,
+        writes: Sequence[Write],
+    ) -> Put: ...
 
     async def put(
         self,
@@ -361,11 +374,11 @@ class Inbox:
             )
         )
 
-    async def ask_edited(self, message: str) -> Requeued:
-        """Queue the new text of the *message* whose earlier text an agent received."""
+    async def ask_edited(self, message: str, *, by: TurnId) -> Requeued:
+        """Queue the new text of the *message* whose earlier text an agent received, once; see `again`."""
         now, turn = epoch_ms(self._now()), new_turn_id()
         how: Requeued = await self._scripts.run(
-            "ask_edited", message, turn, WAITING_LIMIT, now, milliseconds(TRACE), confirmed=True
+            "ask_edited", message, turn, WAITING_LIMIT, now, milliseconds(TRACE), by, confirmed=True
         )
         return how
 
@@ -389,10 +402,11 @@ class Inbox:
             count += int(await self._scripts.run("discard_expired", newest, *parked[at : at + _BATCH]))
         return count
 
-    async def again(self, turn: TurnId) -> Requeued:
-        """Queue a finished turn's text again, once."""
+    async def again(self, turn: TurnId, *, by: TurnId) -> Requeued:
+        """Queue a finished turn's text again, once: the turn *by* of the first click may repeat this."""
         now = epoch_ms(self._now())
-        how: Requeued = (await self._scripts.run("again", turn, new_turn_id(), WAITING_LIMIT, now, confirmed=True))[0]
+        answer = await self._scripts.run("again", turn, new_turn_id(), WAITING_LIMIT, now, by, confirmed=True)
+        how: Requeued = answer[0]
         return how
 
     async def stored_outcome(self, turn: TurnId, *, by: TurnId, button: str) -> str | None:

@@ -31,7 +31,7 @@ RESULTS = timedelta(days=7)
 RECENT = timedelta(days=90)
 REMEMBERED = timedelta(days=30)
 TYPED = timedelta(minutes=30)  # as long as Slack lets a private question be replaced
-TYPED_USED = timedelta(minutes=1)
+ANSWERED = timedelta(days=90)
 SNAPSHOTS = timedelta(days=400)
 CLAIMED = timedelta(minutes=4)  # shorter than the pause before the next try
 GREETED = timedelta(days=365)
@@ -134,6 +134,8 @@ class Keys:
                                 "input that the person asked the bot to remember")
     typed = Key[PersonKey, str]("typed:<person>:<turn>", "string", TYPED,
                                 "invalid JSON input, until its author chooses")
+    answered = Key[MessageKey]("answered:<message>", "hash", ANSWERED,
+                               "a question's message: the turn and the person that answered it with a button")
     results = Key[str]("results:<turn>", "string", RESULTS, "node results of a run, shown on demand")
     snapshots = Key[[]]("snapshots", "hash", "400 days each",
                         "hour → statistics, see `bridge.features.shared.snapshots`")

@@ -28,7 +28,7 @@ import asyncio
 import json
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -60,6 +60,10 @@ class WorkPaused(Exception):
 
 class TurnChanged(Exception):
     """The message was edited or withdrawn, or its thread got another agent, since the turn was taken: look again."""
+
+
+class AlreadyUsed(Exception):
+    """Something else had the effect that the writes with SENT allow only once; nothing was sent."""
 
 
 class TurnStopped(Exception):
@@ -112,13 +116,22 @@ class Turn:
         """Make *writes* in the same step as the outcome."""
         self.staged += writes
 
-    async def once(self, effect: Callable[[], Awaitable[T]], *, note: str = "", first_agent: int | None = None) -> T:
+    async def once(
+        self,
+        effect: Callable[[], Awaitable[T]],
+        *,
+        note: str = "",
+        first_agent: int | None = None,
+        uses: Sequence[Write] = (),
+        undo: Sequence[Write] = (),
+    ) -> T:
         """Run *effect* at most once, even if processes are killed: SENT is written before it.
 
         A worker that takes over and finds SENT doesn't repeat the effect; *note* describes it to that worker. A handler
         that runs again in this process gets the same answer or error. *first_agent* becomes the thread's agent if it
-        has none. Raises `TurnChanged`, `TooOften`, `WorkPaused`, `TurnStopped` and `LaneLost`; if *effect* raises one
-        of `DID_NOT_ARRIVE`, the turn is queued as before.
+        has none. The writes that it *uses* are made with SENT; if they start with an ``if`` that doesn't hold, nothing
+        is sent (`AlreadyUsed`). Raises `TurnChanged`, `TooOften`, `WorkPaused`, `TurnStopped` and `LaneLost`; if
+        *effect* raises one of `DID_NOT_ARRIVE`, the turn is queued as before, and the writes in *undo* are made.
         """
         if self._is_used:
             raise RuntimeError("a turn has one effect only")
@@ -127,14 +140,14 @@ class Turn:
             if not self._may_begin():
                 raise WorkPaused
             first = (self.thread, first_agent) if self.thread and first_agent is not None else None
-            await self.journal.sent(self.taken, note=note, first=first)
+            await self.journal.sent(self.taken, note=note, first=first, writes=uses)
             self.has_sent = True
             try:
                 async with self._watches.ends_when_stopped(self.id):
                     self.lease.check()
                     self._result.append(await effect())
             except DID_NOT_ARRIVE:
-                await self.journal.unsent(self.taken)
+                await self.journal.unsent(self.taken, writes=undo)
                 self.has_sent = False
                 raise
             except ProjectError as exc:
@@ -244,27 +257,36 @@ class Journal:
         answer = await self._run("take", held, epoch_ms(self._now()), int(begins))
         return None if answer[0] == "empty" else read_head(held, answer)
 
-    async def sent(self, taken: Taken, *, note: str = "", first: tuple[ThreadKey, int] | None = None) -> None:
+    async def sent(
+        self,
+        taken: Taken,
+        *,
+        note: str = "",
+        first: tuple[ThreadKey, int] | None = None,
+        writes: Iterable[Write] = (),
+    ) -> None:
         """Write SENT: the request may now be sent. Raises `TurnChanged` if the turn changed since it was taken.
 
         *note* describes the request, in case its outcome is unknown; only requests with a note count as runs. Raises
         `TooOften` at the person's limit, and then writes nothing. *first* is a thread, and the agent that it gets if
-        it has none yet.
+        it has none yet. Raises `AlreadyUsed` if the *writes* start with an ``if`` that doesn't hold.
         """
         record, bound = taken.record, (str(first[0]), first[1]) if first else ("", "")
         person = PersonKey(record.body.team, record.body.user)
         answer = await self._run(
             "sent", taken.held, record.id, epoch_ms(self._now()), taken.token, record.edits, note,
-            str(person), self._limits.user_runs, *bound, self._session_ms, confirmed=True,
+            str(person), self._limits.user_runs, *bound, self._session_ms, _as_json(writes), confirmed=True,
         )  # fmt: skip
         if answer.startswith("paused:"):
             raise TooOften("runs", timedelta(milliseconds=max(0.0, float(answer.removeprefix("paused:")))))
+        if answer == "stale":
+            raise AlreadyUsed
         if answer != "ok":
             raise TurnChanged
 
-    async def unsent(self, taken: Taken) -> None:
-        """Undo SENT: the request certainly didn't arrive."""
-        await self._run("unsent", taken.held, taken.record.id)
+    async def unsent(self, taken: Taken, *, writes: Iterable[Write] = ()) -> None:
+        """Undo SENT, and its writes with *writes*: the request certainly didn't arrive."""
+        await self._run("unsent", taken.held, taken.record.id, _as_json(writes))
 
     async def outcome(self, taken: Taken, outcome: str, *, what: str, writes: Iterable[Write] = ()) -> None:
         """Record the *outcome* to show, together with its *writes*. *what* names the outcome for the trace.

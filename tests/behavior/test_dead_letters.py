@@ -125,7 +125,7 @@ async def test_a_message_resent_by_a_button_is_not_retried(harness: Harness) -> 
     await process.journal.sent(taken)
     outcome = Outcome(what="unknown", reply=notices.outcome_unknown(turn), keeps_text=True)
     await process.journal.outcome(taken, outcome.model_dump_json(), what=outcome.what)
-    await process.inbox.again(turn)
+    await process.inbox.again(turn, by=TurnId("click"))
     await process.journal.bury(taken.held, turn, reason="begun again and again")
 
     assert await letters(harness.store).retry(turn) == (Retried.GONE, 0)

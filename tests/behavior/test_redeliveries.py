@@ -11,6 +11,7 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.cli.trace import steps_of
+from bridge.ids import TurnId
 from bridge.inbound import InboundMessage
 from bridge.playground.emulator.faults import Error, RateLimited
 from bridge.playground.emulator.sample import OTHER_TEAM, STRANGER
@@ -175,7 +176,7 @@ async def test_a_resent_message_is_not_overtaken(ingress: Ingress) -> None:
     await sent(ingress, said("third", ts(3)))
     inbox = ingress.harness.store.process().inbox
     stopped = await inbox.stops.stop(LANE, ts(4), only=key_of(ts(3)))
-    assert await inbox.again(stopped.turn) == "queued"
+    assert await inbox.again(stopped.turn, by=TurnId("click")) == "queued"
 
     await sent(ingress, said("second", ts(2)), retry=1)
     await ingress.harness.work()

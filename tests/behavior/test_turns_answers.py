@@ -12,6 +12,7 @@ from redis.asyncio import Redis
 from bridge.errors import SlackRefused
 from bridge.features.registry import features
 from bridge.features.results import Outcome
+from bridge.ids import TurnId
 from bridge.inbound import Inbound, SlashCommand
 from bridge.playground.emulator.faults import DropAfter, DropBefore, Fault, Http, RateLimited
 from bridge.queue.inbox import Queued
@@ -145,7 +146,7 @@ async def test_a_message_that_waited_too_long_is_offered_instead_of_sent(harness
     (offer,) = harness.seen.messages
     assert "waited for" in offer.words
     assert turn in str(offer.blocks)
-    assert await harness.store.process().inbox.again(turn) == "queued"
+    assert await harness.store.process().inbox.again(turn, by=TurnId("click")) == "queued"
     await harness.work()
     assert harness.service.messages == ["old news"]
 

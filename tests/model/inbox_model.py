@@ -21,6 +21,8 @@ A turn's steps:
    This process remembers the result (an answer, or *unknown*) for another run of the handler. Another process finds
    ``sent``, doesn't run the handler, and records *unknown*. A request that certainly didn't arrive goes back to
    ``queued``.
+   Writes can go with SENT, after a condition: a question that only one turn may answer is used up by that script, and
+   not by anything earlier. UNSENT undoes them.
 4. **Staged writes.** A handler collects them: a push to a list, a counter, a field that is set if it still has the
    value that the handler read. Each run starts with none. The script that writes OUTCOME commits them, on its first
    run. A turn without its handler's outcome (unknown, failed, withdrawn) commits none.
@@ -107,6 +109,7 @@ class Budget(NamedTuple):
     wipes: int = 0  # the store is emptied
     is_old: bool = False  # found messages are too old to send
     is_choice: bool = False  # handlers send no request: each claims the only choice
+    is_question: bool = False  # all requests use up the same question
     is_blind: bool = False  # the bridge may not look for its posts in Slack
     is_by_url: bool = False  # answers go by response_url and can't be looked for
 
@@ -116,7 +119,7 @@ class Turn(NamedTuple):
     """One message: *by* is the token of the take that wrote SENT."""
 
     step: str = "queued"  # queued, sent, posting, done, dead, replaced
-    outcome: str = ""  # answer, won, lost; unknown, failed
+    outcome: str = ""  # answer, won, lost; unknown, failed, used
     by: int = NONE
     text: int = 0  # number of edits
     is_withdrawn: bool = False
@@ -189,7 +192,7 @@ class State(NamedTuple):
     is_held: bool = False  # a turn was stopped, and the turns after it wait for a decision
     given: int = NONE  # the number of messages when the stop that is under way was requested
     has_agent: bool = True
-    winner: int = NONE  # the turn that won the choice
+    winner: int = NONE  # the turn that won the choice, or used up the question
     bound: int = NONE  # the turn that set the field; a staged write sets it if it is unchanged since it was read
     is_overwritten: bool = False  # it was set although it had changed
     turns: tuple[Turn, ...] = (Turn(),) * MESSAGES
@@ -289,6 +292,9 @@ MUTANTS = {
     "writes after the post in their own script": Budget(kills=1),
     "writes after the post without a post": Budget(stops=1),
     "writes after the post forgotten at takeover": Budget(kills=1),
+    "a question without its claim": Budget(is_question=True),
+    "a claim that outlives UNSENT": Budget(refusals=1, is_question=True),
+    "a claim before SENT": Budget(withdrawals=1, is_question=True),
     "choice without the winner's turn": Budget(kills=1, is_choice=True),
     "unsent without fence": Budget(stalls=1, losses=1, refusals=1),
     "unsent forgotten": Budget(refusals=1),
@@ -437,6 +443,9 @@ SCENARIOS = {
     "a choice": (True, Budget(kills=1, losses=1, reruns=1, is_choice=True)),
     "a choice and a slow worker": (True, Budget(stalls=1, reruns=1, is_choice=True)),
     "a choice, an edit and a withdrawal": (True, Budget(kills=1, edits=1, withdrawals=1, is_choice=True)),
+    "a question and a kill": (True, Budget(kills=1, refusals=1, is_question=True)),
+    "a question and a slow worker": (True, Budget(stalls=1, losses=1, is_question=True)),
+    "a question, lost replies and a withdrawal": (True, Budget(losses=1, refusals=1, withdrawals=1, is_question=True)),
     "found in history": (True, Budget(losses_in_slack=2, reads=2)),
     "found in history, and a kill": (True, Budget(losses_in_slack=1, reads=1, kills=1)),
     "found in history, and a slow worker": (True, Budget(losses_in_slack=1, reads=1, stalls=1)),
@@ -982,11 +991,19 @@ class Lane:
         if turn.step == "queued" and (is_edited or is_off):
             yield from self._script(s, i, "takes it again", s.holding(i))
             return
+        if s.left.is_question and turn.step == "queued" and self.mutant != "a question without its claim":
+            if s.winner != NONE and (s.winner != worker.turn or self.mutant != "a claim before SENT"):
+                yield "finds the question used up", s.with_worker(i, at="calling", result="used")
+                return
+            if self.mutant == "a claim before SENT" and s.winner == NONE:
+                yield f"claims the question for {worker.turn}", s._replace(winner=worker.turn)
+                return
         sent = s.with_worker(i, at="sending")
         if turn.step == "sent" and (turn.by != worker.token or self.mutant == "no token"):
             sent = s.with_worker(i, at="unsure")
         elif self.mutant != "once without a mark":
-            sent = sent.with_turn(worker.turn, step="sent", by=worker.token)
+            winner = worker.turn if s.left.is_question else s.winner
+            sent = sent.with_turn(worker.turn, step="sent", by=worker.token)._replace(winner=winner)
         yield from self._script(s, i, f"SENT {worker.turn}", sent)
         yield from self._run_again(s, i)
         yield from self._give_up(s, i)
@@ -1032,6 +1049,8 @@ class Lane:
         again = s.holding(i)
         if s.turns[turn].step == "sent" and self.mutant != "unsent forgotten":
             again = again.with_turn(turn, step="queued", by=NONE)
+            if s.left.is_question and self.mutant != "a claim that outlives UNSENT":
+                again = again._replace(winner=NONE)
             if s.turns[turn].stopped_at:
                 again = again.with_turn(turn, stopped_at="unsent")
         if self.mutant == "unsent without fence" and not self._owns(s, i):
@@ -1279,6 +1298,8 @@ def _wrongly_run(s: State) -> str:
             is_known = is_shown and not (turn.is_doubtful or turn.stopped_at or s.left.is_by_url)
             if (is_known and not turn.written_after) or (turn.written_after and not is_shown):
                 return f"message {m}'s writes after its post were committed {turn.written_after} times"
+    if s.left.is_question and len({*s.sent}) > 1:
+        return "a question was answered twice"
     return "a field was overwritten although it had changed" if s.is_overwritten else ""
 
 
@@ -1332,6 +1353,9 @@ def at_the_end(s: State) -> str:
     answered = {turn for turn, _ in s.posts} | {
         m for m, turn in enumerate(s.turns) if turn.is_withdrawn or turn.stopped_at
     }
+    outcomes = {turn.outcome for turn in s.turns}
+    if "used" in outcomes and not outcomes & {"answer", "unknown"}:
+        return "a question is used up although nothing was sent"
     done = {m for m, turn in enumerate(s.turns) if turn.step == "done"}
     return "" if done <= answered else "a message got no answer"
 

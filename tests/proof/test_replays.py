@@ -84,11 +84,13 @@ async def test_a_replayed_request_starts_no_second_run(ingress: Ingress, body: b
 
 
 async def test_a_confirmation_pressed_twice_starts_one_run(ingress: Ingress) -> None:
-    await ingress.interaction(CONFIRMATION)
-    await ingress.interaction({**CONFIRMATION, "trigger_id": "1.2.b"})
+    pressed = without("response_url", CONFIRMATION)  # which no one answers here
+    await ingress.interaction(pressed)
+    await ingress.interaction({**pressed, "trigger_id": "1.2.b"})
     await ingress.harness.work()
 
     assert ingress.harness.service.runs == ["hello"]
+    assert "already used this button" in ingress.harness.seen.ephemerals[-1].text
 
 
 async def test_the_same_command_typed_again_starts_another_run(ingress: Ingress) -> None:

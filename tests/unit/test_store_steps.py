@@ -10,9 +10,35 @@ from redis.asyncio import Redis
 
 from bridge.errors import LaneLost
 from bridge.ids import ThreadKey, thread_lane
-from bridge.queue.records import VERSION, Conversation, Step, Unreadable
-from bridge.queue.turn import TurnChanged
+from bridge.queue.records import VERSION, Conversation, Step, Unreadable, Write
+from bridge.queue.turn import AlreadyUsed, TurnChanged
 from support.store import CHANNEL, LANE, PREFIX, ROOT, START, TEAM, THREAD, Store, message, ts
+
+KEY = f"{PREFIX}answered:question"
+
+
+def claim(turn: str) -> list[Write]:
+    return [("if", KEY, 0, 1, "turn", ""), ("field", KEY, 60_000, "turn", turn)]
+
+
+async def test_writes_with_sent_let_only_one_turn_send(store: Store, redis: Redis) -> None:
+    takes = []
+    for root in ("1700000000.000100", "1700000500.000100"):
+        await store.queue(message(ts=root, thread_ts=""), agent=7)
+        takes.append(await store.process().take())
+    first, second = takes
+    journal = store.process().journal
+
+    for _ in range(2):  # a repetition, after a lost answer
+        await journal.sent(first, writes=claim("first"))
+    with pytest.raises(AlreadyUsed):
+        await journal.sent(second, writes=claim("second"))
+
+    assert [await store.field(one.record.id, "step") for one in takes] == ["sent", "queued"]
+    assert await redis.hget(KEY, "turn") == "first"
+    await journal.unsent(first, writes=[("if", KEY, 0, 1, "turn", "first"), ("delete", KEY, 0)])
+    await journal.sent(second, writes=claim("second"))
+    assert await store.field(second.record.id, "step") == "sent"
 
 
 async def test_a_take_reads_the_head_and_its_threads_binding(store: Store) -> None:

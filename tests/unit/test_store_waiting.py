@@ -174,7 +174,7 @@ async def test_a_message_is_resent_at_the_end_of_its_thread(store: Store) -> Non
     turn = await unanswered(store)
     waiting = await store.queue(message("meanwhile", ts(1)))
 
-    assert await store.process().inbox.again(turn) == "queued"
+    assert await store.process().inbox.again(turn, by=TurnId("click")) == "queued"
 
     first, second = await store.box()
     assert (first, second != turn) == (waiting, True)
@@ -186,10 +186,11 @@ async def test_a_message_is_resent_at_the_end_of_its_thread(store: Store) -> Non
 
 async def test_a_message_is_resent_once_however_often_requested(store: Store) -> None:
     turn = await unanswered(store, "my secret words")
-    await store.process().inbox.again(turn)
+    await store.process().inbox.again(turn, by=TurnId("click"))
     before = await store.dump()
 
-    assert await store.process().inbox.again(turn) == "already"
+    assert await store.process().inbox.again(turn, by=TurnId("click")) == "queued", "the click's turn runs again"
+    assert await store.process().inbox.again(turn, by=TurnId("another click")) == "already"
 
     assert await store.dump() == before
     process = store.process()
@@ -205,7 +206,7 @@ async def test_a_button_works_before_its_notice_is_recorded(
     taken = await process.take()
     await process.journal.outcome(taken, "{}", what="unknown")
 
-    assert await process.inbox.again(turn) == "queued"
+    assert await process.inbox.again(turn, by=TurnId("click")) == "queued"
 
     assert (await process.take(taken.held)).record.body == message("my secret words"), (
         "the next worker can still read it"
@@ -224,7 +225,7 @@ async def test_an_expired_message_cannot_be_resent(store: Store, progress: str) 
         await store.process().journal.done(await store.process().take())
     before = await store.dump()
 
-    assert await store.process().inbox.again(turn) == "gone"
+    assert await store.process().inbox.again(turn, by=TurnId("click")) == "gone"
 
     assert await store.dump() == before
 
@@ -234,8 +235,8 @@ async def test_a_full_thread_resends_nothing_until_it_has_room(store: Store) -> 
     for number in range(50):
         await store.queue(message("x", ts(number + 1)))
 
-    assert await store.process().inbox.again(turn) == "full"
+    assert await store.process().inbox.again(turn, by=TurnId("click")) == "full"
     process = store.process()
     await process.journal.done(await process.take())
-    assert await process.inbox.again(turn) == "queued"
+    assert await process.inbox.again(turn, by=TurnId("click")) == "queued"
     assert len(await store.box(LANE)) == 50

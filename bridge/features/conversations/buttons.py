@@ -17,6 +17,7 @@ from bridge.features.feature import Feature
 from bridge.features.reply_poster import recipient_of
 from bridge.features.results import Done, NewThread, Outcome, Result, ShownLate, shown
 from bridge.features.shared.lookups import agent_name
+from bridge.features.shared.questions import Question
 from bridge.ids import MessageKey, ThreadKey, TurnId, side_id, thread_lane
 from bridge.inbound import Click, InboundMessage, Notice
 from bridge.queue.inbox import (
@@ -29,6 +30,7 @@ from bridge.queue.inbox import (
     Paused,
     Queued,
     Requeued,
+    Stale,
     Unbound,
     Void,
 )
@@ -50,32 +52,34 @@ async def discard_expired(deps: Deps) -> None:
 
 
 @conversations.button(notices.SEND_AGAIN)
-async def send_again(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
+async def send_again(deps: Deps, turn: Turn, click: Click) -> Result:
     """Queue an earlier turn's message again, at the end of its thread."""
-    return _queued_again(await deps.inbox.again(TurnId(click.value)), notices.sent_again())
+    return _queued_again(await deps.inbox.again(TurnId(click.value), by=turn.id), notices.sent_again())
 
 
 @conversations.button(notices.SEND_THEM)
-async def send_them(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
+async def send_them(deps: Deps, turn: Turn, click: Click) -> Result:
     """Queue a thread's messages that were too old when found, once, in their original order."""
     thread = ThreadKey(click.team, click.channel, click.thread_ts)
-    results = [await deps.inbox.again(found) for found in await deps.sessions.take_offer(thread)]
-    if "full" in results:
-        return shown(notices.thread_full(), "full")
-    count = sum(result in {"queued", "already"} for result in results)
-    return shown(notices.sent_them(count) if count else notices.message_gone(), "sent again" if count else "gone")
+    results = [await deps.inbox.again(found, by=turn.id) for found in await deps.sessions.take_offer(thread)]
+    for how in ("full", "queued", "already"):
+        if count := results.count(how):
+            return _queued_again(how, notices.sent_them(count))
+    return _queued_again("gone", notices.message_gone())
 
 
 @conversations.button(notices.SEND_EDITED)
-async def send_edited(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
+async def send_edited(deps: Deps, turn: Turn, click: Click) -> Result:
     """Queue the new text of a message that was edited too late."""
-    return _queued_again(await deps.inbox.ask_edited(click.value), notices.sent_edited())
+    return _queued_again(await deps.inbox.ask_edited(click.value, by=turn.id), notices.sent_edited())
 
 
 def _queued_again(how: Requeued, reply: Reply) -> Outcome:
     match how:
-        case "queued" | "already":
+        case "queued":
             return shown(reply, "sent again")
+        case "already":
+            return shown(notices.already_used(), "already")
         case "full":
             return shown(notices.thread_full(), "full")
         case "gone":
@@ -95,7 +99,7 @@ async def show_after_all(deps: Deps, turn: Turn, click: Click) -> Result:
     if stored is None:
         return shown(notices.answer_gone(), "gone")
     if not stored:
-        return shown(notices.shown_already(), "already")
+        return shown(notices.already_used(), "already")
     outcome = Outcome.from_json(stored)
     return outcome.model_copy(
         update={
@@ -171,7 +175,7 @@ async def slip_settled(deps: Deps, turn: Turn, click: Click) -> Result:
     slip = notices.Slip.parse(click.value)
     if slip is None:
         return Done("unknown action", {"action": click.action_id})
-    is_text = click.action_id == notices.SLIP_TEXT
+    is_text, question = click.action_id == notices.SLIP_TEXT, Question(deps, turn, click)
     message = InboundMessage(
         team=turn.team,
         channel=turn.channel,
@@ -188,15 +192,18 @@ async def slip_settled(deps: Deps, turn: Turn, click: Click) -> Result:
     condition = Condition.START if is_text else Condition.NONE  # a command doesn't start a conversation
     put = await deps.inbox.put(
         message,
-        event=f"slip:{message.key}",  # the first of the two buttons counts
+        event=f"slip:{turn.id}",
         thread=message.thread,
         in_order=is_text or slip.command == "new",
         condition=condition if message.is_mention or message.is_direct else Condition.BOUND,
         is_limited=is_text,
+        writes=question.uses(),  # the first of the two buttons counts
     )
     match put:
         case Queued() | Duplicate():
             return shown(notices.slip_settled("" if is_text else slip.command), "queued")
+        case Stale():
+            return await question.answered() or shown(notices.already_used(), "already")
         case Paused():
             return shown(failures.failure(TooOften(put.limited, put.wait)), "paused")
         case Full():

@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from bridge.ids import PersonKey, ThreadKey, TurnId
-from bridge.queue.keys import RECENT, REMEMBERED, TYPED, TYPED_USED, milliseconds
-from bridge.queue.records import Conversation
+from bridge.queue.keys import RECENT, REMEMBERED, TYPED, milliseconds
+from bridge.queue.records import Conversation, Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit.modals import Carried
@@ -166,15 +166,15 @@ class Recent:
         with translated():
             await self._redis.set(self._keys.typed(PersonKey(team, user), turn), text, px=milliseconds(TYPED))
 
-    async def typed(self, team: str, user: str, turn: str, *, is_last_use: bool = False) -> str | None:
-        """Return the input stored by *turn*; None for anyone else, and after half an hour.
-
-        With *is_last_use*, it stays only as long as another process that takes over may need it.
-        """
+    async def typed(self, team: str, user: str, turn: str) -> str | None:
+        """Return the input stored by *turn*; None for anyone else, and after half an hour."""
         with translated():
-            lifetime = milliseconds(TYPED_USED) if is_last_use else None
-            found = await self._redis.getex(self._keys.typed(PersonKey(team, user), turn), px=lifetime)
+            found = await self._redis.get(self._keys.typed(PersonKey(team, user), turn))
         return None if found is None else str(found)
+
+    def typed_is_used(self, team: str, user: str, turn: str) -> Write:
+        """Return the write that deletes the input stored by *turn*."""
+        return ("delete", self._keys.typed(PersonKey(team, user), turn), 0)
 
 
 def _runs(lines: Sequence[str]) -> tuple[RecentRun, ...]:

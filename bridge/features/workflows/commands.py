@@ -9,9 +9,10 @@ from pydantic import Field
 from bridge.errors import BadInput
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
-from bridge.features.results import Done, Form, Result, shown
+from bridge.features.results import Done, Form, Outcome, Result, shown
 from bridge.features.shared.buttons import DETAILS, FIND, RUN_FORM, run_button
 from bridge.features.shared.lookups import check_rule, check_runner, is_runner, origin_of, workflow_by_id
+from bridge.features.shared.questions import Question
 from bridge.features.shared.recent import Remembered
 from bridge.features.workflows import forms, layout, run_card
 from bridge.features.workflows.runs import NodeResults, run, unknown_run
@@ -73,14 +74,16 @@ async def run_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Run a workflow again, or run an inactive one anyway."""
     is_sure = click.action_id == run_card.CONFIRM
     await check_runner(deps, turn.user)
-    value = _ButtonValue.parse(click.value)
+    value, question = _ButtonValue.parse(click.value), Question(deps, turn, click) if is_sure else None
+    if question and (answered := await question.answered()):
+        return answered
     if value.workflow is None:
         return await _ask_for_input(deps, turn, None)
     workflow = await workflow_by_id(deps, value.workflow)
     if "input" not in value.model_fields_set:  # the input was too long for the button; null is an input, too
         return await _ask_for_input(deps, turn, workflow, is_sure=is_sure)
     replaces = run_card.confirmed(workflow) if is_sure else None
-    return await run(deps, turn, workflow, value.input, is_sure=is_sure, replaces=replaces)
+    return await run(deps, turn, workflow, value.input, is_sure=is_sure, question=question, replaces=replaces)
 
 
 @workflows.button(run_card.FIX, run_card.AS_TEXT)
@@ -91,11 +94,18 @@ async def resolve_input(deps: Deps, turn: Turn, click: Click) -> Result:
     if value.workflow is None:
         return Done("unknown action", {"action": click.action_id})
     workflow = await workflow_by_id(deps, value.workflow)
-    typed = await deps.recent.typed(turn.team, turn.user, value.input_turn, is_last_use=is_text)
+    question = Question(deps, turn, click)
+    if answered := await question.answered():
+        return answered
+    typed = await deps.recent.typed(turn.team, turn.user, value.input_turn)
     if typed is None:
         return run_card.input_expired()
     if is_text:
-        return await run(deps, turn, workflow, typed, replaces=run_card.runs_as_text(workflow))
+        replaces = run_card.runs_as_text(workflow)
+        result = await run(deps, turn, workflow, typed, question=question, replaces=replaces)
+        if isinstance(result, Outcome) and result.ended not in {"", run_card.FAILED}:
+            turn.stage(deps.recent.typed_is_used(turn.team, turn.user, value.input_turn))
+        return result
     view = forms.run_form(workflow, _origin(turn), typed=typed, kind="json")
     return Form(view, otherwise=run_card.offer_fix(workflow, value.input_turn))
 

@@ -11,9 +11,11 @@ from datetime import timedelta
 from typing import Any
 
 from bridge.errors import ProjectError, RecordNotUnderstood, SlackAmbiguous, SlackError, TooOften
+from bridge.features import notices
 from bridge.features.deps import Deps
 from bridge.features.reply_poster import RUN_MARK, place_of, recipient_of
-from bridge.features.results import Outcome
+from bridge.features.results import Outcome, shown
+from bridge.features.shared.questions import Question
 from bridge.features.workflows import run_card
 from bridge.ids import TurnId
 from bridge.inbound import TriggeredRun
@@ -22,7 +24,7 @@ from bridge.queue.keys import RESULTS, milliseconds
 from bridge.queue.records import Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
-from bridge.queue.turn import Turn
+from bridge.queue.turn import AlreadyUsed, Turn
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.indicators import after_a_while
 from bridge.slack.parts import MessageTag
@@ -34,11 +36,19 @@ _NAME = 200  # characters stored for Home
 
 
 async def run(
-    deps: Deps, turn: Turn, workflow: Workflow, given: Any, *, is_sure: bool = False, replaces: Reply | None = None
+    deps: Deps,
+    turn: Turn,
+    workflow: Workflow,
+    given: Any,
+    *,
+    is_sure: bool = False,
+    question: Question | None = None,
+    replaces: Reply | None = None,
 ) -> Outcome | Reply:
     """Start one run with *given* (any JSON value) and wait for its result; ask first if the workflow is inactive.
 
-    *is_sure*: the person has confirmed that. *replaces* replaces the private question whose button was pressed.
+    *is_sure*: the person has confirmed that. The run uses up the *question* whose button was pressed, and *replaces*
+    replaces that; if it certainly didn't start, the question can still be answered.
     """
     if not (workflow.is_active or is_sure):
         return run_card.confirm(workflow, given)
@@ -68,11 +78,17 @@ async def run(
 
     try:
         note = json.dumps({"workflow": workflow.id, "name": workflow.name, "input": given})
-        result, took = await turn.once(start, note=note)
+        uses, undo = (question.uses(), question.undo()) if question else ((), ())
+        result, took = await turn.once(start, note=note, uses=uses, undo=undo)
+    except AlreadyUsed:
+        return (await question.answered() if question else None) or shown(notices.already_used(), "already")
     except TooOften as exc:
         exc.about = f"workflow {workflow.id}"
         raise
-    if replaces is not None:
+    has_started = isinstance(result, RunResult) or result.may_have_happened
+    if not has_started:
+        turn.stage(*undo)
+    elif replaces is not None:
         try:
             await deps.say.whisper(recipient_of(turn.body), replaces)
         except SlackError as exc:

@@ -1,9 +1,9 @@
 -- Return an outcome that was recorded but may not have been posted: to the first click on a message's button, as often as
--- that click's turn asks.
+-- that click's turn asks. If that turn couldn't be finished, the next click gets it.
 -- ARGV: turn, the click's own turn, ts of the message with the button. Returns {'stored', outcome} | {'already'} | {'gone'}.
 local key, own, button = turn_key(ARGV[1]), ARGV[2], 'shown:' .. ARGV[3]
 local seen = redis.call('HMGET', key, 'outcome', 'stopped', 'doubt', button, 'step')
-if seen[4] and seen[4] ~= own then return {'already'} end
+if seen[4] and seen[4] ~= own and redis.call('HGET', turn_key(seen[4]), 'step') ~= 'dead' then return {'already'} end
 if not seen[1] or not (seen[3] or seen[2] == 'posting' or seen[5] == 'dead') then return {'gone'} end
 redis.call('HSET', key, button, own)
 return {'stored', seen[1]}

@@ -1,11 +1,12 @@
 -- sent → queued: the request certainly didn't arrive, so the message waits again.
--- ARGV: entry, consumer, lane, turn. Returns 'ok' | 'lost'.
+-- ARGV: entry, consumer, lane, turn, writes that undo those of `sent` (the prelude's `apply`). Returns 'ok' | 'lost'.
 local entry, consumer, lane, turn = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if not owns(entry, consumer, lane, turn) then return 'lost' end
 local key = turn_key(turn)
 if redis.call('HGET', key, 'step') == 'sent' then
   redis.call('HSET', key, 'step', 'queued')
   redis.call('HINCRBY', key, 'unsent', 1)
+  apply(ARGV[5])
 end
 redis.call('HDEL', key, 'by')
 return 'ok'

@@ -1,0 +1,56 @@
+"""Questions with buttons that act once, however often and by whomever they're pressed.
+
+A question is used up in the step that writes SENT before its effect, or that queues it: not by a press that was refused
+or that failed. A later press is told who answered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bridge.features import notices
+from bridge.features.deps import Deps
+from bridge.features.results import Outcome, shown
+from bridge.ids import MessageKey
+from bridge.inbound import Click
+from bridge.queue.keys import ANSWERED, milliseconds
+from bridge.queue.records import Write
+from bridge.queue.redis.connection import translated
+from bridge.queue.turn import Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The question whose button *turn*'s *click* pressed."""
+
+    deps: Deps
+    turn: Turn
+    click: Click
+
+    @property
+    def _key(self) -> str:
+        click = self.click
+        return self.deps.scripts.keys.answered(MessageKey(click.team, click.channel, click.message_ts))
+
+    def uses(self) -> tuple[Write, ...]:
+        """Return the writes that use the question up, after an ``if`` that fails if it's already used up."""
+        if not self.click.message_ts:  # in a form, which closes
+            return ()
+        lives, who = milliseconds(ANSWERED), {"turn": self.turn.id, "user": self.click.user}
+        claims: list[Write] = [("field", self._key, lives, name, value) for name, value in who.items()]
+        return (("if", self._key, 0, len(claims), "turn", ""), *claims)
+
+    def undo(self) -> tuple[Write, ...]:
+        """Return the writes that undo `uses`: the effect certainly didn't happen."""
+        if not self.click.message_ts:
+            return ()
+        return (("if", self._key, 0, 1, "turn", self.turn.id), ("delete", self._key, 0))
+
+    async def answered(self) -> Outcome | None:
+        """Return what to show if another press has used the question up. Raises `StoreUnavailable`."""
+        with translated():
+            by, user = await self.deps.scripts.redis.hmget(self._key, ["turn", "user"])
+        if by in {None, self.turn.id}:
+            return None
+        who = "You" if user == self.click.user else await self.deps.directory.user_name(str(user))
+        return shown(notices.already_used(who), "already")

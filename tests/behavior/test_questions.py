@@ -1,0 +1,149 @@
+"""Buttons that act once: only an effect that was sent uses them up, and a later press is told so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from bridge.features.results import Outcome
+from bridge.features.shared.channels import AppRule
+from bridge.inbound import Click, TriggeredRun
+from bridge.playground.emulator.faults import Error
+from bridge.playground.emulator.sample import ALICE, BOB, CAROL, GENERAL
+from bridge.slack.blockkit.reply import Audience, Reply
+from support.harness import POST, REFUSED, WORKFLOW, Harness
+from support.store import CHANNEL, ROOT, TEAM, USER, message
+
+CONFIRM, AS_TEXT, AGAIN, SHOW = "run:confirm", "run:text", "turn:again", "turn:show"
+APP = "A0ALERTS"
+OLD = WORKFLOW | {"name": "Old one", "is_active": False}
+
+
+async def public_question(harness: Harness) -> None:
+    """Have an app's post ask in public whether to run an inactive workflow."""
+    harness.service.workflows = [OLD]
+    await harness.store.set_channel(apps={APP: AppRule(workflow=3, owner=ALICE)})
+    harness.write(ROOT, "alert")
+    alert = message("alert", app=APP)
+    triggered = TriggeredRun(team=TEAM, channel=CHANNEL, user=ALICE, workflow=3, message=alert)
+    await harness.store.process().inbox.put(triggered)
+    await harness.work()
+    assert "Run it anyway?" in harness.seen.texts[-1]
+
+
+def told(harness: Harness, user: str) -> list[str]:
+    return [one.text for one in harness.seen.ephemerals if one.user == user]
+
+
+async def test_a_press_without_permission_leaves_a_public_question(harness: Harness) -> None:
+    harness.configure(BRIDGE_RUNNERS=f"{ALICE},{CAROL}")
+    await public_question(harness)
+
+    for user in (BOB, ALICE):
+        await harness.press(CONFIRM, user=user)
+        await harness.work()
+
+    assert "permission" in told(harness, BOB)[0]
+    assert harness.service.runs == ["alert"]
+
+
+async def test_a_press_without_access_leaves_a_public_question(harness: Harness) -> None:
+    await public_question(harness)
+    harness.configure(BRIDGE_ALLOWED_USERS=ALICE)
+
+    for user in (BOB, ALICE):
+        await harness.press(CONFIRM, user=user)
+        await harness.work()
+
+    assert harness.service.runs == ["alert"]
+
+
+@pytest.mark.parametrize("trouble", [REFUSED, httpx.Response(400), httpx.Response(429)])
+async def test_a_run_that_did_not_start_leaves_its_question(
+    harness: Harness, trouble: httpx.Response | Exception
+) -> None:
+    await harness.type_command('/workflows run 3 {"day": }')
+    await harness.work()
+    harness.service.run_answers = [trouble, trouble, trouble]
+    await harness.press(AS_TEXT)
+    await harness.work()
+    harness.service.run_answers.clear()
+    count = len(harness.service.runs)
+
+    await harness.press(AS_TEXT)
+    await harness.work()
+
+    assert harness.service.runs[count:] == ['{"day": }']
+    assert harness.seen.replies("bridge_run")[-1].text.endswith("completed")
+
+
+async def test_a_run_that_may_have_started_uses_up_its_question(harness: Harness) -> None:
+    await public_question(harness)
+    harness.service.run_answers = [httpx.Response(500)]
+    await harness.press(CONFIRM)
+    await harness.press(CONFIRM, user=BOB)
+
+    await harness.work()
+
+    assert harness.service.runs == ["alert"]
+    assert told(harness, BOB) == ["Alice Adler already used this button, so nothing more was done."]
+
+
+async def test_two_presses_at_once_start_one_run(harness: Harness) -> None:
+    await public_question(harness)
+    await harness.press(CONFIRM, user=BOB)
+    await harness.press(CONFIRM, user=ALICE)
+
+    await harness.work()
+
+    assert harness.service.runs == ["alert"]
+    assert told(harness, ALICE) == ["Bob Brandt already used this button, so nothing more was done."]
+
+
+async def test_a_slips_second_button_says_that_it_is_used(harness: Harness) -> None:
+    await harness.store.queue(message("hello"), agent=7)
+    await harness.work()
+    await harness.receive(message("!stpo", f"{ROOT[:-3]}200"))
+    await harness.work()
+
+    await harness.press("slip:command")
+    await harness.press("slip:text")
+    await harness.work()
+
+    assert harness.service.messages == ["hello"]
+    assert "You already used this button, so nothing more was done." in told(harness, ALICE)
+
+
+async def test_send_again_says_that_it_is_used(harness: Harness) -> None:
+    harness.service.chats = [httpx.Response(500)]
+    await harness.store.queue(message("hello"), agent=7)
+    await harness.work()
+
+    await harness.press(AGAIN)
+    await harness.press(AGAIN, user=BOB)
+    await harness.work()
+
+    assert harness.service.messages == ["hello", "hello"]
+    assert told(harness, BOB) == ["Someone already used this button, so nothing more was done."]
+
+
+async def test_an_answer_that_a_press_could_not_show_is_shown_to_the_next(harness: Harness) -> None:
+    turn = await harness.store.queue(message("hello"), agent=7)
+    process = harness.store.process()
+    taken = await process.take()
+    outcome = Outcome(what="answered", reply=Reply(text="the answer", audience=Audience.THREAD))
+    await process.journal.outcome(taken, outcome.model_dump_json(), what="answered")
+    await process.journal.post_in_doubt(taken)
+    await process.journal.done(taken, what="post in doubt")
+    fields: dict[str, Any] = {"team": TEAM, "channel": GENERAL, "action_id": SHOW, "message_ts": ROOT, "value": turn}
+    harness.slack.faults.on(POST, Error("is_archived"))
+    await process.inbox.put(Click(**fields, user=USER), event="1")
+    await harness.work()
+    assert "the answer" not in harness.seen.texts
+
+    await process.inbox.put(Click(**fields, user=BOB), event="2")
+    await harness.work()
+
+    assert "the answer" in harness.seen.texts
