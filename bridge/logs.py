@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, Literal, TextIO
+from unicodedata import category
 
 Format = Literal["console", "json"]
 
@@ -45,8 +46,21 @@ _SECRET = re.compile(
     """,
     re.VERBOSE,
 )
+_UNPRINTABLE = re.compile(r"[^\x20-\x7e]+")
 _RECORD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-_LINE_BREAKS = {ord("\r"): "\\r", ord("\n"): "\\n"}  # keeps a value from looking like another record
+
+
+_LINE_BREAKS = {ord("\r"): "\\r", ord("\n"): "\\n"}
+
+
+def printable(words: str) -> str:
+    """Return *words*, which may come from outside, as one line that can't move a terminal's cursor or turn its text.
+
+    Control and direction characters, also those of 8 bits, line breaks and half characters become question marks.
+    """
+    if words.isprintable():
+        return words
+    return "".join(one if one.isprintable() else " " if category(one) == "Zs" else "?" for one in words)
 
 
 @contextmanager
@@ -75,6 +89,11 @@ def configure(log_format: Format, level: str, stream: TextIO | None = None) -> N
         logging.getLogger(name).setLevel(max(least, root.level))
 
 
+def _escaped(found: re.Match[str]) -> str:
+    """Return the JSON escapes of characters that JSON allows and a terminal may obey."""
+    return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in found[0])
+
+
 class _Lines(logging.Formatter):
     """One line per record: a JSON object, or time, level, phrase and facts with the traceback below."""
 
@@ -99,9 +118,9 @@ class _Lines(logging.Formatter):
             fields |= {name: value for name, value in details.items() if name not in fields}
             if exception:
                 fields["exception"] = exception
-            line = json.dumps(fields, default=str, ensure_ascii=False)
+            line = _UNPRINTABLE.sub(_escaped, json.dumps(fields, default=str, ensure_ascii=False))
         else:
             line = f"{when:%Y-%m-%dT%H:%M:%SZ} {record.levelname:<7} {record.name}: {record.getMessage()}"
             line = "".join((line, *(f"  {name}={value}" for name, value in details.items()))).translate(_LINE_BREAKS)
-            line = f"{line}\n{exception}" if exception else line
+            line = "\n".join(map(printable, [line, *exception.splitlines()]))
         return _SECRET.sub("[redacted]", line)

@@ -16,6 +16,7 @@ from bridge.cli.dead import dead
 from bridge.cli.feedback import feedback
 from bridge.cli.manifest import manifest
 from bridge.cli.playground import playground
+from bridge.cli.printing import out
 from bridge.cli.serve import serve
 from bridge.cli.setup import setup
 from bridge.cli.status import status
@@ -56,7 +57,7 @@ program = typer.Typer(
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with the option's value
     if wanted:
-        typer.echo(f"bridge {__version__}")
+        out(f"bridge {__version__}")
         raise typer.Exit
 
 

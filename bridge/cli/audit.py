@@ -8,10 +8,8 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-import typer
-
 from bridge.cli.names import DisplayNames, opened_names
-from bridge.cli.printing import columns, form_for, moment, to_json
+from bridge.cli.printing import columns, form_for, moment, out, to_json
 from bridge.cli.store import JsonLinesOption, SinceOption, in_store, length_of_time
 
 if TYPE_CHECKING:
@@ -171,14 +169,14 @@ def audit(
         entries, is_empty = audit_since(scripts, beginning), True
         if as_json:
             async for entry in entries:
-                typer.echo(for_programs(entry))
+                out(for_programs(entry))
             return 0
         async with opened_names() as names:
             async for line in table(entries, names):
-                typer.echo(line)
+                out(line)
                 is_empty = False
         if is_empty:
-            typer.echo(f"No entries since {moment(beginning)}. Entries are deleted after BRIDGE_AUDIT_DAYS.")
+            out(f"No entries since {moment(beginning)}. Entries are deleted after BRIDGE_AUDIT_DAYS.")
         return 0
 
     in_store(show)

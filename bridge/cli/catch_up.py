@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from bridge.cli.printing import moment, to_json
+from bridge.cli.printing import moment, out, to_json
 from bridge.cli.store import JsonOption, in_store, length_of_time
 from bridge.slack.blockkit.kit import counted
 
@@ -43,9 +43,9 @@ def catch_up(
             await outages.note(now - length, now)
         outage = await outages.latest()
         if as_json:
-            typer.echo(to_json({"outage": asdict(outage) if outage else None}, indent=2))
+            out(to_json({"outage": asdict(outage) if outage else None}, indent=2))
         else:
-            typer.echo(in_words(outage) if outage else _NONE)
+            out(in_words(outage) if outage else _NONE)
         return 0
 
     in_store(look)

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from bridge.cli.printing import colored, line_width
+from bridge.cli.printing import line_width, out
 from bridge.cli.rows import Row, is_well, settings_rows, shown
 from bridge.cli.running import CANNOT_RUN, problems_of, run, say, setup_hint
 from bridge.cli.store import JsonOption
@@ -63,7 +63,7 @@ def check(
 
     async def show(rows_of: Awaitable[list[Row]]) -> int:
         rows = await rows_of
-        typer.echo(shown(rows, as_json=True) if as_json else colored(shown(rows, as_json=False, width=line_width())))
+        out(shown(rows, as_json=as_json, width=line_width()), signs=not as_json)
         return 0 if is_well(rows) else CANNOT_RUN
 
     code = run(lambda: show(access_rows(*access) if access else all_rows()))

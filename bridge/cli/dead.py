@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from bridge.cli.names import DisplayNames, opened_names
-from bridge.cli.printing import moment, printable, to_json
-from bridge.cli.running import CANNOT_RUN, say
+from bridge.cli.printing import moment, out, printable, to_json
+from bridge.cli.running import CANNOT_RUN
 from bridge.cli.store import JsonOption, in_store
 from bridge.cli.trace import KINDS
 from bridge.cli.usage import CommandGroup, ShellCommand, examples
@@ -61,11 +61,11 @@ def list_all(*, as_json: JsonOption = False) -> None:
 
         found, owner = await _letters(scripts).all(), await owner_of(scripts)
         if as_json:
-            typer.echo(for_programs(found, owner))
+            out(for_programs(found, owner))
             return 0
         async with opened_names() as names:
             await names.look_up(id_ for letter in found for id_ in (letter.user, letter.channel))
-        typer.echo(table(found, owner, names) or NONE)
+        out(table(found, owner, names) or NONE)
         return 0
 
     in_store(show)
@@ -108,9 +108,9 @@ def _letters(scripts: Scripts) -> DeadLetters:
 def _report(turn: str, result: str, words: str, *, is_well: bool, as_json: bool) -> int:
     """Print the result; returns the exit code."""
     if as_json:
-        typer.echo(to_json({"id": turn, "result": result, "detail": words}))
+        out(to_json({"id": turn, "result": result, "detail": words}))
     else:
-        (typer.echo if is_well else say)(words)
+        out(printable(words), err=not is_well)
     return 0 if is_well else CANNOT_RUN
 
 

@@ -7,10 +7,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-import typer
-
 from bridge.cli.names import DisplayNames, opened_names
-from bridge.cli.printing import columns, form_for, moment, to_json
+from bridge.cli.printing import columns, form_for, moment, out, to_json
 from bridge.cli.store import JsonLinesOption, SinceOption, in_store, length_of_time
 
 if TYPE_CHECKING:
@@ -44,7 +42,7 @@ def feedback(
             if not votes:
                 lines = [f"No votes since {moment(beginning)}. People vote with the buttons below an answer."]
         for line in lines:
-            typer.echo(line)
+            out(line)
         return 0
 
     in_store(show)

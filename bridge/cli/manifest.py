@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from bridge.cli.printing import to_json
+from bridge.cli.printing import out, to_json
 from bridge.cli.running import values_or_exit
 from bridge.slack import EVENTS_PATH
 from bridge.slack.scopes import SCOPES
@@ -39,7 +39,7 @@ def manifest(
     """
     target = where_slack_sends(url, socket=socket)
     prefix = values_or_exit("BRIDGE_COMMAND_PREFIX ")["BRIDGE_COMMAND_PREFIX"]
-    typer.echo(to_json(app_manifest(target, prefix), indent=2))
+    out(to_json(app_manifest(target, prefix), indent=2))
 
 
 def app_manifest(url: str | None, prefix: str = "") -> dict[str, Any]:

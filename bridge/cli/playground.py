@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from bridge.cli.printing import this_program
+from bridge.cli.printing import out, this_program
 from bridge.cli.running import complain, run, say
 from bridge.errors import ConfigurationError
 from bridge.logs import configure
@@ -231,7 +231,7 @@ def _introduce(running: Playground, plan: Plan) -> None:
 
 
 def _print(text: str) -> None:
-    typer.echo(text)
+    out(text)
     sys.stdout.flush()
 
 

@@ -1,4 +1,8 @@
-"""The commands' output: columns for people, without control characters from outside, and JSON for programs."""
+"""The commands' output: columns for people, and JSON for programs.
+
+Everything goes through `out`, which removes what a terminal would obey: names from Slack, the project and Redis are
+printed, too. A cell that may hold a line break goes through `printable` on its own, or it would look like a row.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +20,19 @@ from typing import Any, Final
 
 import typer
 
+from bridge.logs import printable as printable  # noqa: PLC0414 - for the commands
+
 _COLORS: Final = {"✓": "green", "✗": "red", "!": "yellow"}
 
 
-def printable(words: str) -> str:
-    """Replace control characters: *words* may come from outside, and must not move the cursor."""
-    return "".join(character if character.isprintable() else "?" for character in words)
+def out(text: str, *, err: bool = False, signs: bool = False, **style: Any) -> None:
+    """Print *text*, which may have several lines, without control and direction characters.
+
+    *err* prints to standard error, *signs* colors the signs that start lines, and *style* (`typer.style`) all of it.
+    """
+    shown = "\n".join(map(printable, text.split("\n")))
+    shown = colored(shown) if signs else shown
+    typer.echo(typer.style(shown, **style) if style else shown, err=err)
 
 
 def form_for(rows: Sequence[Sequence[str]]) -> str:

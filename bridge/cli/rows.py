@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, Literal
 
-from bridge.cli.printing import to_json
+from bridge.cli.printing import printable, to_json
 from bridge.slack.blockkit.kit import counted
 
 State = Literal["ok", "warning", "failure"]
@@ -41,10 +41,10 @@ def shown(rows: Sequence[Row], *, as_json: bool, width: int = sys.maxsize) -> st
     """Format *rows* for people, by area with each cure below its problem, or as JSON. Lines wrap at *width*."""
     if as_json:
         return to_json({"ok": is_well(rows), "rows": rows}, indent=2)
-    longest = max((len(row.what) for row in rows), default=0)
+    longest = max((len(printable(row.what)) for row in rows), default=0)
     lines: list[str] = []
     for area, group in groupby(rows, key=lambda row: row.area):
-        lines.append(area)
+        lines.append(printable(area))
         for row in group:
             lines += row_lines(row, width, longest)
         lines.append("")
@@ -57,12 +57,13 @@ def shown(rows: Sequence[Row], *, as_json: bool, width: int = sys.maxsize) -> st
 
 def row_lines(row: Row, width: int, longest: int = 0) -> list[str]:
     """Format one row for people, wrapped at *width*; the *longest* subject of its table sets the column."""
-    margin = " " * (max(longest, len(row.what)) + 6)
-    sign = f"  {_SIGNS[row.state]} {row.what:<{longest}}  "
+    what = printable(row.what)
+    margin = " " * (max(longest, len(what)) + 6)
+    sign = f"  {_SIGNS[row.state]} {what:<{longest}}  "
     lines = []
     for words, first, others in ((row.detail, sign, margin), (row.cure, f"{margin}→ ", f"{margin}  ")):
         lines += textwrap.wrap(
-            words,
+            printable(words),
             width,
             initial_indent=first,
             subsequent_indent=others,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import typer
 
+from bridge.cli.printing import out
 from bridge.errors import (
     BridgeError,
     ConfigurationError,
@@ -117,4 +117,4 @@ def trouble_lines(trouble: BridgeError) -> tuple[str, ...]:
 
 def say(line: str) -> None:
     """Write one line to standard error."""
-    sys.stderr.write(line.replace("\n", " ") + "\n")
+    out(line.replace("\n", " "), err=True)

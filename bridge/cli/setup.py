@@ -30,7 +30,7 @@ import typer
 
 from bridge.cli.check import check
 from bridge.cli.manifest import app_manifest, where_slack_sends
-from bridge.cli.printing import colored, line_width, this_program
+from bridge.cli.printing import line_width, out, this_program
 from bridge.cli.rows import FAILURE, OK, Row, row_lines
 from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, problems_of
 from bridge.errors import ConfigurationError, SlackError
@@ -69,7 +69,7 @@ def setup(
     """Set up Slack, the project and Redis step by step, and write .env."""
     where_slack_sends(url, socket=socket)  # before any question, because they may be wrong
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        typer.echo(_NO_TERMINAL, err=True)
+        out(_NO_TERMINAL, err=True)
         raise typer.Exit(WRONG_SETTINGS)
     configure("console", "ERROR")  # problems are shown in rows
     try:
@@ -78,7 +78,7 @@ def setup(
     except ConfigurationError as exc:
         code = complain([exc])
     except (KeyboardInterrupt, EOFError, typer.Abort):
-        typer.echo("\nStopped. To continue, run bridge setup again.")
+        out("\nStopped. To continue, run bridge setup again.")
         code = CANNOT_RUN
     raise typer.Exit(code)
 
@@ -99,18 +99,18 @@ def _questions(url: str, *, socket: bool, open_browser: bool) -> int:
         check()
     except typer.Exit as ended:
         if ended.exit_code:
-            typer.echo("\nFix these, then:       bridge check\nTo change an answer:   bridge setup")
+            out("\nFix these, then:       bridge check\nTo change an answer:   bridge setup")
             return ended.exit_code
     _heading(5, "Say hello")
     _greet(answers)
     if ENV_FILE.exists():
-        typer.echo(f"\nYour settings are in {ENV_FILE.resolve()}.")
-    typer.echo(
+        out(f"\nYour settings are in {ENV_FILE.resolve()}.")
+    out(
         f"\nStart the bridge:                           bridge serve\n"
         f"Check it in another shell, in this folder:  {this_program()} check"
     )
     if only_here := [name for name in VARIABLES if os.environ.get(name)]:
-        typer.echo(f"\nSet only in this shell: {', '.join(only_here)}. To use them in others too, add them to .env.")
+        out(f"\nSet only in this shell: {', '.join(only_here)}. To use them in others too, add them to .env.")
     return 0
 
 
@@ -127,13 +127,13 @@ class _Answers:
     def ask(self, *names: str, hint: str = "") -> None:
         """Ask for *names*, which work only together, then again for a wrong one until it works or Enter accepts it."""
         if hint and not self.has(names[0]):
-            typer.echo(f"  {hint}")
+            out(f"  {hint}")
         for name in names:
             self._ask(name)
         while (row := self._tried(names)) and row.state != OK:
             wrong = next((name for name in names if name in row.cure), None)  # a cure names the setting to correct
             if wrong is None:
-                typer.echo("  The value may still be right. Continuing.")
+                out("  The value may still be right. Continuing.")
                 return
             problem = "doesn't work" if row.state == FAILURE else "looks wrong"
             if not self._ask(wrong, f"{wrong} {problem}. Paste another one, or press Enter to use it anyway"):
@@ -145,15 +145,15 @@ class _Answers:
         if not self.has(name):
             return True
         if self._is_elsewhere(name):
-            typer.echo(f"  {name} or {name}_FILE is set elsewhere, so the bridge uses Socket Mode.")
-            typer.echo("  To use HTTP, remove it there and run bridge setup again. Continuing with Socket Mode.")
+            out(f"  {name} or {name}_FILE is set elsewhere, so the bridge uses Socket Mode.")
+            out("  To use HTTP, remove it there and run bridge setup again. Continuing with Socket Mode.")
             return False
         with _echo(on=True):
             removes = typer.confirm(
                 f"  {name} is in .env, so the bridge would use Socket Mode. Remove it?", default=True
             )
         if not removes:
-            typer.echo("  Continuing with Socket Mode.")
+            out("  Continuing with Socket Mode.")
             return False
         dotenv.unset_key(ENV_FILE, name)
         ENV_FILE.chmod(stat.S_IRUSR | stat.S_IWUSR)
@@ -169,7 +169,7 @@ class _Answers:
         *again* is the question if the setting has a value that doesn't work.
         """
         if self._is_elsewhere(name):
-            typer.echo(f"  Using {name} (or {name}_FILE) from the environment.")
+            out(f"  Using {name} (or {name}_FILE) from the environment.")
             return False
         while True:
             current = self.values.get(name, "")
@@ -181,13 +181,13 @@ class _Answers:
             if not (given or current) and name == "REDIS_URL":
                 given = EMBEDDED
             if not (given or current):
-                typer.secho("  This is required. Paste it, or press Ctrl-C to stop and continue later.", fg="red")
+                out("  This is required. Paste it, or press Ctrl-C to stop and continue later.", fg="red")
                 continue
             problems = problems_of({**self.values, name: given or current})
             own_problems = [line for line in problems if re.match(rf"{name}\b", line)]
             if not own_problems:
                 break
-            typer.secho(f"  {own_problems[0]}", fg="red")
+            out(f"  {own_problems[0]}", fg="red")
         if not given:
             return False
         self.values[name] = given
@@ -209,7 +209,7 @@ class _Answers:
         rows = asyncio.run(probe(values, now=lambda: datetime.now(UTC)))
         if not rows:
             return None
-        typer.echo(colored("\n".join(row_lines(rows[0], line_width()))))
+        out("\n".join(row_lines(rows[0], line_width())), signs=True)
         return rows[0]
 
 
@@ -231,11 +231,11 @@ def _echo(*, on: bool) -> Iterator[None]:
 
 
 def _heading(number: int, words: str) -> None:
-    typer.secho(f"\n{number}. {words}", bold=True)
+    out(f"\n{number}. {words}", bold=True)
 
 
 def _ask_where_slack_sends() -> str | None:
-    typer.echo(
+    out(
         "  In Socket Mode the bridge connects to Slack and needs no public address.\n"
         "  Over HTTP, Slack calls the bridge at its public https:// address."
     )
@@ -245,7 +245,7 @@ def _ask_where_slack_sends() -> str | None:
         try:
             return where_slack_sends(given, socket=not given)
         except typer.BadParameter as exc:
-            typer.secho(f"  {exc.message}", fg="red")
+            out(f"  {exc.message}", fg="red")
 
 
 def _create_the_app(answers: _Answers, target: str | None, *, open_browser: bool) -> None:
@@ -259,18 +259,16 @@ def _create_the_app(answers: _Answers, target: str | None, *, open_browser: bool
     if not answers.has("SLACK_BOT_TOKEN"):
         link = f"{apps}?new_app=1&manifest_json={quote(manifest, safe='')}"
         if open_browser and _opens(link):
-            typer.echo(
-                "  Slack's page opens in your browser. If it doesn't, press Ctrl-C and run: bridge setup --no-open"
-            )
+            out("  Slack's page opens in your browser. If it doesn't, press Ctrl-C and run: bridge setup --no-open")
         else:
             flag = f"--url {target}" if target else "--socket"
-            typer.echo(
+            out(
                 f"  Open this link in a browser:\n\n{link}\n\n"
                 f"  Or open {apps} → Create New App → From a manifest.\n"
                 "  In another shell, run this command, then paste its output there:\n"
                 f"  {this_program()} manifest {flag}"
             )
-        typer.echo(
+        out(
             "  Choose your workspace, then Create and Install, then Allow.\n"
             "  Copy these from “Your app credentials” (hidden while you paste):"
         )
@@ -317,13 +315,13 @@ def _greet(answers: _Answers) -> None:
         if not user:
             return
         if not re.fullmatch(r"[UW][A-Z0-9]{2,}", user):
-            typer.secho(f"  “{user}” isn't a member ID such as U0123456789.", fg="red")
+            out(f"  “{user}” isn't a member ID such as U0123456789.", fg="red")
             continue
         try:
             asyncio.run(send(user))
         except SlackError as exc:
             row = slack_trouble("message", exc, "copy your own member ID again, or press Enter to skip this")
-            typer.echo(colored("\n".join(row_lines(row, line_width()))))
+            out("\n".join(row_lines(row, line_width())), signs=True)
         else:
-            typer.echo("  Sent. Look in your direct messages in Slack.")
+            out("  Sent. Look in your direct messages in Slack.")
             return

@@ -6,10 +6,8 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-import typer
-
 from bridge.cli.catch_up import in_words
-from bridge.cli.printing import colored, printable, to_json
+from bridge.cli.printing import out, printable, to_json
 from bridge.cli.store import JsonOption, in_store
 from bridge.ids import ThreadKey
 from bridge.queue.wipe import CURE
@@ -39,9 +37,9 @@ def status(
 
         found, outage = await status_of(scripts), await Outages(scripts).latest()
         if as_json:
-            typer.echo(for_programs(found, outage))
+            out(for_programs(found, outage))
         else:
-            typer.echo(colored(table(found, datetime.now(UTC), outage, await owner_of(scripts))))
+            out(table(found, datetime.now(UTC), outage, await owner_of(scripts)), signs=True)
         return 0
 
     in_store(show)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from bridge.cli.audit import REFUSALS, RESULTS
-from bridge.cli.printing import columns, moment, to_json
+from bridge.cli.printing import columns, moment, out, to_json
 from bridge.cli.running import CANNOT_RUN, say
 from bridge.cli.store import JsonOption, in_store
 from bridge.ids import MessageKey
@@ -75,9 +75,9 @@ def trace(
         owner = await owner_of(scripts)
         known = await trace_of(scripts, MessageKey(owner.team, channel, ts)) if owner else None
         if as_json:
-            typer.echo(for_programs(channel, ts, known))
+            out(for_programs(channel, ts, known))
         elif known:
-            typer.echo(table(steps_of(known)))
+            out(table(steps_of(known)))
         else:
             for line in (_NOTHING if owner else _UNUSED).splitlines():
                 say(line)

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
+from bridge.cli.printing import out
 from bridge.cli.running import CANNOT_RUN, say
 
 _CLOSE: Final = 0.7  # --since isn't close to --json
@@ -75,7 +76,7 @@ class CommandGroup(TyperGroup):
             code = super().main(*args, **{**kwargs, "standalone_mode": False})
         except TyperException as exc:
             if type(exc).__name__ == "NoArgsIsHelpError":
-                typer.echo(exc.format_message(), err=True)
+                out(exc.format_message(), err=True)
             else:
                 for line in _explained(exc):
                     say(line)

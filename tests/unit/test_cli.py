@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from bridge.cli import program
+from bridge.cli import printing, program
 from bridge.cli.catch_up import in_words
 from bridge.cli.printing import columns, to_json
 from bridge.cli.rows import FAILURE, OK, WARNING, Row, State, is_well, settings_rows, shown
@@ -281,3 +281,34 @@ def test_status_shows_the_progress_of_catching_up(changes: dict[str, Any], said:
     outage = PastOutage(LATER - timedelta(hours=2), LATER - timedelta(hours=1), **changes)
 
     assert in_words(outage) == f"2026-11-22T10:00:00Z to 2026-11-22T11:00:00Z: {said}"
+
+
+def test_commands_print_in_one_place() -> None:
+    folder = Path(printing.__file__).parent
+    prints = re.compile(r"typer\.s?echo\(|\bprint\(|sys\.std(?:out|err)\.write|click\.")
+
+    found = [file.name for file in sorted(folder.glob("*.py")) if prints.search(file.read_text(encoding="utf-8"))]
+
+    assert found == ["printing.py"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain ✓ ü 中", "plain ✓ ü 中"),
+        ("a\x1b[31mb", "a?[31mb"),
+        ("\x9b31m\x00\x7f", "?31m??"),
+        ("a\u202eb\u2066c\u200fd", "a?b?c?d"),
+        ("a\u00a0b", "a b"),
+        ("half \ud800", "half ?"),
+        ("two\nlines", "two\nlines"),
+        ("one\r\u2028\x85line", "one???line"),
+    ],
+)
+def test_what_is_printed_holds_nothing_that_a_terminal_obeys(
+    text: str, shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printing.out(text)
+    printing.out(text, err=True)
+
+    assert capsys.readouterr() == (f"{shown}\n", f"{shown}\n")

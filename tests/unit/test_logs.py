@@ -49,6 +49,20 @@ def test_console_is_one_line_with_its_facts() -> None:
     assert "WARNING bridge.test: lane taken over  lane=t:1\\nERROR forged" in stream.getvalue()
 
 
+@pytest.mark.parametrize("log_format", ["json", "console"])
+def test_a_line_holds_nothing_that_a_terminal_obeys(log_format: logs.Format) -> None:
+    stream, log = written(log_format)
+    name = "a\x1b[2J\x9b31mb\u202ec\u00fc\ud800"
+
+    log.error("lookup failed", exc_info=ValueError(name), extra={"name_of": name})
+
+    text = stream.getvalue()
+    assert [one for one in text if not (one.isprintable() or one == "\n")] == []
+    assert "ü" in text
+    if log_format == "json":
+        assert json.loads(text)["name_of"] == name
+
+
 def test_facts_nest_and_end_with_their_block() -> None:
     stream, log = written("json")
 

@@ -34,7 +34,8 @@ _SECRET = "playground-signing-secret"  # noqa: S105 - as above
 
 
 def _say(line: str) -> None:
-    sys.stdout.write(line + "\n")
+    """Print what a line asked for, without characters that a terminal obeys: messages are anyone's."""
+    sys.stdout.write("".join(one if one.isprintable() or one == "\n" else "?" for one in line) + "\n")
     sys.stdout.flush()
 
 
