@@ -226,6 +226,10 @@ class RecordNotUnderstood(StoreError):
     """This version can't read a stored record."""
 
 
+class ControlNotUnderstood(BridgeError):
+    """This version can't read a button, menu, form or shortcut that another version made."""
+
+
 class CommandError(BridgeError):
     """A command can't be carried out as typed.
 

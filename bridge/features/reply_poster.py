@@ -15,7 +15,7 @@ from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRe
 from bridge.features import notices
 from bridge.features.results import NewThread, Outcome
 from bridge.ids import side_id
-from bridge.inbound import Click, Inbound, InboundMessage, Notice, StopRequest, Submission, TriggeredRun
+from bridge.inbound import Click, Inbound, InboundMessage, Notice, Shortcut, StopRequest, Submission, TriggeredRun
 from bridge.queue.patience import Patience
 from bridge.queue.turn import SLACK_TIMEOUT, Journal, Turn, Watches
 from bridge.slack.api import RESPONSE_URL, Guard
@@ -47,7 +47,7 @@ class PostInDoubt(Exception):
 
 
 def place_of(body: Inbound, audience: Audience = Audience.CHANNEL) -> Place:
-    """Return where a public answer to *body* is posted: its thread, or else its channel.
+    """Return where a public answer to *body* is posted: its thread, or else its channel or the person's direct message.
 
     For `Audience.THREAD`, a message outside of a thread starts one.
     """
@@ -56,6 +56,8 @@ def place_of(body: Inbound, audience: Audience = Audience.CHANNEL) -> Place:
             return Place(body.channel, body.thread_ts or body.ts)
         case Click() if audience is Audience.THREAD and not body.is_ephemeral:
             return Place(body.channel, body.thread_ts or body.message_ts)
+        case Click() | Submission() | Shortcut() if not recipient_of(body).is_reachable:
+            return Place(body.user)  # used outside of a channel: the answer is a direct message
         case Click() | StopRequest() | Submission() | Notice() | TriggeredRun():
             return Place(body.channel, body.thread_ts)
         case _:
@@ -64,8 +66,14 @@ def place_of(body: Inbound, audience: Audience = Audience.CHANNEL) -> Place:
 
 def is_posted_publicly(body: Inbound, audience: Audience) -> bool:
     """Whether the answer to *body* is posted publicly: a private one is, too, in direct messages and for apps."""
-    has_no_one_else = isinstance(body, InboundMessage) and (body.is_direct or bool(body.app))
-    return audience is not Audience.PRIVATE or has_no_one_else or isinstance(body, TriggeredRun)
+    match body:
+        case InboundMessage():
+            has_no_one_else = body.is_direct or bool(body.app)
+        case Click() | Submission() | Shortcut():
+            has_no_one_else = not recipient_of(body).is_reachable
+        case _:
+            has_no_one_else = isinstance(body, TriggeredRun)
+    return audience is not Audience.PRIVATE or has_no_one_else
 
 
 def recipient_of(body: Inbound) -> Recipient:

@@ -12,6 +12,7 @@ from bridge.errors import (
     BadUsage,
     BridgeError,
     CommandError,
+    ControlNotUnderstood,
     NoSuch,
     NotAllowed,
     StoreError,
@@ -22,7 +23,7 @@ from bridge.features.deps import Deps
 from bridge.features.feature import HELP, Command, EventReader, Feature, ListedShortcut, add_command
 from bridge.features.notices import Slip, did_you_mean, help_lines
 from bridge.features.picking import pick
-from bridge.features.results import Done, Form, HomeChanged, Outcome, Result, shown
+from bridge.features.results import Form, HomeChanged, Outcome, Result, shown
 from bridge.features.shared.buttons import FOR_RUNNERS
 from bridge.features.shared.lookups import is_runner
 from bridge.inbound import Click, HomeOpened, InboundMessage, Notice, Shortcut, SlashCommand, Submission
@@ -132,7 +133,7 @@ class Features:
                 line = f"{command} {text}"
             case Click(action_id=action_id) as click:
                 if action_id not in self._buttons:
-                    return Done("unknown action", {"action": action_id})
+                    raise ControlNotUnderstood(action_id)
                 result: Result = await self._buttons[action_id](deps, turn, click)
                 if not isinstance(result, HomeChanged):
                     return result
@@ -140,9 +141,9 @@ class Features:
                 return await self._kinds[HomeOpened](deps, turn, home)  # type: ignore[no-any-return]
             case Submission(form=form) as submission:
                 if form not in self._forms:
-                    return Done("unknown form", {"form": form})
-                if errors := self.problems_of(submission):  # a form of another version, which closed on submission
-                    return Done("form not filled in", dict.fromkeys(errors, "wrong"))
+                    raise ControlNotUnderstood(form)
+                if self.problems_of(submission):  # a form of another version, which closed on submission
+                    raise ControlNotUnderstood(form)
                 reader, sent = self._forms[form]
                 return await sent(deps, turn, submission, reader(submission.values))  # type: ignore[no-any-return]
             case Notice(what=what) as notice:
@@ -224,11 +225,11 @@ class Features:
 
     async def _use(self, deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
         """Open a shortcut's form. A global shortcut has no channel for a message, so errors are shown in a modal."""
-        if shortcut.name not in self._shortcuts:
-            return Done("unknown shortcut", {"name": shortcut.name})
         try:
             if shortcut.refusal:
                 raise NotAllowed(shortcut.refusal)
+            if shortcut.name not in self._shortcuts:
+                raise ControlNotUnderstood(shortcut.name)
             return await self._shortcuts[shortcut.name][1](deps, turn, shortcut)  # type: ignore[no-any-return]
         except StoreError:
             raise

@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 
 from bridge.errors import BadSchedule, BadUsage, CommandError, NoSuch, NotAllowed, UnknownCommand, UnknownOption
 from bridge.features.registry import features
-from bridge.features.results import Done, Form, NewThread, Outcome, Result
+from bridge.features.results import Form, NewThread, Outcome, Result
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, SlashCommand, Submission
 from bridge.playground.emulator.limits import check_view
@@ -513,13 +513,6 @@ async def test_an_agent_is_chosen_for_the_menu_s_thread(harness: Harness, thread
     assert conversation is not None
     assert conversation.agent == 1
     assert "Support answers in this thread" in reply.text
-
-
-async def test_unknown_clicks_and_forms_do_nothing(harness: Harness) -> None:
-    assert isinstance(await harness.answer(click("of:another:release", "x")), Done)
-    assert isinstance(await harness.answer(click("agent:choose", "x")), Done)
-    assert isinstance(await harness.answer(filled_form(form="other")), Done)
-    assert isinstance(await harness.answer(filled_form(workflow="")), Done)
 
 
 async def test_a_form_runs_its_workflow_and_asks_about_an_inactive_one(harness: Harness) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import httpx
 import pytest
 from redis.asyncio import Redis
 
@@ -91,15 +92,26 @@ async def test_votes_are_stored_for_ninety_days(harness: Harness, redis: Redis) 
 
 
 @pytest.mark.parametrize(
-    "value", ["", "up", "up:turn:seven:42", "sideways:turn:7:42", "up:turn:7:42:more", "up:a b:7:"]
+    "value", ["", "up", "up:turn:seven:42", "sideways:turn:7:42", "up:turn:7:42:more", "up:a b:7:", "up:turn:7:-"]
 )
-async def test_a_button_of_another_release_does_nothing(harness: Harness, redis: Redis, value: str) -> None:
-    assert read_vote(value) is None
-
+async def test_an_unreadable_vote_is_answered_and_not_counted(harness: Harness, redis: Redis, value: str) -> None:
     await pressed(harness, value, "1")
 
     assert await votes(redis) == []
-    assert harness.seen.ephemerals == []
+    (told,) = harness.seen.ephemerals
+    assert (told.user, "Another version of the bridge made this" in told.text) == (USER, True)
+
+
+@pytest.mark.parametrize("session", [0, -5, 2**53 + 1, 10**18, -(2**63), 10**40])
+async def test_a_vote_counts_whatever_its_session(harness: Harness, redis: Redis, session: int) -> None:
+    answer = {"sessionId": session, "message": "re", "toolsUsed": []}
+    harness.service.chats = [httpx.Response(200, json=answer)]
+    buttons = await answered(harness)
+
+    await pressed(harness, buttons["negative_button"]["value"], "1")
+
+    (vote,) = await votes(redis)
+    assert (vote.vote, vote.session) == ("down", session)
 
 
 def test_the_buttons_name_their_answer() -> None:

@@ -101,6 +101,7 @@ _CAUSES: Final[dict[type[BridgeError], tuple[str, str]]] = {
     errors.StoreError: (BRIDGE, "Redis can't be reached, is full, or was wiped. `bridge check` says which."),
     errors.NamespaceTaken: (BRIDGE, "Another bot uses this namespace. Set a different `BRIDGE_NAMESPACE`."),
     errors.LaneLost: (BRIDGE, "Another process took over this thread."),
+    errors.ControlNotUnderstood: (BRIDGE, "A button, form or shortcut of another release was used."),
     errors.RecordNotUnderstood: (BRIDGE, "A newer release stored this record. Upgrade this process, too."),
 }
 _NOT_ALLOWED: Final = {

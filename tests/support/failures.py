@@ -37,6 +37,7 @@ EXAMPLES = [
     errors.NamespaceTaken("bridge", "T1/U1"),
     errors.LaneLost(),
     errors.RecordNotUnderstood(),
+    errors.ControlNotUnderstood("-"),
     errors.UnknownCommand("/workflows rnu", ["/workflows run"]),
     errors.UnknownCommand("x"),
     errors.UnknownOption("--shrae", "/stats", "--share"),

@@ -9,6 +9,7 @@ from typing import Any, Final
 from bridge.features.agents.layout import ASKED_SMALL, who_asks
 from bridge.features.shared.buttons import (
     CHOOSE_AN_AGENT,
+    ID,
     agent_option,
     ask_button,
 )
@@ -78,7 +79,7 @@ def ask_form(agent: Agent | None, origin: Origin, *, about: str | None = None) -
 def read_ask_form(values: Mapping[str, Any]) -> Question | FormErrors:
     """Parse the result of `bridge.slack.blockkit.modals.form_values`."""
     agent, message, about = (str(values.get(name) or "").strip() for name in (AGENT, MESSAGE, ABOUT))
-    errors = {} if agent.isdecimal() else {AGENT: "Choose an agent from the list."}
+    errors = {} if ID.fullmatch(agent) else {AGENT: "Choose an agent from the list."}
     if not message:
         errors[MESSAGE] = "Enter your question."
     return FormErrors(errors) if errors else Question(int(agent), message, about)

@@ -7,7 +7,7 @@ from bridge.features.agents import asking, layout
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
 from bridge.features.results import Form, NewThread, Outcome, Result
-from bridge.features.shared.buttons import OPEN_ASK, ask_button
+from bridge.features.shared.buttons import OPEN_ASK, ask_button, id_of
 from bridge.features.shared.lookups import agent_by_id, origin_of
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, MessageFile, MessagePart, Shortcut, Submission
@@ -60,7 +60,7 @@ async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
 @agents.button(OPEN_ASK)
 async def ask_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form that starts a conversation, with the button's agent chosen."""
-    agent = await agent_by_id(deps, int(click.value)) if click.value.isdecimal() else None
+    agent = await agent_by_id(deps, id_of(click.value)) if click.value else None
     return Form(asking.ask_form(agent, await origin_of(deps, turn)), otherwise=asking.offer_ask_form(agent))
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from bridge.features.channels.layout import settings_title
-from bridge.features.shared.buttons import OPEN_DEFAULT, agent_option, agent_options
+from bridge.features.shared.buttons import ID, OPEN_DEFAULT, agent_option, agent_options
 from bridge.features.shared.channels import APP_ID, MOST_APPS
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
@@ -26,7 +25,6 @@ REPLIES: Final = "replies"
 NO_AGENT: Final = "none"
 APP: Final = "app:"
 OTHER: Final = "other"
-_ID: Final = re.compile(r"[0-9]{1,18}")
 
 _ANSWERS: Final = (kit.option("Mentions only", "mentions"), kit.option("Every top-level message", "all"))
 _REPLIES: Final = (kit.option("All replies", "all"), kit.option("Replies that mention me", "mentions"))
@@ -110,7 +108,7 @@ def _choice(name: str, label: str, options: Sequence[Block], value: str) -> Bloc
 def read_settings_form(values: Mapping[str, Any]) -> Filled | FormErrors:
     """Parse the result of `bridge.slack.blockkit.modals.form_values`, perhaps from another version's form."""
     agent = str(values.get(AGENT) or "")
-    if agent != NO_AGENT and not _ID.fullmatch(agent):
+    if agent != NO_AGENT and not ID.fullmatch(agent):
         return FormErrors({AGENT: "Choose an agent from the list."})
     answers, replies = str(values.get(ANSWERS) or ""), str(values.get(REPLIES) or "")
     for name, value, options in ((ANSWERS, answers, _ANSWERS), (REPLIES, replies, _REPLIES)):
@@ -129,7 +127,7 @@ def read_settings_form(values: Mapping[str, Any]) -> Filled | FormErrors:
 
 def _parse_rule(value: str) -> tuple[str, int] | None:
     kind, _, id_ = value.partition(":")
-    return (kind, int(id_)) if kind in {"agent", "workflow"} and _ID.fullmatch(id_) else None
+    return (kind, int(id_)) if kind in {"agent", "workflow"} and ID.fullmatch(id_) else None
 
 
 def agent_choices(agents: Sequence[Agent], query: str) -> list[Block]:

@@ -9,13 +9,14 @@ import logging
 from datetime import timedelta
 from typing import assert_never
 
-from bridge.errors import SlackError, TooOften
+from bridge.errors import ControlNotUnderstood, SlackError, TooOften
 from bridge.features import notices
 from bridge.features.conversations import menu, stops
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
 from bridge.features.reply_poster import recipient_of
-from bridge.features.results import Done, NewThread, Outcome, Result, ShownLate, shown
+from bridge.features.results import NewThread, Outcome, Result, ShownLate, shown
+from bridge.features.shared.buttons import id_of
 from bridge.features.shared.lookups import agent_name
 from bridge.features.shared.questions import Question
 from bridge.ids import MessageKey, ThreadKey, TurnId, side_id, thread_lane
@@ -174,7 +175,7 @@ async def slip_settled(deps: Deps, turn: Turn, click: Click) -> Result:
     """Queue a misspelled command the way the person chose, once: as the command, or as text."""
     slip = notices.Slip.parse(click.value)
     if slip is None:
-        return Done("unknown action", {"action": click.action_id})
+        raise ControlNotUnderstood(click.action_id)
     is_text, question = click.action_id == notices.SLIP_TEXT, Question(deps, turn, click)
     message = InboundMessage(
         team=turn.team,
@@ -221,10 +222,9 @@ async def slip_settled(deps: Deps, turn: Turn, click: Click) -> Result:
 @conversations.button(menu.CHOOSE)
 async def choose_agent(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
     """Choose the agent for a thread's waiting messages; the first choice wins."""
-    if not click.value.isdecimal():
-        return Done("unknown action", {"action": click.action_id})
-    chosen = await deps.sessions.choose_agent(_thread_of(click), int(click.value))
-    if chosen != int(click.value):
+    wanted = id_of(click.value)
+    chosen = await deps.sessions.choose_agent(_thread_of(click), wanted)
+    if chosen != wanted:
         return shown(menu.chosen_before(), "agent was chosen before")
     return shown(menu.chosen(await agent_name(deps, chosen)), "agent chosen")
 

@@ -5,7 +5,6 @@ Their buttons are in `buttons`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +16,7 @@ from bridge.features.conversations.buttons import conversations as conversations
 from bridge.features.conversations.stopping import stopped
 from bridge.features.deps import Deps
 from bridge.features.results import Done, Greeted, Outcome, Result, shown
+from bridge.features.shared.buttons import ID
 from bridge.features.shared.lookups import agent_name
 from bridge.features.shared.sessions import Bound
 from bridge.features.unfinished import unfinished_notice
@@ -173,7 +173,7 @@ async def continue_session(deps: Deps, turn: Turn, click: Click) -> Result:
     bound = await _bound(deps, turn, number)
     if turn.thread is None or bound is None or bound.agent is None:
         return shown(layout.no_such_session(number))
-    return await _continue(deps, turn.thread, int(number), bound.agent, int(before) if before.isdecimal() else None)
+    return await _continue(deps, turn.thread, int(number), bound.agent, int(before) if ID.fullmatch(before) else None)
 
 
 async def _continue(deps: Deps, thread: ThreadKey, session: int, agent: int, before: int | None) -> Result:
@@ -193,7 +193,7 @@ async def _bound(deps: Deps, turn: Turn, number: str) -> Bound | None:
 
     They may resume sessions of this channel and of their own direct messages.
     """
-    if not re.fullmatch(r"[0-9]{1,15}", number):
+    if not ID.fullmatch(number):
         return None
     threads = await deps.sessions.bound_to(turn.team, int(number))
     allowed = [one for one in threads if one.thread.channel == turn.channel or one.owner == turn.user]

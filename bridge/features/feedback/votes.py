@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from bridge.errors import ControlNotUnderstood
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
-from bridge.features.results import Done, Result, shown
+from bridge.features.results import Result, shown
 from bridge.features.shared.buttons import FEEDBACK, Answered
 from bridge.ids import TurnId
 from bridge.inbound import Click
@@ -31,7 +32,7 @@ UP, DOWN = "up", "down"
 
 _PAGE = 200
 _PERSON = "u:"
-_VOTE = re.compile(r"(up|down):(?P<turn>[\w-]{1,64}):(?P<agent>\d{1,18}):(?P<session>\d{0,18})")
+_VOTE = re.compile(r"(up|down):(?P<turn>[\w-]{1,64}):(?P<agent>-?[0-9]{1,1000}):(?P<session>(?:-?[0-9]{1,1000})?)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +50,7 @@ class Vote:
 @feedback.button(FEEDBACK)
 async def vote(deps: Deps, turn: Turn, click: Click) -> Result:
     """Store a person's vote on an answer."""
-    read = read_vote(click.value)
-    if read is None:
-        return Done("unknown action", {"action": click.action_id})
-    is_up, of = read
+    is_up, of = read_vote(click.value)
     given, now, lives = UP if is_up else DOWN, epoch_ms(deps.now()), milliseconds(VOTES)
     key, voted, mine = deps.scripts.keys.votes(of.turn), deps.scripts.keys.voted(), f"{_PERSON}{turn.user}"
     with translated():
@@ -67,11 +65,11 @@ async def vote(deps: Deps, turn: Turn, click: Click) -> Result:
     return shown(thanks(is_up=is_up), f"vote {how}", named("agent", of.agent))
 
 
-def read_vote(value: str) -> tuple[bool, Answered] | None:
-    """Parse a button's value: whether the vote is up, and the answer; None if it's from another version."""
+def read_vote(value: str) -> tuple[bool, Answered]:
+    """Parse a button's value: whether the vote is up, and the answer. Raises `ControlNotUnderstood`."""
     match = _VOTE.fullmatch(value)
     if match is None:
-        return None
+        raise ControlNotUnderstood(FEEDBACK)
     session = int(match["session"]) if match["session"] else None
     return match[1] == "up", Answered(TurnId(match["turn"]), int(match["agent"]), session)
 

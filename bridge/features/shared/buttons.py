@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from bridge.errors import ControlNotUnderstood
 from bridge.ids import TurnId
 from bridge.project.models import Agent
 from bridge.slack.blockkit import kit
@@ -39,6 +41,9 @@ FOR_RUNNERS: Final = frozenset({RUN_FORM, OPEN_DEFAULT, REPORT_FORM})
 
 CHOOSE_AN_AGENT: Final = "Choose an agent"
 
+ID: Final = re.compile(r"-?[0-9]{1,1000}")
+"""An ID of the service in a button, menu or field."""
+
 _GOOD, _BAD = ({"text": kit.plain(text), "accessibility_label": text} for text in ("Good answer", "Bad answer"))
 
 
@@ -46,6 +51,13 @@ def run_value(workflow: int, *typed: Any) -> str:
     """Return the value of a button that runs a workflow, with the input if there's room."""
     with_input = compact({"w": workflow, "i": typed[0]}) if typed else ""
     return with_input if 0 < len(with_input) <= kit.BUTTON_VALUE else compact({"w": workflow})
+
+
+def id_of(value: str) -> int:
+    """Return the ID in the *value* of a button, menu or field. Raises `ControlNotUnderstood`."""
+    if not ID.fullmatch(value):
+        raise ControlNotUnderstood(value)
+    return int(value)
 
 
 def run_button() -> Block:

@@ -66,7 +66,7 @@ class ChannelSettings(BaseModel, frozen=True):
     @classmethod
     def from_text(cls, text: str) -> ChannelSettings:
         """Parse the stored form; if this version can't, nothing is set."""
-        if text.isdecimal():
+        if text.removeprefix("-").isdecimal():
             return cls(agent=int(text))
         try:
             return cls.model_validate_json(text) if text else NOTHING_SET

@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import Field
 
-from bridge.errors import BadInput
+from bridge.errors import BadInput, ControlNotUnderstood
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
-from bridge.features.results import Done, Form, Outcome, Result, shown
-from bridge.features.shared.buttons import DETAILS, FIND, RUN_FORM, run_button
+from bridge.features.results import Form, Outcome, Result, shown
+from bridge.features.shared.buttons import DETAILS, FIND, RUN_FORM, id_of, run_button
 from bridge.features.shared.lookups import check_rule, check_runner, is_runner, origin_of, workflow_by_id
 from bridge.features.shared.questions import Question
 from bridge.features.shared.recent import Remembered
@@ -92,7 +92,7 @@ async def resolve_input(deps: Deps, turn: Turn, click: Click) -> Result:
     await check_runner(deps, turn.user)
     value, is_text = _ButtonValue.parse(click.value), click.action_id == run_card.AS_TEXT
     if value.workflow is None:
-        return Done("unknown action", {"action": click.action_id})
+        raise ControlNotUnderstood(click.action_id)
     workflow = await workflow_by_id(deps, value.workflow)
     question = Question(deps, turn, click)
     if answered := await question.answered():
@@ -123,9 +123,7 @@ async def open_form(deps: Deps, turn: Turn, click: Click) -> Result:
 async def run_chosen(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form for a workflow chosen in a list."""
     await check_runner(deps, turn.user)
-    if not click.value.isdecimal():
-        return Done("unknown action", {"action": click.action_id})
-    return await _ask_for_input(deps, turn, await workflow_by_id(deps, int(click.value)))
+    return await _ask_for_input(deps, turn, await workflow_by_id(deps, id_of(click.value)))
 
 
 @workflows.button(run_card.NODES)
@@ -145,9 +143,7 @@ async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
 @workflows.button(DETAILS, FIND)
 async def show_details(deps: Deps, turn: Turn, click: Click) -> Result:
     """Show one workflow in a modal."""
-    if not click.value.isdecimal():
-        return Done("unknown action", {"action": click.action_id})
-    workflow = await workflow_by_id(deps, int(click.value))
+    workflow = await workflow_by_id(deps, id_of(click.value))
     card = await _card(deps, turn, workflow)
     return Form(layout.workflow_page(card, await origin_of(deps, turn)), otherwise=card)
 

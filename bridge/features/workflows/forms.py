@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bridge.errors import BadInput
+from bridge.features.shared.buttons import ID
 from bridge.project.models import Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import where_json_breaks
@@ -81,7 +82,7 @@ def read_run_form(values: Mapping[str, Any]) -> RunRequest | FormErrors:
     """Parse the result of `bridge.slack.blockkit.modals.form_values`."""
     errors = {}
     workflow, typed = str(values.get(WORKFLOW) or ""), str(values.get(INPUT) or "")
-    if not workflow.isdecimal():
+    if not ID.fullmatch(workflow):
         errors[WORKFLOW] = "Choose a workflow from the list."
     value: Any = typed
     if values.get(KIND) == _JSON["value"]:

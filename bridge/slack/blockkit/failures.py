@@ -39,6 +39,10 @@ _SENTENCES: Final[dict[type, str]] = {
     ),
     errors.NamespaceTaken: "The bridge's database belongs to another bot. Let your admin know.",
     errors.LaneLost: "Another bridge process is handling this. You don't need to do anything.",
+    errors.ControlNotUnderstood: (
+        "Another version of the bridge made this, and I can't read it, so nothing was done. Use a newer message, or "
+        "type the command."
+    ),
     errors.RecordNotUnderstood: (
         "Another version of the bridge saved this data, and I can't read it. Let your admin know."
     ),
