@@ -270,6 +270,7 @@ def slack_trouble(what: str, error: SlackError, cure: str) -> Row:
 # Redis
 
 REDIS: Final = "Redis"
+BRIDGE: Final = "Bridge"
 _OLDEST: Final = (6, 2)
 _FAR: Final = 0.02  # seconds; a turn takes up to five round trips
 _ALWAYS: Final = "appendfsync always"
@@ -302,7 +303,17 @@ _REDIS_TROUBLE: Final = {
 
 def redis_trouble(error: StoreUnavailable) -> Row:
     """Make a row on why Redis can't be used, and what to do."""
+    if error.denied:
+        return Row(REDIS, "permissions", FAILURE, *_denied(error.denied))
     return Row(REDIS, "reachable", FAILURE, *_REDIS_TROUBLE[error.reason])
+
+
+def _denied(what: str) -> tuple[str, str]:
+    """Say what the user may not do, and what allows it."""
+    name, rule = {"keys": ("read the bridge's keys", "~*"), "channels": ("use channels", "&*")}.get(
+        what, (f"run {what}", f"+{what.replace(' ', '|').lower()}")
+    )
+    return f"the user may not {name}", f"allow it in the ACL: {rule}"
 
 
 async def _redis_rows(values: Mapping[str, Any], identity: Identity | None) -> list[Row]:
@@ -336,7 +347,11 @@ async def redis_rows(url: str, namespace: str, identity: Identity | None) -> lis
             condition = await condition_of(redis, namespace, time.monotonic)
     except StoreUnavailable as exc:
         return [redis_trouble(exc)]
-    return condition_rows(condition, namespace, identity)
+    if condition.running:
+        running = Row(BRIDGE, "process", OK, f"{condition.running} running")
+    else:
+        running = Row(BRIDGE, "process", WARNING, "no bridge is running", "start it with bridge serve")
+    return [*condition_rows(condition, namespace, identity), running]
 
 
 def condition_rows(condition: RedisCondition, namespace: str, identity: Identity | None) -> list[Row]:
@@ -349,13 +364,7 @@ def condition_rows(condition: RedisCondition, namespace: str, identity: Identity
     ours = identity and (identity.team, identity.bot_user) == is_.owner
     confirm = "critical writes wait for one of them"
     noeviction = "set maxmemory-policy noeviction"
-    return [
-        _first(
-            "reachable",
-            (is_.is_replica, FAILURE, f"{took}; it's a read-only replica", _NAME_MASTER),
-            (is_.round_trip > _FAR, WARNING, took, _NEARER),
-            (True, OK, took, ""),
-        ),
+    server = [
         _first(
             "version",
             (is_.product == "Redis" and is_.version < _OLDEST, FAILURE, version, "use Redis 6.2 or later, or Valkey"),
@@ -383,6 +392,20 @@ def condition_rows(condition: RedisCondition, namespace: str, identity: Identity
             (not is_.confirming, WARNING, f"{is_.replicas}, and {_NONE_CONFIRMS}", _UNDONE),
             (True, OK, f"{is_.replicas}; {confirm}", ""),
         ),
+    ]
+    denied = [Row(REDIS, "permissions", WARNING, *_denied(command)) for command in is_.denied]
+    if "INFO" in is_.denied:
+        server = []
+        denied = [replace(row, detail=f"{row.detail}, so its settings and replicas are unknown") for row in denied]
+    return [
+        _first(
+            "reachable",
+            (is_.is_replica, FAILURE, f"{took}; it's a read-only replica", _NAME_MASTER),
+            (is_.round_trip > _FAR, WARNING, took, _NEARER),
+            (True, OK, took, ""),
+        ),
+        *denied,
+        *server,
         _first(
             "namespace",
             (is_.owner is None, OK, f"“{namespace}” is free", ""),

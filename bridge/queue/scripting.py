@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 from datetime import datetime, timedelta
 from functools import cache
 from importlib.resources import files
@@ -23,6 +24,8 @@ from bridge.metrics import Metrics
 from bridge.queue.keys import Keys, helpers
 from bridge.queue.records import VERSION
 from bridge.queue.redis.connection import stop_if_cancelled, translated, translation
+
+log = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 128
 _REPLICA_WAIT_MS = 50
@@ -140,6 +143,7 @@ class Scripts:
         self.redis = redis
         self.keys = Keys(namespace)
         self.has_replicas = False
+        self._denied = ""  # the command for replicas that an ACL forbids
         self.clock_ahead = timedelta(0)  # how far this server's clock is ahead of ours
         self._metrics = metrics
         self._batches = Batches(redis)
@@ -180,10 +184,21 @@ class Scripts:
             return await pipe.execute()
 
     async def look_for_replicas(self) -> None:
-        """Update `has_replicas`."""
-        with translated():
-            replication = await self.redis.info("replication")
-        self.has_replicas = int(replication.get("connected_slaves", 0)) > 0
+        """Update `has_replicas`; without the permission to look for replicas or to wait for them, there are none."""
+        has_replicas, denied = False, ""
+        try:
+            with translated():
+                replication = await self.redis.info("replication")
+                if int(replication.get("connected_slaves", 0)) > 0:
+                    await self.redis.wait(0, 0)
+                    has_replicas = True
+        except StoreUnavailable as exc:
+            if not exc.denied:
+                raise
+            denied = exc.denied
+        if denied and denied != self._denied:
+            log.warning("the Redis user can't wait for replicas: allow the command", extra={"command": denied})
+        self.has_replicas, self._denied = has_replicas, denied
 
     def redis_time(self, now: datetime, later: timedelta) -> int:
         """Return the time *later* than *now* by the server's clock, in ms."""

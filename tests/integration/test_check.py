@@ -77,10 +77,11 @@ async def test_a_check_without_problems_exits_0(
         "Settings",
         "Slack",
         "Redis",
+        "Bridge",
         "Project service",
-        "No problems found.",
+        "1 warning.",
     ]
-    assert set(re.findall(r"^  (\S)", output, re.MULTILINE)) == {"✓"}
+    assert re.findall(r"^  !.*", output, re.MULTILINE) == ["  ! process           no bridge is running"]
     assert await system.keys() == []
 
 
@@ -164,13 +165,16 @@ async def test_socket_mode_probes_the_app_token_not_the_secret(system: System, t
 async def test_a_namespace_is_free_ours_or_anothers(system: System, tmp_path: Path) -> None:
     assert (await check_rows(system, tmp_path))["Redis", "namespace"]["detail"].endswith("is free")
     running = await system.start_bridge()
-    assert "belongs to this bot" in (await check_rows(system, tmp_path))["Redis", "namespace"]["detail"]
+    found = await check_rows(system, tmp_path)
+    assert "belongs to this bot" in found["Redis", "namespace"]["detail"]
+    assert (found["Bridge", "process"]["state"], found["Bridge", "process"]["detail"]) == ("ok", "1 running")
     await running.end()
 
     rows = await redis_rows(system.redis_url, system.namespace, Identity("T1", "", "USOMEONE", "B1"))
 
-    assert rows[-1].state == FAILURE
-    assert rows[-1].cure == "set BRIDGE_NAMESPACE to another name"
+    namespace, process = rows[-2:]
+    assert (namespace.state, namespace.cure) == (FAILURE, "set BRIDGE_NAMESPACE to another name")
+    assert (process.state, process.detail) == (WARNING, "no bridge is running")
 
 
 async def test_a_redis_that_may_lose_data_is_a_warning(private_redis: Callable[[], RealRedis]) -> None:
@@ -201,6 +205,24 @@ async def test_a_missing_password_or_permission_is_shown(private_redis: Callable
     assert careful["persistence"].detail == "append-only file; sync interval unknown"
 
 
+async def test_a_denied_command_is_named_and_the_rest_checked(private_redis: Callable[[], RealRedis]) -> None:
+    server = private_redis()
+    user = f"{server.url}?username=careful&password=pw"
+    with Redis.from_url(server.url) as redis:
+        redis.execute_command("ACL", "SETUSER", "careful", "on", ">pw", "~*", "&*", "+@all", "-info", "-client")
+        without_info = {row.what: row for row in await redis_rows(user, "bridge", None)}
+        redis.execute_command("ACL", "SETUSER", "careful", "-ping")
+        (without_ping,) = await redis_rows(user, "bridge", None)
+        redis.execute_command("ACL", "SETUSER", "careful", "+ping", "resetkeys", "~other:*")
+        (without_keys,) = await redis_rows(user, "bridge", None)
+
+    assert without_info["permissions"].detail == "the user may not run INFO, so its settings and replicas are unknown"
+    assert without_info["permissions"].cure == "allow it in the ACL: +info"
+    assert list(without_info) == ["reachable", "permissions", "namespace", "process"]
+    assert (without_ping.detail, without_ping.state) == ("the user may not run PING", FAILURE)
+    assert without_keys.cure == "allow it in the ACL: ~*"
+
+
 @pytest.fixture
 def redis_of_compose() -> Iterator[str]:
     """Start a server with docker-compose.yml's options, on a socket of this test; return its URL."""
@@ -225,7 +247,7 @@ async def test_the_redis_of_compose_passes_the_check(redis_of_compose: str) -> N
 
     await wait_until(answers, "the server answers")
 
-    assert {row.state for row in await redis_rows(redis_of_compose, "bridge", None)} == {OK}
+    assert {row.state for row in await redis_rows(redis_of_compose, "bridge", None) if row.area == "Redis"} == {OK}
 
 
 @pytest.mark.parametrize(("url", "options"), [("embedded", []), ("", ["--embedded-redis"])])

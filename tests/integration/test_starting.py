@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Callable
+
+from redis import Redis
 
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL, RUNNERS
-from support.system import BridgeProcess, System
+from support.real_redis import RealRedis
+from support.system import BridgeProcess, System, open_system
 from support.waiting import wait_until
 
 
@@ -67,6 +71,31 @@ async def test_a_start_logs_missing_permissions_and_disabled_features(system: Sy
     }
     assert "stop an agent" in next(line["to"] for line in records if line["scope"] == "reactions:read")
     assert len(records) == 3
+
+
+async def test_a_redis_user_without_info_and_client_is_enough(private_redis: Callable[[], RealRedis]) -> None:
+    server = private_redis()
+    with Redis.from_url(server.url) as redis:
+        redis.execute_command("ACL", "SETUSER", "careful", "on", ">pw", "~*", "&*", "+@all", "-info", "-client")  # type: ignore[no-untyped-call]
+    async with open_system(f"{server.url}?username=careful&password=pw", "test") as system:
+        bridge = await system.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+        root = await system.mention(ALICE, GENERAL, "hello there")
+        await system.answered(GENERAL, root)
+
+    records = [json.loads(line) for line in bridge.log.decode().splitlines()]
+    assert [record["command"] for record in records if "Redis user" in record["message"]] == ["INFO"]
+
+
+async def test_a_redis_user_without_a_permission_is_told_which(private_redis: Callable[[], RealRedis]) -> None:
+    server = private_redis()
+    with Redis.from_url(server.url) as redis:
+        redis.execute_command("ACL", "SETUSER", "careful", "on", ">pw", "~*", "&*", "+@all", "-xgroup")  # type: ignore[no-untyped-call]
+    async with open_system(f"{server.url}?username=careful&password=pw", "test") as system:
+        bridge = await system.bridge().start()
+        await wait_until(lambda: b"can't reach Redis yet" in bridge.log, "the bridge says so")
+
+    (record,) = [json.loads(line) for line in bridge.log.decode().splitlines() if "can't reach Redis" in line]
+    assert (record["reason"], record["denied"]) == ("refused", "XGROUP CREATE")
 
 
 async def test_unusable_proxy_settings_are_logged_and_skipped(system: System) -> None:

@@ -23,13 +23,6 @@ async def unavailable_reason(action: Awaitable[object]) -> str:
     return caught.value.reason
 
 
-async def test_a_connection_names_itself_bridge(redis_server: RealRedis) -> None:
-    async with connect(redis_server.url) as redis:
-        assert await redis.set("{shared}:key", "1", ex=5)
-        assert await redis.get("{shared}:key") == "1"
-        assert await redis.client_getname() == "bridge"
-
-
 async def test_a_killed_server_is_unavailable_until_it_restarts(private_redis: Callable[[], RealRedis]) -> None:
     server = private_redis()
     async with connect(server.url) as redis:

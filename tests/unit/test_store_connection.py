@@ -27,6 +27,7 @@ PIPELINE = "Command # 1 (EVALSHA 1f 1 {b}: BUSY) of pipeline caused error:"  # t
         (exceptions.ReadOnlyError("You can't write against a read only replica."), "read-only"),
         (exceptions.AuthenticationError("Authentication required."), "refused"),
         (exceptions.NoPermissionError("this user has no permissions"), "refused"),
+        (exceptions.ResponseError("ACL failure in script: No permissions to access a key script: on f:1."), "refused"),
         (exceptions.ResponseError("MISCONF Errors writing to the AOF file: No space left on device"), "read-only"),
         (exceptions.ResponseError("ERR Error running script (call to f_1): @user_script: 2: -OOM command"), "full"),
         (exceptions.ResponseError("BUSY Redis is busy running a script."), "loading"),
@@ -46,6 +47,29 @@ async def test_a_redis_failure_has_a_reason(raised: Exception, reason: str) -> N
 
     assert caught.value.reason == reason
     assert caught.value.__cause__ is raised
+
+
+@pytest.mark.parametrize(
+    ("raised", "denied"),
+    [
+        (exceptions.NoPermissionError("User u has no permissions to run the 'config|get' command"), "CONFIG GET"),
+        (exceptions.NoPermissionError("No permissions to access a key"), "keys"),
+        (
+            exceptions.ResponseError("ACL failure in script: User u has no permissions to run the 'zadd' command"),
+            "ZADD",
+        ),
+        (
+            exceptions.ResponseError("ACL failure in script: No permissions to access a channel script: on f"),
+            "channels",
+        ),
+        (exceptions.AuthenticationError("invalid username-password pair"), ""),
+    ],
+)
+async def test_a_denied_command_is_named(raised: Exception, denied: str) -> None:
+    with pytest.raises(StoreUnavailable) as caught, translated():
+        raise raised
+
+    assert (caught.value.reason, caught.value.denied) == ("refused", denied)
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
@@ -15,7 +15,10 @@ from redis.exceptions import ResponseError
 from bridge.errors import StoreUnavailable
 from bridge.queue.keys import Keys
 from bridge.queue.redis.connection import translated
+from bridge.queue.status import RUNNING, last_heard
 from bridge.queue.wipe import FIELDS, Wipe
+
+T = TypeVar("T")
 
 _PINGS = 5
 _CONFIRM_MS = 200
@@ -27,7 +30,8 @@ class RedisCondition:
 
     *syncs_in_rewrites*: it also syncs while rewriting its file. *can_write*: the last write of its file succeeded.
     *policy* is maxmemory-policy. *owner* is the namespace's (team, bot user), or None. *confirming* is how many
-    *replicas* have every write. *round_trip* is in seconds. *wipe*: the server was emptied recently.
+    *replicas* have every write. *round_trip* is in seconds. *wipe*: the server was emptied recently. *running* is how
+    many bridges run in the namespace. *denied* are commands that the user may not run: without INFO, most is unknown.
     """
 
     product: str
@@ -44,15 +48,31 @@ class RedisCondition:
     owner: tuple[str, str] | None
     round_trip: float
     wipe: Wipe | None = None
+    running: int = 0
+    denied: tuple[str, ...] = ()
 
 
 async def condition_of(redis: Redis, namespace: str, monotonic: Callable[[], float]) -> RedisCondition:
     """Ask the server that has the keys of *namespace*. Raises `StoreUnavailable`."""
+    denied: list[str] = []
+
+    async def unless_denied(answer: Awaitable[T], otherwise: T) -> T:
+        try:
+            with translated():
+                return await answer
+        except StoreUnavailable as exc:
+            if not exc.denied:
+                raise
+            denied.append(exc.denied)
+            return otherwise
+
+    keys = Keys(namespace)
     with translated():
-        owner = await redis.hmget(Keys(namespace).owner(), ["team", "bot", *FIELDS])  # in a cluster: leads to its node
-        about = await redis.info()
+        owner = await redis.hmget(keys.owner(), ["team", "bot", *FIELDS])  # in a cluster: leads to its node
+        heard = await last_heard(redis, keys)
+        about: dict[str, Any] = await unless_denied(redis.info(), {})
         replicas = int(about.get("connected_slaves", 0))
-        confirming = int(await redis.wait(1, _CONFIRM_MS)) if replicas else 0
+        confirming = int(await unless_denied(redis.wait(1, _CONFIRM_MS), 0)) if replicas else 0
         round_trips = []
         for _ in range(_PINGS):
             started_at = monotonic()
@@ -78,4 +98,6 @@ async def condition_of(redis: Redis, namespace: str, monotonic: Callable[[], flo
         owner=(str(owner[0]), str(owner[1])) if owner[0] else None,
         round_trip=min(round_trips),  # the longer ones measure this machine
         wipe=Wipe.read(owner[2:], datetime.now(UTC)),
+        running=sum(one < RUNNING for one in heard.values()),
+        denied=tuple(denied),
     )

@@ -70,7 +70,6 @@ def blocking_connection(url: str, block: timedelta = BLOCK) -> Redis:
 def _client(url: str, connections: int, answer_timeout: timedelta) -> Redis:
     """Create the client for *url*. Raises `ConfigurationError`."""
     ours: dict[str, Any] = {
-        "client_name": "bridge",
         "decode_responses": True,
         "driver_info": None,  # otherwise each connection looks up redis-py's version on disk, for 2 ms
         "health_check_interval": HEALTH_CHECK_SECONDS,
@@ -118,7 +117,7 @@ def translation(exc: RedisError | RuntimeError) -> Exception:
     """
     stop_if_cancelled()
     reason = _reason(exc)
-    return exc if reason is None else StoreUnavailable(reason)
+    return exc if reason is None else StoreUnavailable(reason, _denied(exc))
 
 
 @contextmanager
@@ -136,7 +135,7 @@ def translated() -> Iterator[None]:
 _REASONS: dict[str, tuple[tuple[type[RedisError], ...], str]] = {
     # BUSY: another client's script runs for seconds.
     "loading": ((BusyLoadingError,), "LOADING|BUSY"),
-    "refused": ((AuthenticationError, AuthorizationError, NoPermissionError), "NOAUTH|WRONGPASS|NOPERM"),
+    "refused": ((AuthenticationError, AuthorizationError, NoPermissionError), "NOAUTH|WRONGPASS|NOPERM|ACL failure"),
     # AskError and its subclass MovedError: the slot is moving to another node of the cluster. UNBLOCKED: a master
     # became a replica while a read waited there. WAIT's error: it became one right after a script, whose writes are
     # lost.
@@ -150,9 +149,19 @@ _REASONS: dict[str, tuple[tuple[type[RedisError], ...], str]] = {
 }
 """The reason by the error's class (some of the first are subclasses of `NoConnection`), or by words of its message."""
 
+_DENIED = re.compile(r"run the '([\w|-]+)' command|access a (key|channel)\b")
+"""What an ACL forbids, in the words of Redis and Valkey from 7.0 on."""
+
 # Redis 6 reports an error in a script as "ERR Error running script …: @user_script: 12: -OOM …".
 # In a pipeline, redis-py prefixes the command with its arguments, and makes the message a tuple.
 _IN_A_PIPELINE = "of pipeline caused error: "
+
+
+def _denied(exc: BaseException) -> str:
+    found = _DENIED.search(f"{exc} {exc.__cause__ or ''}")
+    if found is None:
+        return ""
+    return f"{found[2]}s" if found[2] else found[1].replace("|", " ").upper()
 
 
 def _reason(exc: BaseException) -> str | None:
