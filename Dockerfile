@@ -11,7 +11,7 @@ RUN python3 -m venv /opt/bridge \
 FROM ${BASE}
 RUN useradd --system --no-create-home --uid 10001 bridge
 COPY --from=build /opt/bridge /opt/bridge
-ENV PATH=/opt/bridge/bin:$PATH PYTHONUNBUFFERED=1
+ENV PATH=/opt/bridge/bin:$PATH PYTHONUNBUFFERED=1 BRIDGE_HOST=0.0.0.0
 USER bridge
 EXPOSE 3000
 CMD ["bridge", "serve"]

@@ -105,7 +105,7 @@ class Settings(BaseSettings):
     ] = _setting("BRIDGE_NAMESPACE", "bridge")
     """The prefix of every key in Redis. Replicas share it; other bridges on the same Redis need their own."""
     host: Annotated[str, matching(_HOST, "an IP address such as 0.0.0.0")] = _setting("BRIDGE_HOST", "0.0.0.0")  # noqa: S104 - it is a server
-    """The address to listen on."""
+    """The address to listen on. In Socket Mode, the default is 127.0.0.1: Slack doesn't call the bridge."""
     port: Annotated[int, whole(0, 65535, 3000)] = _setting("BRIDGE_PORT", "3000")
     """The port to listen on; 0 picks a free one."""
     command_prefix: Annotated[str, matching(_COMMAND_PREFIX, "up to 20 of a-z, 0-9, - and _, such as acme-")] = (
@@ -396,7 +396,7 @@ def unknown_names(environ: Mapping[str, str]) -> list[str]:
 
 
 def _read(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return the values that are set, by variable. The data folder's default depends on the platform.
+    """Return the values that are set, by variable, and the defaults that depend on the platform or other settings.
 
     https://specifications.freedesktop.org/basedir-spec/
     """
@@ -407,7 +407,9 @@ def _read(environ: Mapping[str, str]) -> dict[str, Any]:
             folder = f"{environ.get('LOCALAPPDATA', '~')}/bridge"
         case _:
             folder = f"{environ.get('XDG_DATA_HOME') or '~/.local/share'}/bridge"
-    return {"BRIDGE_DATA_DIR": folder, **Variables(environ)()}
+    given = Variables(environ)()
+    host = {"BRIDGE_HOST": "127.0.0.1"} if given.get("SLACK_APP_TOKEN") else {}
+    return {"BRIDGE_DATA_DIR": folder, **host, **given}
 
 
 def env_example() -> str:

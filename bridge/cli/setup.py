@@ -263,10 +263,10 @@ def _create_the_app(answers: _Answers, target: str | None, *, open_browser: bool
         else:
             flag = f"--url {target}" if target else "--socket"
             out(
-                f"  Open this link in a browser:\n\n{link}\n\n"
-                f"  Or open {apps} → Create New App → From a manifest.\n"
+                f"  Open {apps} → Create New App → From a manifest.\n"
                 "  In another shell, run this command, then paste its output there:\n"
-                f"  {this_program()} manifest {flag}"
+                f"  {this_program()} manifest {flag}\n\n"
+                f"  Or open this link, which has the manifest in it:\n\n{link}\n"
             )
         out(
             "  Choose your workspace, then Create and Install, then Allow.\n"

@@ -49,7 +49,7 @@ async def credentials(terminal: Terminal) -> dict[str, str]:
 
 async def pasted(terminal: Terminal) -> dict[str, str]:
     """Paste the output of its command on the page, as without the link."""
-    address = re.search(r"open (http://\S+/apps) ", terminal.screen)
+    address = re.search(r"Open (http://\S+/apps) ", terminal.screen)
     printing = re.search(r"bridge (manifest --\S+)", terminal.screen)
     assert address
     assert printing
@@ -74,6 +74,7 @@ async def test_the_printed_link_and_the_printed_manifest_create_the_same_app(
 ) -> None:
     async with Terminal(*SETUP, "--socket", folder=tmp_path, environ=environ(slack, tmp_path)) as terminal:
         assert await credentials(terminal) == await pasted(terminal) != {}
+        assert terminal.screen.index("From a manifest") < terminal.screen.index("manifest_json="), "the short way first"
 
 
 async def test_setup_ends_with_a_greeting_in_slack(

@@ -47,6 +47,18 @@ def test_the_required_variables_are_sufficient() -> None:
     assert (settings.thread_replies, settings.log_format, settings.log_level) == ("all", "console", "INFO")
 
 
+@pytest.mark.parametrize(
+    ("environ", "host"),
+    [
+        ({}, "0.0.0.0"),
+        ({"SLACK_APP_TOKEN": "xapp-1-a"}, "127.0.0.1"),
+        ({"SLACK_APP_TOKEN": "xapp-1-a", "BRIDGE_HOST": "::"}, "::"),
+    ],
+)
+def test_in_socket_mode_only_this_machine_is_served(environ: dict[str, str], host: str) -> None:
+    assert load({**NEEDED, **environ}).host == host
+
+
 def test_all_problems_are_reported_at_once_in_the_documented_order() -> None:
     problems = problems_of({"BRIDGE_PORT": "many", "PROJECT_API_KEY": "k", "BRIDGE_MAX_AGE": "old"})
 
