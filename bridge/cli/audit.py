@@ -148,6 +148,7 @@ REFUSALS: Final = {
     "canvas": "in a canvas",
     "command_missed": "found too late, not run",
     "thread_full": "queue full",
+    "not_queued": "message not queued",
     "muted": "thread is muted",
     "paused": "rate limit",
 }

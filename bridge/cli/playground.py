@@ -157,7 +157,7 @@ async def _play(plan: Plan, port: int | None, *, open_browser: bool) -> int:
     if port is None:
         port = next_free_port(_FIRST_PORT)
         if port != _FIRST_PORT:
-            _print(f"Port {_FIRST_PORT} is taken, so the page gets {port or 'another one'}.")
+            _print(f"Port {_FIRST_PORT} is in use, so the page gets {port or 'another one'}.")
     try:
         require_free(port)
     except OSError as exc:

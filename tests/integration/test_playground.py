@@ -160,7 +160,7 @@ async def test_without_a_port_the_next_free_one_is_used(folder: Path) -> None:
         playground = await Playground(folder, port=()).start()
         await playground.end()
 
-    assert "Port 8080 is taken, so the page gets " in playground.text
+    assert "Port 8080 is in use, so the page gets " in playground.text
     assert int(playground.url.rpartition(":")[2]) > 8080
 
 

@@ -43,7 +43,7 @@ _DIRECT: Final = "direct"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class AgentQuestion:
     """A valid form: the *agent*'s ID, the *message* for it, and the text that the message is *about*."""
 
     agent: int
@@ -76,13 +76,13 @@ def ask_form(agent: Agent | None, origin: Origin, *, about: str | None = None) -
     return modal(ASK, ASK_AN_AGENT, "Ask", fields, origin)
 
 
-def read_ask_form(values: Mapping[str, Any]) -> Question | FormErrors:
+def read_ask_form(values: Mapping[str, Any]) -> AgentQuestion | FormErrors:
     """Parse the result of `bridge.slack.blockkit.modals.form_values`."""
     agent, message, about = (str(values.get(name) or "").strip() for name in (AGENT, MESSAGE, ABOUT))
     errors = {} if ID.fullmatch(agent) else {AGENT: "Choose an agent from the list."}
     if not message:
         errors[MESSAGE] = "Enter your question."
-    return FormErrors(errors) if errors else Question(int(agent), message, about)
+    return FormErrors(errors) if errors else AgentQuestion(int(agent), message, about)
 
 
 def place_of(form: str, values: Mapping[str, Any], origin: Origin) -> Place:
@@ -99,7 +99,7 @@ def place_of(form: str, values: Mapping[str, Any], origin: Origin) -> Place:
             return Place(where)
 
 
-def question_text(question: Question, author: str) -> str:
+def question_text(question: AgentQuestion, author: str) -> str:
     """Return the text for the agent: the question, and a quotation of the message it's about."""
     if not question.about:
         return question.message
@@ -107,7 +107,7 @@ def question_text(question: Question, author: str) -> str:
     return "\n".join([f"{question.message}\n", by, *(f"> {line}" for line in question.about.strip().splitlines())])
 
 
-def question_shown(agent: Agent, question: Question, asked_by: str, author: str) -> Reply:
+def question_shown(agent: Agent, question: AgentQuestion, asked_by: str, author: str) -> Reply:
     """Show the question in the thread, or as its root."""
     asked = who_asks(agent, asked_by)
     blocks = [kit.rich(kit.quotation(kit.cut(kit.clean(question.message), kit.PLAIN_TEXT_INPUT)))]

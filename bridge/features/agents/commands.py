@@ -65,7 +65,7 @@ async def ask_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
 
 
 @agents.form(asking.ASK, reader=asking.read_ask_form)
-async def question_sent(deps: Deps, turn: Turn, submission: Submission, question: asking.Question) -> Result:
+async def question_sent(deps: Deps, turn: Turn, submission: Submission, question: asking.AgentQuestion) -> Result:
     """Ask in a new thread, or in the thread of the message the question is about."""
     origin, chosen = Origin.parse(submission.private_metadata), question.agent
     if submission.thread_ts:  # a thread's own agent answers, whichever agent was chosen
