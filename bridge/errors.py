@@ -309,6 +309,23 @@ class SeveralFit(CommandError):
         self.matches = tuple(matches)
 
 
+class NotSure(CommandError):
+    """A command that acts doesn't name a workflow or an agent by its ID or its whole name.
+
+    *options* are what may be meant: ID, name, and the text after the name, which is called *of_rest*.
+    *buttons* carry the command out with one of them.
+    """
+
+    buttons: Sequence[Mapping[str, Any]] = ()
+    of_rest: str = ""
+
+    def __init__(self, kind: str, options: Sequence[tuple[int, str, str]]) -> None:
+        super().__init__(kind)
+        self.about = kind
+        self.kind = kind
+        self.options = tuple(options)
+
+
 class BadSchedule(CommandError):
     """A part of a schedule can't be parsed, or isn't possible.
 

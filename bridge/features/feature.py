@@ -24,17 +24,18 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from bridge.errors import BadUsage
-from bridge.features.results import Outcome, Result
+from bridge.features.results import Form, Outcome, Result
 from bridge.inbound import Inbound
 from bridge.queue.records import Write
 from bridge.slack.blockkit.reply import Block, Reply
 
 Handler = Callable[..., Awaitable[Result]]
+Fill = Callable[..., Awaitable[Form]]
 H = TypeVar("H", bound=Handler)
 A = TypeVar("A", bound=Callable[..., Awaitable[None]])
 U = TypeVar("U", bound=Callable[..., Awaitable[Outcome]])
@@ -73,6 +74,7 @@ class Command:
     is_default: bool  # answers if only the command's name was typed
     is_read_only: bool  # may be shared with the channel
     form: Block | None  # a button that opens a form for this command
+    fill: Fill | None = None  # opens that form with a workflow or an agent, and the text after its name
 
     @property
     def is_for_threads(self) -> bool:
@@ -147,16 +149,24 @@ class Feature:
         self.unknown: dict[bool, Callable[..., Awaitable[Outcome]]] = {}
 
     def command(
-        self, usage: str, sentence: str, *, default: bool = False, read_only: bool = False, form: Block | None = None
+        self,
+        usage: str,
+        sentence: str,
+        *,
+        default: bool = False,
+        read_only: bool = False,
+        form: Block | None = None,
+        fill: Fill | None = None,
     ) -> Callable[[H], H]:
         """Register ``async def …(deps, turn, *, …)`` for *usage*; *sentence* is its help.
 
-        *form* is a button that opens a form for the same command; errors offer it. *read_only* allows ``--share``.
+        *form* is a button that opens a form for the same command; errors offer it. *fill*, ``async def …(deps, turn,
+        workflow or agent, rest)``, opens it filled in if it's unsure which was meant. *read_only* allows ``--share``.
         """
 
         def register(handler: H) -> H:
             command = _parse(usage, sentence, handler, is_default=default, is_read_only=read_only, form=form)
-            add_command(self.commands, command)
+            add_command(self.commands, replace(command, fill=fill))
             return handler
 
         return register

@@ -352,6 +352,11 @@ def message_gone() -> Reply:
     return kit.reply("This message is no longer available. Type it again.")
 
 
+def command_gone() -> Reply:
+    """Say that what was typed for a button has expired."""
+    return kit.reply("This command is no longer available. Type it again.")
+
+
 def service_down() -> Reply:
     """Say that the service is down and that nothing is lost."""
     text = "⏳ The service is unavailable. Your message is queued and will be answered once it's back."

@@ -1,18 +1,19 @@
 """Find the workflow or agent a person means, and where its name ends and the rest of the text begins.
 
-An ID beats a name, a whole name beats its beginning, a longer name beats a shorter one, and quotes decide.
+An ID beats a name, a whole name beats its beginning, a longer name beats a shorter one, and quotes decide. A command
+that acts never guesses: it asks.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from bridge.errors import NoSuch, SeveralFit
-from bridge.slack.blockkit.folding import Folded, fold, name_key
+from bridge.errors import NoSuch, NotSure, SeveralFit
+from bridge.slack.blockkit.folding import fold, name_key
 
 # Of folded text:
 _QUOTED = re.compile(r"""(?P<quote>["'])(?P<name>.*?)(?P=quote)(?=\s|$)""")
@@ -21,6 +22,7 @@ _WORD = re.compile(r"\S+")
 _LONGEST_NAME = 40  # words
 _MOST_TYPED = 1000  # characters of a text that may be a name
 _NEAREST = 3
+_LONG = 6  # letters of a name in which two typos are allowed
 _ALIKE = 0.5
 # Each comparison costs microseconds, so only this many are searched for the most similar one.
 _COMPARED_NAMES = 1000
@@ -45,63 +47,108 @@ class Named(Protocol):
 T = TypeVar("T", bound=Named)
 
 
-def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool) -> tuple[T, str]:
-    """Return the one of *candidates* that *text* names, and the text after the name, as typed.
+class Pick(NamedTuple, Generic[T]):
+    """The *one* that was named, and the *rest* of the text, as typed; *is_whole*: by its ID or its whole name."""
 
-    Without *takes_rest*, all of *text* must be the name, and the text after it is ``""``.
-    Raises `NoSuch` or `SeveralFit`.
+    one: T
+    rest: str
+    is_whole: bool = True
+
+
+class _Spot(NamedTuple):
+    """A possible name, as *typed* and as a *key*, and the *rest* of the text after it."""
+
+    typed: str
+    key: str
+    rest: str
+
+
+def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool, acts: bool = False) -> Pick[T]:
+    """Return the one of *candidates* that *text* names.
+
+    Without *takes_rest*, all of *text* must be the name. For a command that *acts*, only an ID or a whole name counts,
+    and only if nothing else can be meant; otherwise an unambiguous beginning does, too.
+    Raises `NoSuch`, `SeveralFit` and, for a command that acts, `NotSure`.
     """
     text = text.strip()
     folded = fold(text, _MOST_TYPED if takes_rest else None)
     named = [(name_key(candidate.name), candidate) for candidate in candidates]
-    found = _by_id(folded, candidates, takes_rest=takes_rest) or _quoted(kind, folded, named, takes_rest=takes_rest)
-    if found:
-        return found
     words = islice(_WORD.finditer(folded.text), _LONGEST_NAME) if takes_rest else ()
     ends = [word.end() for word in words] if takes_rest else [len(folded.text)]
-    # Possible names with the text after them, longest first.
-    beginnings = [(typed := folded.until(end), name_key(typed), folded.after(end)) for end in reversed(ends)]
-    for fits in (str.__eq__, str.startswith):
-        for typed, wanted, rest in beginnings:
-            if fitting := [candidate for name, candidate in named if wanted and fits(name, wanted)]:
-                return _only(kind, typed, fitting), rest
-    nearest = _nearest([wanted for _typed, wanted, _rest in beginnings], named)
-    id_ = _ID.match(folded.text) if takes_rest and not nearest else None
-    typed = text
-    if nearest and takes_rest:  # the words that are most like it, without the text after them
-        typed = max(beginnings, key=lambda one: difflib.SequenceMatcher(None, one[1], name_key(nearest[0])).ratio())[0]
-    raise NoSuch(kind, id_[1] if id_ else typed, nearest)
+    spots = [_Spot(typed := folded.until(end), name_key(typed), folded.after(end)) for end in reversed(ends)]
+    quoted, number = _QUOTED.match(folded.text), _ID.match(folded.text)
+    if quoted and (takes_rest or not folded.after(quoted.end())):
+        inside = folded.between(*quoted.span("name"))
+        spots.insert(0, _Spot(inside, name_key(inside), folded.after(quoted.end())))
+    by_id: list[Pick[T]] = []
+    if number and (takes_rest or not folded.after(number.end())):
+        digits = number[1].lstrip("0") or "0"  # of any length, so they stay text
+        by_id = [Pick(one, folded.after(number.end())) for one in candidates if str(one.id) == digits]
+    typed, whole = _fitting(spots, named, str.__eq__)
+    found = [*by_id, *whole]
+    if acts and not quoted and found and all(pick.rest for pick in found):
+        found += _longer(spots, named)
+    found = list({(pick.one.id, pick.rest): pick for pick in found}.values())
+    if len(found) == 1 or (by_id and not acts):
+        return found[0]
+    if not found:
+        typed, found = _fitting(spots, named, str.startswith)
+    if len(found) == 1 and not acts:
+        return found[0]._replace(is_whole=False)
+    near = found or _similar(spots, named)
+    if near and acts:
+        misspelled = {pick.one.id: pick for pick in _misspelled(spots, named)} if not whole else {}
+        near = [misspelled.get(pick.one.id, pick) for pick in near]
+        raise NotSure(kind, [(pick.one.id, pick.one.name, pick.rest) for pick in near])
+    if found:
+        raise SeveralFit(kind, typed, [(pick.one.id, pick.one.name) for pick in found])
+    if near and takes_rest:
+        text = text.removesuffix(near[0].rest).rstrip()
+    name = number[1] if number and takes_rest and not near else text
+    raise NoSuch(kind, name, [pick.one.name for pick in near])
 
 
-def _by_id(typed: Folded, candidates: Sequence[T], *, takes_rest: bool) -> tuple[T, str] | None:
-    found = _ID.match(typed.text)
-    rest = typed.after(found.end()) if found else ""
-    if found is None or (rest and not takes_rest):
-        return None
-    return next(((one, rest) for one in candidates if str(one.id) == (found[1].lstrip("0") or "0")), None)
+def _fitting(
+    spots: Sequence[_Spot], named: Sequence[tuple[str, T]], fits: Callable[[str, str], bool]
+) -> tuple[str, list[Pick[T]]]:
+    """Return the first text that fits a name, and all it fits."""
+    for spot in spots:
+        if fitting := [Pick(one, spot.rest) for known, one in named if spot.key and fits(known, spot.key)]:
+            return spot.typed, fitting
+    return "", []
 
 
-def _quoted(kind: str, typed: Folded, named: Sequence[tuple[str, T]], *, takes_rest: bool) -> tuple[T, str] | None:
-    found = _QUOTED.match(typed.text)
-    rest = typed.after(found.end()) if found else ""
-    if found is None or (rest and not takes_rest):
-        return None
-    wanted = name_key(found["name"])
-    for fits in (str.__eq__, str.startswith):
-        if fitting := [candidate for name, candidate in named if wanted and fits(name, wanted)]:
-            return _only(kind, typed.between(*found.span("name")), fitting), rest
-    return None
+def _longer(spots: Sequence[_Spot], named: Sequence[tuple[str, T]]) -> list[Pick[T]]:
+    """Return those that may be meant instead of a shorter name: the text is theirs, but cut short or misspelled."""
+    longer = [(known, one) for known, one in named if known.startswith(f"{spots[-1].key} ")]
+    found = [Pick(one, "") for known, one in longer if known.startswith(spots[0].key)]
+    return found + _misspelled(spots[:-1], longer)
 
 
-def _only(kind: str, typed: str, fitting: Sequence[T]) -> T:
-    if len(fitting) > 1:
-        raise SeveralFit(kind, typed, [(candidate.id, candidate.name) for candidate in fitting])
-    return fitting[0]
+def _misspelled(spots: Sequence[_Spot], named: Sequence[tuple[str, T]]) -> list[Pick[T]]:
+    """Return those whose name has as many words as a spot, with a few typos."""
+    found = []
+    for spot in spots:
+        for known, one in named:
+            pairs = list(zip(spot.key.split(" "), known.split(" "), strict=False))
+            is_as_long = known.count(" ") == spot.key.count(" ") and known != spot.key
+            if is_as_long and all(edit_distance(typed, word) <= most_typos(word) for typed, word in pairs):
+                found.append(Pick(one, spot.rest))
+    return found
 
 
-def _nearest(typed: Sequence[str], named: Sequence[tuple[str, Named]]) -> list[str]:
-    """Return the names most similar to any of the beginnings of the *typed* text."""
-    names = {name[:_COMPARED]: candidate.name for name, candidate in named[:_COMPARED_NAMES]}
+def _similar(spots: Sequence[_Spot], named: Sequence[tuple[str, T]]) -> list[Pick[T]]:
+    """Return those with the most similar names, each with the text after the words that are most like its name."""
+    found = []
+    for known, one in _nearest([spot.key for spot in spots], named):
+        likeness = [difflib.SequenceMatcher(None, spot.key[:_COMPARED], known).ratio() for spot in spots]
+        found.append(Pick(one, spots[likeness.index(max(likeness))].rest))
+    return found
+
+
+def _nearest(typed: Sequence[str], named: Sequence[tuple[str, T]]) -> list[tuple[str, T]]:
+    """Return those with the names most similar to any of the beginnings of the *typed* text."""
+    names = {name[:_COMPARED]: (name, candidate) for name, candidate in named[:_COMPARED_NAMES]}
     scores = dict.fromkeys(names, 0.0)
     for words in typed[-_COMPARED_WORDS:]:
         matcher = difflib.SequenceMatcher(None, b=words[:_COMPARED])  # it caches its analysis of b
@@ -113,3 +160,24 @@ def _nearest(typed: Sequence[str], named: Sequence[tuple[str, Named]]) -> list[s
                 scores[name] = max(scores[name], matcher.ratio())
     best = sorted((name for name in names if scores[name] >= _ALIKE), key=lambda name: -scores[name])
     return [names[name] for name in best[:_NEAREST]]
+
+
+def edit_distance(typed: str, name: str) -> int:
+    """Return how many letters are missing, extra, wrong or swapped (Damerau-Levenshtein distance)."""
+    if abs(len(typed) - len(name)) > 2:  # noqa: PLR2004 - never similar
+        return len(name)
+    before, last, row = [0] * (len(name) + 1), list(range(len(name) + 1)), [0]
+    for at, letter in enumerate(typed):
+        row = [at + 1]
+        for place, wanted in enumerate(name):
+            count = min(row[-1] + 1, last[place + 1] + 1, last[place] + (letter != wanted))
+            if at and place and (letter, typed[at - 1]) == (name[place - 1], wanted):
+                count = min(count, before[place - 1] + 1)
+            row.append(count)
+        before, last = last, row
+    return row[-1]
+
+
+def most_typos(name: str) -> int:
+    """Return how many typos are allowed in a name."""
+    return 1 if len(name) < _LONG else 2

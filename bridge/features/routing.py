@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, takewhile
@@ -15,26 +16,33 @@ from bridge.errors import (
     ControlNotUnderstood,
     NoSuch,
     NotAllowed,
+    NotSure,
+    SlackError,
     StoreError,
     UnknownCommand,
     UnknownOption,
 )
 from bridge.features.deps import Deps
 from bridge.features.feature import HELP, Command, EventReader, Feature, ListedShortcut, add_command
-from bridge.features.notices import Slip, did_you_mean, help_lines
-from bridge.features.picking import pick
+from bridge.features.notices import Slip, command_gone, did_you_mean, help_lines
+from bridge.features.picking import edit_distance, most_typos, pick
+from bridge.features.reply_poster import recipient_of
 from bridge.features.results import Form, HomeChanged, Outcome, Result, shown
-from bridge.features.shared.buttons import FOR_RUNNERS
+from bridge.features.shared.buttons import FOR_RUNNERS, MEANT
 from bridge.features.shared.lookups import is_runner
+from bridge.features.shared.questions import Question
 from bridge.inbound import Click, HomeOpened, InboundMessage, Notice, Shortcut, SlashCommand, Submission
+from bridge.project.models import Agent, Workflow
 from bridge.queue.audit import named
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit import kit, modals
 from bridge.slack.blockkit.failures import failure, sentence
 from bridge.slack.blockkit.folding import fold, name_key, split, undecorated
-from bridge.slack.blockkit.modals import Origin
+from bridge.slack.blockkit.modals import Carried, Origin
 from bridge.slack.blockkit.mrkdwn import addressed, mentions_in, plain_command_text
 from bridge.slack.blockkit.reply import Audience, Reply
+
+log = logging.getLogger(__name__)
 
 E = TypeVar("E", BadUsage, UnknownCommand)
 
@@ -46,7 +54,6 @@ _BANG: Final = re.compile(r"\s*[*_~`]*!([a-z](?:[\w-]*[a-z0-9])?)[*_~`]*(?=\s|$)
 _LONGEST_BANG: Final = 100  # characters before and in a command's name
 _MOST_TYPED: Final = 1000  # characters of a line that may be the command's own words
 _WORD: Final = re.compile(r"[a-z][\w-]*")
-_LONG: Final = 6  # letters of a name in which two typos are allowed
 _UNTOUCHED: Final = "input"  # passed to a workflow as typed
 
 
@@ -66,13 +73,15 @@ class ListedCommand(NamedTuple):
 class Typed(NamedTuple):
     """A parsed line: its *command* with the parameters' *values*.
 
-    *about* is its subject, for the audit; *is_shared* shows the answer to the whole channel.
+    *about* is its subject, for the audit; *guessed* is the text that was taken for a workflow's or agent's name.
+    *is_shared* shows the answer to the whole channel.
     """
 
     command: Command
     values: Mapping[str, Any]
     about: str
-    is_shared: bool
+    guessed: str = ""
+    is_shared: bool = False
 
     def annotate(self, error: BridgeError) -> None:
         """Add the line's facts to the handler's *error*."""
@@ -91,10 +100,26 @@ class Typed(NamedTuple):
                 outcome = result if result.concerns else result.model_copy(update={"concerns": self.about})
             case _:
                 return result
+        if self.guessed:
+            note = kit.context(f"The closest match for {kit.quoted(self.guessed, 60)}.")
+            guess = outcome.reply.model_copy(update={"blocks": (*outcome.reply.blocks, note)})
+            outcome = outcome.model_copy(update={"reply": guess})
         if not self.is_shared:
             return outcome
         public = outcome.reply.model_copy(update={"audience": Audience.CHANNEL})
         return outcome.model_copy(update={"reply": public})
+
+
+class Meant(Carried):
+    """The value of a button that carries out a command: the *id* that was meant, and where the text after it begins.
+
+    The *turn* stored what was typed.
+    """
+
+    usage: str = ""
+    id: int = 0
+    turn: str = ""
+    at: int = 0
 
 
 class Features:
@@ -131,14 +156,8 @@ class Features:
         match turn.body:
             case SlashCommand(command=command, text=text):
                 line = f"{command} {text}"
-            case Click(action_id=action_id) as click:
-                if action_id not in self._buttons:
-                    raise ControlNotUnderstood(action_id)
-                result: Result = await self._buttons[action_id](deps, turn, click)
-                if not isinstance(result, HomeChanged):
-                    return result
-                home = HomeOpened(team=turn.team, channel=turn.channel, user=turn.user, view_hash=click.view_hash)
-                return await self._kinds[HomeOpened](deps, turn, home)  # type: ignore[no-any-return]
+            case Click() as click:
+                return await self._press(deps, turn, click)
             case Submission(form=form) as submission:
                 if form not in self._forms:
                     raise ControlNotUnderstood(form)
@@ -167,16 +186,29 @@ class Features:
             case body:
                 return await self._kinds[type(body)](deps, turn, body)  # type: ignore[no-any-return]
         try:
-            return await self._command(line, deps, turn)
+            return await self._carry_out(await self._read(line, deps, turn), deps, turn)
         except CommandError as exc:
             if exc.form and exc.form["action_id"] in FOR_RUNNERS and not await is_runner(deps, turn.user):
                 exc.form = None
+                if isinstance(exc, NotSure):
+                    exc.buttons = ()
             raise
 
-    async def _command(self, line: str, deps: Deps, turn: Turn) -> Result:
-        typed = await self._read(line, deps, turn)
-        if isinstance(typed, Reply):
-            return shown(typed)
+    async def _press(self, deps: Deps, turn: Turn, click: Click) -> Result:
+        """Answer a click on a button, or a choice in a menu."""
+        if click.action_id in MEANT:
+            return await self._meant(deps, turn, click)
+        if click.action_id not in self._buttons:
+            raise ControlNotUnderstood(click.action_id)
+        result: Result = await self._buttons[click.action_id](deps, turn, click)
+        if not isinstance(result, HomeChanged):
+            return result
+        home = HomeOpened(team=turn.team, channel=turn.channel, user=turn.user, view_hash=click.view_hash)
+        return await self._kinds[HomeOpened](deps, turn, home)  # type: ignore[no-any-return]
+
+    async def _carry_out(self, typed: Typed | Result, deps: Deps, turn: Turn) -> Result:
+        if not isinstance(typed, Typed):
+            return typed
         try:
             result = await typed.command.handler(deps, turn, **typed.values)
         except BridgeError as exc:
@@ -237,10 +269,61 @@ class Features:
             why = sentence(exc)
             return Form(modals.page("Sorry", [kit.section(why)], Origin()), otherwise=kit.reply(why))
 
-    async def _read(self, line: str, deps: Deps, turn: Turn) -> Typed | Reply:
+    async def _meant(self, deps: Deps, turn: Turn, click: Click) -> Result:
+        """Carry out the command that a person confirmed, once. If it fails, the question can be answered again."""
+        meant, question = Meant.parse(click.value), Question(deps, turn, click)
+        command = next((one for one in self._commands if one.usage == meant.usage), None)
+        if command is None:
+            raise ControlNotUnderstood(click.action_id)
+        if answered := await question.answered():
+            return answered
+        typed = await deps.recent.typed(turn.team, turn.user, meant.turn)
+        if typed is None:
+            return shown(command_gone(), "gone")
+        found = await self._values(command, typed[meant.at :], deps, _start(deps, turn), meant=meant.id)
+        await deps.inbox.write(*question.uses())
+        if answered := await question.answered():  # by another press at the same moment
+            return answered
+        try:
+            result = await self._carry_out(found, deps, turn)
+        except BridgeError as exc:
+            if not isinstance(exc, StoreError):
+                await deps.inbox.write(*question.undo())
+            raise
+        if isinstance(result, Form):
+            await deps.inbox.write(*question.undo())
+        elif click.response_url:
+            chosen = kit.note(f"You chose {found.about.split(maxsplit=2)[-1]}.", replaces_original=True)
+            try:
+                await deps.say.whisper(recipient_of(click), chosen)
+            except SlackError as exc:
+                log.info("can't replace a question that was answered", extra={"detail": exc.detail})
+        return result
+
+    async def _ask(self, error: NotSure, typed: str, command: Command, deps: Deps, turn: Turn) -> Form:
+        """Return the command's form, filled in with what may be meant; without one, raise *error* with buttons.
+
+        What was *typed* is stored for them.
+        """
+        error.form, name = command.form, error.kind
+        following = [one.name for one in command.parameters][1:]
+        error.of_rest = following[0] if following else ""
+        await deps.recent.store_typed(turn.team, turn.user, turn.id, typed)
+        for action_id, (id_, called, rest) in zip(MEANT, error.options, strict=False):
+            value = Meant(usage=command.usage, id=id_, turn=turn.id, at=len(typed) - len(rest)).model_dump_json()
+            error.buttons = (*error.buttons, kit.button(kit.one_line(called, kit.BUTTON_TEXT), action_id, value))
+        id_, _name, rest = error.options[0]
+        if not (command.fill and turn.trigger_id and len(error.options) == 1 and len(rest) <= kit.PLAIN_TEXT_INPUT):
+            raise error
+        looked_up = await (deps.catalog.get_workflows if name == "workflow" else deps.catalog.get_agents)()
+        form = await command.fill(deps, turn, next(one for one in looked_up if one.id == id_), rest)
+        doubt = kit.context(f"I'm not sure which {name} you meant. Check this before you continue.")
+        view = {**form.view, "blocks": [doubt, *form.view["blocks"]]}
+        return Form(view, failure(error), error.about)
+
+    async def _read(self, line: str, deps: Deps, turn: Turn) -> Typed | Result:
         """Parse a line such as ``/workflows show 3``, or return its help. Raises `CommandError`."""
-        is_in_a_thread = isinstance(turn.body, InboundMessage) and not turn.body.is_root
-        start = "!" if is_in_a_thread else f"/{deps.command_prefix}"  # Slack has no slash commands in threads
+        start = _start(deps, turn)
         names: dict[str, str] = {}
         if "<" in line:  # mentions become names; unknown IDs stay
             found = await deps.directory.names(mentions_in(line))
@@ -262,28 +345,41 @@ class Features:
         if match is None:
             raise self._not_understood(typed, start)
         try:
-            values, about = await self._values(*match, deps, start)
+            parsed = await self._values(*match, deps, start)
+        except NotSure as exc:
+            return await self._ask(exc, match[1], match[0], deps, turn)
         except CommandError as exc:
             exc.form = match[0].form
             if isinstance(exc, NoSuch):
                 exc.lists = next((f"{start}{one.path[0]}" for one in self._named(f"{exc.kind}s") if one.is_default), "")
             raise
-        return Typed(match[0], values, about, is_shared=is_shared)
+        return parsed._replace(is_shared=is_shared)
 
-    async def _values(self, command: Command, rest: str, deps: Deps, start: str) -> tuple[dict[str, Any], str]:
-        """Return the parameters' values, and the line's subject for the audit. Raises `CommandError`."""
+    async def _values(self, command: Command, rest: str, deps: Deps, start: str, *, meant: int | None = None) -> Typed:
+        """Return the parameters' values, and the line's subject for the audit. Raises `CommandError`.
+
+        *meant* is the ID of the workflow or agent that comes first, if *rest* doesn't name it.
+        """
         values: dict[str, Any] = {}
-        about = ""  # never the text
+        about = guessed = ""  # never the text
         for place, parameter in enumerate(command.parameters):
-            if not rest:
+            name, is_last = parameter.name, place == len(command.parameters) - 1
+            if not rest and not (meant is not None and place == 0):
                 if parameter.is_required:
                     raise command.usage_error(start)
                 break
-            name, is_last = parameter.name, place == len(command.parameters) - 1
             if name in {"workflow", "agent"}:
                 look_up = deps.catalog.get_workflows if name == "workflow" else deps.catalog.get_agents
-                found_one, rest = pick(name, rest, await look_up(), takes_rest=not is_last)
-                values[name], about = found_one, about or named(name, found_one.id, found_one.name)
+                known: Sequence[Workflow | Agent] = await look_up()
+                if meant is not None and place == 0:
+                    one = next((one for one in known if one.id == meant), None)
+                    if one is None:
+                        raise NoSuch(name, str(meant))
+                else:
+                    picked = pick(name, rest, known, takes_rest=not is_last, acts=not command.is_read_only)
+                    guessed = "" if picked.is_whole else rest
+                    one, rest = picked.one, picked.rest
+                values[name], about = one, about or named(name, one.id, one.name)
             elif parameter.choices and name_key(rest) not in parameter.choices:
                 raise command.usage_error(start, rest)
             elif is_last:
@@ -291,7 +387,7 @@ class Features:
             else:
                 (_, values[name]), *_others = split(rest, _MOST_TYPED)
                 rest = _after_words(rest, 1)
-        return values, about
+        return Typed(command, values, about, guessed)
 
     def _unknown_option(self, typed: str, match: tuple[Command, str] | None, start: str) -> UnknownOption | None:
         """Return the error for an unknown option: in a read-only command, or in a line that's a command without it.
@@ -335,8 +431,8 @@ class Features:
         word, names = line[1:], self._names()
         if word in names or not _WORD.fullmatch(word):
             return ""
-        near = [name for name in names if _edit_distance(word, name) <= (1 if len(name) < _LONG else 2)]
-        return min(near, key=lambda name: _edit_distance(word, name), default="")
+        near = [name for name in names if edit_distance(word, name) <= most_typos(name)]
+        return min(near, key=lambda name: edit_distance(word, name), default="")
 
     def _names(self) -> list[str]:
         return list(dict.fromkeys([HELP, *(command.path[0] for command in self._commands)]))
@@ -414,6 +510,12 @@ class Features:
         return UnknownCommand(typed, help=_explained(fitting, start))
 
 
+def _start(deps: Deps, turn: Turn) -> str:
+    """Return what commands start with where the person is: Slack has no slash commands in threads."""
+    is_in_a_thread = isinstance(turn.body, InboundMessage) and not turn.body.is_root
+    return "!" if is_in_a_thread else f"/{deps.command_prefix}"
+
+
 def _with_form(error: E, command: Command) -> E:
     error.form = command.form
     return error
@@ -439,22 +541,6 @@ def _merge(tables: Iterable[dict[Any, Any]]) -> dict[Any, Any]:
             raise TypeError(f"{twice}: registered by two features")
         found |= table
     return found
-
-
-def _edit_distance(typed: str, name: str) -> int:
-    """Return how many letters are missing, extra, wrong or swapped (Damerau-Levenshtein distance)."""
-    if abs(len(typed) - len(name)) > 2:  # noqa: PLR2004 - never similar
-        return len(name)
-    before, last, row = [0] * (len(name) + 1), list(range(len(name) + 1)), [0]
-    for at, letter in enumerate(typed):
-        row = [at + 1]
-        for place, wanted in enumerate(name):
-            count = min(row[-1] + 1, last[place + 1] + 1, last[place] + (letter != wanted))
-            if at and place and (letter, typed[at - 1]) == (name[place - 1], wanted):
-                count = min(count, before[place - 1] + 1)
-            row.append(count)
-        before, last = last, row
-    return row[-1]
 
 
 def _words(typed: str) -> list[str]:

@@ -150,7 +150,7 @@ async def test_each_command_is_recorded_with_object_and_outcome(ingress: Ingress
         ("/agents default", "agent 7", "Support", "changed"),
         ("/agents default", "agent 7", "Support", "unchanged"),
         ("/agents default", "agent none", "", "changed"),
-        ("/agents default", "agent", "", "no_such"),
+        ("/agents default", "agent", "", "not_sure"),
         ("/agents chat", "", "", "form_opened"),
         ("/agents chat", "agent 7", "Support", "thread_started"),
         ("message", "agent 7", "", "answered"),

@@ -11,9 +11,20 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.errors import BadSchedule, BadUsage, CommandError, NoSuch, NotAllowed, UnknownCommand, UnknownOption
+from bridge.errors import (
+    BadSchedule,
+    BadUsage,
+    CommandError,
+    ControlNotUnderstood,
+    NoSuch,
+    NotAllowed,
+    NotSure,
+    UnknownCommand,
+    UnknownOption,
+)
 from bridge.features.registry import features
 from bridge.features.results import Form, NewThread, Outcome, Result
+from bridge.features.shared.buttons import MEANT
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, SlashCommand, Submission
 from bridge.playground.emulator.limits import check_view
@@ -253,6 +264,105 @@ async def test_a_typed_input_starts_the_run(harness: Harness, line: str, workflo
     await typed(harness, line)
 
     assert harness.service.started == [(workflow, given)]
+
+
+@pytest.mark.parametrize(
+    ("line", "form", "chosen", "filled"),
+    [
+        ("/workflows run Old the invoice to Bob", "run", "3", "the invoice to Bob"),
+        ("/workflows run old oen the invoice", "run", "3", "the invoice"),
+        ('/workflows run Old {"a": 1}', "run", "3", '{"a": 1}'),
+        ("/agents chat Supp hi there", "ask", "1", "hi there"),
+        ("/agents chat Suport, hi", "ask", "1", "hi"),
+    ],
+)
+async def test_an_action_without_a_whole_name_opens_its_form_filled_in(
+    harness: Harness, line: str, form: str, chosen: str, filled: str
+) -> None:
+    await harness.type_command(line)
+    await harness.work()
+
+    (view,) = harness.seen.forms
+    check_view(view)
+    fields = [block["element"] for block in view["blocks"] if "element" in block]
+    assert view["callback_id"] == form
+    assert (fields[0]["initial_option"]["value"], fields[1]["initial_value"]) == (chosen, filled)
+    assert "not sure which" in text_of(Reply(text="", blocks=tuple(view["blocks"])))
+    assert (harness.service.started, harness.service.asked) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("line", "words", "started"),
+    [
+        ("!workflows run Report dialy x", "Report (ID 1) with the input “dialy x”", (1, "dialy x")),
+        ("!workflows run Reprt &lt;b&gt;", "Did you mean Report (ID 1) with the input “&lt;b&gt;” or", (1, "<b>")),
+        ("!workflows run Reportdail x “y”", "Did you mean Report", (2, "x “y”")),
+    ],
+)
+async def test_an_action_typed_in_a_thread_asks_and_runs_once(
+    harness: Harness, line: str, words: str, started: tuple[int, str]
+) -> None:
+    await harness.store.conversation(agent=1)
+    await harness.receive(message(line, ts(1)))
+    await harness.work()
+    (asked,) = harness.seen.ephemerals
+    assert words in asked.text
+    assert harness.service.started == []
+
+    for _ in range(2):
+        await harness.press(next(one["action_id"] for one in asked.blocks[-1]["elements"]))
+    await harness.work()
+
+    assert harness.service.started == [started]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "/agents default Supp",
+        "/agents default None of the",
+        "/agents channel ask Supp A0123ABC",
+        "/agents channel run Rep A0123ABC",
+    ],
+)
+async def test_settings_are_not_changed_for_a_beginning(harness: Harness, line: str) -> None:
+    before = await harness.store.channels.get(TEAM, CHANNEL)
+    with pytest.raises(NotSure) as caught:
+        await typed(harness, line)
+
+    assert await harness.store.channels.get(TEAM, CHANNEL) == before
+    assert button_of(harness, failure(caught.value)).action_id == MEANT[0]
+
+
+async def test_a_confirmed_default_is_set(harness: Harness) -> None:
+    await harness.type_command("/agents default Supp")
+    await harness.work()
+
+    await harness.press(MEANT[0])
+    await harness.work()
+
+    assert (await harness.store.channels.get(TEAM, CHANNEL)).agent == 1
+    assert "You chose Support" in str([one.blocks for one in harness.seen.ephemerals])
+
+
+async def test_people_who_may_not_act_get_no_button_to_do_it(harness: Harness) -> None:
+    with pytest.raises(NotSure) as caught:
+        await typed(harness, "/agents default Supp", STRANGER)
+
+    assert all(block["type"] != "actions" for block in failure(caught.value).blocks)
+
+
+@pytest.mark.parametrize("line", ["/workflows show Old", "/agents show sup"])
+async def test_a_reading_command_says_that_it_guessed(harness: Harness, line: str) -> None:
+    assert f"The closest match for “{line.rsplit(maxsplit=1)[-1]}”." in text_of(shown(await typed(harness, line)))
+
+
+async def test_an_expired_question_says_so(harness: Harness) -> None:
+    value = '{"usage": "/agents default [agent]", "id": 1, "turn": "gone", "at": 0}'
+
+    assert "no longer available" in shown(await harness.answer(click(MEANT[0], value))).text
+    with pytest.raises(ControlNotUnderstood):
+        await harness.answer(click(MEANT[0], "of another release"))
 
 
 async def test_a_run_without_input_opens_the_form_or_offers_it(harness: Harness) -> None:

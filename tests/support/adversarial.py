@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
+from itertools import product
 from typing import Any
 
-from bridge.errors import NoSuch, SeveralFit
+from bridge.errors import NoSuch, NotSure, SeveralFit
 from bridge.features.conversations.answering import named_first
 from bridge.features.conversations.answers import answer
 from bridge.features.picking import pick
@@ -102,9 +103,9 @@ def shown_run(**results: Any) -> Reply:
 
 
 def picked(text: str) -> None:
-    for takes_rest in (True, False):
-        with suppress(NoSuch, SeveralFit):
-            pick("agent", f"x{text}", AGENTS, takes_rest=takes_rest)
+    for takes_rest, acts in product((True, False), repeat=2):
+        with suppress(NoSuch, NotSure, SeveralFit):
+            pick("agent", f"x{text}", AGENTS, takes_rest=takes_rest, acts=acts)
 
 
 def quoted(text: str) -> None:

@@ -68,6 +68,7 @@ _CAUSES: Final[dict[type[BridgeError], tuple[str, str]]] = {
     errors.BadUsage: (TYPED, "Arguments are missing, or there are too many."),
     errors.NoSuch: (TYPED, "Nothing has this ID or name."),
     errors.SeveralFit: (TYPED, "More than one name starts with this."),
+    errors.NotSure: (TYPED, "A command that acts needs an ID or a whole name. A button carries it out."),
     errors.BadSchedule: (TYPED, "It isn't a valid schedule."),
     errors.BadInput: (TYPED, "The input begins with `{` or `[` but isn't valid JSON. *Fix it* opens the form."),
     errors.ProjectError: (SERVICE, "A request to the service failed."),

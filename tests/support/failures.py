@@ -50,6 +50,7 @@ EXAMPLES = [
     errors.NoSuch("app", "Grafana", ["Grafana Cloud"]),
     errors.NoSuch("app", "x"),
     errors.SeveralFit("workflow", "Rep", [(3, "Report"), (4, "Reprint")]),
+    errors.NotSure("agent", [(3, "Sales", "")]),
     errors.SeveralFit("workflow", "Rep", [(number, f"Report {number}") for number in range(30)]),
     *(
         errors.BadSchedule(part, typed, PARTS if part == "only" else ())

@@ -13,6 +13,7 @@ from bridge.cli.audit import ACTIONS, REFUSALS, RESULTS, for_programs, result, t
 from bridge.cli.names import DisplayNames
 from bridge.errors import BridgeError
 from bridge.features.registry import features
+from bridge.features.shared.buttons import MEANT
 from bridge.queue.audit import AuditEntry
 from bridge.queue.stops import StopResult
 from support.store import CHANNEL, USER
@@ -48,6 +49,7 @@ def test_every_button_form_shortcut_and_stop_has_words_for_people() -> None:
         for feature in features.features
         for name in getattr(feature, table)
     }
+    names |= {f"click {action}" for action in MEANT}
     outcomes = {f"stop: {one}" for one in StopResult} | {name for one in features.features for name in one.notices}
 
     assert names == {name for name in ACTIONS if name.startswith(tuple(f"{kind} " for kind in registered))}

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from bridge.errors import BadInput, NoSuch, SeveralFit
+from bridge.errors import BadInput, NoSuch, NotSure, SeveralFit
 from bridge.features.picking import pick
 from bridge.slack.blockkit.json_text import pointed_at, typed_input
 
@@ -27,6 +27,10 @@ KNOWN = [
     Named(8, "twin"),
     Named(9, "Bob's job "),
     Named(10, "12"),
+    Named(12, "Twelve"),
+    Named(9007199254740993, "Beyond 2^53"),
+    Named(9007199254740992, "2^53"),
+    Named(12345678901234567890, "Twenty digits"),
 ]
 
 
@@ -54,26 +58,81 @@ KNOWN = [
         ("the “best” flow x", 6, "x"),
         ("Bob's job x", 9, "x"),
         ("Bob\u2019s job x", 9, "x"),
-        ("12 x", 10, "x"),
+        ("12 x", 12, "x"),
         ("  Report   x  ", 1, "x"),
         ('Report "x', 1, '"x'),
     ],
 )
 def test_a_name_may_be_followed_by_input(typed: str, id_: int, rest: str) -> None:
-    found, left = pick("workflow", typed, KNOWN, takes_rest=True)
+    found = pick("workflow", typed, KNOWN, takes_rest=True)
 
-    assert (found.id, left) == (id_, rest)
+    assert (found.one.id, found.rest) == (id_, rest)
 
 
 @pytest.mark.parametrize(
     ("typed", "id_"),
-    [("3 musketeers", 5), ("Report d", 2), ("report", 1), ("#4", 4), ('"Report daily"', 2), ('"inv"', 3), ("12", 10)],
+    [("3 musketeers", 5), ("Report d", 2), ("report", 1), ("#4", 4), ('"Report daily"', 2), ('"inv"', 3), ("12", 12)],
 )
 def test_without_more_parameters_the_whole_rest_is_the_name(typed: str, id_: int) -> None:
-    assert pick("workflow", typed, KNOWN, takes_rest=False)[0].id == id_
+    assert pick("workflow", typed, KNOWN, takes_rest=False).one.id == id_
 
 
-@pytest.mark.parametrize(("typed", "ids"), [("twin", (7, 8)), ("Rep", (1, 2)), ('"re"', (1, 2)), ("t", (6, 7, 8))])
+@pytest.mark.parametrize(
+    ("typed", "id_", "rest"),
+    [
+        ("3 hello world", 3, "hello world"),
+        ("#3 hello", 3, "hello"),
+        ("0003", 3, ""),
+        ("report", 1, ""),
+        ("Report hello", 1, "hello"),
+        ("Report daily hello", 2, "hello"),
+        ("REPORT  DAILY", 2, ""),
+        ('"Report" dialy x', 1, "dialy x"),
+        ("*Report daily* x", 2, "x"),
+        ('The "best" flow x', 6, "x"),
+        ("9007199254740993 x", 9007199254740993, "x"),
+        ("12345678901234567890", 12345678901234567890, ""),
+    ],
+)
+def test_an_action_takes_an_id_or_a_whole_name(typed: str, id_: int, rest: str) -> None:
+    found = pick("workflow", typed, KNOWN, takes_rest=True, acts=True)
+
+    assert (found.one.id, found.rest, found.is_whole) == (id_, rest, True)
+
+
+@pytest.mark.parametrize(
+    ("typed", "options"),
+    [
+        ("inv {}", [(3, "{}")]),  # a beginning
+        ("Invoice run 2026x go", [(3, "go")]),
+        ("Invoice send to Bob", [(3, "send to Bob")]),
+        ("Reprot hello world", [(1, "hello world"), (2, "world")]),  # misspelled
+        ("Report dialy x", [(1, "dialy x"), (2, "x")]),
+        ("Report dai", [(1, "dai"), (2, "")]),
+        ("12 x", [(12, "x"), (10, "x")]),  # an ID, and another's name
+        ("3 musketeers", [(3, "musketeers"), (5, "")]),
+        ("3 musketers x", [(3, "musketers x"), (5, "x")]),
+        ("twin x", [(7, "x"), (8, "x")]),
+        ('"inv" x', [(3, "x")]),
+        ("tw", [(7, ""), (8, ""), (12, ""), (12345678901234567890, "")]),
+    ],
+)
+def test_an_action_asks_about_anything_else(typed: str, options: list[tuple[int, str]]) -> None:
+    with pytest.raises(NotSure) as caught:
+        pick("workflow", typed, KNOWN, takes_rest=True, acts=True)
+
+    assert [(id_, rest) for id_, _name, rest in caught.value.options] == options
+
+
+@pytest.mark.parametrize("typed", ["99 hello", "zzzzzz", "9" * 6000])
+def test_an_action_without_a_similar_name_fails(typed: str) -> None:
+    with pytest.raises(NoSuch):
+        pick("workflow", typed, KNOWN, takes_rest=True, acts=True)
+
+
+@pytest.mark.parametrize(
+    ("typed", "ids"), [("twin", (7, 8)), ("Rep", (1, 2)), ('"re"', (1, 2)), ("tw", (7, 8, 12, 12345678901234567890))]
+)
 def test_several_matches_are_named(typed: str, ids: tuple[int, ...]) -> None:
     with pytest.raises(SeveralFit) as caught:
         pick("workflow", typed, KNOWN, takes_rest=False)

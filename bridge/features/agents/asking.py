@@ -51,13 +51,16 @@ class AgentQuestion:
     about: str
 
 
-def ask_form(agent: Agent | None, origin: Origin, *, about: str | None = None) -> View:
-    """Return the form that starts a conversation; *about* is the text of the message whose shortcut was used."""
+def ask_form(agent: Agent | None, origin: Origin, *, about: str | None = None, message: str = "") -> View:
+    """Return the form that starts a conversation, with *message* filled in.
+
+    *about* is the text of the message whose shortcut was used.
+    """
     fields = [
         kit.input_block(
             AGENT, "Agent", kit.external_select(AGENT, CHOOSE_AN_AGENT, agent_option(agent) if agent else None)
         ),
-        kit.input_block(MESSAGE, "Your question", text_input(MESSAGE)),
+        kit.input_block(MESSAGE, "Your question", text_input(MESSAGE, message)),
     ]
     if about is not None:
         hint = "The agent gets this as a quotation, with earlier messages from the same thread."

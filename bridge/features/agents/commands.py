@@ -35,10 +35,17 @@ async def show_agent(deps: Deps, turn: Turn, *, agent: Agent) -> Result:  # noqa
     return layout.agent_card(agent, await deps.project.get_agent(agent.id))
 
 
+async def _filled(deps: Deps, turn: Turn, agent: Agent, message: str) -> Form:  # noqa: ARG001 - like every other
+    """Open the form to ask *agent*, with the *message* filled in."""
+    view = asking.ask_form(agent, Origin(channel=turn.channel, response_url=turn.response_url), message=message)
+    return Form(view, otherwise=asking.offer_ask_form(agent))
+
+
 @agents.command(
     "/agents chat [agent] [message]",
     "Ask an agent in a new thread. Leave out the message to get a form.",
     form=ask_button(None, "Ask an agent…"),
+    fill=_filled,
 )
 async def chat_with_agent(deps: Deps, turn: Turn, *, agent: Agent | None = None, message: str = "") -> Result:
     """Ask an agent in a new thread of this channel; without an agent or a message, open a form."""

@@ -42,8 +42,18 @@ async def show_workflow(deps: Deps, turn: Turn, *, workflow: Workflow) -> Result
     return await _card(deps, turn, workflow)
 
 
+async def _filled(deps: Deps, turn: Turn, workflow: Workflow, typed: str) -> Form:
+    """Open the form to run *workflow*, with the *typed* input filled in."""
+    await check_runner(deps, turn.user)
+    view = forms.run_form(workflow, _origin(turn), typed=typed, kind="json" if _is_json(typed) else "text")
+    return Form(view, otherwise=run_card.offer_form(workflow))
+
+
 @workflows.command(
-    "/workflows run [workflow] [input]", "Run a workflow. Leave out the input to get a form.", form=run_button()
+    "/workflows run [workflow] [input]",
+    "Run a workflow. Leave out the input to get a form.",
+    form=run_button(),
+    fill=_filled,
 )
 async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow | None = None, input: str = "") -> Result:  # noqa: A002 - the usage line's word
     """Run a workflow; without a workflow or an input, open a form."""
@@ -203,6 +213,14 @@ async def _ask_for_input(deps: Deps, turn: Turn, workflow: Workflow | None, *, i
     else:
         view = forms.run_form(workflow, origin, typed=known.typed, kind=known.kind, is_remembered=True)
     return Form(view, otherwise=run_card.offer_form(workflow))
+
+
+def _is_json(typed: str) -> bool:
+    """Whether the command would read *typed* as JSON, valid or not."""
+    try:
+        return not isinstance(typed_input(typed), str)
+    except BadInput:
+        return True
 
 
 def _origin(turn: Turn, *, is_sure: bool = False) -> Origin:

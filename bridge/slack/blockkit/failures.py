@@ -106,6 +106,9 @@ _SCHEDULE_CODES: Final = ("--compare", "--only", "/invite")
 """What `_TAKES` and `_BAD_SCHEDULE` tell people to type."""
 
 _MOST_NAMES: Final = 10
+MOST_OPTIONS: Final = 5
+"""How many workflows or agents a question whether they were meant names."""
+
 _TWO_MINUTES: Final = 120  # seconds
 
 
@@ -138,8 +141,11 @@ def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Rep
     blocks = [kit.with_code(text, *codes) if codes else kit.section(text)]
     if isinstance(error, errors.UnknownCommand) and error.help:
         blocks.append(kit.usages(error.help))
+    buttons = [*error.buttons] if isinstance(error, errors.NotSure) else []
     if isinstance(error, errors.CommandError) and error.form is not None:
-        blocks.append(kit.actions(dict(error.form)))
+        buttons.append(error.form)
+    if buttons:
+        blocks.append(kit.actions(*map(dict, buttons)))
     return kit.reply(text, *blocks, audience=audience)
 
 
@@ -196,6 +202,8 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
                 names = f"{names} and {len(error.matches) - _MOST_NAMES} more"
             typed = kit.quoted(error.name, 60)
             return f"Several {error.kind}s start with {typed}: {names}. Use an ID, such as {error.matches[0][0]}."
+        case errors.NotSure():
+            return _not_sure(error)
         case errors.BadInput():
             return f"This input isn't valid JSON, so the workflow didn't run. {where_json_breaks(error)}"
         case errors.BadSchedule():
@@ -209,6 +217,15 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
             return f"{why} Try again {_soon(max(error.wait, timedelta(seconds=1)))}."
         case _:
             return next(_SENTENCES[base] for base in type(error).__mro__ if base in _SENTENCES)
+
+
+def _not_sure(error: errors.NotSure) -> str:
+    several, names = len(error.options) > 1, []
+    for id_, name, rest in error.options[:MOST_OPTIONS]:
+        shown = f"{kit.named(name, 80)} (ID {id_})" if several else kit.named(name, 80)
+        names.append(f"{shown} with the {error.of_rest} {kit.quoted(rest, 100)}" if rest else shown)
+    more = "Use an ID to choose another one." if len(error.options) > MOST_OPTIONS else "Nothing was done yet."
+    return f"Did you mean {_either(names)}? {more}"
 
 
 def _bad_schedule(error: errors.BadSchedule) -> str:

@@ -32,16 +32,21 @@ _UNSEEN: Final = re.compile(  # letters and marks without a width; other such ch
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
 _MARKS: Final = "*_~`"  # of Slack's formatting
+_MOST_MARKS: Final = 32  # of a letter
 _MOST_UNSEEN: Final = 20  # characters around a text
 
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A folded *text*, perhaps only the beginning, and where its characters are in the *original*."""
+    """A folded *text*, and where its characters are in the *original*.
+
+    *is_whole*: all of the original was folded, not only its beginning.
+    """
 
     original: str
     text: str
     ends: Sequence[int]  # where each character ends in the original
+    is_whole: bool = True
 
     def until(self, at: int) -> str:
         """Return the original of ``text[:at]``."""
@@ -55,6 +60,8 @@ class Folded:
         """Return the original of ``text[at:]``, without blanks around it."""
         while at < len(self.text) and self.text[at].isspace():
             at += 1
+        if at == len(self.text) and self.is_whole:  # what's left can't be seen
+            return ""
         return self.original[self.ends[at - 1] if at else 0 :].rstrip()
 
 
@@ -62,23 +69,22 @@ def fold(text: str, most: int | None = None) -> Folded:
     """Fold *text*, or its first *most* characters. Line breaks stay; other blanks become spaces."""
     original, text = text, text[:most]
     if _PLAIN.fullmatch(text) and not _SHORTCODE.search(text):  # most texts
-        return Folded(original, text.lower().replace("\t", " "), range(1, len(text) + 1))
-    letters: list[str] = []
-    ends: list[int] = []
+        return Folded(original, text.lower().replace("\t", " "), range(1, len(text) + 1), len(text) == len(original))
+    pieces: list[tuple[str, int]] = []  # each letter with its marks, and where that ends
     at = 0
     while at < len(text):
-        code = _SHORTCODE.match(text, at) if text[at] == ":" else None
+        letter, at = text[at], at + 1
+        code = _SHORTCODE.match(text, at - 1) if letter == ":" else None
         if code and (emoji := _emoji(code[1].lower(), code[2])):
-            piece, at = emoji, code.end()
-        else:  # a letter with its marks
-            begin, at = at, at + 1
-            while at < len(text) and _belongs(text[at]):
-                at += 1
-            piece = text[begin:at]
-        folded = _letter(piece)
-        letters.append(folded)
-        ends += [at] * len(folded)
-    return Folded(original, "".join(letters), ends)
+            at = code.end()
+            pieces.append((emoji, at))
+        elif pieces and _belongs(letter) and pieces[-1][0][0].isalnum() and len(pieces[-1][0]) < _MOST_MARKS:
+            pieces[-1] = pieces[-1][0] + letter, at
+        elif _SEEN[ord(letter)]:
+            pieces.append((letter, at))
+    folded = [(_letter(piece), end) for piece, end in pieces]
+    ends = [end for letters, end in folded for _ in letters]
+    return Folded(original, "".join(letters for letters, _end in folded), ends, len(text) == len(original))
 
 
 @lru_cache(maxsize=8192)
@@ -124,8 +130,8 @@ def _letter(piece: str) -> str:
 
 
 def _folded(text: str) -> str:
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text.translate(_ALIKE)).casefold())
-    return folded.translate(_SEEN)
+    folded = unicodedata.normalize("NFKC", text.translate(_SEEN)).casefold()
+    return unicodedata.normalize("NFKC", folded).translate(_SEEN)
 
 
 class _Seen(dict[int, str]):

@@ -1,0 +1,110 @@
+"""However people's keyboards write a name, it's found; and what follows goes on byte for byte."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import NamedTuple
+
+import pytest
+from hypothesis import assume, given, strategies as st
+
+from bridge.errors import NotSure
+from bridge.features.conversations.answering import named_first
+from bridge.features.picking import pick
+from bridge.features.registry import features
+from bridge.project import Agent
+from bridge.slack.blockkit.folding import fold, name_key
+
+UNSEEN = "\u200b\u200d\u2060\ufeff\u00ad\u200e\u200f\ufe0f"
+BLANKS = " \u00a0\u2003\u3000\u202f"
+ALIKE = {"'": "’‘´", '"': "“”„", "-": "−‐", ":": "：", "!": "！", "/": "／"}  # noqa: RUF001 - as keyboards type them
+
+letters = st.characters(exclude_categories=["C", "Z"], exclude_characters="\ufffd")
+names = st.lists(st.text(letters, min_size=1, max_size=8), min_size=1, max_size=4).map(" ".join)
+texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=40)
+
+
+class Named(NamedTuple):
+    id: int
+    name: str
+
+
+@st.composite
+def spelled(draw: st.DrawFn, name: str) -> str:
+    """Write *name* as another keyboard might."""
+    if draw(st.booleans()):
+        name = unicodedata.normalize(draw(st.sampled_from(["NFC", "NFD"])), name)
+    written = []
+    for letter in name:
+        if letter == " ":
+            written.append(draw(st.text(BLANKS, min_size=1, max_size=2)))
+            continue
+        forms = [letter, *(form for form in (letter.upper(), letter.lower()) if form.casefold() == letter.casefold())]
+        if "!" <= letter <= "~":
+            forms += [chr(ord(letter) + 0xFEE0), *ALIKE.get(letter, "")]
+        written.append(draw(st.sampled_from(forms)))
+        if draw(st.integers(0, 9)) == 0 and not unicodedata.combining(letter):
+            written.append(draw(st.sampled_from(UNSEEN)))
+    return "".join(written)
+
+
+@given(data=st.data(), known=st.lists(names, min_size=1, max_size=5), typed=texts)
+def test_a_name_is_found_however_it_is_written(data: st.DataObject, known: list[str], typed: str) -> None:
+    keys = [name_key(name) for name in known]
+    assume(all(keys) and len(set(keys)) == len(keys))
+    workflows = [Named(number, name) for number, name in enumerate(known, 10**18)]
+    wanted = data.draw(st.sampled_from(workflows))
+    written = data.draw(spelled(wanted.name))
+
+    assert pick("workflow", written, workflows, takes_rest=False, acts=True).one == wanted
+    longer = [one.id for one in workflows if name_key(one.name).startswith(f"{name_key(wanted.name)} ")]
+    try:
+        found = [pick("workflow", f"{written} {typed}", workflows, takes_rest=True, acts=True).one.id]
+    except NotSure as unsure:  # the text goes on like a longer name
+        found = [id_ for id_, _name, _rest in unsure.options]
+    assert wanted.id in found or set(found) <= set(longer)
+
+
+@given(data=st.data(), name=names, typed=texts)
+def test_what_follows_a_name_is_passed_on_byte_for_byte(data: st.DataObject, name: str, typed: str) -> None:
+    typed = typed.strip()
+    assume(name_key(name) and fold(typed).text[:1].strip())
+    written = data.draw(spelled(name))
+    agent = Agent(id=10**18, name=name, model="m")
+
+    found = pick("agent", f"{written}\u00a0{typed}", [agent], takes_rest=True, acts=True)
+
+    assert (found.one, found.rest) == (agent, typed)
+
+
+@given(data=st.data(), name=names, typed=texts)
+def test_an_agent_is_named_however_it_is_written(data: st.DataObject, name: str, typed: str) -> None:
+    typed = typed.strip()
+    assume(name_key(name) and ":" not in fold(f"{name} {typed}").text and fold(typed).text[:1].strip())
+    assume(fold(typed).text[:1] not in "*_~`\"'" and fold(typed).text.rstrip()[-1:] not in "*_~`\"'")
+    written = data.draw(spelled(name))
+    agent = Agent(id=10**18, name=name, model="m")
+
+    assert named_first(f"{written}: {typed}", [agent]) == (agent, typed)
+
+
+@given(data=st.data(), typed=texts)
+@pytest.mark.parametrize("command", ["!stop", "!workflows", "!help"])
+def test_a_command_is_known_however_it_is_written(data: st.DataObject, command: str, typed: str) -> None:
+    typed = typed.strip()
+    assume(fold(typed).text[:1].strip() and fold(typed).text[:1] not in "*_~`" and typed[-1:] not in "*_~`")
+    written = data.draw(spelled(command))
+
+    assert features.bang_line(written) == f"/{command[1:]}"
+    assert features.bang_line(f"{written} {typed}") == f"/{command[1:]} {typed}"
+
+
+@given(text=texts)
+def test_folding_keeps_every_place(text: str) -> None:
+    folded = fold(text)
+
+    assert len(folded.ends) == len(folded.text)
+    assert list(folded.ends) == sorted(folded.ends)
+    assert name_key(name_key(text)) == name_key(text)
+    pieces = [folded.between(at, at + 1) for at in range(len(folded.text))]
+    assert text.startswith("".join(pieces))
