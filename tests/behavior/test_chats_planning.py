@@ -126,6 +126,7 @@ async def test_a_turn_taken_over_before_its_request_asks_the_same_agent(harness:
         (f"good morning <@{BOT}>, how are you?", "good morning, how are you?"),
         ("see <https://a.test/b?c=1&amp;d=2|this> &amp; that", "see [this](https://a.test/b?c=1&d=2) & that"),
         ("see <https://a.test>", "see https://a.test"),
+        ("see <http://a.test/B|a.test/B>", "see a.test/B"),
         ("1 &lt; 2 &gt; 0, &amp;lt; stays", "1 < 2 > 0, &lt; stays"),
     ],
 )

@@ -251,6 +251,7 @@ async def test_help_in_a_thread_lists_what_works_only_there_and_names_the_rest(h
         ('/workflows run "Report" daily', 1, "daily"),
         ('/workflows run 1 {"a": "&lt;b&gt; &amp; c"}', 1, {"a": "<b> & c"}),
         ("/workflows run 1 <https://a.example/?x&amp;y|a.example>", 1, "https://a.example/?x&y"),
+        ("/workflows run 1 <http://db1.example.com|db1.example.com> up", 1, "db1.example.com up"),
         ("/workflows run 1 {“a”: 1}", 1, {"a": 1}),
         ("/workflows run 1 true", 1, "true"),
         ("/workflows run 1 --shrae it", 1, "--shrae it"),

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Final, NamedTuple
+from urllib.parse import unquote
 
 from bridge.slack.blockkit.folding import fold
 
 _TOKEN: Final = re.compile(r"<(?P<inside>[@#!][^<>\n]*|[A-Za-z][A-Za-z0-9+.-]*:[^<>\n]*)>|&(?P<entity>amp|lt|gt);")
+_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*://|mailto:|tel:", re.IGNORECASE)
 _CODE: Final = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 _PERSON: Final = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>")
 _CHANNEL: Final = re.compile(r"<#([CDG][A-Z0-9]+)(?:\|[^<>]*)?>")
@@ -33,11 +36,13 @@ class Mentions(NamedTuple):
 
 
 def plain_command_text(raw: str, names: Mapping[str, str] | None = None) -> str:
-    """Return a command's text as the person typed it: a link becomes its address.
+    """Return a command's text as the person typed it: a link becomes its address, unless Slack made it of other text.
 
     *names* are those of people, channels and groups by ID; for missing ones, Slack's own label is used.
     """
-    return _read(raw, names or {}, lambda target, _label: _address(target))
+    return _read(
+        raw, names or {}, lambda target, label: label if _is_linked_by_slack(target, label) else _address(target)
+    )
 
 
 def mentions_in(raw: str, *, but: str = "") -> Mentions:
@@ -98,8 +103,32 @@ def _address(target: str) -> str:
     return re.sub(r"^(?:mailto|tel):", "", target)
 
 
+def _is_linked_by_slack(target: str, label: str) -> bool:
+    """Whether Slack made the link of what the person typed, *label*: it's the target, perhaps without the scheme."""
+    scheme = _SCHEME.match(target)
+    if not label or scheme is None:
+        return False
+    if scheme[0] == "tel:":
+        return re.sub(r"[^+\d]", "", label) == re.sub(r"[^+\d]", "", target)
+    own = _SCHEME.match(label)
+    if own and own[0].casefold() != scheme[0].casefold():
+        return False
+    return _bare(label[own.end() :] if own else label) == _bare(target[scheme.end() :])
+
+
+def _bare(address: str) -> tuple[str, str]:
+    """Return a host and a path for comparing: Slack writes both in several ways."""
+    host = re.split("[/?#]", address, maxsplit=1)[0]
+    path = unquote(address[len(host) :]).rstrip("/")
+    with suppress(UnicodeError):  # a name in other letters, which a target may have as xn--…
+        host = host.casefold().encode("idna").decode()
+    return host.casefold(), path
+
+
 def _markdown_link(target: str, label: str) -> str:
-    if not label or label in {target, _address(target)}:
+    if _is_linked_by_slack(target, label):
+        return label
+    if not label:
         return _address(target)
     words = label.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
     target = target.replace("<", "%3C").replace(">", "%3E")  # so that the target can't close the link
