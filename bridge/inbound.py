@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
-from pydantic import AwareDatetime, BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import AwareDatetime, BaseModel, Field, TypeAdapter, ValidationError, computed_field, model_validator
 from pydantic_core import PydanticSerializationError
 
 from bridge.errors import RecordNotUnderstood
@@ -110,14 +110,17 @@ class _Inbound(BaseModel, frozen=True):
 class InboundMessage(_Inbound):
     """A message.
 
-    *text* is the person's own, with Slack's escapes: only there are commands, mentions and an agent's name looked for.
-    *parts* are the rest of the message. *thread_ts* is ``""`` outside of a thread. *is_mention*: it mentions the bot;
-    *is_direct*: it's in the direct message with the bot; *is_typed*: it was written in one of Slack's own clients,
-    which only people use. An app's post has that *app*'s ID (``A…``, or only its bot's, ``B…``), its *app_name*, and
-    the *owner* of the rule that answers it, the only person who can be notified in private.
+    *source* says where the *text* comes from, which has Slack's escapes: only a text that the person ``typed`` as a
+    message may be a command. In the others, of a ``form`` (or a slash command), an ``app``, or a ``word`` that they
+    chose to send as it is, a stranger's words may be quoted. *parts* are the rest of the message. *thread_ts* is ``""``
+    outside of a thread. *is_mention*: it mentions the bot; *is_direct*: it's in the direct message with the bot;
+    *is_typed*: it was written in one of Slack's own clients, which only people use. An app's post has that *app*'s ID
+    (``A…``, or only its bot's, ``B…``), its *app_name*, and the *owner* of the rule that answers it, the only person
+    who can be notified in private.
     """
 
     kind: Literal["message"] = "message"
+    source: Literal["typed", "form", "app", "word"]
     text: str
     ts: str
     thread_ts: str = ""
@@ -129,12 +132,25 @@ class InboundMessage(_Inbound):
     edited_ts: str = ""  # when its text was edited, or ""
     looks_at: str = ""  # the channel that the person has open beside the bot's direct message
     calls_in: bool = False  # it was sent by a form into someone else's thread
-    is_text: bool = False  # not a command, whatever it starts with
     parts: tuple[MessagePart, ...] = ()
     app: str = ""
     app_name: str = ""
     owner: str = ""
     was_found: bool = False  # it was found in Slack's history after an outage
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_older_release(cls, fields: Any) -> Any:
+        """Read a record with only ``is_text``."""
+        if isinstance(fields, dict) and "source" not in fields:
+            return {**fields, "source": "word" if fields.get("is_text") else "typed"}
+        return fields
+
+    @computed_field  # type: ignore[prop-decorator] # pydantic's documented form
+    @property
+    def is_text(self) -> bool:
+        """Whether it's not a command, whatever it starts with; stored for older releases."""
+        return self.source != "typed"
 
     @property
     def key(self) -> MessageKey:

@@ -167,7 +167,7 @@ def _parse_message(
         parts=said.parts,
         edited_ts=timestamp(mapping(message.get("edited")), "ts"),
         is_typed=bool(message.get("client_msg_id")),
-        is_text=bool(app),
+        source="app" if app else "typed",
         app=app,
         app_name=(text(message, "username") or text(profile, "name")) if app else "",
         looks_at=_seen_channel(message) if "app_context" in message else "",

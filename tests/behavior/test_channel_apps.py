@@ -26,7 +26,7 @@ RUNS = AppRule(workflow=3, name="Alerts", owner=USER)
 
 
 def alert(text: str = "disk full", ts: str = ROOT, app: str = APP, **changes: Any) -> InboundMessage:
-    return message(text, ts, **{"user": OTHER_BOT, "app": app, "app_name": "Alerts", "is_text": True, **changes})
+    return message(text, ts, **{"user": OTHER_BOT, "app": app, "app_name": "Alerts", "source": "app", **changes})
 
 
 async def posted(harness: Harness, text: str = "disk full", ts: str = ROOT, app: str = APP, **changes: Any) -> Received:

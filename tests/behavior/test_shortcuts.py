@@ -132,11 +132,20 @@ async def test_a_question_in_a_bound_thread_goes_to_its_agent(harness: Harness) 
     assert "asked Sales" in harness.seen.messages[0].text
 
 
-async def ask_about_root(harness: Harness) -> None:
+async def ask_about_root(harness: Harness, question: str = "Why?") -> None:
     """Ask an agent about the root of a thread, in that thread."""
     harness.write(ROOT, "It is red.", user=BOB)
     form = await after(harness, Shortcut(**FIELDS, **HERE, name="ask_about", text="It is red."))
-    await after(harness, sent(form, agent="7", message="Why?", about="It is red.", where="thread"))
+    await after(harness, sent(form, agent="7", message=question, about="It is red.", where="thread"))
+
+
+@pytest.mark.parametrize("line", ["!stop", "!stats", "!workflows run 3 hello", "!new", "!mute", "!help", "\uff01stats"])
+async def test_a_question_in_a_form_is_no_command(harness: Harness, line: str) -> None:
+    await ask_about_root(harness, line)
+
+    assert harness.service.runs == []
+    (asked,) = harness.service.messages
+    assert f"{line}\n\nThis is about a message from Bob Brandt:\n> It is red." in asked
 
 
 async def test_a_question_in_a_muted_thread_says_so(harness: Harness) -> None:

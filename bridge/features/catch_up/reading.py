@@ -9,6 +9,7 @@ too old are offered in their thread, not sent (`bridge.features.turns`); command
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -30,6 +31,7 @@ from bridge.slack.payloads import next_cursor, objects
 
 log = logging.getLogger(__name__)
 
+_STOP: Final = re.compile(r"\s*(?:<@[^<>]*>\s*)?!stop\s*", re.IGNORECASE)
 _LOOKS_EVERY: Final = timedelta(seconds=1)
 _BEFORE: Final = timedelta(minutes=1)  # the outage may have started before it was noticed
 _OFFERED_LIVE: Final = timedelta(seconds=10)  # newer messages are left to live delivery
@@ -358,7 +360,7 @@ class CatchUp:
         handled_until = 0.0
         for ts, one in messages.items():
             if not self.identity.wrote(one):
-                if str(one.get("text") or "").rstrip().endswith("!stop"):
+                if not (one.get("bot_id") or one.get("app_id")) and _STOP.fullmatch(str(one.get("text") or "")):
                     handled_until = max(handled_until, _seconds(ts))
                 continue
             match one.get("metadata"):

@@ -131,7 +131,7 @@ async def start_thread(deps: Deps, turn: Turn, new: NewThread, ts: str) -> None:
     if not ts:
         return
     message = InboundMessage(
-        team=turn.team, channel=turn.channel, user=turn.user, text=new.text, ts=ts, is_mention=True,
+        team=turn.team, channel=turn.channel, user=turn.user, source="form", text=new.text, ts=ts, is_mention=True,
         thread_ts=new.thread_ts, calls_in=bool(new.thread_ts), parts=new.parts,
     )  # fmt: skip
     put = await deps.inbox.put(
@@ -188,7 +188,7 @@ async def slip_settled(deps: Deps, turn: Turn, click: Click) -> Result:
         thread_ts=slip.t,
         is_mention=slip.a,
         is_direct=turn.channel.startswith("D"),
-        is_text=is_text,
+        source="word" if is_text else "typed",
     )
     condition = Condition.START if is_text else Condition.NONE  # a command doesn't start a conversation
     put = await deps.inbox.put(

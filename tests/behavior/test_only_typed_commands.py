@@ -1,0 +1,61 @@
+"""Only what a person typed as a message can be a command; other texts reach the agent, whatever they start with."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+import pytest
+
+from bridge.inbound import InboundMessage, from_json, to_json
+from support.harness import Harness
+from support.store import ROOT, message
+
+LINES = ("!stop", "!stats", "!workflows run 3 hello", "!new", "!mute", " !help", "\uff01stats")
+
+
+@pytest.mark.parametrize("line", LINES)
+async def test_a_slash_commands_message_is_no_command(harness: Harness, line: str) -> None:
+    await harness.type_command(f"/agents chat 7 {line}")
+    await harness.work()
+
+    assert [text.strip() for text in harness.service.messages] == [line.strip()]
+    assert harness.service.runs == []
+
+
+async def test_a_forms_question_sent_again_is_no_command(harness: Harness) -> None:
+    harness.service.chats = [httpx.Response(500)]
+    await harness.type_command("/agents chat 7 !workflows run 3 hello")
+    await harness.work()
+
+    await harness.press("turn:again")
+    await harness.work()
+
+    assert harness.service.messages == ["!workflows run 3 hello"] * 2
+    assert harness.service.runs == []
+
+
+async def test_a_word_sent_as_text_and_again_is_no_command(harness: Harness) -> None:
+    await harness.store.queue(message("hello"), agent=7)
+    await harness.work()
+    harness.service.chats = [httpx.Response(500)]
+    await harness.receive(message("!stpo", f"{ROOT[:-3]}200"))
+    await harness.work()
+    await harness.press("slip:text")
+    await harness.work()
+
+    await harness.press("turn:again")
+    await harness.work()
+
+    assert harness.service.messages == ["hello", "!stpo", "!stpo"]
+
+
+@pytest.mark.parametrize(("is_text", "source"), [(True, "word"), (False, "typed"), (None, "typed")])
+def test_a_message_of_an_older_release_keeps_what_it_is(is_text: bool | None, source: str) -> None:  # noqa: FBT001
+    stored = json.loads(to_json(message("!stats")))
+    del stored["source"], stored["is_text"]
+    read = from_json(json.dumps(stored | ({} if is_text is None else {"is_text": is_text})))
+
+    assert isinstance(read, InboundMessage)
+    assert (read.source, read.is_text) == (source, source != "typed")
+    assert json.loads(to_json(read))["is_text"] is (source != "typed"), "older releases read this field"
