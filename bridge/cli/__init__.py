@@ -17,6 +17,7 @@ from bridge.cli.feedback import feedback
 from bridge.cli.manifest import manifest
 from bridge.cli.playground import playground
 from bridge.cli.printing import out
+from bridge.cli.reports import reports
 from bridge.cli.serve import serve
 from bridge.cli.setup import setup
 from bridge.cli.status import status
@@ -76,4 +77,5 @@ def _common(
 
 for section, command, lines in _COMMANDS:
     program.command(cls=ShellCommand, rich_help_panel=section, epilog=examples(*lines))(command)
+program.add_typer(reports, name="reports", rich_help_panel=_WATCH)
 program.add_typer(dead, name="dead", rich_help_panel=_FIX)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from bridge.cli.manifest import app_manifest
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.sample import ALICE, BRIDGE, DM_ALICE, GENERAL, PRIVATE, RANDOM
+from support.forks import run
+from support.playground import bare_environment
 from support.system import System, shared_system, text_of
 from support.waiting import wait_until
 
@@ -118,3 +122,30 @@ async def test_a_form_schedules_a_report_without_typing(system: System) -> None:
 def notices(system: System) -> list[str]:
     shown = system.slack.messages(DM_ALICE)
     return [words for one in shown if one.user == BRIDGE and "is paused" in (words := text_of(one))]
+
+
+async def test_reports_are_listed_and_set_again_by_command(system: System, tmp_path: Path) -> None:
+    here = {"REDIS_URL": system.redis_url, "BRIDGE_NAMESPACE": system.namespace}
+
+    async def command(*words: str) -> tuple[int, str, str]:
+        return await run(words, tmp_path, bare_environment(**here))
+
+    report = await schedule_report(system, RANDOM, "report weekly fri 17:00 berlin")
+    _, listed, _ = await command("reports", "--json")
+    (tmp_path / "list.json").write_text(listed)
+    for index in ("reports", "due"):
+        await system.redis.zrem(f"{{{system.namespace}}}:{index}", report)
+    await system.redis.delete(f"{{{system.namespace}}}:report:{report}")
+
+    code, printed, _ = await command("reports", "import", "list.json")
+    _, shown, _ = await command("reports")
+    _, again, _ = await command("reports", "--json")
+
+    assert (code, printed[:14]) == (0, "Set 1 report a")
+    assert json.loads(again)["channels"] == json.loads(listed)["channels"]
+    assert report in [one["id"] for one in json.loads(again)["reports"]]
+    assert f"  every Friday at 17:00 (Europe/Berlin) in {RANDOM}, by {ALICE}\n" in shown
+
+    (tmp_path / "list.json").write_text('{"reports": [{}]}')
+    code, _, complaint = await command("reports", "import", "list.json")
+    assert (code, complaint.splitlines()[1]) == (2, "reports[0].team is missing")

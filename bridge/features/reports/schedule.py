@@ -178,7 +178,7 @@ def read_report(typed: str) -> ReportSpec:
             case "quoted" | "bare":
                 if cron:
                     raise BadSchedule("cron", folded.between(*found.span()))
-                cron = _cron(said)
+                cron = read_cron(said)
             case "value":
                 name, value = found["option"], said.rstrip(",;")
                 if name == "compare":
@@ -219,7 +219,7 @@ def only_of(typed: str) -> tuple[str, ...]:
     return tuple(part for part in PARTS if part in wanted)
 
 
-def _cron(typed: str) -> str:
+def read_cron(typed: str) -> str:
     """Return a cron expression with single spaces: five fields, without seconds, that match some day."""
     fields = (typed if typed.isascii() else fold(typed).text.upper()).split()
     expression = " ".join(fields)

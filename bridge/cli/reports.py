@@ -1,0 +1,111 @@
+"""`bridge reports`: scheduled reports and channel settings, as a list, and set again from it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bridge.cli.names import DisplayNames, opened_names
+from bridge.cli.printing import out
+from bridge.cli.running import WRONG_SETTINGS, say
+from bridge.cli.store import JsonOption, in_store
+from bridge.cli.usage import CommandGroup, ShellCommand, examples
+from bridge.slack.blockkit.kit import counted
+
+if TYPE_CHECKING:
+    from bridge.features.reports.listing import ListedChannel, Listing
+    from bridge.queue.scripting import Scripts
+
+_LISTS = ("bridge reports", "bridge reports --json >reports.json")
+_IMPORTS = ("bridge reports import reports.json", "bridge reports import <reports.json")
+reports = typer.Typer(
+    cls=CommandGroup,
+    help="List scheduled reports and channel settings, or set them again from a list.",
+    epilog=examples(*_LISTS, *_IMPORTS),
+    invoke_without_command=True,
+)
+
+
+@reports.callback()
+def list_all(context: typer.Context, *, as_json: JsonOption = False) -> None:
+    """List scheduled reports and channel settings, or set them again from a list."""
+    if context.invoked_subcommand:
+        return
+
+    async def show(scripts: Scripts) -> int:
+        from bridge.features.reports.listing import read_listing  # noqa: PLC0415 - see `store`
+
+        listing = await read_listing(scripts)
+        if as_json:
+            out(listing.to_text())
+            return 0
+        async with opened_names() as names:
+            await names.look_up_agents()
+            owners = [rule.owner for one in listing.channels for rule in one.settings.apps.values()]
+            places = [one.channel for one in listing.channels]
+            await names.look_up(
+                [*owners, *places, *(id_ for one in listing.reports for id_ in (one.channel, one.owner))]
+            )
+        out("\n".join(lines_of(listing, names)))
+        return 0
+
+    in_store(show)
+
+
+@reports.command("import", cls=ShellCommand, epilog=examples(*_IMPORTS))
+def import_list(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="From bridge reports --json; - is standard input.")] = "-",
+) -> None:
+    """Set the reports and channel settings of a list. Others stay, and the same list can be imported again."""
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as exc:
+        why = exc.strerror if isinstance(exc, OSError) else "not text"
+        say(f"{file} can't be read ({why}): use the output of bridge reports --json")
+        raise typer.Exit(WRONG_SETTINGS) from None
+
+    async def set_all(scripts: Scripts) -> int:
+        from bridge.features.reports.listing import Listing, write_listing  # noqa: PLC0415 - see `store`
+
+        written = await write_listing(scripts, Listing.parse(text), datetime.now(UTC))
+        done = f"Set {counted(written.reports, 'report')} and the settings of {counted(written.channels, 'channel')}."
+        out(f"{done} {written.others} already as listed." if written.others else done)
+        return 0
+
+    in_store(set_all)
+
+
+def lines_of(listing: Listing, names: DisplayNames) -> Iterator[str]:
+    """Format *listing* for people."""
+    yield "Scheduled reports"
+    for report in listing.reports:
+        paused = f", paused ({report.paused})" if report.paused else ""
+        owner, channel = names.person(report.owner), names.channel(report.channel)
+        yield f"  {report.schedule} ({report.zone}) in {channel}, by {owner}{paused}"
+    if not listing.reports:
+        yield "  None."
+    yield ""
+    yield "Channel settings"
+    for one in listing.channels:
+        yield f"  {names.channel(one.channel)}: {'; '.join(_settings(one, names))}"
+    if not listing.channels:
+        yield "  None."
+
+
+def _settings(channel: ListedChannel, names: DisplayNames) -> Iterator[str]:
+    settings = channel.settings
+    if settings.agent is not None:
+        yield f"agent {names.agent(settings.agent)}"
+    if settings.answers == "all":
+        yield "answers every message"
+    if settings.replies:
+        yield f"replies: {settings.replies}"
+    for app, rule in settings.apps.items():
+        target = f"workflow {rule.workflow}" if rule.agent is None else f"agent {names.agent(rule.agent)}"
+        paused = f", paused ({rule.paused})" if rule.paused else ""
+        yield f"{rule.name or 'app'} ({app}) → {target}, set up by {names.person(rule.owner)}{paused}"
