@@ -17,7 +17,7 @@ from bridge.slack.blockkit.folding import fold, name_key
 
 # Of folded text:
 _QUOTED = re.compile(r"""(?P<quote>["'])(?P<name>.*?)(?P=quote)(?=\s|$)""")
-_ID = re.compile(r"[*_~`]*#?(\d+)[*_~`]*(?=\s|$)")
+_ID = re.compile(r"[*_~`]*#?(-?)(\d+)[*_~`]*(?=\s|$)")
 _WORD = re.compile(r"\S+")
 _LONGEST_NAME = 40  # words
 _MOST_TYPED = 1000  # characters of a text that may be a name
@@ -81,8 +81,8 @@ def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool, act
         inside = folded.between(*quoted.span("name"))
         spots.insert(0, _Spot(inside, name_key(inside), folded.after(quoted.end())))
     by_id: list[Pick[T]] = []
+    digits = f"{number[1]}{number[2].lstrip('0') or '0'}" if number else ""  # of any length, so they stay text
     if number and (takes_rest or not folded.after(number.end())):
-        digits = number[1].lstrip("0") or "0"  # of any length, so they stay text
         by_id = [Pick(one, folded.after(number.end())) for one in candidates if str(one.id) == digits]
     typed, whole = _fitting(spots, named, str.__eq__)
     found = [*by_id, *whole]
@@ -104,8 +104,8 @@ def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool, act
         raise SeveralFit(kind, typed, [(pick.one.id, pick.one.name) for pick in found])
     if near and takes_rest:
         text = text.removesuffix(near[0].rest).rstrip()
-    name = number[1] if number and takes_rest and not near else text
-    raise NoSuch(kind, name, [pick.one.name for pick in near])
+    name = digits if takes_rest and not near else ""
+    raise NoSuch(kind, name or text, [pick.one.name for pick in near])
 
 
 def _fitting(

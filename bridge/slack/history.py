@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
@@ -184,9 +185,9 @@ class History:
                     match message.get("metadata") if is_own else None:
                         case {
                             "event_type": "bridge_turn",
-                            "event_payload": {"agent": int() as agent, "session": int() as session},
-                        }:
-                            recalled, is_answer = Recalled(agent, session), True
+                            "event_payload": {"agent": int() | str() as agent, "session": int() | str() as session},
+                        } if _is_number(agent) and _is_number(session):
+                            recalled, is_answer = Recalled(int(agent), int(session)), True
                         case {"event_type": "bridge_run"}:
                             is_answer = True
                     content = _content(message)
@@ -279,6 +280,11 @@ class History:
             yield messages, bool(arguments["cursor"])
             if not arguments["cursor"]:
                 return
+
+
+def _is_number(value: int | str) -> bool:
+    """Whether *value* is an ID in a message's metadata (`MessageTag`): those beyond 2^53 are texts."""
+    return re.fullmatch("-?[0-9]{1,1000}", str(value)) is not None
 
 
 def _content(message: Mapping[str, Any]) -> ThreadMessage | None:

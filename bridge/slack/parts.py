@@ -60,9 +60,9 @@ class MessageTag:
         """Return the metadata of one *part* of *count*."""
         payload: dict[str, Any] = {"turn": self.turn, "part": part, "parts": count}
         if self.agent is not None:
-            payload["agent"] = self.agent
+            payload["agent"] = _exact(self.agent)
         if self.session is not None:
-            payload["session"] = self.session
+            payload["session"] = _exact(self.session)
         if self.message:
             payload["message"] = self.message
         return {"event_type": self.kind, "event_payload": payload}
@@ -130,6 +130,11 @@ def as_text(name: str, attachment: Attachment) -> Iterator[Part]:
 def is_posted_as_text(part: str, existing: Iterable[str]) -> bool:
     """Whether a part was at least partly posted as plain text, so that the rest must be, too."""
     return any(name.startswith(f"{part}.") for name in existing)
+
+
+def _exact(number: int) -> int | str:
+    """Return a number as JSON that every reader keeps exactly: many read all numbers as floats."""
+    return number if abs(number) <= kit.EXACT_NUMBER else str(number)
 
 
 def has_later_parts(existing: Iterable[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -206,6 +207,18 @@ async def test_a_lost_binding_is_found_in_the_thread(harness: Harness, condition
 
     assert harness.service.asked == asked(8, "go on", 41)
     assert await harness.store.sessions.thread(THREAD) == Conversation(agent=8, session=41)
+
+
+async def test_a_lost_binding_keeps_every_digit(harness: Harness) -> None:
+    agent, session = 2**53 + 1, 12345678901234567891
+    harness.write(ROOT, "hello there")
+    tag = MessageTag("bridge_turn", new_turn_id(), agent, session).metadata("0", 1)
+    tag = json.loads(json.dumps(tag), parse_int=float)  # as a reader that has only floats returns it
+    harness.write("1700000000.000150", "an answer", user=BOT, thread_ts=ROOT, bot_id=BRIDGE_BOT, metadata=tag)
+
+    await harness.answer(message("go on", ts(1)), condition=Condition.SEARCH)
+
+    assert harness.service.asked == asked(agent, "go on", session)
 
 
 async def test_a_thread_that_was_never_bound_is_searched_once(harness: Harness) -> None:

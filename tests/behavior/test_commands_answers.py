@@ -366,6 +366,33 @@ async def test_an_expired_question_says_so(harness: Harness) -> None:
         await harness.answer(click(MEANT[0], "of another release"))
 
 
+@pytest.mark.parametrize("number", [1234567890123456, 2**53 + 1, 9223372036854775807, 12345678901234567890, 10**40 + 1])
+async def test_ids_of_any_length_work_everywhere(harness: Harness, number: int) -> None:
+    harness.service.workflows = [{**WORKFLOWS[0], "id": number}, {**WORKFLOWS[2], "id": number - 1}]
+    harness.service.agents = [{**AGENTS[0], "id": number}, {**AGENTS[1], "id": number - 1}]
+
+    assert "Nodes" in text_of(shown(await typed(harness, f"/workflows show {number}")))
+    await typed(harness, f"/workflows run {number} x")
+    await harness.answer(click("run:again", f'{{"w":{number},"i":{number}}}'))
+    await harness.answer(filled_form(workflow=str(number), input="y"))
+    confirm = button_of(harness, shown(await typed(harness, f"/workflows run #{number - 1} z")))
+    await harness.answer(confirm)
+    form = await harness.answer(click("workflow:run", str(number)))
+    await harness.answer(click("agent:choose", str(number), thread_ts="4.0"))
+    chat = await typed(harness, f"/agents chat {number} hi")
+    await typed(harness, f"/agents default {number}")
+
+    assert harness.service.started == [(number, "x"), (number, number), (number, "y"), (number - 1, "z")]
+    assert isinstance(form, Form)
+    assert form.view["blocks"][0]["element"]["initial_option"]["value"] == str(number)
+    assert (await harness.store.channels.get(TEAM, CHANNEL)).agent == number
+    conversation = await harness.store.sessions.thread(ThreadKey(TEAM, CHANNEL, "4.0"))
+    assert conversation is not None
+    assert conversation.agent == number
+    assert isinstance(chat, Outcome)
+    assert chat.after == (NewThread(agent=number, text="hi"),)
+
+
 async def test_a_run_without_input_opens_the_form_or_offers_it(harness: Harness) -> None:
     result = await typed(harness, "/workflows run Report")
 

@@ -134,6 +134,27 @@ async def test_a_session_of_the_channel_is_resumed_after_a_confirmation(
     assert (harness.service.asked[-1]["agent"], harness.service.asked[-1]["sessionId"]) == (7, 42)
 
 
+@pytest.mark.parametrize("session", [2**53 + 1, 12345678901234567, 2**63, 10**40 + 1])
+async def test_a_session_with_a_long_number_is_continued_and_resumed(harness: Harness, session: int) -> None:
+    agent = 10**18 + 1
+    harness.service.agents = [{**SUPPORT, "id": agent}, SALES]
+    answer = {"sessionId": session, "message": "re", "toolsUsed": []}
+    harness.service.chats = [httpx.Response(200, json=answer), httpx.Response(200, json=answer)]
+    earlier = "1700000000.000001"
+    await begin(harness, root=earlier)
+    await reply(harness, "go on", 1, root=earlier)
+    assert (harness.service.asked[-1]["agent"], harness.service.asked[-1]["sessionId"]) == (agent, session)
+
+    await begin(harness)
+    await reply(harness, f"!session \uff03{session}", 2)
+    await harness.press(CONTINUE)
+    await harness.work()
+    await reply(harness, "and now", 3)
+
+    assert any(f"is now in session {session} with Support" in words for words in harness.seen.texts)
+    assert (harness.service.asked[-1]["agent"], harness.service.asked[-1]["sessionId"]) == (agent, session)
+
+
 async def test_an_outdated_confirmation_changes_nothing(harness: Harness) -> None:
     await begin(harness)
 

@@ -59,6 +59,7 @@ FALLBACK_TEXT: Final = 3000
 DESCRIPTION: Final = 200
 CHART_LEAST_LINE: Final = 3  # points; a line through two shows nothing
 CHART_NUMBER: Final = 10**15  # JSON numbers beyond this may lose digits
+EXACT_NUMBER: Final = 2**53 - 1  # and the same for whole ones
 TABLE_CELL: Final = 60
 _USAGES: Final = 40
 _USAGE: Final = 90
