@@ -117,6 +117,8 @@ RESULTS: Final = {
     "mention_without_text": "asked for a question",
     "app_paused": "too many messages from an app",
     "report_paused": "notified: report paused",
+    "report_changed": "notified: someone else changed the report",
+    "exists": "the same report was already scheduled",
     "rule_paused": "notified: an app's posts are no longer answered",
     "not_posted": "notified: Slack rejected the post",
     "not_queued": "not queued",

@@ -5,6 +5,7 @@ Pure and deterministic across processes, since a successor posts only what's mis
 - ``2``: part 2 of a reply (from 0), as blocks
 - ``2.text1``: the same part after Slack rejected its blocks, second message of plain text
 - ``2.file``: the file for a part that Slack rejected even as text
+- ``reply0``: the first message in the thread of the first part
 - ``file0``: the first attachment, as a file; ``file0.text1``: as plain text, where files aren't allowed
 - ``whole``: the file with the full answer if that's too long for messages
 """
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
@@ -81,7 +82,8 @@ class MessageTag:
 class Part:
     """One message: *blocks* with their fallback *text*, and *instead*, its full content as plain text.
 
-    If Slack rejects the blocks, the forms in *plainer* are tried first, then *instead*.
+    If Slack rejects the blocks, the forms in *plainer* are tried first, then *instead*. One that *is_reply* belongs in
+    the thread of the first part.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Part:
     blocks: tuple[Block, ...] = ()
     instead: str = ""
     plainer: tuple[tuple[Block, ...], ...] = ()
+    is_reply: bool = False
 
 
 def parts_of(reply: Reply) -> Iterator[Part]:
@@ -109,10 +112,16 @@ def parts_of(reply: Reply) -> Iterator[Part]:
             )
             number, text = number + 1, following
     elif reply.blocks:
-        blocks, *plainer = ((*form, *reply.footer) for form in (reply.blocks, *reply.plainer))
-        yield Part("0", kit.cut_escaped(reply.text, TEXT), blocks, reply.text, tuple(plainer))
+        yield _in_blocks("0", reply)
     else:
         yield from (Part(str(number), piece) for number, piece in enumerate(pieces(reply.text)))
+    for number, below in enumerate(reply.replies):
+        yield replace(_in_blocks(f"reply{number}", below), is_reply=True)
+
+
+def _in_blocks(name: str, reply: Reply) -> Part:
+    blocks, *plainer = ((*form, *reply.footer) for form in (reply.blocks, *reply.plainer))
+    return Part(name, kit.cut_escaped(reply.text, TEXT), blocks, reply.text, tuple(plainer))
 
 
 def shortened(reply: Reply, beginning: Part) -> Part:

@@ -144,6 +144,8 @@ class Say:
             for part in laid_out:
                 if part.name in existing:
                     continue
+                if part.is_reply and not place.thread_ts:
+                    posting.place = Place(place.channel, first_of(existing))
                 is_partly_posted = bool(existing) and is_posted_as_text(part.name, existing)
                 send = partial(self._post_message, posting, part.name)
                 if is_partly_posted or not await self._fallback.send(part, send):

@@ -37,9 +37,12 @@ async def stored_reports(harness: Harness) -> list[StoredReport]:
     return await harness.report_store().all()
 
 
+def elements(blocks_: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [button for block in blocks_ if block["type"] == "actions" for button in block["elements"]]
+
+
 def buttons(blocks_: list[dict[str, Any]]) -> dict[str, str]:
-    rows = [block["elements"] for block in blocks_ if block["type"] == "actions"]
-    return {button["action_id"]: button["value"] for row in rows for button in row}
+    return {button["action_id"]: button["value"] for button in elements(blocks_)}
 
 
 async def test_a_report_has_the_time_zone_of_its_owner(harness: Harness) -> None:
@@ -162,3 +165,67 @@ async def test_the_list_leaves_out_reports_in_others_direct_messages(harness: Ha
 
     assert own["text"].startswith("Scheduled reports: 2")
     assert others["text"].startswith("Scheduled reports: 1")
+
+
+@pytest.mark.parametrize("again", ["report daily 09:00", "report every day at 9am", 'report cron "0 9 * * *"'])
+async def test_the_same_schedule_in_the_same_channel_is_stored_once(harness: Harness, again: str) -> None:
+    await act_as(harness, typed("report daily 09:00"), "1")
+
+    reply = await act_as(harness, typed(again, CAROL if "cron" not in again else USER), "2")
+
+    assert reply["text"].startswith(
+        "This report already exists: every day at 09:00 (Europe/Berlin), scheduled by Alice"
+    )
+    assert {"type": "channel", "channel_id": CHANNEL} in reply["blocks"][0]["elements"][0]["elements"]
+    assert len(await stored_reports(harness)) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "report daily 10:00", "report daily 09:00 <#C0RANDOM|>", "report daily 09:00 --only tags",
+        "report daily 09:00 --compare 7d", "report daily 09:00 new york",
+    ],
+)  # fmt: skip
+async def test_a_report_that_differs_is_another_one(harness: Harness, other: str) -> None:
+    await act_as(harness, typed("report daily 09:00"), "1")
+
+    assert "Scheduled: " in (await act_as(harness, typed(other), "2"))["text"]
+    assert len(await stored_reports(harness)) == 2
+
+
+@pytest.mark.parametrize("place", ["0", blocks.ALONE])
+async def test_a_deletion_names_owner_and_channel_and_tells_the_owner(harness: Harness, place: str) -> None:
+    await act_as(harness, typed("report daily 09:00"), "1")
+    (one,) = await stored_reports(harness)
+    listed = await act_as(harness, typed("reports", CAROL), "2")
+
+    gone = await act_as(harness, click(blocks.DELETE, f"{place}:{one.id}", CAROL), "3")
+    await act_as(harness, click(blocks.DELETE, f"{place}:{one.id}", CAROL), "4")
+
+    delete = next(one for one in elements(listed["blocks"]) if one["action_id"] == blocks.DELETE)
+    assert "Scheduled by Alice Adler: every day at 09:00 (Europe/Berlin)." in delete["confirm"]["text"]["text"]
+    assert "Deleted the report of Alice Adler in " in str(gone["blocks"])
+    assert {"type": "channel", "channel_id": CHANNEL} in gone["blocks"][0]["elements"][0]["elements"]
+    (notice,) = [one for one in harness.seen.messages if one.place.channel == DM_ALICE]
+    assert notice.words.startswith("Carol Conti deleted your report “every day at 09:00 (Europe/Berlin)”")
+
+
+async def test_an_owner_who_deletes_gets_no_notice(harness: Harness) -> None:
+    await act_as(harness, typed("report daily 09:00"), "1")
+    (one,) = await stored_reports(harness)
+
+    await act_as(harness, click(blocks.DELETE, f"0:{one.id}"), "2")
+
+    assert harness.seen.messages == []
+
+
+async def test_an_owner_is_told_who_paused_their_report(harness: Harness) -> None:
+    await act_as(harness, typed("report daily 09:00"), "1")
+    (one,) = await stored_reports(harness)
+
+    for event in ("2", "3"):
+        await act_as(harness, click(blocks.PAUSE, f"0:{one.id}", CAROL), event)
+
+    (notice,) = harness.seen.messages
+    assert "Carol Conti paused your report" in notice.words

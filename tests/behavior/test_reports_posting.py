@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import httpx
 import pytest
@@ -12,7 +14,7 @@ from redis.asyncio import Redis
 from bridge.features.reports.schedule import ReportSpec, Schedule, StoredReport
 from bridge.features.reports.store import MOST_REPORTS
 from bridge.inbound import Click
-from bridge.playground.emulator.faults import DropAfter, DropBefore, Error, RateLimited
+from bridge.playground.emulator.faults import DropAfter, DropBefore, Error, Hang, RateLimited
 from bridge.playground.emulator.sample import BOB, DM_BOB
 from bridge.queue.dead import DeadLetters
 from bridge.queue.inbox import Condition
@@ -70,6 +72,61 @@ async def test_each_slot_is_posted_with_one_project_call(harness: Harness) -> No
     assert harness.service.requests == 2
     assert "Compared with the last report" in posts(harness)[1].words
     assert (await stored_reports(harness)).due == SLOT + timedelta(days=2)
+
+
+TAGS = [{"name": "billing", "count": 3}, {"name": "search", "count": 1}]
+CHARTS = {"table", "data_table", "data_visualization"}
+
+
+def is_in_thread(arguments: Mapping[str, Any]) -> bool:
+    return bool(arguments.get("thread_ts"))
+
+
+async def test_a_report_is_one_headline_with_the_charts_in_its_thread(harness: Harness) -> None:
+    harness.service.stats["tags"] = TAGS
+    await schedule(harness)
+    await at(harness, SLOT)
+    harness.service.stats["runCount"] += 5
+    await at(harness, SLOT + timedelta(days=1))
+
+    heads = [one for one in posts(harness) if not one.place.thread_ts]
+    below = [one for one in posts(harness) if one.place.thread_ts]
+    assert [one.place for one in below] == [Place(CHANNEL, one.ts) for one in heads]
+    first, second = (str(one.blocks) for one in heads)
+    assert "4,321 runs so far." in first
+    assert "Runs are up by 5 (+0.1%) since the last report, to 4,326." in second
+    for head, reply in zip(heads, below, strict=True):
+        assert CHARTS.isdisjoint(block["type"] for block in head.blocks)
+        assert not CHARTS.isdisjoint(block["type"] for block in reply.blocks)
+
+
+@pytest.mark.parametrize("did_arrive", [False, True])
+async def test_a_kill_between_headline_and_charts_repeats_neither(harness: Harness, *, did_arrive: bool) -> None:
+    harness.service.stats["tags"] = TAGS
+    await schedule(harness)
+    harness.store.clock.time = SLOT
+    await find_due(harness)
+    harness.slack.faults.on(POST, Hang(did_arrive), when=is_in_thread)
+    task = await harness.start_next()
+    await wait_until(lambda: harness.seen.attempts == 2, "the charts are under way")
+    await kill_task(task)
+
+    await harness.take_over("b")
+
+    head, reply = posts(harness)
+    assert (head.place, reply.place) == (Place(CHANNEL), Place(CHANNEL, head.ts))
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+async def test_an_ambiguous_post_of_the_charts_is_settled_in_the_thread(harness: Harness, *, arrives: bool) -> None:
+    harness.service.stats["tags"] = TAGS
+    await schedule(harness)
+    harness.slack.faults.on(POST, DropAfter() if arrives else DropBefore(), when=is_in_thread)
+
+    await at(harness, SLOT)
+
+    head, reply = posts(harness)
+    assert (head.place, reply.place) == (Place(CHANNEL), Place(CHANNEL, head.ts))
 
 
 async def test_one_of_many_processes_posts_a_slot(harness: Harness) -> None:

@@ -191,6 +191,7 @@ class Service:
     agents: list[dict[str, Any]] = field(default_factory=lambda: [SUPPORT])
     details: dict[str, Any] = field(default_factory=dict)
     workflows: list[dict[str, Any]] = field(default_factory=lambda: [WORKFLOW])
+    stats: dict[str, Any] = field(default_factory=lambda: dict(STATS))
     chats: list[Answer | None] = field(default_factory=list)
     always: Answer | None = None
     asked: list[dict[str, Any]] = field(default_factory=list)
@@ -230,7 +231,7 @@ class Service:
             return httpx.Response(200, json=found[0]) if found else httpx.Response(404)
         if path.startswith("workflows/"):
             return httpx.Response(200, json=self.details)
-        lists = {"agents": self.agents, "workflows": self.workflows, "project": PROJECT, "stats": STATS}
+        lists = {"agents": self.agents, "workflows": self.workflows, "project": PROJECT, "stats": self.stats}
         return httpx.Response(200, json=lists[path])
 
     async def _chat(self, agent: int, body: dict[str, Any]) -> httpx.Response:

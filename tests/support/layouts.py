@@ -19,6 +19,7 @@ from importlib import import_module
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 import bridge.features
 from bridge import errors
@@ -162,11 +163,17 @@ def _instance(kind: type, words: str, given: Mapping[Any, Any]) -> Any:
             *(_made(hint, words, {}) for name, hint in typing.get_type_hints(kind.__init__).items() if name != "return")
         )
     if issubclass(kind, BaseModel):
-        values = {name: _made(field.annotation, words, given, name) for name, field in kind.model_fields.items()}
+        fields = {name: field.annotation for name, field in kind.model_fields.items() if kind not in _named(field)}
+        values = {name: _made(hint, words, given, name) for name, hint in fields.items()}
         return kind.model_validate(values, by_name=True)
     if is_dataclass(kind) or issubclass(kind, tuple):
         return kind(**{name: _made(hint, words, given, name) for name, hint in typing.get_type_hints(kind).items()})
     raise AssertionError(f"teach this file how to make {kind}")
+
+
+def _named(field: FieldInfo) -> tuple[Any, ...]:
+    """The types in a field's annotation: a reply in a reply would have no end."""
+    return (field.annotation, *typing.get_args(field.annotation))
 
 
 def _numbered(one: Any, number: int) -> Any:

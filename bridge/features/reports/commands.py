@@ -19,6 +19,7 @@ from bridge.features.shared.lookups import check_runner, refusal_now
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, Notice, Report, Submission
 from bridge.queue.audit import named
+from bridge.queue.records import Write
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.failures import sentence
 from bridge.slack.blockkit.modals import FormErrors, Origin
@@ -30,6 +31,7 @@ _CHANGES: Final = {blocks.PAUSE: "paused", blocks.RESUME: "resumed"}
 
 reports = Feature("reports")
 reports.notice(blocks.PAUSED)(blocks.report_paused)
+reports.notice(blocks.CHANGED)(blocks.report_changed)
 reports.slots(due)
 
 
@@ -116,19 +118,34 @@ async def _change(deps: Deps, turn: Turn, click: Click) -> Result:
             await deps.inbox.put(body, event=event, why="someone requested a report")
             return shown(blocks.posting_now(), "requested", about)
         case blocks.PAUSE:
-            await deps.inbox.write(*store_of(deps).pause(stored.id, blocks.ASKED))
+            told = await _notice_of_change(deps, stored, click.user, is_deleted=False)
+            await deps.inbox.write(*store_of(deps).pause(stored.id, blocks.ASKED, *told))
         case blocks.RESUME:
             if stored.paused:
                 due_at = next_due(stored.spec.schedule, stored.clock, deps.now())
                 await deps.inbox.write(*store_of(deps).resume(stored, due_at))
         case _:
-            await deps.inbox.write(*store_of(deps).delete(stored.id))
+            told = await _notice_of_change(deps, stored, click.user, is_deleted=True)
+            await deps.inbox.write(*store_of(deps).delete(stored.id, *told))
     if click.view:
         return HomeChanged()
-    if click.value.startswith(f"{blocks.ALONE}:"):
-        return shown(blocks.report_deleted(), what, about)
-    listed = blocks.report_list(await _with_owners(deps, click.user, page), page, replaces_original=True)
-    return shown(listed, what, about)
+    deleted = None
+    if what == "deleted":
+        deleted = blocks.report_deleted(stored, await deps.directory.user_name(stored.spec.owner))
+    if deleted and click.value.startswith(f"{blocks.ALONE}:"):
+        return shown(deleted, what, about)
+    listed = await _with_owners(deps, click.user, page)
+    return shown(blocks.report_list(listed, page, replaces_original=True, above=deleted), what, about)
+
+
+async def _notice_of_change(deps: Deps, stored: StoredReport, by: str, *, is_deleted: bool) -> list[Write]:
+    """Return the write that tells a report's owner what someone else did with it; none if it was the owner."""
+    spec = stored.spec
+    if by == spec.owner:
+        return []
+    what = blocks.change_notice(stored, await deps.directory.user_name(by), is_deleted=is_deleted)
+    notice = Notice(team=spec.team, channel=spec.owner, user=spec.owner, what=what, of="notice", is_offer=True)
+    return [deps.inbox.queues(notice, why="someone changed a report")]
 
 
 def _page(value: str) -> int:
@@ -148,9 +165,13 @@ async def _schedule(deps: Deps, turn: Turn, spec: ReportSpec, channel: str) -> R
         raise BadSchedule("name", spec.channel)
     known_zone = spec.zone or await _zone_of(deps, turn.user)
     zone = known_zone or "UTC"
+    spec = spec.model_copy(update={"team": turn.team, "channel": channel, "owner": turn.user, "zone": zone})
+    for known in await store.all():
+        if known.id != turn.id and known.is_same(spec):
+            about = named("report", known.id, known.called)
+            return shown(blocks.report_exists(known, await deps.directory.user_name(known.spec.owner)), "exists", about)
     if await store.is_full():
         raise BadSchedule("many", f"{MOST_REPORTS:,}")
-    spec = spec.model_copy(update={"team": turn.team, "channel": channel, "owner": turn.user, "zone": zone})
     report = StoredReport(turn.id, spec, next_due(spec.schedule, ZoneInfo(zone), deps.now()))
     turn.stage(*store.add(report.id, spec, report.due, deps.now()))
     reply = blocks.report_scheduled(report, knows_zone=bool(known_zone))

@@ -50,6 +50,9 @@ ASKED: Final = "asked"
 NO_CLOCK: Final = "no clock"
 """The reason of a report paused because the bridge's machine doesn't know its time zone."""
 
+CHANGED: Final = "report_changed"
+"""The name of the notice to the owner of a report that someone else paused or deleted."""
+
 PAUSED: Final = "report_paused"
 """The name of the notice to the owner of a report that couldn't be posted."""
 
@@ -120,7 +123,7 @@ def report_scheduled(report: StoredReport, *, knows_zone: bool) -> Reply:
         *notes,
         kit.actions(
             kit.button(_POST_NOW, NOW, f"0:{report.id}"),
-            delete_button(report.called, f"{ALONE}:{report.id}"),
+            delete_button(report, f"{ALONE}:{report.id}"),
             kit.button("All reports", PAGE, "0"),
         ),
     )
@@ -132,22 +135,69 @@ def not_scheduled(error: BadSchedule) -> Reply:
     return failure(error)
 
 
-def delete_button(called: str, value: str) -> Block:
-    """Return the button that deletes a report, after a confirmation."""
-    text = f"Schedule: {called}. You can't undo this."
+def report_exists(report: StoredReport, owner: str) -> Reply:
+    """Say that the same report is already scheduled, with its *owner*'s name."""
+    title, ending = "This report already exists: ", f", scheduled by {kit.named(owner, 80)}."
+    when, zone = kit.words(report.when, bold=True), f" ({report.spec.zone}) in "
+    state = kit.trusted_context("Next: {moment} (your time)", moment=report.due)
+    paused = kit.context(f"⏸️ {_capitalized(_status(report))}") if report.paused else state
+    value = f"0:{report.id}"
+    change = kit.button("Resume", RESUME, value) if report.paused else kit.button(_POST_NOW, NOW, value)
+    return kit.reply(
+        f"{title}{report.called}{ending}",
+        kit.rich(kit.paragraph(title, when, zone, _where(report.spec.channel), ending)),
+        paused,
+        kit.actions(change, kit.button("All reports", PAGE, "0")),
+    )
+
+
+def delete_button(report: StoredReport, value: str, owner: str = "") -> Block:
+    """Return the button that deletes a report, after a confirmation; *owner* is its owner's name, if it's shown."""
+    by = f"Scheduled by {kit.named(owner, 80)}: " if owner else "Schedule: "
+    text = f"{by}{report.called}. You can't undo this."
     asks = kit.confirm("Delete this report?", text, _DELETE, "Cancel", is_danger=True)
     return kit.button(_DELETE, DELETE, value, asks=asks)
 
 
-def report_deleted() -> Reply:
-    """Replace the message about a new report."""
-    return kit.reply("Deleted. This report won't be posted again.", replaces_original=True)
+def report_deleted(report: StoredReport, owner: str) -> Reply:
+    """Name the report that was deleted, in place of the message with the button."""
+    by = f"Deleted the report of {kit.named(owner, 80)} in "
+    ending = f": {report.called}. It won't be posted again."
+    where = _where(report.spec.channel)
+    return kit.reply(by + "its channel" + ending, kit.rich(kit.paragraph(by, where, ending)), replaces_original=True)
+
+
+def change_notice(report: StoredReport, person: str, *, is_deleted: bool) -> str:
+    """Return the `Notice.what` for a report that *person* deleted or paused (`report_changed`)."""
+    return f"{CHANGED}:" + json.dumps([report.called, report.spec.channel, person, is_deleted])
+
+
+def report_changed(facts: str = "") -> Reply:
+    """Tell the owner of a report, in a direct message, that someone else deleted or paused it."""
+    try:
+        called, channel, person, is_deleted = json.loads(facts)
+    except ValueError:
+        called, channel, person, is_deleted = "", "", "", False
+    who = kit.named(str(person), 80) if person else kit.SOMEONE
+    did = "deleted" if is_deleted else "paused"
+    start, ending = f"{who} {did} your report {kit.quoted(str(called), 120)}", "."
+    where: list[Block | str] = [" in ", _where(str(channel))] if _is_channel(str(channel)) else []
+    return kit.reply(
+        start + ending,
+        kit.rich(kit.paragraph(start, *where, ending)),
+        kit.actions(kit.button("All reports", PAGE, "0")),
+        audience=Audience.CHANNEL,
+    )
 
 
 def report_list(
-    reports: Sequence[tuple[StoredReport, str]], page: int = 0, *, replaces_original: bool = False
+    reports: Sequence[tuple[StoredReport, str]],
+    page: int = 0,
+    *,
+    replaces_original: bool = False,
+    above: Reply | None = None,
 ) -> Reply:
-    """Show a page of the reports, each with its owner's name."""
+    """Show a page of the reports, each with its owner's name, below what was just done (*above*)."""
     places = shown_on(page, len(reports))
     page, last = places.start // _A_PAGE, max(0, (len(reports) - 1) // _A_PAGE)
     shown = [reports[place] for place in places]
@@ -156,7 +206,8 @@ def report_list(
     text = f"Scheduled reports: {len(reports):,}" if reports else "No reports are scheduled yet."
     lines = [f"{report.called}, {_status(report)}" for report, _owner in shown]
     return kit.reply(
-        "\n".join([text, *lines]),
+        "\n".join([*([above.text] if above else []), text, *lines]),
+        *(above.blocks if above else ()),
         kit.header("Scheduled reports") if reports else kit.section(text),
         *(block for report, owner in shown for block in _shown(report, owner, page)),
         kit.actions(kit.button("Schedule a report…", OPEN, "-"), *turns),
@@ -171,7 +222,7 @@ def home_section(reports: Sequence[StoredReport]) -> list[Block]:
         sign, ending = ("⏸️ ", " · paused") if report.paused else ("", "")
         when, zone = kit.words(kit.one_line(_capitalized(report.when), 100), bold=True), f" ({report.spec.zone}) in "
         blocks.append(kit.rich(kit.paragraph(sign, when, zone, _where(report.spec.channel), ending)))
-        delete = delete_button(report.called, f"home:{report.id}")
+        delete = delete_button(report, f"home:{report.id}")
         blocks.append(kit.actions(delete) | {"block_id": f"report:{report.id}"})
     return blocks
 
@@ -281,8 +332,8 @@ def _shown(report: StoredReport, owner: str, page: int) -> list[Block]:
     pause = kit.button("Resume", RESUME, value) if report.paused else kit.button("Pause", PAUSE, value)
     return [
         kit.rich(kit.paragraph(when, f" ({report.spec.zone}) in ", _where(report.spec.channel), ending)),
-        kit.context(f"⏸️ {_status(report).replace('p', 'P', 1)}") if report.paused else next_is,
-        kit.actions(pause, kit.button(_POST_NOW, NOW, value), delete_button(report.called, value)),
+        kit.context(f"⏸️ {_capitalized(_status(report))}") if report.paused else next_is,
+        kit.actions(pause, kit.button(_POST_NOW, NOW, value), delete_button(report, value, owner)),
     ]
 
 

@@ -102,13 +102,14 @@ async def post(deps: Deps, turn: Turn, report: Report) -> Result:
         last=last,
         only=spec.only or PARTS,
         audience=Audience.CHANNEL,
+        is_report=True,
     )
     default = (await deps.channels.get(spec.team, report.channel)).agent
     posted = PostedReport(
         report=stored.id,
         called=stored.called,
         slot=report.slot,
-        words=plain_command_text(card.text),
+        words=plain_command_text("\n".join([card.text, *(one.text for one in card.replies)])),
         numbers=snapshot_of(stats, deps.now()).to_text(),
         binds=default is not None or bool(deps.default_agent),
     )

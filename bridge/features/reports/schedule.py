@@ -105,6 +105,13 @@ class StoredReport:
         except (KeyError, ValueError, ValidationError) as exc:
             raise RecordNotUnderstood("report") from exc
 
+    def is_same(self, spec: ReportSpec) -> bool:
+        """Whether this report shows what *spec* would, at the same times and in the same channel."""
+        mine = self.spec
+        when = (mine.schedule.crons, mine.zone) == (spec.schedule.crons, spec.zone)
+        what = (set(mine.only or PARTS), mine.compare) == (set(spec.only or PARTS), spec.compare)
+        return when and what and (mine.team, mine.channel) == (spec.team, spec.channel)
+
     @property
     def called(self) -> str:
         """The schedule in words: ``every Monday at 09:00 (Europe/Berlin)``."""

@@ -116,12 +116,15 @@ class ReportStore:
             ("rank", self._keys.due(), 0, report.id, at, 0),
         )
 
-    def delete(self, id_: str) -> tuple[Write, ...]:
-        """Return the writes that delete a report."""
+    def delete(self, id_: str, *more: Write) -> tuple[Write, ...]:
+        """Return the writes that delete a report, and *more*, unless it's already deleted."""
+        key = self._keys.report(id_)
         return (
-            ("delete", self._keys.report(id_), 0),
+            ("if", key, 0, 3 + len(more), "v", "1"),
+            ("delete", key, 0),
             ("unrank", self._keys.due(), 0, id_),
             ("unrank", self._keys.reports(), 0, id_),
+            *more,
         )
 
     def posted(self, report: PostedReport, thread: ThreadKey, skipped: datetime | None) -> tuple[Write, ...]:

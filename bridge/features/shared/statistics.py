@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from bridge.errors import StoreUnavailable
 from bridge.features.shared.numbers import NUMBERS, PARTS, Changes
@@ -85,10 +85,12 @@ class Statistics:
         last: Snapshot | None = None,
         only: Collection[str] = PARTS,
         audience: Audience = Audience.PRIVATE,
+        is_report: bool = False,
     ) -> Reply:
         """Show *stats*, just read, with the changes since the *last* report and since *since*.
 
-        Without *since*, the changes since yesterday and last week are shown, as far as recorded.
+        Without *since*, the changes since yesterday and last week are shown, as far as recorded. *is_report*: as a
+        headline, with everything else in its thread.
         """
         try:
             past = await self._look_back(since)
@@ -101,7 +103,8 @@ class Statistics:
         if since is not None:
             note = nearest_note(since, past.compared[0][1].at) if past.compared else nothing_yet(past.recorded_since)
         trend = self._trend(stats, past.followed, only)
-        return stats_card(stats, changes=changes, trend=trend, only=only, note=note, audience=audience)
+        how: dict[str, Any] = {"only": only, "note": note, "audience": audience, "is_report": is_report}
+        return stats_card(stats, changes=changes, trend=trend, **how)
 
     async def changes_since(self, stats: Stats, moment: datetime) -> Changes | None:
         """Return the changes since the snapshot nearest to *moment*; None without one. Raises `StoreUnavailable`."""

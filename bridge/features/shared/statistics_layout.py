@@ -97,10 +97,12 @@ def stats_card(
     only: Collection[str] = PARTS,
     note: Note | None = None,
     audience: Audience = Audience.PRIVATE,
+    is_report: bool = False,
 ) -> Reply:
     """Show the statistics, or *only* some of `PARTS`, with the changes and a *note* below.
 
-    Tables and new names refer to the first of *changes*.
+    Tables and new names refer to the first of *changes*. A report is a sentence with the numbers; everything else is a
+    reply in its thread.
     """
     numbers = [(number, number.of(stats)) for number in NUMBERS if number.name in only]
     trends = [_over_time(trend)] if trend and trend.of.name in only else []
@@ -114,10 +116,8 @@ def stats_card(
             groups.append(_Listing(group.title, (group.one.capitalize(), "Count"), counts, chart, changed))
 
     top: list[Block] = [kit.header(STATISTICS)]
-    if numbers:
-        top.append(kit.fields((one.title, _number(one, value, changes)) for one, value in numbers))
-    if names_changed:
-        top.append(kit.rich(kit.bullets(kit.paragraph(line) for line in names_changed)))
+    fields = [kit.fields((one.title, _number(one, value, changes)) for one, value in numbers)] if numbers else []
+    news_below = [kit.rich(kit.bullets(kit.paragraph(line) for line in names_changed))] if names_changed else []
     pictured: list[Block] = []
     left = kit.CHARTS
     for one in [*trends, *groups]:
@@ -126,12 +126,43 @@ def stats_card(
         left -= chart is not None
     tabled, written = ([form(one) for one in [*trends, *groups]] for form in (_Listing.table, _Listing.text))
     end = _small_print(stats, changes, note)
-    forms = [(*top, *form, *end) for form in (pictured, tabled, written)]
-    plainer = tuple(form for place, form in enumerate(forms) if form not in forms[:place])[1:]
+    lines = [*names_changed, *(one.line() for one in [*groups, *trends])]
+    notes = [note.text] if note else []
+    said = _spoken_numbers(numbers, changes)
+    if not is_report:
+        forms = [(*top, *fields, *news_below, *form, *end) for form in (pictured, tabled, written)]
+        return _in_forms("\n".join([*said, *lines, *notes]), forms).model_copy(update={"audience": audience})
+    headline = _headline(numbers, groups, changes)
+    forms = [(*news_below, *form) for form in (pictured, tabled, written)]
+    below = (_in_forms("\n".join(lines), forms),) if lines else ()
+    head = kit.reply(
+        "\n".join([headline, *said, *notes]), *top, kit.section(headline), *fields, *end, audience=audience
+    )
+    return head.model_copy(update={"replies": below})
 
-    lines = [*names_changed, *(one.line() for one in [*groups, *trends]), *([note.text] if note else [])]
-    text = "\n".join([*_spoken_numbers(numbers, changes), *lines])
-    return kit.reply(text, *forms[0], audience=audience).model_copy(update={"plainer": plainer})
+
+def _in_forms(text: str, forms: Sequence[tuple[Block, ...]]) -> Reply:
+    """Return the reply in the first of *forms*, with the others that differ as plainer ones."""
+    plainer = tuple(form for place, form in enumerate(forms) if form not in forms[:place])[1:]
+    return kit.reply(text, *forms[0]).model_copy(update={"plainer": plainer})
+
+
+def _headline(numbers: Sequence[tuple[Number, int]], groups: Sequence[_Listing], changes: Sequence[Changes]) -> str:
+    """Return the sentence of a report, about the leading number: ``Runs are up by 56 (+4.8%) since yesterday``."""
+    if not numbers:
+        listed = [f"{whole(len(one.counts))} {one.title.casefold()}" for one in groups]
+        return f"{' and '.join(listed)} so far." if listed else "There's nothing to show yet."
+    number, value = min(numbers, key=lambda one: not one[0].leads_chart)
+    for known in changes[:1]:
+        if (difference := known.numbers.get(number.name)) is not None:
+            since = f"since {_then(known)}"
+            if not difference.by:
+                return f"No new {number.name} {since}: still {whole(value)}."
+            way = "up" if difference.by > 0 else "down"
+            share = change(difference).partition(", ")[2]
+            by = whole(abs(difference.by)) + (f" ({share})" if share else "")
+            return f"{number.title} are {way} by {by} {since}, to {whole(value)}."
+    return f"{whole(value)} {number.noun(value)} so far."
 
 
 def nearest_note(wanted: datetime, found: datetime) -> Note | None:

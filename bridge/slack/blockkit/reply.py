@@ -36,7 +36,7 @@ class Reply(BaseModel, frozen=True):
     *blocks* (at most 50, within the limits of `bridge.slack.blockkit.kit`), and always *text* for notifications, screen
     readers and rejected blocks. Blocks and text are ready to send: text from outside is already escaped. *footer*
     follows the last part of a markdown answer. *plainer* are simpler forms of *blocks*, each tried if Slack rejects the
-    one before.
+    one before. *replies* are messages with blocks in the thread of this one.
     """
 
     text: str
@@ -45,5 +45,6 @@ class Reply(BaseModel, frozen=True):
     markdown: str = ""
     footer: tuple[Block, ...] = ()
     files: tuple[Attachment, ...] = ()
+    replies: tuple[Reply, ...] = ()
     audience: Audience = Audience.PRIVATE
     replaces_original: bool = False  # this reply replaces the message whose button was clicked
