@@ -9,6 +9,7 @@ import pytest
 
 from bridge.features.results import Outcome
 from bridge.features.shared.channels import AppRule
+from bridge.ids import MessageKey
 from bridge.inbound import Click, TriggeredRun
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BOB, CAROL, GENERAL
@@ -100,6 +101,23 @@ async def test_two_presses_at_once_start_one_run(harness: Harness) -> None:
 
     assert harness.service.runs == ["alert"]
     assert told(harness, ALICE) == ["Bob Brandt already used this button, so nothing more was done."]
+
+
+async def test_a_press_given_up_after_its_request_can_be_repeated(harness: Harness) -> None:
+    await public_question(harness)
+    key = harness.store.scripts.keys.answered(MessageKey(TEAM, CHANNEL, harness.seen.messages[-1].ts))
+    await harness.press(CONFIRM)
+    process = harness.store.process()
+    taken = await process.take()
+    await process.journal.sent(taken, note="no JSON", writes=[("field", key, 60_000, "turn", taken.record.id)])
+    await harness.take_over("b")
+    await harness.work()
+    assert "can't tell whether this ran" in told(harness, ALICE)[-1]
+
+    await harness.press(AGAIN)
+    await harness.work()
+
+    assert harness.service.runs == ["alert"]
 
 
 async def test_a_slips_second_button_says_that_it_is_used(harness: Harness) -> None:

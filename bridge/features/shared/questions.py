@@ -32,9 +32,14 @@ class Question:
         click = self.click
         return self.deps.scripts.keys.answered(MessageKey(click.team, click.channel, click.message_ts))
 
+    @property
+    def _acts_once(self) -> bool:
+        """Not a button in a form, which closes, nor a press that its person repeats after it couldn't be finished."""
+        return bool(self.click.message_ts) and not self.turn.record.is_again
+
     def uses(self) -> tuple[Write, ...]:
         """Return the writes that use the question up, after an ``if`` that fails if it's already used up."""
-        if not self.click.message_ts:  # in a form, which closes
+        if not self._acts_once:
             return ()
         lives, who = milliseconds(ANSWERED), {"turn": self.turn.id, "user": self.click.user}
         claims: list[Write] = [("field", self._key, lives, name, value) for name, value in who.items()]
@@ -42,12 +47,14 @@ class Question:
 
     def undo(self) -> tuple[Write, ...]:
         """Return the writes that undo `uses`: the effect certainly didn't happen."""
-        if not self.click.message_ts:
+        if not self._acts_once:
             return ()
         return (("if", self._key, 0, 1, "turn", self.turn.id), ("delete", self._key, 0))
 
     async def answered(self) -> Outcome | None:
         """Return what to show if another press has used the question up. Raises `StoreUnavailable`."""
+        if not self._acts_once:
+            return None
         with translated():
             by, user = await self.deps.scripts.redis.hmget(self._key, ["turn", "user"])
         if by in {None, self.turn.id}:
