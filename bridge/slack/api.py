@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import bisect
-import json
+import io
 import logging
 import re
 import time
@@ -31,6 +31,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from yarl import URL
 
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable
+from bridge.json_reader import read_json
 from bridge.metrics import Metrics
 from bridge.proxies import proxy_for
 
@@ -298,7 +299,7 @@ class SlackWeb:
 
     async def upload(self, upload_url: str, content: bytes, *, seconds: float = CALL_SECONDS) -> None:
         """Send a file's bytes to the address from ``files.getUploadURLExternal``. Raises `SlackError`."""
-        await self.call(UPLOAD_URL, seconds=seconds, url=upload_url, data=content)
+        await self.call(UPLOAD_URL, seconds=seconds, url=upload_url, data=io.BytesIO(content))
 
     async def download(
         self, address: URL, most: int, *, seconds: float = CALL_SECONDS
@@ -430,8 +431,8 @@ def _judge(method: str, status: int, headers: Mapping[str, str], body: bytes, *,
             raise SlackRefused(method, word if word not in {"", "ok"} else f"http_{status}")
         return Answer({}, headers)
     try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError) as exc:
+        answer = read_json(body)
+    except ValueError as exc:
         raise SlackAmbiguous(method, f"{status}, not JSON") from exc
     match answer:
         case {"ok": True}:

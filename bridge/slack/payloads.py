@@ -10,7 +10,6 @@ Bolt gets the parsed body, even over HTTP (``mode="socket_mode"``): its own pars
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
@@ -19,6 +18,8 @@ from urllib.parse import parse_qsl
 
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
+
+from bridge.json_reader import read_json
 
 Json = dict[str, Any]
 Dispatch = Callable[[AsyncBoltRequest], Awaitable[BoltResponse]]
@@ -70,8 +71,8 @@ def read_body(body: bytes, headers: Mapping[bytes, bytes]) -> tuple[str, AsyncBo
             raise Malformed
         words = form["payload"]
     try:
-        payload = json.loads(words)
-    except (ValueError, RecursionError):  # 5,000 digits raise ValueError, 100,000 brackets RecursionError
+        payload = read_json(words)
+    except ValueError:
         raise Malformed from None
     match payload:
         case dict() if is_form:

@@ -22,6 +22,7 @@ import aiohttp
 from aiohttp import WSMsgType
 
 from bridge.errors import SlackError, SlackGone, SlackRefused
+from bridge.json_reader import read_json
 from bridge.metrics import Metrics
 from bridge.slack.payloads import Dispatch, Json, Malformed, mapping, read_envelope, text
 
@@ -235,6 +236,6 @@ class _Connection:
                     await self._socket.pong(frame.data)
             elif frame.type is WSMsgType.TEXT:
                 try:
-                    return dict(mapping(json.loads(frame.data)))
-                except (ValueError, RecursionError):  # RecursionError: thousands of brackets
+                    return dict(mapping(read_json(frame.data)))
+                except ValueError:
                     return {}

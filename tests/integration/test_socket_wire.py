@@ -58,8 +58,17 @@ async def sockets_to(serve: Serve) -> AsyncIterator[Sockets]:
 
 @pytest.mark.parametrize(
     "frame",
-    ["no JSON", "5", "[]", "[" * 100_000, '{"type": []}', '{"envelope_id": 5}', '{"type": "disconnect", "reason": 5}'],
-    ids=["words", "number", "list", "deep", "type", "id", "reason"],
+    [
+        "no JSON",
+        "5",
+        "[]",
+        "[" * 100_000,
+        f'{{"type": "hello", "deep": {"[" * 100}{"]" * 100}}}',
+        '{"type": []}',
+        '{"envelope_id": 5}',
+        '{"type": "disconnect", "reason": 5}',
+    ],
+    ids=["words", "number", "list", "deep", "a little too deep", "type", "id", "reason"],
 )
 async def test_a_malformed_frame_is_ignored(frame: str) -> None:
     heard = asyncio.Queue[str]()

@@ -214,6 +214,9 @@ def test_an_input_is_a_json_value_or_the_typed_text(typed: str, value: object) -
         ('["a\nb"]', (1, 4), "no line break"),
         (r'["\x"]', (1, 3), "after the backslash"),
         ("[NaN]", (1, 1), "not a value that can be sent"),
+        ("[" * 101 + "]" * 101, (1, 1), "nested more than 100 levels deep"),
+        ("[" * 969 + "]" * 969, (1, 1), "nested more than 100 levels deep"),
+        ("[" * 9999 + "]" * 9999, (1, 1), "nested more than 100 levels deep"),
     ],
 )
 def test_broken_json_says_where_it_breaks(typed: str, place: tuple[int, int], problem: str) -> None:

@@ -118,6 +118,7 @@ AMBIGUOUS: dict[str, Answer] = {
     "nothing": Http(200, ""),
     "a list": Http(200, "[]"),
     "a number": Http(200, "1"),
+    "too deep": Http(200, '{"ok": true, "deep": ' + "[" * 100 + "]" * 100 + "}"),
     "not UTF-8": Http(200, b'{"ok": "\xff"}'),
     "no ok": Http(200, "{}"),
     "ok that is not true": Http(200, '{"ok": "yes"}'),

@@ -7,6 +7,7 @@ import re
 from typing import Any, Final
 
 from bridge.errors import BadInput
+from bridge.json_reader import DEEPEST, TooDeep, read_json
 from bridge.slack.blockkit.folding import fold
 
 _JSON_PROBLEMS: Final = {  # Python's error messages, the same since 3.5, and plain ones
@@ -64,14 +65,16 @@ def typed_input(text: str) -> Any:
 
 def _strict(text: str) -> Any:
     try:
-        value = json.loads(text)
+        value = read_json(text)
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except json.JSONDecodeError as exc:
         problems = (problem for prefix, problem in _JSON_PROBLEMS.items() if exc.msg.startswith(prefix))
         raise BadInput(next(problems, "expected something else"), exc.lineno, exc.colno) from exc
     except UnicodeEncodeError as exc:
         raise BadInput("half of a character pair", 1, 1) from exc
-    except (ValueError, RecursionError) as exc:
+    except TooDeep as exc:
+        raise BadInput(f"nested more than {DEEPEST} levels deep", 1, 1) from exc
+    except ValueError as exc:
         raise BadInput("not a value that can be sent", 1, 1) from exc
     return value
 
