@@ -9,7 +9,7 @@ docs/reference/messages.md lists them with their causes.
     ├── ConfigurationError
     ├── ProjectError            the project service (``may_have_happened``: could the request have had an effect?)
     │   ├── CannotConnect, CircuitOpen, TimedOut, ConnectionLost, NotUnderstood
-    │   └── ServiceRefused: NotSignedIn, NotFound, Busy, Outage
+    │   └── ServiceRefused: NotSignedIn, NotFound, Busy, Outage, Moved
     ├── SlackError              Slack's Web API
     │   ├── SlackRefused, SlackAmbiguous, SlackGone
     │   └── SlackUnreachable: SlackTokenRefused
@@ -23,10 +23,13 @@ docs/reference/messages.md lists them with their causes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Any
+
+_STATUSES = frozenset(HTTPStatus)
 
 
 class BridgeError(Exception):
@@ -53,15 +56,38 @@ class ProjectError(BridgeError):
     """An operation of the project service failed.
 
     *operation* is the client's method name. `may_have_happened` is True if the request may have had an effect, so
-    that repeating it isn't safe.
+    that repeating it isn't safe; `has_answered` if the service answered, though it's of no use. *took* is the call's
+    duration, and *about* its agent or workflow.
     """
 
     may_have_happened = False
+    has_answered = False
+    took: timedelta | None = None
 
     def __init__(self, operation: str, detail: str = "") -> None:
         super().__init__(f"{operation}: {detail}" if detail else operation)
         self.operation = operation
         self.detail = detail
+
+    @property
+    def kind(self) -> str:
+        """The class as a word: ``not_understood``."""
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(self).__name__).lower()
+
+    @property
+    def label(self) -> str:
+        """The cause as a word for metrics: `kind`, or a status (``http_500``)."""
+        return self.kind
+
+    @property
+    def cause(self) -> str:
+        """What happened, in a line for operators: status or exception, the service's own words, and the time."""
+        after = "" if self.took is None else f", after {self.took.total_seconds():.1f} s"
+        return f"{self._what_happened}{after}"
+
+    @property
+    def _what_happened(self) -> str:
+        return f"{type(self).__name__}: {self.detail}" if self.detail else type(self).__name__
 
 
 class CannotConnect(ProjectError):
@@ -95,15 +121,22 @@ class ConnectionLost(ProjectError):
 class NotUnderstood(ProjectError):
     """The project service's response isn't as documented.
 
-    *problem* describes the difference and its field, without the content.
+    *problem* describes the difference and its field, without the content. *said* is the service's own error message in
+    it, shortened and cleaned, or ``""``.
     """
 
     may_have_happened = True
+    has_answered = True
 
-    def __init__(self, operation: str, status: int, problem: str) -> None:
+    def __init__(self, operation: str, status: int, problem: str, said: str = "") -> None:
         super().__init__(operation, f"{status}, {problem}")
         self.status = status
         self.problem = problem
+        self.said = said
+
+    @property
+    def _what_happened(self) -> str:
+        return f"{self.status}, unusable ({self.problem}){_quoted(self.said)}"
 
 
 class ServiceRefused(ProjectError):
@@ -112,11 +145,22 @@ class ServiceRefused(ProjectError):
     *said* is the service's own message, shortened and cleaned, or ``""``.
     """
 
+    has_answered = True
+
     def __init__(self, operation: str, status: int, said: str = "") -> None:
         super().__init__(operation, str(status))
         self.status = status
         self.said = said
         self.may_have_happened = status >= HTTPStatus.INTERNAL_SERVER_ERROR
+
+    @property
+    def label(self) -> str:
+        """The status as a word for metrics, if it's a standard one: ``http_500``."""
+        return f"http_{self.status}" if self.status in _STATUSES else "http_other"
+
+    @property
+    def _what_happened(self) -> str:
+        return f"{self.status}{_quoted(self.said)}"
 
 
 class NotSignedIn(ServiceRefused):
@@ -124,7 +168,23 @@ class NotSignedIn(ServiceRefused):
 
 
 class NotFound(ServiceRefused):
-    """The project service returned 404 or 410."""
+    """The project service returned 404 or 410, or a gateway did, if the response *is_page*: a web page."""
+
+    def __init__(self, operation: str, status: int, said: str = "", *, is_page: bool = False) -> None:
+        super().__init__(operation, status, said)
+        self.is_page = is_page
+
+
+class Moved(ServiceRefused):
+    """The project service's address redirects; the key is never sent along. *to* is the address to set, if known."""
+
+    def __init__(self, operation: str, status: int, said: str = "", to: str = "") -> None:
+        super().__init__(operation, status, said)
+        self.to = to
+
+    @property
+    def _what_happened(self) -> str:
+        return f"{self.status}, redirected{f' to {self.to}' if self.to else ''}"
 
 
 class Busy(ServiceRefused):
@@ -137,7 +197,16 @@ class Busy(ServiceRefused):
 
 
 class Outage(ServiceRefused):
-    """The project service returned 502, 504, or 503 without Retry-After: something may have been done."""
+    """The project service returned 502, 504, or 503 without Retry-After: something may have been done.
+
+    It's usually a gateway's answer in place of the service's.
+    """
+
+    has_answered = False
+
+
+def _quoted(said: str) -> str:
+    return f", “{said}”" if said else ""
 
 
 DID_NOT_ARRIVE = (CannotConnect, CircuitOpen, Busy)

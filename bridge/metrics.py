@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from bridge.errors import ProjectError
 from bridge.inbound import KINDS
 
 CONTENT_TYPE = "text/plain; version=1.0.0; charset=utf-8"
@@ -39,6 +40,10 @@ class Metrics:
         self._upstream = Histogram(
             "bridge_upstream_seconds", "Calls to the project service", ["operation", "outcome"],
             buckets=_CALL_SECONDS, registry=registry,
+        )  # fmt: skip
+        self._failures = Counter(
+            "bridge_project_failures", "Failed calls to the project service, by HTTP status or other cause",
+            ["operation", "cause"], registry=registry,
         )  # fmt: skip
         self.slack_calls = Counter(
             "bridge_slack_calls", "Calls to Slack's Web API", ["method", "outcome"], registry=registry
@@ -85,9 +90,11 @@ class Metrics:
         """Measure how long Slack waited for an answer."""
         self._acks.labels(kind if kind in EVENT_KINDS else "other").observe(seconds)
 
-    def upstream(self, operation: str, outcome: str, seconds: float) -> None:
-        """Measure one call of the project service."""
-        self._upstream.labels(operation, outcome).observe(seconds)
+    def upstream(self, operation: str, error: ProjectError | None, seconds: float) -> None:
+        """Measure one call of the project service, and count its failure by cause."""
+        self._upstream.labels(operation, error.kind if error else "ok").observe(seconds)
+        if error is not None:
+            self._failures.labels(operation, error.label).inc()
 
     def exposition(self) -> bytes:
         """Render all metrics in Prometheus's text format."""

@@ -77,14 +77,43 @@ def token(given: str, prefix: str, what: str) -> str:
 
 
 @_setting_type
-def web_url(given: str, example: str, *, end: str = "", without: str = "") -> str:
-    """Accept an http or https address without query or password; *end* replaces *without* and slashes at its end."""
+def web_url(given: str, example: str, *, end: str = "") -> str:
+    """Accept an http or https address without query or password; *end* replaces slashes at its end."""
+    return web_address(given, example) + end
+
+
+@_setting_type
+def project_url(given: str) -> str:
+    """Accept the address of the project service."""
+    return project_address(given)
+
+
+def project_address(given: str) -> str:
+    """Return the project service's address, without the path of its operations and slashes at the end.
+
+    Raises ValueError.
+    """
+    return web_address(given, "https://project.example.com").removesuffix("/api/sdk").rstrip("/")
+
+
+def web_address(given: str, example: str) -> str:
+    """Return an http or https address without spaces around it and slashes at its end. Raises ValueError."""
+    given = given.strip()
     parts = _split(given, example)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    host = parts.hostname or ""
+    if parts.scheme not in {"http", "https"} or not host:
         raise ValueError(f"isn't a web address: use one such as {example}")
-    if parts.query or parts.fragment or "@" in parts.netloc:
+    if "?" in given or "#" in given or "@" in parts.netloc:
         raise ValueError(f"has a query, a fragment or a password: use the plain address, such as {example}")
-    return _printable(given, f"use an address such as {example}").rstrip("/").removesuffix(without).rstrip("/") + end
+    try:
+        host.encode("idna")  # otherwise the resolver does it, and fails with a UnicodeError
+    except UnicodeError:
+        raise ValueError(f"has an invalid host name: use an address such as {example}") from None
+    if not re.fullmatch(r"[\w.:-]+", host) or parts.port == 0:
+        raise ValueError(f"has an invalid host name or port: use an address such as {example}")
+    if not re.fullmatch(r"[!-~]*", given.lower().replace(host, "")):
+        raise ValueError(f"contains spaces or special characters: use an address such as {example}")
+    return given.rstrip("/")
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from bridge.setting_types import (
     ids,
     matching,
     one_of,
+    project_url,
     redis_address,
     secret,
     text,
@@ -89,9 +90,7 @@ class Settings(BaseSettings):
         "SLACK_API_URL", "https://slack.com/api/"
     )
     """The address of Slack's Web API. Change it only for GovSlack or for tests."""
-    project_base_url: Annotated[str, web_url("https://project.example.com", without="/api/sdk")] = _setting(
-        "PROJECT_BASE_URL"
-    )
+    project_base_url: Annotated[str, project_url()] = _setting("PROJECT_BASE_URL")
     """The project service's address (*baseUrl*), such as https://project.example.com."""
     project_api_key: Annotated[SecretStr, secret("the project's key")] = _setting("PROJECT_API_KEY")
     """The project's API key (*apiKey*)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -23,6 +23,7 @@ from bridge.errors import (
     CircuitOpen,
     ConfigurationError,
     ConnectionLost,
+    Moved,
     NotFound,
     NotSignedIn,
     NotUnderstood,
@@ -430,13 +431,17 @@ def _first(what: str, *cases: tuple[object, State, str, str]) -> Row:
 
 PROJECT: Final = "Project service"
 _WRONG_ADDRESS: Final = "check PROJECT_BASE_URL: it's the service's own address, such as https://project.example.com"
+_MOST_UNUSABLE: Final = 5
 _LATER: Final = "check the service, then run the check again"
 
 
 async def project_rows(base_url: str, api_key: str) -> list[Row]:
     """Call every read operation of the service."""
     quickly, soon = timedelta(seconds=3), timedelta(seconds=5)
-    async with ProjectClient(base_url, api_key, read_timeout=soon, connect_timeout=quickly) as project:
+    unusable: dict[str, Sequence[str]] = {}
+    async with ProjectClient(
+        base_url, api_key, read_timeout=soon, connect_timeout=quickly, note=unusable.__setitem__
+    ) as project:
         try:
             await project.get_project()
         except (CannotConnect, NotSignedIn) as exc:  # every other operation would fail the same way
@@ -451,12 +456,23 @@ async def project_rows(base_url: str, api_key: str) -> list[Row]:
             _list_rows("agent", project.get_agents(), project.get_agent),
         )
     if stats:
-        counts = f"{counted(stats.runCount, 'run')}, {counted(stats.promptCount, 'prompt')}"
-        numbers = replace(numbers, detail=counts)
+        counts = ((stats.runCount, "run"), (stats.promptCount, "prompt"))
+        known = ", ".join(counted(count, noun) for count, noun in counts if count is not None)
+        numbers = replace(numbers, detail=known or numbers.detail)
     others = [*workflows, *agents, numbers]
     if all((row.detail, row.cure) == (first.detail, first.cure) for row in others):
         return [replace(first, detail=f"{first.detail}; the other calls fail the same way")]
-    return [first, *others]
+    return [_with_unusable(row, unusable.get(row.what, ())) for row in (first, *others)]
+
+
+def _with_unusable(row: Row, problems: Sequence[str]) -> Row:
+    """Name what of a response couldn't be used."""
+    if not problems or row.state is not OK:
+        return row
+    listed = "; ".join(problems[:_MOST_UNUSABLE])
+    more = f"; and {len(problems) - _MOST_UNUSABLE} more" if len(problems) > _MOST_UNUSABLE else ""
+    cure = "report it to the service's developers; the bridge uses the rest"
+    return replace(row, state=WARNING, detail=f"{row.detail}; not as documented: {listed}{more}", cure=cure)
 
 
 async def _list_rows(noun: str, listing: Awaitable[list[Any]], read: Callable[[int], Awaitable[Any]]) -> list[Row]:
@@ -498,13 +514,17 @@ def project_trouble(operation: str, error: ProjectError) -> Row:
             cure = "PROJECT_BASE_URL may point to another service, or the service has a bug"
         case NotSignedIn():
             detail, cure = f"the key was rejected ({message})", "copy this project's PROJECT_API_KEY again"
+        case NotFound(is_page=True):
+            detail, cure = f"the address shows a web page ({message})", _WRONG_ADDRESS
         case NotFound():
             detail, cure = f"nothing found at this address ({message})", _WRONG_ADDRESS
         case Busy() | Outage():
             detail = f"the service is unavailable ({message})"
-        case ServiceRefused(status=status) if 300 <= status < 400:  # noqa: PLR2004 - HTTP's redirects
-            detail = f"the address redirects elsewhere ({status}), and the key is never sent along"
-            cure = _WRONG_ADDRESS
+        case Moved(status=status, to=to):
+            detail = (
+                f"the address redirects {f'to {to}' if to else 'elsewhere'} ({status}), and the key isn't sent along"
+            )
+            cure = f"set PROJECT_BASE_URL to {to}" if to else _WRONG_ADDRESS
         case ServiceRefused():
             detail = f"the request was refused ({message})"
         case _:

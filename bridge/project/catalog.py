@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import Generic, TypeVar
 
@@ -15,6 +16,7 @@ from bridge.project.models import Agent, Project, Stats, Workflow
 T = TypeVar("T")
 
 CACHED_FOR = timedelta(seconds=5)
+_SOON = 2.0  # seconds
 
 
 class Catalog:
@@ -29,6 +31,15 @@ class Catalog:
         self.get_project = _Cached[Project](client.get_project, monotonic)
         self.get_stats = _Cached[Stats](client.get_stats, monotonic)
 
+    async def agent_name(self, agent: int) -> str:
+        """Return the name of an agent from the last list, or ``""`` if it isn't known soon."""
+        agents = self.get_agents.last
+        if agents is None:
+            with suppress(ProjectError, TimeoutError):
+                async with asyncio.timeout(_SOON):
+                    agents = await self.get_agents()
+        return next((one.name for one in agents or () if one.id == agent), "")
+
 
 class _Cached(Generic[T]):
     """The last result of *fetch*, which the first caller runs while the others wait."""
@@ -39,6 +50,7 @@ class _Cached(Generic[T]):
         self._fetching = asyncio.Lock()
         self._completed = 0  # fetches; after a cancelled one, the next waiting caller fetches again
         self._outcome: T | ProjectError
+        self.last: T | None = None  # whatever its age
         self._fresh_until = float("-inf")
 
     async def __call__(self) -> T:
@@ -47,7 +59,7 @@ class _Cached(Generic[T]):
             async with self._fetching:
                 if self._completed == completed:
                     try:
-                        self._outcome = await self._fetch()
+                        self._outcome = self.last = await self._fetch()
                         self._fresh_until = self._monotonic() + CACHED_FOR.total_seconds()
                     except ProjectError as exc:
                         self._outcome, self._fresh_until = exc, float("-inf")

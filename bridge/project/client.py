@@ -1,13 +1,12 @@
 """`ProjectClient`: the eight operations of the project service.
 
 A library that's usable without Slack. Errors are the `ProjectError` tree of `bridge.errors`. It logs and reports names,
-statuses and times; never the key, messages, inputs or outputs.
+statuses, times and the service's own error messages; never the key, messages, inputs or outputs.
 
-httpx's own pool scans all connections for each request, which is slow beyond a few hundred calls in flight, so requests
-go through aiohttp (``httpx-aiohttp``). That transport raises `ConnectTimeout` for a refused connection, but also if the
-server closed the connection after reading the request, so the exception's cause decides: only aiohttp's connector
-errors and connection time-out mean that nothing was sent. aiohttp itself retries a GET once if the server closes the
-connection without an answer (RFC 9112, 9.3.1), a POST never.
+The transport (`bridge.project.clients`) raises `ConnectTimeout` for a refused connection, but also if the server closed
+the connection after reading the request, so the exception's cause decides: only aiohttp's connector errors and
+connection time-out mean that nothing was sent. aiohttp itself retries a GET once if the server closes the connection
+without an answer (RFC 9112, 9.3.1), a POST never.
 
 Reads are retried after any failure that may be temporary; other operations only if the request certainly didn't arrive:
 no connection was made, or the service was too busy to start.
@@ -24,21 +23,15 @@ import json
 import logging
 import operator
 import random
-import re
-import ssl
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
-from typing import Annotated, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import aiohttp
 import httpx
-from httpx_aiohttp import HttpxAiohttpClient
-from pydantic import FailFast, TypeAdapter
 
-from bridge import __version__
 from bridge.errors import (
     Busy,
     CannotConnect,
@@ -51,13 +44,15 @@ from bridge.errors import (
     TimedOut,
 )
 from bridge.project import models
-from bridge.proxies import proxy_for
+from bridge.project.clients import clients
+from bridge.project.reading import API, Answer, Received, Rows, read_answer, read_rows, refusal
+from bridge.setting_types import project_address
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+S = TypeVar("S")
 
-LARGEST_BODY = 16 * 1024 * 1024
 MOST_ATTEMPTS = 3
 LONGEST_RETRY_WAIT = timedelta(seconds=5)
 """The longest Retry-After that the client waits for; after a longer one, it raises the error."""
@@ -67,26 +62,24 @@ OPENS_AFTER = 5
 PROBE_EVERY = timedelta(seconds=5)
 _FIRST_WAIT = timedelta(milliseconds=300)
 
-_KEEP_ALIVE = 4.0
-"""Seconds; less than the 5 s after which Node and uvicorn close an idle connection. If a POST meets a closing
-connection, it's unknown whether the request arrived."""
-
 _NO_HTTP = 0  # the status of an answer that isn't HTTP
 _ERROR_BODY_SECONDS = 2.0  # an error's status matters more than its body
 _SHORTLY = timedelta(seconds=1)  # when to try again if a probe is running
-_LAST_PORT = 65_535
+_MOST_COUNTED = 64 * 1024 * 1024  # bytes of a large response that are counted, if its length isn't known
+_LARGEST_ON_LOOP = 256 * 1024  # larger responses are read in a thread
+_READ_OFTEN = frozenset({"get_workflows", "get_agents", "get_project", "get_stats"})
+_MOST_NOTED = 1000
 
 _FOREIGN = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, aiohttp.ClientError, TimeoutError, OSError)
 
-# FailFast: the first problem in a list is enough.
-_WORKFLOWS = TypeAdapter(Annotated[list[models.Workflow], FailFast()])
-_WORKFLOW = TypeAdapter(models.WorkflowDetail)
-_RUN = TypeAdapter(models.RunResult)
-_AGENTS = TypeAdapter(Annotated[list[models.Agent], FailFast()])
-_AGENT = TypeAdapter(models.AgentDetail)
-_CHAT = TypeAdapter(models.ChatAnswer)
-_PROJECT = TypeAdapter(models.Project)
-_STATS = TypeAdapter(models.Stats)
+_WORKFLOWS = Rows(models.Workflow, "workflows")
+_WORKFLOW = Answer(models.WorkflowDetail)
+_RUN = Answer(models.RunResult, expected=("runId", "status"), partly="output")
+_AGENTS = Rows(models.Agent, "agents")
+_AGENT = Answer(models.AgentDetail)
+_CHAT = Answer(models.ChatAnswer, needs=("message",), expected=("sessionId",), partly="message")
+_PROJECT = Answer(models.Project, expected=tuple(models.Project.model_fields))
+_STATS = Answer(models.Stats, expected=tuple(models.Stats.model_fields))
 
 
 class ProjectClient:
@@ -95,8 +88,9 @@ class ProjectClient:
     Reads are retried after temporary failures; `run_workflow` and `send_message` only if they certainly didn't reach
     the service.
     While the service is down, operations raise `CircuitOpen` at once, and one probe at a time finds out whether it's
-    back. *observe* is called once per finished operation with its name, its outcome (``ok`` or the error's name) and
-    seconds. *transport*, *sleep* and *monotonic* are for tests.
+    back. *observe* is called once per finished operation with its name, its error (None: it succeeded) and seconds;
+    *note* with what of a response couldn't be used, which is logged otherwise. *transport*, *sleep* and *monotonic* are
+    for tests.
     """
 
     def __init__(
@@ -111,10 +105,10 @@ class ProjectClient:
         transport: httpx.AsyncBaseTransport | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
-        observe: Callable[[str, str, float], None] | None = None,
+        observe: Callable[[str, ProjectError | None, float], None] | None = None,
+        note: Callable[[str, Sequence[str]], None] | None = None,
     ) -> None:
-        _check_configuration(base_url, api_key)
-        self._base_url = base_url.rstrip("/")
+        self._base_url = _checked(base_url, api_key)
         self._api_key = api_key
         self._chat_timeout = chat_timeout
         self._run_timeout = run_timeout
@@ -122,59 +116,54 @@ class ProjectClient:
         self._connect = connect_timeout.total_seconds()
         self._sleep = sleep
         self._monotonic = monotonic
-        self._observe = observe or (lambda _operation, _outcome, _seconds: None)
+        self._observe = observe or (lambda _operation, _error, _seconds: None)
+        self._note = note or self._log_problems
+        self._noted: set[tuple[str, str]] = set()
         self._breaker = Breaker(monotonic)
         self._probing = asyncio.Lock()
-        self._http = HttpxAiohttpClient(
-            base_url=f"{self._base_url}/api/sdk/",
-            headers={
-                "Authorization": f"Bearer {api_key}",
-                "Accept": "application/json",
-                "Accept-Encoding": "gzip, deflate",  # encodings that can't expand a small body too far
-                "User-Agent": f"slack-project-bridge/{__version__}",
-            },
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # the key is enough; there's no session
-            limits=httpx.Limits(max_connections=0, keepalive_expiry=_KEEP_ALIVE),  # 0: no limit; None would mean 100
-            transport=transport,
-            trust_env=False,  # proxies are read by `bridge.proxies`
-            proxy=proxy_for(self._base_url) if transport is None else None,
-            verify=_trusted() if transport is None else False,
-        )
+        self._http, self._http_anew = clients(f"{self._base_url}{API}/", api_key, transport)
 
     def __repr__(self) -> str:
         return f"ProjectClient({self._base_url!r})"
 
     async def __aenter__(self) -> Self:
         await self._http.__aenter__()
+        await self._http_anew.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        await self._http_anew.__aexit__(kind, error, traceback)
         await self._http.__aexit__(kind, error, traceback)
 
     # The eight operations.
 
     async def get_workflows(self) -> list[models.Workflow]:
         """List the project's workflows."""
-        return await self._call("get_workflows", "workflows", _WORKFLOWS, name="workflows")
+        return await self._call("get_workflows", "workflows", read_rows, _WORKFLOWS)
 
     async def get_workflow(self, id: int) -> models.WorkflowDetail:  # noqa: A002 - the interface's own name for it
         """Read one workflow, with its nodes and edges."""
-        return await self._call("get_workflow", f"workflows/{operator.index(id)}", _WORKFLOW)
+        return await self._call(
+            "get_workflow", f"workflows/{operator.index(id)}", read_answer, _WORKFLOW, about=f"workflow {id}"
+        )
 
     async def run_workflow(self, id: int, input: Any) -> models.RunResult:  # noqa: A002 - the interface's own names
         """Run a workflow with *input*, any JSON value, and wait for its result."""
         path = f"workflows/{operator.index(id)}/run"
-        return await self._call("run_workflow", path, _RUN, body={"input": input}, timeout=self._run_timeout)
+        body, about = {"input": input}, f"workflow {id}"
+        return await self._call(
+            "run_workflow", path, read_answer, _RUN, about=about, body=body, timeout=self._run_timeout
+        )
 
     async def get_agents(self) -> list[models.Agent]:
         """List the project's agents."""
-        return await self._call("get_agents", "agents", _AGENTS, name="agents")
+        return await self._call("get_agents", "agents", read_rows, _AGENTS)
 
     async def get_agent(self, id: int) -> models.AgentDetail:  # noqa: A002 - the interface's own name for it
         """Read one agent, with its tools."""
-        return await self._call("get_agent", f"agents/{operator.index(id)}", _AGENT)
+        return await self._call("get_agent", f"agents/{operator.index(id)}", read_answer, _AGENT, about=f"agent {id}")
 
     async def send_message(
         self,
@@ -190,15 +179,17 @@ class ProjectClient:
         if messages is not None:
             body["messages"] = list(messages)
         path = f"agents/{operator.index(id)}/chat"
-        return await self._call("send_message", path, _CHAT, body=body, timeout=self._chat_timeout)
+        return await self._call(
+            "send_message", path, read_answer, _CHAT, about=f"agent {id}", body=body, timeout=self._chat_timeout
+        )
 
     async def get_project(self) -> models.Project:
         """Read the project's own data."""
-        return await self._call("get_project", "project", _PROJECT)
+        return await self._call("get_project", "project", read_answer, _PROJECT)
 
     async def get_stats(self) -> models.Stats:
         """Read the project's statistics."""
-        return await self._call("get_stats", "stats", _STATS)
+        return await self._call("get_stats", "stats", read_answer, _STATS)
 
     # Availability.
 
@@ -221,12 +212,12 @@ class ProjectClient:
     async def _probe_if_due(self) -> None:
         """Read the project, which is cheap and changes nothing, and report the outcome to the breaker."""
         if self._breaker.claim_probe():
-            started_at, outcome = self._monotonic(), "ok"
+            started_at, error = self._monotonic(), None
             try:
                 await self._attempt("probe", "project", None, self._read_timeout)
             except ProjectError as exc:
-                outcome = _outcome(exc)
-            self._observe("probe", outcome, self._monotonic() - started_at)
+                error = exc
+            self._observe("probe", error, self._monotonic() - started_at)
 
     # One operation.
 
@@ -234,9 +225,10 @@ class ProjectClient:
         self,
         operation: str,
         path: str,
-        shape: TypeAdapter[T],
+        read: Callable[[str, Received, S], tuple[T, list[str]]],
+        shape: S,
         *,
-        name: str = "",
+        about: str = "",
         body: dict[str, Any] | None = None,
         timeout: timedelta | None = None,  # noqa: ASYNC109 - of each attempt, not of the whole
     ) -> T:
@@ -256,9 +248,8 @@ class ProjectClient:
                     raise CircuitOpen(operation, max(self._breaker.retry_in, _SHORTLY))
             while True:
                 try:
-                    response, answer = await self._attempt(operation, path, content, timeout or self._read_timeout)
-                    kind = response.headers.get("content-type", "")
-                    value = models.read_answer(operation, response.status_code, kind, answer, shape, name=name)
+                    received = await self._attempt(operation, path, content, timeout or self._read_timeout)
+                    value, problems = await _off_loop(received, read, operation, shape)
                     break
                 except ProjectError as exc:
                     attempts += 1
@@ -273,15 +264,32 @@ class ProjectClient:
                     )
                     if wait is None or self._breaker.is_open:
                         raise
-                    _log.info("retrying a project call", extra={"operation": operation, "after": _outcome(exc)})
+                    _log.info("retrying a project call", extra={"operation": operation, "after": exc.label})
                     await self._sleep(wait.total_seconds())
                     if self._breaker.is_open:  # other calls' failures opened it meanwhile
                         raise
         except ProjectError as exc:
-            self._observe(operation, _outcome(exc), self._monotonic() - started_at)
+            seconds = self._monotonic() - started_at
+            exc.about, exc.took = about, timedelta(seconds=seconds)
+            self._observe(operation, exc, seconds)
+            if not isinstance(exc, CircuitOpen):  # its five causes were logged
+                facts = {"operation": operation, "about": about, "cause": exc.cause}
+                _log.warning("project call failed", extra={name: fact for name, fact in facts.items() if fact})
             raise
-        self._observe(operation, "ok", self._monotonic() - started_at)
+        self._observe(operation, None, self._monotonic() - started_at)
+        if problems:
+            self._note(operation, problems)
         return value
+
+    def _log_problems(self, operation: str, problems: Sequence[str]) -> None:
+        """Log what of an answer couldn't be used: of lists and the like, which are read every few seconds, once."""
+        if operation in _READ_OFTEN:
+            problems = [problem for problem in problems if (operation, problem) not in self._noted]
+            self._noted = set() if len(self._noted) > _MOST_NOTED else self._noted
+            self._noted |= {(operation, problem) for problem in problems}
+        if problems:
+            extra = {"operation": operation, "fields": list(problems)}
+            _log.warning("part of a project response couldn't be used", extra=extra)
 
     async def _attempt(
         self,
@@ -289,13 +297,14 @@ class ProjectClient:
         path: str,
         content: bytes | None,
         timeout: timedelta,  # noqa: ASYNC109 - see `_call`
-    ) -> tuple[httpx.Response, bytes]:
+    ) -> Received:
         """Send once, read the whole answer, and report the outcome to the breaker. Raises `ProjectError`."""
         seconds = timeout.total_seconds()
+        received: Received | None = None
         try:
             async with (
                 asyncio.timeout(self._connect + seconds),  # for an answer that arrives bit by bit
-                self._http.stream(
+                (self._http if content is None else self._http_anew).stream(
                     "GET" if content is None else "POST",
                     path,
                     content=content,
@@ -304,40 +313,44 @@ class ProjectClient:
                     timeout=httpx.Timeout(seconds, connect=self._connect, pool=self._connect),
                 ) as response,
             ):
-                body = await _read_body(response, operation)
-                if not response.is_success:
-                    raise models.refusal(operation, response.status_code, response.headers, body, secret=self._api_key)
+                received = Received(response.status_code, httpx.Headers(response.headers))
+                response.headers.pop("content-encoding", None)  # so that httpx leaves the body as it is
+                await _read_body(response, received)
+            if received.is_success:
+                self._breaker.record(None)
+                return received
+            raise refusal(operation, received, secret=self._api_key, base_url=self._base_url, path=path)
         except ProjectError as exc:
             error, cause = exc, exc.__cause__
         except _FOREIGN as exc:
+            if received is not None and received.is_complete():  # only the end of the transfer is missing
+                self._breaker.record(None)
+                return received
             error, cause = _translated(exc, operation, timeout), exc
             # The repr of aiohttp's response errors has the request's headers, and with them the key.
             if any(isinstance(link, aiohttp.ClientResponseError) for link in (exc, exc.__cause__)):
                 cause = None
-        else:
-            self._breaker.record(None)
-            return response, body
         self._breaker.record(error)
         raise error from cause
 
 
-async def _read_body(response: httpx.Response, operation: str) -> bytes:
-    """Read the whole body or, of an error, as much as arrives soon. Raises `NotUnderstood` if it's too large."""
-    body = bytearray()
+async def _read_body(response: httpx.Response, received: Received) -> None:
+    """Read the body, or of a large one its beginning and size; of an error as much as arrives soon.
+
+    It's decompressed later (`bridge.project.reading`), by what it is.
+    """
+    length = response.headers.get("content-length", "")
+    is_known = length.isascii() and length.isdigit() and len(length) < 16 and not received.is_compressed  # noqa: PLR2004
     try:
         async with asyncio.timeout(None if response.is_success else _ERROR_BODY_SECONDS):
             async for chunk in response.aiter_bytes():
-                body += chunk
-                if len(body) > LARGEST_BODY:
+                received.add(chunk)
+                if received.is_cut and (is_known or received.size > _MOST_COUNTED):
+                    received.size = int(length) if is_known else 0
                     break
-    except _FOREIGN as exc:
+    except _FOREIGN:
         if response.is_success:
-            if isinstance(exc, httpx.DecodingError):
-                raise NotUnderstood(operation, response.status_code, "not compressed as its header says") from exc
             raise
-    if response.is_success and len(body) > LARGEST_BODY:
-        raise NotUnderstood(operation, response.status_code, "larger than 16 MiB")
-    return bytes(body)
 
 
 def _translated(error: Exception, operation: str, timeout: timedelta) -> ProjectError:
@@ -389,46 +402,27 @@ def wait_before_retry(
     return wait if may_retry and attempts < MOST_ATTEMPTS and not is_too_late else None
 
 
-def _outcome(error: ProjectError) -> str:
-    """Name an error for metrics and logs: ``NotSignedIn`` becomes ``not_signed_in``."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(error).__name__).lower()
+async def _off_loop(
+    received: Received, read: Callable[[str, Received, S], tuple[T, list[str]]], operation: str, shape: S
+) -> tuple[T, list[str]]:
+    """Read a response, in a thread if it's large: 4 MB take up to a second."""
+    if len(received.body) > _LARGEST_ON_LOOP or received.is_compressed:
+        return await asyncio.to_thread(read, operation, received, shape)
+    return read(operation, received, shape)
 
 
-def _trusted() -> ssl.SSLContext:
-    """Return the trusted certificates. Raises `ConfigurationError` if the environment names others that can't be read.
-
-    https://www.python-httpx.org/advanced/ssl/#working-with-ssl_cert_file-and-ssl_cert_dir
-    """
+def _checked(base_url: str, api_key: str) -> str:
+    """Return the service's address. Raises `ConfigurationError` for unusable settings, without their values."""
+    problems, address = [], ""
     try:
-        return httpx.create_ssl_context()
-    except OSError as exc:  # ssl.SSLError, too
-        raise ConfigurationError(
-            [f"SSL_CERT_FILE can't be read ({exc.strerror}): set it to a file of certificates (PEM), or remove it"]
-        ) from None
-
-
-def _check_configuration(base_url: str, api_key: str) -> None:
-    """Raise `ConfigurationError` for unusable settings, without their values."""
-    problems = []
-    try:
-        url = httpx.URL(base_url)
-        url.host.encode("idna")  # otherwise the resolver does it, and fails with a UnicodeError
-        is_usable = (
-            url.scheme in {"http", "https"}
-            and re.fullmatch(r"[\w.:-]+", url.host) is not None
-            and not url.userinfo
-            and "?" not in base_url
-            and "#" not in base_url
-            and (url.port is None or 0 < url.port <= _LAST_PORT)
-        )
-    except (httpx.InvalidURL, UnicodeError):
-        is_usable = False
-    if not is_usable:
-        problems.append("base_url: use an http:// or https:// address without user name, query or fragment")
+        address = project_address(base_url)
+    except ValueError as exc:
+        problems.append(f"base_url: {exc}")
     if not api_key or not all("!" <= c <= "~" for c in api_key):
         problems.append("api_key: use visible ASCII characters without spaces")
     if problems:
         raise ConfigurationError(problems)
+    return address
 
 
 class Breaker:

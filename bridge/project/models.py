@@ -1,49 +1,72 @@
 # ruff: noqa: N815 - the fields carry the wire's own names, some of which are in camel case
-"""The project service's data, with the service's field names, and how its JSON is read.
+"""The project service's data, with the service's field names.
 
-Documented fields are required and checked; those of undocumented type (nodes, edges, tools, nodeResults, output, the
-elements of toolsUsed) are passed through as JSON. Optional fields that are absent or null are None. Unknown fields
-become attributes, and are in ``model_extra``.
+A field that's absent, null or of another type is None or empty, except for the few without which a row or an answer is
+of no use. A number may be written as a string of digits, a flag as 0 or 1. Fields of undocumented type (nodes, edges,
+tools, nodeResults, output, toolsUsed) are any JSON. Unknown fields become attributes, and are in ``model_extra``.
 
-The service's errors aren't documented, so statuses mean what HTTP says, and messages are looked for under common field
-names.
+`bridge.project.reading` makes them of the service's JSON; what doesn't fit is passed to the validation's context.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from contextlib import suppress
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
-from typing import Annotated, Any, NoReturn, TypeVar
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, Self
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
-    FailFast,
-    TypeAdapter,
+    PrivateAttr,
     ValidationError,
+    ValidationInfo,
     ValidatorFunctionWrapHandler,
     WrapValidator,
 )
 from pydantic_core import PydanticCustomError
 
-from bridge.errors import Busy, NotFound, NotSignedIn, NotUnderstood, Outage, ServiceRefused
+LEFT_OUT: Final = "(left out)"
+"""Ends the problem of a row or an item that can't be used."""
 
-T = TypeVar("T")
+MOST_ROWS: Final = 10_000
+"""How many rows of a list are used: more would take too long to sort and search, wherever they're shown."""
 
-LONGEST_RETRY_AFTER = timedelta(hours=1)  # longer ones are capped
-LONGEST_MESSAGE = 300  # characters
-_LARGEST_WITH_MESSAGE = 64 * 1024  # bytes of a body in which a message is looked for
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_DIGITS: Final = re.compile("-?[0-9]{1,1000}")
+_FLAGS: Final = {0: False, 1: True, "0": False, "1": True, "false": False, "true": True}
+_WORDS: Final = ("text", "content", "message", "value", "output", "answer")
+"""Fields in which an answer that's an object has its text."""
 
 
-def _whole_number(value: object) -> object:
-    """Read JSON's ``3.0`` as 3; pydantic's strict mode checks the rest."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+def _number(value: object) -> object:
+    """Read ``3.0`` and ``"3"`` as 3; pydantic's strict mode checks the rest."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
+
+
+def _flag(value: object) -> object:
+    key = value.lower() if isinstance(value, str) else value
+    return _FLAGS.get(key, value) if isinstance(key, int | str) else value
+
+
+def _text(value: object) -> object:
+    return json.dumps(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _words(value: object) -> object:
+    """Find the text in an answer that isn't a string: in its parts, or as JSON."""
+    match value:
+        case None | str():
+            return value
+        case list() if all(isinstance(one, str | dict) for one in value):
+            return "\n".join(str(_words(one)) for one in value)
+        case dict():
+            for name in _WORDS:
+                if isinstance(inner := value.get(name), str | list | dict) and inner:
+                    return _words(inner)
+    return json.dumps(value, ensure_ascii=False, indent=2)
 
 
 def _moment(value: object) -> datetime:
@@ -59,32 +82,79 @@ def _moment(value: object) -> datetime:
         raise PydanticCustomError("timestamp", "not an ISO 8601 timestamp") from exc
 
 
-def _if_it_fits(value: object, check: ValidatorFunctionWrapHandler) -> Any:
-    """Return an undocumented field's value if it has the expected type, else None."""
-    try:
-        return check(value)
-    except ValidationError:
-        return None
+def _or(default: object) -> WrapValidator:
+    """Use *default* in place of a value that doesn't fit, and note that."""
+
+    def use(value: object, check: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+        try:
+            return check(value)
+        except ValidationError as exc:
+            if value is not None and info.context is not None:
+                info.context(f"{info.field_name}: {problem_with(exc)}")
+            return default
+
+    return WrapValidator(use)
 
 
-WholeNumber = Annotated[int, BeforeValidator(_whole_number)]
-Moment = Annotated[datetime, BeforeValidator(_moment)]
-Undocumented = Annotated[T | None, WrapValidator(_if_it_fits)]
+def _usable_items(items: object, check: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+    """Leave out the items of a list that don't fit, and note them."""
+    usable: list[Any] = []
+    for place, item in enumerate(items[:MOST_ROWS] if isinstance(items, list) else ()):
+        try:
+            usable += check([item])
+        except ValidationError as exc:
+            if info.context is not None:
+                info.context(f"{info.field_name}{problem_with(exc).replace('[0]', f'[{place}]', 1)} {LEFT_OUT}")
+    if not isinstance(items, list) and items is not None and info.context is not None:
+        info.context(f"{info.field_name}: not a list but {kind_of(items)}")
+    return usable
+
+
+Number = Annotated[int, BeforeValidator(_number)]
+MaybeNumber = Annotated[int | None, BeforeValidator(_number), _or(None)]
+MaybeFlag = Annotated[bool | None, BeforeValidator(_flag), _or(None)]
+MaybeText = Annotated[str | None, BeforeValidator(_text), _or(None)]
+Text = Annotated[str, BeforeValidator(_text), _or("")]
+MaybeFraction = Annotated[float | None, _or(None)]
+MaybeMoment = Annotated[
+    datetime | None, BeforeValidator(lambda value: None if value is None else _moment(value)), _or(None)
+]
 
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True, strict=True, protected_namespaces=())
 
 
-class Workflow(_Model):
-    """A workflow in the list."""
+class _MayBeCut(_Model):
+    """An answer of which only the beginning may have been read, because it's too large."""
 
-    id: WholeNumber
-    name: str
-    description: str | None = None
-    is_active: bool
-    trigger_type: str
-    node_count: WholeNumber
+    _size: int | None = PrivateAttr(None)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether only the beginning of the answer was read."""
+        return self._size is not None
+
+    @property
+    def size(self) -> int:
+        """How many bytes the whole answer of which this is the beginning has; 0 if that's unknown."""
+        return self._size or 0
+
+    def cut_from(self, size: int) -> Self:
+        """Note that this is the beginning of an answer with *size* bytes (0: unknown)."""
+        self._size = size
+        return self
+
+
+class Workflow(_Model):
+    """A workflow in the list. If the service doesn't say whether it's active, it is."""
+
+    id: Number
+    name: Text = ""
+    description: MaybeText = None
+    is_active: Annotated[bool, BeforeValidator(_flag), _or(True)] = True
+    trigger_type: MaybeText = None
+    node_count: MaybeNumber = None
 
 
 class WorkflowDetail(_Model):
@@ -93,21 +163,21 @@ class WorkflowDetail(_Model):
     Only those two are documented; the rest is what the list has, if the service sends it.
     """
 
-    id: Undocumented[WholeNumber] = None
-    name: Undocumented[str] = None
-    description: Undocumented[str] = None
-    is_active: Undocumented[bool] = None
-    trigger_type: Undocumented[str] = None
-    node_count: Undocumented[WholeNumber] = None
+    id: MaybeNumber = None
+    name: MaybeText = None
+    description: MaybeText = None
+    is_active: MaybeFlag = None
+    trigger_type: MaybeText = None
+    node_count: MaybeNumber = None
     nodes: Any = None
     edges: Any = None
 
 
-class RunResult(_Model):
+class RunResult(_MayBeCut):
     """The result of a workflow run; *output* and *nodeResults* are any JSON."""
 
-    runId: WholeNumber
-    status: str
+    runId: Annotated[int | str | None, BeforeValidator(_number), _or(None)] = None
+    status: Text = ""
     output: Any = None
     nodeResults: Any = None
 
@@ -115,12 +185,12 @@ class RunResult(_Model):
 class Agent(_Model):
     """An agent in the list."""
 
-    id: WholeNumber
-    name: str
-    description: str | None = None
-    model: str
-    temperature: float | None = None
-    welcome_message: str | None = None
+    id: Number
+    name: Text = ""
+    description: MaybeText = None
+    model: MaybeText = None
+    temperature: MaybeFraction = None
+    welcome_message: MaybeText = None
 
 
 class AgentDetail(_Model):
@@ -129,54 +199,57 @@ class AgentDetail(_Model):
     The other fields are undocumented; they're those of the list, if the service sends them.
     """
 
-    id: Undocumented[WholeNumber] = None
-    name: Undocumented[str] = None
-    description: Undocumented[str] = None
-    model: Undocumented[str] = None
-    temperature: Undocumented[float] = None
-    welcome_message: Undocumented[str] = None
+    id: MaybeNumber = None
+    name: MaybeText = None
+    description: MaybeText = None
+    model: MaybeText = None
+    temperature: MaybeFraction = None
+    welcome_message: MaybeText = None
     tools: Any = None
 
 
-class ChatAnswer(_Model):
-    """An agent's reply, and the session to continue; *toolsUsed* is any JSON, usually an array."""
+class ChatAnswer(_MayBeCut):
+    """An agent's reply, and the session to continue, if it can be used; *toolsUsed* is any JSON, usually an array."""
 
-    sessionId: WholeNumber
-    message: str
+    sessionId: MaybeNumber = None
+    message: Annotated[str, BeforeValidator(_words)]
     toolsUsed: Any = None
 
 
 class Project(_Model):
     """The project."""
 
-    id: WholeNumber
-    name: str
-    description: str
-    visibility: str
-    promptCount: WholeNumber
-    memberCount: WholeNumber
-    createdAt: Moment
+    id: MaybeNumber = None
+    name: Text = ""
+    description: Text = ""
+    visibility: MaybeText = None
+    promptCount: MaybeNumber = None
+    memberCount: MaybeNumber = None
+    createdAt: MaybeMoment = None
 
 
 class NamedCount(_Model):
     """How often a category or a tag occurs."""
 
-    name: str
-    count: WholeNumber
+    name: Annotated[str, BeforeValidator(_text)]
+    count: Number
+
+
+NamedCounts = Annotated[list[NamedCount], WrapValidator(_usable_items)]
 
 
 class Stats(_Model):
     """The project's aggregate statistics."""
 
-    promptCount: WholeNumber
-    runCount: WholeNumber
-    versionCount: WholeNumber
-    categories: Annotated[list[NamedCount], FailFast()]
-    tags: Annotated[list[NamedCount], FailFast()]
-    lastUpdated: Moment
+    promptCount: MaybeNumber = None
+    runCount: MaybeNumber = None
+    versionCount: MaybeNumber = None
+    categories: NamedCounts = []
+    tags: NamedCounts = []
+    lastUpdated: MaybeMoment = None
 
 
-_EXPECTED = {
+_EXPECTED: Final = {
     "bool_type": "a boolean",
     "dict_type": "an object",
     "float_type": "a number",
@@ -187,7 +260,7 @@ _EXPECTED = {
     "timestamp_type": "a timestamp",
 }
 
-_JSON_NAMES = {
+_JSON_NAMES: Final = {
     bool: "a boolean",
     dict: "an object",
     list: "a list",
@@ -197,121 +270,22 @@ _JSON_NAMES = {
 }
 
 
-def read_answer(
-    operation: str, status: int, content_type: str, body: bytes, shape: TypeAdapter[T], *, name: str = ""
-) -> T:
-    """Read a successful answer's *body*; *name* is used in errors.
-
-    Raises `NotUnderstood`, which names the problem and the field without its content: ``workflows[3].is_active: not a
-    boolean but a string``.
-    """
-    # Not chained: the parser's and pydantic's messages quote the answer.
-    try:
-        return shape.validate_python(read_json(body))
-    except ValidationError as exc:
-        error = exc.errors(include_url=False, include_context=False)[0]
-        kind, value = error["type"], error["input"]
-        if kind == "missing":
-            problem = "missing"
-        elif kind == "timestamp":
-            problem = "not an ISO 8601 timestamp"
-        elif kind == "int_type" and isinstance(value, float):
-            problem = "not a whole number"
-        else:
-            problem = f"not {_EXPECTED.get(kind, kind)} but {_JSON_NAMES.get(type(value), 'null')}"
-        steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error["loc"])
-        place = f"{name}{steps}".lstrip(".")
-        problem = f"{place}: {problem}" if place else problem
-    except ValueError:
-        kind = media_type(content_type)
-        problem = "not JSON" if kind in {"", "application/json"} else f"not JSON but {kind}"
-        problem = problem if body.strip() else "an empty answer"
-    raise NotUnderstood(operation, status, problem)
+def kind_of(value: object) -> str:
+    """Name the JSON type of *value*."""
+    return _JSON_NAMES.get(type(value), "null")
 
 
-def refusal(
-    operation: str, status: int, headers: Mapping[str, str], body: bytes, *, secret: str, now: datetime | None = None
-) -> ServiceRefused:
-    """Return the error for an unsuccessful answer; *secret* is removed from the service's message.
-
-    *now* is for tests.
-    """
-    message = ""
-    if len(body) <= _LARGEST_WITH_MESSAGE:
-        if media_type(headers.get("content-type", "")) == "text/plain":
-            message = body.decode(errors="replace")
-        else:
-            with suppress(ValueError):
-                message = _message_in(read_json(body))
-    # One line of printable characters (no control characters, no direction marks), cut.
-    message = " ".join("".join(c if c.isprintable() else " " for c in message.replace(secret, "***")).split())
-    message = message if len(message) <= LONGEST_MESSAGE else message[: LONGEST_MESSAGE - 1].rstrip() + "…"
-    retry_after = _retry_after(headers, now or datetime.now(UTC))
-    match status:
-        case 401 | 403:
-            return NotSignedIn(operation, status, message)
-        case 404 | 410:
-            return NotFound(operation, status, message)
-        case 429:
-            return Busy(operation, status, message, retry_after)
-        case 503 if retry_after is not None:
-            return Busy(operation, status, message, retry_after)
-        case 502 | 503 | 504:
-            return Outage(operation, status, message)
-        case _:
-            return ServiceRefused(operation, status, message)
-
-
-def _retry_after(headers: Mapping[str, str], now: datetime) -> timedelta | None:
-    """Read Retry-After, in seconds or as a date; None if it's absent or invalid."""
-    text = headers.get("retry-after", "").strip()
-    if re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,9})?", text):
-        return timedelta(seconds=min(float(text), LONGEST_RETRY_AFTER.total_seconds()))
-    moment = _http_date(text)
-    if moment is None:
-        return None
-    # The service's clock may be off; its Date header shows it.
-    wanted = moment - (_http_date(headers.get("date", "")) or now)
-    return max(timedelta(0), min(wanted, LONGEST_RETRY_AFTER))
-
-
-def _http_date(text: str) -> datetime | None:
-    try:
-        moment = parsedate_to_datetime(text)
-    except (ValueError, OverflowError):
-        return None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-
-
-def _message_in(value: Any, depth: int = 3) -> str:
-    """Find a message: a string, a common field of an object, or these in a list (FastAPI's ``detail``)."""
-    if isinstance(value, str):
-        return value
-    if depth and isinstance(value, dict):
-        found = (_message_in(value.get(name), depth - 1) for name in ("error", "message", "detail", "title", "msg"))
-        return next((words for words in found if words.strip()), "")
-    if depth and isinstance(value, list):
-        return "; ".join(words for item in value[:5] if (words := _message_in(item, depth - 1)).strip())
-    return ""
-
-
-def read_json(body: bytes) -> Any:
-    """Read standard JSON. Raises ValueError for everything else, including NaN and excessive nesting."""
-    try:
-        value = json.loads(body, parse_constant=_refuse_constant)
-        # Lone surrogates are legal in JSON, but not in UTF-8, Redis or Slack.
-        if b"\\ud" in body.lower():
-            value = json.loads(_SURROGATE.sub("�", json.dumps(value, ensure_ascii=False)))
-    except RecursionError as exc:
-        raise ValueError("nested too deeply") from exc
-    return value
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-def media_type(content_type: str) -> str:
-    """Return the media type in a Content-Type header; ``""`` if it's absent or invalid."""
-    kind = content_type.partition(";")[0].strip().lower()
-    return kind if re.fullmatch(r"[\w.+-]{1,40}/[\w.+-]{1,40}", kind) else ""
+def problem_with(error: ValidationError) -> str:
+    """Describe what doesn't fit, with its place but without its content: ``id: not a number but a string``."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    kind, value = first["type"], first["input"]
+    if kind == "missing":
+        problem = "missing"
+    elif kind == "timestamp":
+        problem = "not an ISO 8601 timestamp"
+    elif kind == "int_type" and isinstance(value, float):
+        problem = "not a whole number"
+    else:
+        problem = f"not {_EXPECTED.get(kind, kind)} but {kind_of(value)}"
+    steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in first["loc"])
+    return f"{steps}: {problem}".removeprefix(".") if steps else problem

@@ -77,8 +77,19 @@ async def test_a_wrong_path_is_one_row(project: SampleProject) -> None:
             "got a web page instead of JSON",
             "check PROJECT_BASE_URL",
         ),
-        (PlannedAnswer(json={"id": 1}), "unexpected response: 200, name: missing", "the service has a bug"),
+        (PlannedAnswer(json={}), "unexpected response: 200, no documented field", "the service has a bug"),
+        (PlannedAnswer(json={"id": 1}), "reachable, key accepted; not as documented: name: missing; ", "uses the rest"),
         (PlannedAnswer(status=302, json={}), "the address redirects elsewhere (302)", "check PROJECT_BASE_URL"),
+        (
+            PlannedAnswer(status=301, json={}, headers={"Location": "https://new.example/api/sdk/project"}),
+            "the address redirects to https://new.example (301)",
+            "set PROJECT_BASE_URL to https://new.example",
+        ),
+        (
+            PlannedAnswer(status=404, body=b"<html>", headers={"Content-Type": "text/html"}),
+            "the address shows a web page (404)",
+            "check PROJECT_BASE_URL",
+        ),
         (
             PlannedAnswer(status=500, json={"error": "kaput"}),
             "the request was refused (500: “kaput”)",
@@ -102,12 +113,27 @@ async def test_a_failed_operation_hides_no_other(
 
 
 async def test_a_failed_list_skips_the_probe_of_its_entry(project: SampleProject) -> None:
-    project.on("GET", "/api/sdk/agents", PlannedAnswer(json=[{"id": "one"}]), times=None)
+    project.on("GET", "/api/sdk/agents", PlannedAnswer(json=3), times=None)
 
     rows = await look(project)
 
-    assert rows["get_agents"].detail.startswith("unexpected response: 200, agents[0].")
+    assert rows["get_agents"].detail == "unexpected response: 200, agents: not a list but a number"
     assert "get_agent" not in rows
+
+
+async def test_rows_that_cannot_be_used_are_named(project: SampleProject) -> None:
+    agents = [{"id": "one"}, {"id": 1, "name": "Sorter"}, {"id": 3, "name": "Odd", "model": []}, *([7] * 9)]
+    project.on("GET", "/api/sdk/agents", PlannedAnswer(json=agents), times=None)
+
+    rows = await look(project)
+
+    assert rows["get_agents"].state == WARNING
+    assert rows["get_agents"].detail.startswith(
+        "2 agents; not as documented: agents[0].id: not a number but a string (left out); "
+        "agents[2].model: not a string but a list; agents[3]: not an object but a number (left out); "
+    )
+    assert rows["get_agents"].detail.endswith("; and 6 more")
+    assert rows["get_agent"].state == OK
 
 
 async def test_an_empty_list_skips_one_probe(project: SampleProject) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import socket
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -24,7 +26,7 @@ from bridge.errors import (
     ServiceRefused,
     TimedOut,
 )
-from bridge.project import ProjectClient
+from bridge.project import ProjectClient, reading
 
 KEY = "key-0123456789"
 AGENT = {"id": 3, "name": "Support", "model": "m"}
@@ -232,8 +234,8 @@ async def test_a_request_that_breaks_after_sending_is_not_repeated(behave: Behav
         (b"HTTP/1.1 twohundred OK\r\n\r\n", "not HTTP"),
         (answer(b""), "an empty answer"),
         (b"HTTP/1.1 204 No Content\r\n\r\n", "an empty answer"),
-        (answer(b"not gzip", headers="content-encoding: gzip\r\n"), "not compressed as its header says"),
-        (answer({**REPLY, "more": "x" * (16 * 1024 * 1024)}), "larger than 16 MiB"),
+        (answer(b"not gzip", headers="content-encoding: gzip\r\n"), "not JSON"),
+        (answer({"more": "x" * (16 * 1024 * 1024), **REPLY}), "larger than 4 MB"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -247,25 +249,107 @@ async def test_a_malformed_response_is_an_error_and_not_retried(data: bytes, pro
     assert len(it.requests) == 1
 
 
-async def test_a_kept_alive_connection_that_closes_sends_a_chat_once() -> None:
-    async def close_on_second(writer: asyncio.StreamWriter, number: int) -> None:
-        await raw(answer(REPLY) if number == 1 else b"", close=number > 1)(writer, number)
+@pytest.mark.parametrize("is_read_first", [False, True])
+async def test_a_change_never_starts_on_a_connection_that_is_closing(*, is_read_first: bool) -> None:
+    async def answer_once(writer: asyncio.StreamWriter, number: int) -> None:
+        """Answer one request, offer to go on, and close as the next one arrives."""
+        if writer in answered:
+            writer.close()
+            return
+        answered.add(writer)
+        body = [AGENT] if b"GET " in it.requests[number - 1] else REPLY
+        await raw(answer(body, headers="connection: keep-alive\r\n"), close=False)(writer, number)
 
-    async with service(close_on_second) as it, client(it.url) as project:
-        await project.send_message(3, "one")
-        with pytest.raises(ConnectionLost):
-            await project.send_message(3, "two")
-    assert (it.connections, len(it.requests)) == (1, 2)
+    answered: set[asyncio.StreamWriter] = set()
+    async with service(answer_once) as it, client(it.url) as project:
+        for _ in range(5):
+            if is_read_first:
+                await project.get_agents()
+            assert (await project.send_message(3, "hi")).message == "hello"
 
 
-# Long answers and malformed errors
+# Large answers, odd transfers and malformed errors
 
 
-async def test_an_answer_of_ten_megabytes_is_read() -> None:
-    output = "x" * (10 * 1024 * 1024)
-    result = answer({"runId": 1, "status": "completed", "output": output})
-    async with service(raw(result)) as it, client(it.url, patience=timedelta(seconds=20)) as project:
-        assert (await project.run_workflow(3, None)).output == output
+def chunked(body: bytes, end: bytes = b"0\r\n\r\n") -> bytes:
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+    return head + b"%x\r\n%s\r\n" % (len(body), body) + end
+
+
+@pytest.mark.parametrize("is_chunked", [False, True])
+async def test_of_fifteen_megabytes_the_beginning_and_the_size_are_read(*, is_chunked: bool) -> None:
+    body = json.dumps({"runId": 1, "status": "completed", "output": "x" * 15_000_000}).encode()
+    data = chunked(body) if is_chunked else answer(body)
+    async with service(raw(data)) as it, client(it.url, patience=timedelta(seconds=20)) as project:
+        result = await project.run_workflow(3, None)
+    assert (result.runId, result.is_cut, result.size) == (1, True, len(body))
+    assert 4_000_000 < len(result.output) < 4_200_000
+
+
+async def test_of_a_gzip_bomb_only_the_beginning_is_decompressed() -> None:
+    body = gzip.compress(b'{"sessionId": 42, "message": "' + b"x" * 50_000_000 + b'"}')
+    data = answer(body, headers="content-encoding: gzip\r\n")
+    async with service(raw(data)) as it, client(it.url, patience=timedelta(seconds=20)) as project:
+        reply = await project.send_message(3, "hi")
+    assert (reply.sessionId, reply.is_cut) == (42, True)
+    assert len(reply.message) < 4_200_000
+
+
+async def test_an_endless_answer_is_read_to_a_limit() -> None:
+    async def endless(writer: asyncio.StreamWriter, _number: int) -> None:
+        writer.write(b'HTTP/1.1 200 OK\r\n\r\n{"sessionId": 42, "message": "')
+        while not writer.is_closing():
+            writer.write(b"x" * 1_000_000)
+            await writer.drain()
+
+    async with service(endless) as it, client(it.url, patience=timedelta(seconds=60)) as project:
+        reply = await project.send_message(3, "hi")
+    assert (reply.is_cut, reply.size) == (True, 0)
+
+
+@pytest.mark.parametrize(
+    ("data", "is_off_loop"),
+    [
+        (answer({**REPLY, "more": "x" * 200_000}), False),
+        (answer({**REPLY, "more": "x" * 300_000}), True),
+        (answer(gzip.compress(json.dumps(REPLY).encode(), mtime=0), headers="content-encoding: gzip\r\n"), True),
+    ],
+    ids=["small", "large", "compressed"],
+)
+async def test_a_large_answer_is_read_in_a_thread(
+    monkeypatch: pytest.MonkeyPatch, data: bytes, *, is_off_loop: bool
+) -> None:
+    def read(*given: Any) -> Any:
+        threads.append(threading.get_ident())
+        return reading.read_answer(*given)
+
+    threads: list[int] = []
+    monkeypatch.setattr("bridge.project.client.read_answer", read)
+    async with service(raw(data)) as it, client(it.url, patience=timedelta(seconds=20)) as project:
+        assert (await project.send_message(3, "hi")).message == "hello"
+    assert (threads != [threading.get_ident()]) is is_off_loop
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        answer(REPLY, headers=f"x-policy: {'p' * 30_000}\r\n"),
+        answer(REPLY, headers="".join(f"x-{number}: y\r\n" for number in range(300))),
+        answer(REPLY).replace(b"content-length: 3", b"content-length: 9"),
+        answer(REPLY).replace(b"content-length: ", b"x-length: "),
+        chunked(json.dumps(REPLY).encode(), end=b""),
+        answer(gzip.compress(json.dumps(REPLY).encode(), mtime=0), headers="content-encoding: x-gzip\r\n"),
+        answer(REPLY, status="201 Created"),
+        answer(REPLY, status="202 Accepted"),
+        answer(REPLY, status="200 \xff"),
+        answer(REPLY, headers="x-name: \xe9\r\n"),
+    ],
+)
+async def test_a_whole_answer_counts_however_it_was_transferred(data: bytes) -> None:
+    async with service(raw(data)) as it, client(it.url) as project:
+        reply = await project.send_message(3, "hi")
+    assert (reply.sessionId, reply.message) == (42, "hello")
+    assert len(it.requests) == 1
 
 
 async def test_an_error_whose_body_breaks_off_is_still_that_error() -> None:
@@ -279,21 +363,19 @@ async def test_an_error_whose_body_breaks_off_is_still_that_error() -> None:
 # Connections and the key
 
 
-async def test_a_kept_alive_connection_carries_the_next_request() -> None:
-    async with service(raw(answer(REPLY), close=False)) as it, client(it.url) as project:
-        await project.send_message(3, "one")
-        await project.send_message(3, "two", session_id=42)
-    assert (it.connections, len(it.requests)) == (1, 2)
+async def test_reads_share_a_kept_alive_connection_and_changes_do_not() -> None:
+    async def behave(writer: asyncio.StreamWriter, number: int) -> None:
+        body = [AGENT] if b"GET " in it.requests[number - 1] else REPLY
+        await raw(answer(body), close=False)(writer, number)
 
-
-async def test_a_closed_kept_alive_connection_is_replaced() -> None:
-    async with service(raw(answer(REPLY))) as it, client(it.url) as project:
-        await project.send_message(3, "one")
-        await wait_until(lambda: it.open_connections == 0)
-        for _ in range(10):
-            await asyncio.sleep(0)  # let the client's side of the loop see the end
-        await project.send_message(3, "two")
-    assert (it.connections, len(it.requests)) == (2, 2)
+    async with service(behave) as it, client(it.url) as project:
+        for _ in range(3):
+            await project.get_agents()
+        assert it.connections == 1
+        for _ in range(3):
+            await project.send_message(3, "hi", session_id=42)
+        assert it.connections == 4
+        await wait_until(lambda: it.open_connections == 1)
 
 
 async def test_hundreds_of_calls_are_in_flight_at_once() -> None:

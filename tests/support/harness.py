@@ -493,7 +493,7 @@ async def open_harness(redis: Redis, **environ: str) -> AsyncIterator[Harness]:
 
     project = ProjectClient(
         _ENVIRON["PROJECT_BASE_URL"], API_KEY, transport=httpx.MockTransport(service.answer), sleep=sleep,
-        monotonic=lambda: holder[0].monotonic if holder else 1000.0,
+        monotonic=lambda: holder[0].monotonic if holder else 1000.0, observe=metrics.upstream,
     )  # fmt: skip
     slack = EmulatedSlack(
         signing_secret=SIGNING_SECRET, bot_token=BOT_TOKEN, clock=lambda: store.clock().timestamp(), retry_delays=()

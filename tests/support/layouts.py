@@ -127,9 +127,8 @@ def _errors(words: str) -> Iterator[BridgeError]:
         if kind.__init__ is BridgeError.__init__:
             yield kind()
             continue
-        parameters = list(inspect.signature(kind).parameters.values())
         hints = typing.get_type_hints(kind.__init__)
-        yield kind(*(_made(hints[parameter.name], words, {}, parameter.name) for parameter in parameters))
+        yield kind(**{name: _made(hints[name], words, {}, name) for name in inspect.signature(kind).parameters})
 
 
 def _made(hint: Any, words: str, given: Mapping[Any, Any], name: str = "") -> Any:

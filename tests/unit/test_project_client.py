@@ -81,7 +81,7 @@ class Service:
         self.held = ""
         self.now = 1000.0
         self.slept: list[float] = []
-        self.observed: list[tuple[str, str, float]] = []
+        self.observed: list[tuple[str, ProjectError | None, float]] = []
         self.project = ProjectClient(
             base_url,
             KEY,
@@ -203,7 +203,7 @@ async def test_a_closed_client_refuses_calls(service: Service) -> None:
     [
         "", "host", "host:8080", "ftp://host", "http://", "http:///path", "http://user:secret@host",
         "http://host?x=secret", "http://host/#secret", "http://host:99999999", "http://host:0", "http://host:port",
-        "http://a..b", "http://" + "a" * 64 + ".example", " http://host", "http://ho st",
+        "http://a..b", "http://" + "a" * 64 + ".example", "http://ho st", "http://host/a path", "http://host/\x00",
     ],
 )  # fmt: skip
 def test_an_unusable_url_is_refused_without_showing_it(base_url: str) -> None:
@@ -221,10 +221,20 @@ def test_an_unusable_key_is_refused_without_showing_it(api_key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "base_url", ["http://host", "https://host:8443/prefix/", "http://[::1]:8080", "http://ä.example"]
+    ("base_url", "used"),
+    [
+        ("http://host", "http://host"),
+        ("https://host:8443/prefix/", "https://host:8443/prefix"),
+        ("http://[::1]:8080", "http://[::1]:8080"),
+        ("http://ä.example", "http://ä.example"),
+        (" http://host\n", "http://host"),
+        ("http://host///", "http://host"),
+        ("http://host/api/sdk", "http://host"),
+        ("http://host/prefix//api/sdk//", "http://host/prefix"),
+    ],
 )
-def test_usable_urls_are_accepted(base_url: str) -> None:
-    assert repr(ProjectClient(base_url, "key")) == f"ProjectClient({base_url.rstrip('/')!r})"
+def test_usable_urls_are_normalized(base_url: str, used: str) -> None:
+    assert repr(ProjectClient(base_url, "key")) == f"ProjectClient({used!r})"
 
 
 # Errors
@@ -500,7 +510,7 @@ async def test_each_operation_is_observed_once_with_its_outcome(service: Service
         service.now += pause
         with pytest.raises(CircuitOpen):
             await service.project.get_agent(4)
-    assert [facts[:2] for facts in service.observed] == [
+    assert [(operation, error.kind if error else "ok") for operation, error, _ in service.observed] == [
         ("get_agents", "ok"),
         ("run_workflow", "not_signed_in"),
         ("run_workflow", "not_understood"),
@@ -523,6 +533,7 @@ async def test_neither_texts_nor_the_key_are_logged(service: Service, caplog: py
     await service.project.run_workflow(3, "secret words")
     own = [record for record in caplog.records if record.name.startswith("bridge.project")]
     assert {record.getMessage() for record in own} == {
+        "project call failed",
         "retrying a project call",
         "project service is down",
         "project service is back",

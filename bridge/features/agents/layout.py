@@ -32,7 +32,7 @@ def agent_list(agents: Sequence[Agent], wanted: str = "", default: int | None = 
         mark = [kit.words(" · default in this channel", italic=True)] if agent.id == default else []
         about = kit.one_line(agent.description or "", kit.DESCRIPTION)
         name = kit.words(kit.one_line(agent.name, 100) or kit.NO_NAME, bold=True)
-        facts = f" · ID {agent.id} · {kit.one_line(agent.model, 60)}"
+        facts = " · ".join(filter(None, (f" · ID {agent.id}", kit.one_line(agent.model or "", 60))))
         return kit.paragraph(name, facts, *mark, f"\n{about}" if about else "")
 
     title = f"Agents matching {quoted}" if wanted else "Agents"
@@ -42,7 +42,7 @@ def agent_list(agents: Sequence[Agent], wanted: str = "", default: int | None = 
 
 def agent_card(agent: Agent, detail: AgentDetail) -> Reply:
     """Show one agent: its purpose, model and tools."""
-    name = kit.one_line(detail.name or agent.name)
+    name = kit.one_line(detail.name or agent.name) or kit.NO_NAME
     description = detail.description or agent.description or ""
     temperature = agent.temperature if detail.temperature is None else detail.temperature
     facts = [("ID", str(agent.id)), ("Model", detail.model or agent.model)]

@@ -95,14 +95,14 @@ def _view(blocks: Sequence[Block], pages: HomePages) -> View:
 
 def _project(project: Project | None, stats: Stats | None) -> list[Block]:
     blocks = [kit.header((kit.one_line(project.name, 140) if project else "") or "Home")]
-    facts: list[tuple[str, str]] = []
+    facts: list[tuple[str, str | None]] = []
     if project:
-        facts += [("Prompts", f"{project.promptCount:,}"), ("Members", f"{project.memberCount:,}")]
+        facts += [("Prompts", kit.grouped(project.promptCount)), ("Members", kit.grouped(project.memberCount))]
         if project.description.strip():
             blocks.append(kit.section(kit.cut(project.description, 600)))
     if stats:
-        facts += [(number.title, f"{number.of(stats):,}") for number in NUMBERS if number.on_home]
-    return [*blocks, kit.fields(facts)] if facts else blocks
+        facts += [(number.title, kit.grouped(number.of(stats))) for number in NUMBERS if number.on_home]
+    return [*blocks, kit.fields(facts)] if any(value is not None for _title, value in facts) else blocks
 
 
 def _runs(home: Home) -> list[Block]:

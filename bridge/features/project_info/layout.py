@@ -11,18 +11,22 @@ def project_card(project: Project) -> Reply:
     """Show the project's details."""
     name = kit.one_line(project.name)
     facts = [
-        ("ID", str(project.id)),
+        ("ID", None if project.id is None else str(project.id)),
         ("Visibility", project.visibility),
-        ("Prompts", f"{project.promptCount:,}"),
-        ("Members", f"{project.memberCount:,}"),
+        ("Prompts", kit.grouped(project.promptCount)),
+        ("Members", kit.grouped(project.memberCount)),
     ]
     about = [kit.section(kit.cut(project.description, 2900))] if project.description.strip() else []
-    counts = f"{kit.counted(project.promptCount, 'prompt')}, {kit.counted(project.memberCount, 'member')}"
-    spoken = f"Project {name}: {counts}. {project.description}"
+    counts = ", ".join(
+        kit.counted(count, noun)
+        for count, noun in ((project.promptCount, "prompt"), (project.memberCount, "member"))
+        if count is not None
+    )
+    spoken = f"Project {name}{f': {counts}' if counts else ''}. {project.description}"
     return kit.reply(
         spoken,
-        kit.header(name),
+        kit.header(name or "Project"),
         *about,
         kit.fields(facts),
-        kit.trusted_context("Created {moment}", moment=project.createdAt),
+        *([kit.trusted_context("Created {moment}", moment=project.createdAt)] if project.createdAt else []),
     )

@@ -38,9 +38,10 @@ class Number:
         """Return the noun for a count: ``run``, ``runs``."""
         return self.name.removesuffix("s") if number == 1 else self.name
 
-    def of(self, stats: Stats) -> int:
-        """Return the number from the service's response."""
-        return int(getattr(stats, self.field))
+    def of(self, stats: Stats) -> int | None:
+        """Return the number from the service's response; None if it isn't usable there."""
+        number = getattr(stats, self.field)
+        return None if number is None else int(number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,13 @@ NUMBERS: Final = (
     Number("runs", "runCount", leads_chart=True),
     Number("versions", "versionCount"),
 )
+
+
+def numbers_of(stats: Stats) -> dict[str, int]:
+    """Return the numbers in the service's response that can be used, by name."""
+    return {one.name: number for one in NUMBERS if (number := one.of(stats)) is not None}
+
+
 GROUPS: Final = (NameGroup("categories", "category", charts.pie), NameGroup("tags", "tag", charts.bars))
 PARTS: Final = tuple(part.name for part in (*NUMBERS, *GROUPS))
 """The names that statistics may be limited to."""

@@ -64,21 +64,28 @@ class Sessions:
         )
         return str(answer) == "1"
 
-    def answered(self, message: InboundMessage, session: int, *, expected: int | None, agent: int) -> tuple[Write, ...]:
-        """Return the writes for an answer to *message*: the *session*, if it's still the one *expected*.
+    def answered(
+        self, message: InboundMessage, session: int | None, *, expected: int | None, agent: int
+    ) -> tuple[Write, ...]:
+        """Return the writes for an answer to *message*: the *session*, if there's one and it's still as *expected*.
 
         They also record that the agent knows the thread up to this message, unless it knows later ones.
         """
         lives, keys, thread = self._session_ms, self._keys, message.thread
-        conversation, bound = keys.thread(thread), keys.bound(thread.team, session)
+        conversation = keys.thread(thread)
         owner = message.user if message.is_direct else ""  # the person whose direct message it is
-        return (
+        always: tuple[Write, ...] = (
             ("delete", keys.outage_notice(thread), 0),
             ("delete", keys.words(thread), 0),
             ("field", conversation, 0, "v", str(VERSION)),
-            ("field if", conversation, lives, "session", str(session), "" if expected is None else str(expected)),
             ("field max", conversation, lives, "heard", message.ts),
-            ("field", bound, lives, str(thread), f"{agent}:{owner}"),
+        )
+        if session is None:
+            return always
+        return (
+            *always,
+            ("field if", conversation, lives, "session", str(session), "" if expected is None else str(expected)),
+            ("field", keys.bound(thread.team, session), lives, str(thread), f"{agent}:{owner}"),
         )
 
     async def restart(self, thread: ThreadKey) -> None:

@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from bridge.errors import RecordNotUnderstood
-from bridge.features.shared.numbers import GROUPS, NUMBERS, Changes, Difference, NamesChanged, by_count
+from bridge.features.shared.numbers import GROUPS, Changes, Difference, NamesChanged, by_count, numbers_of
 from bridge.project.models import Stats
 from bridge.queue.keys import SNAPSHOTS, milliseconds
 from bridge.queue.redis.connection import translated
@@ -82,7 +82,7 @@ def snapshot_of(stats: Stats, at: datetime) -> Snapshot:
     room = (MOST_BYTES - _RESERVED) // len(GROUPS)
     return Snapshot(
         at=at,
-        numbers={number.name: number.of(stats) for number in NUMBERS},
+        numbers=numbers_of(stats),
         groups={group.name: _largest(group.of(stats), room) for group in GROUPS},
     )
 
@@ -91,7 +91,11 @@ def compare(now: Stats, then: Snapshot, *, called: str = "") -> Changes:
     """Return the changes since *then*, which may be *called* ``yesterday``."""
     return Changes(
         since=then.at,
-        numbers={n.name: Difference(n.of(now), then.numbers[n.name]) for n in NUMBERS if n.name in then.numbers},
+        numbers={
+            name: Difference(number, then.numbers[name])
+            for name, number in numbers_of(now).items()
+            if name in then.numbers
+        },
         groups={g.name: _names_changed(g.of(now), then.groups[g.name]) for g in GROUPS if g.name in then.groups},
         called=called,
     )

@@ -138,7 +138,8 @@ class Statistics:
         shown = sorted((number for number in NUMBERS if number.name in only), key=lambda one: not one.leads_chart)
         if not shown:
             return None
+        now = shown[0].of(stats)
         points = [(one.at, one.numbers[shown[0].name]) for one in followed if shown[0].name in one.numbers]
-        if len(points) + 1 < _LEAST_POINTS:
+        if now is None or len(points) + 1 < _LEAST_POINTS:
             return None
-        return Trend(shown[0], [*points, (self.now(), shown[0].of(stats))])
+        return Trend(shown[0], [*points, (self.now(), now)])

@@ -20,6 +20,7 @@ from bridge.features.shared.numbers import (
     NamesChanged,
     Number,
     by_count,
+    numbers_of,
 )
 from bridge.project.models import Stats
 from bridge.slack.blockkit import charts, kit
@@ -32,6 +33,7 @@ YESTERDAY: Final = "yesterday"
 LAST_WEEK: Final = "last week"
 THE_LAST_REPORT: Final = "the last report"
 
+_DATES: Final = {"updated": "Last updated {updated}", "since": "Changes since {since}"}
 _MOST_NAMED: Final = 30
 _MOST_IN_LINE: Final = 10
 _MOST_CHANGED: Final = 10
@@ -104,7 +106,8 @@ def stats_card(
     Tables and new names refer to the first of *changes*. A report is a sentence with the numbers; everything else is a
     reply in its thread.
     """
-    numbers = [(number, number.of(stats)) for number in NUMBERS if number.name in only]
+    known = numbers_of(stats)
+    numbers = [(number, known[number.name]) for number in NUMBERS if number.name in only and number.name in known]
     trends = [_over_time(trend)] if trend and trend.of.name in only else []
     groups, names_changed = [], []
     for group in GROUPS:
@@ -261,17 +264,12 @@ def _over_time(trend: Trend) -> _Listing:
 
 def _small_print(stats: Stats, changes: Sequence[Changes], note: Note | None) -> list[Block]:
     """Say when the numbers are from, in the reader's time zone."""
-    if not changes:
-        dates = [kit.trusted_context("Last updated {updated}", updated=stats.lastUpdated)]
-    else:
-        since = changes[0].since
-        dates = [
-            kit.trusted_context(
-                "Last updated {updated} · Changes since {since}", updated=stats.lastUpdated, since=since
-            ),
-            *([kit.context(f"Compared with {changes[0].called}")] if changes[0].called else []),
-        ]
-    return [*dates, *([note.block] if note else [])]
+    moments = {"updated": stats.lastUpdated, "since": changes[0].since if changes else None}
+    known = {name: moment for name, moment in moments.items() if moment is not None}
+    template = " · ".join(_DATES[name] for name in known)
+    dates = [kit.trusted_context(template, **known)] if known else []
+    compared = [kit.context(f"Compared with {changes[0].called}")] if changes and changes[0].called else []
+    return [*dates, *compared, *([note.block] if note else [])]
 
 
 def _utc(moment: datetime) -> str:

@@ -46,7 +46,7 @@ def workflow_list(workflows: Sequence[Workflow], wanted: str = "", page: int = 0
 
 def workflow_card(workflow: Workflow, detail: WorkflowDetail, *, may_run: bool = True) -> Reply:
     """Show one workflow: its purpose, trigger and nodes; people who *may_run* it get a button."""
-    name = kit.one_line(detail.name or workflow.name)
+    name = kit.one_line(detail.name or workflow.name) or kit.NO_NAME
     is_active = workflow.is_active if detail.is_active is None else detail.is_active
     description = detail.description or workflow.description or ""
     count = untyped_json.how_many(detail.nodes)
@@ -54,7 +54,7 @@ def workflow_card(workflow: Workflow, detail: WorkflowDetail, *, may_run: bool =
         ("ID", str(workflow.id)),
         ("State", "✅ active" if is_active else "⏸️ inactive"),
         ("Trigger", detail.trigger_type or workflow.trigger_type),
-        ("Nodes", f"{workflow.node_count if count is None else count:,}"),
+        ("Nodes", kit.grouped(workflow.node_count if count is None else count)),
     ]
     about = [kit.section(kit.cut(description, 2000))] if description.strip() else []
     lines = [kit.paragraph(line) for line in _node_lines(detail)]

@@ -135,6 +135,11 @@ def spoken(duration: timedelta) -> str:
     return f"{hours // 24} days"
 
 
+def grouped(number: int | None) -> str | None:
+    """Write a number with separators: ``1,234``; None if it's unknown."""
+    return None if number is None else f"{number:,}"
+
+
 def counted(number: int, noun: str) -> str:
     """Write a count: ``1 node``, ``1,234 nodes``."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
@@ -177,9 +182,9 @@ def divider() -> Block:
     return {"type": "divider"}
 
 
-def fields(pairs: Iterable[tuple[str, str]]) -> Block:
-    """Make a list of short values, each after its name."""
-    lines = [(words(f"{name}: ", bold=True), one_line(value, 300)) for name, value in pairs]
+def fields(pairs: Iterable[tuple[str, str | None]]) -> Block:
+    """Make a list of short values, each after its name; unknown ones (None) are left out."""
+    lines = [(words(f"{name}: ", bold=True), one_line(value, 300)) for name, value in pairs if value is not None]
     return rich(*(paragraph(*line) for line in lines))
 
 

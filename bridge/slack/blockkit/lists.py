@@ -47,9 +47,9 @@ def active_first(workflows: Sequence[Workflow]) -> list[Workflow]:
 
 def facts_of(workflow: Workflow) -> list[Block | str]:
     """Return the text that follows a workflow's name: its ID, trigger, size and description."""
-    trigger = kit.one_line(workflow.trigger_type, 40)
-    glance = f"ID {workflow.id} · {trigger} · {kit.counted(workflow.node_count, 'node')}"
-    facts: list[Block | str] = [f" · {glance}"]
+    nodes = "" if workflow.node_count is None else kit.counted(workflow.node_count, "node")
+    glance = (f"ID {workflow.id}", kit.one_line(workflow.trigger_type or "", 40), nodes)
+    facts: list[Block | str] = [f" · {' · '.join(filter(None, glance))}"]
     if not workflow.is_active:
         facts.append(kit.words(" · inactive", italic=True))
     about = kit.one_line(workflow.description or "", kit.DESCRIPTION)
