@@ -89,6 +89,7 @@ RESULTS: Final = {
     "NotFound": "not found by the service",
     "Busy": "the service is busy",
     "Outage": "the service is down",
+    "Moved": "the service's address redirects",
     "SlackError": "Slack failed",
     "SlackRefused": "Slack refused it",
     "SlackTokenRefused": "Slack rejected the token",
@@ -248,7 +249,8 @@ def result(entry: AuditEntry) -> str:
     if entry.outcome.startswith(_DEAD):
         return f"couldn't be finished ({entry.outcome.removeprefix(_DEAD)})"
     known = RESULTS if entry.is_allowed else {**RESULTS, **REFUSALS}
-    return known.get(entry.outcome, entry.outcome)
+    said = known.get(entry.outcome, entry.outcome)
+    return f"{said} ({entry.cause})" if entry.cause else said
 
 
 def word(entry: AuditEntry) -> str:

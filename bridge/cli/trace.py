@@ -167,7 +167,8 @@ def _sent_and_answered(turn: TurnTrace) -> Iterator[TraceStep]:
     if turn.answered_at:
         what = turn.was if turn.step == "dead" else turn.what
         waits = "; not posted yet" if turn.step == "posting" else ""
-        outcome = _outcome(turn.kind, what) + waits
+        cause = f" ({turn.cause})" if turn.cause and what not in {"answered", "ran"} else ""  # of an earlier attempt
+        outcome = _outcome(turn.kind, what) + cause + waits
         yield TraceStep(turn.answered_at, "answered", outcome, turn.process_at(turn.answered_at))
 
 
@@ -237,5 +238,5 @@ _OUTCOMES: Final = {
     "ran": "the workflow ran",
     "discarded": "not sent: nobody picked an agent, or resumed the thread, for as long as conversations last",
     "shown": "the bridge answered without the service",
-    "unknown": "no answer, and it's unknown whether the message arrived; a button offers to send it again",
+    "unknown": "the outcome is unknown; a button offers to send it again",
 }

@@ -100,8 +100,9 @@ class Activity:
             by["did"] = action_name(body, self._features.fixed_words)
             is_refused |= isinstance(body, Notice) and not body.is_offer
             is_refused |= isinstance(body, HomeOpened | Shortcut) and body.refusal != ""
+        cause = ""
         if outcome is not None:
-            about = outcome.concerns
+            about, cause = outcome.concerns, outcome.cause
             agents = [one.agent for one in outcome.after if isinstance(one, NewThread)]
             agent = agents[0] if agents else outcome.agent
             if not about and outcome.workflow is not None:
@@ -110,6 +111,7 @@ class Activity:
                 about = f"agent {agent}"
         entry = {"v": "1", "at": str(epoch_ms(record.accepted_at)) if record else "", **by, "about": about}
         entry |= {"allowed": "0" if is_refused else "1", "outcome": what, "turn": turn}
+        entry |= {"cause": cause} if cause else {}
         flat = tuple([part for field in entry.items() for part in field])
         audit: Append = ("append", self._keys.audit(), milliseconds(self._audit_lifetime), AUDIT_LENGTH, *flat)
         return [*found, audit]

@@ -13,10 +13,10 @@ from typing import Final
 
 from pydantic import BaseModel, ValidationError
 
-from bridge.errors import TooOften
+from bridge.errors import ProjectError, TooOften
 from bridge.inbound import WAITING_LIMIT
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.failures import failure
+from bridge.slack.blockkit.failures import failure, what_happened
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 SEND_IT_AGAIN: Final = "Send again"
@@ -256,10 +256,17 @@ def no_thread_here() -> Reply:
     return kit.reply(text, kit.with_code(text, "/invite"))
 
 
-def outcome_unknown(turn: str) -> Reply:
-    """Say that a message may have reached the agent, and offer to send it again."""
-    again = kit.button(SEND_IT_AGAIN, SEND_AGAIN, turn)
-    return kit.ask(MAY_HAVE_ARRIVED, again, small=MAY_REPEAT, audience=Audience.THREAD)
+def outcome_unknown(turn: str, error: ProjectError | None = None, agent: str = "") -> Reply:
+    """Say that a message may have reached the *agent*, and why that's unknown, and offer to send it again."""
+    who = kit.one_line(agent, 80) or "the agent"
+    happened = what_happened(error, who)
+    was = "did the work" if error is not None and error.has_answered else "received your message"
+    return kit.ask(
+        f"⚠️ {happened[:1].upper()}{happened[1:]}, and I can't tell whether the agent {was}.",
+        kit.button(SEND_IT_AGAIN, SEND_AGAIN, turn),
+        small=MAY_REPEAT,
+        audience=Audience.THREAD,
+    )
 
 
 def in_doubt(turn: str, channel: str = "") -> Reply:

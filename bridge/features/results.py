@@ -63,7 +63,7 @@ class Outcome(BaseModel, frozen=True):
     *mark*, *agent* and *session* go into the message's metadata. *workflow* is the ID of the workflow that ran, *ran*
     its name, and *ended* how the run ended. *keeps_text*: the reply has a button that sends the text again. *after* is
     handled once the reply is posted, perhaps twice. *concerns* is the subject for the audit: a kind, an ID and a name
-    (``agent 7 Support``).
+    (``agent 7 Support``). *cause* is why a call of the project service failed, for operators (`ProjectError.cause`).
     """
 
     what: str
@@ -77,6 +77,7 @@ class Outcome(BaseModel, frozen=True):
     ran: str = ""
     ended: str = ""
     concerns: str = ""
+    cause: str = ""
 
     @classmethod
     def from_json(cls, text: str) -> Outcome:

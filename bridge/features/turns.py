@@ -183,7 +183,9 @@ class Turns:
                     await self._wait_for_service(turn, exc)
                     raise TurnChanged from exc
                 turn.staged.clear()
-                result = Outcome(what=type(exc).__name__, reply=failures.failure(exc), concerns=exc.about)
+                cause = exc.cause if isinstance(exc, ProjectError) else ""
+                what, reply = type(exc).__name__, failures.failure(exc)
+                result = Outcome(what=what, reply=reply, concerns=exc.about, cause=cause)
         if not self.deps.say.token.accepted.is_set() and not turn.has_sent:  # it was rejected after the turn was taken
             raise WorkPaused
         return result
@@ -253,6 +255,9 @@ class Turns:
             return await self._notify_of_doubt(turn, outcome, is_by_url=record.went_by_url)
         if not is_recorded:
             text = outcome.model_dump_json()
+            if outcome.cause:
+                key = self.deps.scripts.keys.turn(turn.id)
+                turn.stage(("field", key, 0, "cause", f"{outcome.concerns}: {outcome.cause}".removeprefix(": ")))
             await self.journal.outcome(turn.taken, text, what=outcome.what, writes=turn.staged)
             turn.staged.clear()
             turn.step = Step.POSTING

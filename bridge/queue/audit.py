@@ -27,7 +27,8 @@ class AuditEntry:
     """One person's action: *did* is ``message``, ``/workflows run``, ``click run:again`` or the like.
 
     *about* is its subject: a kind, an ID and a name (``workflow 3 Daily digest``), or only the first one or two.
-    *asked_at* is when the request arrived, *ended_at* when *outcome* was final.
+    *asked_at* is when the request arrived, *ended_at* when *outcome* was final. *cause* says why a call of the project
+    service failed, if one did.
     """
 
     ended_at: datetime
@@ -40,6 +41,7 @@ class AuditEntry:
     is_allowed: bool
     outcome: str
     turn: str
+    cause: str = ""
 
     @classmethod
     def from_redis(cls, entry: str, fields: Mapping[str, str]) -> AuditEntry:
@@ -50,7 +52,10 @@ class AuditEntry:
             ended_at=datetime.fromtimestamp(int(ended) / 1000, UTC),
             asked_at=datetime.fromtimestamp(int(asked if asked.isdecimal() else ended) / 1000, UTC),
             is_allowed=fields.get("allowed") != "0",
-            **{name: fields.get(name, "") for name in ("user", "channel", "thread", "did", "about", "outcome", "turn")},
+            **{
+                name: fields.get(name, "")
+                for name in ("user", "channel", "thread", "did", "about", "outcome", "turn", "cause")
+            },
         )
 
 

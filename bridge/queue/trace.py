@@ -61,7 +61,7 @@ class TurnTrace(BaseModel, frozen=True):
     was queued after, *overtakes* those it was queued before although it arrived later, *ahead* those before it now
     (None: it isn't waiting), *unsent* its requests that certainly didn't arrive. It *is_held* while it waits in a
     stopped lane. *again* is the turn that resent its message, *of* the turn whose message it resends. *was* is the
-    outcome of a dead turn.
+    outcome of a dead turn, *cause* why a call of the project service failed, if one did.
     """
 
     id: TurnId
@@ -86,6 +86,7 @@ class TurnTrace(BaseModel, frozen=True):
     what: str = ""
     was: str = ""
     card: str = ""
+    cause: str = ""
     posted: str = ""
     again: str = ""
     of: str = ""

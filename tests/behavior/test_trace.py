@@ -85,7 +85,7 @@ async def test_a_takeover_shows_in_the_processes(harness: Harness) -> None:
         ("sent", "a"), ("answered", "b"), ("done", "b"),
     ]  # fmt: skip
     assert detail(steps, "answered") == (
-        "no answer, and it's unknown whether the message arrived; a button offers to send it again"
+        "the outcome is unknown; a button offers to send it again (agent 1: the bridge ended before an answer came)"
     )
 
 

@@ -54,15 +54,29 @@ async def test_replies_continue_the_session_in_order(harness: Harness) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer",
+    ("answer", "words"),
     [
-        httpx.Response(500), BAD_GATEWAY, httpx.Response(200, text="<html>"), httpx.Response(200, json={}),
-        httpx.ReadTimeout("slow"), httpx.ReadError("broken"),
+        (httpx.Response(500), "Support answered with an error (500), and I can't tell whether the agent did the work."),
+        (
+            BAD_GATEWAY,
+            "The project service answered with an error (502), and I can't tell whether the agent received your",
+        ),
+        (httpx.Response(200, text="<html>"), "Support sent an answer I couldn't read, and I can't tell"),
+        (httpx.Response(200, json={}), "Support sent an answer I couldn't read, and I can't tell"),
+        (
+            httpx.Response(200, json={"error": "overloaded"}),
+            "Support reported a problem (“overloaded”), and I can't tell",
+        ),
+        (
+            httpx.ReadTimeout("slow"),
+            "No answer came from Support within 2 min, and I can't tell whether the agent received your message.",
+        ),
+        (httpx.ReadError("broken"), "The connection broke before an answer came from Support, and I can't tell"),
     ],
-    ids=["500", "502", "no JSON", "another shape", "time-out", "connection lost"],
-)  # fmt: skip
-async def test_an_unknown_outcome_brings_a_button_and_no_retry(
-    harness: Harness, answer: httpx.Response | Exception
+    ids=["500", "502", "no JSON", "another shape", "error in JSON", "time-out", "connection lost"],
+)
+async def test_an_unknown_outcome_brings_its_cause_a_button_and_no_retry(
+    harness: Harness, answer: httpx.Response | Exception, words: str
 ) -> None:
     harness.service.chats = [answer]
     turn = await harness.store.queue(message("do it once"))
@@ -72,7 +86,7 @@ async def test_an_unknown_outcome_brings_a_button_and_no_retry(
 
     assert harness.service.messages == ["do it once", "and go on"]
     unknown, after = harness.seen.messages
-    assert "can't tell whether the agent received your message" in unknown.words
+    assert words in unknown.words
     assert turn in str(unknown.blocks)
     assert after.words == "re: and go on"
     assert await harness.store.field(turn, "what") == "unknown"

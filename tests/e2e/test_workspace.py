@@ -103,11 +103,11 @@ async def test_a_message_with_an_unknown_outcome_can_be_sent_again(opens: Opens)
     async with opens(BOB, "private") as window:
         await window.ask("@bridge Grumpy: fail")
         again = window.page.get_by_test_id("thread-panel").get_by_role("button", name="Send again")
-        await window.sees(window.in_thread("I can't tell whether the agent received your message"))
+        await window.sees(window.in_thread("Grumpy answered with an error (500), and I can't tell"))
         await again.click()
 
         await window.sees(window.in_thread("Queued after"))
-        await window.sees(window.in_thread("I can't tell whether the agent received your message"))
+        await window.sees(window.in_thread("Grumpy answered with an error (500), and I can't tell"))
 
 
 async def test_a_queued_message_has_an_hourglass_and_can_be_edited(opens: Opens) -> None:

@@ -23,7 +23,8 @@ from support.layouts import LAYOUTS, results, returns, surfaces
 
 JARGON = re.compile(
     r"\b(null|(?-i:None)|nil|undefined|nan|exception|traceback|stack|redis|http|json error|http \d{3}|status code|"
-    r"timeout|payload|token|endpoint|upstream|invalid|illegal|fatal|abort(ed)?|error code|error)\b",
+    r"timeout|payload|token|endpoint|upstream|invalid|illegal|fatal|abort(ed)?|error code|"
+    r"(?<!answered with an )error)\b",
     re.IGNORECASE,
 )
 BLAME = re.compile(

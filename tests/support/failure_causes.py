@@ -19,6 +19,10 @@ NOTICES: Final[tuple[tuple[Reply, str], ...]] = (
         notices.outcome_unknown("1"),
         "The connection broke, or the service failed, after the message was sent. *Send again* queues it again.",
     ),
+    (
+        notices.outcome_unknown("1", errors.ServiceRefused("send_message", 500), "Support"),
+        "The agent's answer was an error, or couldn't be read. `bridge trace` has the service's own words.",
+    ),
     (notices.in_doubt("1"), "Slack didn't confirm a post. *Show it* posts it again."),
     (notices.not_posted_notice("is_archived"), "Slack permanently refused an answer. `bridge dead retry` posts it."),
     (
@@ -85,7 +89,8 @@ _CAUSES: Final[dict[type[BridgeError], tuple[str, str]]] = {
         "The service answered with an error; its own message, if there is one, is quoted.",
     ),
     errors.NotSignedIn: (SERVICE, "The service answered 401 or 403: check `PROJECT_API_KEY`."),
-    errors.NotFound: (SERVICE, "The service answered 404 or 410: it was deleted."),
+    errors.Moved: (SERVICE, "The service answered with a redirect. The key isn't sent along: set `PROJECT_BASE_URL`."),
+    errors.NotFound: (SERVICE, "The service answered 404 or 410: it was deleted, or this version doesn't have it."),
     errors.Busy: (SERVICE, "The service answered 429, or 503 with `Retry-After`. Nothing was done."),
     errors.Outage: (SERVICE, "The service answered 502, 504, or 503 without `Retry-After`."),
     errors.SlackError: (SLACK, "A call to Slack failed."),
@@ -147,6 +152,8 @@ def cause_of(error: BridgeError) -> tuple[str, str]:
                 SLACK,
                 "The app lacks this scope. Paste what `bridge manifest` prints into *App Manifest*; reinstall the app.",
             )
+        case errors.NotFound(is_page=True):
+            return SERVICE, "A gateway answered 404 or 410 with a web page. Check `PROJECT_BASE_URL`."
         case errors.BadSchedule() if error.part in _SCHEDULE:
             return TYPED, _SCHEDULE[error.part]
         case errors.NoSuch(kind="app"):

@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from bridge import errors
+from bridge.project.reading import Received, refusal
 from bridge.slack.blockkit.failures import failure, sentence
 from support.failures import EXAMPLES
 
@@ -33,7 +34,10 @@ def test_every_class_has_its_own_sentence_and_an_example() -> None:
 @pytest.mark.parametrize(
     ("error", "text"),
     [
-        (errors.ServiceRefused("run", 422, "No input."), "The service rejected this: “No input”. Check your input"),
+        (
+            errors.ServiceRefused("run_workflow", 422, "No input."),
+            "The project service rejected this run: “No input”. Check your input",
+        ),
         (errors.TooOften("runs", timedelta(seconds=3541)), "Try again in 1 h."),
         (errors.TooOften("runs", timedelta(seconds=3500)), "Try again in 59 min."),
         (errors.TooOften("runs", timedelta(seconds=119)), "Try again in 1 min 59 s."),
@@ -59,6 +63,32 @@ def test_the_service_s_error_message_is_quoted_and_not_parsed() -> None:
 
     assert "“see <!channel>" in sentence(error)
     assert "&lt;!channel&gt; &lt;https://x|y&gt; &amp; more" in failure(error).text
+
+
+@pytest.mark.parametrize("operation", ["get_workflows", "get_agents", "get_project", "get_stats"])
+@pytest.mark.parametrize("status", [301, 400, 404, 410, 418, 500, 501])
+def test_a_failed_read_speaks_of_no_input_and_no_other_thing(operation: str, status: int) -> None:
+    it = Received(status, {"location": "https://new.example/login"})
+    said = sentence(refusal(operation, it, secret="-", base_url="https://old.example", path="stats"))
+
+    assert said.startswith("The project service")
+    assert "input" not in said
+    assert ("workflow" in said) <= (operation == "get_workflows")
+    assert ("https://new.example/login" in said) is (status == 301)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (errors.NotFound("send_message", 404), "no longer has this agent. Pick another one."),
+        (errors.NotFound("run_workflow", 410, "gone"), "no longer has this workflow: “gone”. Pick another one."),
+        (errors.NotFound("get_stats", 404), "has no statistics (404). Let your admin know."),
+        (errors.TimedOut("get_stats", timedelta(seconds=10)), "timed out after 10 s. Try again in a minute."),
+        (errors.ServiceRefused("send_message", 413), "rejected your message (status 413). Change it and try again"),
+    ],
+)
+def test_a_sentence_fits_its_operation(error: errors.ProjectError, said: str) -> None:
+    assert said in sentence(error)
 
 
 def test_several_matches_are_listed_with_their_ids() -> None:

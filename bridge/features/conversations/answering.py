@@ -6,11 +6,13 @@ is sent, and the first one wins.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 from bridge.errors import (
     DID_NOT_ARRIVE,
@@ -32,8 +34,11 @@ from bridge.features.shared.lookups import check_rule
 from bridge.ids import ThreadKey
 from bridge.inbound import InboundMessage, Notice
 from bridge.project import Agent, ChatAnswer
+from bridge.project.reading import TOO_LARGE
+from bridge.queue.audit import named
 from bridge.queue.records import Conversation
 from bridge.queue.turn import Turn
+from bridge.slack.blockkit.content_words import size
 from bridge.slack.blockkit.failures import failure
 from bridge.slack.blockkit.folding import fold, name_key, undecorated
 from bridge.slack.blockkit.mrkdwn import addressed
@@ -47,6 +52,7 @@ log = logging.getLogger(__name__)
 
 _LONGEST_NAME = 200  # characters before the colon
 _CLOSING = re.compile(r"[*_~`\"']+(?=\s|$)")  # formatting that includes the colon; of folded text
+_LARGEST_ON_LOOP = 256 * 1024  # characters; larger answers are formatted in a thread
 _SLACK_PAUSE = timedelta(seconds=5)
 
 
@@ -76,8 +82,8 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     async def send() -> tuple[ChatAnswer, bool]:
         try:
             return await deps.project.send_message(agent, text, session_id=session), False
-        except NotFound:
-            if session is None or not await _agent_exists(deps, agent):
+        except NotFound as exc:
+            if session is None or exc.is_page or not await _agent_exists(deps, agent):
                 raise
             is_complete = message.is_root or text.startswith((BEFORE, SINCE))
             full_text = text if is_complete else await deps.context.quote_thread(message.thread, message.ts, text)
@@ -89,18 +95,33 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     except DID_NOT_ARRIVE:
         raise
     except ProjectError as exc:
-        if exc.may_have_happened:
-            return await unknown_answer(deps, turn)
-        return Outcome(what=type(exc).__name__, reply=failure(exc, audience=Audience.THREAD))
+        return await _failed(deps, turn, agent, exc)
     if question.title:
         turn.until_shown.push_async_callback(deps.indicators.set_title, place_of(message), question.title)
-    turn.stage(*deps.sessions.answered(message, found.sessionId, expected=session, agent=agent))
-    feedback = Answered(turn.id, agent, found.sessionId)
+    known = session if found.sessionId is None and not is_new else found.sessionId
+    turn.stage(*deps.sessions.answered(message, known, expected=session, agent=agent))
+    feedback = Answered(turn.id, agent, known)
     notes = [answers.SESSION_GONE] if is_new else []
+    if known is None:
+        notes.append(answers.NO_SESSION)
+    if found.is_cut:
+        notes.append(answers.CUT.format(size=size(found.size) or TOO_LARGE))
     if message.was_found and not turn.record.is_again and await deps.sessions.may_note_late(message.thread, turn.id):
         notes.append(answers.LATE)
-    reply = answers.answer(found.message, found.toolsUsed, notes=notes, feedback=feedback)
-    return Outcome(what="answered", reply=reply, agent=agent, session=found.sessionId)
+    shown = partial(answers.answer, found.message, found.toolsUsed, notes=notes, feedback=feedback)
+    reply = await asyncio.to_thread(shown) if len(found.message) > _LARGEST_ON_LOOP else shown()
+    return Outcome(what="answered", reply=reply, agent=agent, session=known)
+
+
+async def _failed(deps: Deps, turn: Turn, agent: int, error: ProjectError | None) -> Outcome:
+    """Say that the agent's answer failed, or may have; None: an earlier worker may have asked, and died."""
+    name = await deps.catalog.agent_name(agent)
+    about, cause = named("agent", agent, name), error.cause if error else "the bridge ended before an answer came"
+    if error is not None and not error.may_have_happened:
+        reply = failure(error, audience=Audience.THREAD)
+        return Outcome(what=type(error).__name__, reply=reply, concerns=about, cause=cause)
+    reply = notices.outcome_unknown(turn.id, error, name)
+    return Outcome(what="unknown", reply=reply, keeps_text=True, concerns=about, cause=cause)
 
 
 async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question | Result:
@@ -186,8 +207,11 @@ async def _agent_exists(deps: Deps, agent: int) -> bool:
     return True
 
 
-async def unknown_answer(_deps: Deps, turn: Turn) -> Outcome:
+async def unknown_answer(deps: Deps, turn: Turn) -> Outcome:
     """Say that the agent may have received the message, and offer to send it again."""
+    agent = turn.conversation.agent
+    if agent is not None:
+        return await _failed(deps, turn, agent, None)
     return Outcome(what="unknown", reply=notices.outcome_unknown(turn.id), keeps_text=True)
 
 

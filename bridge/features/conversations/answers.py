@@ -10,6 +10,8 @@ from bridge.slack.blockkit import kit, untyped_json
 from bridge.slack.blockkit.reply import Audience, Reply
 
 SESSION_GONE: Final = "The service no longer has the earlier conversation, so this answer starts a new one."
+NO_SESSION: Final = "The project service sent no session I can use, so the agent won't remember this answer."
+CUT: Final = "This answer is {size}, so I could read only its beginning."
 LATE: Final = "I was offline when this message was sent, so my answer is late."
 
 _NOTIFICATION = 300

@@ -5,18 +5,21 @@ The person who started a run is shown by display name in plain text: a mention w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
 from typing import Any, Final
 
-from bridge.errors import BadInput, BridgeError
+from bridge.errors import BadInput, BridgeError, ProjectError
 from bridge.features.shared.buttons import RUN_FORM, run_value
 from bridge.features.shared.recent import status_icon
 from bridge.project.models import RunResult, Workflow
+from bridge.project.reading import TOO_LARGE
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.failures import sentence
+from bridge.slack.blockkit.content_words import size as file_size
+from bridge.slack.blockkit.failures import sentence, what_happened
 from bridge.slack.blockkit.json_text import beginning, compact, pointed_at, pretty
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
@@ -34,6 +37,7 @@ AS_TEXT: Final = "run:text"
 _SURE = kit.confirm(
     "Run again?", "It may already have run. Running it again may repeat the work.", "Run again", "Cancel"
 )
+_NOT_IN_NAMES: Final = re.compile(r"[^\w-]")
 _NODE_TEXT = 1500
 _NODES_TEXT = 7500
 _MOST_NODES = 20
@@ -62,7 +66,8 @@ def running(run: Run) -> Reply:
 def finished(run: Run, result: RunResult, took: timedelta) -> Reply:
     """Show a run's result. Output too long for the card is attached as a file."""
     shown, files = _output(result)
-    facts = kit.context(f"{_started_by(run)} · run {result.runId} · {kit.spoken(took)}")
+    called = "" if result.runId is None else f" · run {kit.one_line(str(result.runId), 60)}"
+    facts = kit.context(f"{_started_by(run)}{called} · {kit.spoken(took)}")
     nodes = [kit.button("Node results", NODES, run.turn)] if result.nodeResults else []
     status = kit.one_line(result.status, 100) or FINISHED
     return _card(run, status, *shown, facts, kit.actions(*nodes, _again(run)), files=files)
@@ -75,9 +80,10 @@ def failed(run: Run, error: BridgeError, took: timedelta | None = None) -> Reply
     return _card(run, FAILED, kit.section(sentence(error)), facts, kit.actions(_again(run)))
 
 
-def unknown(run: Run) -> Reply:
-    """Show that a run may have started."""
-    text = "No result came back, and I can't tell whether this ran. Check before you run it again."
+def unknown(run: Run, error: ProjectError | None = None) -> Reply:
+    """Show that a run may have started, and why that's unknown."""
+    happened = what_happened(error, "the workflow") if error else "No result came back"
+    text = f"{happened[:1].upper()}{happened[1:]}, and I can't tell whether this ran. Check before you run it again."
     why, facts = kit.section(text), kit.context(_started_by(run))
     return _card(run, OUTCOME_UNKNOWN, why, facts, kit.actions(_again(run, asks=_SURE)))
 
@@ -181,7 +187,10 @@ def _output(result: RunResult) -> tuple[list[Block], list[Attachment]]:
     shown = kit.paragraph(kit.cut(text, kit.CODE_TEXT)) if is_text else kit.code_block(text)
     if is_whole:
         return [kit.rich(shown)], []
-    name = f"run-{result.runId}-output.{'txt' if is_text else 'json'}"
-    return [kit.rich(shown), kit.context("The full output is attached in the thread.")], [
-        Attachment(name=name, content=whole)
-    ]
+    run = _NOT_IN_NAMES.sub("", str(result.runId or ""))[:60]
+    name = f"{f'run-{run}-' if run else ''}output.{'txt' if is_text else 'json'}"
+    attached = "The full output is attached in the thread."
+    if result.is_cut:
+        length = file_size(result.size) or TOO_LARGE
+        attached = f"The result is {length}, so I could read only its beginning. It's attached in the thread."
+    return [kit.rich(shown), kit.context(attached)], [Attachment(name=name, content=whole)]

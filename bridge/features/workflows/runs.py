@@ -5,6 +5,7 @@ Failures are outcomes, too, and aren't retried: a person is watching, and may ru
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from datetime import timedelta
@@ -95,12 +96,15 @@ async def run(
             log.info("private notice can't be posted", extra={"detail": exc.detail})
     if isinstance(result, RunResult):
         if result.nodeResults:
-            turn.stage(NodeResults(deps.scripts).store(turn.id, json.dumps(result.nodeResults)))
-        card = run_card.finished(described, result, took)
+            stored = await asyncio.to_thread(json.dumps, result.nodeResults)
+            turn.stage(NodeResults(deps.scripts).store(turn.id, stored))
+        card = await asyncio.to_thread(run_card.finished, described, result, took)  # its output may have 4 MB
         return _outcome("ran", card, described, result.status or run_card.FINISHED)
     if result.may_have_happened:
-        return _outcome("unknown", run_card.unknown(described), described, run_card.OUTCOME_UNKNOWN)
-    return _outcome(type(result).__name__, run_card.failed(described, result, took), described, run_card.FAILED)
+        card = run_card.unknown(described, result)
+        return _outcome("unknown", card, described, run_card.OUTCOME_UNKNOWN, result.cause)
+    card = run_card.failed(described, result, took)
+    return _outcome(type(result).__name__, card, described, run_card.FAILED, result.cause)
 
 
 async def unknown_run(deps: Deps, turn: Turn) -> Outcome:
@@ -110,7 +114,8 @@ async def unknown_run(deps: Deps, turn: Turn) -> Outcome:
         described = await _describe(deps, turn, int(note["workflow"]), str(note["name"]), note["input"])
     except (ValueError, KeyError, TypeError) as exc:
         raise RecordNotUnderstood("run") from exc
-    return _outcome("unknown", run_card.unknown(described), described, run_card.OUTCOME_UNKNOWN)
+    cause = "the bridge ended before a result came"
+    return _outcome("unknown", run_card.unknown(described), described, run_card.OUTCOME_UNKNOWN, cause)
 
 
 class NodeResults:
@@ -146,7 +151,6 @@ async def _describe(deps: Deps, turn: Turn, workflow: int, name: str, given: Any
     return run_card.Run(workflow, name, given, started_by, turn.id, app)
 
 
-def _outcome(what: str, card: Reply, run: run_card.Run, ended: str) -> Outcome:
-    return Outcome(
-        what=what, reply=card, mark=RUN_MARK, workflow=run.workflow, ran=run.name[:_NAME], ended=ended[:_NAME]
-    )
+def _outcome(what: str, card: Reply, run: run_card.Run, ended: str, cause: str = "") -> Outcome:
+    name, ended = run.name[:_NAME], ended[:_NAME]
+    return Outcome(what=what, reply=card, mark=RUN_MARK, workflow=run.workflow, ran=name, ended=ended, cause=cause)

@@ -19,16 +19,10 @@ from bridge.slack.blockkit.reply import Audience, Reply
 _SENTENCES: Final[dict[type, str]] = {
     BridgeError: "Sorry, that didn't work. Try again in a moment.",
     errors.ConfigurationError: "The bridge isn't fully set up. Let your admin know.",
-    errors.ProjectError: "The service couldn't do this. Try again in a moment.",
-    errors.CannotConnect: "The service is unavailable. Try again in a minute.",
-    errors.ConnectionLost: (
-        "The connection to the service broke, and I can't tell whether this was done. Check before you try again."
-    ),
-    errors.NotUnderstood: (
-        "The service sent a response I couldn't read. Try again, and tell your admin if it keeps happening."
-    ),
-    errors.NotSignedIn: "The service rejected the bridge's key. Let your admin know.",
-    errors.Outage: "The service is unavailable. Try again in a few minutes.",
+    errors.ProjectError: "The project service couldn't do this. Try again in a moment.",
+    errors.CannotConnect: "The project service is unavailable. Try again in a minute.",
+    errors.NotSignedIn: "The project service rejected the bridge's key. Let your admin know.",
+    errors.Outage: "The project service is unavailable. Try again in a few minutes.",
     errors.SlackError: "Slack couldn't do this. Try again in a moment.",
     errors.SlackUnreachable: "Slack is unreachable or rate-limiting us. Try again in a minute.",
     errors.SlackTokenRefused: "Slack no longer accepts my credentials. Ask your admin to reinstall the app.",
@@ -47,6 +41,21 @@ _SENTENCES: Final[dict[type, str]] = {
         "Another version of the bridge saved this data, and I can't read it. Let your admin know."
     ),
 }
+_CHANGES: Final = {
+    "send_message": ("your message", "Change it and try again, or ask your admin."),
+    "run_workflow": ("this run", "Check your input and try again, or ask your admin."),
+}
+"""The operations that may have an effect: what they send, and what helps if it's rejected."""
+
+_ITEMS: Final = {"send_message": "agent", "get_agent": "agent", "run_workflow": "workflow", "get_workflow": "workflow"}
+_LISTS: Final = {
+    "get_agents": "agents",
+    "get_workflows": "workflows",
+    "get_project": "project details",
+    "get_stats": "statistics",
+}
+"""What each operation reads."""
+
 _NOT_ALLOWED: Final = {
     "stranger": "Only members of the bridge's own workspace can use it.",
     "channel": "The bridge isn't enabled in this channel. Ask your admin to enable it.",
@@ -152,21 +161,8 @@ def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Rep
 def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for each failure with facts
     """Say what went wrong, in plain text that isn't escaped."""
     match error:
-        case errors.CircuitOpen():
-            return f"The service is unavailable. Try again {_soon(error.retry_in)}."
-        case errors.TimedOut():
-            after = kit.spoken(error.after)
-            return f"The service timed out after {after}, but may still be working on this. Check before you try again."
-        case errors.NotFound():
-            return f"The service no longer has this workflow or agent{_said(error) or '.'} Pick another one."
-        case errors.Busy():
-            when = _soon(error.retry_after) if error.retry_after else "in a moment"
-            return f"The service is busy{_said(error) or '.'} Try again {when}."
-        case errors.ServiceRefused() if type(error) not in _SENTENCES:
-            if error.status >= 500:  # noqa: PLR2004 - HTTP's own border between "you" and "I"
-                return f"The service had an internal problem{_said(error) or '.'} Try again in a moment."
-            why = _said(error) or f" (status {error.status})."
-            return f"The service rejected this{why} Check your input and try again, or ask your admin."
+        case errors.ProjectError() if type(error) not in _SENTENCES:
+            return _project_sentence(error)
         case errors.SlackRefused(needed=""):
             return (
                 f"Slack didn't allow this ({kit.one_line(error.error, 80)}). Ask your admin to check the app's access."
@@ -228,6 +224,73 @@ def _not_sure(error: errors.NotSure) -> str:
     return f"Did you mean {_either(names)}? {more}"
 
 
+def _project_sentence(error: errors.ProjectError) -> str:
+    """Say why a call of the project service failed, and what helps, by operation and cause."""
+    is_change = error.operation in _CHANGES
+    match error:
+        case errors.CircuitOpen():
+            return f"The project service is unavailable. Try again {_soon(error.retry_in)}."
+        case errors.TimedOut():
+            timed_out = f"The project service timed out after {kit.spoken(error.after)}"
+            working = ", but may still be working on this. Check before you try again."
+            return timed_out + (working if is_change else ". Try again in a minute.")
+        case errors.ConnectionLost():
+            broke = "The connection to the project service broke"
+            unsure = ", and I can't tell whether this was done. Check before you try again."
+            return broke + (unsure if is_change else ". Try again in a moment.")
+        case errors.NotUnderstood():
+            if error.said:
+                return f"The project service reported a problem{_said(error)} Try again in a moment, or ask your admin."
+            size = f" {error.problem}, which" if error.problem.startswith("larger") else ""
+            sent = f"The project service sent a response{size} I couldn't read"
+            return f"{sent}. Try again, and tell your admin if it keeps happening."
+        case errors.Moved():
+            if error.to:
+                to = kit.one_line(error.to, 300)
+                return f"The project service has moved to {to}. Ask your admin to set that address."
+            return f"The project service's address leads elsewhere ({error.status}). Ask your admin to check it."
+        case errors.NotFound() if error.is_page:
+            return (
+                f"The project service's address shows a web page ({error.status}). Ask your admin to check the address."
+            )
+        case errors.NotFound() if error.operation in _ITEMS:
+            gone = f"The project service no longer has this {_ITEMS[error.operation]}"
+            return f"{gone}{_said(error) or '.'} Pick another one."
+        case errors.NotFound():
+            what = _LISTS.get(error.operation, "data")
+            return f"The project service has no {what} ({error.status}){_said(error) or '.'} Let your admin know."
+        case errors.Busy():
+            when = _soon(error.retry_after) if error.retry_after else "in a moment"
+            return f"The project service is busy{_said(error) or '.'} Try again {when}."
+        case errors.ServiceRefused():
+            if error.status >= 500:  # noqa: PLR2004 - HTTP's own border between "you" and "I"
+                return f"The project service had an internal problem{_said(error) or '.'} Try again in a moment."
+            why = _said(error) or f" (status {error.status})."
+            what, cure = _CHANGES.get(error.operation, ("this", "Let your admin know."))
+            return f"The project service rejected {what}{why} {cure}"
+        case _:
+            return _SENTENCES[errors.ProjectError]
+
+
+def what_happened(error: errors.ProjectError | None, who: str) -> str:
+    """Say in a clause what came back from *who* (an agent, a workflow) before the outcome was lost; None: nothing."""
+    match error:
+        case errors.Outage():
+            return f"The project service answered with an error ({error.status})"
+        case errors.ServiceRefused():
+            return f"{who} answered with an error ({error.status})"
+        case errors.NotUnderstood(said=said) if said:
+            return f"{who} reported a problem ({kit.quoted(said, 100)})"
+        case errors.NotUnderstood():
+            return f"{who} sent an answer I couldn't read"
+        case errors.TimedOut():
+            return f"No answer came from {who} within {kit.spoken(error.after)}"
+        case errors.ConnectionLost():
+            return f"The connection broke before an answer came from {who}"
+        case _:
+            return "No answer came back"
+
+
 def _bad_schedule(error: errors.BadSchedule) -> str:
     typed = kit.quoted(error.typed, 80) if error.typed or error.part not in {"channel", "disabled"} else "this channel"
     if error.part in _BAD_SCHEDULE:
@@ -260,7 +323,7 @@ def where_json_breaks(error: errors.BadInput) -> str:
     return f"Line {error.line}, character {error.column}: {error.problem}."
 
 
-def _said(error: errors.ServiceRefused) -> str:
+def _said(error: errors.ServiceRefused | errors.NotUnderstood) -> str:
     """Quote the service's own message after a colon, without a second period."""
     said = kit.one_line(error.said).rstrip(". ")
     return f": {kit.quoted(said, 300)}." if said else ""
