@@ -285,6 +285,20 @@ async def test_messages_after_a_stopped_one_are_held_for_a_decision(
     assert "2 messages" in harness.seen.updates[-1]["text"]
 
 
+async def test_a_stop_delivered_after_newer_messages_holds_nothing(harness: Harness) -> None:
+    await harness.store.conversation(agent=7)
+    for number, text in ((1, "two"), (3, "three")):
+        await harness.store.queue(message(text, ts(number)))
+    await press_stop(harness, given=ts(2))
+    await press_stop(harness, given=ts(2))  # Slack repeats it
+
+    await harness.work()
+
+    assert harness.service.messages == ["two", "three"]
+    assert await harness.store.box() == []
+    assert DISCARD not in str([one.blocks for one in harness.seen.messages])
+
+
 async def test_a_held_thread_is_not_waiting_for_an_agent(harness: Harness) -> None:
     await harness.store.conversation(agent=7)
     await harness.store.queue(message("two", ts(1)))

@@ -128,6 +128,7 @@ class Turn(NamedTuple):
     was_retried: bool = False  # which loses its place
     stopped_at: str = ""  # at this step
     is_held: bool = False  # it waits for a decision after the stop of an earlier turn
+    is_held_in_vain: bool = False  # although someone had gone on writing by then
     was_taken: bool = False  # by any worker
     is_overtaken: bool = False  # a later message was in progress when it arrived, so it can't go first
     waits: bool = False  # its outcome waits for Slack, and no post is under way
@@ -321,6 +322,7 @@ MUTANTS = {
     "unsent despite a stop": Budget(refusals=1, stops=1),
     "stop of a later message": Budget(stops=1),
     "stop holds nothing": Budget(stops=1),
+    "a late stop holds what was written after it": Budget(stops=1),
     "park despite a stop": Budget(stops=1),
     "stop wakes no worker": Budget(stops=1),
     "resume wakes no worker": Budget(stops=1),
@@ -782,9 +784,13 @@ class Lane:
             or not self._may_stop(turn)
         ):
             return s
-        s = s.with_turn(head, stopped_at="too early" if is_later else turn.step)._replace(is_held=True)
-        for waiting in rest:
-            s = s.with_turn(waiting, is_held=True)
+        # Writing on resumes a held lane, so a stop that arrives only after that holds nothing.
+        went_on = any(waiting >= given for waiting in rest)
+        s = s.with_turn(head, stopped_at="too early" if is_later else turn.step)
+        if not went_on or self.mutant == "a late stop holds what was written after it":
+            s = s._replace(is_held=True)
+            for waiting in rest:
+                s = s.with_turn(waiting, is_held=True, is_held_in_vain=went_on)
         return self._unparked(s, "stop wakes no worker")
 
     def _may_stop(self, turn: Turn) -> bool:
@@ -1314,6 +1320,8 @@ def _wrongly_stopped(s: State) -> str:
             return f"message {m} was sent although it was stopped"
         if turn.is_held and ((m in s.sent and not turn.was_retried) or turn.step == "sent"):
             return f"message {m} was sent while it was held"
+        if turn.is_held_in_vain:
+            return f"message {m} is held by a stop from before someone wrote on"
     return ""
 
 

@@ -1,6 +1,7 @@
--- Stop the running turn of a lane, or one message's turn, and hold the turns after it. The mark in the turn's record is
--- what counts; its worker is notified as well. A stop has a time and never touches a turn that started later. The stop's
--- own turn records the stopped turn, so that this may be repeated.
+-- Stop the running turn of a lane, or one message's turn, and hold the turns after it, unless someone has gone on writing
+-- since: that resumes a lane, in whichever order Slack delivers the two. The mark in the turn's record is what counts; its
+-- worker is notified as well. A stop has a time and never touches a turn that started later. The stop's own turn records
+-- the stopped turn, so that this may be repeated.
 -- ARGV: the stop's own turn or '', lane, identity of the one message to stop or '', the stop's time (Slack's ts), now (ms).
 -- Returns {'queued' | 'sent' | 'posting' (how far the turn was) | 'withdrawn' (it was waiting) | 'late' (its answer is
 --          being posted) | 'nothing', turn or '', how many wait, thread or ''}.
@@ -20,14 +21,21 @@ local seen = redis.call('HMGET', key, 'lane', 'step', 'stopped', 'withdrawn', 'k
   'thread', 'waits')
 local step, kind = seen[2], seen[5] or 'message'
 lane = seen[1] or lane
-local function others() -- how many wait after it
-  local count = 0
+local function others() -- how many wait after it, and whether any was written after the stop
+  local count, went_on = 0, false
   for _, id in ipairs(redis.call('LRANGE', box_key(lane), 0, -1)) do
-    if id ~= turn and redis.call('HEXISTS', turn_key(id), 'withdrawn') == 0 then count = count + 1 end
+    local other = redis.call('HMGET', turn_key(id), 'withdrawn', 'ts', 'at')
+    if id ~= turn and not other[1] then
+      count = count + 1
+      went_on = went_on or (tonumber(other[2] or '') or tonumber(other[3] or '0') / 1000) > stopped_at
+    end
   end
-  return count
+  return count, went_on
 end
-if seen[3] then return {seen[3], turn, seen[3] == 'withdrawn' and 0 or others(), seen[10] or ''} end
+if seen[3] then
+  local is_held = redis.call('HEXISTS', held_key(), lane) == 1
+  return {seen[3], turn, is_held and seen[3] ~= 'withdrawn' and (others()) or 0, seen[10] or ''}
+end
 
 -- A turn queued again, by a button or an operator, is younger than its message.
 local started_at = tonumber(seen[7] or '0') / 1000
@@ -37,17 +45,18 @@ if not (seen[8] or seen[9]) then
 end
 local is_open = (step == 'queued' or step == 'sent' or step == 'posting') and not seen[4] and kind == 'message'
 if not is_open or started_at > stopped_at then return {'nothing', '', 0, ''} end
-if step == 'posting' and not seen[11] then return {'late', turn, others(), seen[10] or ''} end
+if step == 'posting' and not seen[11] then return {'late', turn, 0, seen[10] or ''} end
 
 local is_head = redis.call('LINDEX', box_key(lane), 0) == turn
 if not is_head or redis.call('HEXISTS', held_key(), lane) == 1 then
-  if message == '' then return {'nothing', turn, others() + 1, ''} end -- all have waited since an earlier stop
+  if message == '' then return {'nothing', turn, (others()) + 1, ''} end -- all have waited since an earlier stop
   redis.call('HSET', key, 'stopped', 'withdrawn', 'withdrawn', 1, 't_stopped', ARGV[5])
   if is_head then unpark(lane) end
   return {'withdrawn', turn, 0, seen[10] or ''}
 end
 redis.call('HSET', key, 'stopped', step, 'withdrawn', 1, 't_stopped', ARGV[5])
-redis.call('HSET', held_key(), lane, ARGV[4])
+local count, went_on = others()
+if not went_on then redis.call('HSET', held_key(), lane, ARGV[4]) end
 unpark(lane)
 redis.call('PUBLISH', stops_key(), turn)
-return {step, turn, others(), seen[10] or ''}
+return {step, turn, went_on and 0 or count, seen[10] or ''}
