@@ -334,7 +334,7 @@ def read_answer(operation: str, received: Received, shape: Answer[M]) -> tuple[M
 
 
 def read_rows(operation: str, received: Received, shape: Rows[M]) -> tuple[list[M], list[str]]:
-    """Read a list's rows that can be used. Returns them with what couldn't. Raises `NotUnderstood`."""
+    """Read a list's rows that can be used. Returns them with what couldn't. Raises `NotUnderstood` if none can."""
     reader = _Reader(operation, received)
     value = reader.value()
     for _ in range(2):  # {"data": {"agents": [...]}}
@@ -354,6 +354,8 @@ def read_rows(operation: str, received: Received, shape: Rows[M]) -> tuple[list[
             problems = [f"{problem_with(exc)} {models.LEFT_OUT}"]
         for problem in problems:
             reader.note(f"{shape.name}[{at}]{': ' if problem.startswith('not ') else '.'}{problem}")
+    if value and not rows:
+        raise reader.fail(next(problem for problem in reader.problems if problem.endswith(models.LEFT_OUT)))
     return rows, reader.problems
 
 

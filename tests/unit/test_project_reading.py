@@ -344,6 +344,18 @@ def test_a_row_that_cannot_be_used_is_left_out_and_named(row: Any, problem: str)
     assert problems == [problem]
 
 
+def test_a_list_without_any_usable_row_fails() -> None:
+    problem = problem_of(lambda: read_rows("op", received('[{"name": "a"}]'), Rows(Agent, "agents")))
+    assert problem == "agents[0].id: missing (left out)"
+    assert read_rows("op", received("[]"), Rows(Agent, "agents")) == ([], [])
+
+
+def test_of_very_many_rows_the_first_are_used() -> None:
+    rows, problems = read_rows("op", received(json.dumps([AGENT] * 10_001)), Rows(Agent, "agents"))
+    assert len(rows) == 10_000
+    assert problems == ["agents: more than 10,000, of which the first were used"]
+
+
 @pytest.mark.parametrize(
     ("given", "active"),
     [(True, True), (False, False), (0, False), ("false", False), (1, True), (None, True), ([], True)],

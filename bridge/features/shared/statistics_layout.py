@@ -33,7 +33,6 @@ YESTERDAY: Final = "yesterday"
 LAST_WEEK: Final = "last week"
 THE_LAST_REPORT: Final = "the last report"
 
-_DATES: Final = {"updated": "Last updated {updated}", "since": "Changes since {since}"}
 _MOST_NAMED: Final = 30
 _MOST_IN_LINE: Final = 10
 _MOST_CHANGED: Final = 10
@@ -264,10 +263,16 @@ def _over_time(trend: Trend) -> _Listing:
 
 def _small_print(stats: Stats, changes: Sequence[Changes], note: Note | None) -> list[Block]:
     """Say when the numbers are from, in the reader's time zone."""
-    moments = {"updated": stats.lastUpdated, "since": changes[0].since if changes else None}
-    known = {name: moment for name, moment in moments.items() if moment is not None}
-    template = " · ".join(_DATES[name] for name in known)
-    dates = [kit.trusted_context(template, **known)] if known else []
+    updated, since = stats.lastUpdated, changes[0].since if changes else None
+    dates = []
+    if updated and since:
+        dates.append(
+            kit.trusted_context("Last updated {updated} · Changes since {since}", updated=updated, since=since)
+        )
+    elif updated:
+        dates.append(kit.trusted_context("Last updated {updated}", updated=updated))
+    elif since:
+        dates.append(kit.trusted_context("Changes since {since}", since=since))
     compared = [kit.context(f"Compared with {changes[0].called}")] if changes and changes[0].called else []
     return [*dates, *compared, *([note.block] if note else [])]
 
