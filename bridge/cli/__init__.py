@@ -14,6 +14,7 @@ from bridge.cli.catch_up import catch_up
 from bridge.cli.check import check
 from bridge.cli.dead import dead
 from bridge.cli.feedback import feedback
+from bridge.cli.forget import forget
 from bridge.cli.manifest import manifest
 from bridge.cli.playground import playground
 from bridge.cli.printing import out
@@ -35,6 +36,7 @@ _COMMANDS: Final[tuple[tuple[str, Callable[..., None], tuple[str, ...]], ...]] =
     (_WATCH, feedback, ("bridge feedback", "bridge feedback --since 30d")),
     (_FIX, check, ("bridge check", "bridge check --access U0123456789 C0123456789")),
     (_FIX, catch_up, ("bridge catch-up", "bridge catch-up --since 2h")),
+    (_FIX, forget, ("bridge forget U0123456789",)),
     (
         _FIX,
         trace,

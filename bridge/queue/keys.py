@@ -15,7 +15,7 @@ import re
 import sys
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Generic, ParamSpec
+from typing import Generic, Literal, ParamSpec
 
 from bridge.ids import Lane, MessageKey, PersonKey, ThreadKey
 
@@ -46,16 +46,22 @@ UNREAD_THREAD = timedelta(minutes=10)  # the longest a reply waits for older one
 GROUP = "workers"
 
 P = ParamSpec("P")
+Erased = Literal["", "key", "parts", "turn", "set up"]
 
 
 class Key(Generic[P]):
     """One line of the table: a key's form, its type, its lifetime (*lives*), and its content (*holds*).
 
-    A key that *stays* may lack a lifetime in Redis; a box and a turn only while they wait.
+    A key that *stays* may lack a lifetime in Redis; a box and a turn only while they wait. *erased* says what
+    `bridge forget` deletes if it's about the person: the ``key``, its ``parts`` that name them, the ``turn`` they
+    caused, or what they ``set up``; ``""``: it's about no one.
     """
 
-    def __init__(self, form: str, kind: str, lives: timedelta | str, holds: str, *, stays: bool = False) -> None:
+    def __init__(
+        self, form: str, kind: str, lives: timedelta | str, holds: str, *, stays: bool = False, erased: Erased = ""
+    ) -> None:
         self.form, self.kind, self.lives, self.holds, self.stays = form, kind, lives, holds, stays
+        self.erased: Erased = erased or ("key" if "<person>" in form else "")
         self.begin = form.partition("<")[0]  # "thread:"
         self.parts = re.findall(r"<(\w+)>", form)
 
@@ -88,7 +94,8 @@ class Keys:
     owner = Key[[]]("owner", "hash", "forever", "team, bot, workspace, since, alive, wiped", stays=True)
     ready = Key[[]]("ready", "stream", "forever", "one entry for each lane that has work", stays=True)
     box = Key[Lane]("box:<lane>", "list", "while not empty", "the lane's turns; the first is running", stays=True)
-    turn = Key[str]("turn:<turn>", "hash", "7 days after it's done", "see `bridge.queue.records`", stays=True)
+    turn = Key[str]("turn:<turn>", "hash", "7 days after it's done", "see `bridge.queue.records`", stays=True,
+                    erased="turn")
     parked = Key[[]]("parked", "hash", "until someone decides", "lane → turn waiting for a choice", stays=True)
     held = Key[[]]("held", "hash", "while some are waiting", "lane → ts of the stop holding its messages", stays=True)
     stops = Key[[]]("stops", "Pub/Sub channel", "not stored", "stopped turns; changes to channel settings")
@@ -104,7 +111,7 @@ class Keys:
     passed = Key[str, str, int]("passed:<team>:<channel>:<day>", "list", TRACE,
                                 f"messages that didn't become turns, and why: the last {PASSED_IN_A_DAY:,}")
     thread = Key[ThreadKey]("thread:<thread>", "hash", "BRIDGE_SESSION_DAYS",
-                            "agent, session, speaker, last heard, muted")
+                            "agent, session, speaker, last heard, muted", erased="parts")
     active = Key[[]]("active", "zset", "BRIDGE_SESSION_DAYS each", "threads with a conversation, by newest message")
     catch_up = Key[[]]("catch_up", "hash", MARKED, "an outage, and the progress of catching up")
     unread = Key[[]]("unread", "zset", MARKED, "threads and pages left to read, newest first")
@@ -115,14 +122,14 @@ class Keys:
     offer = Key[ThreadKey]("offer:<thread>", "string", TRACE, "the turn that offers to send messages that are too old")
     offered = Key[ThreadKey]("offered:<thread>", "list", TRACE, "turns of messages that were too old when found")
     bound = Key[str, int]("bound:<team>:<session>", "hash", "BRIDGE_SESSION_DAYS",
-                          "thread → agent, direct message owner")
+                          "thread → agent, direct message owner", erased="parts")
     greeted = Key[PersonKey]("greeted:<person>", "string", "1 year, or 1 hour",
                              "a greeted person, or the turn that greets them")
     outage_notice = Key[ThreadKey]("outage_notice:<thread>", "string", "25 hours, or until an answer",
                                    "a thread with the notice that the service is down, or the turn that posts it")
     looked = Key[ThreadKey]("looked:<thread>", "string", SEEN, "a thread that was searched for its lost session")
     channels = Key[[]]("defaults", "hash", "forever", "team:channel → see `bridge.features.shared.channels`",
-                       stays=True)
+                       stays=True, erased="set up")
     thread_pace = Key[ThreadKey]("pace:t:<thread>", "string", "1 minute", "turns a thread started")
     person_pace = Key[PersonKey]("pace:u:<person>", "string", "1 minute", "turns a person or an app started")
     run_pace = Key[PersonKey]("pace:r:<person>", "string", "1 hour", "runs a person started, if limited")
@@ -135,25 +142,34 @@ class Keys:
     typed = Key[PersonKey, str]("typed:<person>:<turn>", "string", TYPED,
                                 "invalid JSON input, until its author chooses")
     answered = Key[MessageKey]("answered:<message>", "hash", ANSWERED,
-                               "a question's message: the turn and the person that answered it with a button")
-    results = Key[str]("results:<turn>", "string", RESULTS, "node results of a run, shown on demand")
+                               "a question's message: the turn and the person that answered it with a button",
+                               erased="key")
+    results = Key[str]("results:<turn>", "string", RESULTS, "node results of a run, shown on demand", erased="turn")
     snapshots = Key[[]]("snapshots", "hash", "400 days each",
                         "hour → statistics, see `bridge.features.shared.snapshots`")
     claimed = Key[str, int]("claimed:<job>:<number>", "string", "4 minutes, or its period when done",
                             "the process that does a periodic job (`Feature.every`) in this period")
-    audit = Key[[]]("audit", "stream", "BRIDGE_AUDIT_DAYS each", "who did what, see `bridge.queue.audit`")
-    report = Key[str]("report:<report>", "hash", "until deleted", "see `bridge.features.reports.schedule`", stays=True)
+    audit = Key[[]]("audit", "stream", "BRIDGE_AUDIT_DAYS each", "who did what, see `bridge.queue.audit`",
+                    erased="parts")
+    report = Key[str]("report:<report>", "hash", "until deleted", "see `bridge.features.reports.schedule`", stays=True,
+                      erased="set up")
     reports = Key[[]]("reports", "zset", "forever", "all reports, by creation time", stays=True)
     due = Key[[]]("due", "zset", "forever", "active reports, by due time", stays=True)
     words = Key[ThreadKey]("words:<thread>", "string", "BRIDGE_SESSION_DAYS at most",
                            "a report's text, for the first question in its thread")
-    votes = Key[str]("votes:<turn>", "hash", VOTES, "votes on an answer by person, its agent and session")
+    votes = Key[str]("votes:<turn>", "hash", VOTES, "votes on an answer by person, its agent and session",
+                     erased="parts")
     voted = Key[[]]("voted", "zset", "90 days each", "answers with votes, by time")
-    dead = Key[[]]("dead", "zset", "30 days each", "turns that couldn't be finished, by time", stays=True)
+    dead = Key[[]]("dead", "zset", "30 days each", "turns that couldn't be finished, by time", stays=True,
+                   erased="turn")
     # fmt: on
 
     def __init__(self, namespace: str) -> None:
         self.prefix = f"{{{namespace}}}:"
+
+    def everything(self) -> str:
+        """Return how every key begins."""
+        return self.prefix
 
 
 TABLE = tuple(line for line in vars(Keys).values() if isinstance(line, Key))
@@ -180,8 +196,9 @@ def _in_words(lives: timedelta | str) -> str:
 
 def markdown() -> str:
     """Return the table as Markdown."""
-    lines = [f"| `{key.form}` | {key.kind} | {key.holds} | {_in_words(key.lives)} |" for key in TABLE]
-    return "\n".join(["| Key | Type | Contains | Lifetime |", "| --- | --- | --- | --- |", *lines, ""])
+    lines = [f"| `{key.form}` | {key.kind} | {key.holds} | {_in_words(key.lives)} | {key.erased} |" for key in TABLE]
+    head = ["| Key | Type | Contains | Lifetime | `bridge forget` deletes |", "| --- | --- | --- | --- | --- |"]
+    return "\n".join([*head, *lines, ""])
 
 
 if __name__ == "__main__":

@@ -85,3 +85,24 @@ async def test_the_table_names_people_channels_and_agents(system: System, tmp_pa
     assert "Showing IDs instead of names (Slack: rejected by Slack (invalid_auth))." in why
     assert "Alice" not in data
     assert secrets_in(said + why) == []
+
+
+async def test_a_forgotten_person_is_in_no_key(system: System, tmp_path: Path) -> None:
+    await system.start_bridge(BRIDGE_DEFAULT_AGENT="Memory")
+    root = await system.mention(ALICE, GENERAL, "hello there")
+    await system.answered(GENERAL, root)
+    await system.replied(BOB, GENERAL, root, "and what about me?")
+    await wait_until(system.is_at_rest, "both are answered")
+
+    here = {"REDIS_URL": system.redis_url, "BRIDGE_NAMESPACE": system.namespace}
+    code, output, _ = await run(("forget", ALICE), tmp_path, {**os.environ, **here})
+    wrong, _, complaint = await run(("forget", "Alice"), tmp_path, {**os.environ, **here})
+
+    assert (code, wrong) == (0, 2)
+    assert output.startswith("Erased: ")
+    assert "messages in Slack" in output
+    assert "isn't a member ID" in complaint
+    shown = await audit(system, tmp_path)
+    assert BOB in shown
+    assert ALICE not in shown
+    assert [key for key in await system.keys() if ALICE in key] == []

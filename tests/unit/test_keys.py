@@ -66,5 +66,5 @@ def test_a_script_gets_the_helpers_that_it_uses() -> None:
 def test_the_printed_table_has_every_key_with_its_lifetime() -> None:
     lines = markdown().splitlines()
 
-    assert "| `results:<turn>` | string | node results of a run, shown on demand | 7 days |" in lines
+    assert "| `results:<turn>` | string | node results of a run, shown on demand | 7 days | turn |" in lines
     assert len(lines) == len(TABLE) + 2

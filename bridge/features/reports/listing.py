@@ -25,7 +25,6 @@ from bridge.features.reports.schedule import (
 )
 from bridge.features.reports.store import MOST_REPORTS, ReportStore
 from bridge.features.shared.channels import APP_ID, MOST_APPS, AppRule, Channels, ChannelSettings
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 
 _ATTEMPTS: Final = 5  # at a channel whose settings change meanwhile
@@ -174,12 +173,9 @@ class Written:
 async def read_listing(scripts: Scripts) -> Listing:
     """List what's stored. Raises `StoreUnavailable`."""
     reports = await _store(scripts).all()
-    with translated():
-        found: Any = await scripts.redis.hgetall(scripts.keys.channels())
-    channels = []
-    for place, text in sorted(found.items()):
-        team, _, channel = place.partition(":")
-        settings = ListedSettings.model_validate(ChannelSettings.from_text(text).model_dump())
+    known, channels = Channels(scripts), []
+    for team, channel in await known.all():
+        settings = ListedSettings.model_validate((await known.stored(team, channel)).settings.model_dump())
         channels.append(ListedChannel(team=team, channel=channel, settings=settings))
     return Listing(reports=tuple(map(ListedReport.of, reports)), channels=tuple(channels))
 

@@ -140,6 +140,12 @@ class Channels:
         self._known = {channel: ChannelSettings.from_text(text) for channel, text in found.items()}
         self._is_fresh = self._is_subscribed and changes == self._changes
 
+    async def all(self) -> list[tuple[str, str]]:
+        """List the teams and channels with settings."""
+        with translated():
+            found: Any = await self._scripts.redis.hkeys(self._scripts.keys.channels())
+        return [(team, channel) for team, _, channel in (place.partition(":") for place in sorted(found))]
+
     async def stored(self, team: str, channel: str) -> StoredSettings:
         """Read the settings of *channel* in order to change them."""
         with translated():

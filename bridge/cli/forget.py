@@ -1,0 +1,91 @@
+"""`bridge forget`: erase what is stored about a person."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from bridge.cli.printing import out, to_json
+from bridge.cli.running import CANNOT_RUN
+from bridge.cli.store import JsonOption, in_store
+from bridge.slack.blockkit.kit import counted
+
+if TYPE_CHECKING:
+    from bridge.queue.scripting import Scripts
+
+_OUT_OF_REACH: Final = """\
+Not erased, because the bridge can't reach it:
+  - messages in Slack
+  - sessions at the project service
+  - logs and backups"""
+_SESSION: Final = timedelta(days=90)  # only lanes that wait for a choice live so long
+_RUNNING: Final = "{} being worked on. Run this again when it's answered."
+
+
+def forget(
+    user: Annotated[str, typer.Argument(metavar="USER", help="A member ID, such as U0123456789.")],
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Erase what is stored about a person.
+
+    That's their messages and inputs, votes, recent runs and threads, reports, app rules, and entries in the audit.
+    """
+    if not re.fullmatch(r"[UW][A-Z0-9]{2,30}", user):
+        raise typer.BadParameter(f"“{user}” isn't a member ID: use one such as U0123456789", param_hint="USER")
+
+    async def erase(scripts: Scripts) -> int:
+        from bridge.queue.erasure import erase_person  # noqa: PLC0415 - see `store`
+
+        reports, rules = await _erase_reports(scripts, user), await _erase_rules(scripts, user)
+        erased = await erase_person(scripts, user, _SESSION)
+        if as_json:
+            out(to_json({**asdict(erased), "reports": reports, "app_rules": rules}))
+        else:
+            words = [
+                counted(erased.turns, "message"),
+                counted(erased.entries, "record"),
+                counted(reports, "report"),
+                counted(rules, "app rule"),
+            ]
+            out(f"Erased: {', '.join(words)}.")
+            if erased.running:
+                out(_RUNNING.format(counted(erased.running, "message")))
+            out(_OUT_OF_REACH)
+        return CANNOT_RUN if erased.running else 0
+
+    in_store(erase)
+
+
+async def _erase_reports(scripts: Scripts, user: str) -> int:
+    """Delete the person's reports; returns their number."""
+    from bridge.features.reports.store import ReportStore  # noqa: PLC0415 - see `store`
+
+    store = ReportStore(scripts, session_lifetime=_SESSION)
+    theirs = [report.id for report in await store.all() if report.spec.owner == user]
+    for id_ in theirs:
+        await scripts.run("write", json.dumps(store.delete(id_)), confirmed=True)
+    return len(theirs)
+
+
+async def _erase_rules(scripts: Scripts, user: str) -> int:
+    """Delete the app rules that the person set up; returns their number."""
+    from bridge.features.shared.channels import Channels  # noqa: PLC0415 - see `store`
+
+    channels, count = Channels(scripts), 0
+    for team, channel in await channels.all():
+        is_replaced = False
+        while not is_replaced:
+            stored = await channels.stored(team, channel)
+            theirs = [app for app, rule in stored.settings.apps.items() if rule.owner == user]
+            settings = stored.settings
+            for app in theirs:
+                settings = settings.with_app(app, None)
+            is_replaced = not theirs or await channels.replace(team, channel, stored, settings)
+            count += len(theirs) if is_replaced else 0
+    return count

@@ -1,0 +1,90 @@
+"""Erase what is stored about a person, as the table of keys says (`bridge.queue.keys`)."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from bridge.queue.keys import TABLE, Key, milliseconds
+from bridge.queue.redis.connection import translated
+from bridge.queue.scripting import Scripts
+
+_SCAN: Final = 1000
+
+
+@dataclass(slots=True)
+class Erased:
+    """How many *turns* and other *entries* of a person were deleted; *running* turns are being worked on."""
+
+    turns: int = 0
+    entries: int = 0
+    running: int = 0
+
+
+async def erase_person(scripts: Scripts, user: str, session_lifetime: timedelta) -> Erased:
+    """Delete what is stored about *user*, except reports and channel settings. Repeatable.
+
+    Raises `StoreUnavailable`.
+    """
+    redis, prefix, erased = scripts.redis, scripts.keys.everything(), Erased()
+    is_theirs = re.compile(rf"(?<![A-Z0-9]){re.escape(user)}(?![A-Z0-9])").search
+    with translated():
+        found = [str(key) async for key in redis.scan_iter(f"{prefix}*", count=_SCAN)]
+    for key in found:
+        name = key.removeprefix(prefix)
+        line = line_of(name)
+        match line.erased:
+            case "turn" if line.name == "turn":  # it takes its results along
+                with translated():
+                    body: Any = await redis.hget(key, "body")
+                if body and _author(body) == user:
+                    turn = name.partition(":")[2]
+                    answer = await scripts.run("erase_turn", turn, milliseconds(session_lifetime), confirmed=True)
+                    erased.turns += answer == "erased"
+                    erased.running += answer == "running"
+            case "key":
+                with translated():
+                    if is_theirs(name) or is_theirs(str(await _content(redis, key))):
+                        erased.entries += int(await redis.delete(key))
+            case "parts":
+                with translated():
+                    erased.entries += await _without(redis, key, is_theirs)
+    return erased
+
+
+def line_of(name: str) -> Key[Any]:
+    """Return the line of the table that describes a key, without its namespace."""
+    return max((line for line in TABLE if name.startswith(line.begin)), key=lambda line: len(line.begin))
+
+
+def _author(body: str) -> str:
+    """Return who sent a turn's input, or set it up."""
+    try:
+        return str(json.loads(body).get("user") or "")
+    except (ValueError, AttributeError):
+        return ""
+
+
+async def _content(redis: Any, key: str) -> Any:
+    match await redis.type(key):
+        case "string":
+            return await redis.get(key)
+        case "hash":
+            return await redis.hgetall(key)
+    return ""
+
+
+async def _without(redis: Any, key: str, is_theirs: Any) -> int:
+    """Delete the fields or entries that name the person; returns their number."""
+    if await redis.type(key) == "hash":
+        fields = [name for name, value in (await redis.hgetall(key)).items() if is_theirs(f"{name} {value}")]
+        return int(await redis.hdel(key, *fields)) if fields else 0
+    start, count = "-", 0  # a stream
+    while entries := await redis.xrange(key, start, count=_SCAN):
+        theirs = [entry for entry, fields in entries if is_theirs(str(fields))]
+        count += int(await redis.xdel(key, *theirs)) if theirs else 0
+        start = f"({entries[-1][0]}"
+    return count

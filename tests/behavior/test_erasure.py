@@ -1,0 +1,130 @@
+"""What is stored about a person is erased on request, and nothing of anyone else."""
+
+from __future__ import annotations
+
+import pytest
+
+from bridge.cli.forget import _erase_reports, _erase_rules
+from bridge.features.shared.buttons import FEEDBACK
+from bridge.features.shared.channels import AppRule
+from bridge.features.shared.recent import Recent, Remembered
+from bridge.inbound import Click
+from bridge.playground.emulator.sample import BOB, RANDOM
+from bridge.queue.erasure import Erased, erase_person, line_of
+from bridge.queue.records import Step
+from support.dead_letters import bury
+from support.harness import SALES, Harness
+from support.store import CHANNEL, ROOT, SESSION_LIFETIME, TEAM, USER, message
+
+
+async def contents(harness: Harness) -> dict[str, str]:
+    """Every key with all it holds, as text."""
+    return {key: f"{key} {value}" for key, value in (await harness.store.dump()).items()}
+
+
+async def act(harness: Harness, user: str) -> None:
+    """Do a bit of everything as *user*."""
+    await harness.type_command("/workflows run 3 hello", user)
+    await harness.type_command('/workflows run 3 {"a": ', user)
+    await harness.type_command("/stats report weekly mon 09:00 berlin", user)
+    await harness.slack.people.open_home(user)
+    await harness.work()
+    await harness.slack.people.say(user, CHANNEL, f"<@U0BRIDGE> words of {user}")
+    await harness.work()
+    (*_, posted) = harness.seen.replies()
+    vote = posted.blocks[-1]["elements"][0]["positive_button"]["value"]
+    place = {"team": TEAM, "channel": CHANNEL, "user": user}
+    await harness.store.process().inbox.put(
+        Click(**place, action_id=FEEDBACK, value=vote, message_ts="1.2", thread_ts=ROOT),
+        event=f"vote{len(harness.seen.messages)}",
+    )
+    await harness.work()
+    await Recent(harness.store.scripts).remember(TEAM, user, 3, Remembered("text", f"input of {user}"))
+
+
+@pytest.fixture
+async def busy(harness: Harness) -> Harness:
+    """A harness in which Alice and Bob did a bit of everything."""
+    harness.configure(BRIDGE_AUDIT_DAYS="90", BRIDGE_USER_TURNS_PER_MINUTE="100", BRIDGE_USER_RUNS_PER_HOUR="100")
+    for user in (USER, BOB):
+        await act(harness, user)
+    return harness
+
+
+async def erase(harness: Harness, user: str) -> Erased:
+    await _erase_reports(harness.store.scripts, user)
+    await _erase_rules(harness.store.scripts, user)
+    return await erase_person(harness.store.scripts, user, SESSION_LIFETIME)
+
+
+async def test_nothing_about_a_person_stays(busy: Harness) -> None:
+    for owner in (USER, BOB):
+        stored = await busy.store.channels.stored(TEAM, RANDOM)
+        settings = stored.settings.with_app(f"A0{owner}", AppRule(agent=7, owner=owner))
+        assert await busy.store.channels.replace(TEAM, RANDOM, stored, settings)
+    before = await contents(busy)
+    assert {line_of(key.partition(":")[2]).name for key, text in before.items() if USER in text} >= {
+        "audit", "channels", "home", "input", "person_pace", "recent_runs", "recent_threads", "report", "run_pace",
+        "thread", "typed", "votes",
+    }  # fmt: skip
+
+    await erase(busy, USER)
+
+    after = await contents(busy)
+    assert [key for key, text in after.items() if USER in text] == []
+    assert [key for key, text in before.items() if BOB in text and USER not in text and after.get(key) != text] == []
+
+
+async def test_only_keys_that_the_table_names_are_about_people(busy: Harness) -> None:
+    for key, text in (await contents(busy)).items():
+        assert line_of(key.partition(":")[2]).erased or USER not in text, key
+
+
+@pytest.mark.parametrize("is_parked", [True, False])
+async def test_a_waiting_message_is_discarded(harness: Harness, *, is_parked: bool) -> None:
+    if is_parked:
+        harness.service.agents.append(SALES)
+    await harness.store.queue(message("my very own words"))
+    if is_parked:
+        await harness.work()
+    await harness.store.queue(message("and Bob's", "1700000000.000101", user=BOB))
+
+    erased = await erase(harness, USER)
+
+    assert (erased.turns, erased.running) == (1, 0)
+    assert not await harness.store.contains_text("my very own words")
+    harness.service.agents[1:] = []
+    harness.monotonic += 10  # the list of agents is read again
+    await harness.work()
+    assert [words.rpartition("\n")[2] for words in harness.service.messages] == ["and Bob's"]
+
+
+async def test_a_lane_left_empty_is_retired(harness: Harness) -> None:
+    await harness.store.queue(message("my very own words"))
+
+    await erase(harness, USER)
+    await harness.work()
+
+    assert harness.service.messages == []
+    assert await harness.store.redis.xlen(harness.store.scripts.keys.ready()) == 0
+
+
+async def test_a_message_that_an_agent_works_on_is_left_until_it_is_answered(harness: Harness) -> None:
+    await harness.turn(message("my very own words"))
+
+    assert (await erase(harness, USER)).running == 1
+
+    await harness.take_over()
+    assert harness.service.messages == ["my very own words"]
+    assert (await erase(harness, USER)).running == 0
+
+
+async def test_a_dead_letter_is_deleted(harness: Harness) -> None:
+    await harness.store.queue(message("my very own words"))
+    turn = await bury(harness.store, Step.QUEUED)
+
+    await erase(harness, USER)
+
+    assert (
+        await harness.store.redis.exists(harness.store.scripts.keys.turn(turn), harness.store.scripts.keys.dead()) == 0
+    )
