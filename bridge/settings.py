@@ -113,10 +113,12 @@ class Settings(BaseSettings):
     """A prefix for every slash command, for a workspace with several bridges: acme- makes /acme-workflows."""
     default_agent: Annotated[str | None, text()] = _setting("BRIDGE_DEFAULT_AGENT", None, example="Support")
     """The ID or name of the agent that answers if nothing else picks one."""
-    thread_replies: Annotated[Literal["all", "mentions"], one_of("all", "mentions")] = _setting(
-        "BRIDGE_THREAD_REPLIES", "all"
+    thread_replies: Annotated[Literal["auto", "all", "mentions"], one_of("auto", "all", "mentions")] = _setting(
+        "BRIDGE_THREAD_REPLIES", "auto"
     )
-    """Which replies in a thread go to its agent: all, or only those that mention the bot (mentions)."""
+    """Which replies in a channel's thread go to its agent without a mention: those of the person it's talking with, as
+    long as no one else has written since (`auto`), every reply (`all`), or none (`mentions`). Direct messages never
+    need a mention."""
     context: Annotated[Literal["on", "off"], one_of("on", "off")] = _setting("BRIDGE_CONTEXT", "on")
     """Whether agents get context beyond the message itself, such as the earlier messages of a thread: on or off. Needs
     the scopes channels:history and groups:history (mpim:history in group direct messages)."""

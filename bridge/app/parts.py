@@ -109,6 +109,7 @@ def build(
     queued_reactions = QueuedReactions(indicators, say, scripts, notices.in_line, monotonic=monotonic, sleep=sleep)
     receiver = Receiver(
         inbox=inbox,
+        sessions=sessions,
         access=access,
         features=features,
         channels=channels,

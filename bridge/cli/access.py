@@ -17,9 +17,15 @@ from bridge.slack.people import Directory, Person
 
 AREA: Final = "Access"
 RULES: Final = ("BRIDGE_ALLOWED_CHANNELS", "BRIDGE_ALLOWED_USERS", "BRIDGE_RUNNERS")
+_REPLIES: Final = "BRIDGE_THREAD_REPLIES"
 
 _TO_RUN: Final = ("run workflows", "schedule reports", "change channel settings")
 _CURE_OF_READING: Final = "grant the scopes that `bridge check` lists, and reinstall the app"
+_NO_MENTION: Final = {
+    "auto": "only while the agent is talking with them and nobody else has written since",
+    "all": "every reply goes to the thread's agent",
+    "mentions": "no, every reply needs a mention",
+}
 _EVERYONE: Final = "everyone in the workspace can, including guests"
 _KINDS: Final = {
     "member": "a member of the workspace",
@@ -58,15 +64,21 @@ async def access_of(values: Mapping[str, Any], user: str, channel: str) -> list[
     if problems:
         raise ConfigurationError(problems)
     if any(
-        name not in values for name in ("SLACK_API_URL", "SLACK_BOT_TOKEN", *RULES)
+        name not in values for name in ("SLACK_API_URL", "SLACK_BOT_TOKEN", _REPLIES, *RULES)
     ):  # some rules alone would mislead
         return None
     async with opened(values["SLACK_API_URL"], values["SLACK_BOT_TOKEN"].get_secret_value(), Metrics()) as web:
-        return await access_rows(web, [values[name] for name in RULES], user=user, channel=channel)
+        rules, replies = [values[name] for name in RULES], values[_REPLIES]
+        return await access_rows(web, rules, user=user, channel=channel, replies=replies)
 
 
-async def access_rows(web: SlackWeb, rules: Sequence[frozenset[str]], *, user: str, channel: str) -> list[Row]:
-    """Ask Slack about the person and the channel, and apply the *rules*, in the order of `RULES`."""
+async def access_rows(
+    web: SlackWeb, rules: Sequence[frozenset[str]], *, user: str, channel: str, replies: str = "auto"
+) -> list[Row]:
+    """Ask Slack about the person and the channel, and apply the *rules*, in the order of `RULES`.
+
+    *replies* is ``BRIDGE_THREAD_REPLIES``, which `/agents channel` may override for a channel.
+    """
     try:
         identity = (await web.hello()).identity
     except SlackError as exc:
@@ -98,6 +110,7 @@ async def access_rows(web: SlackWeb, rules: Sequence[frozenset[str]], *, user: s
         person_row,
         channel_row,
         talk,
+        *_unmentioned(channel, replies),
         Row(AREA, "use commands", OK, who),
         *await _running(access, user, person_row),
     ]
@@ -151,6 +164,13 @@ def _refused(actions: Sequence[str], reason: str, person_row: Row) -> list[Row]:
     if reason == "unknown" and person_row.state == FAILURE:
         cure = person_row.cure
     return [Row(AREA, action, FAILURE, detail, cure) for action in actions]
+
+
+def _unmentioned(channel: str, replies: str) -> list[Row]:
+    if channel.startswith("D"):
+        return []
+    detail = f"{_NO_MENTION[replies]} ({_REPLIES}={replies}, unless /agents channel says otherwise)"
+    return [Row(AREA, "reply without a mention", OK, detail)]
 
 
 async def _running(access: Access, user: str, person_row: Row) -> list[Row]:

@@ -38,6 +38,7 @@ ACTIONS: Final = {
     "click default:form": "button: Change settings",
     "click turn:again": "button: Send again",
     "click turn:edited": "button: Send new text",
+    "click reply:send": "button: Send it",
     "click turn:show": "button: Show it",
     "click offered:send": "button: Send them",
     "click stopped:show": "button: Show answer",

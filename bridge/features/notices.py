@@ -72,6 +72,7 @@ SEND_AGAIN: Final = "turn:again"
 SHOW: Final = "turn:show"
 SEND_THEM: Final = "offered:send"
 SEND_EDITED: Final = "turn:edited"
+SEND_REPLY: Final = "reply:send"
 SLIP_COMMAND: Final = "slip:command"
 SLIP_TEXT: Final = "slip:text"
 
@@ -108,7 +109,7 @@ def mention_without_text() -> Reply:
     """Answer a mention without text."""
     ways = [
         kit.paragraph("To choose an agent, add its name: ", kit.words("Support: how do I …?", code=True)),
-        kit.paragraph("In the thread, just keep typing. You don't need to mention me there."),
+        kit.paragraph("In the thread, just keep typing. You only need to mention me if others write there, too."),
         kit.paragraph("In a thread, ", kit.words("!help", code=True), " lists everything you can type."),
     ]
     hello = kit.paragraph("Hello! Mention me with a question, and an agent will answer in a thread.")
@@ -345,6 +346,22 @@ def edited_too_late(key: str) -> Reply:
 def sent_edited() -> Reply:
     """Replace the offer to send the new text once its button was pressed."""
     return kit.note("Queued after any messages already waiting here.", replaces_original=True)
+
+
+def unmentioned(message: str) -> str:
+    """Return the `Notice.what` for a reply that needed a mention (`unmentioned_notice`)."""
+    return f"unmentioned:{message}"
+
+
+def unmentioned_notice(key: str) -> Reply:
+    """Say that the agent didn't get the reply with this *key*, and offer to send it."""
+    text = "Your reply wasn't sent to the agent, because others are writing in this thread, too."
+    return kit.ask(text, kit.button("Send it", SEND_REPLY, key), small="Mention me when a reply is for the agent.")
+
+
+def sent_reply() -> Reply:
+    """Replace the offer to send a reply once its button was pressed."""
+    return kit.note("Sent to the agent.", replaces_original=True)
 
 
 def in_line(place: int) -> Reply:

@@ -32,7 +32,7 @@ from redis.exceptions import ResponseError
 
 from bridge.errors import StoreUnavailable, StoreWiped
 from bridge.ids import Lane, MessageKey, PersonKey, ThreadKey, TurnId, new_turn_id, own_lane, thread_lane
-from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, TriggeredRun, to_json
+from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, Notice, TriggeredRun, to_json
 from bridge.queue.deliveries import PassedOver, Refusals, passed_over
 from bridge.queue.keys import GROUP, MARKED, REFUSED, RESENT_WITHIN, SEEN, TRACE, milliseconds
 from bridge.queue.records import UNLIMITED, Delivery, Head, Held, InDoubt, Limits, Offer, Write, read_head
@@ -122,13 +122,23 @@ class Stale:
     """The ``if`` that the writes start with no longer holds; nothing was stored."""
 
 
+@dataclass(frozen=True, slots=True)
+class Others:
+    """The agent is talking with someone else, or others have written since, so a reply needs a mention.
+
+    *is_told*: its author got a notice of that in this thread before.
+    """
+
+    is_told: bool
+
+
 InThread = Queued | Duplicate | Full | Muted | Paused | Void | Early
 """The results for a message in any thread."""
 
 InBoundThread = InThread | Unbound | Deferred
 """The results if the message's thread must meet a `Condition`."""
 
-Put = InBoundThread | Stale
+Put = InBoundThread | Others | Stale
 
 Requeued = Literal["queued", "already", "gone", "full"]
 """The results of queueing a text again: another click *already* did, it's *gone* (expired), or too many are waiting."""
@@ -226,12 +236,30 @@ class Inbox:
         inbound: Inbound,
         *,
         event: str,
+        message: MessageKey,
+        thread: ThreadKey,
+        in_order: bool = True,
+        condition: Condition,
+        is_limited: bool = False,
+        is_auto: bool,
+        version: str = "",
+        is_last: bool = False,
+        was_found: bool = False,
+        why: str = "",
+    ) -> InBoundThread | Others: ...
+
+    @overload
+    async def put(
+        self,
+        inbound: Inbound,
+        *,
+        event: str,
         thread: ThreadKey,
         in_order: bool,
         condition: Condition,
         is_limited: bool,
         writes: Sequence[Write],
-    ) -> Put: ...
+    ) -> InBoundThread | Stale: ...
 
     async def put(
         self,
@@ -245,6 +273,7 @@ class Inbox:
         agent: int | None = None,
         within: timedelta | None = None,
         is_limited: bool = False,
+        is_auto: bool = False,
         version: str = "",
         is_last: bool = False,
         app: str = "",
@@ -257,7 +286,8 @@ class Inbox:
         *condition* is about *thread*, which is also the turn's lane with *in_order*; otherwise the turn gets its own.
         *agent* binds the thread to that agent if it has none. After *within*, nothing is stored, not even by a Redis
         that runs the command late: the sender already got a notice. With *is_limited* it counts as a turn of its thread
-        and its person, and is `Paused` at their limit. *version* is when the message got this text, if that isn't its
+        and its person, and is `Paused` at their limit. With *is_auto* it counts only if the agent is talking with its
+        author (`Others`). *version* is when the message got this text, if that isn't its
         first; *is_last*: Slack won't resend it. An *app*'s post counts for that app in its channel, and for no person.
         A message that *was_found* in Slack's history doesn't wait until its thread has been read. *why* is for the
         trace. *writes* are made in the same step if the turn is queued; if the first is an ``if`` that doesn't hold,
@@ -268,6 +298,14 @@ class Inbox:
         who, turns = inbound.user, self._limits.user_turns
         if app:
             who, turns = f"{inbound.channel}:{app}", self._limits.app_turns
+        # A command is for the bot, so it doesn't change who the agent is talking with.
+        is_talk = thread is not None and not app and not inbound.channel.startswith("D")
+        said_at = ""
+        if is_talk and isinstance(inbound, InboundMessage) and (is_limited or condition is Condition.START):
+            # An edit may have called the bot in.
+            said_at = (inbound.is_mention and inbound.edited_ts) or inbound.ts
+        elif is_talk and message and isinstance(inbound, Notice):
+            said_at = message.ts
         delivery = Delivery(
             now, self.consumer, event if message else "", message_body.retry if message_body else 0, why
         )
@@ -302,6 +340,9 @@ class Inbox:
                 int(is_last),
                 json.dumps(writes) if writes else "",
                 int(was_found),
+                inbound.user if said_at else "",
+                said_at,
+                int(is_auto),
                 *taken_by,
                 confirmed=True,
                 repeatable=message_body is not None,
@@ -326,6 +367,8 @@ class Inbox:
                 raise StoreUnavailable("late")
             case ["paused", limited, wait, first]:
                 return Paused(str(limited), timedelta(milliseconds=max(0, int(wait))), str(first) == "1")
+            case ["others", is_told]:
+                return Others(is_told=str(is_told) == "1")
             case ["void", because]:
                 return Void(str(because))
             case _:
@@ -373,6 +416,10 @@ class Inbox:
                 "edit", str(message.key), to_json(message), message.edited_ts, marked, confirmed=True
             )
         )
+
+    async def overhear(self, message: InboundMessage) -> None:
+        """Record that a person wrote *message* in a thread, for someone other than the bot (`Others`)."""
+        await self._scripts.run("overhear", str(message.thread), message.ts, message.user, confirmed=True)
 
     async def ask_edited(self, message: str, *, by: TurnId) -> Requeued:
         """Queue the new text of the *message* whose earlier text an agent received, once; see `again`."""

@@ -5,8 +5,9 @@ atomic there too. Keys are built only here: code calls ``keys.thread(thread)``, 
 
 A waiting turn and its box don't expire, unless they wait for people: those are discarded after BRIDGE_SESSION_DAYS,
 and expire a week later if no process runs to do so. Texts are deleted with DONE, except those of dead letters and
-remembered inputs (30 days), and those that a button may send or show (7 days, with the turn): a message that can be
-resent, an edit that came too late, the answer of a stopped turn, and an answer that may not have been posted.
+remembered inputs (30 days), and those that a button may send or show (7 days): a message that can be resent, an edit
+that came too late, a reply that wasn't for the agent, the answer of a stopped turn, and an answer that may not have
+been posted.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ VOTED_LENGTH = 100_000  # answers
 PASSED_IN_A_DAY = 1000  # per channel; a busy one costs about 100 kB
 AUDIT_LENGTH = 200_000  # entries of about 100 bytes; older ones are trimmed
 CATCHING_UP = timedelta(seconds=15)
+TOLD = timedelta(days=30)  # the shortest time between two notices that replies need a mention
 LATE = timedelta(days=1)  # so that answers after another outage say that they're late, too
 UNREAD_THREAD = timedelta(minutes=10)  # the longest a reply waits for older ones
 GROUP = "workers"
@@ -111,7 +113,7 @@ class Keys:
     passed = Key[str, str, int]("passed:<team>:<channel>:<day>", "list", TRACE,
                                 f"messages that didn't become turns, and why: the last {PASSED_IN_A_DAY:,}")
     thread = Key[ThreadKey]("thread:<thread>", "hash", "BRIDGE_SESSION_DAYS",
-                            "agent, session, speaker, last heard, muted", erased="parts")
+                            "agent, session, speaker, last heard, muted, who wrote last", erased="parts")
     active = Key[[]]("active", "zset", "BRIDGE_SESSION_DAYS each", "threads with a conversation, by newest message")
     catch_up = Key[[]]("catch_up", "hash", MARKED, "an outage, and the progress of catching up")
     unread = Key[[]]("unread", "zset", MARKED, "threads and pages left to read, newest first")
@@ -127,6 +129,9 @@ class Keys:
                              "a greeted person, or the turn that greets them")
     outage_notice = Key[ThreadKey]("outage_notice:<thread>", "string", "25 hours, or until an answer",
                                    "a thread with the notice that the service is down, or the turn that posts it")
+    unsent = Key[MessageKey | str]("unsent:<message>", "string", TRACE,
+                             "a reply that wasn't for the agent, until its author has it sent", erased="key")
+    told = Key[PersonKey]("told:<person>", "hash", TOLD, "when they were told that replies need a mention")
     looked = Key[ThreadKey]("looked:<thread>", "string", SEEN, "a thread that was searched for its lost session")
     channels = Key[[]]("defaults", "hash", "forever", "team:channel → see `bridge.features.shared.channels`",
                        stays=True, erased="set up")

@@ -43,7 +43,8 @@ class Conversation:
     """A thread's binding: the *agent* once it's chosen, the *session* after the first answer.
 
     *is_several*: more than one person has written to the agent. *heard* is the ``ts`` of the newest answered message.
-    *is_muted*: nothing is sent to the agent.
+    *is_muted*: nothing is sent to the agent. *said*: who has written, and whether the agent gets it (`with_said` in the
+    scripts' prelude).
     """
 
     agent: int | None = None
@@ -51,6 +52,24 @@ class Conversation:
     is_muted: bool = False
     is_several: bool = False
     heard: str = ""
+    said: str = field(default="", compare=False)
+
+    def has_unsent(self, after: str, before: str) -> bool:
+        """Whether people have written something between two ``ts`` that the agent doesn't get."""
+        lines = (line.split() for line in self.said.splitlines())
+        return any(sent == "0" and float(after or 0) < float(ts) < float(before) for ts, _person, sent in lines)
+
+    def is_with(self, person: str, at: str) -> bool:
+        """Whether the agent was talking with *person* at a ``ts``, as ``put.lua`` decides it."""
+        partner, is_alone = person, True
+        for ts, author, sent in (line.split() for line in self.said.splitlines()):
+            if float(ts) >= float(at):
+                break
+            if sent == "1":
+                partner, is_alone = author, True
+            elif author != partner:
+                is_alone = False
+        return partner == person and is_alone
 
     @classmethod
     def from_redis(cls, fields: Mapping[str, str]) -> Conversation:
@@ -62,6 +81,7 @@ class Conversation:
             is_muted="muted" in fields,
             is_several="several" in fields,
             heard=fields.get("heard", ""),
+            said=fields.get("said", ""),
         )
 
 

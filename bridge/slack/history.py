@@ -47,7 +47,7 @@ class ThreadRead:
 
     The *root*, by anyone, and the *newest* replies, oldest first; *left_out* counts the other replies (None: unknown).
     If reading was *cut_short* by an error, only the beginning was read; if it *stops_early*, the last replies are
-    missing.
+    missing. *said* is who has written there (`bridge.queue.records.Conversation`).
     """
 
     recalled: Recalled | None = None
@@ -56,6 +56,7 @@ class ThreadRead:
     left_out: int | None = 0
     cut_short: SlackUnreachable | None = None
     stops_early: bool = False
+    said: str = ""
 
     @property
     def all(self) -> tuple[ThreadMessage, ...]:
@@ -174,6 +175,8 @@ class History:
         seen, root, count, replies, is_whole, stops_early = 0, None, 0, 0, begin == after, False
         recalled, cut_short = None, None
         newest: deque[ThreadMessage] = deque(maxlen=NEWEST)
+        authors: dict[str, str] = {}
+        answered: set[str] = set()
         try:
             async for page, has_more in self._read_pages(place, begin):
                 for message in page:
@@ -188,9 +191,12 @@ class History:
                             "event_payload": {"agent": int() | str() as agent, "session": int() | str() as session},
                         } if _is_number(agent) and _is_number(session):
                             recalled, is_answer = Recalled(int(agent), int(session)), True
+                            answered.add(str(message["metadata"]["event_payload"].get("message")))
                         case {"event_type": "bridge_run"}:
                             is_answer = True
                     content = _content(message)
+                    if content and content.user and not is_own:
+                        authors[ts] = content.user
                     if ts == place.thread_ts:  # Slack returns the root with every page
                         root = content if not after else None
                         replies = message.get("reply_count") or 0
@@ -208,7 +214,8 @@ class History:
             left_out: int | None = count - len(newest)
         else:  # all replies but the one to be answered
             left_out = max(replies - len(newest) - bool(before), 1) if replies and not after else None
-        return ThreadRead(recalled, root, tuple(newest), left_out, cut_short, stops_early)
+        said = "\n".join(f"{ts} {user} {int(ts in answered)}" for ts, user in list(authors.items())[-NEWEST:])
+        return ThreadRead(recalled, root, tuple(newest), left_out, cut_short, stops_early, said)
 
     async def _shortly_before_the_end(self, place: Place, before: str) -> str:
         """Choose where to start in a thread of which only one page can be read; ``""`` for its beginning.

@@ -131,7 +131,7 @@ def case(harness: Harness) -> CatchUpCase:
 
 async def test_missed_messages_are_found_in_every_kind_of_conversation(case: CatchUpCase) -> None:
     root = await case.bound()
-    await case.post(BOB, GENERAL, "a reply", HOUR / 2, root)
+    await case.post(ALICE, GENERAL, "a reply", HOUR / 2, root)
     await case.post(ALICE, DM_ALICE, "in private", HOUR / 2)
     await case.post(BOB, PRIVATE, f"{MENTION}at the top", HOUR / 2)
     await case.post(BOB, RANDOM, "to each other", HOUR / 2)
@@ -445,7 +445,7 @@ async def test_an_apps_post_found_late_goes_to_its_agent_and_runs_nothing(
 async def test_replies_in_threads_that_were_quiet_for_weeks_are_found(case: CatchUpCase) -> None:
     for days in (20, 21):
         root = await case.bound(days * 24 * HOUR)
-        await case.post(BOB, GENERAL, f"after {days} days", HOUR / 2, root)
+        await case.post(ALICE, GENERAL, f"after {days} days", HOUR / 2, root)
     await case.record_outage()
 
     await case.catch_up()
@@ -707,7 +707,7 @@ async def test_a_thread_that_only_the_bot_replied_in_is_not_read(
     await case.deliver(GENERAL, root)
     case.slack.workspace.messages.post(BRIDGE, GENERAL, "an answer", thread_ts=root, at=case.slack.clock() - HOUR / 3)
     if others_reply:
-        await case.post(BOB, GENERAL, "a reply", HOUR / 4, root)
+        await case.post(ALICE, GENERAL, "a reply", HOUR / 4, root)
     scripts = case.harness.store.scripts
     await scripts.redis.delete(scripts.keys.active())  # became a conversation after the threads were listed
     await case.record_outage()
@@ -725,7 +725,7 @@ async def test_without_channel_lists_only_known_channels_are_read(
     root = await case.bound()
     await case.post(BOB, GENERAL, f"{MENTION}at the top", HOUR / 2)
     await case.post(BOB, PRIVATE, f"{MENTION}unknown", HOUR / 2)
-    await case.post(BOB, GENERAL, "a reply", HOUR / 2, root)
+    await case.post(ALICE, GENERAL, "a reply", HOUR / 2, root)
     case.slack.scopes.difference_update({"channels:read", "groups:read", "im:read", "mpim:read"})
     case.harness.identity = (await case.harness.wires.web.hello()).identity
     case.harness.configure()
@@ -739,7 +739,7 @@ async def test_without_channel_lists_only_known_channels_are_read(
 
 async def test_an_unreadable_thread_is_skipped(case: CatchUpCase) -> None:
     root = await case.bound()
-    await case.post(BOB, GENERAL, "a reply", HOUR / 2, root)
+    await case.post(ALICE, GENERAL, "a reply", HOUR / 2, root)
     await case.post(ALICE, DM_ALICE, "in private", HOUR / 2)
     case.slack.scopes.discard("channels:history")
     await case.record_outage()

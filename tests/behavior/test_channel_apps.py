@@ -309,7 +309,7 @@ async def test_the_form_sets_the_rules_for_apps(harness: Harness) -> None:
     assert drawn["app:A2"] is None
 
     values = {
-        "agent": "none", "answers": "mentions", "replies": "all",
+        "agent": "none", "answers": "mentions", "replies": "auto",
         f"app:{APP}": "workflow:3", "app:A2": "agent:7", "other": "A3NEW", "app:": "workflow:3",
     }  # fmt: skip
     sent = Submission(team=TEAM, channel=CHANNEL, user=BOB, form="default", values=values)

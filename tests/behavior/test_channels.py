@@ -84,7 +84,7 @@ async def test_the_commands_change_one_record(harness: Harness) -> None:
     [
         ("channel answers", BadUsage, "/agents channel answers <mentions|all>"),
         ("channel answers sometimes", BadUsage, "/agents channel answers <mentions|all>"),
-        ("channel replies all of them", BadUsage, "/agents channel replies <all|mentions>"),
+        ("channel replies all of them", BadUsage, "/agents channel replies <auto|all|mentions>"),
         ("channel anwsers all", UnknownCommand, "/agents channel answers"),
     ],
 )

@@ -214,8 +214,8 @@ async def test_an_unknown_name_without_a_near_one_brings_the_list_command(harnes
         (
             "/agents channel replies no",
             (
-                "I don't understand “no”. Usage: /agents channel replies <all|mentions>, "
-                "such as /agents channel replies all."
+                "I don't understand “no”. Usage: /agents channel replies <auto|all|mentions>, "
+                "such as /agents channel replies auto."
             ),
         ),
     ],

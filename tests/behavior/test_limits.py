@@ -118,7 +118,7 @@ async def test_a_message_refused_in_a_pause_is_not_answered_on_a_retry(opened: O
 
 
 async def test_a_persons_limit_applies_everywhere_and_to_no_one_else(opened: Opened) -> None:
-    ingress = await opened(BRIDGE_USER_TURNS_PER_MINUTE="2")
+    ingress = await opened(BRIDGE_USER_TURNS_PER_MINUTE="2", BRIDGE_THREAD_REPLIES="all")
 
     await say(ingress, "one", 200)
     await say(ingress, "two", 200, root=OTHER_ROOT)

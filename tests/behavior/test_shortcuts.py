@@ -237,7 +237,7 @@ async def test_an_input_is_remembered_while_the_person_wants_it(harness: Harness
 async def test_a_form_sets_a_channels_default_agent(harness: Harness) -> None:
     opened = Click(**FIELDS, channel=DIRECT, action_id="default:form", value=RANDOM, view="home")
     form = await after(harness, opened)
-    await after(harness, sent(form, agent="7", answers="all", replies="all"))
+    await after(harness, sent(form, agent="7", answers="all", replies="auto"))
 
     assert await harness.store.channels.get(TEAM, RANDOM) == ChannelSettings(agent=7, answers="all")
     notice = harness.seen.ephemerals[-1]
@@ -247,15 +247,15 @@ async def test_a_form_sets_a_channels_default_agent(harness: Harness) -> None:
     )
     again = await after(harness, opened)
     chosen = [block["element"]["initial_option"]["value"] for block in again["blocks"][1:4]]
-    assert chosen == ["7", "all", "all"]
-    await after(harness, sent(again, agent="none", answers="mentions", replies="all"))
+    assert chosen == ["7", "all", "auto"]
+    await after(harness, sent(again, agent="none", answers="mentions", replies="auto"))
     assert await harness.store.channels.get(TEAM, RANDOM) == NOTHING_SET
 
 
 async def test_a_form_opened_in_its_channel_leaves_the_details_to_the_notice_there(harness: Harness) -> None:
     form = await after(harness, SlashCommand(**FIELDS, channel=CHANNEL, command="/agents", text="default"))
 
-    await after(harness, sent(form, agent="7", answers="mentions", replies="all"))
+    await after(harness, sent(form, agent="7", answers="mentions", replies="auto"))
 
     assert harness.seen.ephemerals[-1].text == "Settings saved."
     assert [one.words for one in harness.seen.messages] == [

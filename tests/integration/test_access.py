@@ -68,7 +68,7 @@ async def test_the_check_shows_a_persons_permissions_and_reasons(system: System)
     assert (member[0], json.loads(member[1])["ok"]) == (0, True)
     assert guest[0] == 1
     assert rows == {
-        **dict.fromkeys(("person", "channel", "talk", "use commands"), "ok"),
+        **dict.fromkeys(("person", "channel", "talk", "reply without a mention", "use commands"), "ok"),
         **dict.fromkeys(("run workflows", "schedule reports", "change channel settings"), "failure"),
     }
     assert named[0] == 2

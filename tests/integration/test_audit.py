@@ -29,7 +29,10 @@ async def audit_with(system: System, folder: Path, *words: str, **environ: str) 
 
 async def test_the_audit_shows_actions_and_limits(system: System, tmp_path: Path) -> None:
     await system.start_bridge(
-        BRIDGE_DEFAULT_AGENT="Memory", BRIDGE_THREAD_TURNS_PER_MINUTE="2", BRIDGE_USER_RUNS_PER_HOUR="1"
+        BRIDGE_DEFAULT_AGENT="Memory",
+        BRIDGE_THREAD_TURNS_PER_MINUTE="2",
+        BRIDGE_USER_RUNS_PER_HOUR="1",
+        BRIDGE_THREAD_REPLIES="all",
     )
     root = await system.mention(ALICE, GENERAL, "hello there")
     await system.answered(GENERAL, root)

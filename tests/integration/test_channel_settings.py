@@ -81,6 +81,7 @@ async def test_an_alert_runs_its_workflow_once_despite_retries_and_kills(system:
 async def test_an_agent_answers_an_alert_in_its_thread_and_people_continue(system: System) -> None:
     await system.start_bridge()
     await change(system, f"channel ask Memory {APP}")
+    await change(system, "channel replies all")
 
     ts = await alert(system, "my name is Db-1, and my disk is full")
     await system.answered(GENERAL, ts)

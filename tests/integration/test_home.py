@@ -98,5 +98,5 @@ async def test_a_question_about_a_message_is_answered_in_its_thread(system: Syst
     assert asked.rstrip().count("Is that so?") == 1
     assert "> It is the <cache>, I think." in asked
     assert "The build is red since noon." in asked
-    await system.replied(BOB, GENERAL, root, "And now?")
+    await system.replied(BOB, GENERAL, root, f"<@{BRIDGE}> And now?")
     assert system.chats()[-1].endswith("And now?")

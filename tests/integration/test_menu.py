@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from bridge.playground.emulator.entities import Message
-from bridge.playground.emulator.sample import ALICE, BOB, CAROL, GENERAL
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, GENERAL
 from support.system import System, shared_system
 from support.waiting import wait_until
 
@@ -30,8 +30,8 @@ def paths(system: System) -> set[str]:
 async def test_queued_messages_wait_for_a_choice_and_are_answered_in_order(system: System) -> None:
     root = await system.mention(ALICE, GENERAL, "my name is Alice")
     menu = await a_menu(system, GENERAL, root)
-    await system.slack.people.say(BOB, GENERAL, "and I am Bob", thread_ts=root)
-    await system.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
+    await system.slack.people.say(BOB, GENERAL, f"<@{BRIDGE}> and I am Bob", thread_ts=root)
+    await system.slack.people.say(ALICE, GENERAL, f"<@{BRIDGE}> what is my name?", thread_ts=root)
     assert system.chats() == []
 
     await system.slack.ui.select(BOB, GENERAL, menu.ts, "agent:choose", "1")

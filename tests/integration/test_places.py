@@ -48,7 +48,7 @@ async def test_an_agent_mentioned_in_a_thread_gets_its_messages_and_names(system
     await system.mention(ALICE, GENERAL, "what now?", thread_ts=root)
     await system.answered(GENERAL, root)
     await system.replied(ALICE, GENERAL, root, "and then?")
-    await system.replied(BOB, GENERAL, root, "and I?")
+    await system.replied(BOB, GENERAL, root, f"<@{BRIDGE}> and I?")
 
     first, *others = system.chats()
     assert first.split("\n")[1:3] == ["> Bob Brandt: the build is red", "> Alice Adler: did @Bob Brandt look?"]
@@ -65,9 +65,10 @@ async def test_a_group_direct_message_is_like_a_channel(system: System, *, has_t
 
     root = await system.mention(ALICE, group, "hello there")
     await system.answered(group, root)
-    await system.replied(BOB, group, root, "and me?")
+    await system.slack.people.say(BOB, group, "not for the bot", thread_ts=root)
+    await system.replied(BOB, group, root, f"<@{BRIDGE}> and me?")
 
-    assert system.chats() == ["hello there", "Bob Brandt: and me?"]
+    assert [one.rpartition("\n")[2] for one in system.chats()] == ["hello there", "Bob Brandt: and me?"]
     assert len(system.answers(group, root)) == 2
 
 

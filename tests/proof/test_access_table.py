@@ -247,6 +247,7 @@ async def test_a_person_without_a_workspace_is_looked_up(
     row = Row(a_person(info=info, said=""))
     place = PLACES["a shared channel"]
     async with open_surfaces(redis, row) as surfaces:
+        surfaces.harness.configure(BRIDGE_THREAD_REPLIES="all")
         root = await surfaces.bind(place)
         mentioned = await surfaces.send(row.who, place, f"<@{BRIDGE}> Support: hello")
         replied = await surfaces.send(row.who, place, "hello", thread_ts=root)

@@ -54,7 +54,7 @@ class Crowd:
         lines: list[Line] = []
         for _ in range(rounds):
             for number, (channel, root) in enumerate(self.threads):
-                lines.append(Line(self._person(number + len(lines)), channel, f"reply-{len(lines):04d}", root))
+                lines.append(Line(self._person(number), channel, f"reply-{len(lines):04d}", root))
             for number, person in enumerate(self.people):
                 direct = self.system.slack.workspace.direct_message(person).id
                 lines.append(Line(person, direct, f"direct-{len(lines):04d}"))

@@ -37,6 +37,10 @@ NOTICES: Final[tuple[tuple[Reply, str], ...]] = (
     (notices.discarded("not chosen", 1), "Nobody used the menu for `BRIDGE_SESSION_DAYS`."),
     (notices.discarded("stopped", 2), "Nobody chose what happens to messages after a stop for `BRIDGE_SESSION_DAYS`."),
     (
+        notices.unmentioned_notice("C1:1.0"),
+        "Several people write in the thread, so a reply needs a mention (`BRIDGE_THREAD_REPLIES`). *Send it* sends it.",
+    ),
+    (
         notices.found_too_old(timedelta(hours=24)),
         "After an outage, messages older than `BRIDGE_MAX_AGE` were found. *Send them* sends them in order.",
     ),

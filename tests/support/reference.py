@@ -41,8 +41,10 @@ def commands() -> str:
 
 def _usages(usage: str) -> str:
     """Spell out ``<a|b>``: not every Markdown renderer can show a pipe in a table's code."""
-    choice = re.search(r"<(\w+)\|(\w+)>", usage)
-    return " or ".join(f"`{usage.replace(choice[0], word)}`" for word in choice.groups()) if choice else f"`{usage}`"
+    choice = re.search(r"<(\w+(?:\|\w+)+)>", usage)
+    words = choice[1].split("|") if choice else []
+    *others, last = [f"`{usage.replace(choice[0], word)}`" for word in words] if choice else [f"`{usage}`"]
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _notes(command: Command) -> str:

@@ -61,6 +61,14 @@ async def test_a_member_may_do_everything_without_restrictions(emulated: Emulate
     assert rows["run workflows"].detail == "every member of the workspace can"
 
 
+async def test_the_replies_that_need_no_mention_are_explained(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
+    row = (await look(emulated, slack_web))["reply without a mention"]
+
+    assert row.state == OK
+    assert row.detail.startswith("only while the agent is talking with them and nobody else has written since")
+    assert "BRIDGE_THREAD_REPLIES=auto, unless /agents channel says otherwise" in row.detail
+
+
 @pytest.mark.parametrize(
     ("who", "described", "may", "why"),
     [

@@ -44,7 +44,7 @@ def test_the_required_variables_are_sufficient() -> None:
     assert (settings.max_age, settings.session_lifetime) == (timedelta(days=1), timedelta(days=90))
     assert (settings.drain_timeout, settings.max_turns) == (timedelta(seconds=25), 1000)
     assert settings.allowed_channels == settings.allowed_users == settings.runners == frozenset()
-    assert (settings.thread_replies, settings.log_format, settings.log_level) == ("all", "console", "INFO")
+    assert (settings.thread_replies, settings.log_format, settings.log_level) == ("auto", "console", "INFO")
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_all_problems_are_reported_at_once_in_the_documented_order() -> None:
         ("BRIDGE_MAX_AGE", "1y", "isn't a duration"),
         ("BRIDGE_MAX_AGE", "-5", "isn't a duration"),
         ("BRIDGE_SESSION_DAYS", "999999999", "is out of range"),
-        ("BRIDGE_THREAD_REPLIES", "some", "has an unknown value: use all or mentions"),
+        ("BRIDGE_THREAD_REPLIES", "some", "has an unknown value: use auto, all or mentions"),
         ("BRIDGE_LOG_FORMAT", "xml", "has an unknown value: use console or json"),
         (
             "BRIDGE_ALLOWED_CHANNELS",

@@ -57,7 +57,7 @@ async def show_settings(deps: Deps, turn: Turn) -> Result:
         owner = await deps.directory.user_name(rule.owner)
         paused = f" · ⏸️ paused: {no_longer(rule.paused, owner)}" if rule.paused else ""
         apps.append((rule.name or id_, f"{does} · set up by {owner}{paused}"))
-    what = layout.ShownSettings(agent, settings.answers == "all", deps.channels.needs_mention(settings), apps)
+    what = layout.ShownSettings(agent, settings.answers == "all", deps.channels.replies_under(settings), apps)
     title = layout.settings_title(await _name(deps, turn.channel))
     may_change = await is_runner(deps, turn.user)
     return layout.settings_card(what, title, may_change=may_change, is_direct=_is_direct(turn.channel))
@@ -102,12 +102,12 @@ async def set_answers(deps: Deps, turn: Turn, *, choice: str) -> Result:
 
 
 @channels.command(
-    "/agents channel replies <all|mentions>",
-    "Send every reply in a thread to its agent, or only mentions.",
+    "/agents channel replies <auto|all|mentions>",
+    "Send a thread's agent the replies of the person it's talking with, every reply, or only mentions.",
     form=settings_button(),
 )
 async def set_replies(deps: Deps, turn: Turn, *, choice: str) -> Result:
-    """Send every reply in a thread to its agent, or only mentions."""
+    """Send a thread's agent the replies of the person it's talking with, every reply, or only mentions."""
     return await _set(deps, turn, lambda now: now.model_copy(update={"replies": choice}))
 
 
@@ -297,7 +297,7 @@ async def _changes(deps: Deps, before: ChannelSettings, after: ChannelSettings) 
     if after.answers != before.answers:
         changes.append(SettingChange("answers", after.answers))
     if after.replies != before.replies:
-        changes.append(SettingChange("replies", "mentions" if deps.channels.needs_mention(after) else "all"))
+        changes.append(SettingChange("replies", deps.channels.replies_under(after)))
     for app in [*after.apps, *(before.apps.keys() - after.apps.keys())]:
         was, rule = before.apps.get(app), after.apps.get(app)
         if was is not None and rule is None:

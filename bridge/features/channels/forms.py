@@ -27,7 +27,11 @@ APP: Final = "app:"
 OTHER: Final = "other"
 
 _ANSWERS: Final = (kit.option("Mentions only", "mentions"), kit.option("Every top-level message", "all"))
-_REPLIES: Final = (kit.option("All replies", "all"), kit.option("Replies that mention me", "mentions"))
+_REPLIES: Final = (
+    kit.option("Replies of the person the agent is talking with", "auto"),
+    kit.option("All replies", "all"),
+    kit.option("Replies that mention me", "mentions"),
+)
 
 
 @dataclass(frozen=True, slots=True)

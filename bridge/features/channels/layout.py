@@ -20,6 +20,7 @@ GROUP: Final = "the group direct message"
 UNKNOWN: Final = "the channel"
 NONE: Final = "none"
 _MOST_SHOWN: Final = 10
+_REPLIES: Final = {"auto": "those of the person the agent is talking with", "mentions": "mentions only"}
 
 
 class SettingChange(NamedTuple):
@@ -56,6 +57,10 @@ class SettingChange(NamedTuple):
                 return f"I now answer every top-level message in {where}, without a mention."
             case "answers", _:
                 return f"I now answer only mentions in {where}."
+            case "replies", "auto":
+                return (
+                    f"In the threads of {where}, the agent now follows the person it's talking with. Others mention me."
+                )
             case "replies", "all":
                 return f"Every thread reply in {where} now goes to the thread's agent."
             case "replies", _:
@@ -74,7 +79,7 @@ class ShownSettings(NamedTuple):
 
     agent: str
     answers_all: bool
-    needs_mention: bool
+    replies: str  # which replies in a thread are answered (`bridge.features.shared.channels.Replies`)
     apps: Sequence[tuple[str, str]]  # each app's name, and its rule in words
 
 
@@ -89,7 +94,7 @@ def settings_card(shown: ShownSettings, title: str, *, may_change: bool, is_dire
     if not is_direct:
         facts += [
             ("Messages to answer", "every top-level message" if shown.answers_all else "mentions only"),
-            ("Thread replies to answer", "mentions only" if shown.needs_mention else "all"),
+            ("Thread replies to answer", _REPLIES.get(shown.replies, "all")),
             ("Apps", "all ignored" if not shown.apps else kit.counted(len(shown.apps), "app")),
         ]
     text = "; ".join(f"{name}: {value}" for name, value in facts)

@@ -137,7 +137,16 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
         if read is not None and read.recalled is not None:
             found = read.recalled
             log.info("recovered a lost session from its thread", extra={"session": found.session})
-            await deps.sessions.rebind(message.thread, expected=None, session=found.session, agent=found.agent)
+            replies = deps.channels.replies_under(await deps.channels.get(turn.team, turn.channel))
+            is_auto = turn.record.searches and replies == "auto"
+            counts = not is_auto or Conversation(said=read.said).is_with(message.user, message.ts)
+            line = f"{message.ts} {message.user} "
+            said = read.said.replace(f"{line}0", f"{line}1") if counts else read.said
+            await deps.sessions.rebind(
+                message.thread, expected=None, session=found.session, agent=found.agent, said=said
+            )
+            if not counts:
+                return Done("others are writing in its thread, so it needs a mention")
             conversation = await deps.sessions.thread(message.thread) or Conversation()
         elif turn.record.searches:
             return Done("its thread has no conversation")

@@ -27,6 +27,7 @@ from bridge.queue.inbox import (
     Duplicate,
     Early,
     Full,
+    InBoundThread,
     Muted,
     Paused,
     Queued,
@@ -73,6 +74,25 @@ async def send_them(deps: Deps, turn: Turn, click: Click) -> Result:
 async def send_edited(deps: Deps, turn: Turn, click: Click) -> Result:
     """Queue the new text of a message that was edited too late."""
     return _queued_again(await deps.inbox.ask_edited(click.value, by=turn.id), notices.sent_edited())
+
+
+@conversations.button(notices.SEND_REPLY)
+async def send_reply(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
+    """Queue a reply that the agent didn't get, once, with its current text."""
+    message = await deps.sessions.unsent(click.value)
+    if message is None:
+        return shown(notices.message_gone(), "gone")
+    put = await deps.inbox.put(
+        message,
+        event=f"reply:{message.key}",
+        message=message.key,
+        thread=message.thread,
+        condition=Condition.BOUND,
+        version=message.edited_ts,
+        is_limited=True,
+        why="its author had it sent",
+    )
+    return _put_by_button(put, notices.sent_reply())
 
 
 def _queued_again(how: Requeued, reply: Reply) -> Outcome:
@@ -200,11 +220,16 @@ async def slip_settled(deps: Deps, turn: Turn, click: Click) -> Result:
         is_limited=is_text,
         writes=question.uses(),  # the first of the two buttons counts
     )
+    if isinstance(put, Stale):
+        return await question.answered() or shown(notices.already_used(), "already")
+    return _put_by_button(put, notices.slip_settled("" if is_text else slip.command))
+
+
+def _put_by_button(put: InBoundThread, queued: Reply) -> Outcome:
+    """Say what became of a message that a button has put: *queued*, or the reason why it wasn't."""
     match put:
         case Queued() | Duplicate():
-            return shown(notices.slip_settled("" if is_text else slip.command), "queued")
-        case Stale():
-            return await question.answered() or shown(notices.already_used(), "already")
+            return shown(queued, "queued")
         case Paused():
             return shown(failures.failure(TooOften(put.limited, put.wait)), "paused")
         case Full():

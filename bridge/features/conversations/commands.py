@@ -47,6 +47,7 @@ conversations.notices |= {
     "not_posted": notices.not_posted_notice,
     "unfinished": unfinished_notice,
     "edited": notices.edited_too_late,
+    "unmentioned": notices.unmentioned_notice,
     "not_read": notices.not_read_notice,
 }
 

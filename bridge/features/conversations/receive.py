@@ -13,9 +13,10 @@ from datetime import datetime, timedelta
 from typing import Literal, assert_never
 
 from bridge.features.access import Access
-from bridge.features.notices import app_paused, edited, paused
+from bridge.features.notices import app_paused, edited, paused, unmentioned
 from bridge.features.routing import Features
 from bridge.features.shared.channels import NOTHING_SET, AppRule, Channels
+from bridge.features.shared.sessions import Sessions
 from bridge.ids import MessageKey, TurnId, thread_lane
 from bridge.inbound import InboundMessage, Notice, TriggeredRun
 from bridge.queue.deliveries import NOT_YET
@@ -28,6 +29,7 @@ from bridge.queue.inbox import (
     InBoundThread,
     Inbox,
     Muted,
+    Others,
     Paused,
     Queued,
     Unbound,
@@ -37,7 +39,7 @@ from bridge.queue.keys import TRACE
 from bridge.slack.blockkit.folding import fold
 from bridge.slack.contents import summary
 
-_BEGINS_WITH_A_MENTION = re.compile(r"\s*<@([uw][a-z0-9]+)")  # folded
+_BEGINS_WITH_A_MENTION = re.compile(r"\s*<(?:@|!subteam\^)([uws][a-z0-9]+)")  # folded; of a person or a user group
 _LONGEST_MENTION = 100
 STOP = "/stop"  # the command line of `!stop`
 LAST_RETRY = 3  # https://docs.slack.dev/apis/events-api/#retries; Socket Mode retries as often
@@ -46,11 +48,12 @@ REMEMBERED = TRACE - timedelta(hours=1)  # how long seen messages are known; the
 NO_RULE = "posted by an app without a rule here"
 _NOT_ADDRESSED = "not addressed to the bot"
 _NEEDS_MENTION = "replies need a mention here"
+_OTHERS_WRITE = "others are writing in this thread, so the reply needs a mention"
 _NO_ACCESS = "its author doesn't have access"
 _MUTED = "its thread is muted"
 _ITS_APP = "its app, "
 _PAUSED = "the rule for its app is paused"
-_SETTLED = (NO_RULE, _NOT_ADDRESSED, _NEEDS_MENTION, _NO_ACCESS, _MUTED, _ITS_APP, _PAUSED)
+_SETTLED = (NO_RULE, _NOT_ADDRESSED, _NEEDS_MENTION, _OTHERS_WRITE, _NO_ACCESS, _MUTED, _ITS_APP, _PAUSED)
 """Reasons, or their beginnings, that depend on settings: changing those doesn't send messages of the past."""
 _REPLIES = {
     Condition.BOUND: "a reply in a thread with a conversation",
@@ -80,6 +83,7 @@ class Receiver:
     """
 
     inbox: Inbox
+    sessions: Sessions
     access: Access
     features: Features
     channels: Channels
@@ -101,25 +105,34 @@ class Receiver:
         settings = NOTHING_SET if is_addressed else await self.channels.get(message.team, message.channel)
         if message.is_root and not (is_addressed or settings.answers == "all"):
             return Received("ignored", _NOT_ADDRESSED)
+        line = self.features.command_line(message, self.bot_user)
+        needs_no_mention = message.is_root or is_addressed or line is not None
+        replies = self.channels.replies_under(settings)
+        is_auto = not needs_no_mention and replies == "auto"
+        is_for_others = False
         if not (message.is_mention or (message.is_direct and message.is_root)):
             begins = _BEGINS_WITH_A_MENTION.match(fold(message.text, _LONGEST_MENTION).text)
-            if begins is not None and begins[1] != self.bot_user.lower():
-                return Received("ignored", "starts by mentioning someone else")
-        line = self.features.command_line(message, self.bot_user)
-        if not (message.is_root or is_addressed or line) and self.channels.needs_mention(settings):
+            is_for_others = begins is not None and begins[1] != self.bot_user.lower()
+        if is_for_others and not is_auto:
+            return _FOR_OTHERS
+        if not needs_no_mention and replies == "mentions":
             return Received("ignored", _NEEDS_MENTION)
         # Some apps post without a `bot_id`, so authors are looked up, unless Slack's client marks the message as typed.
         if not message.is_typed and await self.access.directory.is_bot(message.user):
             return Received("ignored", "posted by another app's bot")
+        if is_for_others:
+            await self.inbox.overhear(message)
+            return _FOR_OTHERS
         if refusal := await self.access.refusal(message):
             if message.is_root and not is_addressed:  # it wasn't addressed to the bot
                 return Received("ignored", f"{_NO_ACCESS}: {refusal}")
-            return await self._notify(message, refusal, "refused", Condition.NONE if is_addressed else Condition.BOUND)
+            condition = Condition.NONE if is_addressed else Condition.BOUND
+            return await self._notify(message, refusal, "refused", condition, is_auto=is_auto)
         if is_addressed or message.is_root:  # a command doesn't start a conversation
             return await self._queue(message, line, Condition.START if line is None else Condition.NONE)
-        received = await self._queue(message, line, Condition.BOUND)
+        received = await self._queue(message, line, Condition.BOUND, is_auto=is_auto)
         if received.decision == "unbound" and message.thread.is_older_than(self.store_since()):
-            return await self._queue(message, line, Condition.SEARCH)
+            return await self._queue(message, line, Condition.SEARCH, is_auto=is_auto)
         return received
 
     async def found(self, message: InboundMessage) -> Received:
@@ -269,8 +282,10 @@ class Receiver:
         result = await self.inbox.withdraw(message, is_young=is_young)
         return Received("withdrawn" if result == "withdrawn" else "late" if result == "late" else "unknown")
 
-    async def _queue(self, message: InboundMessage, line: str | None, condition: Condition) -> Received:
-        """Queue *message*; *line* is its command line if it's a command."""
+    async def _queue(
+        self, message: InboundMessage, line: str | None, condition: Condition, *, is_auto: bool = False
+    ) -> Received:
+        """Queue *message*; *line* is its command line if it's a command. For *is_auto*, see `Inbox.put`."""
         if await self._was_settled(message):
             return _KNOWN
         if message.was_found and line is not None:
@@ -296,8 +311,13 @@ class Receiver:
             is_last=_is_last(message),
             was_found=message.was_found,
             is_limited=line is None,  # !stop must work even in a thread that a loop has filled
+            is_auto=is_auto,
         )
         match put:
+            case Others(is_told):
+                if not is_told:
+                    await self._tell(message, unmentioned(str(message.key)), is_offered=True)
+                return Received("ignored", _OTHERS_WRITE)
             case Queued(turn) if line is not None and line == STOP:
                 # At once, bypassing every queue; the turn that reports the result repeats the stop.
                 await self.inbox.stops.stop(thread_lane(message.thread), message.ts, by=turn)
@@ -328,6 +348,8 @@ class Receiver:
         what: str,
         decision: Literal["refused", "full", "paused", "muted", "missed"],
         condition: Condition = Condition.NONE,
+        *,
+        is_auto: bool = False,
     ) -> Received:
         """Queue a private notice instead of *message*, which counts as seen from then on."""
         put = await self.inbox.put(
@@ -341,8 +363,25 @@ class Receiver:
             is_last=_is_last(message),
             was_found=message.was_found,
             why=f"refused: {what}",
+            is_auto=is_auto,
         )
+        if isinstance(put, Others):  # it wasn't for the bot, so once is enough
+            if not put.is_told:
+                await self._tell(message, what)
+            return Received("ignored", f"{_NO_ACCESS}: {what}")
         return Received(decision, what) if isinstance(put, Queued) else _received(put)
+
+    async def _tell(self, message: InboundMessage, what: str, *, is_offered: bool = False) -> None:
+        """Tell a person who may have meant the bot why the agent didn't get the reply, at most once in 30 days.
+
+        If it *is_offered* to send it, the reply is stored for the notice's button.
+        """
+        await self.inbox.put(
+            _notice(message, what, of="reply", is_offer=True),
+            event=f"others:{message.key}",
+            why="its reply needed a mention",
+            writes=self.sessions.tells(message, is_offered=is_offered),
+        )
 
 
 def _is_last(message: InboundMessage) -> bool:
@@ -395,4 +434,5 @@ def _received(put: InBoundThread) -> Received:
             assert_never(put)
 
 
+_FOR_OTHERS = Received("ignored", "starts by mentioning someone else")
 _KNOWN = Received("ignored", "it was delivered before, and wasn't for an agent then")

@@ -24,7 +24,8 @@ from bridge.queue.scripting import Scripts
 log = logging.getLogger(__name__)
 
 VERSION: Final = 1
-Replies = Literal["all", "mentions"]
+Replies = Literal["auto", "all", "mentions"]
+"""Which replies in a thread go to its agent without a mention: those of the person it's talking with, all, or none."""
 
 
 class AppRule(BaseModel, frozen=True):
@@ -45,8 +46,8 @@ class ChannelSettings(BaseModel, frozen=True):
     """One channel's settings; by default, nothing is set.
 
     *agent* answers if nothing else picks one. *answers*: whether mentions are answered, or every top-level message.
-    *replies*: whether all replies in a thread go to its agent, or those with a mention; None is
-    ``BRIDGE_THREAD_REPLIES``. *apps* are the rules for apps' top-level messages, by app ID (``A…``).
+    *replies*: which replies in a thread go to its agent; None is ``BRIDGE_THREAD_REPLIES``. *apps* are the rules for
+    apps' top-level messages, by app ID (``A…``).
     """
 
     v: int = VERSION
@@ -101,7 +102,7 @@ class Channels:
     Methods that read or change them may raise `StoreUnavailable`.
     """
 
-    def __init__(self, scripts: Scripts, *, replies: Replies = "all") -> None:
+    def __init__(self, scripts: Scripts, *, replies: Replies = "auto") -> None:
         self.replies = replies
         self._scripts = scripts
         self._known: dict[str, ChannelSettings] | None = None
@@ -115,9 +116,9 @@ class Channels:
         self._changes += 1
         self._is_subscribed, self._is_fresh = is_open, False
 
-    def needs_mention(self, settings: ChannelSettings) -> bool:
-        """Whether a reply in a thread must mention the bot under these *settings*."""
-        return (settings.replies or self.replies) == "mentions"
+    def replies_under(self, settings: ChannelSettings) -> Replies:
+        """Return which replies in a thread go to its agent under these *settings*."""
+        return settings.replies or self.replies
 
     async def get(self, team: str, channel: str) -> ChannelSettings:
         """Return the settings of *channel*."""

@@ -1,9 +1,9 @@
 """The context that an agent gets with a message's text: its author, and earlier messages of the thread.
 
-An agent only knows what was sent to it: not what people wrote before they mentioned it or, if replies need a mention
-(``BRIDGE_THREAD_REPLIES=mentions``), since its last answer. In a new session, it doesn't know the bot's own answers
-either. Those messages are read once, by the turn that needs them, and quoted (`bridge.slack.blockkit.quotation`). If a
-thread can't be read, the question is answered anyway.
+An agent only knows what was sent to it: not what people wrote before they mentioned it or, where replies may need a
+mention (``BRIDGE_THREAD_REPLIES``), what wasn't for it since its last answer. In a new session, it doesn't know the
+bot's own answers either. Those messages are read once, by the turn that needs them, and quoted
+(`bridge.slack.blockkit.quotation`). If a thread can't be read, the question is answered anyway.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NOTHING: Final = ThreadRead()
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Adds context to messages. *is_on* is ``BRIDGE_CONTEXT``; *channels* says where replies need a mention."""
+    """Adds context to messages. *is_on* is ``BRIDGE_CONTEXT``; *channels* says which replies need a mention."""
 
     say: Say
     directory: Directory
@@ -54,10 +54,12 @@ class Context:
             is_wanted = False
         elif (turn.record.starts or message.calls_in) and session is None:
             is_wanted = True  # mentioned in an existing thread
-        elif message.is_direct or not self.channels.needs_mention(await self.channels.get(turn.team, turn.channel)):
-            is_wanted = False  # every message there goes to the agent
+        elif message.is_direct or (not after and session is not None):
+            is_wanted = False  # every message there goes to the agent, or the bridge can't say what the agent knows
         else:
-            is_wanted = bool(after) or session is None  # otherwise, the bridge can't say what the agent knows
+            replies = self.channels.replies_under(await self.channels.get(turn.team, turn.channel))
+            has_unsent = replies == "auto" and turn.conversation.has_unsent(after, message.ts)
+            is_wanted = replies == "mentions" or has_unsent
         if is_wanted:
             history = (
                 read

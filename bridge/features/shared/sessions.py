@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 from bridge.ids import PersonKey, ThreadKey, TurnId, thread_lane
-from bridge.inbound import InboundMessage
-from bridge.queue.keys import GREETED, GREETING, LATE, SEEN, TRACE, milliseconds
+from bridge.inbound import InboundMessage, from_json, to_json
+from bridge.queue.keys import GREETED, GREETING, LATE, SEEN, TOLD, TRACE, milliseconds
 from bridge.queue.records import VERSION, Conversation, Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, or_empty
@@ -56,11 +56,14 @@ class Sessions:
         return int(answer)
 
     async def rebind(
-        self, thread: ThreadKey, *, expected: int | None, session: int | None, agent: int | None = None
+        self, thread: ThreadKey, *, expected: int | None, session: int | None, agent: int | None = None, said: str = ""
     ) -> bool:
-        """Replace the session (None: none) if it's still *expected*, and the agent if one is given."""
+        """Replace the session (None: none) if it's still *expected*, and the agent if one is given.
+
+        *said* is who has written in the thread (`Conversation.said`), for a thread that was found again.
+        """
         answer = await self._scripts.run(
-            "rebind", str(thread), or_empty(expected), or_empty(agent), or_empty(session), self._session_ms
+            "rebind", str(thread), or_empty(expected), or_empty(agent), or_empty(session), self._session_ms, said
         )
         return str(answer) == "1"
 
@@ -87,6 +90,27 @@ class Sessions:
             ("field if", conversation, lives, "session", str(session), "" if expected is None else str(expected)),
             ("field", keys.bound(thread.team, session), lives, str(thread), f"{agent}:{owner}"),
         )
+
+    def tells(self, message: InboundMessage, *, is_offered: bool) -> tuple[Write, ...]:
+        """Return the writes with a notice that the agent didn't get a reply, at most one in 30 days per person.
+
+        If it *is_offered* to send it, the reply is stored.
+        """
+        told = self._keys.told(PersonKey(message.team, message.user))
+        stored = ("set", self._keys.unsent(message.key), milliseconds(TRACE), to_json(message))
+        return (
+            ("if", told, 0, 3, "at", ""),
+            ("field", told, milliseconds(TOLD), "at", message.ts),
+            ("field", self._keys.thread(message.thread), self._session_ms, f"told:{message.user}", "1"),
+            *((stored,) if is_offered else ()),
+        )
+
+    async def unsent(self, message: str) -> InboundMessage | None:
+        """Return the reply *message* (a `MessageKey`) that `tells` stored, if it's still there."""
+        with translated():
+            stored = await self._redis.get(self._keys.unsent(message))
+        found = from_json(str(stored)) if stored else None
+        return found if isinstance(found, InboundMessage) else None
 
     async def restart(self, thread: ThreadKey) -> None:
         """Drop the session, so that the next message starts a new one with the same agent."""

@@ -9,6 +9,10 @@ local turn = redis.call('GET', mark)
 local since = voids(turn)
 if since and (version < since or since == math.huge) then return 'late' end
 if not turn or since then
+  local unsent = redis.call('GET', unsent_key(ARGV[1])) -- a button may send it
+  if unsent and (tonumber(cjson.decode(unsent).edited_ts) or 0) <= version then
+    redis.call('SET', unsent_key(ARGV[1]), ARGV[2], 'KEEPTTL')
+  end
   if version > 0 and ARGV[4] ~= '' then
     redis.call('SET', mark, '=' .. ARGV[3], 'PX', ARGV[4])
   elseif version > 0 and is_catching_up() then -- catch-up may have read an earlier text, and reads it again

@@ -19,6 +19,20 @@ local function next_for(worker)
   return entry[1], entry[2][2]
 end
 
+-- Who has written in a thread of a channel, by time: `said` with one more line '<ts> <person> <how>', or without the one of
+-- that time (`person` is ''). How: '1' (the agent gets it), '0' (it isn't for the agent) or 'x' (it was refused, or the
+-- thread is muted). Only the latest stay, for messages that Slack delivers late.
+local function with_said(said, at, person, how)
+  local lines = {}
+  for line, when, before in string.gmatch(said or '', '((%S+) %S+ (%S))') do
+    if when ~= at then lines[#lines + 1] = line elseif before == '1' then how = before end
+  end
+  local place = #lines + 1
+  while place > 1 and tonumber(string.match(lines[place - 1], '^%S+')) > tonumber(at) do place = place - 1 end
+  if person ~= '' then table.insert(lines, place, at .. ' ' .. person .. ' ' .. how) end
+  return table.concat(lines, '\n', math.max(1, #lines - 19))
+end
+
 -- How many turns wait in a lane without the one being worked on, and with it.
 local function waiting_in(lane)
   local head = redis.call('LINDEX', box_key(lane), 0)
@@ -105,12 +119,15 @@ local function withdraw(message, lifetime)
   if not turn or voids(turn) then
     if lifetime == '' and is_catching_up() then lifetime = 1000 * YOUNG end
     if lifetime ~= '' then redis.call('SET', mark, '=', 'PX', lifetime) end
+    redis.call('DEL', unsent_key(message))
     return 'unknown'
   end
   local key = turn_key(turn)
-  local seen = redis.call('HMGET', key, 'step', 'lane')
+  local seen = redis.call('HMGET', key, 'step', 'lane', 'thread')
   if seen[1] ~= 'queued' then return 'late' end
   redis.call('HSET', key, 'withdrawn', 1)
+  local said = redis.call('HGET', thread_key(seen[3] or ''), 'said')
+  if said then redis.call('HSET', thread_key(seen[3]), 'said', with_said(said, string.match(message, '[^:]*$'), '')) end
   if redis.call('HGET', parked_key(), seen[2]) == turn then unpark(seen[2]) end
   return 'withdrawn'
 end

@@ -7,11 +7,13 @@
 --       the person speaking to the agent or '', version of the text or '', Slack won't resend the message ('1'),
 --       writes to make in this step (the prelude's `apply`); if the first is an 'if' that doesn't hold, nothing is stored,
 --       the message was found in Slack's history ('1'),
+--       the person who has written in a channel's thread or '', and when (ts),
+--       only what the person writes to whom the agent is talking counts ('1'),
 --       a free worker to hand the lane to or '', and that worker's arguments for the prelude's `look_at_head`.
 -- This script knows one feature's record, the conversation of a thread, because the queue must know whether a lane's
--- thread is bound, is muted, and has several speakers. Generic arguments would be conditions over fields, each with the
+-- thread is bound, is muted, has several speakers, and who has written there. Generic arguments would be conditions over fields, each with the
 -- name of its refusal, and a conditional update, and the same again in sent.lua and look_at_head: more to read than the
--- four fields, and more JSON with each message.
+-- five fields, and more JSON with each message.
 -- A late message goes before newer ones that no worker has started.
 -- condition: 'none'; 'start' binds the thread; 'bound': the thread must be bound; 'search': it mustn't have been searched
 --            yet.
@@ -19,7 +21,9 @@
 --          its entry, the lane, and the head if that's this turn | {'duplicate', turn} | {'full'} | {'unbound'} | {'late'}
 --          | {'void', 'deleted' or 'edited' since} | {'newer'}: its new text was refused and will be resent
 --          | {'early'}: its thread's first message was refused and will be resent | {'deferred'}: its ts is stored until then
---          | {'muted'} | {'paused', 'thread' or 'person', ms left, '1' for the first refusal} | {'stale'}: see the writes.
+--          | {'muted'} | {'paused', 'thread' or 'person', ms left, '1' for the first refusal} | {'stale'}: see the writes
+--          | {'others', '1' if its author was notified here before}: the agent is talking with someone else, or others have
+--            written since it got its author's last message.
 local turn, lane, event, message, condition, thread = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local limit, now, seen_ms, thread_ms, body = tonumber(ARGV[7]), ARGV[8], ARGV[9], ARGV[10], ARGV[11]
 local agent = ARGV[12]
@@ -30,7 +34,8 @@ end
 
 -- A command's first use after a pause costs ten times as much as its second, and such first uses are most of this script's
 -- time: hence as few different commands as possible.
-local text_version, is_last, was_found, worker = ARGV[21], ARGV[22] == '1', ARGV[24] == '1', ARGV[25]
+local text_version, is_last, was_found, worker = ARGV[21], ARGV[22] == '1', ARGV[24] == '1', ARGV[28]
+local person, said_at, is_auto = ARGV[25], ARGV[26], ARGV[27] == '1'
 local event_mark, message_mark = seen_event_key(event), seen_message_key(message)
 local deferred = deferred_key(thread) -- replies that arrived before their thread's first message
 -- An absent identity ('') makes a key that never exists.
@@ -67,7 +72,7 @@ local function overtaken_by(written)
 end
 
 local conversation, speaker = thread_key(thread), ARGV[20]
-local talk = redis.call('HMGET', conversation, 'v', 'muted', 'speaker', 'since')
+local talk = redis.call('HMGET', conversation, 'v', 'muted', 'speaker', 'since', 'said', 'several')
 local ts, root = string.match(message, '[^:]*$'), string.match(thread, '[^:]*$')
 
 -- Whether messages were refused when this one was written, give or take a second.
@@ -86,6 +91,17 @@ local function is_early()
   return is_unseen and written and started and written - started < YOUNG and was_refused(started)
 end
 
+-- Whether the agent is talking with the person: it got a message of theirs last, and no one else has written since.
+local function is_talking_with(said)
+  local partner, is_alone = not talk[6] and (talk[3] or person), true -- the thread may be older than `said`
+  for when, who, sent in string.gmatch(said, '(%S+) (%S+) (%S)') do
+    if tonumber(when) >= tonumber(said_at) then break end
+    if sent == '1' then partner, is_alone = who, true
+    elseif who ~= partner then is_alone = false end
+  end
+  return partner == person and is_alone
+end
+
 if condition == 'bound' and not talk[1] then
   if not is_early() then return {'unbound'} end
   if not is_last then return {'early'} end
@@ -97,7 +113,15 @@ if (condition == 'bound' or condition == 'search') and ts ~= '' and tonumber(ts)
   return {'unbound'}
 end
 if condition == 'search' and redis.call('EXISTS', looked_key(thread)) == 1 then return {'unbound'} end
+local said, is_notice = talk[5] or '', ARGV[14] == 'notice'
+if person ~= '' and talk[1] then
+  said = with_said(said, said_at, person, (talk[2] or (is_notice and not is_auto)) and 'x' or '0')
+  redis.call('HSET', conversation, 'said', said)
+end
 if speaker ~= '' and talk[2] then return {'muted'} end
+if is_auto and talk[1] and not is_talking_with(said) then
+  return {'others', redis.call('HEXISTS', conversation, 'told:' .. person)}
+end
 local waiting, length = waiting_in(lane)
 if waiting >= limit then return {'full'} end
 local minute, paces = 60000, {}
@@ -128,6 +152,9 @@ if condition == 'start' or condition == 'bound' then
     redis.call('HSET', conversation, 'speaker', speaker)
   elseif speaker ~= '' and talk[3] ~= speaker then
     redis.call('HSET', conversation, 'several', 1) -- from now on, messages to the agent name their author
+  end
+  if person ~= '' and not is_notice then
+    redis.call('HSET', conversation, 'said', with_said(said, said_at, person, '1'))
   end
   redis.call('PEXPIRE', conversation, thread_ms)
   note_activity(thread, ts ~= '' and ts or now / 1000, thread_ms)
@@ -161,7 +188,7 @@ end
 if length == 0 then
   activate(lane)
   local entry, woken = next_for(worker)
-  if woken == lane then return {'queued', waiting, ahead, entry, lane, look_at_head(turn, worker, 1, {unpack(ARGV, 26)})} end
+  if woken == lane then return {'queued', waiting, ahead, entry, lane, look_at_head(turn, worker, 1, {unpack(ARGV, 29)})} end
   if entry then return {'queued', waiting, ahead, entry, woken} end -- a lane that has waited longer
 else -- a new message after a stop resumes the lane; one written before the stop doesn't
   local held = redis.call('HGET', held_key(), lane)

@@ -1,5 +1,6 @@
 -- Replace what a thread is bound to, if it's still bound to what the caller saw.
--- ARGV: thread, expected session or '', agent or '' (unchanged), session or '' (none), thread lifetime (ms).
+-- ARGV: thread, expected session or '', agent or '' (unchanged), session or '' (none), thread lifetime (ms),
+--       who has written there (the prelude's `with_said`) or '' (unchanged).
 -- Returns '1' if it was replaced.
 local conversation = thread_key(ARGV[1])
 if (redis.call('HGET', conversation, 'session') or '') ~= ARGV[2] then return '0' end
@@ -10,6 +11,7 @@ if ARGV[4] ~= '' then
 else
   redis.call('HDEL', conversation, 'session')
 end
+if ARGV[6] ~= '' then redis.call('HSET', conversation, 'said', ARGV[6]) end
 redis.call('PEXPIRE', conversation, ARGV[5])
 note_activity(ARGV[1], string.match(ARGV[1], '[^:]*$'), ARGV[5])
 if ARGV[4] ~= '' and ARGV[3] ~= '' then
