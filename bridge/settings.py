@@ -30,6 +30,7 @@ from bridge.setting_types import (
     duration,
     folder,
     ids,
+    link_template,
     matching,
     one_of,
     project_url,
@@ -162,6 +163,19 @@ class Settings(BaseSettings):
     ] = _setting("BRIDGE_RUNNERS", frozenset(), example="U0123456789,S0123456789")
     """The IDs of the people and user groups who may run workflows, schedule reports and change channel settings,
     separated by commas. Not set: all members, but no guests. (Without the scope users:read, guests may, too.)"""
+    run_url: Annotated[str | None, link_template("runId", "id")] = _setting(
+        "BRIDGE_RUN_URL", None, example="https://project.example.com/workflows/{id}/runs/{runId}"
+    )
+    """The address of a run in the project's own pages, for a link on its card: {runId} is the run's ID, and {id} the
+    workflow's."""
+    workflow_url: Annotated[str | None, link_template("id")] = _setting(
+        "BRIDGE_WORKFLOW_URL", None, example="https://project.example.com/workflows/{id}"
+    )
+    """The address of a workflow in the project's own pages."""
+    agent_url: Annotated[str | None, link_template("id")] = _setting(
+        "BRIDGE_AGENT_URL", None, example="https://project.example.com/agents/{id}"
+    )
+    """The address of an agent in the project's own pages."""
     thread_turns: _Limit = _setting("BRIDGE_THREAD_TURNS_PER_MINUTE", "60")
     """How many messages one thread may send to its agent per minute; any beyond that aren't sent, and a notice says so.
     0: no limit."""

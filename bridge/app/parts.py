@@ -181,6 +181,9 @@ def build(
         default_agent=settings.default_agent or "",
         command_prefix=settings.command_prefix,
         workspace=identity.workspace,
+        run_url=settings.run_url or "",
+        workflow_url=settings.workflow_url or "",
+        agent_url=settings.agent_url or "",
     )
     slots, watches = Slots(settings.max_turns), Watches(channels.heard)
     turns = Turns(

@@ -62,6 +62,7 @@ ACTIONS: Final = {
     "click run:text": "button: Run as text",
     "click run:form": "button: Run a workflow",
     "click run:nodes": "button: Node results",
+    "click run:output": "button: Full output",
     "click workflow:run": "button: Run",
     "click workflow:details": "button: Details",
     "click workflow:find": "menu: Find a workflow",

@@ -26,7 +26,7 @@ async def test_a_run_is_started_once_and_its_result_is_posted(harness: Harness) 
     assert harness.service.runs == ["my secret input"]
     (card,) = harness.seen.replies("bridge_run")
     assert card.place == Place(CHANNEL)
-    assert await harness.store.results.get(card.tag.turn) == {"n": 1}
+    assert await harness.store.results.get(card.tag.turn) == ({"n": 1}, None)
     assert not await harness.store.contains_text("my secret input")
 
 

@@ -34,6 +34,7 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.reply import Block, Reply, View
 from bridge.slack.parts import parts_of
+from support.unsafe_markup import OWN_PAGES
 
 
 class _Everything(frozenset[Any]):
@@ -46,8 +47,9 @@ class _Everything(frozenset[Any]):
 _CARRIED: Final = {"id", "input_turn", "key", "slip", "turn", "value"}
 """Names of arguments that go into a button, and have values of the bridge's own."""
 
-_CHOSEN: Final = {"answers": "mentions", "replies": "all"}
-"""Arguments that must be one of a few words, with one of them."""
+_PAGE: Final = f"{OWN_PAGES}{{id}}"
+_CHOSEN: Final = {"answers": "mentions", "replies": "all", "url": _PAGE, "template": _PAGE}
+"""Arguments that must be one of a few words, or come from a setting, with a value."""
 
 LAYOUTS: Final = frozenset({
     "answers", "asking", "buttons", "forms", "layout", "menu", "notices", "run_card", "statistics_layout", "stops",

@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 
 from bridge.features.shared.channels import Channels, ChannelSettings
 from bridge.features.shared.sessions import Sessions
-from bridge.features.workflows.runs import NodeResults
+from bridge.features.workflows.runs import RunResults
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, thread_lane
 from bridge.inbound import InboundMessage
 from bridge.metrics import Metrics
@@ -103,7 +103,7 @@ class Store:
     scripts: Scripts
     sessions: Sessions
     channels: Channels
-    results: NodeResults
+    results: RunResults
     namespace: Namespace
     clock: Clock
     processes: dict[str, Process] = field(default_factory=dict)
@@ -240,7 +240,7 @@ async def open_store(
     scripts = Scripts(redis, NAMESPACE, metrics or Metrics())
     namespace = Namespace(scripts, name=NAMESPACE, team=TEAM, bot=BOT, now=clock, audit_lifetime=audit_lifetime)
     store = Store(
-        redis, scripts, Sessions(scripts, session_lifetime=SESSION_LIFETIME), Channels(scripts), NodeResults(scripts),
+        redis, scripts, Sessions(scripts, session_lifetime=SESSION_LIFETIME), Channels(scripts), RunResults(scripts),
         namespace, clock, limits=limits, audit_lifetime=audit_lifetime,
     )  # fmt: skip
     await namespace.hold()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -95,6 +96,7 @@ LENGTHS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "plain_text": lambda b: len(b["text"]) > 0 and b["emoji"] is False,
     "mrkdwn": lambda b: b["verbatim"] and re.sub(r"<!date\^[^<>]*>", "", b["text"]).count("<") == 0,
     "text": lambda b: len(b["text"]) > 0,
+    "link": lambda b: len(b["text"]) > 0 and "{" not in b["url"],
     "rich_text": lambda b: len(b["elements"]) > 0,
     "rich_text_section": lambda b: len(b["elements"]) > 0,
     "rich_text_quote": lambda b: len(b["elements"]) == 1,
@@ -279,6 +281,90 @@ def test_a_card_shows_a_running_failed_or_unknown_run() -> None:
     assert runs.running(a_run()).text.startswith("⏳ Report: running")
     assert runs.failed(a_run(), CannotConnect("run_workflow")).text == "❌ Report: failed"
     assert runs.unknown(a_run()).text == "⚠️ Report: outcome unknown"
+
+
+@pytest.mark.parametrize(
+    ("output", "nodes", "sentence"),
+    [
+        ({"error": "Mailbox full."}, {"n1": {"name": "Send", "status": "failed"}}, "Failed at “Send”: “Mailbox full.”"),
+        (None, {"n1": {"status": "error", "error": {"message": "no route"}}}, "Failed at “n1”: “no route”"),
+        (
+            None,
+            [{"status": "completed"}, {"name": "b", "status": "failed"}],
+            "Failed at “b”. The workflow gave no reason.",
+        ),
+        (
+            {"a": 1},
+            {"x": {"status": "completed", "message": "fine"}, "y": {"label": "Y", "error": "late"}},
+            "Failed at “Y”: “late”",
+        ),
+        ({"errors": [{"detail": "bad day"}]}, {}, "Failed: “bad day”"),
+        ("it broke\nhere", None, "Failed: “it broke here”"),
+        (None, None, "Failed. The workflow gave no reason."),
+    ],
+)
+def test_a_failed_run_says_where_and_why_without_json(output: Any, nodes: Any, sentence: str) -> None:
+    reply = runs.finished(a_run(), result(output, nodes, status="failed"), timedelta())
+
+    assert sentence in texts(reply)
+    assert "{" not in texts(reply)
+
+
+@pytest.mark.parametrize(
+    ("output", "shown", "buttons_"),
+    [
+        ("\n".join(map(str, range(10))), "7\n8\n9", set()),
+        ("\n".join(map(str, range(11))), "8\n9\n…", {"run:output"}),
+        ({"rows": list(range(30))}, "7,\n…", {"run:output"}),
+        ("x" * 1200, "x\n…", {"run:output"}),
+    ],
+)
+def test_output_is_folded_to_ten_lines(output: Any, shown: str, buttons_: set[str]) -> None:
+    found = result(output)
+    reply = runs.finished(a_run(), found, timedelta())
+
+    assert shown in texts(reply)
+    assert buttons(reply).keys() - {"run:again"} == buttons_
+    assert runs.has_more(found) is bool(buttons_)
+    assert reply.files == ()
+
+
+def test_a_failed_run_without_a_reason_shows_its_output() -> None:
+    shown = texts(runs.finished(a_run(), result({"code": 5}, "odd", status="failed"), timedelta()))
+
+    assert "Failed. The workflow gave no reason." in shown
+    assert '"code": 5' in shown
+
+
+def test_a_failed_run_offers_output_that_says_more_than_its_reason() -> None:
+    more = runs.finished(a_run(), result({"error": "late", "rows": [1]}, status="failed"), timedelta())
+    same = runs.finished(a_run(), result({"error": "late"}, status="failed"), timedelta())
+
+    assert ("run:output" in buttons(more), "run:output" in buttons(same)) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ("monday\nand tuesday", "Input: “monday and tuesday”"),
+        ({"day": "monday", "n": [1]}, 'Input: “{"day":"monday","n":[1]}”'),
+        ("y" * 500, f"Input: “{'y' * 149}…”"),
+        (None, "Input: “null”"),
+        ("", "Report · running…Started"),
+    ],
+)
+def test_a_card_shows_the_input_in_one_line(given: Any, line: str) -> None:
+    assert line in texts(runs.running(a_run(input_=given)))
+
+
+def test_cards_link_to_the_projects_own_pages() -> None:
+    run = dataclasses.replace(a_run(), url="https://p.example/w/{id}/runs/{runId}")
+
+    (link,) = [
+        one for one in objects(runs.finished(run, result("ok"), timedelta()).blocks) if one.get("type") == "link"
+    ]
+    assert link["url"] == "https://p.example/w/3/runs/4711"
+    assert [one for one in objects(runs.running(run).blocks) if one.get("type") == "link"] == []
 
 
 def test_a_finished_run_offers_its_nodes_and_another_run() -> None:

@@ -123,6 +123,29 @@ def test_all_problems_are_reported_at_once_in_the_documented_order() -> None:
         ),
         ("BRIDGE_ALLOWED_USERS", "S0123", "has an invalid entry (number 1): use member IDs separated by commas"),
         ("BRIDGE_RUNNERS", "U0123, @anna", "has an invalid entry (number 2): use IDs of people and user groups"),
+        ("BRIDGE_RUN_URL", "p.example/{runId}", "isn't a web address: use one such as https://project.example.com/"),
+        (
+            "BRIDGE_RUN_URL",
+            "ftp://p.example/{runId}",
+            "isn't a web address: use one such as https://project.example.com/",
+        ),
+        (
+            "BRIDGE_RUN_URL",
+            "https://{runId}.example/",
+            "isn't a web address: use one such as https://project.example.com/",
+        ),
+        ("BRIDGE_RUN_URL", "https://p.example/runs", "needs {runId} and besides {id} no other placeholder: use"),
+        ("BRIDGE_RUN_URL", "https://p.example/{runId}/{run}", "needs {runId} and besides {id} no other"),
+        (
+            "BRIDGE_AGENT_URL",
+            "https://p.example/{agent}",
+            "needs {id} and no other placeholder: use one",
+        ),
+        (
+            "BRIDGE_WORKFLOW_URL",
+            "https://p.example/{id}}",
+            "needs {id} and no other placeholder: use one",
+        ),
         ("BRIDGE_DATA_DIR", "~nobody-1234/x", "isn't a usable path: use an absolute one such as /var"),
     ],
 )

@@ -9,6 +9,7 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import LaneLost
+from bridge.features.workflows.runs import to_text
 from bridge.ids import ThreadKey, thread_lane
 from bridge.queue.records import VERSION, Conversation, Step, Unreadable, Write
 from bridge.queue.turn import AlreadyUsed, TurnChanged
@@ -251,12 +252,12 @@ async def test_node_results_are_stored_for_a_week(store: Store) -> None:
     taken = await store.process().take()
 
     await store.process().journal.outcome(
-        taken, "{}", what="ran", writes=[store.results.store(turn, '{"node": [1, null]}')]
+        taken, "{}", what="ran", writes=[store.results.store(turn, to_text({"node": [1, None]}, "out"))]
     )
 
-    assert await store.results.get(turn) == {"node": [1, None]}
+    assert await store.results.get(turn) == ({"node": [1, None]}, "out")
     assert 6.9 < await store.days_left(f"results:{turn}") <= 7
-    assert await store.results.get(taken.record.id.__class__("nobody")) is None
+    assert await store.results.get(taken.record.id.__class__("nobody")) == (None, None)
 
 
 async def test_a_finished_turn_requeues_its_lane(store: Store) -> None:

@@ -32,7 +32,7 @@ async def list_agents(deps: Deps, turn: Turn, *, words: str = "") -> Result:
 @agents.command("/agents show <agent>", "Show one agent and its tools.", read_only=True)
 async def show_agent(deps: Deps, turn: Turn, *, agent: Agent) -> Result:  # noqa: ARG001 - every command gets a turn
     """Show one agent and its tools."""
-    return layout.agent_card(agent, await deps.project.get_agent(agent.id))
+    return layout.agent_card(agent, await deps.project.get_agent(agent.id), deps.agent_url)
 
 
 async def _filled(deps: Deps, turn: Turn, agent: Agent, message: str) -> Form:  # noqa: ARG001 - like every other

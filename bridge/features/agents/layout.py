@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from bridge.features.shared.buttons import ask_button
+from bridge.features.shared.buttons import OPEN_IN_PROJECT, ask_button
 from bridge.project.models import Agent, AgentDetail
 from bridge.slack.blockkit import kit, untyped_json
 from bridge.slack.blockkit.lists import ListPage, by_name, list_reply, matching
@@ -40,8 +40,8 @@ def agent_list(agents: Sequence[Agent], wanted: str = "", default: int | None = 
     return list_reply(title, found, line, ListPage(page=page, words=wanted), TURNS, ask)
 
 
-def agent_card(agent: Agent, detail: AgentDetail) -> Reply:
-    """Show one agent: its purpose, model and tools."""
+def agent_card(agent: Agent, detail: AgentDetail, url: str = "") -> Reply:
+    """Show one agent: its purpose, model and tools; *url* is the template of its address in the project's own pages."""
     name = kit.one_line(detail.name or agent.name) or kit.NO_NAME
     description = detail.description or agent.description or ""
     temperature = agent.temperature if detail.temperature is None else detail.temperature
@@ -55,6 +55,8 @@ def agent_card(agent: Agent, detail: AgentDetail) -> Reply:
     blocks += [kit.fields(facts), kit.rich(kit.paragraph(kit.words("Tools: ", bold=True), tools))]
     if welcome := kit.one_line(detail.welcome_message or agent.welcome_message or "", 1000):
         blocks.append(kit.rich(kit.paragraph(kit.words("Welcome message: ", bold=True), welcome)))
+    if url:
+        blocks.append(kit.rich(kit.paragraph(kit.link(url, OPEN_IN_PROJECT, id=agent.id))))
     blocks.append(kit.actions(ask_button(agent, "Ask…")))
     return kit.reply(f"Agent {name} (ID {agent.id}). {description}", *blocks)
 

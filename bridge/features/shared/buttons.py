@@ -43,6 +43,9 @@ FEEDBACK: Final = "answer:feedback"
 FOR_RUNNERS: Final = frozenset({RUN_FORM, OPEN_DEFAULT, REPORT_FORM})
 """Buttons only for people who may run workflows."""
 
+OPEN_IN_PROJECT: Final = "Open in the project"
+"""The text of links to the project's own pages."""
+
 CHOOSE_AN_AGENT: Final = "Choose an agent"
 
 ID: Final = re.compile(r"-?[0-9]{1,1000}")

@@ -15,7 +15,7 @@ from bridge.features.shared.lookups import check_rule, check_runner, is_runner, 
 from bridge.features.shared.questions import Question
 from bridge.features.shared.recent import Remembered
 from bridge.features.workflows import forms, layout, run_card
-from bridge.features.workflows.runs import NodeResults, run, unknown_run
+from bridge.features.workflows.runs import RunResults, run, unknown_run
 from bridge.ids import TurnId
 from bridge.inbound import Click, Shortcut, Submission, TriggeredRun
 from bridge.project.models import Workflow
@@ -139,7 +139,15 @@ async def run_chosen(deps: Deps, turn: Turn, click: Click) -> Result:
 @workflows.button(run_card.NODES)
 async def show_nodes(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
     """Show the node results of a run."""
-    return run_card.node_results(await NodeResults(deps.scripts).get(TurnId(click.value)))
+    nodes, _output = await RunResults(deps.scripts).get(TurnId(click.value))
+    return run_card.node_results(nodes)
+
+
+@workflows.button(run_card.OUTPUT)
+async def show_output(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
+    """Show the whole output of a run."""
+    _nodes, output = await RunResults(deps.scripts).get(TurnId(click.value))
+    return run_card.full_output(output)
 
 
 @workflows.button(*layout.TURNS)
@@ -196,7 +204,7 @@ class _ButtonValue(Carried):
 
 async def _card(deps: Deps, turn: Turn, workflow: Workflow) -> Reply:
     detail = await deps.project.get_workflow(workflow.id)
-    return layout.workflow_card(workflow, detail, may_run=await is_runner(deps, turn.user))
+    return layout.workflow_card(workflow, detail, may_run=await is_runner(deps, turn.user), url=deps.workflow_url)
 
 
 async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:

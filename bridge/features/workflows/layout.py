@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final
 
-from bridge.features.shared.buttons import RUN_FORM, run_value
+from bridge.features.shared.buttons import OPEN_IN_PROJECT, RUN_FORM, run_value
 from bridge.project.models import Workflow, WorkflowDetail
 from bridge.slack.blockkit import kit, modals, untyped_json
 from bridge.slack.blockkit.lists import ListPage, active_first, facts_of, list_reply, matching
@@ -44,8 +44,11 @@ def workflow_list(workflows: Sequence[Workflow], wanted: str = "", page: int = 0
     return list_reply(title, found, line, ListPage(page=page, words=wanted), TURNS, *menu)
 
 
-def workflow_card(workflow: Workflow, detail: WorkflowDetail, *, may_run: bool = True) -> Reply:
-    """Show one workflow: its purpose, trigger and nodes; people who *may_run* it get a button."""
+def workflow_card(workflow: Workflow, detail: WorkflowDetail, *, may_run: bool = True, url: str = "") -> Reply:
+    """Show one workflow: its purpose, trigger and nodes; people who *may_run* it get a button.
+
+    *url* is the template of its address in the project's own pages.
+    """
     name = kit.one_line(detail.name or workflow.name) or kit.NO_NAME
     is_active = workflow.is_active if detail.is_active is None else detail.is_active
     description = detail.description or workflow.description or ""
@@ -65,6 +68,7 @@ def workflow_card(workflow: Workflow, detail: WorkflowDetail, *, may_run: bool =
         *about,
         kit.fields(facts),
         *([kit.rich(*lines)] if lines else []),
+        *([kit.rich(kit.paragraph(kit.link(url, OPEN_IN_PROJECT, id=workflow.id)))] if url else []),
         *run,
     )
 

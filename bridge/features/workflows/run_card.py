@@ -23,6 +23,7 @@ from bridge.slack.blockkit.failures import sentence, what_happened
 from bridge.slack.blockkit.json_text import beginning, compact, pointed_at, pretty
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
+from bridge.slack.blockkit.untyped_json import name_of
 
 FINISHED: Final = "finished"
 FAILED: Final = "failed"
@@ -31,6 +32,7 @@ OUTCOME_UNKNOWN: Final = "outcome unknown"
 AGAIN: Final = "run:again"
 CONFIRM: Final = "run:confirm"
 NODES: Final = "run:nodes"
+OUTPUT: Final = "run:output"
 FIX: Final = "run:fix"
 AS_TEXT: Final = "run:text"
 
@@ -38,6 +40,15 @@ _SURE = kit.confirm(
     "Run again?", "It may already have run. Running it again may repeat the work.", "Run again", "Cancel"
 )
 _NOT_IN_NAMES: Final = re.compile(r"[^\w-]")
+FAILED_SIGN: Final = status_icon(FAILED)
+_LINES: Final = 10
+_FOLDED: Final = 1000  # characters
+_INPUT: Final = 150
+_REASON: Final = 500
+_ERRORS: Final = ("error", "errors", "errorMessage", "error_message", "exception")
+_REASONS: Final = (*_ERRORS, "reason", "message", "detail", "details", "output", "result")
+_NODE_NAMES: Final = ("name", "label", "title", "data")
+_DEEPEST: Final = 5
 _NODE_TEXT = 1500
 _NODES_TEXT = 7500
 _MOST_NODES = 20
@@ -47,7 +58,8 @@ _MOST_NODES = 20
 class Run:
     """A run as its card shows it: *turn* started it, for the person with the display name *started_by*.
 
-    If an *app*'s message started it, this is the person who set that up.
+    If an *app*'s message started it, this is the person who set that up. *url* is a template of its address in the
+    project's own pages.
     """
 
     workflow: int
@@ -56,6 +68,7 @@ class Run:
     started_by: str
     turn: str
     app: str = ""
+    url: str = ""
 
 
 def running(run: Run) -> Reply:
@@ -64,13 +77,54 @@ def running(run: Run) -> Reply:
 
 
 def finished(run: Run, result: RunResult, took: timedelta) -> Reply:
-    """Show a run's result. Output too long for the card is attached as a file."""
+    """Show a run's result: the beginning of its output, or why it failed.
+
+    Output that's too long for a message is attached as a file; for the rest, there's a button.
+    """
+    status = kit.one_line(result.status, 100) or FINISHED
     shown, files = _output(result)
+    why, reason = why_failed(result)
+    if why:  # without a reason, the output may say more
+        shown = [kit.section(why), *shown[1 if reason else 0 :]]
     called = "" if result.runId is None else f" · run {kit.one_line(str(result.runId), 60)}"
     facts = kit.context(f"{_started_by(run)}{called} · {kit.spoken(took)}")
+    whole = [kit.button("Full output", OUTPUT, run.turn)] if has_more(result) else []
     nodes = [kit.button("Node results", NODES, run.turn)] if result.nodeResults else []
-    status = kit.one_line(result.status, 100) or FINISHED
-    return _card(run, status, *shown, facts, kit.actions(*nodes, _again(run)), files=files)
+    return _card(run, status, *shown, facts, kit.actions(*whole, *nodes, _again(run)), files=files, id_=result.runId)
+
+
+def why_failed(result: RunResult) -> tuple[str, str]:
+    """Return a sentence on the node that failed, and the reason it gave; ``""`` if the run didn't fail."""
+    if status_icon(result.status) != FAILED_SIGN:
+        return "", ""
+    node, said = _failed_node(result.nodeResults)
+    said = said or _error_in(result.output)
+    where = f"Failed at {kit.quoted(node, 80)}" if node else "Failed"
+    return f"{where}: {kit.quoted(said, _REASON)}" if said else f"{where}. The workflow gave no reason.", said
+
+
+def has_more(result: RunResult) -> bool:
+    """Whether the card shows only a part of the output, which isn't attached either."""
+    output = result.output
+    whole = "" if output is None else _written(output)
+    if len(whole) > kit.CODE_TEXT:
+        return False
+    if why_failed(result)[1]:
+        is_all_said = isinstance(output, str) or (isinstance(output, Mapping) and len(output) == 1)
+        return bool(whole) and not (is_all_said and 0 < len(_error_in(output)) <= _REASON)
+    return whole != _folded(whole)
+
+
+def full_output(output: Any) -> Reply:
+    """Show a run's whole output in the thread of its card; what's too long is attached as a file."""
+    if output is None:
+        text = "This output is older than a week and no longer available. Run the workflow again to see a new one."
+        return kit.reply(text)
+    whole, is_text = _written(output), isinstance(output, str)
+    files = [Attachment(name=f"output.{'txt' if is_text else 'json'}", content=whole)]
+    is_cut = len(whole) > kit.CODE_TEXT
+    shown = kit.paragraph(kit.cut(whole, kit.CODE_TEXT)) if is_text else kit.code_block(whole)
+    return kit.reply("Full output", kit.rich(shown), audience=Audience.THREAD, files=files if is_cut else [])
 
 
 def failed(run: Run, error: BridgeError, took: timedelta | None = None) -> Reply:
@@ -160,10 +214,15 @@ def _fix_button(workflow: Workflow, input_turn: str) -> Block:
     return kit.button("Fix it", FIX, compact({"w": workflow.id, "t": input_turn}))
 
 
-def _card(run: Run, status: str, *blocks: Block, files: Sequence[Attachment] = ()) -> Reply:
+def _card(run: Run, status: str, *blocks: Block, files: Sequence[Attachment] = (), id_: object = None) -> Reply:
     name, sign = kit.one_line(run.name, 120), status_icon(status)
-    title = kit.rich(kit.paragraph(f"{sign} ", kit.words(name, bold=True), f" · {status}"))
-    return kit.reply(f"{sign} {name}: {status}", title, *blocks, audience=Audience.CHANNEL, files=files)
+    link: list[Block | str] = (
+        [" · ", kit.link(run.url, "open", runId=id_, id=run.workflow)] if run.url and id_ is not None else []
+    )
+    title = kit.rich(kit.paragraph(f"{sign} ", kit.words(name, bold=True), f" · {status}", *link))
+    given = run.input if isinstance(run.input, str) else compact(run.input)
+    asked = [kit.context(f"Input: {kit.quoted(given, _INPUT)}")] if given.strip() else []
+    return kit.reply(f"{sign} {name}: {status}", title, *asked, *blocks, audience=Audience.CHANNEL, files=files)
 
 
 def _started_by(run: Run) -> str:
@@ -176,16 +235,14 @@ def _again(run: Run, asks: Block | None = None) -> Block:
 
 
 def _output(result: RunResult) -> tuple[list[Block], list[Attachment]]:
-    """Return the blocks for a run's output, as JSON or text, and its file if it's too long."""
+    """Return the blocks for the beginning of a run's output, as JSON or text, and its file if it's too long."""
     output = result.output
     if output is None or output == "":
         return [kit.context("No output")], []
-    is_text = isinstance(output, str)
-    whole = kit.clean(output) if is_text else pretty(output)
-    is_whole = len(whole) <= kit.CODE_TEXT
-    text = whole if is_text or is_whole else beginning(output, kit.CODE_TEXT + 1)
-    shown = kit.paragraph(kit.cut(text, kit.CODE_TEXT)) if is_text else kit.code_block(text)
-    if is_whole:
+    is_text, whole = isinstance(output, str), _written(output)
+    text = _folded(whole)
+    shown = kit.paragraph(text) if is_text else kit.code_block(text)
+    if len(whole) <= kit.CODE_TEXT:
         return [kit.rich(shown)], []
     run = _NOT_IN_NAMES.sub("", str(result.runId or ""))[:60]
     name = f"{f'run-{run}-' if run else ''}output.{'txt' if is_text else 'json'}"
@@ -194,3 +251,43 @@ def _output(result: RunResult) -> tuple[list[Block], list[Attachment]]:
         length = file_size(result.size) or TOO_LARGE
         attached = f"The result is {length}, so I could read only its beginning. It's attached in the thread."
     return [kit.rich(shown), kit.context(attached)], [Attachment(name=name, content=whole)]
+
+
+def _written(output: Any) -> str:
+    return kit.clean(output) if isinstance(output, str) else pretty(output)
+
+
+def _folded(text: str) -> str:
+    """Return the first lines of *text*, with an ellipsis if there are more."""
+    lines = text.strip("\n").split("\n", _LINES)
+    begins = "\n".join(lines[:_LINES])
+    is_cut = len(lines) > _LINES or len(begins) > _FOLDED
+    return begins[: _FOLDED - 2].rstrip() + "\n…" if is_cut else text
+
+
+def _failed_node(results: Any) -> tuple[str, str]:
+    """Return the name of the node that failed, and its reason; ``""`` for what isn't said."""
+    by_node = (
+        results.items() if isinstance(results, Mapping) else enumerate(results if isinstance(results, list) else ())
+    )
+    for key, one in by_node:
+        if not isinstance(one, Mapping):
+            continue
+        status = one.get("status")
+        has_failed = status_icon(status) == FAILED_SIGN if isinstance(status, str) else any(map(one.get, _ERRORS))
+        if has_failed:
+            name = name_of({name: one[name] for name in _NODE_NAMES if name in one})
+            return name or (str(key) if isinstance(key, str) else ""), _error_in(one)
+    return "", ""
+
+
+def _error_in(value: Any, depth: int = 0) -> str:
+    """Find the reason of a failure in undocumented JSON; ``""`` if nothing looks like one."""
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, list):
+        return _error_in(value[0], depth + 1) if value and depth < _DEEPEST else ""
+    if not isinstance(value, Mapping) or depth > _DEEPEST:
+        return ""
+    inner = (_error_in(value[key], depth + 1) for key in _REASONS if key in value)
+    return next((found for found in inner if found), "")

@@ -34,6 +34,7 @@ from bridge.slack.post import ExistingParts
 log = logging.getLogger(__name__)
 
 _NAME = 200  # characters stored for Home
+_VERSION = 2
 
 
 async def run(
@@ -95,10 +96,9 @@ async def run(
         except SlackError as exc:
             log.info("private notice can't be posted", extra={"detail": exc.detail})
     if isinstance(result, RunResult):
-        if result.nodeResults:
-            stored = await asyncio.to_thread(json.dumps, result.nodeResults)
-            turn.stage(NodeResults(deps.scripts).store(turn.id, stored))
-        card = await asyncio.to_thread(run_card.finished, described, result, took)  # its output may have 4 MB
+        card, stored = await asyncio.to_thread(_laid_out, described, result, took)  # its output may have 4 MB
+        if stored:
+            turn.stage(RunResults(deps.scripts).store(turn.id, stored))
         return _outcome("ran", card, described, result.status or run_card.FINISHED)
     if result.may_have_happened:
         card = run_card.unknown(described, result)
@@ -118,27 +118,41 @@ async def unknown_run(deps: Deps, turn: Turn) -> Outcome:
     return _outcome("unknown", run_card.unknown(described), described, run_card.OUTCOME_UNKNOWN, cause)
 
 
-class NodeResults:
-    """The node results of finished runs, stored for a week for a button that shows them."""
+def _laid_out(run: run_card.Run, result: RunResult, took: timedelta) -> tuple[Reply, str]:
+    """Return the card of a finished run, and what its buttons show; ``""`` if that's nothing."""
+    kept = result.output if run_card.has_more(result) else None
+    stored = to_text(result.nodeResults, kept) if result.nodeResults or kept is not None else ""
+    return run_card.finished(run, result, took), stored
+
+
+def to_text(nodes: Any, output: Any = None) -> str:
+    """Return the stored form of a run's node results and, if it wasn't shown whole, its output."""
+    return json.dumps({"v": _VERSION, "nodes": nodes, "output": output})
+
+
+class RunResults:
+    """The node results of finished runs, and outputs that weren't shown whole, stored for a week for two buttons."""
 
     def __init__(self, scripts: Scripts) -> None:
         self._scripts = scripts
 
     def store(self, turn: TurnId, results: str) -> Write:
-        """Return the write that stores the *results* (JSON) of the run that *turn* started."""
+        """Return the write that stores the *results* (`to_text`) of the run that *turn* started."""
         return ("set", self._scripts.keys.results(turn), milliseconds(RESULTS), results)
 
-    async def get(self, turn: TurnId) -> Any | None:
-        """Return the node results of the run that *turn* started, parsed from JSON; None if they've expired.
+    async def get(self, turn: TurnId) -> tuple[Any, Any]:
+        """Return the node results of the run that *turn* started, and its output; None for what has expired.
 
         Raises `StoreUnavailable` and `RecordNotUnderstood`.
         """
         with translated():
             text = await self._scripts.redis.get(self._scripts.keys.results(turn))
-        if text is None:
-            return None
         try:
-            return json.loads(text)
+            match found := json.loads(text or "null"):
+                case {"v": int(), "nodes": nodes, "output": output}:
+                    return nodes, output
+                case _:  # an earlier version stored only the node results
+                    return found, None
         except ValueError as exc:
             raise RecordNotUnderstood("results") from exc
 
@@ -148,7 +162,7 @@ async def _describe(deps: Deps, turn: Turn, workflow: int, name: str, given: Any
     if started_by == turn.user:  # the name is unknown, and an ID means nothing to people
         started_by = ""
     app = (turn.body.message.app_name or "an app") if isinstance(turn.body, TriggeredRun) else ""
-    return run_card.Run(workflow, name, given, started_by, turn.id, app)
+    return run_card.Run(workflow, name, given, started_by, turn.id, app, deps.run_url)
 
 
 def _outcome(what: str, card: Reply, run: run_card.Run, ended: str, cause: str = "") -> Outcome:

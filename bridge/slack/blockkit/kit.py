@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Final
+from urllib.parse import quote
 
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
 
@@ -274,6 +275,14 @@ def words(text: str, **style: bool) -> Block:
     """Make a run of text; *style* is any of bold, italic, strike, code."""
     run: Block = {"type": "text", "text": clean(text)}
     return run | {"style": style} if style else run
+
+
+def link(template: str, text: str, **values: object) -> Block:
+    """Make a run of text that leads to the address that the operator's *template* has for *values*."""
+    address = template
+    for name, value in values.items():
+        address = address.replace(f"{{{name}}}", quote(str(value), safe=""))
+    return {"type": "link", "url": address, "text": clean(text)}
 
 
 def paragraph(*runs: Block | str) -> Block:
