@@ -115,6 +115,7 @@ def build(
         channels=channels,
         bot_user=identity.bot_user,
         store_since=lambda: namespace.since,
+        catalog=catalog,
         on_queued=queued_reactions.on_queued,
     )
     intake = Intake(inbox, access, wires.metrics)

@@ -34,6 +34,8 @@ ACTIONS: Final = {
     "click home:workflows:previous": "button: Previous",
     "click home:workflows:next": "button: Next",
     **{f"click command:meant:{number}": "button: Did you mean" for number in range(5)},
+    "click agent:meant": "button: Did you mean",
+    "click default:set": "button: Make default",
     "click ask:form": "button: Ask an agent",
     "click default:form": "button: Change settings",
     "click turn:again": "button: Send again",

@@ -14,11 +14,14 @@ from typing import Final
 from pydantic import BaseModel, ValidationError
 
 from bridge.errors import ProjectError, TooOften
+from bridge.features.shared.buttons import ask_button, run_button
 from bridge.inbound import WAITING_LIMIT
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import failure, what_happened
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
+_MOST_LISTED: Final = 15  # lines of help in a group
+_NAMED: Final = "Support: how do I …?"
 SEND_IT_AGAIN: Final = "Send again"
 SEND_IT_NOW: Final = "Send now"
 MAY_HAVE_ARRIVED: Final = "⚠️ No answer came back, and I can't tell whether the agent received your message."
@@ -108,7 +111,7 @@ def _with_channel(text: str, channel: str, ending: str = "") -> Block:
 def mention_without_text() -> Reply:
     """Answer a mention without text."""
     ways = [
-        kit.paragraph("To choose an agent, add its name: ", kit.words("Support: how do I …?", code=True)),
+        kit.paragraph("To choose an agent, add its name: ", kit.words(_NAMED, code=True)),
         kit.paragraph("In the thread, just keep typing. You only need to mention me if others write there, too."),
         kit.paragraph("In a thread, ", kit.words("!help", code=True), " lists everything you can type."),
     ]
@@ -407,6 +410,26 @@ def session_reset() -> Reply:
     """Say that the thread's session has ended and the next message starts a new one."""
     text = "The next message starts a new session. The agent won't remember this conversation."
     return kit.note(text, audience=Audience.THREAD)
+
+
+def help_card(own: Sequence[tuple[str, str]], others: Sequence[tuple[str, str]], *, may_run: bool = True) -> Reply:
+    """Show everything that can be typed: a thread's *own* commands, and the *others* with their words.
+
+    There's a button for those who *may_run* workflows.
+    """
+    hello = "Hello! Mention me with a question, and an agent will answer in a thread."
+    named = kit.paragraph(hello, " To choose the agent, start with its name: ", kit.words(_NAMED, code=True))
+    in_thread = "In a thread, just keep typing, or use:"
+    anywhere = "Anywhere, in threads with ! instead of /:"
+    small = "Add help to a command for details."
+    buttons = [ask_button(None, "Ask an agent…"), *([run_button()] if may_run else [])]
+    blocks = [kit.rich(named)]
+    for title, lines in ((in_thread, own), (anywhere, others)):
+        bullets = kit.usages(lines[:_MOST_LISTED])["elements"]
+        blocks.append(kit.rich(kit.paragraph(kit.words(title, bold=True)), *bullets))
+    listed = [f"{usage}: {sentence}" for usage, sentence in (*own, *others)]
+    listed.insert(len(own), anywhere)
+    return kit.reply("\n".join([hello, in_thread, *listed, small]), *blocks, kit.context(small), kit.actions(*buttons))
 
 
 def help_lines(title: str, lines: Sequence[tuple[str, str]], note: str = "") -> Reply:

@@ -108,6 +108,17 @@ def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool, act
     raise NoSuch(kind, name or text, [pick.one.name for pick in near])
 
 
+def nearest(text: str, candidates: Sequence[T]) -> T | None:
+    """Return the only one of *candidates* whose name *text* is, begins or misspells; None if it's none or several."""
+    named = [(name_key(candidate.name), candidate) for candidate in candidates]
+    spots = [_Spot(text, name_key(text), "")]
+    for _typed, found in (_fitting(spots, named, str.__eq__), _fitting(spots, named, str.startswith)):
+        if found:
+            return found[0].one if len(found) == 1 else None
+    misspelled = _misspelled(spots, named)
+    return misspelled[0].one if len(misspelled) == 1 else None
+
+
 def _fitting(
     spots: Sequence[_Spot], named: Sequence[tuple[str, T]], fits: Callable[[str, str], bool]
 ) -> tuple[str, list[Pick[T]]]:

@@ -17,6 +17,8 @@ from bridge.errors import (
     NoSuch,
     NotAllowed,
     NotSure,
+    ProjectError,
+    SeveralFit,
     SlackError,
     StoreError,
     UnknownCommand,
@@ -24,7 +26,7 @@ from bridge.errors import (
 )
 from bridge.features.deps import Deps
 from bridge.features.feature import HELP, Command, EventReader, Feature, ListedShortcut, add_command
-from bridge.features.notices import Slip, command_gone, did_you_mean, help_lines
+from bridge.features.notices import Slip, command_gone, did_you_mean, help_card, help_lines
 from bridge.features.picking import edit_distance, most_typos, pick
 from bridge.features.reply_poster import recipient_of
 from bridge.features.results import Form, HomeChanged, Outcome, Result, shown
@@ -36,7 +38,7 @@ from bridge.project.models import Agent, Workflow
 from bridge.queue.audit import named
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit import kit, modals
-from bridge.slack.blockkit.failures import failure, sentence
+from bridge.slack.blockkit.failures import either, failure, sentence
 from bridge.slack.blockkit.folding import fold, name_key, split, undecorated
 from bridge.slack.blockkit.modals import Carried, Origin
 from bridge.slack.blockkit.mrkdwn import addressed, mentions_in, plain_command_text
@@ -51,6 +53,7 @@ _HELP_SHARE: Final = "Add --share to show the answer to the whole channel."
 _SHARE: Final = re.compile(r"(?:^|(?<=\s))--share(?=\s|$)")
 _OPTION: Final = re.compile(r"(?:^|(?<=\s))--([a-z][\w-]*)\S*")
 _BANG: Final = re.compile(r"\s*[*_~`]*!([a-z](?:[\w-]*[a-z0-9])?)[*_~`]*(?=\s|$)")
+_SLASH: Final = re.compile(r"\s*[*_~`]*/([a-z](?:[\w-]*[a-z0-9])?)[*_~`]*(?=\s|$)")
 _LONGEST_BANG: Final = 100  # characters before and in a command's name
 _MOST_TYPED: Final = 1000  # characters of a line that may be the command's own words
 _WORD: Final = re.compile(r"[a-z][\w-]*")
@@ -315,8 +318,7 @@ class Features:
         id_, _name, rest = error.options[0]
         if not (command.fill and turn.trigger_id and len(error.options) == 1 and len(rest) <= kit.PLAIN_TEXT_INPUT):
             raise error
-        looked_up = await (deps.catalog.get_workflows if name == "workflow" else deps.catalog.get_agents)()
-        form = await command.fill(deps, turn, next(one for one in looked_up if one.id == id_), rest)
+        form = await command.fill(deps, turn, next(one for one in await _all(name, deps) if one.id == id_), rest)
         doubt = kit.context(f"I'm not sure which {name} you meant. Check this before you continue.")
         view = {**form.view, "blocks": [doubt, *form.view["blocks"]]}
         return Form(view, failure(error), error.about)
@@ -337,9 +339,13 @@ class Features:
         is_shared = match is not None and match[0].is_read_only
         if not is_shared:
             said = _words(typed)
+            if said == [HELP]:
+                return self._overview(start, may_run=await is_runner(deps, turn.user))
             if HELP in said and (reply := self._help(said, start)):
                 return reply
             match = self._match(typed)
+        if match is None and (item := await self._item(unshared or typed, deps)):
+            match, is_shared = item, bool(unshared)
         if unknown := self._unknown_option(unshared if is_shared else typed, match, start):
             raise unknown
         if match is None:
@@ -369,8 +375,7 @@ class Features:
                     raise command.usage_error(start)
                 break
             if name in {"workflow", "agent"}:
-                look_up = deps.catalog.get_workflows if name == "workflow" else deps.catalog.get_agents
-                known: Sequence[Workflow | Agent] = await look_up()
+                known = await _all(name, deps)
                 if meant is not None and place == 0:
                     one = next((one for one in known if one.id == meant), None)
                     if one is None:
@@ -409,7 +414,25 @@ class Features:
 
     def command_line(self, message: InboundMessage, bot_user: str) -> str | None:
         """Return a message's command line (``!stats`` → ``/stats``), misspelled or not; None if it isn't a command."""
-        return None if message.is_text else self.bang_line(addressed(message.text, bot_user)[1])
+        if message.is_text:
+            return None
+        mentions, said = addressed(message.text, bot_user)
+        line = self.bang_line(said)
+        if line is None and (mentions or message.is_direct):
+            line = self._slash_line(said)
+        if line is None and message.is_mention and not message.parts and len(message.text) <= _LONGEST_BANG:
+            # A mention alone, or with one of two words
+            alone = re.sub(rf"<@{re.escape(bot_user)}(?:\|[^<>]*)?>", " ", message.text)
+            word = name_key(alone).strip("!?.,:;-*_~` ")
+            line = f"/{word or HELP}" if word in {"", HELP, "stop"} else None
+        return line
+
+    def _slash_line(self, text: str) -> str | None:
+        """Return a slash command typed in a message, where Slack doesn't take it for one, without a prefix."""
+        folded = fold(undecorated(text), _LONGEST_BANG)
+        found = _SLASH.match(folded.text)
+        known = [one for one in self._names() if found and f"-{found[1]}".endswith(f"-{one}")]
+        return f"/{known[0]} {folded.after(found.end())}".rstrip() if found and known else None
 
     def bang_line(self, text: str) -> str | None:
         """Turn ``!stats`` into ``/stats``; None if no known command follows the exclamation mark.
@@ -473,16 +496,38 @@ class Features:
             return next(((command, "") for command in self._named(said[0]) if command.is_default), None)
         return None
 
+    async def _item(self, typed: str, deps: Deps) -> tuple[Command, str] | None:
+        """Return the command that shows the workflow or agent named right after ``/workflows`` or ``/agents``."""
+        said, rest = _words(typed), _after_words(typed, 1)
+        show = next((one for one in self._named(said[0] if said else "") if one.path[1:] == ("show",)), None)
+        if show is None or not rest:
+            return None
+        kind = show.parameters[0].name
+        try:
+            pick(kind, rest, await _all(kind, deps), takes_rest=False)
+        except SeveralFit:
+            return show, rest  # which says so
+        except NoSuch as exc:
+            wrong = self._not_understood(typed, "/")
+            is_name = exc.nearest and isinstance(wrong, UnknownCommand) and not wrong.nearest
+            return (show, rest) if is_name else None
+        except ProjectError:
+            return None
+        return show, rest
+
+    def _overview(self, start: str, *, may_run: bool) -> Reply:
+        """Return an overview of everything that can be typed, with buttons for those who *may_run* workflows."""
+        own = [one for one in self._commands if one.is_for_threads]
+        own = [one for one in own if not any(f"{one.usage}." in other.sentence for other in own)]  # !mute names !unmute
+        others = []
+        for name in dict.fromkeys(one.path[0] for one in self._commands if not one.is_for_threads):
+            known = self._named(name)
+            words = list(dict.fromkeys(one.path[1] for one in known if one.path[1:]))
+            others.append((_first_word(known[0], start), either(words) if words else known[0].sentence))
+        return help_card(_explained(own, start), others, may_run=may_run)
+
     def _help(self, said: list[str], start: str) -> Reply | None:
-        """Return help for all commands, or for one word's; in a thread, commands for threads come first."""
-        if said == [HELP] and start == "!":
-            *names, last = dict.fromkeys(_first_word(one, start) for one in self._commands if not one.is_for_threads)
-            others = f"Slash commands work here with ! instead of /: {', '.join(names)} and {last}."
-            note = f"{others} For details, add help, such as {last} help."
-            return help_lines("What you can type in this thread", self._first_help(start), note)
-        if said == [HELP]:
-            note = f"In threads, type ! instead of /, such as !stats. {_HELP_SHARE}"
-            return help_lines("What you can type", self._first_help(start), note)
+        """Return help for one word's commands."""
         known = self._named(said[0]) if said[1:2] == [HELP] else []
         note = _HELP_SHARE if any(command.is_read_only for command in known) else ""
         return help_lines(_first_word(known[0], start), _explained(known, start), note) if known else None
@@ -493,7 +538,7 @@ class Features:
         known = self._named(said[0]) if said else []
         if not known:
             names = list(dict.fromkeys(f"{start}{command.path[0]}" for command in self._commands))
-            typed = "".join([start, *said[:1]])
+            typed = f"{start}{''.join(as_typed[:1]).lstrip('/!')}"
             near = difflib.get_close_matches(typed, names, n=2)
             return UnknownCommand(typed, near, () if near else self._first_help(start))
         depth = max(_common_prefix(command.path, said) for command in known)
@@ -508,6 +553,10 @@ class Features:
         if near:
             return _with_form(UnknownCommand(typed, [" ".join([*words, word]) for word in near]), following[near[0]])
         return UnknownCommand(typed, help=_explained(fitting, start))
+
+
+async def _all(kind: str, deps: Deps) -> Sequence[Workflow | Agent]:
+    return await (deps.catalog.get_workflows() if kind == "workflow" else deps.catalog.get_agents())
 
 
 def _start(deps: Deps, turn: Turn) -> str:

@@ -390,6 +390,18 @@ class Inbox:
         key, lane = self._scripts.keys.turn(turn), own_lane(turn)
         return ("queue", key, 0, turn, lane, epoch_ms(now), inbound.kind, to_json(inbound), came)
 
+    async def menu_of(self, thread: ThreadKey) -> str:
+        """Return the ``ts`` of the menu of agents that *thread* waits for, ``""`` if it waits for none.
+
+        Raises `StoreUnavailable`.
+        """
+        keys, redis = self._scripts.keys, self._scripts.redis
+        with translated():
+            turn = await redis.hget(keys.parked(), thread_lane(thread))
+            if turn is None or await redis.hexists(keys.thread(thread), "agent"):
+                return ""
+            return str(await redis.hget(keys.turn(TurnId(str(turn))), "card") or "")
+
     async def write(self, *writes: Write) -> list[str]:
         """Make *writes* in one step, which may be repeated. Returns Redis's answers."""
         return [str(answer) for answer in await self._scripts.run("write", json.dumps(writes), confirmed=True)]

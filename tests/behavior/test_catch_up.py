@@ -520,7 +520,7 @@ async def test_an_outage_that_another_process_read_is_forgotten(case: CatchUpCas
 async def test_messages_before_the_first_mention_are_ignored(case: CatchUpCase) -> None:
     root = await case.post(ALICE, GENERAL, "to each other", 2 * HOUR)
     await case.post(BOB, GENERAL, "between us", HOUR / 2, root)
-    await case.deliver(GENERAL, await case.post(BOB, GENERAL, f"{MENTION}help", 20, root))
+    await case.deliver(GENERAL, await case.post(BOB, GENERAL, f"{MENTION}help us", 20, root))
     await case.harness.work()
     before = len(case.asked)
     await case.record_outage()

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from bridge.features.conversations.menu import CHOOSE, CHOOSE_MEANT
 from bridge.features.results import Done, TryLater, Wait
+from bridge.features.shared.buttons import SET_DEFAULT
 from bridge.ids import new_turn_id
 from bridge.inbound import Alert, MessageFile, Quotation
 from bridge.playground.emulator.faults import Error, Fault, RateLimited
@@ -67,6 +69,87 @@ async def test_a_message_without_an_agent_gets_a_menu(harness: Harness) -> None:
     assert result.menu.audience is Audience.THREAD
     assert "Sales" in str(result.menu.blocks)
     assert await harness.store.sessions.thread(THREAD) == Conversation()
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("Support, hi", "7"),
+        ("memroy: hi", "9"),
+        ("Supprot : hi", "7"),
+        ("*Sal*: hi", "8"),
+        ("sales how are you?", "8"),
+        ("Support, Sales: hi", "7"),
+        ("hello, Support", ""),
+        ("Salesforce is down", ""),
+        ("hi: there", ""),
+    ],
+)
+async def test_the_menu_offers_the_agent_that_was_meant(harness: Harness, text: str, meant: str) -> None:
+    memory = {"id": 9, "name": "Memory", "model": "m", "description": "Remembers\nthings."}
+    harness.service.agents = [SUPPORT, SALES, memory]
+
+    result = await harness.answer(message(f"<@{BOT}> {text}", is_mention=True))
+
+    assert isinstance(result, Wait)
+    elements = next(block["elements"] for block in result.menu.blocks if block["type"] == "actions")
+    assert ("Did you mean" in result.menu.text) is bool(meant)
+    assert [one["value"] for one in elements if one["action_id"] == CHOOSE_MEANT] == [meant][: bool(meant)]
+    options = next(one["options"] for one in elements if one["action_id"] == CHOOSE)
+    assert [one.get("description", {}).get("text") for one in options] == ["Remembers things.", None, None]
+
+
+@pytest.mark.parametrize("typed", ["Sales", "\uff33ales\u200b", f"<@{BOT}> *Sales*", "8:"])
+async def test_a_name_typed_below_the_menu_chooses(harness: Harness, typed: str) -> None:
+    harness.service.agents = [SUPPORT, SALES]
+    await harness.receive(message(f"<@{BOT}> hello", is_mention=True, thread_ts=""))
+    await harness.work()
+
+    await harness.receive(message("and more", ts(1)))
+    await harness.receive(message(typed, ts(2), is_mention=BOT in typed))
+    await harness.work()
+
+    assert [(one["message"], one["agent"]) for one in harness.service.asked] == [("hello", 8), ("and more", 8)]
+    assert "Sales answers in this thread." in harness.seen.texts
+    assert not any("Which agent" in text for text in harness.seen.texts)
+    assert len(harness.seen.ephemerals) == 0
+
+
+async def test_a_name_typed_after_the_choice_is_a_message(harness: Harness) -> None:
+    harness.service.agents = [SUPPORT, SALES]
+    await harness.receive(message(f"<@{BOT}> Support: hello", is_mention=True, thread_ts=""))
+    await harness.work()
+
+    await harness.receive(message("Sales", ts(1)))
+    await harness.work()
+
+    assert harness.service.messages == ["hello", "Sales"]
+
+
+async def test_the_chosen_agent_is_made_the_default_with_one_click(harness: Harness) -> None:
+    harness.service.agents = [SUPPORT, SALES]
+    await harness.receive(message(f"<@{BOT}> hello", is_mention=True, thread_ts=""))
+    await harness.work()
+    await harness.press(CHOOSE, "8")
+    await harness.work()
+
+    await harness.press(SET_DEFAULT)
+    await harness.work()
+
+    assert (await harness.store.channels.get(THREAD.team, THREAD.channel)).agent == 8
+
+
+@pytest.mark.parametrize("runners", ["U0BOB", USER])
+async def test_only_people_who_may_set_the_default_are_offered_it(harness: Harness, runners: str) -> None:
+    harness.configure(BRIDGE_RUNNERS=runners)
+    harness.service.agents = [SUPPORT, SALES]
+    await harness.receive(message(f"<@{BOT}> hello", is_mention=True, thread_ts=""))
+    await harness.work()
+    shown = str(harness.seen.messages[-1].blocks)
+    await harness.press(CHOOSE, "8")
+    await harness.work()
+
+    assert ("default:form" in shown, SET_DEFAULT in str(harness.seen.messages[0].blocks)) == (runners == USER,) * 2
 
 
 async def test_a_project_without_agents_says_so(harness: Harness) -> None:

@@ -66,6 +66,9 @@ async def notices(harness: Harness) -> list[str]:
         ("!stats", False, "a new thread", Received("ignored", "not addressed to the bot")),
         ("!stats", True, "a new thread", QUEUED),
         (f"<@{BOT}> !stats", False, "a new thread", QUEUED),
+        ("!help", False, "a new thread", QUEUED),
+        ("\uff01Help", False, "an unbound thread", QUEUED),
+        ("!help me", False, "a new thread", Received("ignored", "not addressed to the bot")),
         ("\u200b<@U0BOB> look at this", False, "a bound thread", OTHERS),
     ],
 )

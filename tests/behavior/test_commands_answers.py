@@ -107,7 +107,7 @@ async def said(harness: Harness, text: str, number: int) -> Result:
         ("/project", "The shop."),
         ("/stats", "4,321"),
         ("/stats since 7d", "There's nothing to compare with yet"),
-        ("/help", "/agents chat [agent] [message]"),
+        ("/help", "/agents: list, show, chat, channel or default"),
         ("/workflows help", "/workflows run [workflow] [input]"),
         ("/stats help", "Show the project's statistics."),
         ("/stats help extra words", "Show the project's statistics."),
@@ -231,16 +231,16 @@ async def test_help_in_a_thread_lists_what_works_only_there_and_names_the_rest(h
     await harness.store.sessions.choose_agent(THREAD, 1)
     await harness.store.sessions.rebind(THREAD, expected=None, session=77)
 
-    *_, listed, note = shown(await said(harness, "!help", 3)).blocks
-    usages = [line["elements"][0]["text"] for line in listed["elements"][0]["elements"]]
+    reply = shown(await said(harness, "!help", 3))
+    _hello, own, others, _small, buttons = reply.blocks
+    usages = [[line["elements"][0]["text"] for line in block["elements"][1]["elements"]] for block in (own, others)]
 
-    assert usages[0] == "!stop"
-    assert len(usages) < 12
-    assert all(usage.startswith("!") for usage in usages)
-    assert note["elements"][0]["text"] == (
-        "Slash commands work here with ! instead of /: !workflows, !agents, !project and !stats. "
-        "For details, add help, such as !stats help."
-    )
+    assert usages == [
+        ["!stop", "!mute", "!new", "!agent <agent>", "!session [number]"],
+        ["!workflows", "!agents", "!project", "!stats"],
+    ]
+    assert len(reply.text.splitlines()) <= 15
+    assert [button["action_id"] for button in buttons["elements"]] == ["ask:form", "run:form"]
 
 
 @pytest.mark.parametrize(
@@ -351,6 +351,46 @@ async def test_people_who_may_not_act_get_no_button_to_do_it(harness: Harness) -
         await typed(harness, "/agents default Supp", STRANGER)
 
     assert all(block["type"] != "actions" for block in failure(caught.value).blocks)
+
+
+@pytest.mark.parametrize(
+    ("line", "words", "audience"),
+    [
+        ('/workflows "Report daily"', "Nodes", Audience.PRIVATE),
+        ("/workflows report　DAILY --share", "Nodes", Audience.CHANNEL),
+        ("/agents Support", "search", Audience.PRIVATE),
+        ("/agents sup", "The closest match for “sup”.", Audience.PRIVATE),
+        ("/workflows 1", "Nodes", Audience.PRIVATE),
+    ],
+)
+async def test_a_name_after_a_command_shows_it(harness: Harness, line: str, words: str, audience: Audience) -> None:
+    reply = shown(await typed(harness, line))
+
+    assert words in text_of(reply)
+    assert reply.audience is audience
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("/agents Suport", "No agent “Suport”. Did you mean Support?"),
+        ("/workflows Rep", "Several workflows start with “Rep”"),
+        ("/workflows Shwo 3", "I don't recognize “/workflows Shwo”. Did you mean /workflows show?"),
+        ("/workflows Zzzz", "I don't recognize “/workflows Zzzz”."),
+    ],
+)
+async def test_what_was_typed_is_echoed_as_typed(harness: Harness, line: str, words: str) -> None:
+    with pytest.raises(CommandError) as caught:
+        await typed(harness, line)
+
+    assert words in sentence(caught.value)
+
+
+async def test_a_name_after_a_command_needs_no_service_for_its_suggestion(harness: Harness) -> None:
+    harness.service.always = httpx.Response(503)
+
+    with pytest.raises(UnknownCommand, match="rnu"):
+        await typed(harness, "/workflows rnu 3")
 
 
 @pytest.mark.parametrize("line", ["/workflows show Old", "/agents show sup"])
@@ -591,7 +631,7 @@ async def test_statistics_lead_to_a_scheduled_report(harness: Harness, *, is_run
 async def test_commands_are_shown_with_the_configured_prefix(harness: Harness) -> None:
     harness.configure(BRIDGE_COMMAND_PREFIX="acme-")
 
-    assert "/acme-workflows show <workflow>" in text_of(shown(await typed(harness, "/help")))
+    assert "/acme-workflows: list, show or run" in text_of(shown(await typed(harness, "/help")))
     with pytest.raises(BadUsage, match="/acme-workflows show"):
         await typed(harness, "/workflows show")
 

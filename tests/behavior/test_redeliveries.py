@@ -424,7 +424,7 @@ async def test_an_edit_does_not_send_what_was_written_while_muted(ingress: Ingre
 
 async def test_an_edit_of_a_message_before_the_first_mention_is_ignored(ingress: Ingress) -> None:
     await sent(ingress, said("just talk", ts(1)))
-    await sent(ingress, said(f"<@{BOT}> help", ts(2)))
+    await sent(ingress, said(f"<@{BOT}> help us", ts(2)))
 
     await sent(ingress, changed("just some talk", ts(1), was="just talk"), "Ev-edit")
     await ingress.harness.work()

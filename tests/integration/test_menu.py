@@ -43,7 +43,7 @@ async def test_queued_messages_wait_for_a_choice_and_are_answered_in_order(syste
         "Alice Adler: what is my name?",
     ]
     assert paths(system) == {"/api/sdk/agents/1/chat"}
-    assert answers[0] == "Memory answers in this thread."
+    assert answers[0].splitlines() == ["Memory answers in this thread.", "Make it the default here"]
     assert "Alice" in answers[3]
 
 
@@ -60,6 +60,6 @@ async def test_the_first_choice_wins_and_the_menu_names_it(system: System) -> No
     await system.replied(ALICE, GENERAL, root, "who are you?")
 
     winner = "Support" if system.ephemerals(CAROL) else "Writer"
-    assert answers[0] == f"{winner} answers in this thread."
+    assert answers[0].startswith(f"{winner} answers in this thread.")
     assert paths(system) == {f"/api/sdk/agents/{'4' if winner == 'Support' else '2'}/chat"}
     assert len(system.ephemerals(BOB)) + len(system.ephemerals(CAROL)) == 1

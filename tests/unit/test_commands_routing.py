@@ -13,6 +13,7 @@ from bridge.features.registry import features
 from bridge.features.results import Done, Result
 from bridge.features.routing import Features
 from bridge.queue.turn import Turn
+from support.store import message
 
 HELP = "Do nothing."
 
@@ -145,6 +146,43 @@ def test_a_single_word_near_a_command_is_a_typo(text: str, meant: str) -> None:
 
     assert (line is not None) == bool(meant or text == "!stop")
     assert features.meant_by(line or text.strip()) == meant
+
+
+BOT = "U0BOT"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("<@U0BOT> help", "/help"),
+        ("<@U0BOT>: HELP!", "/help"),
+        ("<@U0BOT>\u00a0\uff48elp\u200b", "/help"),
+        ("help <@U0BOT>", "/help"),
+        ("<@U0BOT>", "/help"),
+        (" <@U0BOT|bridge> \u200b", "/help"),
+        ("<@U0BOT> stop", "/stop"),
+        ("<@U0BOT> `stop`.", "/stop"),
+        ("<@U0BOT> /stats", "/stats"),
+        ("<@U0BOT> \uff0fworkflows run 3 \u200bÜ", "/workflows run 3 \u200bÜ"),
+        ("<@U0BOT> /acme-stats since 7d", "/stats since 7d"),
+        ("<@U0BOT> /stop", "/stop"),
+        ("<@U0CAROL> <@U0BOT> !stats", "/stats"),
+        ("<@U0BOT> help me", None),
+        ("<@U0BOT> stop that", None),
+        ("<@U0BOT> new", None),
+        ("<@U0BOT> /etc/hosts is empty", None),
+        ("<@U0BOT> /stats/7", None),
+        ("<@U0BOT> <@U0CAROL>", None),
+    ],
+)
+def test_a_mention_with_a_command_or_alone_is_understood(text: str, line: str | None) -> None:
+    assert features.command_line(message(text, is_mention=True), BOT) == line
+
+
+def test_without_a_mention_only_an_exclamation_mark_makes_a_command() -> None:
+    assert features.command_line(message("help"), BOT) is None
+    assert features.command_line(message("/stats"), BOT) is None
+    assert features.command_line(message("/stats", is_direct=True), BOT) == "/stats"
 
 
 @pytest.mark.parametrize("text", ["!stpo it", "stpo", "no !stpo", "!!stpo", "!stpo!", "! stpo"])

@@ -14,7 +14,7 @@ from bridge.features.channels.layout import SettingChange
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
 from bridge.features.results import Form, Outcome, Result, shown
-from bridge.features.shared.buttons import OPEN_DEFAULT, settings_button
+from bridge.features.shared.buttons import OPEN_DEFAULT, SET_DEFAULT, id_of, settings_button
 from bridge.features.shared.channels import APP_ID, MOST_APPS, NOTHING_SET, AppRule, ChannelSettings
 from bridge.features.shared.lookups import (
     RULE_PAUSED,
@@ -168,6 +168,15 @@ async def _set_app(deps: Deps, turn: Turn, typed: str, rule: AppRule | None) -> 
 async def reset(deps: Deps, turn: Turn) -> Result:
     """Reset all of this channel's settings."""
     return await _set(deps, turn, lambda _: NOTHING_SET)
+
+
+@channels.button(SET_DEFAULT)
+async def default_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Make the button's agent the default of the channel."""
+    agent = await agent_by_id(deps, id_of(click.value))
+    if agent is None:
+        raise NoSuch("agent", click.value)
+    return await set_default(deps, turn, agent=agent)
 
 
 @channels.button(OPEN_DEFAULT)

@@ -27,10 +27,11 @@ from bridge.features.conversations import answers, menu
 from bridge.features.conversations.layout import title_of
 from bridge.features.deps import Deps
 from bridge.features.notices import Unread
+from bridge.features.picking import nearest
 from bridge.features.reply_poster import place_of
 from bridge.features.results import Done, Outcome, Result, TryLater, Wait
 from bridge.features.shared.buttons import Answered
-from bridge.features.shared.lookups import check_rule
+from bridge.features.shared.lookups import check_rule, may_set
 from bridge.ids import ThreadKey
 from bridge.inbound import InboundMessage, Notice
 from bridge.project import Agent, ChatAnswer
@@ -157,11 +158,15 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
     if agent is None or turn.record.starts:
         agents = await deps.catalog.get_agents()
         to, said = addressed(message.text, deps.bot_user)  # it may mention other people, too
-        named = named_first(await deps.parts.text(said), agents)
+        said = await deps.parts.text(said)
+        named = named_first(said, agents)
         settings = await deps.channels.get(turn.team, turn.channel)
         wanted = named[0] if named else default_of(deps, settings.agent, agents)
         if agent is None and wanted is None:
-            return Wait(menu.agent_menu(agents)) if agents else notices.no_agents()
+            if not agents:
+                return notices.no_agents()
+            meant, may_set_default = addressee(said, agents), await may_set(deps, turn.user, turn.channel)
+            return Wait(menu.agent_menu(agents, meant, may_set_default=may_set_default))
         agent = wanted.id if agent is None and wanted else agent
         assert agent is not None  # noqa: S101 - for mypy: one of the two is set
         if named and named[0].id == agent:
@@ -245,6 +250,16 @@ def named_first(text: str, agents: Sequence[Agent]) -> tuple[Agent, str] | None:
             if named:
                 return (named[0], folded.after(after)) if len(named) == 1 else None
     return None
+
+
+def addressee(text: str, agents: Sequence[Agent]) -> Agent | None:
+    """Return the agent that *text* seems to name at its start (``Support, hello``, ``Suport: hello``), or None."""
+    line = fold(text.strip(), _LONGEST_NAME).text.partition("\n")[0]
+    head, mark, _rest = re.split("([:,])", line, maxsplit=1) if re.search("[:,]", line) else ("", "", "")
+    if mark and (near := nearest(head, agents)):
+        return near
+    named = [agent for agent in agents if f"{name_key(line)} ".startswith(f"{name_key(agent.name)} ")]
+    return max(named, key=lambda agent: len(agent.name)) if named else None
 
 
 def configured(wanted: str, agents: Sequence[Agent]) -> Agent | None:

@@ -17,7 +17,7 @@ from bridge.features.feature import Feature
 from bridge.features.reply_poster import recipient_of
 from bridge.features.results import NewThread, Outcome, Result, ShownLate, shown
 from bridge.features.shared.buttons import id_of
-from bridge.features.shared.lookups import agent_name
+from bridge.features.shared.lookups import agent_name, may_set
 from bridge.features.shared.questions import Question
 from bridge.ids import MessageKey, ThreadKey, TurnId, side_id, thread_lane
 from bridge.inbound import Click, InboundMessage, Notice
@@ -244,14 +244,17 @@ def _put_by_button(put: InBoundThread, queued: Reply) -> Outcome:
             assert_never(put)
 
 
-@conversations.button(menu.CHOOSE)
-async def choose_agent(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
+@conversations.button(menu.CHOOSE, menu.CHOOSE_MEANT)
+async def choose_agent(deps: Deps, turn: Turn, click: Click) -> Result:
     """Choose the agent for a thread's waiting messages; the first choice wins."""
     wanted = id_of(click.value)
     chosen = await deps.sessions.choose_agent(_thread_of(click), wanted)
     if chosen != wanted:
         return shown(menu.chosen_before(), "agent was chosen before")
-    return shown(menu.chosen(await agent_name(deps, chosen)), "agent chosen")
+    is_default = (await deps.channels.get(turn.team, turn.channel)).agent == chosen
+    may_set_default = not is_default and await may_set(deps, turn.user, turn.channel)
+    name = await agent_name(deps, chosen)
+    return shown(menu.chosen(chosen, name, may_set_default=may_set_default), "agent chosen")
 
 
 @conversations.button(stops.SEND_WAITING, stops.DISCARD)

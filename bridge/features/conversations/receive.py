@@ -12,13 +12,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, assert_never
 
+from bridge.errors import ProjectError
 from bridge.features.access import Access
+from bridge.features.conversations.menu import CHOOSE
 from bridge.features.notices import app_paused, edited, paused, unmentioned
 from bridge.features.routing import Features
 from bridge.features.shared.channels import NOTHING_SET, AppRule, Channels
 from bridge.features.shared.sessions import Sessions
 from bridge.ids import MessageKey, TurnId, thread_lane
-from bridge.inbound import InboundMessage, Notice, TriggeredRun
+from bridge.inbound import Click, InboundMessage, Notice, TriggeredRun
+from bridge.project import Catalog
 from bridge.queue.deliveries import NOT_YET
 from bridge.queue.inbox import (
     Condition,
@@ -36,12 +39,14 @@ from bridge.queue.inbox import (
     Void,
 )
 from bridge.queue.keys import TRACE
-from bridge.slack.blockkit.folding import fold
+from bridge.slack.blockkit.folding import fold, name_key
+from bridge.slack.blockkit.mrkdwn import addressed, plain_command_text
 from bridge.slack.contents import summary
 
 _BEGINS_WITH_A_MENTION = re.compile(r"\s*<(?:@|!subteam\^)([uws][a-z0-9]+)")  # folded; of a person or a user group
 _LONGEST_MENTION = 100
-STOP = "/stop"  # the command line of `!stop`
+_LONGEST_NAME = 200  # characters of a message that may be an agent's name
+STOP, HELP = "/stop", "/help"  # the command lines of `!stop` and `!help`, which may be typed anywhere
 LAST_RETRY = 3  # https://docs.slack.dev/apis/events-api/#retries; Socket Mode retries as often
 YOUNG = timedelta(minutes=10)  # Slack's last retry comes about six minutes after the event
 REMEMBERED = TRACE - timedelta(hours=1)  # how long seen messages are known; the hour is for edits on their way
@@ -77,9 +82,9 @@ class Received:
 class Receiver:
     """Decides about incoming messages, and queues them in the *inbox*.
 
-    *bot_user* is the bot's own user ID. *channels* has the channel settings. *store_since* returns when the store's
-    data begins: older threads may have been bound before. *on_queued* is called with the number of messages that a
-    newly queued one waits for, and returns at once.
+    *bot_user* is the bot's own user ID. *channels* has the channel settings, *catalog* the agents' names. *store_since*
+    returns when the store's data begins: older threads may have been bound before. *on_queued* is called with the
+    number of messages that a newly queued one waits for, and returns at once.
     """
 
     inbox: Inbox
@@ -89,6 +94,7 @@ class Receiver:
     channels: Channels
     bot_user: str
     store_since: Callable[[], datetime | None]
+    catalog: Catalog
     on_queued: Callable[[InboundMessage, TurnId, int], None] | None = None
 
     async def receive(self, message: InboundMessage) -> Received:
@@ -103,9 +109,9 @@ class Receiver:
         # In a direct message, everything is for the bot, even replies in threads without a conversation.
         is_addressed = message.is_mention or message.is_direct
         settings = NOTHING_SET if is_addressed else await self.channels.get(message.team, message.channel)
-        if message.is_root and not (is_addressed or settings.answers == "all"):
-            return Received("ignored", _NOT_ADDRESSED)
         line = self.features.command_line(message, self.bot_user)
+        if message.is_root and not (is_addressed or settings.answers == "all" or line == HELP):
+            return Received("ignored", _NOT_ADDRESSED)
         needs_no_mention = message.is_root or is_addressed or line is not None
         replies = self.channels.replies_under(settings)
         is_auto = not needs_no_mention and replies == "auto"
@@ -128,7 +134,7 @@ class Receiver:
                 return Received("ignored", f"{_NO_ACCESS}: {refusal}")
             condition = Condition.NONE if is_addressed else Condition.BOUND
             return await self._notify(message, refusal, "refused", condition, is_auto=is_auto)
-        if is_addressed or message.is_root:  # a command doesn't start a conversation
+        if is_addressed or message.is_root or line == HELP:  # a command doesn't start a conversation
             return await self._queue(message, line, Condition.START if line is None else Condition.NONE)
         received = await self._queue(message, line, Condition.BOUND, is_auto=is_auto)
         if received.decision == "unbound" and message.thread.is_older_than(self.store_since()):
@@ -288,6 +294,12 @@ class Receiver:
         """Queue *message*; *line* is its command line if it's a command. For *is_auto*, see `Inbox.put`."""
         if await self._was_settled(message):
             return _KNOWN
+        if line is None and (choice := await self._choice(message)):
+            put = await self.inbox.put(
+                choice, event=message.event_id, message=message.key, thread=message.thread, in_order=False,
+                condition=Condition.BOUND, version=message.edited_ts, why="it names an agent where one is chosen",
+            )  # fmt: skip
+            return Received("queued") if isinstance(put, Queued) else _received(put)
         if message.was_found and line is not None:
             return await self._notify(message, "command_missed", "missed", condition)
         why = _REPLIES.get(condition) or (
@@ -341,6 +353,31 @@ class Receiver:
                 return _received(put)
             case _:
                 assert_never(put)
+
+    async def _choice(self, message: InboundMessage) -> Click | None:
+        """Return the choice of the agent whose name is all that *message* says, if its thread waits for a choice.
+
+        Raises `StoreUnavailable`.
+        """
+        said = addressed(message.text, self.bot_user)[1].strip()
+        if message.is_root or message.parts or message.app or not 0 < len(said) <= _LONGEST_NAME or "\n" in said:
+            return None
+        menu_ts = await self.inbox.menu_of(message.thread)
+        if not menu_ts:
+            return None
+        try:
+            agents = await self.catalog.get_agents()
+        except ProjectError:
+            return None
+        wanted = name_key(plain_command_text(said)).rstrip(":").rstrip()
+        named = [agent for agent in agents if wanted in {name_key(agent.name), str(agent.id)}]
+        if len(named) != 1:
+            return None
+        return Click(
+            team=message.team, channel=message.channel, user=message.user, user_team=message.user_team,
+            is_shared=message.is_shared, action_id=CHOOSE, value=str(named[0].id), message_ts=menu_ts,
+            thread_ts=message.thread.root,
+        )  # fmt: skip
 
     async def _notify(
         self,

@@ -31,6 +31,9 @@ OPEN_ASK: Final = "ask:form"
 OPEN_DEFAULT: Final = "default:form"
 """Opens the form *Channel settings* for the channel in the value, or else the button's channel."""
 
+SET_DEFAULT: Final = "default:set"
+"""The button makes the agent whose ID is its value the default of the channel it's in."""
+
 REPORT_FORM: Final = "report:form"
 """The button opens the form that schedules a report."""
 
@@ -101,8 +104,8 @@ def agent_options(agents: Sequence[Agent], query: str = "") -> list[Block]:
 
 
 def agent_option(agent: Agent) -> Block:
-    """Return the option for *agent*."""
-    return kit.option(agent.name or f"agent {agent.id}", str(agent.id))
+    """Return the option for *agent*, with its description."""
+    return kit.option(agent.name or f"agent {agent.id}", str(agent.id), about=agent.description or "")
 
 
 @dataclass(frozen=True, slots=True)

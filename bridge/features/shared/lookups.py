@@ -109,6 +109,11 @@ async def notify_of_pause(
                 assert_never(put)
 
 
+async def may_set(deps: Deps, user: str, channel: str) -> bool:
+    """Whether to offer a person a button that changes a channel's settings; their direct message is their own."""
+    return channel.startswith("D") or await is_runner(deps, user)
+
+
 async def workflow_by_id(deps: Deps, id_: int) -> Workflow:
     """Return the workflow with the ID from a button or form. Raises `NoSuch`."""
     for workflow in await deps.catalog.get_workflows():

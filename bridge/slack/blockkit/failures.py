@@ -170,7 +170,7 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
         case errors.SlackRefused():
             return f"The app needs the permission {kit.one_line(error.needed, 80)}. Ask your admin to add it."
         case errors.UnknownCommand():
-            near = f"Did you mean {_either(error.nearest)}?" if error.nearest else "Try one of these commands:"
+            near = f"Did you mean {either(error.nearest)}?" if error.nearest else "Try one of these commands:"
             return f"I don't recognize {kit.quoted(error.typed, 60)}. {near}"
         case errors.UnknownOption():
             near = (
@@ -181,7 +181,7 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
             wrong = f"I don't understand {kit.quoted(error.typed, 60)}. " if error.typed else ""
             return f"{wrong}Usage: {error.usage}{f', such as {error.example}' if error.example else ''}."
         case errors.NoSuch():
-            names = _either([kit.named(name, 80) for name in error.nearest])
+            names = either([kit.named(name, 80) for name in error.nearest])
             name = error.name if error.name.isdecimal() else kit.quoted(error.name, 60)
             hint = f"{error.lists} lists them all." if error.lists else "It may have been deleted; choose another one."
             if names:
@@ -221,7 +221,7 @@ def _not_sure(error: errors.NotSure) -> str:
         shown = f"{kit.named(name, 80)} (ID {id_})" if several else kit.named(name, 80)
         names.append(f"{shown} with the {error.of_rest} {kit.quoted(rest, 100)}" if rest else shown)
     more = "Use an ID to choose another one." if len(error.options) > MOST_OPTIONS else "Nothing was done yet."
-    return f"Did you mean {_either(names)}? {more}"
+    return f"Did you mean {either(names)}? {more}"
 
 
 def _project_sentence(error: errors.ProjectError) -> str:
@@ -297,11 +297,11 @@ def _bad_schedule(error: errors.BadSchedule) -> str:
         return _BAD_SCHEDULE[error.part].format(typed=typed, limit=error.typed)
     if error.part == "option":
         near = (
-            f"Did you mean {_either(error.choices)}?" if error.choices else "Reports accept only --compare and --only."
+            f"Did you mean {either(error.choices)}?" if error.choices else "Reports accept only --compare and --only."
         )
         return f"I don't recognize the option {typed}. {near}"
     if error.part == "zone" and error.choices:
-        return f"I don't recognize the time zone {typed}. Did you mean {_either(error.choices)}?"
+        return f"I don't recognize the time zone {typed}. Did you mean {either(error.choices)}?"
     if error.part == "no_time":
         return f"Add a time to {typed}, such as 09:00."
     if error.part in _TAKES:
@@ -312,7 +312,7 @@ def _bad_schedule(error: errors.BadSchedule) -> str:
     return f"I don't understand {typed}: expected {expected}." if error.typed else f"Add {expected}."
 
 
-def _either(names: Sequence[str]) -> str:
+def either(names: Sequence[str]) -> str:
     """Join *names*: ``a``, ``a or b``, ``a, b or c``."""
     *others, last = names or [""]
     return f"{', '.join(others)} or {last}" if others else last

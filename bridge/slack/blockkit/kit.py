@@ -234,9 +234,10 @@ def confirm(title: str, text: str, yes: str, no: str, *, is_danger: bool = False
     } | ({"style": "danger"} if is_danger else {})
 
 
-def option(text: str, value: str) -> Block:
-    """Make an option of a menu."""
-    return {"text": plain(one_line(text, OPTION_TEXT), OPTION_TEXT), "value": value[:OPTION_VALUE]}
+def option(text: str, value: str, *, about: str = "") -> Block:
+    """Make an option of a menu, with a line *about* it below."""
+    made: Block = {"text": plain(one_line(text, OPTION_TEXT), OPTION_TEXT), "value": value[:OPTION_VALUE]}
+    return made | ({"description": plain(one_line(about, OPTION_TEXT), OPTION_TEXT)} if about.strip() else {})
 
 
 def select(action_id: str, placeholder: str, options: Sequence[Block], initial: Block | None = None) -> Block:
