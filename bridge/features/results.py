@@ -51,6 +51,12 @@ class ShownLate(BaseModel, frozen=True):
     notice: str
 
 
+class QueuedAgain(BaseModel, frozen=True):
+    """The notice says that *turn* was queued again, and is removed once that ends."""
+
+    turn: str
+
+
 class Greeted(BaseModel, frozen=True):
     """The person was greeted, and won't be greeted again."""
 
@@ -73,7 +79,7 @@ class Outcome(BaseModel, frozen=True):
     session: int | None = None
     workflow: int | None = None
     keeps_text: bool = False
-    after: tuple[NewThread | PostedReport | ShownLate | Greeted, ...] = ()
+    after: tuple[NewThread | PostedReport | ShownLate | QueuedAgain | Greeted, ...] = ()
     ran: str = ""
     ended: str = ""
     concerns: str = ""

@@ -46,6 +46,7 @@ from bridge.features.reply_poster import (
 from bridge.features.results import Done, Form, HomeView, Outcome, Result, TryLater, Wait
 from bridge.features.routing import Features
 from bridge.features.shared.lookups import UNREACHABLE, refusal_now
+from bridge.features.shared.questions import remove_notice
 from bridge.features.unfinished import notice_left, notice_left_unread
 from bridge.ids import ThreadKey, TurnId, side_id
 from bridge.inbound import (
@@ -323,6 +324,8 @@ class Turns:
             await self.patience.through_outages(self.activity.refresh_home, turn)
         if record.has_queued_reaction:
             await self._remove_queued_reaction(record)
+        if record.is_again:
+            await self.patience.through_outages(remove_notice, self.deps, turn.id, record.body.channel)
         seconds = (self.deps.now() - record.accepted_at).total_seconds()
         self.metrics.turns.labels(turn.body.kind, what).observe(seconds)
         log.info("turn done", extra={"kind": turn.body.kind, "what": what, "seconds": seconds})

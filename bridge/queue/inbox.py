@@ -468,6 +468,26 @@ class Inbox:
         how: Requeued = answer[0]
         return how
 
+    async def queued_as(self, earlier: str) -> TurnId:
+        """Return the turn that was queued by `again` for a turn, or by `ask_edited` for a message."""
+        keys, redis = self._scripts.keys, self._scripts.redis
+        with translated():
+            if ":" in earlier:
+                return TurnId(str(await redis.get(keys.seen_message(MessageKey(*earlier.split(":")))) or ""))
+            return TurnId(str(await redis.hget(keys.turn(TurnId(earlier)), "again") or ""))
+
+    async def note_queued(self, turn: TurnId, notice: str) -> bool:
+        """Store the *notice* (a ``ts`` or a response_url) that *turn* was queued; False if that has already ended."""
+        keys, redis = self._scripts.keys, self._scripts.redis
+        with translated():
+            await redis.set(keys.queued_notice(turn), notice, px=milliseconds(TRACE))
+            return await redis.hget(keys.turn(turn), "step") in {"queued", "sent", "posting"}
+
+    async def take_notice(self, turn: TurnId) -> str:
+        """Return and delete what `note_queued` stored, or ``""``."""
+        with translated():
+            return str(await self._scripts.redis.getdel(self._scripts.keys.queued_notice(turn)) or "")
+
     async def stored_outcome(self, turn: TurnId, *, by: TurnId, button: str) -> str | None:
         """Return the recorded outcome of a turn that was stopped before its post, or whose post is in doubt.
 

@@ -112,6 +112,7 @@ class Keys:
     shown = Key[MessageKey]("shown:<message>", "string", TRACE, "the turn that one of the bot's messages shows")
     passed = Key[str, str, int]("passed:<team>:<channel>:<day>", "list", TRACE,
                                 f"messages that didn't become turns, and why: the last {PASSED_IN_A_DAY:,}")
+    queued_notice = Key[str]("queued_notice:<turn>", "string", TRACE, "the notice that a turn was queued again")
     thread = Key[ThreadKey]("thread:<thread>", "hash", "BRIDGE_SESSION_DAYS",
                             "agent, session, speaker, last heard, muted, who wrote last", erased="parts")
     active = Key[[]]("active", "zset", "BRIDGE_SESSION_DAYS each", "threads with a conversation, by newest message")

@@ -249,6 +249,14 @@ class Say:
                 place, existing = Place(channel, ts), {}
             await self._attach(_Posting(place, tag, existing, deadline), reply.files)
 
+    async def remove(self, channel: str, message: str) -> None:
+        """Delete one of the bot's messages, by its ``ts`` or its response_url. Raises `SlackError`."""
+        if message.startswith("http"):
+            await self._web.respond(message, {"delete_original": True})
+        else:
+            arguments = {"channel": channel, "ts": message}
+            await self._pace.call(self._web.call, "chat.delete", arguments, self._deadline(), channel)
+
     async def open_form(self, trigger_id: str, view: View) -> None:
         """Open a modal. Raises `SlackError`."""
         await self._web.call("views.open", {"trigger_id": trigger_id, "view": view})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import httpx
 import pytest
 from redis.asyncio import Redis
@@ -147,6 +149,38 @@ async def test_send_again_sends_once_however_often_pressed(harness: Harness) -> 
     assert harness.service.messages == ["do it, please"] * 2
     assert harness.seen.texts[-1] == "re: do it, please"
     assert not await harness.store.contains_text("do it, please")
+
+
+async def test_the_notice_of_a_queued_message_disappears_with_its_answer(harness: Harness) -> None:
+    harness.service.chats = [httpx.Response(500)]
+    await harness.store.queue(message("do it, please"))
+    await harness.work()
+    harness.service.gate.clear()
+    await harness.press(SEND_AGAIN)
+    work = [await harness.start_next()]
+    await wait_until(lambda: any("Queued after" in text for text in harness.seen.texts), "the notice is shown")
+    work.append(await harness.start_next())
+    await wait_until(lambda: harness.service.in_flight == 1, "the agent is asked again")
+
+    harness.service.gate.set()
+    await asyncio.gather(*work)
+
+    assert harness.seen.texts == ["re: do it, please"]
+
+
+async def test_an_answer_before_its_notice_is_shown_removes_it_too(harness: Harness) -> None:
+    harness.service.chats = [httpx.Response(500)]
+    await harness.store.queue(message("do it, please"))
+    await harness.work()
+    shown = harness.hang("chat.update", is_done=True)
+    await harness.press(SEND_AGAIN)
+    work = [await harness.start_next(), await harness.start_next()]
+    await wait_until(lambda: "re: do it, please" in harness.seen.texts, "it's answered")
+
+    shown.set()
+    await asyncio.gather(*work)
+
+    assert harness.seen.texts == ["re: do it, please"]
 
 
 async def test_an_expired_text_is_not_sent(harness: Harness, redis: Redis) -> None:

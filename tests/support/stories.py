@@ -171,14 +171,14 @@ async def presses_the_button(users: Users) -> None:
     thread.written[0].again += 1
     ts = thread.unknown()[0].ts
 
-    def is_replaced() -> bool:
-        return any("Queued after" in text_of(one) for one in thread.said())
+    def is_removed() -> bool:
+        return all(one.ts != ts for one in thread.said())
 
     async def press() -> AppDelivery:
         return await users.system.slack.ui.click(ALICE, DM_ALICE, ts, AGAIN)
 
     await users.insist(press)
-    await wait_until(lambda: is_replaced() and thread.unknown(), "it failed again", PATIENCE)
+    await wait_until(lambda: is_removed() and thread.unknown(), "it failed again", PATIENCE)
 
 
 async def meets_a_busy_service(users: Users) -> None:

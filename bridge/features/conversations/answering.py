@@ -134,23 +134,10 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
         await _queue_earlier_replies(deps, message.thread, turn.record.follows)
     conversation, read = turn.conversation, None
     if conversation.agent is None and not message.is_root:
-        read = await _search(deps, message)
-        if read is not None and read.recalled is not None:
-            found = read.recalled
-            log.info("recovered a lost session from its thread", extra={"session": found.session})
-            replies = deps.channels.replies_under(await deps.channels.get(turn.team, turn.channel))
-            is_auto = turn.record.searches and replies == "auto"
-            counts = not is_auto or Conversation(said=read.said).is_with(message.user, message.ts)
-            line = f"{message.ts} {message.user} "
-            said = read.said.replace(f"{line}0", f"{line}1") if counts else read.said
-            await deps.sessions.rebind(
-                message.thread, expected=None, session=found.session, agent=found.agent, said=said
-            )
-            if not counts:
-                return Done("others are writing in its thread, so it needs a mention")
-            conversation = await deps.sessions.thread(message.thread) or Conversation()
-        elif turn.record.searches:
-            return Done("its thread has no conversation")
+        recovered = await _recover(deps, turn, message)
+        if isinstance(recovered, Done):
+            return recovered
+        conversation, read = recovered
     text = await deps.parts.text(message.text)
     if not (text or message.parts):
         return notices.mention_without_text()
@@ -196,6 +183,24 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
     ):
         text = below_report(report, text)  # the thread is about this report
     return _Question(agent, text, conversation, title)
+
+
+async def _recover(deps: Deps, turn: Turn, message: InboundMessage) -> tuple[Conversation, ThreadRead | None] | Done:
+    """Restore a binding that is found in the thread, and return it with what was read; or why nothing is sent."""
+    read = await _search(deps, message)
+    if read is None or read.recalled is None:
+        return Done("its thread has no conversation") if turn.record.searches else (turn.conversation, read)
+    found = read.recalled
+    log.info("recovered a lost session from its thread", extra={"session": found.session})
+    replies = deps.channels.replies_under(await deps.channels.get(turn.team, turn.channel))
+    is_auto = turn.record.searches and replies == "auto"
+    counts = not is_auto or Conversation(said=read.said).is_with(message.user, message.ts)
+    line = f"{message.ts} {message.user} "
+    said = read.said.replace(f"{line}0", f"{line}1") if counts else read.said
+    await deps.sessions.rebind(message.thread, expected=None, session=found.session, agent=found.agent, said=said)
+    if not counts:
+        return Done("others are writing in its thread, so it needs a mention")
+    return await deps.sessions.thread(message.thread) or Conversation(), read
 
 
 async def notify_of_missing_parts(deps: Deps, turn: Turn, message: InboundMessage, unread: Unread) -> None:

@@ -15,10 +15,10 @@ from bridge.features.conversations import menu, stops
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
 from bridge.features.reply_poster import recipient_of
-from bridge.features.results import NewThread, Outcome, Result, ShownLate, shown
+from bridge.features.results import NewThread, Outcome, QueuedAgain, Result, ShownLate, shown
 from bridge.features.shared.buttons import id_of
 from bridge.features.shared.lookups import agent_name, may_set
-from bridge.features.shared.questions import Question
+from bridge.features.shared.questions import Question, remove_notice
 from bridge.ids import MessageKey, ThreadKey, TurnId, side_id, thread_lane
 from bridge.inbound import Click, InboundMessage, Notice
 from bridge.queue.inbox import (
@@ -56,24 +56,28 @@ async def discard_expired(deps: Deps) -> None:
 @conversations.button(notices.SEND_AGAIN)
 async def send_again(deps: Deps, turn: Turn, click: Click) -> Result:
     """Queue an earlier turn's message again, at the end of its thread."""
-    return _queued_again(await deps.inbox.again(TurnId(click.value), by=turn.id), notices.sent_again())
+    how = await deps.inbox.again(TurnId(click.value), by=turn.id)
+    return await _queued_again(deps, how, notices.sent_again(), click.value)
 
 
 @conversations.button(notices.SEND_THEM)
 async def send_them(deps: Deps, turn: Turn, click: Click) -> Result:
     """Queue a thread's messages that were too old when found, once, in their original order."""
     thread = ThreadKey(click.team, click.channel, click.thread_ts)
-    results = [await deps.inbox.again(found, by=turn.id) for found in await deps.sessions.take_offer(thread)]
+    offered = await deps.sessions.take_offer(thread)
+    results = [await deps.inbox.again(found, by=turn.id) for found in offered]
     for how in ("full", "queued", "already"):
         if count := results.count(how):
-            return _queued_again(how, notices.sent_them(count))
-    return _queued_again("gone", notices.message_gone())
+            last = offered[len(results) - 1 - results[::-1].index(how)]
+            return await _queued_again(deps, how, notices.sent_them(count), last)
+    return await _queued_again(deps, "gone", notices.message_gone(), "")
 
 
 @conversations.button(notices.SEND_EDITED)
 async def send_edited(deps: Deps, turn: Turn, click: Click) -> Result:
     """Queue the new text of a message that was edited too late."""
-    return _queued_again(await deps.inbox.ask_edited(click.value, by=turn.id), notices.sent_edited())
+    how = await deps.inbox.ask_edited(click.value, by=turn.id)
+    return await _queued_again(deps, how, notices.sent_edited(), click.value)
 
 
 @conversations.button(notices.SEND_REPLY)
@@ -95,10 +99,19 @@ async def send_reply(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: A
     return _put_by_button(put, notices.sent_reply())
 
 
-def _queued_again(how: Requeued, reply: Reply) -> Outcome:
+@conversations.once_posted(QueuedAgain)
+async def queued_shown(deps: Deps, turn: Turn, queued: QueuedAgain, ts: str) -> None:
+    """Have the notice removed once the queued turn ends, which it may have done already."""
+    notice, again = ts or turn.response_url, TurnId(queued.turn)
+    if notice and again and not await deps.inbox.note_queued(again, notice):
+        await remove_notice(deps, again, turn.channel)
+
+
+async def _queued_again(deps: Deps, how: Requeued, reply: Reply, earlier: str) -> Outcome:
     match how:
         case "queued":
-            return shown(reply, "sent again")
+            after = (QueuedAgain(turn=await deps.inbox.queued_as(earlier)),)
+            return Outcome(what="sent again", reply=reply, after=after)
         case "already":
             return shown(notices.already_used(), "already")
         case "full":

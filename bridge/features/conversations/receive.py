@@ -295,11 +295,11 @@ class Receiver:
         if await self._was_settled(message):
             return _KNOWN
         if line is None and (choice := await self._choice(message)):
-            put = await self.inbox.put(
+            chosen = await self.inbox.put(
                 choice, event=message.event_id, message=message.key, thread=message.thread, in_order=False,
                 condition=Condition.BOUND, version=message.edited_ts, why="it names an agent where one is chosen",
             )  # fmt: skip
-            return Received("queued") if isinstance(put, Queued) else _received(put)
+            return Received("queued") if isinstance(chosen, Queued) else _received(chosen)
         if message.was_found and line is not None:
             return await self._notify(message, "command_missed", "missed", condition)
         why = _REPLIES.get(condition) or (

@@ -6,17 +6,31 @@ or that failed. A later press is told who answered.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
+from bridge.errors import SlackError
 from bridge.features import notices
 from bridge.features.deps import Deps
 from bridge.features.results import Outcome, shown
-from bridge.ids import MessageKey
+from bridge.ids import MessageKey, TurnId
 from bridge.inbound import Click
 from bridge.queue.keys import ANSWERED, milliseconds
 from bridge.queue.records import Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.turn import Turn
+
+log = logging.getLogger(__name__)
+
+
+async def remove_notice(deps: Deps, turn: TurnId, channel: str) -> None:
+    """Remove the notice that *turn* was queued again, which has ended. Raises `StoreUnavailable`."""
+    if not (notice := await deps.inbox.take_notice(turn)):
+        return
+    try:
+        await deps.say.remove(channel, notice)
+    except SlackError as exc:
+        log.info("can't remove a notice", extra={"detail": exc.detail})
 
 
 @dataclass(frozen=True, slots=True)
