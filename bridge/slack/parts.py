@@ -12,8 +12,9 @@ Pure and deterministic across processes, since a successor posts only what's mis
 
 from __future__ import annotations
 
+import html
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
@@ -23,9 +24,10 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.markdown import messages
 from bridge.slack.blockkit.reply import Attachment, Block, Reply
 
-MOST_MESSAGES = 8  # longer answers are posted as their beginning and a file
+MOST_MESSAGES = 8  # for anything longer: its beginning and a file or, without files, its beginning and end
 WHOLE = "whole"
 TEXT = 4000  # characters; chat.postMessage accepts 40,000 and advises 4,000; chat.update accepts no more
+_TEXTS = (TEXT, 8000, 16_000, 32_000, 39_000)
 ANSWER_FILE = "answer.md"
 
 _BREAKS = ("\n\n", "\n", " ")
@@ -93,6 +95,22 @@ class Part:
     plainer: tuple[tuple[Block, ...], ...] = ()
     is_reply: bool = False
 
+    @property
+    def length(self) -> int:
+        """The number of characters that people see."""
+        return len(html.unescape(self.instead or self.text))
+
+    def followed_by(self, notice: str) -> Part:
+        """Return the part with a small line below it."""
+        below = (kit.context(notice),) if self.blocks else ()
+        return replace(
+            self,
+            text=self.text if below else f"{self.text}\n\n{kit.escape(notice)}",
+            blocks=(*self.blocks, *below),
+            instead=self.instead and f"{self.instead}\n\n{kit.escape(notice)}",
+            plainer=tuple((*form, *below) for form in self.plainer),
+        )
+
 
 def parts_of(reply: Reply) -> Iterator[Part]:
     """Yield the messages that show a reply; none if there's nothing to show.
@@ -130,10 +148,35 @@ def shortened(reply: Reply, beginning: Part) -> Part:
     return Part(beginning.name, beginning.text, blocks, beginning.instead, _without_optional(blocks))
 
 
-def as_text(name: str, attachment: Attachment) -> Iterator[Part]:
-    """Yield the messages that show a file as plain text, if files aren't allowed."""
-    escaped = kit.escape(kit.quiet(attachment.content))
-    return (Part(f"{name}.text{number}", piece) for number, piece in enumerate(pieces(escaped)))
+def beginning_and_end(parts: Sequence[Part], most: int, why: str) -> list[Part]:
+    """Return at most *most* of the *parts*: the first and the last, and between them a notice of what's left out.
+
+    *why* says why it isn't in a file, and what to do.
+    """
+    if len(parts) <= most:
+        return list(parts)
+    first, last = parts[: (most + 1) // 2], parts[len(parts) - most // 2 :]
+    count = sum(part.length for part in parts[len(first) : len(parts) - len(last)])
+    return [*first[:-1], first[-1].followed_by(f"{kit.counted(count, 'character')} left out here. {why}"), *last]
+
+
+def as_text(name: str, attachment: Attachment, most: int, why: str) -> list[Part]:
+    """Return the messages that show a file as plain text, if files aren't allowed; see `beginning_and_end`."""
+    return beginning_and_end(_texts(name, kit.escape(kit.quiet(attachment.content)), TEXT), most, why)
+
+
+def in_words(part: Part, most: int, why: str) -> list[Part]:
+    """Return the messages that show a part as plain text, larger ones rather than more than *most*."""
+    text, found = part.instead or part.text, list[Part]()
+    for limit in _TEXTS:
+        found = _texts(part.name, text, limit)
+        if len(found) <= most:
+            break
+    return beginning_and_end(found, most, why)
+
+
+def _texts(name: str, escaped: str, limit: int) -> list[Part]:
+    return [Part(f"{name}.text{number}", piece) for number, piece in enumerate(pieces(escaped, limit))]
 
 
 def is_posted_as_text(part: str, existing: Iterable[str]) -> bool:

@@ -11,6 +11,7 @@ turn take a *guard*, which is asked immediately before each call and raises what
 from __future__ import annotations
 
 import asyncio
+import html
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -33,10 +34,11 @@ from bridge.slack.parts import (
     Part,
     Place,
     as_text,
+    beginning_and_end,
     has_later_parts,
+    in_words,
     is_posted_as_text,
     parts_of,
-    pieces,
     shortened,
 )
 
@@ -46,6 +48,8 @@ BUDGET = 10.0  # seconds
 _PAUSE_BEFORE_SEARCH = 1.0  # seconds; Slack may still be processing the call
 _RESERVE_AFTER_SEARCH = 1.0  # seconds that a search leaves for the call after it
 _CLOCK_SKEW = timedelta(minutes=5)
+_RESPONSES = 5  # https://docs.slack.dev/interactivity/handling-user-interaction#message_responses
+_NO_FILE = "A message like this can't have a file."
 _UPDATE_LOOKBACK = timedelta(hours=1)  # how far back a repeated update looks for the files of the first
 
 BLOCKS_REFUSED = frozenset(
@@ -100,13 +104,25 @@ class Recipient:
 
 @dataclass(slots=True)
 class _Posting:
-    """One reply being posted in one place. Posted parts are added to *existing*; *count* is the number of messages."""
+    """One reply being posted in one place. Posted parts are added to *existing*; *count* is the number of messages.
+
+    Each may become *most_texts* if Slack refuses its blocks. *refused_because* is Slack's error about a file.
+    """
 
     place: Place
     tag: MessageTag
     existing: ExistingParts
     deadline: Deadline
     count: int = 1
+    most_texts: int = 1
+    refused_because: str = ""
+
+    @property
+    def why(self) -> str:
+        """Why something isn't posted as a file, and what to do."""
+        if self.refused_because:
+            return f"Slack didn't accept a file ({self.refused_because}). Ask your admin to allow files."
+        return "To get everything as a file, ask your admin to give the app the permission files:write."
 
 
 class Say:
@@ -133,13 +149,18 @@ class Say:
         A long reply becomes several messages, or its beginning and a file. Posted parts are added to *existing*, so
         that the call can be repeated after an error. Raises `SlackError`, and what *guard* raises.
         """
+        most = _without_files(reply, MOST_MESSAGES)
         posting = _Posting(place, tag, existing, self._deadline(guard))
-        may_be_a_file = bool(reply.markdown) and self._may_upload and not (existing and has_later_parts(existing))
-        laid_out = await _laid_out(reply, MOST_MESSAGES + 1 if may_be_a_file else None)
+        may_be_a_file = not reply.blocks and self._may_upload and not (existing and has_later_parts(existing))
+        laid_out = await _laid_out(reply, most + 1 if may_be_a_file else None)
         whole = None
-        if may_be_a_file and len(laid_out) > MOST_MESSAGES:
-            laid_out, whole = [shortened(reply, laid_out[0])], Attachment(name=ANSWER_FILE, content=reply.markdown)
+        if may_be_a_file and len(laid_out) > most:
+            content = reply.markdown or html.unescape(reply.text)
+            laid_out, whole = [shortened(reply, laid_out[0])], Attachment(name=ANSWER_FILE, content=content)
         while True:
+            if whole is None:
+                laid_out = beginning_and_end(laid_out, most, posting.why)
+                posting.most_texts = most // max(len(laid_out), 1)
             posting.count = len(laid_out)
             for part in laid_out:
                 if part.name in existing:
@@ -152,7 +173,7 @@ class Say:
                     await self._post_as_text(posting, part)
             if whole is None or await self._upload(posting, WHOLE, whole):
                 break
-            laid_out, whole = await _laid_out(reply), None  # Slack rejected the file: post all messages instead
+            laid_out, whole = await _laid_out(reply), None  # Slack rejected the file: post messages instead
         if reply.files:
             await self._attach(posting, reply.files)
         return first_of(existing)
@@ -212,7 +233,7 @@ class Say:
             await deadline.check()
             await self._web.respond(response_url, body, seconds=max(deadline.left(), 1.0))
 
-        await self._show(reply, existing, send)
+        await self._show(reply, existing, send, _RESPONSES)
 
     async def update(self, channel: str, ts: str, reply: Reply, tag: MessageTag, guard: Guard | None = None) -> None:
         """Replace one of the bot's messages with the first message of *reply*; files go into its thread.
@@ -270,12 +291,11 @@ class Say:
 
     async def _post_as_text(self, posting: _Posting, part: Part) -> None:
         """Post a part as plain text or, if Slack rejects even that, as a file."""
-        text = part.instead or part.text
         try:
-            for number, piece in enumerate(pieces(text)):
-                await self._post_message(posting, f"{part.name}.text{number}", piece)
+            for piece in in_words(part, posting.most_texts, posting.why):
+                await self._post_message(posting, piece.name, piece.text)
         except SlackRefused as exc:
-            whole = Attachment(name="answer.txt", content=text)
+            whole = Attachment(name="answer.txt", content=part.instead or part.text)
             if exc.error not in BLOCKS_REFUSED or not await self._upload(posting, f"{part.name}.file", whole):
                 raise
 
@@ -330,11 +350,13 @@ class Say:
         return found.get(name)
 
     async def _attach(self, posting: _Posting, files: Sequence[Attachment]) -> None:
-        """Upload the files that aren't posted yet, or post them as text if files aren't allowed."""
+        """Upload the files that aren't posted yet, or post their beginning and end as text if files aren't allowed."""
+        posted = sum(not name.startswith("file") for name in posting.existing)
+        most = (MOST_MESSAGES - max(posted, 1)) // len(files)
         for number, attachment in enumerate(files):
             name = f"file{number}"
             if is_posted_as_text(name, posting.existing) or not await self._upload(posting, name, attachment):
-                for part in as_text(name, attachment):
+                for part in as_text(name, attachment, max(most, 1), posting.why):
                     await self._post_message(posting, part.name, part.text)
 
     async def _upload(self, posting: _Posting, name: str, attachment: Attachment) -> bool:
@@ -352,6 +374,7 @@ class Say:
                     await self._share(posting, name, attachment)
         except SlackRefused as exc:
             log.warning("Slack rejected a file", extra={"error": exc.error})
+            posting.refused_because = exc.error
             return False
         posting.existing[name] = ts or ""
         return True
@@ -374,16 +397,21 @@ class Say:
         }
         await self._pace.call(self._web.call, "files.completeUploadExternal", shared, deadline)
 
-    async def _show(self, reply: Reply, existing: ExistingParts, send: Callable[..., Awaitable[None]]) -> None:
-        """Send the parts of a reply that aren't *existing*, with its files as text."""
-        as_texts = [part for number, file in enumerate(reply.files) for part in as_text(f"file{number}", file)]
-        for part in (*parts_of(reply), *as_texts):
+    async def _show(
+        self, reply: Reply, existing: ExistingParts, send: Callable[..., Awaitable[None]], most: int = MOST_MESSAGES
+    ) -> None:
+        """Send the parts of a reply that aren't *existing*, with its files as text, in at most *most* messages."""
+        parts = beginning_and_end(list(parts_of(reply)), _without_files(reply, most), _NO_FILE)
+        for number, file in enumerate(reply.files):
+            left = (most - len(parts)) // (len(reply.files) - number)
+            parts += as_text(f"file{number}", file, left, _NO_FILE)
+        for part in parts:
             if part.name in existing:
                 continue
             send_part = partial(send, replaces=reply.replaces_original and part.name == "0")
             if not await self._fallback.send(part, send_part):
-                for text in pieces(part.instead or part.text):
-                    await send_part(text, ())
+                for piece in in_words(part, max(most // len(parts), 1), _NO_FILE):
+                    await send_part(piece.text, ())
             existing[part.name] = ""
 
     def _deadline(self, guard: Guard | None = None) -> Deadline:
@@ -425,6 +453,11 @@ class BlockFallback:
                 self._refused |= suspects - kinds
                 return True
         return False
+
+
+def _without_files(reply: Reply, most: int) -> int:
+    """Return how many of *most* messages are left for a reply if each of its files takes two: its beginning and end."""
+    return max(most - 2 * len(reply.files), 1)
 
 
 async def _laid_out(reply: Reply, most: int | None = None) -> list[Part]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import html
+import re
 from datetime import timedelta
 
 import pytest
@@ -180,17 +182,73 @@ async def test_a_very_long_answer_is_its_beginning_and_a_file(slack: EmulatedSla
     assert (shared["files"], shared["thread_ts"]) == ([{"id": slack.files[0].id, "title": "answer.md"}], HERE.thread_ts)
 
 
+LONG = "".join(f"{number:07d} of many lines & <tags>\n" for number in range(28_000))  # almost 1 MB
+LONG_FILE = Attachment(name="output.txt", content=LONG)
+LEFT_OUT = re.compile(r"([\d,]+) characters left out here\. (.*)")
+
+
+def shown_in(message: Json) -> str:
+    """What people read in a message."""
+    return html.unescape("\n".join(words_in(message["blocks"]) if message.get("blocks") else [message["text"]]))
+
+
+def words_in(blocks: list[Json]) -> list[str]:
+    words = [
+        block["text"] if block["type"] == "markdown" else block["text"]["text"] for block in blocks if "text" in block
+    ]
+    return words + [one["text"] for block in blocks if block["type"] == "context" for one in block["elements"]]
+
+
 @pytest.mark.parametrize("may_upload", [True, False])
-async def test_a_very_long_answer_whose_file_is_refused_is_messages(
-    slack: EmulatedSlack, slack_web: SlackWeb, *, may_upload: bool
+@pytest.mark.parametrize("refused", [(), ("markdown",), ("markdown", "section")])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        answer(LONG, footer=(FOOTER,)),
+        Reply(text=kit.escape(LONG)),
+        Reply(text="ran", blocks=(SECTION,), files=(LONG_FILE,)),
+        Reply(text="ran", blocks=(SECTION,), files=(LONG_FILE, Attachment(name="more.txt", content=LONG))),
+        answer(LONG, files=(LONG_FILE,)),
+    ],
+    ids=["markdown", "text", "file", "files", "both"],
+)
+async def test_nothing_is_more_than_eight_messages(
+    slack: EmulatedSlack, slack_web: SlackWeb, reply: Reply, refused: tuple[str, ...], *, may_upload: bool
 ) -> None:
-    markdown = long_markdown(150_000)
-    slack.faults.on(SHARED, Error("missing_scope"))
+    slack.faults.on(SHARED, Error("file_uploads_disabled"), times=None)
+    refuses(slack, POST, *refused)
+    say = Say(slack_web, US if may_upload else NO_FILES, sleep=at_once)
 
-    await post(Say(slack_web, US if may_upload else NO_FILES, sleep=at_once), answer(markdown))
+    await post(say, reply)
 
-    assert len(posted(slack)) > 8
-    assert markdown_of(slack) == markdown
+    found = [shown_in(message) for message in posted(slack)]
+    assert len(found) <= 8
+    gaps = [hit for text in found if (hit := LEFT_OUT.search(text))]
+    assert len(gaps) == bool(reply.markdown) + len(reply.files) + (not reply.markdown and not reply.files)
+    hint = "ask your admin to give the app the permission files:write" if not may_upload else "file_uploads_disabled"
+    assert all(hint in gap[2] for gap in gaps)
+    whole = "".join(found)
+    assert whole.count("0000000 of many") == whole.count("0027999 of many") == len(gaps)
+    shown = sum(len(line) + 1 for line in whole.splitlines() if "of many" in line)
+    missing = sum(int(gap[1].replace(",", "")) for gap in gaps)
+    assert abs(shown + missing - len(LONG) * len(gaps)) < 200 * len(gaps)
+
+
+async def test_a_private_reply_is_no_more_than_eight_messages(slack: EmulatedSlack, say: Say) -> None:
+    await say.whisper(Recipient(GENERAL, ALICE), Reply(text="x", blocks=(SECTION,), files=(LONG_FILE,)))
+
+    sent = [str(args["text"]) for args in asked(slack, EPHEMERAL)]
+    assert len(sent) == 8
+    assert "0000000 of many" in sent[1]
+    assert "0027999 of many" in sent[-1]
+    assert LEFT_OUT.search("".join(sent))
+
+
+async def test_a_response_url_is_used_no_more_than_five_times(slack: EmulatedSlack, say: Say) -> None:
+    await say.respond(response_url(slack), Reply(text="x", blocks=(SECTION,), files=(LONG_FILE,)), {})
+
+    assert len(slack.calls_of(URL)) == 5
+    assert all(call.is_ok for call in slack.calls_of(URL))
 
 
 @given(st.text(alphabet="ab &;<>\n", max_size=300), st.integers(min_value=8, max_value=50))
