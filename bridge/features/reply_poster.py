@@ -1,7 +1,8 @@
 """Post the outcome of a turn in Slack, exactly once as far as possible.
 
 `chat.postMessage` has no idempotency key. A post that Slack certainly didn't accept is retried. If Slack's answer was
-ambiguous, or an earlier worker may have posted, the post is looked for in the thread, by its metadata. Where that's
+ambiguous, or an earlier worker may have posted, the post is looked for where it went, by its metadata. That place
+depends on nothing but the turn's record, so it's the same for every attempt of every worker. Where looking is
 impossible (no permission to read, a response_url), it isn't retried: a notice with a button offers to show it.
 """
 
@@ -85,6 +86,14 @@ def recipient_of(body: Inbound) -> Recipient:
     return Recipient(body.channel, body.user, thread_ts, response_url)
 
 
+def _mark_of(turn: Turn, outcome: Outcome) -> MessageTag:
+    """Return the tag of the messages that show *outcome*."""
+    if outcome.mark == MENU_MARK:
+        return MessageTag(outcome.mark, side_id(turn.id, "menu"), outcome.agent, outcome.session)
+    said = turn.body.ts if isinstance(turn.body, InboundMessage) else ""
+    return MessageTag(outcome.mark, turn.id, outcome.agent, outcome.session, said)
+
+
 class ReplyPoster:
     """Posts outcomes with *say*, with as much *patience* as Slack needs; *reporters* are from `Feature.reports`."""
 
@@ -113,19 +122,16 @@ class ReplyPoster:
         replaces = reply.replaces_original and isinstance(body, Click) and not body.is_ephemeral
         # A run's card becomes its result. A menu shown before the answer stays a separate message.
         card = turn.card if outcome.mark == RUN_MARK else ""
-        tag = side_id(turn.id, "menu") if outcome.mark == MENU_MARK else turn.id
-        said = body.ts if isinstance(body, InboundMessage) and outcome.mark != MENU_MARK else ""
-        mark = MessageTag(outcome.mark, tag, outcome.agent, outcome.session, said)
-        place = place_of(body, reply.audience)
-        existing = ExistingParts()
-        look = is_public and not card and not replaces and (may_be_posted or turn.is_card_in_doubt)
+        mark, place = _mark_of(turn, outcome), place_of(body, reply.audience)
+        existing = ExistingParts()  # what all attempts have posted, as far as this process knows
+        look = is_public and (may_be_posted or turn.is_card_in_doubt)
         has_waited, attempt, leases_outlived = turn.record.waits, 0, 0
         guard = self._guard(turn)
         while True:
             began = turn.lease.monotonic()
             try:
-                if look:
-                    existing = await self._find(turn, outcome, mark, place, is_surely_new=not may_be_posted)
+                if look and not card and not replaces:
+                    existing |= await self._find(turn, outcome, mark, place, is_surely_new=not may_be_posted)
                     look = False
                 if has_waited:
                     await self._journal.post_starts(turn.taken)
@@ -140,6 +146,10 @@ class ReplyPoster:
                     card = first_of(existing)
                 if card:
                     await self._say.update(body.channel, card, reply, mark, guard)
+                    existing["0"] = card
+                    if look and reply.files:
+                        existing |= await self._find(turn, outcome, mark, place, is_surely_new=not may_be_posted)
+                    await self._say.attach(place, reply, mark, existing, guard)
                     return card
                 try:
                     return await self._say.post(place, reply, mark, existing, guard)
@@ -154,7 +164,7 @@ class ReplyPoster:
             except SlackAmbiguous as exc:
                 if exc.method == RESPONSE_URL and not reply.replaces_original:
                     raise PostInDoubt from exc
-                trouble, may_be_posted, look = exc, True, is_public and not card and not replaces
+                trouble, may_be_posted, look = exc, True, is_public
             attempt, has_waited = attempt + 1, True
             # An attempt longer than a lease blocked the process for too long.
             leases_outlived += turn.lease.has_passed_since(began)

@@ -259,14 +259,6 @@ class History:
                 found[app] = text(message, "username") or text(profile, "name") or app  # the name that Slack shows
         return found
 
-    async def root_of(self, channel: str, ts: str) -> str:
-        """Return the root's ``ts`` for the bot's message *ts*, or *ts* if it isn't in a thread. Raises `SlackError`."""
-        async for page, _ in self._read_pages(Place(channel, ts)):
-            for message in page:
-                if message.get("ts") == ts and self.identity.wrote(message):
-                    return str(message.get("thread_ts") or ts)
-        return ts
-
     async def _read_pages(
         self, place: Place, oldest: str = "", latest: str = ""
     ) -> AsyncIterator[tuple[Sequence[Mapping[str, Any]], bool]]:

@@ -50,7 +50,6 @@ _RESERVE_AFTER_SEARCH = 1.0  # seconds that a search leaves for the call after i
 _CLOCK_SKEW = timedelta(minutes=5)
 _RESPONSES = 5  # https://docs.slack.dev/interactivity/handling-user-interaction#message_responses
 _NO_FILE = "A message like this can't have a file."
-_UPDATE_LOOKBACK = timedelta(hours=1)  # how far back a repeated update looks for the files of the first
 
 BLOCKS_REFUSED = frozenset(
     {
@@ -236,7 +235,7 @@ class Say:
         await self._show(reply, existing, send, _RESPONSES)
 
     async def update(self, channel: str, ts: str, reply: Reply, tag: MessageTag, guard: Guard | None = None) -> None:
-        """Replace one of the bot's messages with the first message of *reply*; files go into its thread.
+        """Replace one of the bot's messages with the first message of *reply*. Its files aren't posted (`attach`).
 
         Repeatable. For errors, see `post`.
         """
@@ -261,14 +260,16 @@ class Say:
 
         if not await self._fallback.send(part, send):
             await send(part.instead or part.text, ())
-        if reply.files:  # except the files that an earlier update sent
-            history = self.history(deadline)
-            try:
-                place = Place(channel, await history.root_of(channel, ts))
-                existing = await history.find(place, tag.turn, self._web.now() - _UPDATE_LOOKBACK)
-            except SlackRefused:  # no permission to read history: a repeated update may repeat the file
-                place, existing = Place(channel, ts), {}
-            await self._attach(_Posting(place, tag, existing, deadline), reply.files)
+
+    async def attach(
+        self, place: Place, reply: Reply, tag: MessageTag, existing: ExistingParts, guard: Guard | None = None
+    ) -> None:
+        """Post a reply's files, except the *existing* ones, in the thread of its first message, which exists.
+
+        For *existing* and errors, see `post`.
+        """
+        if reply.files:
+            await self._attach(_Posting(place, tag, existing, self._deadline(guard)), reply.files)
 
     async def remove(self, channel: str, message: str) -> None:
         """Delete one of the bot's messages, by its ``ts`` or its response_url. Raises `SlackError`."""
@@ -350,7 +351,11 @@ class Say:
         return found.get(name)
 
     async def _attach(self, posting: _Posting, files: Sequence[Attachment]) -> None:
-        """Upload the files that aren't posted yet, or post their beginning and end as text if files aren't allowed."""
+        """Upload the files that aren't posted yet, or post their beginning and end as text if files aren't allowed.
+
+        Either goes into the thread of the reply's first message.
+        """
+        posting.place = Place(posting.place.channel, posting.place.thread_ts or first_of(posting.existing))
         posted = sum(not name.startswith("file") for name in posting.existing)
         most = (MOST_MESSAGES - max(posted, 1)) // len(files)
         for number, attachment in enumerate(files):
@@ -393,7 +398,7 @@ class Say:
         shared = {
             "files": [{"id": granted.get("file_id"), "title": attachment.name}],
             "channel_id": place.channel,
-            "thread_ts": place.thread_ts or first_of(posting.existing) or None,
+            "thread_ts": place.thread_ts or None,
         }
         await self._pace.call(self._web.call, "files.completeUploadExternal", shared, deadline)
 

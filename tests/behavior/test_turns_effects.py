@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 
 from bridge.features.conversations.menu import CHOOSE
 from bridge.features.notices import SEND_AGAIN
-from bridge.playground.emulator.faults import DropAfter, Error
+from bridge.playground.emulator.faults import DropAfter, DropBefore, Error, Fault, Hang, RateLimited
 from bridge.playground.emulator.sample import BRIDGE
 from bridge.queue.records import Conversation
 from bridge.slack.parts import Place
@@ -231,3 +231,67 @@ async def test_a_handler_has_one_effect_only(harness: Harness) -> None:
 
     await turn.begin()
     assert await turn.once(effect) == "done"
+
+
+LINES = [f"{number:06d} of a long output" for number in range(40_000)]  # 1 MB
+
+
+async def run_without_files(harness: Harness, *declined: str) -> None:
+    """Decline files:write and other scopes, and type a command for a run with a long output."""
+    harness.slack.scopes.difference_update({"files:write", *declined})
+    harness.identity = (await harness.wires.web.hello()).identity
+    harness.configure()
+    result = {"runId": 5, "status": "completed", "output": "\n".join(LINES), "nodeResults": {}}
+    harness.service.run_answers = [httpx.Response(200, json=result)]
+    await harness.type_command("/workflows run 3 input")
+
+
+def posted_once(harness: Harness) -> str:
+    """Check that the card is in the channel and each part of its output once in its thread; return all text."""
+    card, *output = harness.seen.messages
+    assert card.place == Place(CHANNEL)
+    assert {one.place for one in output} == {Place(CHANNEL, card.ts)}
+    texts = [one.text for one in output]
+    assert len(texts) == len(set(texts)) == 7
+    return "\n".join(texts)
+
+
+@pytest.mark.parametrize("fault", [DropBefore(), DropAfter(), Error("team_added_to_org"), RateLimited(1)])
+@pytest.mark.parametrize("number", [1, 2, 5, 8])
+async def test_a_long_output_without_files_is_posted_once(harness: Harness, fault: Fault, number: int) -> None:
+    await run_without_files(harness)
+    harness.slack.faults.on(POST, fault, when=lambda _args: harness.seen.attempts == number)
+
+    await harness.work()
+
+    shown = posted_once(harness)
+    assert LINES[0] in shown
+    assert LINES[-1] in shown
+    assert "characters left out here" in shown
+    assert "the permission files:write" in shown
+
+
+@pytest.mark.parametrize("number", [2, 5, 8])
+async def test_a_successor_posts_the_rest_of_a_long_output(harness: Harness, number: int) -> None:
+    await run_without_files(harness)
+    harness.slack.faults.on(POST, fault := Hang(is_done=True), when=lambda _args: harness.seen.attempts == number)
+    task = await harness.start_next()
+    await wait_until(lambda: harness.seen.attempts == number and len(harness.seen.messages) == number, "it's posted")
+    await kill_task(task)
+    fault.until.set()
+
+    await harness.take_over()
+
+    posted_once(harness)
+
+
+@pytest.mark.parametrize("number", [2, 5])
+async def test_a_long_output_in_doubt_is_not_posted_twice(harness: Harness, number: int) -> None:
+    await run_without_files(harness, "channels:history", "groups:history")
+    harness.slack.faults.on(POST, DropAfter(), when=lambda _args: harness.seen.attempts == number)
+
+    await harness.work()
+
+    texts = [one.text for one in harness.seen.messages]
+    assert len(texts) == len(set(texts)) == number + 1
+    assert "Slack didn't confirm my last message" in texts[-1]

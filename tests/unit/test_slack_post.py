@@ -17,7 +17,7 @@ from bridge.playground.emulator.faults import Error, Fault, Http, RateLimited
 from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL, STRANGER, TEAM
 from bridge.playground.local_server import DropAfter, DropBefore
 from bridge.slack import parts
-from bridge.slack.api import SlackWeb
+from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Attachment, Block, Reply
 from bridge.slack.parts import MessageTag, Place
@@ -419,6 +419,20 @@ async def test_a_shared_file_is_found_by_its_name(slack: EmulatedSlack, say: Say
     assert len(slack.files) == 1
 
 
+@pytest.mark.parametrize("fault", [DropBefore(), DropAfter()])
+@pytest.mark.parametrize("place", [HERE, TOP])
+async def test_a_file_as_text_goes_once_into_the_messages_thread(
+    slack: EmulatedSlack, slack_web: SlackWeb, place: Place, fault: Fault
+) -> None:
+    say, reply = Say(slack_web, NO_FILES, sleep=at_once), RAN.model_copy(update={"files": (LONG_FILE,)})
+    slack.faults.on(POST, fault, when=lambda _args: len(posted(slack)) == 2)
+
+    first = await post(say, reply, place=place)
+
+    assert len(in_channel(slack)) == len({one.text for one in in_channel(slack)}) == 8
+    assert {one.thread_ts for one in in_channel(slack) if one.ts != first} == {place.thread_ts or first}
+
+
 async def test_without_files_an_attachment_is_shown_as_text(slack: EmulatedSlack, slack_web: SlackWeb) -> None:
     content = "\n".join(f"line {number} of <b>" for number in range(600))
     reply = Reply(text="ran", files=(Attachment(name="output.txt", content=content),))
@@ -596,14 +610,19 @@ async def test_an_update_with_refused_metadata_is_sent_without_it(slack: Emulate
     assert [bool(asked.get("metadata")) for asked in asked(slack, UPDATE)] == [True, False]
 
 
-async def test_an_update_puts_files_once_into_the_thread(slack: EmulatedSlack, say: Say) -> None:
-    ts = own_message(slack, HERE.thread_ts)
+@pytest.mark.parametrize("place", [HERE, TOP])
+@pytest.mark.parametrize("identity", [US, NO_FILES])
+async def test_files_follow_an_updated_message_into_its_thread(
+    slack: EmulatedSlack, slack_web: SlackWeb, place: Place, identity: Identity
+) -> None:
+    say, ts = Say(slack_web, identity, sleep=at_once), own_message(slack, place.thread_ts)
 
     for _ in range(2):
         await say.update(GENERAL, ts, RAN, TAG)
+        await say.attach(place, RAN, TAG, {"0": ts} | await say.history().find(place, TURN, SINCE))
 
-    (shared,) = asked(slack, SHARED)
-    assert shared["thread_ts"] == HERE.thread_ts
+    (message,) = [one for one in in_channel(slack) if one.ts != ts]
+    assert message.thread_ts == place.thread_ts or ts
 
 
 async def test_a_form_is_opened_by_its_trigger(slack: EmulatedSlack, say: Say) -> None:
