@@ -31,6 +31,7 @@ class Deps:
     *default_agent* is ``BRIDGE_DEFAULT_AGENT``. *store_since* returns since when the store has data. *follow* queues
     replies that arrived before their root, by ``ts``, and raises `SlackError`. *ensure_caught_up* raises `TryLater` if
     older messages of a thread, from an outage, must be sent first. *workspace* is the workspace's address in Slack.
+    *long_run* is how long a run takes before its card offers to notify people.
     *run_url*, *workflow_url* and *agent_url* are templates of addresses in the project's own pages, or ``""``.
     Data of a single feature is read and written through *scripts*.
     """
@@ -60,6 +61,7 @@ class Deps:
     default_agent: str = ""
     command_prefix: str = ""
     workspace: str = ""
+    long_run: timedelta = timedelta(minutes=1)
     run_url: str = ""
     workflow_url: str = ""
     agent_url: str = ""

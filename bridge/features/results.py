@@ -44,6 +44,18 @@ class PostedReport(BaseModel, frozen=True):
     binds: bool = False
 
 
+class RunEnded(BaseModel, frozen=True):
+    """The run that *turn* started has ended with *status*; those who asked to be notified are told.
+
+    *name* is the workflow's, and *took* how long it took, in words.
+    """
+
+    turn: str
+    name: str
+    status: str
+    took: str = ""
+
+
 class ShownLate(BaseModel, frozen=True):
     """The outcome of an earlier *turn* was shown on request, by a button in the message *notice* (``ts``)."""
 
@@ -79,7 +91,7 @@ class Outcome(BaseModel, frozen=True):
     session: int | None = None
     workflow: int | None = None
     keeps_text: bool = False
-    after: tuple[NewThread | PostedReport | ShownLate | QueuedAgain | Greeted, ...] = ()
+    after: tuple[NewThread | PostedReport | ShownLate | QueuedAgain | Greeted | RunEnded, ...] = ()
     ran: str = ""
     ended: str = ""
     concerns: str = ""

@@ -29,6 +29,7 @@ MARKED = timedelta(days=8)  # a day longer than catch-up reads Slack's history, 
 DEAD = timedelta(days=30)
 REFUSED = timedelta(minutes=10)  # longer than a network may deliver data of a closed connection
 RESULTS = timedelta(days=7)
+WAITERS = timedelta(days=2)  # longer than any run
 RECENT = timedelta(days=90)
 REMEMBERED = timedelta(days=30)
 TYPED = timedelta(minutes=30)  # as long as Slack lets a private question be replaced
@@ -151,6 +152,7 @@ class Keys:
                                "a question's message: the turn and the person that answered it with a button",
                                erased="key")
     results = Key[str]("results:<turn>", "string", RESULTS, "node results of a run, shown on demand", erased="turn")
+    waiters = Key[str]("waiters:<turn>", "hash", WAITERS, "people who want to know when a run ends", erased="parts")
     snapshots = Key[[]]("snapshots", "hash", "400 days each",
                         "hour → statistics, see `bridge.features.shared.snapshots`")
     claimed = Key[str, int]("claimed:<job>:<number>", "string", "4 minutes, or its period when done",

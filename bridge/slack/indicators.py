@@ -168,9 +168,9 @@ class Indicators:
 
 @asynccontextmanager
 async def after_a_while(
-    show: Callable[[], Awaitable[None]], *, again: timedelta | None = None
+    show: Callable[[], Awaitable[None]], *, after: timedelta = QUICK, again: timedelta | None = None
 ) -> AsyncIterator[Sequence[object]]:
-    """Call *show* once the block takes longer than `QUICK`; yields a sequence that is empty until then.
+    """Call *show* once the block takes longer than *after*; yields a sequence that is empty until then.
 
     *show* is repeated every *again*. If a call is running at the end of the block, it's awaited.
     """
@@ -184,7 +184,7 @@ async def after_a_while(
         if again is not None:
             timer = loop.call_later(again.total_seconds(), start)
 
-    timer = loop.call_later(QUICK.total_seconds(), start)  # a timer, not a task: most blocks end before that
+    timer = loop.call_later(after.total_seconds(), start)  # a timer, not a task: most blocks end before that
     try:
         yield calls
     finally:

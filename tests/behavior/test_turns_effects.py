@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
 
 import httpx
 import pytest
@@ -10,13 +15,15 @@ from redis.asyncio import Redis
 
 from bridge.features.conversations.menu import CHOOSE
 from bridge.features.notices import SEND_AGAIN
+from bridge.features.workflows.run_card import NOTIFY
+from bridge.inbound import Click
 from bridge.playground.emulator.faults import DropAfter, DropBefore, Error, Fault, Hang, RateLimited
-from bridge.playground.emulator.sample import BRIDGE
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, DM_BOB
 from bridge.queue.records import Conversation
 from bridge.slack.parts import Place
 from support import real_redis
-from support.harness import POST, SALES, SUPPORT, Harness, kill_task
-from support.store import CHANNEL, PREFIX, ROOT, THREAD, message
+from support.harness import POST, SALES, SUPPORT, Harness, Posted, kill_task
+from support.store import CHANNEL, PREFIX, ROOT, TEAM, THREAD, USER, message
 from support.waiting import wait_until
 
 
@@ -295,3 +302,76 @@ async def test_a_long_output_in_doubt_is_not_posted_twice(harness: Harness, numb
     texts = [one.text for one in harness.seen.messages]
     assert len(texts) == len(set(texts)) == number + 1
     assert "Slack didn't confirm my last message" in texts[-1]
+
+
+@asynccontextmanager
+async def long_run(harness: Harness) -> AsyncIterator[Posted]:
+    """Start a run that takes two minutes; yield its card once that offers to notify people."""
+    harness.service.run_gate.clear()
+    turns = harness.parts().turns
+    quick = dataclasses.replace(turns, deps=dataclasses.replace(turns.deps, long_run=timedelta(seconds=0.6)))
+    await harness.type_command("/workflows run 3 hello")
+    process = harness.store.process()
+    held = (await process.hold(most=1))[0]
+    work = asyncio.create_task(quick.work(harness.lease(process, held)))
+    await wait_until(lambda: NOTIFY in str(cards(harness)), "the card offers to notify")
+    yield harness.seen.replies("bridge_run")[0]
+    harness.store.clock.time += timedelta(minutes=2)
+    harness.service.run_gate.set()
+    await work
+    await harness.work()
+
+
+def cards(harness: Harness) -> list[Any]:
+    return [one.blocks for one in harness.seen.replies("bridge_run")]
+
+
+def notices(harness: Harness) -> list[Posted]:
+    return [one for one in harness.seen.messages if one.place.channel in {DM_ALICE, DM_BOB}]
+
+
+async def test_the_end_of_a_long_run_is_told_to_those_who_asked(harness: Harness) -> None:
+    async with long_run(harness) as card:
+        for user in (BOB, ALICE, BOB):
+            await harness.press(NOTIFY, user=user)
+        await harness.work("b")
+
+    assert [one.place.channel for one in notices(harness)] == [DM_ALICE, DM_BOB]
+    assert {one.words.partition(" ·")[0] for one in notices(harness)} == {"✅ Import"}
+    assert "completed · 2 min" in notices(harness)[0].words
+    assert f"/archives/{CHANNEL}/p{card.ts.replace('.', '')}" in str(notices(harness)[0].blocks)
+    assert NOTIFY not in str(cards(harness)), "the finished card offers nothing to wait for"
+    assert "@" not in "".join(one.words for one in notices(harness))
+
+
+async def test_a_press_after_the_end_is_told_so(harness: Harness) -> None:
+    async with long_run(harness):
+        pass
+    (card,) = harness.seen.replies("bridge_run")
+    click = Click(
+        team=TEAM, channel=CHANNEL, user=USER, action_id=NOTIFY, value=card.tag.turn, response_url=harness.url
+    )
+    await harness.store.process().inbox.put(click)
+
+    await harness.work()
+
+    assert harness.seen.ephemerals[-1].words == "This run has already ended."
+    assert notices(harness) == []
+
+
+async def test_the_end_of_a_run_is_not_told_to_someone_without_access(harness: Harness) -> None:
+    async with long_run(harness):
+        await harness.press(NOTIFY, user=BOB)
+        await harness.work("b")
+        people = harness.slack.workspace.people
+        people.put(BOB, dataclasses.replace(people[BOB], deleted=True))
+        harness.monotonic += 120
+
+    assert notices(harness) == []
+
+
+async def test_a_short_run_offers_no_notice(harness: Harness) -> None:
+    await harness.type_command("/workflows run 3 hello")
+    await harness.work()
+
+    assert NOTIFY not in str(cards(harness))

@@ -205,9 +205,11 @@ class Service:
     busy: set[str] = field(default_factory=set)  # the first words of the messages in flight
     overlaps: set[str] = field(default_factory=set)  # first words of messages that arrived during one with the same
     gate: asyncio.Event = field(default_factory=asyncio.Event)
+    run_gate: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
         self.gate.set()
+        self.run_gate.set()
 
     @property
     def messages(self) -> list[str]:
@@ -224,6 +226,7 @@ class Service:
         if path.endswith("/run"):
             self.runs.append(json.loads(request.content)["input"])
             self.started.append((int(path.split("/")[1]), self.runs[-1]))
+            await self.run_gate.wait()
             run = {"runId": 5, "status": "completed", "output": "o", "nodeResults": {"n": 1}}
             return _given(self.run_answers.pop(0)) if self.run_answers else httpx.Response(200, json=run)
         if path.startswith("agents/"):

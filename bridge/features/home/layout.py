@@ -27,9 +27,7 @@ NEXT_AGENTS: Final = "home:agents:next"
 TURN: Final = frozenset({PREVIOUS_WORKFLOWS, NEXT_WORKFLOWS, PREVIOUS_AGENTS, NEXT_AGENTS})
 """Buttons that turn a list's pages; their value is the `HomePages` to show."""
 
-_WORKSPACE: Final = re.compile(r"https?://[A-Za-z0-9.:-]+/?")
 _ID: Final = re.compile(r"[A-Z0-9]+")
-_TS: Final = re.compile(r"\d+\.\d+")
 
 WORKFLOWS_A_PAGE: Final = 12
 AGENTS_A_PAGE: Final = 8
@@ -108,7 +106,7 @@ def _project(project: Project | None, stats: Stats | None) -> list[Block]:
 def _runs(home: Home) -> list[Block]:
     blocks = [kit.header("Your recent runs")] if home.runs else []
     for number, run in enumerate(home.runs[:MOST_RECENT]):
-        when = _moment(run.at, permalink(home.workspace, run.channel, run.ts))
+        when = _moment(run.at, kit.permalink(home.workspace, run.channel, run.ts))
         ended = f" · {kit.one_line(run.ended, 60)} · "
         blocks.append(kit.rich(kit.paragraph(f"{status_icon(run.ended)} ", _bold(run.name), ended, when)))
         if home.may_run:
@@ -122,16 +120,9 @@ def _conversations(home: Home) -> list[Block]:
     lines = []
     for one in home.conversations[:MOST_RECENT]:
         agent = kit.words(kit.one_line(names.get(one.agent, ""), 80) or "Conversation", bold=True)
-        when = _moment(one.at, permalink(home.workspace, one.thread.channel, one.thread.root))
+        when = _moment(one.at, kit.permalink(home.workspace, one.thread.channel, one.thread.root))
         lines.append(kit.paragraph(agent, *_place(one.thread.channel), " · ", when))
     return [kit.header("Your recent conversations"), kit.rich(kit.bullets(lines))] if lines else []
-
-
-def permalink(workspace: str, channel: str, ts: str) -> str:
-    """Return the address of a message; ``""`` if a part of it is malformed."""
-    if not (_WORKSPACE.fullmatch(workspace) and _ID.fullmatch(channel) and _TS.fullmatch(ts)):
-        return ""
-    return f"{workspace.rstrip('/')}/archives/{channel}/p{ts.replace('.', '')}"
 
 
 def _workflows(workflows: Sequence[Workflow], pages: HomePages, *, may_run: bool) -> list[Block]:

@@ -9,13 +9,13 @@ from pydantic import Field
 from bridge.errors import BadInput, ControlNotUnderstood
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
-from bridge.features.results import Form, Outcome, Result, shown
+from bridge.features.results import Form, Outcome, Result, RunEnded, shown
 from bridge.features.shared.buttons import DETAILS, FIND, RUN_FORM, id_of, run_button
 from bridge.features.shared.lookups import check_rule, check_runner, is_runner, origin_of, workflow_by_id
 from bridge.features.shared.questions import Question
 from bridge.features.shared.recent import Remembered
 from bridge.features.workflows import forms, layout, run_card
-from bridge.features.workflows.runs import RunResults, run, unknown_run
+from bridge.features.workflows.runs import RunResults, Waiters, notify_of_end, run, unknown_run
 from bridge.ids import TurnId
 from bridge.inbound import Click, Shortcut, Submission, TriggeredRun
 from bridge.project.models import Workflow
@@ -28,6 +28,7 @@ from bridge.slack.blockkit.reply import Reply
 
 workflows = Feature("workflows")
 workflows.outcome_unknown(has_note=True)(unknown_run)
+workflows.notice(run_card.ENDED)(run_card.run_ended)
 
 
 @workflows.command("/workflows list [words]", "List the workflows, or search them.", default=True, read_only=True)
@@ -148,6 +149,25 @@ async def show_output(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: 
     """Show the whole output of a run."""
     _nodes, output = await RunResults(deps.scripts).get(TurnId(click.value))
     return run_card.full_output(output)
+
+
+@workflows.button(run_card.NOTIFY)
+async def notify_when_done(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
+    """Notify this person when the run ends."""
+    goes_on = await Waiters(deps).add(TurnId(click.value), click.user)
+    return run_card.will_notify() if goes_on else run_card.ended_already()
+
+
+@workflows.once_posted(RunEnded)
+async def run_has_ended(deps: Deps, turn: Turn, ended: RunEnded, ts: str) -> None:
+    """Notify the people who wait for this run."""
+    await notify_of_end(deps, turn, ended, ts)
+
+
+@workflows.once_refused(RunEnded)
+async def card_refused(deps: Deps, turn: Turn, ended: RunEnded, _error: str) -> None:
+    """Notify the people who wait for this run, although its card can't be posted."""
+    await notify_of_end(deps, turn, ended, "")
 
 
 @workflows.button(*layout.TURNS)

@@ -5,6 +5,7 @@ The person who started a run is shown by display name in plain text: a mention w
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from itertools import islice
 from typing import Any, Final
 
 from bridge.errors import BadInput, BridgeError, ProjectError
+from bridge.features.results import RunEnded
 from bridge.features.shared.buttons import RUN_FORM, run_value
 from bridge.features.shared.recent import status_icon
 from bridge.project.models import RunResult, Workflow
@@ -25,6 +27,9 @@ from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
 from bridge.slack.blockkit.untyped_json import name_of
 
+ENDED: Final = "run_ended"
+"""The name of the notice that a run has ended."""
+
 FINISHED: Final = "finished"
 FAILED: Final = "failed"
 OUTCOME_UNKNOWN: Final = "outcome unknown"
@@ -33,6 +38,7 @@ AGAIN: Final = "run:again"
 CONFIRM: Final = "run:confirm"
 NODES: Final = "run:nodes"
 OUTPUT: Final = "run:output"
+NOTIFY: Final = "run:notify"
 FIX: Final = "run:fix"
 AS_TEXT: Final = "run:text"
 
@@ -71,9 +77,38 @@ class Run:
     url: str = ""
 
 
-def running(run: Run) -> Reply:
-    """Show that a workflow is running."""
-    return _card(run, "running…", kit.context(_started_by(run)))
+def running(run: Run, *, is_long: bool = False) -> Reply:
+    """Show that a workflow is running, and offer to notify people of its end if it takes long."""
+    notify = [kit.actions(kit.button("Notify me when it's done", NOTIFY, run.turn))] if is_long else []
+    return _card(run, "running…", kit.context(_started_by(run)), *notify)
+
+
+def will_notify() -> Reply:
+    """Promise a direct message."""
+    return kit.reply("I'll send you a direct message when this run ends.")
+
+
+def ended_already() -> Reply:
+    """Say that there's nothing left to wait for."""
+    return kit.reply("This run has already ended.")
+
+
+def end_notice(ended: RunEnded, link: str) -> str:
+    """Return the `Notice.what` for a run that has ended; *link* leads to its card (`run_ended`)."""
+    return f"{ENDED}:" + json.dumps([ended.name, ended.status, ended.took, link])
+
+
+def run_ended(facts: str = "") -> Reply:
+    """Tell a person, in a direct message, that a run has ended."""
+    try:
+        name, status, took, link = (str(fact) for fact in json.loads(facts))
+    except ValueError:
+        name, status, took, link = "", FINISHED, "", ""
+    sign, called = status_icon(status), kit.one_line(name, 120) or kit.NO_NAME
+    ending = f" · {kit.one_line(status, 100)}" + (f" · {took}" if took else "")
+    where: list[Block | str] = [" · ", kit.link(link, "open the card")] if link else []
+    title = kit.rich(kit.paragraph(f"{sign} ", kit.words(called, bold=True), ending, *where))
+    return kit.reply(f"{sign} {called}{ending}", title, audience=Audience.CHANNEL)
 
 
 def finished(run: Run, result: RunResult, took: timedelta) -> Reply:

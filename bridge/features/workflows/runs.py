@@ -8,24 +8,27 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, assert_never
 
 from bridge.errors import ProjectError, RecordNotUnderstood, SlackAmbiguous, SlackError, TooOften
 from bridge.features import notices
 from bridge.features.deps import Deps
 from bridge.features.reply_poster import RUN_MARK, place_of, recipient_of
-from bridge.features.results import Outcome, shown
+from bridge.features.results import Outcome, RunEnded, shown
 from bridge.features.shared.questions import Question
 from bridge.features.workflows import run_card
 from bridge.ids import TurnId
-from bridge.inbound import TriggeredRun
+from bridge.inbound import Notice, TriggeredRun
 from bridge.project.models import RunResult, Workflow
-from bridge.queue.keys import RESULTS, milliseconds
-from bridge.queue.records import Write
+from bridge.queue.inbox import Duplicate, Queued
+from bridge.queue.keys import RESULTS, WAITERS, milliseconds
+from bridge.queue.records import Step, Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 from bridge.queue.turn import AlreadyUsed, Turn
+from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.indicators import after_a_while
 from bridge.slack.parts import MessageTag
@@ -55,23 +58,11 @@ async def run(
     if not (workflow.is_active or is_sure):
         return run_card.confirm(workflow, given)
     described = await _describe(deps, turn, workflow.id, workflow.name, given)
-
-    async def show_card() -> None:
-        """Post the card of the running workflow. If Slack doesn't accept it, the result is a new message."""
-        mark, guard = MessageTag(RUN_MARK, turn.id), turn.lease.ensure
-        try:
-            turn.card = await deps.say.post(
-                place_of(turn.body), run_card.running(described), mark, ExistingParts(), guard
-            )
-        except SlackError as exc:
-            log.info("run card not posted yet", extra={"detail": exc.detail})
-            turn.is_card_in_doubt |= isinstance(exc, SlackAmbiguous)
-        else:
-            await turn.journal.card(turn.taken, turn.card)
+    card = _Card(deps, turn, described)
 
     async def start() -> tuple[RunResult | ProjectError, timedelta]:
         began = deps.now()
-        async with after_a_while(show_card):
+        async with after_a_while(card.offer_notice, after=deps.long_run), after_a_while(card.show):
             try:
                 result: RunResult | ProjectError = await deps.project.run_workflow(workflow.id, given)
             except ProjectError as exc:
@@ -95,16 +86,61 @@ async def run(
             await deps.say.whisper(recipient_of(turn.body), replaces)
         except SlackError as exc:
             log.info("private notice can't be posted", extra={"detail": exc.detail})
+    return await _ended(deps, turn, described, result, took)
+
+
+async def _ended(
+    deps: Deps, turn: Turn, described: run_card.Run, result: RunResult | ProjectError, took: timedelta
+) -> Outcome:
+    """Return the outcome of a run; its output is laid out in a thread, as it may have 4 MB."""
     if isinstance(result, RunResult):
-        card, stored = await asyncio.to_thread(_laid_out, described, result, took)  # its output may have 4 MB
+        card, stored = await asyncio.to_thread(_laid_out, described, result, took)
         if stored:
             turn.stage(RunResults(deps.scripts).store(turn.id, stored))
-        return _outcome("ran", card, described, result.status or run_card.FINISHED)
-    if result.may_have_happened:
+        outcome = _outcome("ran", card, described, result.status or run_card.FINISHED)
+    elif result.may_have_happened:
         card = run_card.unknown(described, result)
-        return _outcome("unknown", card, described, run_card.OUTCOME_UNKNOWN, result.cause)
-    card = run_card.failed(described, result, took)
-    return _outcome(type(result).__name__, card, described, run_card.FAILED, result.cause)
+        outcome = _outcome("unknown", card, described, run_card.OUTCOME_UNKNOWN, result.cause)
+    else:
+        card = run_card.failed(described, result, took)
+        outcome = _outcome(type(result).__name__, card, described, run_card.FAILED, result.cause)
+    return _with_notice(outcome, turn, kit.spoken(took)) if took >= deps.long_run else outcome
+
+
+@dataclass(frozen=True, slots=True)
+class _Card:
+    """The card of a run that isn't over."""
+
+    deps: Deps
+    turn: Turn
+    run: run_card.Run
+
+    async def show(self) -> None:
+        """Post the card. If Slack doesn't accept it, the result is a new message."""
+        turn, running = self.turn, run_card.running(self.run)
+        mark, guard = MessageTag(RUN_MARK, turn.id), turn.lease.ensure
+        try:
+            turn.card = await self.deps.say.post(place_of(turn.body), running, mark, ExistingParts(), guard)
+        except SlackError as exc:
+            log.info("run card not posted yet", extra={"detail": exc.detail})
+            turn.is_card_in_doubt |= isinstance(exc, SlackAmbiguous)
+        else:
+            await turn.journal.card(turn.taken, turn.card)
+
+    async def offer_notice(self) -> None:
+        """Add the button to the card of a run that takes long, if there's a card."""
+        turn, running = self.turn, run_card.running(self.run, is_long=True)
+        mark, guard = MessageTag(RUN_MARK, turn.id), turn.lease.ensure
+        try:
+            if turn.card:
+                await self.deps.say.update(turn.channel, turn.card, running, mark, guard)
+        except SlackError as exc:
+            log.info("run card not updated", extra={"detail": exc.detail})
+
+
+def _with_notice(outcome: Outcome, turn: Turn, took: str = "") -> Outcome:
+    ended = RunEnded(turn=turn.id, name=outcome.ran, status=outcome.ended, took=took)
+    return outcome.model_copy(update={"after": (ended,)})
 
 
 async def unknown_run(deps: Deps, turn: Turn) -> Outcome:
@@ -115,7 +151,8 @@ async def unknown_run(deps: Deps, turn: Turn) -> Outcome:
     except (ValueError, KeyError, TypeError) as exc:
         raise RecordNotUnderstood("run") from exc
     cause = "the bridge ended before a result came"
-    return _outcome("unknown", run_card.unknown(described), described, run_card.OUTCOME_UNKNOWN, cause)
+    outcome = _outcome("unknown", run_card.unknown(described), described, run_card.OUTCOME_UNKNOWN, cause)
+    return _with_notice(outcome, turn)
 
 
 def _laid_out(run: run_card.Run, result: RunResult, took: timedelta) -> tuple[Reply, str]:
@@ -155,6 +192,46 @@ class RunResults:
                     return found, None
         except ValueError as exc:
             raise RecordNotUnderstood("results") from exc
+
+
+class Waiters:
+    """The people who want to be notified when a run ends, by the turn that started it."""
+
+    def __init__(self, deps: Deps) -> None:
+        self._redis, self._keys, self._inbox = deps.scripts.redis, deps.scripts.keys, deps.inbox
+
+    async def add(self, turn: TurnId, user: str) -> bool:
+        """Add a person, and return whether the run still goes on: then its end finds them. Raises `StoreUnavailable`.
+
+        The outcome is recorded before the people are read. So if it isn't recorded yet, they're read later than this.
+        """
+        await self._inbox.write(("field", self._keys.waiters(turn), milliseconds(WAITERS), user, "1"))
+        with translated():
+            return await self._redis.hget(self._keys.turn(turn), "step") in {Step.QUEUED, Step.SENT}
+
+    async def of(self, turn: TurnId) -> list[str]:
+        """Return the people who wait for a run. Raises `StoreUnavailable`."""
+        with translated():
+            return sorted(map(str, await self._redis.hkeys(self._keys.waiters(turn))))
+
+
+async def notify_of_end(deps: Deps, turn: Turn, ended: RunEnded, ts: str) -> None:
+    """Send each person who waits for a run a direct message, once, if they still have access; *ts* is its card's."""
+    link = kit.permalink(deps.workspace, turn.channel, ts) if ts else ""
+    for user in await Waiters(deps).of(TurnId(ended.turn)):
+        try:
+            refusal = await deps.access.refusal_now(user, "")
+        except SlackError:  # what the settings say is known all the same
+            refusal = deps.access.not_listed(user, "")
+        if refusal:
+            continue
+        what = run_card.end_notice(ended, link)
+        notice = Notice(team=turn.team, channel=user, user=user, what=what, of="notice", is_offer=True)
+        match await deps.inbox.put(notice, event=f"run_ended:{ended.turn}:{user}"):
+            case Queued() | Duplicate():
+                pass
+            case other:
+                assert_never(other)
 
 
 async def _describe(deps: Deps, turn: Turn, workflow: int, name: str, given: Any) -> run_card.Run:

@@ -79,6 +79,9 @@ _BARE_BROADCAST = re.compile(  # an underscore is no letter here: Markdown remov
 )
 _QUOTATION_MARKS: Final = str.maketrans(dict.fromkeys("“”„‟″〝〞＂", "'"))  # noqa: RUF001 - the look-alikes are the point
 _PLAIN_NAME = re.compile(r"[\w'’&+/()#@-]+(?:[ .][\w'’&+/()#@-]+){0,8}")  # noqa: RUF001 - as people write it
+_WORKSPACE: Final = re.compile(r"https?://[A-Za-z0-9.:-]+/?")
+_SLACK_ID: Final = re.compile(r"[A-Z0-9]+")
+_TS: Final = re.compile(r"\d+\.\d+")
 TORN_ENTITY: Final = re.compile(r"&[a-z]{0,3}\Z")  # at the end of a cut text that was escaped
 _UNSEEN = re.compile(  # control characters but newline and tab; embeddings, overrides, isolates; half characters
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -276,6 +279,13 @@ def words(text: str, **style: bool) -> Block:
     """Make a run of text; *style* is any of bold, italic, strike, code."""
     run: Block = {"type": "text", "text": clean(text)}
     return run | {"style": style} if style else run
+
+
+def permalink(workspace: str, channel: str, ts: str) -> str:
+    """Return the address of a message; ``""`` if a part of it is malformed."""
+    if not (_WORKSPACE.fullmatch(workspace) and _SLACK_ID.fullmatch(channel) and _TS.fullmatch(ts)):
+        return ""
+    return f"{workspace.rstrip('/')}/archives/{channel}/p{ts.replace('.', '')}"
 
 
 def link(template: str, text: str, **values: object) -> Block:
