@@ -49,8 +49,8 @@ class MessageTag:
 
     *kind* is ``bridge_turn`` (an agent's answer, or a notice instead), ``bridge_run`` or ``bridge_root``. *message* is
     the ``ts`` of the message it answers. Everyone in the workspace can read metadata, so it has only IDs. If Slack
-    rejects it, the ID of the message's first block has the turn and the part; so does the name of a file, since files
-    have no metadata.
+    rejects it, the ID of a block has the turn and the part (`in_blocks`); so does the name of a file, since files have
+    no metadata.
     """
 
     kind: str
@@ -70,9 +70,19 @@ class MessageTag:
             payload["message"] = self.message
         return {"event_type": self.kind, "event_payload": payload}
 
-    def block_id(self, part: str) -> str:
-        """Return the block_id that tags one *part*."""
-        return f"{_PREFIX}{self.turn}:{part}"
+    def in_blocks(self, part: str, blocks: Sequence[Block], text: str) -> list[Block]:
+        """Return *blocks*, or sections with *text* if there are none, one of them with the tag as its ID.
+
+        Slack doesn't keep the ID of a markdown block: if there's nothing else, a small line follows.
+        https://docs.slack.dev/reference/block-kit/blocks/markdown-block
+        """
+        shown = list(blocks) or [
+            {"type": "section", "text": {"type": "mrkdwn", "text": piece, "verbatim": True}}
+            for piece in pieces(text, kit.SECTION_TEXT)
+        ]
+        at = next((number for number, block in enumerate(shown) if block["type"] != "markdown"), len(shown))
+        tagged = shown[at] if at < len(shown) else kit.context("·")
+        return [*shown[:at], {**tagged, "block_id": f"{_PREFIX}{self.turn}:{part}"}, *shown[at + 1 :]]
 
     def file_name(self, name: str, part: str) -> str:
         """Return *name* with the turn and the *part*."""

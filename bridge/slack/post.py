@@ -256,7 +256,9 @@ class Say:
             except SlackRefused as exc:
                 if not exc.error.startswith(_METADATA_REFUSED):
                     raise
-                await self._pace.call(self._web.call, "chat.update", {**body, "metadata": None}, deadline, channel)
+                tagged = tag.in_blocks("0", blocks, body["text"])
+                body |= {"metadata": None, "blocks": tagged}
+                await self._pace.call(self._web.call, "chat.update", body, deadline, channel)
 
         if not await self._fallback.send(part, send):
             await send(part.instead or part.text, ())
@@ -307,9 +309,7 @@ class Say:
         if name in posting.existing:
             return None
         place, deadline = posting.place, posting.deadline
-        shown = list(blocks)
-        if is_tagged_in_a_block and shown:
-            shown[0] = {**shown[0], "block_id": posting.tag.block_id(name)}
+        shown = posting.tag.in_blocks(name, blocks, text) if is_tagged_in_a_block else list(blocks)
         body = {
             "channel": place.channel,
             "thread_ts": place.thread_ts or None,
@@ -319,7 +319,7 @@ class Say:
             "unfurl_links": False,
             "unfurl_media": False,
             # Without blocks, Slack shows the text, and would turn bare words in it into links and mentions.
-            "parse": None if blocks else "none",
+            "parse": None if shown else "none",
         }
         try:
             try:

@@ -36,6 +36,18 @@ async def test_a_messages_metadata_is_stored_as_sent(slack: EmulatedSlack, clien
     assert not message.unfurls
 
 
+async def test_the_block_id_of_markdown_is_not_retained(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+    context = {"type": "context", "elements": [{"type": "plain_text", "text": "b"}], "block_id": "second"}
+
+    await client.chat_postMessage(
+        channel=sample.GENERAL, text="x", blocks=[{"type": "markdown", "text": "a", "block_id": "first"}, context]
+    )
+
+    (message,) = slack.messages(sample.GENERAL)
+    assert [block["block_id"] for block in message.blocks] == [message.blocks[0]["block_id"], "second"]
+    assert message.blocks[0]["block_id"] not in {"", "first"}
+
+
 async def test_form_fields_may_contain_json(slack: EmulatedSlack) -> None:
     blocks = json.dumps([{"type": "divider"}])
     form = {"token": TOKEN, "channel": sample.GENERAL, "text": "x", "blocks": blocks, "unfurl_links": "false"}

@@ -380,18 +380,36 @@ async def test_an_answer_without_its_refused_buttons_keeps_markdown(slack: Emula
 
 @pytest.mark.parametrize("error", ["metadata_too_large", "metadata_must_be_sent_from_app"])
 @pytest.mark.parametrize("is_answer_lost", [False, True])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        answer("Hello"),
+        answer("Hello", footer=(FOOTER,)),
+        answer(long_markdown(30_000), footer=(FOOTER,)),
+        Reply(text="Hello", blocks=(SECTION,)),
+        Reply(text="Hello &lt;here&gt;"),
+        Reply(text="word " * 1600),
+        Reply(text="ran", blocks=(SECTION,), files=(Attachment(name="output.txt", content="out"),)),
+    ],
+    ids=["markdown", "footer", "long", "blocks", "text", "texts", "file"],
+)
 async def test_refused_metadata_moves_into_a_block_and_is_found(
-    slack: EmulatedSlack, say: Say, error: str, *, is_answer_lost: bool
+    slack: EmulatedSlack, slack_web: SlackWeb, error: str, reply: Reply, *, is_answer_lost: bool
 ) -> None:
-    slack.faults.on(POST, Error(error))
+    say = Say(slack_web, NO_FILES, sleep=at_once)
+    slack.faults.on(POST, Error(error), times=None, when=lambda args: bool(args.get("metadata")))
     if is_answer_lost:
-        slack.faults.on(POST, DropAfter())
+        slack.faults.on(POST, DropAfter(), when=lambda args: not args.get("metadata"))
+    existing: ExistingParts = {}
 
-    ts = await post(say, answer("Hello"))
+    await post(say, reply, existing)
 
-    (message,) = in_channel(slack)
-    assert not message.metadata
-    assert await say.history().find(HERE, TURN, SINCE) == {"0": ts}
+    assert [message.metadata for message in in_channel(slack)] == [None] * len(existing)
+    assert await say.history().find(HERE, TURN, SINCE) == existing
+    blocks = [block for message in in_channel(slack) for block in message.blocks or []]
+    assert "".join(block["text"] for block in blocks if block["type"] == "markdown") == reply.markdown
+    if not (reply.markdown or reply.blocks):
+        assert "".join(block["text"]["text"] for block in blocks) == reply.text
 
 
 # Files
@@ -608,6 +626,8 @@ async def test_an_update_with_refused_metadata_is_sent_without_it(slack: Emulate
     await say.update(GENERAL, own_message(slack), CHARTED, TAG)
 
     assert [bool(asked.get("metadata")) for asked in asked(slack, UPDATE)] == [True, False]
+    (message,) = in_channel(slack)
+    assert await say.history().find(TOP, TURN, SINCE) == {"0": message.ts}
 
 
 @pytest.mark.parametrize("place", [HERE, TOP])

@@ -102,8 +102,14 @@ class MessageLog:
     # Writing
 
     def identified(self, blocks: list[Json]) -> list[Json]:
-        """The *blocks*, with generated IDs where the app gave none."""
-        return [block if block.get("block_id") else {**block, "block_id": self._new_id("b")} for block in blocks]
+        """The *blocks*, with generated IDs where the app gave none, and for Markdown, whose IDs Slack doesn't keep.
+
+        https://docs.slack.dev/reference/block-kit/blocks/markdown-block
+        """
+        return [
+            block if block.get("block_id") and block["type"] != "markdown" else {**block, "block_id": self._new_id("b")}
+            for block in blocks
+        ]
 
     def post(
         self, user: str, channel: str, text: str, *, thread_ts: str = "", at: float | None = None, **more: Any
