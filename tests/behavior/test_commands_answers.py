@@ -560,7 +560,7 @@ async def test_a_command_without_arguments_opens_its_form(
     choices = [
         block["element"].get("initial_option", {}).get("value") for block in result.view["blocks"] if "element" in block
     ]
-    assert (result.view["callback_id"], next(filter(None, choices), None)) in {(form, chosen), (form, "text")}
+    assert (result.view["callback_id"], next(filter(None, choices), None)) in {(form, chosen), (form, "auto")}
     assert [element["type"] for element in result.otherwise.blocks[-1]["elements"]] == ["button"]
 
 

@@ -346,10 +346,10 @@ def test_a_failed_run_offers_output_that_says_more_than_its_reason() -> None:
 @pytest.mark.parametrize(
     ("given", "line"),
     [
-        ("monday\nand tuesday", "Input: “monday and tuesday”"),
-        ({"day": "monday", "n": [1]}, 'Input: “{"day":"monday","n":[1]}”'),
-        ("y" * 500, f"Input: “{'y' * 149}…”"),
-        (None, "Input: “null”"),
+        ("monday\nand tuesday", "Input (text): “monday and tuesday”"),
+        ({"day": "monday", "n": [1]}, 'Input (JSON object): “{"day":"monday","n":[1]}”'),
+        ("y" * 500, f"Input (text): “{'y' * 149}…”"),
+        (None, "Input (JSON value): “null”"),
         ("", "Report · running…Started"),
     ],
 )
@@ -439,6 +439,20 @@ def test_cut_node_results_are_attached_whole() -> None:
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
+        ({"workflow": "3", "kind": "auto", "input": "hello"}, forms.RunRequest(3, "hello", "hello", "auto")),
+        ({"workflow": "3", "kind": "auto", "input": '{"a": 1}'}, forms.RunRequest(3, {"a": 1}, '{"a": 1}', "auto")),
+        ({"workflow": "3", "kind": "auto", "input": "“q”"}, forms.RunRequest(3, "q", "“q”", "auto")),
+        ({"workflow": "3", "kind": "auto", "input": "17"}, forms.RunRequest(3, "17", "17", "auto")),
+        ({"workflow": "3", "kind": "auto", "input": ""}, forms.RunRequest(3, "", "", "auto")),
+        (
+            {"workflow": "3", "kind": "auto", "input": '{"a": }'},
+            modals.FormErrors(
+                {
+                    "input": "This isn't valid JSON. Line 1, character 7: expected a value. "
+                    "To send it as it is, choose Text."
+                }
+            ),
+        ),
         ({"workflow": "3", "kind": "text", "input": '{"a"'}, forms.RunRequest(3, '{"a"', '{"a"', "text")),
         (
             {"workflow": "3", "kind": "json", "input": '{"a": 1}', "remember": "yes"},
@@ -460,6 +474,26 @@ def test_cut_node_results_are_attached_whole() -> None:
 )
 def test_a_submitted_form_becomes_a_request_or_errors(values: dict[str, str], expected: object) -> None:
     assert forms.read_run_form(values) == expected
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        ("", "Automatic tells text from JSON."),
+        ("monday", "Automatic reads this as text."),
+        ("17", "Automatic reads this as text."),
+        ('{"day": "monday"}', "Automatic reads this as a JSON object."),
+        ("[1]", "Automatic reads this as a JSON array."),
+        ("[1", "Automatic reads this as JSON. Line 1, character 3: expected a comma, } or ]."),
+    ],
+)
+def test_the_run_form_says_what_its_input_is_read_as(typed: str, hint: str) -> None:
+    view = forms.run_form(workflow(3), modals.Origin(channel="C1"), typed=typed)
+
+    fields = {block["block_id"]: block for block in view["blocks"]}
+    assert fields["input"]["hint"]["text"].endswith(hint)
+    assert fields["kind"]["element"]["initial_option"]["value"] == "auto"
+    assert [one["text"]["text"] for one in fields["kind"]["element"]["options"]] == ["Automatic", "Text", "JSON"]
 
 
 @pytest.mark.parametrize("typed", ["NaN", "[Infinity]", "1e999", '"\\ud800"', "9" * 5000, "[" * 100_000])

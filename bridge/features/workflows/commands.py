@@ -46,7 +46,7 @@ async def show_workflow(deps: Deps, turn: Turn, *, workflow: Workflow) -> Result
 async def _filled(deps: Deps, turn: Turn, workflow: Workflow, typed: str) -> Form:
     """Open the form to run *workflow*, with the *typed* input filled in."""
     await check_runner(deps, turn.user)
-    view = forms.run_form(workflow, _origin(turn), typed=typed, kind="json" if _is_json(typed) else "text")
+    view = forms.run_form(workflow, _origin(turn), typed=typed)
     return Form(view, otherwise=run_card.offer_form(workflow))
 
 
@@ -241,14 +241,6 @@ async def _ask_for_input(deps: Deps, turn: Turn, workflow: Workflow | None, *, i
     else:
         view = forms.run_form(workflow, origin, typed=known.typed, kind=known.kind, is_remembered=True)
     return Form(view, otherwise=run_card.offer_form(workflow))
-
-
-def _is_json(typed: str) -> bool:
-    """Whether the command would read *typed* as JSON, valid or not."""
-    try:
-        return not isinstance(typed_input(typed), str)
-    except BadInput:
-        return True
 
 
 def _origin(turn: Turn, *, is_sure: bool = False) -> Origin:

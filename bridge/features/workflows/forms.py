@@ -11,7 +11,7 @@ from bridge.features.shared.buttons import ID
 from bridge.project.models import Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import where_json_breaks
-from bridge.slack.blockkit.json_text import typed_json
+from bridge.slack.blockkit.json_text import kind_of, typed_input, typed_json
 from bridge.slack.blockkit.modals import (
     CHANNEL,
     ONLY_THE_FIRST,
@@ -35,11 +35,15 @@ KIND: Final = "kind"
 INPUT: Final = "input"
 REMEMBER: Final = "remember"
 
+AUTOMATIC: Final = "auto"
+"""The input type that reads an input like the command does."""
+
+_AUTO = kit.option("Automatic", AUTOMATIC)
 _TEXT = kit.option("Text", "text")
 _JSON = kit.option("JSON", "json")
 _REMEMBER = kit.option("Fill it in next time", "yes")
 
-_INPUT_HINT: Final = 'Passed to the workflow. Examples: monday, {"day": "monday"}.'
+_INPUT_HINT: Final = 'Such as monday or {"day": "monday"}. Automatic tells text from JSON.'
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +58,16 @@ class RunRequest:
 
 
 def run_form(
-    workflow: Workflow | None, origin: Origin, *, typed: str = "", kind: str = "text", is_remembered: bool = False
+    workflow: Workflow | None, origin: Origin, *, typed: str = "", kind: str = AUTOMATIC, is_remembered: bool = False
 ) -> View:
     """Return the form, with *workflow* chosen if it's known, and *typed* filled in.
 
-    If it's opened outside of a channel, it asks where to post the run's card.
+    A hint says what *typed* is read as. If it's opened outside of a channel, it asks where to post the run's card.
     """
     chosen = _option(workflow) if workflow else None
-    hint = _INPUT_HINT if len(typed) <= kit.PLAIN_TEXT_INPUT else ONLY_THE_FIRST
-    kinds = kit.select(KIND, "Text or JSON", [_TEXT, _JSON], _JSON if kind == _JSON["value"] else _TEXT)
+    hint = _hint(typed) if len(typed) <= kit.PLAIN_TEXT_INPUT else ONLY_THE_FIRST
+    options = [_AUTO, _TEXT, _JSON]
+    kinds = kit.select(KIND, "Text or JSON", options, next((one for one in options if one["value"] == kind), _AUTO))
     box: Block = {"type": "checkboxes", "action_id": REMEMBER, "options": [_REMEMBER]}
     if is_remembered:
         box["initial_options"] = [_REMEMBER]
@@ -78,6 +83,15 @@ def run_form(
     return modal(RUN, RUN_A_WORKFLOW, "Run", blocks, origin)
 
 
+def _hint(typed: str) -> str:
+    if not typed.strip():
+        return _INPUT_HINT
+    try:
+        return f"Automatic reads this as {kind_of(typed_input(typed))}."
+    except BadInput as exc:
+        return f"Automatic reads this as JSON. {where_json_breaks(exc)}"
+
+
 def read_run_form(values: Mapping[str, Any]) -> RunRequest | FormErrors:
     """Parse the result of `bridge.slack.blockkit.modals.form_values`."""
     errors = {}
@@ -85,15 +99,19 @@ def read_run_form(values: Mapping[str, Any]) -> RunRequest | FormErrors:
     if not ID.fullmatch(workflow):
         errors[WORKFLOW] = "Choose a workflow from the list."
     value: Any = typed
-    if values.get(KIND) == _JSON["value"]:
-        try:
-            value = typed_json(typed)
-        except BadInput as exc:
-            errors[INPUT] = (
-                f"This isn't valid JSON. {where_json_breaks(exc)}"
-                if typed.strip()
-                else "Enter a JSON value, or choose Text."
-            )
+    try:
+        match values.get(KIND):
+            case "json":
+                value = typed_json(typed)
+            case "auto":
+                value = typed_input(typed)
+    except BadInput as exc:
+        where = where_json_breaks(exc)
+        errors[INPUT] = f"This isn't valid JSON. {where}"
+        if not typed.strip():
+            errors[INPUT] = "Enter a JSON value, or choose Text."
+        elif values.get(KIND) == AUTOMATIC:
+            errors[INPUT] += " To send it as it is, choose Text."
     if errors:
         return FormErrors(errors)
     return RunRequest(int(workflow), value, typed, str(values.get(KIND) or ""), bool(values.get(REMEMBER)))

@@ -22,7 +22,7 @@ from bridge.project.reading import TOO_LARGE
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.content_words import size as file_size
 from bridge.slack.blockkit.failures import sentence, what_happened
-from bridge.slack.blockkit.json_text import beginning, compact, pointed_at, pretty
+from bridge.slack.blockkit.json_text import beginning, compact, kind_of, pointed_at, pretty
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
 from bridge.slack.blockkit.untyped_json import name_of
@@ -256,7 +256,8 @@ def _card(run: Run, status: str, *blocks: Block, files: Sequence[Attachment] = (
     )
     title = kit.rich(kit.paragraph(f"{sign} ", kit.words(name, bold=True), f" · {status}", *link))
     given = run.input if isinstance(run.input, str) else compact(run.input)
-    asked = [kit.context(f"Input: {kit.quoted(given, _INPUT)}")] if given.strip() else []
+    kind = kind_of(run.input).removeprefix("a ")
+    asked = [kit.context(f"Input ({kind}): {kit.quoted(given, _INPUT)}")] if given.strip() else []
     return kit.reply(f"{sign} {name}: {status}", title, *asked, *blocks, audience=Audience.CHANNEL, files=files)
 
 

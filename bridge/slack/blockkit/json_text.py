@@ -63,6 +63,19 @@ def typed_input(text: str) -> Any:
         raise
 
 
+def kind_of(value: Any) -> str:
+    """Name what a typed input was read as: ``a JSON object``, ``text``."""
+    match value:
+        case str():
+            return "text"
+        case dict():
+            return "a JSON object"
+        case list():
+            return "a JSON array"
+        case _:
+            return "a JSON value"
+
+
 def _strict(text: str) -> Any:
     try:
         value = read_json(text)
