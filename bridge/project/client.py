@@ -45,7 +45,7 @@ from bridge.errors import (
 )
 from bridge.project import models
 from bridge.project.clients import clients
-from bridge.project.reading import API, Answer, Received, Rows, read_answer, read_rows, refusal
+from bridge.project.reading import API, AnswerShape, RowsShape, ServiceResponse, read_answer, read_rows, refusal
 from bridge.setting_types import project_address
 
 _log = logging.getLogger(__name__)
@@ -72,14 +72,14 @@ _MOST_NOTED = 1000
 
 _FOREIGN = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, aiohttp.ClientError, TimeoutError, OSError)
 
-_WORKFLOWS = Rows(models.Workflow, "workflows")
-_WORKFLOW = Answer(models.WorkflowDetail)
-_RUN = Answer(models.RunResult, expected=("runId", "status"), partly="output")
-_AGENTS = Rows(models.Agent, "agents")
-_AGENT = Answer(models.AgentDetail)
-_CHAT = Answer(models.ChatAnswer, needs=("message",), expected=("sessionId",), partly="message")
-_PROJECT = Answer(models.Project, expected=tuple(models.Project.model_fields))
-_STATS = Answer(models.Stats, expected=tuple(models.Stats.model_fields))
+_WORKFLOWS = RowsShape(models.Workflow, "workflows")
+_WORKFLOW = AnswerShape(models.WorkflowDetail)
+_RUN = AnswerShape(models.RunResult, expected=("runId", "status"), partly="output")
+_AGENTS = RowsShape(models.Agent, "agents")
+_AGENT = AnswerShape(models.AgentDetail)
+_CHAT = AnswerShape(models.ChatAnswer, needs=("message",), expected=("sessionId",), partly="message")
+_PROJECT = AnswerShape(models.Project, expected=tuple(models.Project.model_fields))
+_STATS = AnswerShape(models.Stats, expected=tuple(models.Stats.model_fields))
 
 
 class ProjectClient:
@@ -225,7 +225,7 @@ class ProjectClient:
         self,
         operation: str,
         path: str,
-        read: Callable[[str, Received, S], tuple[T, list[str]]],
+        read: Callable[[str, ServiceResponse, S], tuple[T, list[str]]],
         shape: S,
         *,
         about: str = "",
@@ -297,10 +297,10 @@ class ProjectClient:
         path: str,
         content: bytes | None,
         timeout: timedelta,  # noqa: ASYNC109 - see `_call`
-    ) -> Received:
+    ) -> ServiceResponse:
         """Send once, read the whole answer, and report the outcome to the breaker. Raises `ProjectError`."""
         seconds = timeout.total_seconds()
-        received: Received | None = None
+        received: ServiceResponse | None = None
         try:
             async with (
                 asyncio.timeout(self._connect + seconds),  # for an answer that arrives bit by bit
@@ -313,7 +313,7 @@ class ProjectClient:
                     timeout=httpx.Timeout(seconds, connect=self._connect, pool=self._connect),
                 ) as response,
             ):
-                received = Received(response.status_code, httpx.Headers(response.headers))
+                received = ServiceResponse(response.status_code, httpx.Headers(response.headers))
                 response.headers.pop("content-encoding", None)  # so that httpx leaves the body as it is
                 await _read_body(response, received)
             if received.is_success:
@@ -334,7 +334,7 @@ class ProjectClient:
         raise error from cause
 
 
-async def _read_body(response: httpx.Response, received: Received) -> None:
+async def _read_body(response: httpx.Response, received: ServiceResponse) -> None:
     """Read the body, or of a large one its beginning and size; of an error as much as arrives soon.
 
     It's decompressed later (`bridge.project.reading`), by what it is.
@@ -403,7 +403,7 @@ def wait_before_retry(
 
 
 async def _off_loop(
-    received: Received, read: Callable[[str, Received, S], tuple[T, list[str]]], operation: str, shape: S
+    received: ServiceResponse, read: Callable[[str, ServiceResponse, S], tuple[T, list[str]]], operation: str, shape: S
 ) -> tuple[T, list[str]]:
     """Read a response, in a thread if it's large: 4 MB take up to a second."""
     if len(received.body) > _LARGEST_ON_LOOP or received.is_compressed:

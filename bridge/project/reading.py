@@ -65,7 +65,7 @@ _PAGE: Final = re.compile(rb"\s*<(!doctype|html|head|body|\?xml)", re.IGNORECASE
 
 
 @dataclass(slots=True)
-class Received:
+class ServiceResponse:
     """A response as it arrived: its *body* may be compressed, and is only the beginning of one that's larger.
 
     *size* is the whole length if it's known, else 0.
@@ -114,7 +114,7 @@ class Received:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Generic[M]):
+class AnswerShape(Generic[M]):
     """One object of a *model*, which isn't an answer unless it has one of the fields in *needs* (all: any of them).
 
     *expected* are fields whose absence is a problem, *partly* is the field of which the beginning is worth showing.
@@ -127,7 +127,7 @@ class Answer(Generic[M]):
 
 
 @dataclass(frozen=True, slots=True)
-class Rows(Generic[M]):
+class RowsShape(Generic[M]):
     """A list of rows of a *model*, called *name*."""
 
     model: type[M]
@@ -144,7 +144,7 @@ _ODD: Final = _Odd()
 class _Reader:
     """Reads one response and collects its *problems*."""
 
-    def __init__(self, operation: str, received: Received) -> None:
+    def __init__(self, operation: str, received: ServiceResponse) -> None:
         self.operation = operation
         self.received = received
         self.problems: list[str] = []
@@ -311,7 +311,7 @@ class _Reader:
                 return value
 
 
-def read_answer(operation: str, received: Received, shape: Answer[M]) -> tuple[M, list[str]]:
+def read_answer(operation: str, received: ServiceResponse, shape: AnswerShape[M]) -> tuple[M, list[str]]:
     """Read one object. Returns it with what couldn't be used. Raises `NotUnderstood`."""
     reader, fields = _Reader(operation, received), frozenset(shape.model.model_fields)
     found = _object_in(reader.value(fields, shape.partly), fields, reader)
@@ -333,7 +333,7 @@ def read_answer(operation: str, received: Received, shape: Answer[M]) -> tuple[M
     raise reader.fail(problem)  # not chained: pydantic's message quotes the answer
 
 
-def read_rows(operation: str, received: Received, shape: Rows[M]) -> tuple[list[M], list[str]]:
+def read_rows(operation: str, received: ServiceResponse, shape: RowsShape[M]) -> tuple[list[M], list[str]]:
     """Read a list's rows that can be used. Returns them with what couldn't. Raises `NotUnderstood` if none can."""
     reader = _Reader(operation, received)
     value = reader.value()
@@ -427,7 +427,13 @@ def media_type(content_type: str) -> str:
 
 
 def refusal(
-    operation: str, received: Received, *, secret: str, base_url: str = "", path: str = "", now: datetime | None = None
+    operation: str,
+    received: ServiceResponse,
+    *,
+    secret: str,
+    base_url: str = "",
+    path: str = "",
+    now: datetime | None = None,
 ) -> ServiceRefused:
     """Return the error for an unsuccessful answer; *secret* is removed from the service's message.
 

@@ -537,7 +537,7 @@ async def test_more_replies_than_may_wait_are_all_sent(case: CatchUpCase) -> Non
     await case.record_outage()
 
     async def answers_meanwhile() -> None:
-        """Answer only when the reader pauses; by then the queue has to be empty."""
+        """AnswerShape only when the reader pauses; by then the queue has to be empty."""
         case.advance(case.harness.slept[-1])
         await case.harness.work()
 

@@ -7,7 +7,7 @@ import os
 import re
 from pathlib import Path
 
-from bridge.playground.emulator.sample import ALICE, BOB, GENERAL
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, GENERAL
 from support.forks import run
 from support.secrecy import API_KEY, BOT_TOKEN, secrets_in
 from support.system import System
@@ -36,7 +36,7 @@ async def test_the_audit_shows_actions_and_limits(system: System, tmp_path: Path
     )
     root = await system.mention(ALICE, GENERAL, "hello there")
     await system.answered(GENERAL, root)
-    await system.replied(BOB, GENERAL, root, "and what about me?")
+    await system.replied(BOB, GENERAL, root, f"<@{BRIDGE}> and what about me?")
     await system.replied(ALICE, GENERAL, root, "one too many")
     for _ in range(2):
         await system.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 hello")
@@ -94,7 +94,7 @@ async def test_a_forgotten_person_is_in_no_key(system: System, tmp_path: Path) -
     await system.start_bridge(BRIDGE_DEFAULT_AGENT="Memory")
     root = await system.mention(ALICE, GENERAL, "hello there")
     await system.answered(GENERAL, root)
-    await system.replied(BOB, GENERAL, root, "and what about me?")
+    await system.replied(BOB, GENERAL, root, f"<@{BRIDGE}> and what about me?")
     await wait_until(system.is_at_rest, "both are answered")
 
     here = {"REDIS_URL": system.redis_url, "BRIDGE_NAMESPACE": system.namespace}

@@ -125,7 +125,7 @@ async def _dead(system: System) -> bool:
 async def test_each_command_names_the_namespace_and_redis_it_reads(system: System, tmp_path: Path) -> None:
     place = system.redis_url
     project = {name: system.bridges[0].environ[name] for name in ("PROJECT_BASE_URL", "PROJECT_API_KEY")}
-    commands = (("audit",), ("dead", "list"), ("feedback",), ("stats", "--since", "7d"), ("trace", link("1.000100")))
+    commands = (("audit",), ("dead", "list"), ("feedback",), ("reports",), ("trace", link("1.000100")))
 
     found = [await bridge_says(system, tmp_path, *words, "--json", **project) for words in commands]
     code, nothing, elsewhere = await bridge_says(system, tmp_path, "audit", "--json", BRIDGE_NAMESPACE="nobodys")

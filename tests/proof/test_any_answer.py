@@ -11,10 +11,10 @@ import httpx
 from hypothesis import given, settings, strategies as st
 
 from bridge.project.models import Agent, ChatAnswer, RunResult
-from bridge.project.reading import Answer, Received, Rows, read_answer, read_rows
+from bridge.project.reading import AnswerShape, RowsShape, ServiceResponse, read_answer, read_rows
 
-CHAT = Answer(ChatAnswer, needs=("message",), expected=("sessionId",), partly="message")
-RUN = Answer(RunResult, expected=("runId", "status"), partly="output")
+CHAT = AnswerShape(ChatAnswer, needs=("message",), expected=("sessionId",), partly="message")
+RUN = AnswerShape(RunResult, expected=("runId", "status"), partly="output")
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=60).filter(
     str.strip
@@ -37,8 +37,8 @@ ENCODED = st.sampled_from(
 )
 
 
-def received(body: bytes, content_type: str = "application/json", encoding: str = "") -> Received:
-    it = Received(200, httpx.Headers({"content-type": content_type, "content-encoding": encoding}))
+def received(body: bytes, content_type: str = "application/json", encoding: str = "") -> ServiceResponse:
+    it = ServiceResponse(200, httpx.Headers({"content-type": content_type, "content-encoding": encoding}))
     it.add(body)
     return it
 
@@ -78,6 +78,6 @@ def test_a_result_with_any_details_shows_its_output(output: str, details: dict[s
 def test_a_good_row_is_used_among_any_others(others: list[Any], id_: int, name: str) -> None:
     body = json.dumps([*others, {"id": id_, "name": name}]).encode()
 
-    rows, _problems = read_rows("get_agents", received(body), Rows(Agent, "agents"))
+    rows, _problems = read_rows("get_agents", received(body), RowsShape(Agent, "agents"))
 
     assert (rows[-1].id, rows[-1].name) == (id_, name)

@@ -128,10 +128,10 @@ async def asks_in_a_row(users: Users) -> None:
     """Send messages without waiting for answers, and later start a new thread."""
     thread = await users.begin(ALICE, GENERAL, "row-one", agent="Memory")
     await users.reply(thread, ALICE, "row-two")
-    await users.reply(thread, BOB, "row-three")
+    await users.write(thread, BOB, f"<@{BRIDGE}> row-three", "row-three")
     await users.settled(thread)
     await users.system.slack.people.say(ALICE, GENERAL, "!new", thread_ts=thread.root)
-    await users.reply(thread, ALICE, "row-four")
+    await users.reply(thread, BOB, "row-four")
     await users.settled(thread)
 
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from bridge import errors
-from bridge.project.reading import Received, refusal
+from bridge.project.reading import ServiceResponse, refusal
 from bridge.slack.blockkit.failures import failure, sentence
 from support.failures import EXAMPLES
 
@@ -68,7 +68,7 @@ def test_the_service_s_error_message_is_quoted_and_not_parsed() -> None:
 @pytest.mark.parametrize("operation", ["get_workflows", "get_agents", "get_project", "get_stats"])
 @pytest.mark.parametrize("status", [301, 400, 404, 410, 418, 500, 501])
 def test_a_failed_read_speaks_of_no_input_and_no_other_thing(operation: str, status: int) -> None:
-    it = Received(status, {"location": "https://new.example/login"})
+    it = ServiceResponse(status, {"location": "https://new.example/login"})
     said = sentence(refusal(operation, it, secret="-", base_url="https://old.example", path="stats"))
 
     assert said.startswith("The project service")

@@ -16,7 +16,15 @@ from pydantic import BaseModel, ValidationError
 from bridge.errors import Busy, Moved, NotFound, NotSignedIn, NotUnderstood, Outage, ServiceRefused
 from bridge.json_reader import DEEPEST
 from bridge.project import Agent, AgentDetail, ChatAnswer, Project, RunResult, Stats, Workflow, WorkflowDetail
-from bridge.project.reading import LARGEST_BODY, Answer, Received, Rows, read_answer, read_rows, refusal
+from bridge.project.reading import (
+    LARGEST_BODY,
+    AnswerShape,
+    RowsShape,
+    ServiceResponse,
+    read_answer,
+    read_rows,
+    refusal,
+)
 
 WORKFLOW = {"id": 3, "name": "Import", "is_active": True, "trigger_type": "manual", "node_count": 5}
 AGENT = {"id": 1, "name": "a", "model": "m"}
@@ -37,14 +45,14 @@ STATS: dict[str, Any] = {
     "tags": [],
     "lastUpdated": "2026-01-02T03:04:05.678Z",
 }
-CHAT = Answer(ChatAnswer, needs=("message",), expected=("sessionId",), partly="message")
-RUN = Answer(RunResult, expected=("runId", "status"), partly="output")
+CHAT = AnswerShape(ChatAnswer, needs=("message",), expected=("sessionId",), partly="message")
+RUN = AnswerShape(RunResult, expected=("runId", "status"), partly="output")
 PLAIN = b'{"sessionId": 1, "message": "hi"}'
 
 
-def received(body: bytes | str, content_type: str = "application/json", **headers: str) -> Received:
+def received(body: bytes | str, content_type: str = "application/json", **headers: str) -> ServiceResponse:
     given = {name.replace("_", "-"): value for name, value in headers.items()}
-    it = Received(200, httpx.Headers({"content-type": content_type, **given}))
+    it = ServiceResponse(200, httpx.Headers({"content-type": content_type, **given}))
     it.add(body if isinstance(body, bytes) else body.encode())
     return it
 
@@ -122,7 +130,7 @@ def test_half_an_emoji_is_replaced_everywhere() -> None:
 
 
 def test_half_an_emoji_in_a_row_is_replaced() -> None:
-    rows, _ = read_rows("get_agents", received(rb'[{"id": 1, "name": "a\ud800"}]'), Rows(Agent, "agents"))
+    rows, _ = read_rows("get_agents", received(rb'[{"id": 1, "name": "a\ud800"}]'), RowsShape(Agent, "agents"))
     assert rows[0].name == "a�"
 
 
@@ -284,7 +292,9 @@ def test_a_result_without_any_documented_field_is_none() -> None:
 )
 def test_a_wrong_part_of_the_statistics_costs_only_itself(change: dict[str, Any], problem: str) -> None:
     expected = tuple(Stats.model_fields)
-    stats, problems = read_answer("op", received(json.dumps({**STATS, **change})), Answer(Stats, expected=expected))
+    stats, problems = read_answer(
+        "op", received(json.dumps({**STATS, **change})), AnswerShape(Stats, expected=expected)
+    )
     assert problem in problems
     assert (stats.promptCount, stats.categories[0].count, list(stats.tags)) == (1, 4, [])
 
@@ -295,13 +305,13 @@ def test_a_project_may_lack_any_field(name: str, value: Any) -> None:
     body = {**PROJECT, name: value}
     if value == "absent":
         del body[name]
-    project, problems = read_answer("op", received(json.dumps(body)), Answer(Project, expected=tuple(PROJECT)))
+    project, problems = read_answer("op", received(json.dumps(body)), AnswerShape(Project, expected=tuple(PROJECT)))
     assert not getattr(project, name)
     assert problems[0].startswith(f"{name}: ")
     assert len(problems) == 1
 
 
-# Rows
+# RowsShape
 
 
 @pytest.mark.parametrize("value", ["absent", None, [], {"a": 1}])
@@ -309,13 +319,15 @@ def test_a_project_may_lack_any_field(name: str, value: Any) -> None:
     ("row", "shape", "name"),
     [
         *(
-            (WORKFLOW, Rows(Workflow, "workflows"), name)
+            (WORKFLOW, RowsShape(Workflow, "workflows"), name)
             for name in ("name", "description", "trigger_type", "node_count")
         ),
-        *((AGENT, Rows(Agent, "agents"), name) for name in ("name", "description", "model", "temperature")),
+        *((AGENT, RowsShape(Agent, "agents"), name) for name in ("name", "description", "model", "temperature")),
     ],
 )
-def test_a_row_may_lack_everything_but_its_id(row: dict[str, Any], shape: Rows[Any], name: str, value: Any) -> None:
+def test_a_row_may_lack_everything_but_its_id(
+    row: dict[str, Any], shape: RowsShape[Any], name: str, value: Any
+) -> None:
     odd = {**row, name: value}
     if value == "absent":
         del odd[name]
@@ -339,19 +351,19 @@ def test_a_row_may_lack_everything_but_its_id(row: dict[str, Any], shape: Rows[A
     ],
 )
 def test_a_row_that_cannot_be_used_is_left_out_and_named(row: Any, problem: str) -> None:
-    rows, problems = read_rows("op", received(json.dumps([WORKFLOW, row, WORKFLOW])), Rows(Workflow, "workflows"))
+    rows, problems = read_rows("op", received(json.dumps([WORKFLOW, row, WORKFLOW])), RowsShape(Workflow, "workflows"))
     assert [one.name for one in rows] == ["Import", "Import"]
     assert problems == [problem]
 
 
 def test_a_list_without_any_usable_row_fails() -> None:
-    problem = problem_of(lambda: read_rows("op", received('[{"name": "a"}]'), Rows(Agent, "agents")))
+    problem = problem_of(lambda: read_rows("op", received('[{"name": "a"}]'), RowsShape(Agent, "agents")))
     assert problem == "agents[0].id: missing (left out)"
-    assert read_rows("op", received("[]"), Rows(Agent, "agents")) == ([], [])
+    assert read_rows("op", received("[]"), RowsShape(Agent, "agents")) == ([], [])
 
 
 def test_of_very_many_rows_the_first_are_used() -> None:
-    rows, problems = read_rows("op", received(json.dumps([AGENT] * 10_001)), Rows(Agent, "agents"))
+    rows, problems = read_rows("op", received(json.dumps([AGENT] * 10_001)), RowsShape(Agent, "agents"))
     assert len(rows) == 10_000
     assert problems == ["agents: more than 10,000, of which the first were used"]
 
@@ -366,13 +378,13 @@ def test_a_workflow_is_active_unless_it_says_otherwise(given: Any, *, active: bo
 
 @pytest.mark.parametrize("wrapped", [{"agents": [AGENT]}, {"data": [AGENT]}, {"data": {"agents": [AGENT]}}])
 def test_a_list_may_be_wrapped(wrapped: Any) -> None:
-    rows, _ = read_rows("op", received(json.dumps(wrapped)), Rows(Agent, "agents"))
+    rows, _ = read_rows("op", received(json.dumps(wrapped)), RowsShape(Agent, "agents"))
     assert [one.name for one in rows] == ["a"]
 
 
 @pytest.mark.parametrize(("body", "kind"), [("{}", "an object"), ("null", "null"), ("3", "a number")])
 def test_a_list_of_another_type_is_named(body: str, kind: str) -> None:
-    problem = problem_of(lambda: read_rows("op", received(body), Rows(Agent, "agents")))
+    problem = problem_of(lambda: read_rows("op", received(body), RowsShape(Agent, "agents")))
     assert problem == f"agents: not a list but {kind}"
 
 
@@ -494,7 +506,7 @@ IN_A_MINUTE = "Sat, 21 Nov 2026 12:01:00 GMT"
 
 def refused(status: int, body: Any = b"", **headers: str) -> Any:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    it = Received(status, httpx.Headers({name.replace("_", "-"): value for name, value in headers.items()}))
+    it = ServiceResponse(status, httpx.Headers({name.replace("_", "-"): value for name, value in headers.items()}))
     it.add(content)
     return refusal("send_message", it, secret="sk-1", base_url="https://old.example/p", path="agents/7/chat", now=NOW)
 

@@ -35,6 +35,7 @@ from bridge.queue.inbox import (
     Others,
     Paused,
     Queued,
+    Stale,
     Unbound,
     Void,
 )
@@ -413,12 +414,17 @@ class Receiver:
 
         If it *is_offered* to send it, the reply is stored for the notice's button.
         """
-        await self.inbox.put(
+        put = await self.inbox.put(
             _notice(message, what, of="reply", is_offer=True),
             event=f"others:{message.key}",
             why="its reply needed a mention",
             writes=self.sessions.tells(message, is_offered=is_offered),
         )
+        match put:
+            case Queued() | Duplicate() | Stale():  # if it's stale, they were told meanwhile
+                pass
+            case _:
+                assert_never(put)
 
 
 def _is_last(message: InboundMessage) -> bool:
