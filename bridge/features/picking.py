@@ -20,6 +20,7 @@ _QUOTED = re.compile(r"""(?P<quote>["'])(?P<name>.*?)(?P=quote)(?=\s|$)""")
 _ID = re.compile(r"[*_~`]*#?(-?)(\d+)[*_~`]*(?=\s|$)")
 _WORD = re.compile(r"\S+")
 _LONGEST_NAME = 40  # words
+_LONGEST_WORD = 100  # characters; one that is longer has no typos
 _MOST_TYPED = 1000  # characters of a text that may be a name
 _NEAREST = 3
 _LONG = 6  # letters of a name in which two typos are allowed
@@ -175,7 +176,9 @@ def _nearest(typed: Sequence[str], named: Sequence[tuple[str, T]]) -> list[tuple
 
 def edit_distance(typed: str, name: str) -> int:
     """Return how many letters are missing, extra, wrong or swapped (Damerau-Levenshtein distance)."""
-    if abs(len(typed) - len(name)) > 2:  # noqa: PLR2004 - never similar
+    if typed == name:
+        return 0
+    if abs(len(typed) - len(name)) > 2 or len(name) > _LONGEST_WORD:  # noqa: PLR2004 - never similar
         return len(name)
     before, last, row = [0] * (len(name) + 1), list(range(len(name) + 1)), [0]
     for at, letter in enumerate(typed):

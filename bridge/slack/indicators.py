@@ -34,7 +34,7 @@ from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 from bridge.slack.api import Identity, Json, SlackWeb
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.markdown import neutralized
+from bridge.slack.blockkit.markdown import harmless_title
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.parts import Place
 from bridge.slack.post import Recipient, Say
@@ -201,7 +201,7 @@ async def working(
 
     async def show() -> None:
         # Slack doesn't document whether a status can mention people.
-        name = neutralized(kit.one_line(agent_name, _AGENT_NAME))
+        name = harmless_title(kit.one_line(agent_name, _AGENT_NAME))
         await indicators.show_working(place, f"is asking {name}…" if name else "is working on it…")
 
     calls: Sequence[object] = ()

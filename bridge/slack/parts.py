@@ -132,7 +132,7 @@ def parts_of(reply: Reply) -> Iterator[Part]:
         text = next(texts, "")
         while text:
             following = next(texts, "")
-            escaped = kit.escape(text)
+            escaped = kit.escape(kit.quiet(text))  # in plain text, code is text like any other
             shown = reply.text if reply.text and not number else escaped
             blocks: tuple[Block, ...] = ({"type": "markdown", "text": text}, *(() if following else reply.footer))
             yield Part(

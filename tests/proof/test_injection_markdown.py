@@ -7,16 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import example, given, strategies as st
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
 from bridge.slack import parts
-from bridge.slack.blockkit.links import honest
 from bridge.slack.blockkit.markdown import neutralized, pieces
 from bridge.slack.blockkit.reply import Reply
 from support.attacks import ATTACKS
+from support.rendered import READERS, code, inline, links, outside_of_code
 
-READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 PING = re.compile(
     r"<!(?:channel|here|everyone|group|subteam\^|date\^)|<@[UWB][A-Z0-9]|<#[CDG][A-Z0-9]"
     r"|(?<![^\W_])@(?:channel|here|everyone)(?![^\W_])|<[a-z][a-z0-9+.-]*:[^<>\n\0|]*\|",
@@ -25,43 +22,21 @@ PING = re.compile(
 SHOWN_ADDRESS = re.compile(r"(?:^|[\s(@\[]|//)((?:[\w-]+\.)+(?:example|com))(?![a-z0-9])", re.IGNORECASE)
 
 
-def inline(markdown: str) -> Iterator[list[Token]]:
-    for token in READER.parse(markdown):
-        if token.type in {"fence", "code_block"}:
-            yield [token]
-        elif token.children is not None:
-            yield token.children
-
-
 def misleading(markdown: str) -> Iterator[str]:
-    """Find pings, images, and links that show a different address than their target."""
-    for tokens in inline(markdown):
-        shown = "".join(map(_shown, tokens))
-        yield from (f"pings: {found[0]}" for found in PING.finditer(shown))
-        yield from ("image" for token in tokens if token.type == "image")
-        yield from _forged(tokens)
+    """Find pings, images, and links that show a different address than their target, in every reading.
 
-
-def _shown(token: Token) -> str:
-    """The text of a token; a change of style ends a run of text, which no mention crosses."""
-    if token.type in {"text", "text_special", "html_inline", "fence", "code_block"}:
-        return token.content
-    return "\n" if token.type.endswith("break") else f"\0{token.content}\0"
-
-
-def _forged(tokens: list[Token]) -> Iterator[str]:
-    target, label = "", ""
-    for token in tokens:
-        if token.type == "link_open" and token.info != "auto":  # an autolink shows its own target
-            target, label = str(token.attrs["href"]), ""
-        elif token.type == "link_close" and target:
-            hosts = {host.lower().removeprefix("www.") for host in SHOWN_ADDRESS.findall(label)}
-            real = re.sub(r"^(?:[a-z]+:)?(?://)?(?:[^/?#]*@)?(?:www\.)?", "", target.lower())
-            if any(not re.match(rf"{re.escape(host)}(?:[/:?#%]|$)", real) for host in hosts):
-                yield f"forged: {label!r} leads to {target}"
-            target = ""
-        elif target:
-            label += token.content
+    A block of HTML may begin in what is code without it, and makes a ping of what is before.
+    """
+    for reader in READERS:
+        if reader is not READERS[0]:
+            yield from (f"pings: {found[0]}" for found in PING.finditer(outside_of_code(markdown, reader)))
+        for tokens in inline(markdown, reader):
+            yield from ("image" for token in tokens if token.type == "image")
+            for label, target in links(tokens):
+                hosts = {host.lower().removeprefix("www.") for host in SHOWN_ADDRESS.findall(label)}
+                real = re.sub(r"^(?:[a-z]+:)?(?://)?(?:[^/?#]*@)?(?:www\.)?", "", target.lower())
+                if any(not re.match(rf"{re.escape(host)}(?:[/:?#%]|$)", real) for host in hosts):
+                    yield f"forged: {label!r} leads to {target}"
 
 
 FORGED = [
@@ -101,6 +76,22 @@ FORGED = [
     "[![x](https://evil.example/p.png)](https://evil.example)",
     "[bank.example- x](https://evil.example)",
     "- [ ] [bank.example](https://evil.example)",
+    "[https://bank.example<!--x>[-->](https://evil.example)",
+    "[https://bank.example<a title='['>](https://evil.example)",
+    '[https://bank.example<a title="](x)[">](https://evil.example)',
+    "[https://bank.example<?[?>](https://evil.example)",
+    "[https://bank.example<![CDATA[]]>](https://evil.example)",
+    "[bank.<!-- -->example](https://evil.example)",
+    "<div>\n[bank.example](https://evil.example)\n</div>",
+    "[![https://bank.example](https://evil.example/p.png)](https://evil.example)",
+    "| a |\n|---|\n| `\\|` [bank.example](https://evil.example) |",
+    "# [bank.example](https://evil.example) #",
+    "[bank.example](https://evil.example 'title')\n=====",
+    "1. > - [bank.example\n  x](https://evil.example)",
+    "-\t[bank.example](https://evil.example)",
+    "[bank.example](https://evil.example)\r\n\r\n- [bank.example](https://evil.example)",
+    f"{'> ' * 120}[bank.example](https://evil.example)",
+    "![" * 300 + "bank.example" + "](https://evil.example)" * 300,
     "> # [bank.example](https://evil.example)",
     "| a |\n|---|\n| [bank.example](https://evil.example) |",
 ]
@@ -125,21 +116,36 @@ PIECES = st.sampled_from([
     "> ", "- ", "<", ">", "<!", "<@", "&lt;", "&#60;", "&excl;", "&#64;", "@", "@here", "@channel", "U0BOB",
     "bank.example", "https://bank.example", "(https://evil.example)", "(https://bank.example)", "https://evil.example",
     "&period;", "[1]", "[1]: https://evil.example", "#C0GENERAL", "|label>", "\u2060", "é", "<@U0BOB>", "<!channel>",
+    "<!--", "-->", "<?", "?>", "<a title=", '"', "'", "</a>", "<https://evil.example|", "| a | b |\n|---|---|\n", "# ",
+    "1. ", "    ", "\t", "~~~\n", "\r\n", "\0", "](https://evil.example '", "<!channel `x`>", "![x](https://evil.example)",
 ])  # fmt: skip
+TEXTS = st.lists(PIECES, max_size=25).map("".join)
 
 
-@given(st.lists(PIECES, max_size=25).map("".join))
+@given(TEXTS)
 @example("".join(FORGED))
 def test_any_markdown_is_harmless_once_neutralised(markdown: str) -> None:
     assert list(misleading(neutralized(markdown))) == []
 
 
-@given(st.lists(PIECES, max_size=25).map("".join))
+@given(TEXTS)
 def test_neutralising_is_invisible_and_idempotent(markdown: str) -> None:
     once = neutralized(markdown)
 
-    assert once.replace("\u2060", "") == markdown.replace("\u2060", "")
+    assert re.sub("\u2060|\\\\(?=`)", "", once) == re.sub("\u2060|\\\\(?=`)", "", markdown)
     assert neutralized(once) == once
+
+
+@given(TEXTS)
+@example("`table[row.name](row)` @here")
+@example("```\n<!channel> @here <https://evil.example|bank.example>\n```\n<!here>")
+@example("[bank.example](https://evil.example '`') `@here`")
+@example("<https://evil.example|`x`> ![`x`](y) `@here`")
+@example("<!channel> and `@here` <!-- `@here` -->")
+@example("<div>\n```\n@here\n```\n</div>")
+def test_code_is_copied_out_as_the_agent_wrote_it(markdown: str) -> None:
+    for reader in READERS[0 if "<" not in markdown else -1 :]:
+        assert code(neutralized(markdown), reader) == code(markdown, reader)
 
 
 @pytest.mark.parametrize(
@@ -188,4 +194,4 @@ def test_a_mention_uncovered_by_a_cut_pings_no_one() -> None:
 )
 @pytest.mark.timeout(10)
 def test_crowded_text_is_neutralised_in_time(text: str) -> None:
-    assert honest(neutralized(text)).replace("\u2060", "") == text
+    assert neutralized(text).replace("\u2060", "") == text

@@ -16,6 +16,7 @@ from bridge.features.workflows import run_card as runs
 from bridge.project import Agent
 from bridge.project.models import RunResult
 from bridge.slack import parts
+from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.markdown import neutralized
 from bridge.slack.blockkit.mrkdwn import message_text, plain_command_text
 from bridge.slack.blockkit.quotation import Quoted, with_quotation
@@ -114,7 +115,7 @@ def quoted(text: str) -> None:
 
 CONVERTERS: dict[str, Callable[[str], Any]] = {
     "answer": laid_out,
-    "harmless": neutralized,
+    "harmless": lambda text: neutralized(text[: kit.MARKDOWN_PART]),
     "run": as_a_card,
     "pieces": parts.pieces,
     "message": lambda text: message_text(text, bot_user="U0BOT", names={}),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bridge.playground.emulator.server import ApiCall
+from support.rendered import READERS, inline, links, outside_of_code
 
 
 def text_length(shown: Any) -> int:
@@ -19,9 +20,8 @@ def text_length(shown: Any) -> int:
 _PARSED = re.compile(r"<(?:[!@#][^<>\n]*>|[a-z][a-z0-9+.-]*:[^<>\n|]*\|)", re.IGNORECASE)
 _OUR_DATE = re.compile(r"<!date\^\d+\^[^<>|]*\|[^<>]*>")
 _BARE = re.compile(r"(?<![^\W_])@(?:channel|here|everyone)(?![^\W_])", re.IGNORECASE)
-_FORGED = re.compile(
-    r"\[[^\[\]\n]*?(?:https?://)?(?P<claimed>[\w-]+\.[\w.-]+)[^\[\]\n]*\]\(\s*<?https?://(?P<real>[\w.-]+)"
-)
+_ADDRESS = re.compile(r"(?:https?://)?([\w-]+\.[\w.-]+)")
+_TARGET = re.compile(r"https?://([\w.-]+)")
 OWN_PAGES = "https://project.example/"
 """Where links of the operator lead."""
 
@@ -76,7 +76,7 @@ def _in_object(shown: dict[str, Any]) -> Iterator[str]:
             if shown.get("verbatim") is not True:
                 yield "mrkdwn that is not verbatim"
         case {"type": "markdown", "text": str() as text}:
-            yield from _in_words(text)
+            yield from (problem for reader in READERS for problem in _in_words(outside_of_code(text, reader)))
             yield from _in_links(text)
         case {"type": "link", "url": str() as url} if url.startswith(OWN_PAGES):  # from a setting
             pass
@@ -92,6 +92,8 @@ def _in_words(text: str) -> Iterator[str]:
 
 
 def _in_links(text: str) -> Iterator[str]:
-    for found in _FORGED.finditer(text):
-        if found["claimed"] != found["real"]:
-            yield f"“{found[0]}”"
+    for tokens in (tokens for reader in READERS for tokens in inline(text, reader)):
+        for label, target in links(tokens):
+            claimed, real = _ADDRESS.search(label), _TARGET.match(target)
+            if claimed and real and claimed[1] != real[1]:
+                yield f"“[{label}]({target})”"

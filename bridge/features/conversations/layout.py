@@ -127,4 +127,4 @@ def title_of(message: str) -> str:
     for word in kit.one_line(message, 400).split()[:_TITLE_WORDS]:
         is_secret = word not in _JOINS and _SECRET_NAME.search(" ".join(shown[-2:])) is not None
         shown.append("…" if is_secret or _SECRET.search(word) else word)
-    return markdown.neutralized(kit.cut(" ".join(shown), TITLE))
+    return markdown.harmless_title(kit.cut(" ".join(shown), TITLE))

@@ -54,7 +54,7 @@ class Folded:
 
     def between(self, begin: int, end: int) -> str:
         """Return the original of ``text[begin:end]``."""
-        return self.until(end)[len(self.until(begin)) :]
+        return self.original[self.ends[begin - 1] if begin else 0 : self.ends[end - 1] if end else 0]
 
     def after(self, at: int) -> str:
         """Return the original of ``text[at:]``, without blanks around it."""

@@ -74,7 +74,7 @@ _TWO_DAYS: Final = 48
 WORD_JOINER: Final = "\u2060"
 """Has no width and allows no line break: in ``@here``, only Slack notices it."""
 
-_BARE_BROADCAST = re.compile(  # an underscore is no letter here: Markdown removes it from _@here_
+BARE_BROADCAST = re.compile(  # an underscore is no letter here: Markdown removes it from _@here_
     r"(?<![^\W_])(?P<at>@|&#0*64;|&#x0*40;|&commat;)(?=\\?(?:channel|here|everyone|group)(?![^\W_]))", re.IGNORECASE
 )
 _QUOTATION_MARKS: Final = str.maketrans(dict.fromkeys("“”„‟″〝〞＂", "'"))  # noqa: RUF001 - the look-alikes are the point
@@ -158,7 +158,7 @@ def quiet(text: str) -> str:
     """Change ``@channel``, ``@here`` and ``@everyone``, invisibly, so that they notify no one."""
     if "@" not in text and "&" not in text:  # most texts
         return text
-    return _BARE_BROADCAST.sub(lambda found: found["at"] + WORD_JOINER, text)
+    return BARE_BROADCAST.sub(lambda found: found["at"] + WORD_JOINER, text)
 
 
 def fallback(text: str, limit: int = FALLBACK_TEXT) -> str:

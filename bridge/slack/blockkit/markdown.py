@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
-from typing import NamedTuple
+from itertools import chain, pairwise, zip_longest
+from typing import Final, NamedTuple
 
-from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.links import honest
+from bridge.slack.blockkit import commonmark, kit, links
 
 _ENTITY = r"&#?\w+;"  # Markdown decodes entities and escapes before Slack looks for mentions
 _SLACK_TOKEN = re.compile(
@@ -30,6 +29,10 @@ _SLACK_TOKEN = re.compile(
     r"|[a-z][a-z0-9+.-]*:[^<>|]{0,2000}\|))",  # <https://there.example|label>
     re.IGNORECASE,
 )
+
+_ANY_LINK = re.compile(r"\](?=[(\[:])|!(?=\[)")
+_MOST_ROUNDS = 6
+_WITH_HTML: Final[tuple[commonmark.Html, ...]] = ("tags", "blocks")
 
 _FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<marks>`{3,60}|~{3,60})(?P<info>.*)$")
 _BLANKS = r"[^\S\n]*+"
@@ -50,11 +53,70 @@ _ROOM_FOR_JOINERS = 200
 
 
 def neutralized(markdown: str) -> str:
-    """Change what would ping people or hide a link's target into text that looks the same."""
-    quiet = kit.quiet(markdown)
-    if "<" in quiet or "&" in quiet:
-        quiet = _SLACK_TOKEN.sub(lambda token: token["opening"] + kit.WORD_JOINER, quiet)
-    return honest(quiet) if "[" in quiet else quiet
+    """Change what would ping people or hide a link's target into text that looks the same; code stays as it is.
+
+    A quick look is enough for most texts: 0.1 ms for 4 kB. To parse 4 kB takes 2 ms, and most of what is changed is
+    parsed once more: breaking a link may uncover another.
+    """
+    for _ in range(_MOST_ROUNDS):
+        if links.are_ordinary(markdown) and not any(True for _ in _pings(markdown)):
+            return markdown
+        try:
+            inserted = _edits(markdown)
+        except RecursionError:
+            break
+        if not inserted:
+            return markdown
+        markdown = _with_inserted(markdown, inserted)
+    pings = [*_pings(markdown), *((found.end(), kit.WORD_JOINER) for found in _ANY_LINK.finditer(markdown))]
+    return _with_inserted(markdown, dict(pings))
+
+
+def harmless_title(text: str) -> str:
+    """Make a short text harmless where Slack may parse it in its own ways, so that not even code is an exception."""
+    return _with_inserted(shown := neutralized(text), dict(_pings(shown)))
+
+
+def _pings(markdown: str) -> Iterator[tuple[int, str]]:
+    """Yield where Slack could parse a mention or a labeled link of its own, in code or not."""
+    if "@" in markdown or "&" in markdown:
+        yield from ((found.end("at"), kit.WORD_JOINER) for found in kit.BARE_BROADCAST.finditer(markdown))
+    if "<" in markdown or "&" in markdown:
+        yield from ((found.end("opening"), kit.WORD_JOINER) for found in _SLACK_TOKEN.finditer(markdown))
+
+
+def _has_links(paragraph: str) -> bool:
+    return not links.are_ordinary(paragraph)
+
+
+def _edits(markdown: str) -> dict[int, str]:
+    """Return what to insert, by position. Code stays as it is.
+
+    Slack shows no HTML, so a reading without HTML says what is code. Where one with HTML disagrees, because backticks
+    are in a tag, the tag is broken.
+    """
+    pings = dict(_pings(markdown))
+    shown = commonmark.read(markdown, pings, _has_links)
+    inserted = pings | dict(links.edits(markdown, shown))
+    for opaque in shown.opaque:
+        if opaque.start + 1 in inserted:  # an address, whose backticks must not begin code
+            inserted |= links.escapes(markdown, opaque.start, opaque.end)
+    for html in _WITH_HTML if "<" in markdown else ():
+        other = commonmark.read(markdown, pings, _has_links, html)
+        inserted |= links.edits(markdown, other)
+        doubtful = sorted(at for at in inserted if shown.is_code(at) and not other.is_code(at))
+        for tag in other.opaque if doubtful else ():
+            covers = bisect_left(doubtful, tag.start) < bisect_left(doubtful, tag.end)
+            if tag.is_tag and (covers or "`" in markdown[tag.start : tag.end]):
+                inserted[tag.start + 1] = kit.WORD_JOINER
+    return {at: text for at, text in inserted.items() if not shown.is_code(at)}
+
+
+def _with_inserted(markdown: str, inserted: Mapping[int, str]) -> str:
+    places = sorted(inserted)
+    cuts = [0, *places, len(markdown)]
+    pieces = [markdown[begin:end] for begin, end in pairwise(cuts)]
+    return "".join(chain.from_iterable(zip_longest(pieces, (inserted[at] for at in places), fillvalue="")))
 
 
 def messages(markdown: str) -> Iterator[str]:
