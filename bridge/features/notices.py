@@ -386,7 +386,7 @@ def command_gone() -> Reply:
 
 def service_down() -> Reply:
     """Say that the service is down and that nothing is lost."""
-    text = "⏳ The service is unavailable. Your message is queued and will be answered once it's back."
+    text = "⏳ The project service is unavailable. Your message is queued and will be answered once it's back."
     return kit.note(text, audience=Audience.THREAD)
 
 

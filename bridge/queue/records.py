@@ -44,7 +44,7 @@ class Conversation:
 
     *is_several*: more than one person has written to the agent. *heard* is the ``ts`` of the newest answered message.
     *is_muted*: nothing is sent to the agent. *said*: who has written, and whether the agent gets it (`with_said` in the
-    scripts' prelude).
+    scripts' prelude). *names_agent*: answers name their agent; another one answered before, or the default does.
     """
 
     agent: int | None = None
@@ -53,6 +53,7 @@ class Conversation:
     is_several: bool = False
     heard: str = ""
     said: str = field(default="", compare=False)
+    names_agent: bool = field(default=False, compare=False)
 
     def has_unsent(self, after: str, before: str) -> bool:
         """Whether people have written something between two ``ts`` that the agent doesn't get."""
@@ -82,6 +83,7 @@ class Conversation:
             is_several="several" in fields,
             heard=fields.get("heard", ""),
             said=fields.get("said", ""),
+            names_agent="named" in fields,
         )
 
 

@@ -10,6 +10,8 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.features.home.layout import AGENTS_A_PAGE, NEXT_WORKFLOWS, WORKFLOWS_A_PAGE, Home, HomePages, home_view
+from bridge.features.results import Form
+from bridge.inbound import Click
 from bridge.playground.emulator.faults import Error, Fault, RateLimited
 from bridge.playground.emulator.limits import check_view
 from bridge.playground.emulator.sample import BOB, CAROL, DM_ALICE
@@ -66,7 +68,7 @@ async def test_home_shows_numbers_workflows_and_agents(harness: Harness) -> None
 
     assert "4,321" in words(view)
     assert buttons(view, "run:form")
-    assert buttons(view, "workflow:details")[0]["value"] == "3"
+    assert buttons(view, "workflow:find")
     assert [button["value"] for button in buttons(view, "ask:form")] == ["", "7"]
     assert "All systems are working." in words(view)
 
@@ -76,8 +78,8 @@ async def test_home_buttons_have_labels_for_screen_readers(harness: Harness) -> 
 
     view = await home_of(harness)
 
-    labels = [button["accessibility_label"] for button in buttons(view, "workflow:details")]
-    assert [(label[:9], len(label)) for label in labels] == [("Details x", 75)]
+    labels = [button.get("accessibility_label", "") for button in buttons(view, "run:form")]
+    assert [(label[:6], len(label)) for label in labels] == [("", 0), ("Run… x", 75)]
     assert [button.get("accessibility_label") for button in buttons(view, "ask:form")] == [None, "Ask… Support"]
 
 
@@ -95,8 +97,8 @@ async def test_home_says_that_information_is_unavailable(harness: Harness) -> No
 
     view = await home_of(harness)
 
-    assert "The service is unavailable right now." in words(view)
-    assert not buttons(view, "workflow:details")
+    assert "The project service is unavailable right now." in words(view)
+    assert not buttons(view, "workflow:find")
 
 
 async def test_workflows_come_in_pages_which_home_remembers(harness: Harness) -> None:
@@ -142,8 +144,8 @@ async def test_a_run_redraws_home_with_its_outcome(harness: Harness) -> None:
 
     assert len(harness.seen.homes) == 2, "refreshed without being opened"
     view, (card,) = harness.seen.homes[-1]["view"], harness.seen.replies("bridge_run")
-    assert " · completed · " in words(view)
-    assert f'"url": "{harness.slack.permalink(CHANNEL, card.ts)}"' in words(view)
+    assert "Import · completed" in words(view)
+    assert f"^{harness.slack.permalink(CHANNEL, card.ts)}|" in words(view)
     assert "hash" not in harness.seen.homes[-1]
 
 
@@ -223,14 +225,38 @@ async def test_a_refused_tab_brings_no_notice(harness: Harness, fault: Fault) ->
     assert "All systems are working." in words(await home_of(harness))
 
 
-async def test_details_open_a_page_with_a_run_button(harness: Harness) -> None:
-    await home_of(harness)
+@pytest.mark.parametrize("may_run", [True, False])
+async def test_details_open_a_page_with_a_button_for_runners(harness: Harness, *, may_run: bool) -> None:
+    harness.configure(BRIDGE_RUNNERS=USER if may_run else BOB)
+    view = await home_of(harness)
     harness.service.details = {"nodes": [{"id": 1, "type": "start"}, {"id": 2, "type": "end"}], "edges": [[1, 2]]}
-    await pressed(harness, "workflow:details")
+    assert bool(buttons(view, "workflow:details")) is not may_run
+    home = harness.slack.home(USER)
+    assert home is not None
+    chosen = Click(
+        team=TEAM, channel=DM_ALICE, user=USER, action_id="workflow:find", value="3", view="home", view_hash=home.hash
+    )
 
-    (page,) = harness.seen.forms
-    assert "start → end" in words(page)
-    assert buttons(page, "run:form")
+    page = await harness.answer(chosen)
+
+    assert isinstance(page, Form)
+    assert "start → end" in words(page.view)
+    assert bool(buttons(page.view, "run:form")) is may_run
+
+
+async def test_home_has_one_block_for_each_run_workflow_and_agent(harness: Harness) -> None:
+    harness.service.workflows = many(3)
+    harness.service.agents = [SUPPORT | {"id": number, "description": "Helps."} for number in range(2)]
+    await harness.type_command("/workflows run 1 x")
+    await harness.work()
+    view = await home_of(harness)
+
+    rows = [block for block in view["blocks"] if "accessory" in block]
+    assert [block["block_id"] for block in rows] == [
+        "recent:0", "agent:0", "agent:1", "workflow:0", "workflow:1", "workflow:2"
+    ]  # fmt: skip
+    assert [len(block["fields"]) for block in view["blocks"] if "fields" in block] == [4, 2]
+    assert len(view["blocks"]) < 25
 
 
 async def test_chat_opens_a_form_for_that_agent(harness: Harness) -> None:

@@ -102,6 +102,33 @@ async def test_a_message_before_the_handover_goes_to_the_earlier_agent(harness: 
     assert [asked["agent"] for asked in harness.service.asked] == [7, 7]
 
 
+@pytest.mark.parametrize(
+    ("texts", "named"),
+    [
+        (["hello", "go on"], ["Support", "Support"]),  # the default answers
+        (["Support: hello", "go on"], ["", ""]),
+        (["Support: hello", "!agent Sales", "go on", "and on"], ["", "Sales", "Sales"]),
+    ],
+)
+async def test_an_answer_names_its_agent_where_it_is_not_obvious(
+    harness: Harness, texts: list[str], named: list[str]
+) -> None:
+    await begin(harness, text=texts[0])
+    for number, text in enumerate(texts[1:], 1):
+        await reply(harness, text, number)
+
+    answers = [str(one.blocks) for one in harness.seen.messages if one.words.startswith("re: ")]
+    assert [f"Answered by {name}" in blocks if name else "Answered by" not in blocks
+            for name, blocks in zip(named, answers, strict=True)] == [True] * len(named)  # fmt: skip
+
+
+async def test_the_only_agent_is_not_named_below_its_answers(harness: Harness) -> None:
+    harness.service.agents = [SUPPORT]
+    await begin(harness)
+
+    assert "Answered by" not in str([one.blocks for one in harness.seen.messages])
+
+
 async def test_handing_over_to_the_same_agent_keeps_the_session(harness: Harness) -> None:
     await begin(harness)
 

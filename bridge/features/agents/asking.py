@@ -68,14 +68,13 @@ def ask_form(agent: Agent | None, origin: Origin, *, about: str | None = None, m
             hint = ONLY_THE_FIRST
         element = text_input(ABOUT, about)
         fields.append(kit.input_block(ABOUT, "About this message", element, hint=hint, optional=True))
-    menu, hint = channel_menu(WHERE, origin.direct or origin.channel), ""
+    menu = channel_menu(WHERE, origin.direct or origin.channel)
     if origin.thread_ts:
         choices = [kit.option("The message's thread, visible to everyone there", _IN_THREAD)]
         if origin.direct and origin.direct != origin.channel:
             choices.append(kit.option("Your direct messages with me, visible only to you", _DIRECT))
         menu = kit.select(WHERE, "Choose a place", choices, choices[0])
-        hint = "" if origin.direct else "To ask privately, open my Home tab once, then use this shortcut again."
-    fields.append(kit.input_block(WHERE, "Ask in", menu, hint=hint))
+    fields.append(kit.input_block(WHERE, "Ask in", menu))
     return modal(ASK, ASK_AN_AGENT, "Ask", fields, origin)
 
 

@@ -59,12 +59,16 @@ _SLACK_PAUSE = timedelta(seconds=5)
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """The *text* for an *agent*; *title* names a conversation that starts in a direct message, and is else ``""``."""
+    """The *text* for an *agent*; *title* names a conversation that starts in a direct message, and is else ``""``.
+
+    *names_agent*: the answer names its agent.
+    """
 
     agent: int
     text: str
     conversation: Conversation
     title: str
+    names_agent: bool
 
 
 async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
@@ -100,7 +104,8 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     if question.title:
         turn.until_shown.push_async_callback(deps.indicators.set_title, place_of(message), question.title)
     known = session if found.sessionId is None and not is_new else found.sessionId
-    turn.stage(*deps.sessions.answered(message, known, expected=session, agent=agent))
+    is_named = question.names_agent
+    turn.stage(*deps.sessions.answered(message, known, expected=session, agent=agent, names_agent=is_named))
     feedback = Answered(turn.id, agent, known)
     notes = [answers.SESSION_GONE] if is_new else []
     if known is None:
@@ -109,7 +114,8 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
         notes.append(answers.CUT.format(size=size(found.size) or TOO_LARGE))
     if message.was_found and not turn.record.is_again and await deps.sessions.may_note_late(message.thread, turn.id):
         notes.append(answers.LATE)
-    shown = partial(answers.answer, found.message, found.toolsUsed, notes=notes, feedback=feedback)
+    by = await deps.catalog.agent_name(agent) if is_named else ""
+    shown = partial(answers.answer, found.message, found.toolsUsed, notes=notes, feedback=feedback, by=by)
     reply = await asyncio.to_thread(shown) if len(found.message) > _LARGEST_ON_LOOP else shown()
     return Outcome(what="answered", reply=reply, agent=agent, session=known)
 
@@ -141,7 +147,7 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
     text = await deps.parts.text(message.text)
     if not (text or message.parts):
         return notices.mention_without_text()
-    agent, name, title = conversation.agent, "", ""
+    agent, name, title, names_agent = conversation.agent, "", "", conversation.names_agent
     if agent is None or turn.record.starts:
         agents = await deps.catalog.get_agents()
         to, said = addressed(message.text, deps.bot_user)  # it may mention other people, too
@@ -154,6 +160,7 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
                 return notices.no_agents()
             meant, may_set_default = addressee(said, agents), await may_set(deps, turn.user, turn.channel)
             return Wait(menu.agent_menu(agents, meant, may_set_default=may_set_default))
+        names_agent = names_agent or (agent is None and named is None and len(agents) > 1)  # the default answers
         agent = wanted.id if agent is None and wanted else agent
         assert agent is not None  # noqa: S101 - for mypy: one of the two is set
         if named and named[0].id == agent:
@@ -182,7 +189,7 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
         and (report := await deps.sessions.report_words(message.thread))
     ):
         text = below_report(report, text)  # the thread is about this report
-    return _Question(agent, text, conversation, title)
+    return _Question(agent, text, conversation, title, names_agent)
 
 
 async def _recover(deps: Deps, turn: Turn, message: InboundMessage) -> tuple[Conversation, ThreadRead | None] | Done:

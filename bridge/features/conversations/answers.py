@@ -9,7 +9,7 @@ from bridge.features.shared.buttons import Answered, feedback_buttons
 from bridge.slack.blockkit import kit, untyped_json
 from bridge.slack.blockkit.reply import Audience, Reply
 
-SESSION_GONE: Final = "The service no longer has the earlier conversation, so this answer starts a new one."
+SESSION_GONE: Final = "The project service no longer has the earlier conversation, so this answer starts a new one."
 NO_SESSION: Final = "The project service sent no session I can use, so the agent won't remember this answer."
 CUT: Final = "This answer is {size}, so I could read only its beginning."
 LATE: Final = "I was offline when this message was sent, so my answer is late."
@@ -19,14 +19,19 @@ _TOOLS = "Tools used: "
 
 
 def answer(
-    message: str, tools_used: Any = None, *, notes: Sequence[str] = (), feedback: Answered | None = None
+    message: str,
+    tools_used: Any = None,
+    *,
+    notes: Sequence[str] = (),
+    feedback: Answered | None = None,
+    by: str = "",
 ) -> Reply:
     """Show an agent's answer, the tools it used, and the bridge's own *notes* below.
 
-    With *feedback*, people can vote on the answer.
+    With *feedback*, people can vote on the answer. *by* is the agent's name, if it should be shown.
     """
     shown = kit.clean(message) if message.strip() else "_The agent sent an empty answer._"
-    small, footer = [*notes], []
+    small, footer = [*([f"Answered by {kit.named(by, 80)}"] if by else []), *notes], []
     if tools_used and (tools := untyped_json.listed(untyped_json.names_in(tools_used), kit.FOOTER_TEXT - len(_TOOLS))):
         small.append(_TOOLS + tools)
     if small:

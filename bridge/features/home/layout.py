@@ -66,8 +66,8 @@ def home_view(home: Home, pages: HomePages, version: str) -> View:
     health = "✅ All systems are working."
     if not home.is_whole:
         is_all = (home.project, home.stats, home.workflows, home.agents) == (None,) * 4
-        what = "The service" if is_all else "Some information"
-        health = f"⚠️ {what} is unavailable right now. Messages are queued until the service is back."
+        what = "The project service" if is_all else "Some information"
+        health = f"⚠️ {what} is unavailable right now. Messages are queued until the project service is back."
     run = [kit.button("Run a workflow…", RUN_FORM, "{}")] if home.may_run else []
     default = [channel_choice()] if home.may_run else []
     blocks = [
@@ -100,18 +100,16 @@ def _project(project: Project | None, stats: Stats | None) -> list[Block]:
             blocks.append(kit.section(kit.cut(project.description, 600)))
     if stats:
         facts += [(number.title, kit.grouped(number.of(stats))) for number in NUMBERS if number.on_home]
-    return [*blocks, kit.fields(facts)] if any(value is not None for _title, value in facts) else blocks
+    return [*blocks, kit.columns(facts)] if any(value is not None for _title, value in facts) else blocks
 
 
 def _runs(home: Home) -> list[Block]:
     blocks = [kit.header("Your recent runs")] if home.runs else []
     for number, run in enumerate(home.runs[:MOST_RECENT]):
-        when = _moment(run.at, kit.permalink(home.workspace, run.channel, run.ts))
-        ended = f" · {kit.one_line(run.ended, 60)} · "
-        blocks.append(kit.rich(kit.paragraph(f"{status_icon(run.ended)} ", _bold(run.name), ended, when)))
-        if home.may_run:
-            again = kit.button("Run again…", RUN_FORM, run_value(run.workflow))
-            blocks.append(kit.actions(again) | {"block_id": f"recent:{number}"})
+        url = kit.permalink(home.workspace, run.channel, run.ts)
+        text = f"{status_icon(run.ended)} {_named(run.name)} · {kit.one_line(run.ended, 60)}"
+        again = kit.button("Run again…", RUN_FORM, run_value(run.workflow), about=run.name) if home.may_run else None
+        blocks.append(kit.row(text, again, run.at, url) | {"block_id": f"recent:{number}"})
     return blocks
 
 
@@ -128,13 +126,15 @@ def _conversations(home: Home) -> list[Block]:
 def _workflows(workflows: Sequence[Workflow], pages: HomePages, *, may_run: bool) -> list[Block]:
     blocks = [kit.header(f"Workflows ({len(workflows):,})")] if workflows else []
     begin = pages.workflows * WORKFLOWS_A_PAGE
-    if len(workflows) > WORKFLOWS_A_PAGE:
-        blocks.append(kit.actions(kit.external_select(FIND, "Find a workflow")))
+    if workflows:
+        blocks.append(kit.actions(kit.external_select(FIND, "Show a workflow")))
     for workflow in workflows[begin : begin + WORKFLOWS_A_PAGE]:
-        run = [kit.button("Run…", RUN_FORM, run_value(workflow.id), about=workflow.name)] if may_run else []
-        buttons = kit.actions(*run, kit.button("Details", DETAILS, str(workflow.id), about=workflow.name))
-        blocks.append(kit.rich(kit.paragraph(_bold(workflow.name), *facts_of(workflow))))
-        blocks.append(buttons | {"block_id": f"workflow:{workflow.id}"})
+        button = kit.button("Details", DETAILS, str(workflow.id), about=workflow.name)
+        if may_run:
+            button = kit.button("Run…", RUN_FORM, run_value(workflow.id), about=workflow.name)
+        facts = (one if isinstance(one, str) else str(one["text"]) for one in facts_of(workflow))
+        text = f"{_named(workflow.name)}{''.join(facts)}"
+        blocks.append(kit.row(text, button) | {"block_id": f"workflow:{workflow.id}"})
     has_more = begin + WORKFLOWS_A_PAGE < len(workflows)
     return blocks + _turns("workflows", pages, PREVIOUS_WORKFLOWS, NEXT_WORKFLOWS if has_more else "")
 
@@ -144,8 +144,8 @@ def _agents(agents: Sequence[Agent], pages: HomePages) -> list[Block]:
     begin = pages.agents * AGENTS_A_PAGE
     for agent in agents[begin : begin + AGENTS_A_PAGE]:
         about = kit.one_line(agent.description or agent.welcome_message or "", kit.DESCRIPTION)
-        blocks.append(kit.rich(kit.paragraph(_bold(agent.name), f"\n{about}" if about else "")))
-        blocks.append(kit.actions(ask_button(agent, "Ask…")) | {"block_id": f"agent:{agent.id}"})
+        text = f"{_named(agent.name)}\n{about}" if about else _named(agent.name)
+        blocks.append(kit.row(text, ask_button(agent, "Ask…")) | {"block_id": f"agent:{agent.id}"})
     has_more = begin + AGENTS_A_PAGE < len(agents)
     return blocks + _turns("agents", pages, PREVIOUS_AGENTS, NEXT_AGENTS if has_more else "")
 
@@ -161,8 +161,8 @@ def _turns(listed: str, pages: HomePages, previous: str, following: str) -> list
     return [kit.actions(*buttons)] if buttons else []
 
 
-def _bold(name: str) -> Block:
-    return kit.words(kit.one_line(name, 100) or kit.NO_NAME, bold=True)
+def _named(name: str) -> str:
+    return kit.one_line(name, 100) or kit.NO_NAME
 
 
 def _place(channel: str) -> list[Block | str]:

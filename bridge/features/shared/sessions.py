@@ -68,11 +68,18 @@ class Sessions:
         return str(answer) == "1"
 
     def answered(
-        self, message: InboundMessage, session: int | None, *, expected: int | None, agent: int
+        self,
+        message: InboundMessage,
+        session: int | None,
+        *,
+        expected: int | None,
+        agent: int,
+        names_agent: bool = False,
     ) -> tuple[Write, ...]:
         """Return the writes for an answer to *message*: the *session*, if there's one and it's still as *expected*.
 
-        They also record that the agent knows the thread up to this message, unless it knows later ones.
+        They also record that the agent knows the thread up to this message, unless it knows later ones, and with
+        *names_agent* that answers there name it.
         """
         lives, keys, thread = self._session_ms, self._keys, message.thread
         conversation = keys.thread(thread)
@@ -83,6 +90,8 @@ class Sessions:
             ("field", conversation, 0, "v", str(VERSION)),
             ("field max", conversation, lives, "heard", message.ts),
         )
+        if names_agent:
+            always = (*always, ("field", conversation, 0, "named", "1"))
         if session is None:
             return always
         return (

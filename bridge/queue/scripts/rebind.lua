@@ -5,7 +5,11 @@
 local conversation = thread_key(ARGV[1])
 if (redis.call('HGET', conversation, 'session') or '') ~= ARGV[2] then return '0' end
 redis.call('HSET', conversation, 'v', VERSION)
-if ARGV[3] ~= '' then redis.call('HSET', conversation, 'agent', ARGV[3]) end
+if ARGV[3] ~= '' then
+  local before = redis.call('HGET', conversation, 'agent')
+  if before and before ~= ARGV[3] then redis.call('HSET', conversation, 'named', 1) end -- answers name their agent
+  redis.call('HSET', conversation, 'agent', ARGV[3])
+end
 if ARGV[4] ~= '' then
   redis.call('HSET', conversation, 'session', ARGV[4])
 else

@@ -29,6 +29,7 @@ BLOCKS: Final = 50  # in a message
 VIEW_BLOCKS: Final = 100  # in a modal or a Home tab
 SECTION_TEXT: Final = 3000
 HEADER_TEXT: Final = 150
+FIELDS: Final = 10  # of a section
 CONTEXT_ELEMENTS: Final = 10
 ACTIONS_ELEMENTS: Final = 25
 BUTTON_TEXT: Final = 75  # and its accessibility label
@@ -78,6 +79,7 @@ BARE_BROADCAST = re.compile(  # an underscore is no letter here: Markdown remove
     r"(?<![^\W_])(?P<at>@|&#0*64;|&#x0*40;|&commat;)(?=\\?(?:channel|here|everyone|group)(?![^\W_]))", re.IGNORECASE
 )
 _QUOTATION_MARKS: Final = str.maketrans(dict.fromkeys("“”„‟″〝〞＂", "'"))  # noqa: RUF001 - the look-alikes are the point
+_PLAIN_ADDRESS: Final = re.compile(r"https?://[A-Za-z0-9.:/-]+")
 _PLAIN_NAME = re.compile(r"[\w'’&+/()#@-]+(?:[ .][\w'’&+/()#@-]+){0,8}")  # noqa: RUF001 - as people write it
 _WORKSPACE: Final = re.compile(r"https?://[A-Za-z0-9.:-]+/?")
 _SLACK_ID: Final = re.compile(r"[A-Z0-9]+")
@@ -181,6 +183,26 @@ def section(text: str) -> Block:
     return {"type": "section", "text": plain(text)}
 
 
+def row(text: str, accessory: Block | None = None, at: datetime | None = None, url: str = "") -> Block:
+    """Make a paragraph with a button or menu on its right, and beside it the moment *at*, as a link to *url*."""
+    made: Block = section(text) | ({"accessory": accessory} if accessory else {})
+    if at:
+        made["fields"] = [made.pop("text"), {"type": "mrkdwn", "text": moment(at, url), "verbatim": True}]
+    return made
+
+
+def columns(pairs: Iterable[tuple[str, str | None]]) -> Block:
+    """Make a table of short values in two columns, each after its name; those that are None are left out."""
+    texts = [plain(f"{name}: {one_line(value, 300)}") for name, value in pairs if value is not None]
+    return {"type": "section", "fields": texts[:FIELDS]}
+
+
+def moment(at: datetime, url: str = "") -> str:
+    """Write a moment as Slack shows it in the reader's own time zone, as a link to *url* if that's a plain address."""
+    link = f"^{url}" if _PLAIN_ADDRESS.fullmatch(url) else ""
+    return f"<!date^{int(at.timestamp())}^{MOMENT}{link}|{DATE_AND_TIME.format(moment=at.astimezone(UTC))}>"
+
+
 def divider() -> Block:
     """Make a line between two sections."""
     return {"type": "divider"}
@@ -199,10 +221,7 @@ def context(*texts: str) -> Block:
 
 def trusted_context(template: str, **moments: datetime) -> Block:
     """Make a small gray line from the bridge's own *template* and times, which Slack parses: no text from outside."""
-    dates = {  # shown in the reader's own time zone
-        name: f"<!date^{int(moment.timestamp())}^{MOMENT}|{DATE_AND_TIME.format(moment=moment.astimezone(UTC))}>"
-        for name, moment in moments.items()
-    }
+    dates = {name: moment(at) for name, at in moments.items()}
     return {"type": "context", "elements": [{"type": "mrkdwn", "text": template.format(**dates), "verbatim": True}]}
 
 
