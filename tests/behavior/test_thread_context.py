@@ -34,7 +34,7 @@ def post_answer(harness: Harness, at: str, text: str, kind: str = "bridge_turn",
     harness.write(at, text, user=BOT, thread_ts=ROOT, bot_id=BRIDGE_BOT, metadata=tag)
 
 
-async def mentioned(harness: Harness, text: str = "help", number: int = 5, **changes: Any) -> None:
+async def mentioned(harness: Harness, text: str = "help us", number: int = 5, **changes: Any) -> None:
     """Mention the bot in the thread and let it answer."""
     await harness.store.queue(
         message(f"<@{BOT}> {text}", ts(number), is_mention=True, **changes), condition=Condition.START, is_limited=True
@@ -52,7 +52,7 @@ async def test_earlier_messages_are_quoted_with_names(harness: Harness) -> None:
 
     await mentioned(harness)
 
-    assert harness.service.messages == [f"{QUOTED}Alice Adler: help"]
+    assert harness.service.messages == [f"{QUOTED}Alice Adler: help us"]
     assert harness.seen.reads == 1  # one read finds both a lost session and earlier messages
 
 
@@ -117,7 +117,7 @@ async def test_without_context_a_thread_is_only_searched_for_its_session(harness
 
     await mentioned(harness)
 
-    assert harness.service.messages == ["help"]
+    assert harness.service.messages == ["help us"]
 
 
 @pytest.mark.parametrize("fault", [Error("missing_scope"), NOT_NOW])
@@ -130,8 +130,8 @@ async def test_an_unreadable_thread_is_still_answered(harness: Harness, fault: F
 
     await mentioned(harness)
 
-    assert harness.service.messages == ["help"]
-    assert harness.seen.texts == ["re: help"]
+    assert harness.service.messages == ["help us"]
+    assert harness.seen.texts == ["re: help us"]
 
 
 async def test_a_recently_searched_thread_is_still_read_for_the_agent(harness: Harness) -> None:
@@ -160,10 +160,10 @@ async def test_an_agents_name_is_read_before_the_quotation_is_added(harness: Har
     harness.service.agents = [SUPPORT, SALES]
     post_messages(harness)
 
-    await mentioned(harness, "Sales: help")
+    await mentioned(harness, "Sales: help us")
 
     assert harness.service.asked[0]["agent"] == 8
-    assert harness.service.messages[0].endswith(f"{NOW}\nAlice Adler: help")
+    assert harness.service.messages[0].endswith(f"{NOW}\nAlice Adler: help us")
 
 
 async def test_a_mention_quotes_the_replies_since_the_last_answer(harness: Harness) -> None:
