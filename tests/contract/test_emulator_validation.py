@@ -93,3 +93,81 @@ async def test_another_apps_manifest_isnt_exported(slack: EmulatedSlack) -> None
     client = AsyncWebClient("xoxe.xoxp-1", base_url=slack.api_url)
 
     assert (await refusal(client.apps_manifest_export(app_id="A1")))["error"] == "invalid_app_id"
+
+
+PLAIN = {"type": "plain_text", "text": "x"}
+RICH = {"type": "rich_text", "elements": []}
+CONTAINER: dict[str, Any] = {"type": "container", "title": PLAIN, "child_blocks": [{"type": "divider"}]}
+VIDEO = {
+    "type": "video", "alt_text": "x", "title": PLAIN, "video_url": "https://a.example/v",
+    "thumbnail_url": "https://a.example/t.png",
+}  # fmt: skip
+ICON = {"type": "icon_button", "icon": "trash", "text": PLAIN}
+WORKFLOW = {"type": "workflow_button", "text": PLAIN, "workflow": {"trigger": {"url": "https://slack.com/shortcuts/1"}}}
+RICH_INPUT = {"type": "rich_text_input", "action_id": "a"}
+MORE_OF_A_CONTAINER = {
+    "rich_text_title": {**RICH, "elements": [{"type": "rich_text_section", "elements": []}]},
+    "subtitle": {"type": "mrkdwn", "text": "x"}, "width": "full", "is_collapsible": True, "default_collapsed": True,
+    "icon": {"type": "image", "image_url": "https://a.example/i.png", "alt_text": "x"}, "has_header_divider": False,
+}  # fmt: skip
+MORE_OF_A_VIDEO = {
+    "title_url": "https://a.example", "author_name": "x", "provider_name": "x", "description": PLAIN,
+    "provider_icon_url": "https://a.example/i.png",
+}  # fmt: skip
+PARAMETERS = {"url": "https://slack.com/shortcuts/1", "customizable_input_parameters": [{"name": "a", "value": "b"}]}
+
+
+def holding(element: dict[str, Any]) -> dict[str, Any]:
+    """A block with *element*."""
+    match element["type"]:
+        case "icon_button":
+            return {"type": "context_actions", "elements": [element]}
+        case "rich_text_input":
+            return {"type": "input", "label": PLAIN, "element": element}
+        case "workflow_button":
+            return {"type": "actions", "elements": [element]}
+    return element
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        CONTAINER,
+        {**CONTAINER, **MORE_OF_A_CONTAINER},
+        {"type": "container", "rich_text_title": MORE_OF_A_CONTAINER["rich_text_title"], "child_blocks": [VIDEO]},
+        VIDEO,
+        {**VIDEO, **MORE_OF_A_VIDEO},
+        {**ICON, "value": "x", "accessibility_label": "x", "visible_to_user_ids": ["U1"]},
+        {**WORKFLOW, "style": "primary", "accessibility_label": "x", "workflow": {"trigger": PARAMETERS}},
+        {**RICH_INPUT, "min_lines": 1, "max_lines": 100, "initial_value": MORE_OF_A_CONTAINER["rich_text_title"]},
+    ],
+)
+async def test_every_documented_property_is_accepted(client: AsyncWebClient, block: dict[str, Any]) -> None:
+    assert (await client.blocks_validate(blocks=[holding(block)]))["ok"]
+
+
+@pytest.mark.parametrize(
+    ("block", "pointer"),
+    [
+        ({"type": "container", "child_blocks": [{"type": "divider"}]}, "/0"),
+        ({**CONTAINER, "width": "huge"}, "/0/width"),
+        ({**CONTAINER, "child_blocks": [{"type": "markdown", "text": "x"}]}, "/0/child_blocks/0/type"),
+        ({**CONTAINER, "child_blocks": [{"type": "header"}]}, "/0/child_blocks/0"),
+        ({**CONTAINER, "child_blocks": [{"type": "divider"}] * 11}, "/0/child_blocks"),
+        ({**CONTAINER, "default_collapsed": True}, "/0/default_collapsed"),
+        ({**CONTAINER, "icon": "x"}, "/0/icon"),
+        ({**VIDEO, "video_url": "http://a.example"}, "/0/video_url"),
+        ({**VIDEO, "author_name": "x" * 51}, "/0/author_name"),
+        ({**VIDEO, "description": "x"}, "/0/description"),
+        ({**ICON, "icon": "heart"}, "/0/elements/0/icon"),
+        ({**ICON, "visible_to_user_ids": "U1"}, "/0/elements/0/visible_to_user_ids"),
+        ({**WORKFLOW, "workflow": {}}, "/0/elements/0/workflow"),
+        ({**WORKFLOW, "workflow": {"trigger": {}}}, "/0/elements/0/workflow/trigger"),
+        ({**RICH_INPUT, "max_lines": 101}, "/0/element/max_lines"),
+        ({**RICH_INPUT, "initial_value": "x"}, "/0/element/initial_value"),
+    ],
+)
+async def test_an_undocumented_property_is_refused(client: AsyncWebClient, block: dict[str, Any], pointer: str) -> None:
+    refused = await refusal(client.blocks_validate(blocks=[holding(block)]))
+
+    assert refused["errors"][0]["pointer"] == pointer

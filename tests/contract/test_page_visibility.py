@@ -83,3 +83,14 @@ async def test_a_private_channels_name_is_shown_to_members_only(alice: Window, s
     assert "#private channel" in html
     assert "hidden" not in html
     assert f'data-channel="{sample.PRIVATE}">#private<' in html
+
+
+async def test_a_private_message_is_gone_once_its_window_is_loaded_again(
+    alice: Window, slack: EmulatedSlack, http: httpx.AsyncClient
+) -> None:
+    opened = str((await alice.sees(sample.GENERAL, since=""))["since"])
+    await calls(http, "chat.postEphemeral", channel=sample.GENERAL, user=sample.ALICE, text="psst")
+
+    assert [one["html"] for one in (await alice.sees(sample.GENERAL, since=opened))["messages"]] == ["psst"]
+    assert (await alice.sees(sample.GENERAL, since=""))["messages"] == []
+    assert len(slack.workspace.messages.private) == 1, "its buttons still work where it's shown"

@@ -328,6 +328,17 @@ async def test_the_first_steps_stay_until_they_are_used_or_hidden(server: Canned
     assert typed == ["/workflows", "/stats report every monday at 9 #ops"]
 
 
+async def test_steps_that_were_taken_elsewhere_are_gone(server: CannedPage, page: Page) -> None:
+    await page.get_by_role("button", name="Kill the bridge, lose nothing").click()
+    server.show(messages=[message("1700000000.000100", "U1", "hello")], steps=["run", "stop"])
+
+    await expect(page.get_by_role("region", name="First steps").locator(".step-chip")).to_have_text(
+        ["Talk to an agent", "Schedule a report", "Kill the bridge, lose nothing"]
+    )
+    server.show(steps=["kill", "run", "stop"])
+    await expect(page.get_by_role("region", name="First steps").locator(".step-chip")).to_have_count(2)
+
+
 async def test_guests_arent_offered_steps_they_may_not_take(server: CannedPage, page: Page) -> None:
     await page.goto(f"{server.url}/?as=U3")
 

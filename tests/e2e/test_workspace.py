@@ -23,6 +23,10 @@ async def test_the_workflow_list_is_private(opens: Opens) -> None:
         await window.sees(shown.get_by_text("Old import"))
         await expect(shown).to_contain_text("Only visible to you")
 
+        await window.page.reload()
+        await window.sees(window.page.get_by_test_id("composer"))
+        await expect(window.page.get_by_test_id("ephemeral")).to_have_count(0)
+
 
 async def test_statistics_are_shown_as_charts(opens: Opens) -> None:
     async with opens(CAROL, "general") as window:

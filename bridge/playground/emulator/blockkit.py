@@ -47,6 +47,19 @@ _OPTIONS: Final = items(_OPTION, most=100)
 _GROUPS: Final = items(shape({"label": plain(75), "options": _OPTIONS}), most=100)
 
 
+def _web_address(*schemes: str) -> Rule:
+    """An address with one of these schemes."""
+    begins = tuple(f"{scheme}://" for scheme in schemes)
+
+    def rule(value: Any, pointer: str) -> Iterator[str]:
+        problems = list(string(3000, least=1)(value, pointer))
+        yield from problems
+        if not problems and not value.lower().startswith(begins):
+            yield problem(f"must be a valid {' or '.join(schemes)} url", pointer)
+
+    return rule
+
+
 def _element(required: dict[str, Rule] | None = None, /, **optional: Rule) -> Rule:
     always: dict[str, Rule] = {"action_id": string(255, least=1), "confirm": _CONFIRM, "focus_on_load": boolean}
     return shape({"type": anything, **(required or {})}, {**always, **optional})
@@ -89,9 +102,21 @@ _INPUT_TEXT: Final[dict[str, Rule]] = {
 }
 _CHOICES: Final[dict[str, Rule]] = {"initial_options": items(_OPTION, most=10), "initial_option": _OPTION}
 
+_TRIGGER: Final = shape(
+    {"url": string(3000, least=1)},
+    {"customizable_input_parameters": items(shape({"name": string(255, least=1), "value": anything}), most=100)},
+)
+_RICH_TEXT: Final = by_type(
+    {"rich_text": shape({"type": anything, "elements": items(anything, most=1000)}, {"block_id": string(255)})}
+)
+
 ELEMENTS: Final[dict[str, Rule]] = {
     "button": _BUTTON,
-    "workflow_button": _element({"text": plain(75), "workflow": anything}, style=one_of("primary", "danger")),
+    "workflow_button": _element(
+        {"text": plain(75), "workflow": shape({"trigger": _TRIGGER})},
+        style=one_of("primary", "danger"),
+        accessibility_label=string(75),
+    ),
     "checkboxes": _element({"options": items(_OPTION, most=10)}, **_CHOICES),
     "radio_buttons": _element({"options": items(_OPTION, most=10)}, **_CHOICES),
     "overflow": _element({"options": items(_OPTION, most=5)}),
@@ -104,11 +129,22 @@ ELEMENTS: Final[dict[str, Rule]] = {
     "number_input": _element(
         {"is_decimal_allowed": boolean}, **_INPUT_TEXT, min_value=string(100), max_value=string(100)
     ),
-    "rich_text_input": _element(placeholder=plain(150), initial_value=anything, dispatch_action_config=anything),
+    "rich_text_input": _element(
+        placeholder=plain(150),
+        initial_value=_RICH_TEXT,
+        dispatch_action_config=anything,
+        min_lines=number(1, 100),
+        max_lines=number(1, 100),
+    ),
     "file_input": _element(filetypes=anything, max_files=number(1, 10)),
     "image": shape({"type": anything, "alt_text": string(2000)}, {"image_url": string(3000), "slack_file": anything}),
     "feedback_buttons": _element({"positive_button": anything, "negative_button": anything}),
-    "icon_button": _element({"icon": anything, "text": plain(75)}, value=string(2000), visible_to_user_ids=anything),
+    "icon_button": _element(
+        {"icon": one_of("trash"), "text": plain(75)},
+        value=string(2000),
+        accessibility_label=string(75),
+        visible_to_user_ids=items(string(255), most=10),
+    ),
     **_STATIC,
     **_selects("external", initial_option=_OPTION, min_query_length=number(0, 1000)),
     **_selects("users", initial_user=string(255)),
@@ -238,7 +274,6 @@ BLOCKS: Final[dict[str, Rule]] = {
         at_least_one("hero_image", "title", "actions", "body"),
     ),
     "carousel": _block({"elements": items(anything, most=10)}),
-    "container": _block({"title": plain(150), "child_blocks": items(anything, most=10)}, width=anything),
     "rich_text": _block({"elements": items(anything, most=1000)}),
     "plan": _block({"title": string(2000)}, tasks=anything),
     "task_card": _block(
@@ -248,9 +283,48 @@ BLOCKS: Final[dict[str, Rule]] = {
         output=anything,
         sources=anything,
     ),
-    "video": _block({"alt_text": string(2000), "title": plain(200), "video_url": anything, "thumbnail_url": anything}),
+    "video": _block(
+        {
+            "alt_text": string(2000, least=1),
+            "title": plain(200),
+            "video_url": _web_address("https"),
+            "thumbnail_url": _web_address("http", "https"),
+        },
+        title_url=_web_address("https"),
+        author_name=string(50),
+        provider_name=string(2000),
+        provider_icon_url=_web_address("http", "https"),
+        description=plain(200),
+    ),
     "file": _block({"external_id": string(255), "source": one_of("remote")}),
 }
+
+_IN_A_CONTAINER: Final = (
+    "actions", "context", "divider", "file", "header", "image", "input", "rich_text", "section", "table", "video",
+)  # fmt: skip
+
+
+def _collapsed_by_default(value: Any, pointer: str) -> Iterator[str]:
+    """Only a container that can be collapsed may begin so."""
+    if isinstance(value, dict) and value.get("default_collapsed") and not value.get("is_collapsible"):
+        yield problem("default_collapsed requires is_collapsible", f"{pointer}/default_collapsed")
+
+
+BLOCKS["container"] = both(
+    _block(
+        {"child_blocks": items(by_type({kind: BLOCKS[kind] for kind in _IN_A_CONTAINER}), most=10)},
+        title=plain(150),
+        rich_text_title=_RICH_TEXT,
+        subtitle=words(150),
+        width=one_of("narrow", "standard", "wide", "full"),
+        icon=ELEMENTS["image"],
+        is_collapsible=boolean,
+        default_collapsed=boolean,
+        has_header_divider=boolean,
+    ),
+    at_least_one("title", "rich_text_title"),
+    _collapsed_by_default,
+)
 
 _ONLY_IN_VIEWS: Final = {"alert"}  # according to third parties; Slack's page doesn't say
 _NOT_IN_VIEWS: Final = {"markdown", "table", "data_table", "data_visualization", "plan", "task_card", "file", "card"}

@@ -146,12 +146,14 @@ class MessageLog:
     def insert(self, message: Message, root: Message | None) -> None:
         """Add a message that has a ts; *root* is what it replies to."""
         with self._storage.together():
-            if message.is_broadcast and root is not None:
-                message.root = root.as_json()
             self._index(message)
-            self._put(message)
-            if message.is_reply and root is not None and not root.thread_ts:
+            is_first = message.is_reply and root is not None and not root.thread_ts
+            if is_first and root is not None:
                 root.thread_ts = root.ts  # the root now has a thread
+            if message.is_broadcast and root is not None:
+                message.root = root.as_json() | self.reply_summary(root)
+            self._put(message)
+            if is_first and root is not None:
                 self._put(root)
 
     def _index(self, message: Message) -> None:

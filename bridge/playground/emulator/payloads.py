@@ -10,6 +10,8 @@ from bridge.playground.emulator.entities import Channel, Execution, Json, Member
 
 VERIFICATION_TOKEN: Final = "playground-verification-token"  # noqa: S105 - the deprecated one, which proves nothing
 
+_TYPES: Final = {bool: "boolean", int: "integer", float: "number", dict: "object", list: "array"}
+
 
 def envelope(event: Json, *, event_id: str, now: float, channel: Channel | None) -> Json:
     """The outer part of an event: https://docs.slack.dev/apis/events-api#event-type-structure."""
@@ -202,10 +204,25 @@ def home_opened(user: str, channel: str, tab: str, now: str, more: Json) -> Json
 
 def function_executed(execution: Execution, token: str, now: str) -> Json:
     """A workflow step to execute: https://docs.slack.dev/reference/events/function_executed."""
-    function = {"id": f"Fn{execution.callback_id}", "callback_id": execution.callback_id, "type": "app"}
+    inputs = [
+        {"type": _TYPES.get(type(value), "string"), "name": name, "title": name, "description": "", "is_required": True}
+        for name, value in execution.inputs.items()
+    ]
     return {
         "type": "function_executed",
-        "function": function | {"app_id": sample.APP, "title": execution.callback_id},
+        "function": {
+            "id": f"Fn{execution.callback_id}",
+            "callback_id": execution.callback_id,
+            "title": execution.callback_id,
+            "description": "",
+            "type": "app",
+            "input_parameters": inputs,
+            "output_parameters": [],
+            "app_id": sample.APP,
+            "date_created": 1_700_000_000,
+            "date_updated": 1_700_000_000,
+            "date_deleted": 0,
+        },
         "inputs": execution.inputs,
         "function_execution_id": execution.id,
         "workflow_execution_id": f"Wx{execution.id}",

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from bridge.playground.emulator.entities import Json
+
+_FIELDS: Final = {
+    "datepicker": "selected_date",
+    "timepicker": "selected_time",
+    "datetimepicker": "selected_date_time",
+    "rich_text_input": "rich_text_value",
+    "file_input": "files",
+}
 
 
 def find(blocks: list[Json], action_id: str, block_id: str = "") -> tuple[Json, str]:
@@ -44,13 +52,18 @@ def _several_in(block: Json) -> list[Json]:
 def pressed(element: Json, block_id: str, at: str) -> Json:
     """The action of pressing a button."""
     action = {"type": element["type"], "action_id": element["action_id"], "block_id": block_id, "action_ts": at}
-    more = {name: element[name] for name in ("text", "value", "style", "confirm") if name in element}
+    if element["type"] == "icon_button":
+        action["value"] = ""
+    more = {name: element[name] for name in ("icon", "text", "value", "url", "style", "confirm") if name in element}
     return action | more
 
 
 def chosen(element: Json, block_id: str, value: Any, at: str) -> Json:
     """The action of choosing *value* (an option's value, or the external option itself)."""
     action = {"type": element["type"], "action_id": element["action_id"], "block_id": block_id, "action_ts": at}
+    if element["type"] == "feedback_buttons":
+        pair = (element["positive_button"], element["negative_button"])
+        action["text"] = next((one["text"] for one in pair if one.get("value") == value), pair[0]["text"])
     return action | entered(element, value) | {"type": element["type"]}
 
 
@@ -63,8 +76,7 @@ def entered(element: Json, value: Any) -> Json:
         return {"type": kind, "selected_option": _option(element, value) if value is not None else None}
     if kind.endswith("_select"):
         return {"type": kind, f"selected_{kind.removesuffix('s_select')}": value}
-    field = {"datepicker": "selected_date", "timepicker": "selected_time", "datetimepicker": "selected_date_time"}
-    return {"type": kind, field.get(kind, "value"): value}
+    return {"type": kind, _FIELDS.get(kind, "value"): value}
 
 
 def _several(element: Json, kind: str, values: list[Any]) -> Json:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from bridge.playground.page import docs
 from bridge.playground.page.actions import Actor, act
 from bridge.playground.page.choices import Choices
 from bridge.playground.page.faults import ProjectFaults, SlackFaults, Switchboards
+from bridge.playground.page.first_steps import FirstSteps
 from bridge.playground.page.guard import Guarded
 from bridge.playground.page.live import Live
 from bridge.playground.page.names import Names
@@ -53,6 +55,7 @@ class Page:
         self._traces = Traces(trace, time.monotonic)
         self._choices = Choices()
         self._names: dict[str, Names] = {}
+        self._steps = FirstSteps(slack, project)
         self._live = Live(slack.workspace, self._elsewhere)
 
     def routes(self) -> list[BaseRoute]:
@@ -81,6 +84,7 @@ class Page:
             tuple(self._supervisor.parts()),
             tuple(self._supervisor.commands()),
             tuple(self._switches.faults()),
+            tuple(self._steps.taken(self._supervisor.parts())),
             self._slack.unknown_methods.total(),
             tuple(workspace.status(one.channel, one.thread_ts) for one in shown),
         )
@@ -111,15 +115,21 @@ class Page:
             is_full=asked.get("full") == "1",
             window=asked.get("window", ""),
         )
+        # A private message is gone once its window is loaded again: a new page doesn't say yet since when it's open.
         try:
-            viewer = self._viewer(request)
+            since = float(asked["since"] or self._slack.clock()) if "since" in asked else 0.0
+        except ValueError:
+            return _not_seen()
+        try:
+            viewer = replace(self._viewer(request), since=since)
             return JSONResponse(state(viewer, self._names_for(viewer), wanted, self._shared_state()))
         except NotVisible:
             return _not_seen()
 
     def _shared_state(self) -> SharedState:
         gaps = self._slack.unknown_methods
-        return SharedState(self._live.version, self._supervisor, self._switches.faults(), gaps)
+        steps = self._steps.taken(self._supervisor.parts())
+        return SharedState(self._live.version, self._supervisor, self._switches.faults(), gaps, steps)
 
     async def _stream(self, _: Request) -> Response:
         return StreamingResponse(self._live.events(), media_type="text/event-stream")

@@ -30,12 +30,13 @@ class StateQuery:
 
 @dataclass(frozen=True)
 class SharedState:
-    """What every window shows: the parts, the faults, and gaps in the emulation."""
+    """What every window shows: the parts, the faults, gaps in the emulation, and the first steps taken."""
 
     version: int
     supervisor: Supervisor
     faults: Sequence[Switch]
     gaps: Counter[str]
+    steps: Sequence[str]
 
 
 def state(viewer: Viewer, names: Names, asked: StateQuery, shared: SharedState) -> Json:
@@ -59,6 +60,8 @@ def state(viewer: Viewer, names: Names, asked: StateQuery, shared: SharedState) 
         **({"emoji": [[name, glyph(name)] for name in COMMON]} if asked.is_full else {}),
         "parts": [asdict(one) for one in supervisor.parts()],
         "faults": [asdict(one) for one in shared.faults],
+        "steps": list(shared.steps),
+        "since": viewer.since,
         "gaps": [{"method": method, "count": count} for method, count in shared.gaps.most_common()],
     }
 

@@ -17,10 +17,11 @@ class NotVisible(LookupError):
 
 @dataclass(frozen=True)
 class Viewer:
-    """The workspace as *me* sees it."""
+    """The workspace as *me* sees it, without private messages from before *since*, when the window was loaded."""
 
     workspace: Workspace
     me: Member
+    since: float = 0.0
 
     def channels(self) -> list[Channel]:
         """The person's channels in order of creation, then direct messages."""
@@ -60,7 +61,8 @@ class Viewer:
         return sorted([*self.workspace.messages.thread(channel_id, root), *private], key=lambda one: one.ts)
 
     def _private(self, channel_id: str) -> list[Message]:
-        return [one for one in self.workspace.messages.private if one.channel == channel_id and one.to == self.me.id]
+        private = [one for one in self.workspace.messages.private if one.channel == channel_id and one.to == self.me.id]
+        return [one for one in private if float(one.ts) >= self.since]
 
     def direct_message(self) -> Channel:
         """The direct message with the app, opened if needed."""

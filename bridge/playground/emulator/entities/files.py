@@ -96,9 +96,14 @@ class File:
             "username": "",
             "url_private": f"{self.site}/files-pri/{self.id}/{name}",
             "url_private_download": f"{self.site}/files-pri/{self.id}/download/{name}",
+            "media_display_type": "unknown",
             "permalink": f"https://playground.slack.com/files/{self.user}/{self.id}/{name}",
             "permalink_public": f"https://slack-files.com/{self.id}",
+            "is_starred": False,
             "has_rich_preview": False,
+            "channels": [],  # in events, a file's shares aren't known yet
+            "groups": [],
+            "ims": [],
             "file_access": "visible",
         }
         if self.is_snippet:

@@ -40,6 +40,7 @@ class View:
             "close": None,
             "submit": None,
             "external_id": "",
+            "title": {"type": "plain_text", "text": "View Title", "emoji": True},  # of a Home tab, which has none
             **self.content,
             "id": self.id,
             "team_id": self.team,

@@ -106,7 +106,7 @@ def _thread(call: MethodCall, error: str = "not_in_channel") -> tuple[Channel, s
     channel = call.channel("channel_id", member=False)
     if call.workspace.bot.id not in channel.members:
         raise Refusal(error)
-    thread_ts = call.need("thread_ts")
+    thread_ts = call.thread_ts(is_needed=True)
     if not call.workspace.messages.has_thread(channel.id, thread_ts):
         raise Refusal("invalid_thread_ts")
     return channel, thread_ts

@@ -71,7 +71,7 @@ def post_ephemeral(call: MethodCall) -> Json:
         raise Refusal("user_not_in_channel")
     content, _ = content_of(call)
     bot, ts = call.workspace.bot, call.workspace.new_ts()
-    more = {**content, "bot_id": bot.bot_id, "app_id": bot.app_id, "thread_ts": call.text("thread_ts")}
+    more = {**content, "bot_id": bot.bot_id, "app_id": bot.app_id, "thread_ts": call.thread_ts()}
     call.workspace.messages.show_privately(Message(channel.id, ts, bot.id, team=bot.team, to=person.id, **more))
     return {"ok": True, "message_ts": ts}
 

@@ -29,7 +29,7 @@ def target(call: MethodCall) -> Channel:
 
 def thread(call: MethodCall, channel: Channel) -> str:
     """The thread to post in; empty for the channel."""
-    thread_ts = call.text("thread_ts")
+    thread_ts = call.thread_ts()
     if thread_ts and not call.workspace.messages.has_thread(channel.id, thread_ts):
         raise Refusal("thread_not_found")
     return thread_ts

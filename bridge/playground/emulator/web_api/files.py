@@ -62,7 +62,7 @@ def _uploaded(call: MethodCall, asked: Json) -> File:
 def _share(call: MethodCall, files: list[File]) -> None:
     """Share *files* in a message. Slack does it a moment later, so its ts isn't in the response."""
     channel = call.channel("channel_id")
-    thread_ts = call.text("thread_ts")
+    thread_ts = call.thread_ts()
     if thread_ts and not call.workspace.messages.has_thread(channel.id, thread_ts):
         raise Refusal("thread_not_found")
     message = call.workspace.messages.post(

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from bridge.playground.emulator.entities import Channel, Json, Member, Message
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.tickets import Tickets
 from bridge.playground.emulator.workspace import Workspace
+
+_TS: Final = re.compile(r"[0-9]{1,10}\.[0-9]{6}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,13 @@ class MethodCall:
         if not value:
             raise Refusal("invalid_arguments", messages=[f"[ERROR] missing required field: {name}"])
         return value
+
+    def thread_ts(self, *, is_needed: bool = False) -> str:
+        """The thread to write in, if one is named. A malformed ts isn't just unknown: jenkinsci/slack-plugin#584."""
+        found = self.need("thread_ts") if is_needed else self.text("thread_ts")
+        if found and not _TS.fullmatch(found):
+            raise Refusal("invalid_thread_ts")
+        return found
 
     def flag(self, name: str, *, default: bool = False) -> bool:
         """A boolean, in any spelling of a form."""

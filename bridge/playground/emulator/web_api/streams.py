@@ -22,7 +22,7 @@ _LIFECYCLES: Final = {"active", "processing", "suspended", "closed"}
 def start_stream(call: MethodCall) -> Json:
     """Start a stream in a thread; in a channel the recipient must be named."""
     channel = call.channel()
-    thread_ts = call.need("thread_ts")
+    thread_ts = call.thread_ts(is_needed=True)
     if not call.workspace.messages.has_thread(channel.id, thread_ts):
         raise Refusal("thread_not_found")
     for name in () if channel.is_im else ("recipient_team_id", "recipient_user_id"):

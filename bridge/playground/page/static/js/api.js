@@ -45,7 +45,7 @@ export async function refresh() {
 
 async function fetchState() {
   const asked = selection();
-  const world = await get("/page/state", { ...asked, window: page.window, full: page.emoji.length ? "" : "1" });
+  const world = await get("/page/state", { ...asked, window: page.window, since: page.since, full: page.emoji.length ? "" : "1" });
   if (!world) return;
   const now = selection();
   if (asked.as !== now.as || asked.channel !== now.channel || asked.thread !== now.thread) {
@@ -63,6 +63,7 @@ function take(world) {
   change({
     world,
     as: world.me.id,
+    since: page.since || (world.since ?? ""),
     channel,
     thread: world.thread && (channel === page.channel || !page.channel) ? page.thread : "", // not one that is gone
     emoji: world.emoji?.length ? world.emoji : page.emoji,
@@ -88,7 +89,7 @@ function addOlder(channel, messages) {
 
 export async function fetchOlder(before) {
   const channel = page.channel;
-  const world = await get("/page/state", { as: page.as, channel, before });
+  const world = await get("/page/state", { as: page.as, channel, before, since: page.since });
   if (!world) return;
   addOlder(channel, world.messages);
   page.older.get(channel).isWhole = !world.has_older;

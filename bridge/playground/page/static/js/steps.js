@@ -1,5 +1,5 @@
 // The first steps of a newcomer: cards in an empty conversation, then a line above the message field, until all are
-// used or they are closed.
+// taken or they are closed. The server says which were taken, however that was done.
 
 import { focusOn } from "./a11y.js";
 import { openThread, toggleDrawer } from "./actions.js";
@@ -16,26 +16,33 @@ const used = new Set((storage()?.getItem(KEY) ?? "").split(" "));
 const STEPS = [
   { name: "talk", text: "Memory: my name is Ada", isTalk: true, does: "Talk to an agent" },
   { name: "run", text: "/workflows", does: "Run a workflow", isForRunners: true },
-  { name: "stop", text: "Thinker: think", isTalk: true, does: "Start a slow answer, then stop it" },
+  { name: "stop", text: "Thinker: think", isTalk: true, does: "Start a slow answer, then stop it", isBegun: true },
   { name: "report", text: "/stats report every monday at 9 #ops", does: "Schedule a report", isForRunners: true },
-  { name: "kill", text: "Trace and faults", does: "Kill the bridge, lose nothing" },
+  { name: "kill", text: "Trace and faults", does: "Kill the bridge, lose nothing", isBegun: true },
 ];
 
 function open(known) {
+  const taken = (page.world?.steps ?? []).filter((name) => !used.has(name));
+  if (taken.length > 0) remember(taken);
   const hears = shownChannel()?.bot_is_in;
   const isGuest = person(page.as)?.kind !== "home";
   return hears && !known.is_archived ? STEPS.filter((step) => !used.has(step.name) && !(isGuest && step.isForRunners)) : [];
 }
 
-function finish(steps) {
-  for (const step of steps) used.add(step.name);
+function remember(names) {
+  for (const name of names) used.add(name);
   storage()?.setItem(KEY, [...used].join(" "));
+}
+
+function finish(steps) {
+  remember(steps.map((step) => step.name));
   change();
   focusOn("[data-testid=composer]");
 }
 
+/** Take a step. Two of them are only begun by that: nothing is stopped or killed yet. */
 function take(step, known) {
-  finish([step]);
+  if (!step.isBegun) finish([step]);
   if (step.name !== "kill") return sayAndFollow(words(step, known), known);
   change({ drawer: "faults" });
   return focusOn("[data-testid=drawer] h2");
