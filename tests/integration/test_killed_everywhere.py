@@ -32,6 +32,8 @@ ELSEWHERE = {
     "drop": "run by operators, on the command line",
     "retry": "run by operators, on the command line",
     "outage": "run by operators, on the command line: bridge catch-up",
+    "erase_turn": "run by operators, on the command line: bridge forget; test_erasure repeats it",
+    "discard_expired": "after BRIDGE_SESSION_DAYS; repeatable: test_undecided",
     "caught_up": "after an outage of more than a minute: test_catch_up, which kills too",
 }
 """Scripts that a bridge never runs by itself, and who runs or tests them."""

@@ -166,7 +166,7 @@ class Thread:
     def are_all_accepted(self) -> bool:
         """Whether everything was acknowledged to Slack, edits and deletions too."""
         return all(map(self.was_accepted, self.written)) and all(
-            self.changed_at(one) < math.inf for one in self.written if one.withdrawn or one.changed
+            self.changed_at(one) < math.inf for one in self.written if self.deliveries.of_changes(one.ts)
         )
 
     def changed_at(self, one: Written) -> float:

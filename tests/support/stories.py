@@ -131,6 +131,7 @@ async def asks_in_a_row(users: Users) -> None:
     await users.write(thread, BOB, f"<@{BRIDGE}> row-three", "row-three")
     await users.settled(thread)
     await users.system.slack.people.say(ALICE, GENERAL, "!new", thread_ts=thread.root)
+    await users.system.slack.people.say(BOB, GENERAL, f"<@{CAROL}> lunch?", thread_ts=thread.root)
     await users.reply(thread, BOB, "row-four")
     await users.settled(thread)
 
