@@ -254,6 +254,10 @@ class SlackAmbiguous(SlackError):
     """The call was sent, but whether Slack received it is unknown."""
 
 
+class ThreadGone(SlackError):
+    """The thread's first message was deleted: Slack showed a reply outside of it, where it was removed at once."""
+
+
 class SlackGone(SlackError):
     """Socket Mode couldn't connect for so long that the process exits, to be restarted."""
 

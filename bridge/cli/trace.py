@@ -190,10 +190,11 @@ def _ended(turn: TurnTrace) -> Iterator[TraceStep]:
         yield TraceStep(turn.dropped_at, "done", "discarded with bridge dead drop")
     if turn.step == "done" and turn.ended_at:
         process = turn.process_at(turn.ended_at)
-        if turn.answered_at:
+        if turn.answered_at and (turn.posted or turn.what not in _NOT_SHOWN):
             detail = f"Slack ts {turn.posted}" if turn.posted else "visible to one person only, so without a ts"
             yield TraceStep(turn.ended_at, "posted", detail, process)
-        said = ("" if turn.answered_at else turn.what, f"sent again as turn {turn.again}" if turn.again else "")
+        ended = turn.what if turn.what in _NOT_SHOWN or not turn.answered_at else ""
+        said = (ended, f"sent again as turn {turn.again}" if turn.again else "")
         yield TraceStep(turn.ended_at, "done", "; ".join(filter(None, said)), process)
 
 
@@ -233,10 +234,12 @@ KINDS: Final = {
 }
 """Kinds of input in words for people, by the stored name."""
 
+_NOT_SHOWN: Final = ("deleted", "stopped")
 _OUTCOMES: Final = {
     "answered": "the agent answered",
     "ran": "the workflow ran",
-    "discarded": "not sent: nobody picked an agent, or resumed the thread, for as long as conversations last",
+    "deleted": "nothing is posted, because the message was deleted",
+    "discarded": "not sent: nobody decided about it for as long as conversations last, or its thread was deleted",
     "shown": "the bridge answered without the service",
     "unknown": "the outcome is unknown; a button offers to send it again",
 }

@@ -316,6 +316,12 @@ def discarded(why: str, count: int) -> Reply:
     return kit.note(f"{what} sent to the agent because {because}.", audience=Audience.THREAD)
 
 
+def thread_deleted(count: int) -> Reply:
+    """Tell the author of *count* waiting messages that the first message of their thread was deleted."""
+    what = "Your message wasn't" if count == 1 else f"Your {count} messages weren't"
+    return kit.note(f"{what} sent to the agent because the thread's first message was deleted.")
+
+
 def found_too_old(older_than: timedelta) -> Reply:
     """Offer to send a thread's messages that were found after an outage, too old to be sent unasked."""
     text = f"Messages arrived here while I was offline, and they're more than {kit.spoken(older_than)} old now."

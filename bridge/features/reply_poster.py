@@ -12,7 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 
-from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable
+from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable, ThreadGone
 from bridge.features import notices
 from bridge.features.results import NewThread, Outcome
 from bridge.ids import side_id
@@ -22,12 +22,13 @@ from bridge.queue.turn import SLACK_TIMEOUT, Journal, Turn, Watches
 from bridge.slack.api import RESPONSE_URL, Guard
 from bridge.slack.blockkit.reply import Audience
 from bridge.slack.parts import MessageTag, Place
-from bridge.slack.post import ExistingParts, Recipient, Say, first_of
+from bridge.slack.post import THREAD_GONE, ExistingParts, Recipient, Say, first_of
 
 log = logging.getLogger(__name__)
 
 _PAUSES = tuple(timedelta(seconds=s) for s in (1, 2, 4, 8, 15))
 CLOCK_SKEW = timedelta(minutes=5)
+_FRESH = 1.0  # seconds
 _MOST_DOUBTS = 3  # notices of a post in doubt that are themselves in doubt
 _NOT_A_MEMBER = frozenset({"not_in_channel", "channel_not_found"})
 
@@ -115,10 +116,11 @@ class ReplyPoster:
         """Post *outcome*, and return the ``ts`` of its first message, or ``""`` if it's private.
 
         *may_be_posted*: an earlier worker may have posted it. Raises `SlackRefused` if Slack rejects it for good,
-        `PostInDoubt`, `NeverFinished`, `TurnStopped`, `LaneLost`, and `Draining`.
+        `PostInDoubt`, `NeverFinished`, `TurnStopped`, `MessageDeleted`, `ThreadGone`, `LaneLost`, and `Draining`.
         """
         body, reply = turn.body, outcome.reply
         is_public = type(body) not in self._reporters and is_posted_publicly(body, reply.audience)
+        is_public = is_public and not outcome.is_outside
         replaces = reply.replaces_original and isinstance(body, Click) and not body.is_ephemeral
         # A run's card becomes its result. A menu shown before the answer stays a separate message.
         card = turn.card if outcome.mark == RUN_MARK else ""
@@ -126,14 +128,14 @@ class ReplyPoster:
         existing = ExistingParts()  # what all attempts have posted, as far as this process knows
         look = is_public and (may_be_posted or turn.is_card_in_doubt)
         has_waited, attempt, leases_outlived = turn.record.waits, 0, 0
-        guard = self._guard(turn)
+        guard = turn.lease.ensure if outcome.is_outside else self._guard(turn)
         while True:
             began = turn.lease.monotonic()
             try:
                 if look and not card and not replaces:
                     existing |= await self._find(turn, outcome, mark, place, is_surely_new=not may_be_posted)
                     look = False
-                if has_waited:
+                if has_waited and not outcome.is_outside:
                     await self._journal.post_starts(turn.taken)
                 await turn.lease.ensure(SLACK_TIMEOUT)
                 began = turn.lease.monotonic()
@@ -225,6 +227,9 @@ class ReplyPoster:
         try:
             return await self._say.history().find(place, mark.turn, turn.record.accepted_at - CLOCK_SKEW)
         except SlackRefused as exc:
+            if place.thread_ts and exc.error == THREAD_GONE:
+                await self.remove(turn)
+                raise ThreadGone(exc.method, exc.error) from exc
             is_stranger = exc.error in _NOT_A_MEMBER and turn.response_url  # then it can't have posted here
             if is_surely_new or is_stranger or outcome.mark == MENU_MARK:  # a second menu does no harm
                 return ExistingParts()
@@ -233,23 +238,42 @@ class ReplyPoster:
     def _guard(self, turn: Turn) -> Guard:
         """Return what is asked before each call: whether this process still has the lane, and the turn isn't stopped.
 
-        The step before the first call has asked Redis, so from the second on it's asked again.
+        A step just before the first call has asked Redis. It's asked again before each later one, and before the first
+        if that had to wait.
         """
+        asked_at = turn.lease.monotonic()
         is_first = True
 
         async def guard(needs: timedelta) -> None:
             nonlocal is_first
-            if not is_first:
+            if not is_first or turn.lease.monotonic() - asked_at > _FRESH:
                 await self._journal.post_starts(turn.taken)
             is_first = False
+            self._watches.check(turn.id)
             await turn.lease.ensure(needs)
 
         return guard
+
+    async def remove(self, turn: Turn) -> None:
+        """Delete what was posted for a message that was deleted meanwhile, as far as Slack lets the bot look for it."""
+        place = place_of(turn.body)
+        for where in (place, Place(place.channel)):  # where the thread is gone, Slack shows replies outside
+            try:
+                found = await self._say.history().find(where, turn.id, turn.record.accepted_at - CLOCK_SKEW)
+            except SlackError as exc:
+                log.info("can't look for posts to delete", extra={"detail": exc.detail})
+                continue
+            for ts in filter(None, found.values()):
+                await self._say.delete(place.channel, ts)
+            return
 
     async def _report(self, turn: Turn, outcome: Outcome, existing: ExistingParts, guard: Guard) -> None:
         """Show *outcome* only to its person, or call the reporter that its feature registered."""
         if report := self._reporters.get(type(turn.body)):
             return await report(self._say, turn.body, outcome)
+        if outcome.is_outside:
+            recipient = Recipient(turn.body.channel, turn.body.user, "", turn.response_url)
+            return await self._say.whisper(recipient, outcome.reply, existing, guard)
         if turn.response_url and not outcome.reply.replaces_original:
             await self._go_by_url(turn)
         return await self._say.whisper(recipient_of(turn.body), outcome.reply, existing, guard)

@@ -29,6 +29,7 @@ from bridge.errors import (
     SlackRefused,
     SlackUnreachable,
     StoreUnavailable,
+    ThreadGone,
 )
 from bridge.features import notices
 from bridge.features.activity import Activity
@@ -37,6 +38,7 @@ from bridge.features.reply_poster import (
     CLOCK_SKEW,
     MAX_DELIVERIES,
     MENU_MARK,
+    RUN_MARK,
     NeverFinished,
     PostInDoubt,
     ReplyPoster,
@@ -48,7 +50,7 @@ from bridge.features.routing import Features
 from bridge.features.shared.lookups import UNREACHABLE, refusal_now
 from bridge.features.shared.questions import remove_notice
 from bridge.features.unfinished import notice_left, notice_left_unread
-from bridge.ids import ThreadKey, TurnId, side_id
+from bridge.ids import MessageKey, ThreadKey, TurnId, side_id
 from bridge.inbound import (
     Click,
     InboundMessage,
@@ -63,7 +65,16 @@ from bridge.logs import facts
 from bridge.metrics import Metrics
 from bridge.queue.patience import Draining, Patience
 from bridge.queue.records import Record, Step, Taken, Write
-from bridge.queue.turn import Journal, Lease, Turn, TurnChanged, TurnStopped, Watches, WorkPaused
+from bridge.queue.turn import (
+    Journal,
+    Lease,
+    MessageDeleted,
+    Turn,
+    TurnChanged,
+    TurnStopped,
+    Watches,
+    WorkPaused,
+)
 from bridge.queue.worker import Line, Slots
 from bridge.slack.blockkit import failures
 from bridge.slack.blockkit.reply import Reply
@@ -123,10 +134,8 @@ class Turns:
                         return await self._give_up(turn, "started several times, never finished")
                     except RecordNotUnderstood:  # its outcome, or the note on its request
                         return await self._give_up(turn, _OTHER_VERSION, is_readable=turn.step is not Step.POSTING)
-                    except TurnStopped:  # nothing is shown: the stop itself was answered
-                        if turn.record.takes > 1:  # an earlier worker may have left its indicator
-                            await self.deps.indicators.clear_working(place_of(turn.body))
-                        return await self._done(turn, "stopped", keep_text=True)
+                    except TurnStopped:
+                        return await self._stopped(turn)
                     finally:
                         await turn.until_shown.aclose()
         except (Draining, WorkPaused):
@@ -150,6 +159,44 @@ class Turns:
         else:
             await self._bury(lease, head.turn, _OTHER_VERSION, None, notice_left_unread(head))
         return None
+
+    async def _stopped(self, turn: Turn) -> None:
+        """Finish a turn of which nothing is shown: the stop itself was answered, or its message was deleted."""
+        if turn.record.takes > 1:  # an earlier worker may have left its indicator
+            await self.deps.indicators.clear_working(place_of(turn.body))
+        if not await self.journal.was_deleted(turn.taken):
+            return await self._done(turn, "stopped", keep_text=True)
+        if turn.step is Step.POSTING:  # parts of its answer may be there
+            await self.poster.remove(turn)
+        return await self._deleted(turn)
+
+    async def _deleted(self, turn: Turn) -> None:
+        """Finish the turn of a deleted message, and remove the menu that it waited for."""
+        if turn.card:
+            await self.deps.say.delete(turn.channel, turn.card)
+        await self._done(turn, "deleted")
+
+    async def _thread_gone(self, turn: Turn, outcome: Outcome) -> None:
+        """End the conversation of a thread whose first message is gone; show its person what isn't an answer in it."""
+        root = place_of(turn.body, outcome.reply.audience).thread_ts
+        if root:
+            message = MessageKey(turn.team, turn.channel, root)
+            await self.patience.through_outages(self.deps.inbox.withdraw, message)
+        if not root or (isinstance(turn.body, InboundMessage) and outcome.mark != RUN_MARK):
+            return await self._deleted(turn)
+        return await self._show_outside(turn, outcome)
+
+    async def _show_outside(self, turn: Turn, outcome: Outcome) -> None:
+        """Show a run's card only to its person, as the message that started it is gone."""
+        turn.step = Step.POSTING
+        if turn.card:
+            await self.deps.say.delete(turn.channel, turn.card)
+        outcome = outcome.model_copy(update={"is_outside": True})
+        try:
+            await self.poster.post(turn, outcome, may_be_posted=False)
+        except SlackRefused as exc:
+            log.info("can't show an outcome whose message is gone", extra={"error": exc.error})
+        return await self._done(turn, outcome.what, outcome=outcome)
 
     async def _handle(self, turn: Turn) -> Result:
         """Return what to show: the recorded outcome, what the turn's step calls for, or the handler's result.
@@ -214,18 +261,22 @@ class Turns:
     async def _known(self, turn: Turn) -> Result | None:
         """Return what to show without running the handler; None if it must run."""
         record = turn.record
-        if record.handed_out > MAX_DELIVERIES:
-            raise NeverFinished
         if record.is_stopped:
             raise TurnStopped(turn.id)
+        if record.handed_out > MAX_DELIVERIES:
+            raise NeverFinished
         if record.step is Step.POSTING:
             return Outcome.from_json(record.outcome)
         if record.step is Step.SENT:  # an earlier worker may have sent the request without getting the answer
             return await self.patience.through_outages(self.features.unknown, self.deps, turn)
-        if record.is_withdrawn:
+        if record.is_withdrawn and not record.is_deleted:
             return Done("withdrawn")
+        if record.is_withdrawn:
+            raise TurnStopped(turn.id)
         if record.discarded:
             why, _, count = record.discarded.rpartition(" ")
+            if why == "deleted":
+                return Outcome(what="discarded", reply=notices.thread_deleted(int(count)), is_outside=True)
             return Outcome(what="discarded", reply=notices.discarded(why, int(count)))
         return None
 
@@ -252,18 +303,25 @@ class Turns:
         """Record *outcome* and post it; if it was already recorded, an earlier worker may have posted it."""
         record = turn.record
         is_recorded = record.step is Step.POSTING
+        if is_recorded and record.is_deleted:
+            return await self._show_outside(turn, outcome)
         if is_recorded and record.is_doubtful:
             return await self._notify_of_doubt(turn, outcome, is_by_url=record.went_by_url)
-        if not is_recorded:
-            text = outcome.model_dump_json()
-            if outcome.cause:
-                key = self.deps.scripts.keys.turn(turn.id)
-                turn.stage(("field", key, 0, "cause", f"{outcome.concerns}: {outcome.cause}".removeprefix(": ")))
-            await self.journal.outcome(turn.taken, text, what=outcome.what, writes=turn.staged)
-            turn.staged.clear()
-            turn.step = Step.POSTING
         try:
+            if not is_recorded:
+                text = outcome.model_dump_json()
+                if outcome.cause:
+                    key = self.deps.scripts.keys.turn(turn.id)
+                    turn.stage(("field", key, 0, "cause", f"{outcome.concerns}: {outcome.cause}".removeprefix(": ")))
+                await self.journal.outcome(turn.taken, text, what=outcome.what, writes=turn.staged)
+                turn.staged.clear()
+                turn.step = Step.POSTING
             ts = await self.poster.post(turn, outcome, may_be_posted=is_recorded)
+            self.watches.check(turn.id)  # deleted while its answer was on the way
+        except MessageDeleted:
+            return await self._show_outside(turn, outcome)
+        except ThreadGone:
+            return await self._thread_gone(turn, outcome)
         except PostInDoubt:
             is_by_url = await self.journal.post_in_doubt(turn.taken)
             return await self._notify_of_doubt(turn, outcome, is_by_url=is_by_url)
@@ -278,6 +336,8 @@ class Turns:
         log.warning("unknown whether an answer was posted", extra={"kind": turn.body.kind})
         try:
             await self.poster.notify_of_doubt(turn, outcome, is_by_url=is_by_url)
+        except ThreadGone:
+            return await self._thread_gone(turn, outcome)
         except SlackRefused as exc:
             return await self._post_refused(turn, outcome, exc)
         except SlackAmbiguous:
@@ -396,6 +456,9 @@ class Turns:
         if not turn.record.card:
             try:
                 ts = await self.poster.post(turn, menu, may_be_posted=turn.record.takes > 1)
+            except ThreadGone as exc:
+                await self.patience.through_outages(self.deps.inbox.withdraw, MessageKey(*_thread(turn)))
+                raise TurnChanged from exc
             except SlackRefused as exc:
                 await self._post_refused(turn, menu, exc)
                 return True
@@ -429,6 +492,8 @@ class Turns:
             log.warning("notice can't be posted", extra={"turn": turn.id, "detail": exc.detail})
             if isinstance(exc, SlackUnreachable):
                 return
+            if isinstance(exc, ThreadGone):
+                await self.patience.through_outages(self.deps.inbox.withdraw, MessageKey(*thread))
         await self.patience.through_outages(self.deps.sessions.notified, thread)
 
 

@@ -441,13 +441,20 @@ class Inbox:
         )
         return how
 
-    async def withdraw(self, message: MessageKey, *, is_young: bool = False) -> str:
-        """Withdraw a waiting message. Returns ``withdrawn``, ``late`` (already sent) or ``unknown``.
+    async def withdraw(
+        self, message: MessageKey, *, is_young: bool = False
+    ) -> Literal["withdrawn", "stopped", "late", "unknown"]:
+        """Withdraw a deleted message that waits, or stop the work on it.
 
-        With *is_young*, Slack may be about to resend an unknown message: it's marked as deleted.
+        Returns ``withdrawn``, ``stopped``, ``late`` (it was answered, or started a run) or ``unknown``. The first
+        message of a thread takes along its conversation, and all messages that wait there. With *is_young*, Slack may
+        be about to resend an unknown message: it's marked as deleted.
         """
         marked = milliseconds(RESENT_WITHIN) if is_young else ""
-        return str(await self._scripts.run("withdraw", str(message), marked, confirmed=True))
+        how: Literal["withdrawn", "stopped", "late", "unknown"] = await self._scripts.run(
+            "withdraw", str(message), marked, confirmed=True
+        )
+        return how
 
     async def discard_expired(self) -> int:
         """Discard messages that nobody chose an agent for, or resumed after a stop, in a conversation's lifetime.

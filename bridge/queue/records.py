@@ -110,6 +110,7 @@ class Record:
     note: str = ""  # describes the request after SENT, in case its outcome is unknown
     card: str = ""  # ts of the message that shows its progress
     is_withdrawn: bool = False
+    is_deleted: bool = False  # its message, or the first message of its thread
     discarded: str = ""  # why its lane's messages won't be sent, and how many
     is_stopped: bool = False  # its outcome isn't shown
     starts: bool = False
@@ -241,6 +242,7 @@ def read_head(held: Held, answer: Sequence[Any]) -> Head:
             note=fields.get("note", ""),
             card=fields.get("card", ""),
             is_withdrawn="withdrawn" in fields,
+            is_deleted="deleted" in fields,
             discarded=fields.get("discarded", ""),
             is_stopped=fields.get("stopped", "withdrawn") != "withdrawn",
             starts="starts" in fields,

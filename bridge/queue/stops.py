@@ -8,6 +8,8 @@ sends or discards them, or writes again.
 Each process has one subscription for all its turns (`bridge.queue.turn.Watches`). When it reopens after a break, it
 checks the marks, so a signal is at worst late.
 
+The deletion of a message stops its turn in the same way, without holding those after it (``withdraw.lua``).
+
 A stop carries its ``ts`` by Slack's clock, and never touches a turn that started later. A message written before a stop
 but delivered after it isn't stopped.
 """

@@ -13,6 +13,8 @@ The journal writes each step before the effect outside Redis that it stands for:
   takes over and finds ``posting`` first looks for the post in the thread. While a post waits, or it's unknown whether
   Slack has it, a stop may end it (`post_waits`, `post_starts`). A post by response_url can't be looked for, so it's
   marked beforehand (`post_starts_by_url`).
+* A turn whose message is deleted is stopped, also between the messages of its answer. A run can't be undone, so its
+  outcome goes to its person only (`MessageDeleted`).
 * `done` removes the turn, and puts the lane back into the ready stream if more turns wait.
 
 Each step is one script behind a **fence**: the lane's entry is pending for this consumer, and the turn is its head;
@@ -39,6 +41,7 @@ from bridge.inbound import Click, InboundMessage, Notice
 from bridge.queue.keys import DEAD, TRACE, milliseconds
 from bridge.queue.patience import Patience
 from bridge.queue.records import UNLIMITED, Head, Held, Limits, Taken, Write, read_head
+from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.queue.stops import SETTINGS, Stops
 
@@ -68,6 +71,10 @@ class AlreadyUsed(Exception):
 
 class TurnStopped(Exception):
     """The turn was stopped: it's over, and shows nothing."""
+
+
+class MessageDeleted(Exception):
+    """The message that started a run was deleted: the run can't be undone, and its outcome is for its person only."""
 
 
 class Turn:
@@ -292,7 +299,8 @@ class Journal:
         """Record the *outcome* to show, together with its *writes*. *what* names the outcome for the trace.
 
         Raises `TurnStopped` if the turn was stopped meanwhile: the outcome is recorded, but mustn't be shown; and
-        `TurnChanged` if nothing was sent and the message has changed: nothing is recorded.
+        `TurnChanged` if nothing was sent and the message has changed: nothing is recorded. `MessageDeleted` is raised
+        after recording it.
         """
         answer = await self._run(
             "outcome", taken.held, taken.record.id, epoch_ms(self._now()), outcome, what, _as_json(writes),
@@ -302,9 +310,14 @@ class Journal:
             raise TurnChanged
         if answer == "stopped":
             raise TurnStopped(taken.record.id)
+        if answer == "deleted":
+            raise MessageDeleted(taken.record.id)
 
     async def post_starts(self, taken: Taken) -> None:
-        """Record that the outcome is about to be posted after waiting. Raises `TurnStopped` if it mustn't be."""
+        """Record that the outcome is about to be posted after waiting.
+
+        Raises `TurnStopped`, `MessageDeleted` or `TurnChanged` if it mustn't be.
+        """
         await self._posting(taken, "starts")
 
     async def post_starts_by_url(self, taken: Taken) -> bool:
@@ -332,7 +345,20 @@ class Journal:
         answer = str(await self._run("posting", taken.held, taken.record.id, how, taken.token))
         if answer == "stopped":
             raise TurnStopped(taken.record.id)
+        if answer == "changed":
+            raise TurnChanged
+        if answer == "deleted":
+            raise MessageDeleted(taken.record.id)
         return answer
+
+    async def was_deleted(self, taken: Taken) -> bool:
+        """Whether a turn was stopped because its message, or the first one of its thread, was deleted."""
+
+        async def look() -> bool:
+            with translated():
+                return bool(await self._scripts.redis.hexists(self._scripts.keys.turn(taken.record.id), "deleted"))
+
+        return await self._patience.through_outages(look)
 
     async def done(
         self, taken: Taken, *, what: str = "", posted: str = "", keep_text: bool = False, writes: Iterable[Write] = ()
@@ -414,6 +440,11 @@ class Watches:
             raise TurnStopped(turn) from None
         finally:
             self._limits.pop(turn, None)
+
+    def check(self, turn: TurnId) -> None:
+        """Raise `TurnStopped` if *turn* was stopped, as far as this process has heard."""
+        if turn in self._stopped:
+            raise TurnStopped(turn)
 
     def stop(self, turn: TurnId) -> None:
         """End the work on *turn* here, now or when it starts."""

@@ -20,7 +20,7 @@ from datetime import timedelta
 from functools import partial
 from itertools import islice
 
-from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreachable
+from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreachable, ThreadGone
 from bridge.slack.api import Deadline, Guard, Identity, Json, Monotonic, Pace, SlackWeb, Sleep
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Attachment, Block, Reply, View
@@ -50,6 +50,7 @@ _RESERVE_AFTER_SEARCH = 1.0  # seconds that a search leaves for the call after i
 _CLOCK_SKEW = timedelta(minutes=5)
 _RESPONSES = 5  # https://docs.slack.dev/interactivity/handling-user-interaction#message_responses
 _NO_FILE = "A message like this can't have a file."
+_DELETE_PAUSES = (0.0, 1.0, 2.0, 4.0, 8.0)  # seconds
 
 BLOCKS_REFUSED = frozenset(
     {
@@ -65,6 +66,9 @@ BLOCKS_REFUSED = frozenset(
     }
 )
 """Slack's errors about blocks or length: a plainer message may be accepted."""
+
+THREAD_GONE = "thread_not_found"
+"""Slack's error about a thread whose first message was deleted."""
 
 _KIND_REFUSED = frozenset({"invalid_blocks", "invalid_blocks_format", "invalid_arguments", "invalid_payload"})
 """Errors that may be about a kind of block this workspace lacks, not about length."""
@@ -176,6 +180,19 @@ class Say:
         if reply.files:
             await self._attach(posting, reply.files)
         return first_of(existing)
+
+    async def delete(self, channel: str, ts: str) -> None:
+        """Delete one of the bot's messages, with a few attempts; if that's impossible, it's only logged."""
+        for pause in _DELETE_PAUSES:
+            await self._sleep(pause)
+            try:
+                return await self.remove(channel, ts)
+            except SlackRefused as exc:
+                log.info("can't delete a message", extra={"error": exc.error})
+                return None
+            except SlackError as exc:
+                log.warning("can't delete a message yet", extra={"detail": exc.detail})
+        return None
 
     async def call(self, method: str, arguments: Json) -> None:
         """Call a method that posts nothing. Raises `SlackError`."""
@@ -305,7 +322,10 @@ class Say:
     async def _post_message(
         self, posting: _Posting, name: str, text: str, blocks: Form = (), *, is_tagged_in_a_block: bool = False
     ) -> None:
-        """Post one message with its tag. If Slack may have accepted it, search for it, and post it again if missing."""
+        """Post one message with its tag. If Slack may have accepted it, search for it, and post it again if missing.
+
+        A reply to a deleted message is shown outside of its thread: it's removed at once. Raises `ThreadGone` then.
+        """
         if name in posting.existing:
             return None
         place, deadline = posting.place, posting.deadline
@@ -330,11 +350,18 @@ class Say:
                 else:
                     answer = {"ts": ts}
         except SlackRefused as exc:
+            if place.thread_ts and exc.error == THREAD_GONE:
+                raise ThreadGone(exc.method, exc.error) from exc
             if is_tagged_in_a_block or not exc.error.startswith(_METADATA_REFUSED):
                 raise
             log.warning("Slack rejected a message's metadata, posting without it", extra={"error": exc.error})
             return await self._post_message(posting, name, text, blocks, is_tagged_in_a_block=True)
-        posting.existing[name] = str(answer.get("ts") or "")
+        ts = str(answer.get("ts") or "")
+        shown_as = answer.get("message")
+        if place.thread_ts and isinstance(shown_as, dict) and not shown_as.get("thread_ts"):
+            await self.delete(place.channel, ts)
+            raise ThreadGone("chat.postMessage", "shown outside of its thread")
+        posting.existing[name] = ts
         return None
 
     async def _search(self, posting: _Posting, name: str, doubt: SlackAmbiguous) -> str | None:

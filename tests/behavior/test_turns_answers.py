@@ -20,7 +20,7 @@ from bridge.queue.records import VERSION, Conversation
 from bridge.slack.parts import MessageTag, Place
 from bridge.slack.post import Say
 from support.harness import NOT_NOW, POST, READ, WHISPER, Harness
-from support.store import CHANNEL, PREFIX, ROOT, TEAM, THREAD, USER, message, ts
+from support.store import CHANNEL, PREFIX, ROOT, TEAM, THREAD, USER, key_of, message, ts
 
 BAD_GATEWAY = httpx.Response(502)
 GONE = httpx.Response(404, json={"error": "no such session"})
@@ -166,9 +166,9 @@ async def test_a_message_that_waited_too_long_is_offered_instead_of_sent(harness
 
 
 async def test_a_withdrawn_message_is_skipped(harness: Harness) -> None:
-    await harness.store.queue(message("never mind"))
-    await harness.store.queue(message("this one", ts(1)))
-    await harness.store.process().inbox.withdraw(message().key)
+    await harness.store.queue(message("this one"))
+    await harness.store.queue(message("never mind", ts(1)))
+    await harness.store.process().inbox.withdraw(key_of(ts(1)))
 
     await harness.work()
 

@@ -17,7 +17,6 @@ REFUSALS = (
     "is_archived",
     "not_in_channel",
     "restricted_action",
-    "thread_not_found",
     "missing_scope",
 )
 WHY = {

@@ -203,15 +203,16 @@ async def test_a_choice_while_the_menu_is_posted_needs_no_parking(harness: Harne
     assert harness.seen.texts[-1] == "re: first"
 
 
-async def test_withdrawing_a_message_removes_its_menu(harness: Harness) -> None:
+async def test_deleting_the_first_message_removes_the_menu_and_what_waits_for_it(harness: Harness) -> None:
     await menu_is_shown(harness, message("second", ts(1)))
 
     await harness.store.process().inbox.withdraw(message().key)
     await harness.work()
-    await harness.store.sessions.choose_agent(THREAD, 7)
-    await harness.work()
 
-    assert harness.service.messages == ["second"]
+    assert (harness.service.messages, harness.seen.messages, await harness.store.box()) == ([], [], [])
+    assert [one.text for one in harness.seen.ephemerals] == [
+        "Your message wasn't sent to the agent because the thread's first message was deleted."
+    ]
 
 
 @pytest.mark.parametrize("did_arrive", [True, False])

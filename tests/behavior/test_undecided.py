@@ -135,4 +135,4 @@ async def test_a_deleted_message_is_not_said_to_be_discarded(harness: Harness) -
     await inbox.withdraw(message().key)
     await harness.work()
 
-    assert len(harness.seen.messages) == before
+    assert (before, harness.seen.messages) == (1, [])

@@ -60,10 +60,34 @@ async def test_form_fields_may_contain_json(slack: EmulatedSlack) -> None:
     assert "token" not in slack.calls[0].args
 
 
-async def test_a_reply_requires_an_existing_thread(slack: EmulatedSlack, client: AsyncWebClient) -> None:
-    nowhere = client.chat_postMessage(channel=sample.GENERAL, text="x", thread_ts="1.000001")
-    assert (await refusal(nowhere))["error"] == "thread_not_found"
+async def test_a_reply_to_a_deleted_message_is_shown_in_the_channel(
+    slack: EmulatedSlack, client: AsyncWebClient
+) -> None:
+    root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")
+    await slack.people.delete(sample.GENERAL, root)
 
+    answer = await client.chat_postMessage(channel=sample.GENERAL, text="x", thread_ts=root)
+
+    assert "thread_ts" not in answer["message"]
+    assert [(one.text, one.thread_ts) for one in slack.messages(sample.GENERAL)] == [("x", "")]
+
+
+async def test_a_tombstone_keeps_its_thread(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+    root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")
+    await client.chat_postMessage(channel=sample.GENERAL, text="first", thread_ts=root)
+    await slack.people.delete(sample.GENERAL, root)
+
+    answer = await client.chat_postMessage(channel=sample.GENERAL, text="second", thread_ts=root)
+
+    assert answer["message"]["thread_ts"] == root
+    assert [one.text for one in slack.messages(sample.GENERAL, root)] == [
+        "This message was deleted.",
+        "first",
+        "second",
+    ]
+
+
+async def test_a_reply_has_no_thread_of_its_own(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")
     reply = await client.chat_postMessage(channel=sample.GENERAL, text="x", thread_ts=root)
     nested = client.chat_postMessage(channel=sample.GENERAL, text="x", thread_ts=reply["ts"])

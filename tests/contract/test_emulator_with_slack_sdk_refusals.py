@@ -44,7 +44,6 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
     ("chat.postMessage", {"channel": sample.HIDDEN, "text": "x"}, "channel_not_found"),
     ("chat.postMessage", {"channel": sample.NOBOT, "text": "x"}, "not_in_channel"),
     ("chat.postMessage", {"channel": HERE, "text": ""}, "no_text"),
-    ("chat.postMessage", {"channel": HERE, "text": "x", "thread_ts": GONE}, "thread_not_found"),
     ("chat.postMessage", {"channel": HERE, "text": "x", "markdown_text": "y"}, "markdown_text_conflict"),
     ("chat.postMessage", {"channel": HERE, "text": "x", "blocks": "["}, "invalid_blocks_format"),
     ("chat.postMessage", {"channel": HERE, "text": "x", "metadata": {"odd": 1}}, "invalid_metadata_format"),

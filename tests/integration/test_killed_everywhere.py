@@ -40,6 +40,7 @@ ELSEWHERE = {
 
 NOT_HERE = {
     "apps.connections.open": "opens a socket, which changes nothing; losing a socket is tested in test_socket_mode",
+    "chat.delete": "removes what was posted for a deleted message: test_deletions",
     "agents.sessions.rename": "sets a title, which is idempotent: test_slack_indicators",
     "files.info": "reads a file's fields: test_files",
     "users.conversations": "lists the bot's channels after an outage: test_catch_up",

@@ -88,7 +88,7 @@ class Budget(NamedTuple):
     losses: int = 0  # a script's reply is lost and it is repeated; a PUT may also run later than its repetition
     refusals: int = 0  # a request certainly didn't arrive
     releases: int = 0  # a draining worker releases its lane
-    withdrawals: int = 0
+    withdrawals: int = 0  # deletions of messages that wait, are worked on, or whose answer waits for Slack
     deaths: int = 0  # a turn can't be finished: Slack refuses it permanently, or too many workers failed at it
     retries: int = 0  # of dead letters
     stops: int = 0  # of running turns
@@ -127,6 +127,7 @@ class Turn(NamedTuple):
     is_told: bool = False  # the notice that it was given up is queued
     was_retried: bool = False  # which loses its place
     stopped_at: str = ""  # at this step
+    is_deleted: bool = False  # it was stopped because its message was deleted, which holds nothing
     is_held: bool = False  # it waits for a decision after the stop of an earlier turn
     is_held_in_vain: bool = False  # although someone had gone on writing by then
     was_taken: bool = False  # by any worker
@@ -321,6 +322,8 @@ MUTANTS = {
     "outcome despite a stop": Budget(stops=1),
     "unsent despite a stop": Budget(refusals=1, stops=1),
     "stop of a later message": Budget(stops=1),
+    "deletion stops nothing": Budget(withdrawals=1),
+    "a deleted message becomes a dead letter": Budget(withdrawals=1, deaths=1),
     "stop holds nothing": Budget(stops=1),
     "a late stop holds what was written after it": Budget(stops=1),
     "park despite a stop": Budget(stops=1),
@@ -395,6 +398,11 @@ SCENARIOS = {
     "a stop and a withdrawal": (True, Budget(withdrawals=1, stops=1)),
     "a stop and a drain": (True, Budget(refusals=1, releases=1, stops=1)),
     "two stops": (True, Budget(stops=2)),
+    "deletions and a kill": (True, Budget(kills=1, withdrawals=2)),
+    "a deletion, a slow worker and lost replies": (True, Budget(stalls=1, losses=1, withdrawals=1)),
+    "a deletion and requests that don't arrive": (True, Budget(refusals=2, releases=1, withdrawals=1)),
+    "a deletion and an answer that waits for Slack": (True, Budget(kills=1, withdrawals=1, limits=1, doubts=1)),
+    "a deletion and a dead letter": (True, Budget(withdrawals=1, deaths=1, retries=1)),
     "a stop before an agent is chosen": (False, Budget(kills=1, stops=1)),
     "a stop of a dead letter": (True, Budget(deaths=1, retries=1, stops=1)),
     "a lost hand-over and a kill": (True, Budget(kills=1, losses=2)),
@@ -528,6 +536,10 @@ class Lane:
                     yield f"edit {m}", s.spend("edits").with_turn(m, text=s.turns[m].text + 1)
                 if s.left.withdrawals:
                     yield f"withdraw {m}", self._withdraw(s.spend("withdrawals"), m)
+            elif s.left.withdrawals and self._may_stop(s.turns[m]) and not self._is_off(s.turns[m]):
+                at = "" if self.mutant == "deletion stops nothing" else s.turns[m].step
+                deleted = s.spend("withdrawals").with_turn(m, is_deleted=True, stopped_at=at)
+                yield f"delete {m} while it runs", deleted
         for late in s.late:
             yield f"late PUT {late.message}", self._late(s, late)
         yield from self._readings(s)
@@ -1094,6 +1106,8 @@ class Lane:
             return
         is_told = self.mutant != "a notice after the death"  # an own script, which a kill may skip
         dead = s.with_turn(worker.turn, step="dead", died=turn.step, is_told=is_told)
+        if turn.is_deleted and self.mutant != "a deleted message becomes a dead letter":
+            dead = s.with_turn(worker.turn, step="done")
         dead = dead.retired(worker.entry).idle(i)
         yield from self._script(s, i, f"buries {worker.turn}", self._popped(dead, "death wakes no worker"))
 
@@ -1177,7 +1191,7 @@ class Lane:
         if worker.has_lease or self.mutant == "no clock":
             turn = s.turns[worker.turn]
             outcome = worker.result if worker.was_wiped else turn.outcome  # from memory after a wipe
-            post = (worker.turn, "too late" if turn.stopped_at else outcome)
+            post = (worker.turn, "too late" if turn.stopped_at or turn.is_deleted else outcome)
             posted = s._replace(posts=(*s.posts, post))
             yield f"posts {worker.turn}", posted.with_worker(i, at="posted", knows_ts=not s.left.is_by_url)
             if s.left.limits:
@@ -1268,7 +1282,7 @@ def broken(s: State, budget: Budget) -> str:
             return f"message {m} was sent although it is too old"
     return (
         _wrongly_run(s)
-        or (_wrongly_stopped(s) if budget.stops else "")
+        or (_wrongly_stopped(s) if budget.stops or budget.withdrawals else "")
         or (_wrongly_lost(s, budget) if budget[:2] == s.left[:2] else "")
         or _out_of_order(s)
         or _wrong_entries(s)
@@ -1312,6 +1326,8 @@ def _wrongly_run(s: State) -> str:
 def _wrongly_stopped(s: State) -> str:
     posted = {turn for turn, _ in s.posts}
     for m, turn in enumerate(s.turns):
+        if turn.is_deleted and ((m, "too late") in s.posts or turn.step == "dead"):
+            return f"message {m} was answered, or is a dead letter, although it was deleted"
         if turn.stopped_at == "too early":
             return f"message {m} was stopped by a stop from before it"
         if turn.stopped_at and m in posted and (turn.stopped_at != "posting" or (m, "too late") in s.posts):

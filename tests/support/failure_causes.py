@@ -36,6 +36,7 @@ NOTICES: Final[tuple[tuple[Reply, str], ...]] = (
     (notices.too_old("1", timedelta(hours=25)), "The message waited for longer than `BRIDGE_MAX_AGE`."),
     (notices.discarded("not chosen", 1), "Nobody used the menu for `BRIDGE_SESSION_DAYS`."),
     (notices.discarded("stopped", 2), "Nobody chose what happens to messages after a stop for `BRIDGE_SESSION_DAYS`."),
+    (notices.thread_deleted(1), "Someone deleted the message that started the thread."),
     (
         notices.unmentioned_notice("C1:1.0"),
         "Several people write in the thread, so a reply needs a mention (`BRIDGE_THREAD_REPLIES`). *Send it* sends it.",

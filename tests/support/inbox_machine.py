@@ -23,7 +23,7 @@ from bridge.ids import Lane, TurnId, thread_lane
 from bridge.inbound import InboundMessage
 from bridge.queue.inbox import Duplicate, Queued
 from bridge.queue.records import Held, InDoubt, Record, Step, Taken
-from bridge.queue.turn import LEASE, TurnChanged
+from bridge.queue.turn import LEASE, TurnChanged, TurnStopped
 from support.lifetimes import keys_without_lifetime
 from support.store import PREFIX, Process, Store, message, open_store
 
@@ -167,19 +167,21 @@ class InboxMachine(RuleBasedStateMachine):
 
         answer = self.do(self.store.process().inbox.edit(changed))
 
-        assert (answer == "edited") == (turn.step == "queued")
-        if turn.step == "queued":
+        is_waiting = turn.step == "queued" and not turn.is_withdrawn
+        assert (answer == "edited") == is_waiting
+        if is_waiting:
             turn.message, turn.edits = changed, turn.edits + 1
 
-    @precondition(lambda self: any(thread.written for thread in self.threads))
+    @precondition(lambda self: any(thread.written[1:] for thread in self.threads))
     @rule(data=st.data())
     def withdraw(self, data: st.DataObject) -> None:
-        turn = self.choose(data)
+        """Delete a reply: one that waits is withdrawn, and work on one is stopped."""
+        turn = data.draw(st.sampled_from([turn for thread in self.threads for turn in thread.written[1:]]))
 
         answer = self.do(self.store.process().inbox.withdraw(turn.message.key))
 
-        assert answer == ("withdrawn" if turn.step == "queued" else "late")
-        turn.is_withdrawn |= turn.step == "queued"
+        assert answer == {"queued": "withdrawn", "done": "late"}.get(turn.step, "stopped")
+        turn.is_withdrawn |= turn.step != "done"
 
     @precondition(lambda self: any(thread.written for thread in self.threads))
     @rule(data=st.data())
@@ -257,7 +259,8 @@ class InboxMachine(RuleBasedStateMachine):
         assert taken.record.step == Step(turn.step)
         assert taken.record.is_withdrawn == turn.is_withdrawn
         worker.job = Job(taken, turn, turn.edits)
-        worker.at = {"queued": "planned", "sent": "must report", "posting": "may post"}[turn.step]
+        places = {"queued": "planned", "sent": "must report", "posting": "posted" if turn.is_withdrawn else "may post"}
+        worker.at = places[turn.step]
 
     def send(self, worker: Worker, job: Job, *, twice: bool) -> None:
         async def sent() -> bool:
@@ -296,8 +299,17 @@ class InboxMachine(RuleBasedStateMachine):
             staged = [("push", STAGED, 15_000, job.turn.id, 1000)]
             return worker.process.journal.outcome(job.taken, f'"{outcome}"', what=outcome, writes=staged)
 
-        if self.step(worker, step, twice=twice, is_void=True) is not None:
-            job.turn.step, job.turn.outcome, worker.at = "posting", outcome, "may post"
+        async def recorded() -> bool:
+            try:
+                await step()
+            except TurnStopped:
+                return False
+            return True
+
+        is_shown = self.step(worker, recorded, twice=twice)
+        if is_shown is not None:
+            assert is_shown != job.turn.is_withdrawn
+            job.turn.step, job.turn.outcome, worker.at = "posting", outcome, "may post" if is_shown else "posted"
 
     def post(self, worker: Worker, job: Job) -> None:
         if self.has_lease(worker):
@@ -408,7 +420,7 @@ class InboxMachine(RuleBasedStateMachine):
                 self.expire_lease_of(0)
                 self.expire_lease_of(1)
         for turn in [turn for thread in self.threads for turn in thread.written]:
-            assert turn.posts == (0 if turn.is_withdrawn else 1), turn
+            assert turn.posts == 1 or (turn.is_withdrawn and not turn.posts), turn
             assert turn.outcome != "answered" or turn.asked == [turn.message.text], "the last text was sent"
         assert self.do(keys_without_lifetime(self.redis)) == []
 

@@ -137,7 +137,9 @@ class Ingress:
         return await self.form({"payload": json.dumps(payload)})
 
     async def envelope(self, kind: str, payload: Any, **more: Any) -> dict[str, Any] | None:
-        """Send a socket envelope; return its acknowledgement, or None."""
+        """Send a socket envelope; return its acknowledgement, or None. Its message also exists in Slack."""
+        if isinstance(payload, dict) and isinstance(payload.get("event"), dict):
+            self._write(payload["event"])
         return await self.sockets.acknowledgement({"type": kind, "envelope_id": "e1", "payload": payload, **more})
 
     async def wait_until_asked(self, count: int) -> None:

@@ -27,8 +27,8 @@ from bridge.queue.scripting import digest, source
 
 READS = frozenset(
     {
-        "AUTH", "CLIENT", "EXISTS", "GET", "HGET", "HGETALL", "HKEYS", "HLEN", "HMGET", "INFO", "LLEN", "LPOS",
-        "LRANGE", "MGET", "MULTI", "PING", "PTTL", "SELECT", "SUBSCRIBE", "XLEN", "XRANGE", "ZCARD",
+        "AUTH", "CLIENT", "EXISTS", "GET", "HEXISTS", "HGET", "HGETALL", "HKEYS", "HLEN", "HMGET", "HSCAN", "INFO",
+        "LLEN", "LPOS", "LRANGE", "MGET", "MULTI", "PING", "PTTL", "SELECT", "SUBSCRIBE", "XLEN", "XRANGE", "ZCARD",
         "ZRANGE", "ZRANGEBYSCORE", "ZREVRANGE", "ZSCORE",
     }
 )  # fmt: skip

@@ -32,8 +32,10 @@ async def test_an_edited_first_message_may_still_choose_the_agent(store: Store) 
     assert taken.record.step is Step.QUEUED
 
 
-@pytest.mark.parametrize("progress", ["sent", "posting", "done"])
-async def test_a_sent_message_can_be_neither_edited_nor_withdrawn(store: Store, progress: str) -> None:
+@pytest.mark.parametrize(("progress", "deleted"), [("sent", "stopped"), ("posting", "stopped"), ("done", "late")])
+async def test_a_sent_message_cannot_be_edited_and_its_deletion_stops_it(
+    store: Store, progress: str, deleted: str
+) -> None:
     await store.conversation()
     process = store.process()
     taken = await process.take()
@@ -45,9 +47,10 @@ async def test_a_sent_message_can_be_neither_edited_nor_withdrawn(store: Store, 
     body = await store.field(taken.record.id, "body")
 
     assert await process.inbox.edit(message("too late")) == "asked"
-    assert await process.inbox.withdraw(message().key) == "late"
-
     assert await store.field(taken.record.id, "body") == body
+    assert await process.inbox.withdraw(message().key) == deleted
+    assert await process.inbox.edit(message("later still")) == "late"
+
     assert await store.box() == ([] if progress == "done" else [taken.record.id])
 
 

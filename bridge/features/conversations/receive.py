@@ -74,7 +74,7 @@ class Received:
 
     decision: Literal[
         "queued", "duplicate", "ignored", "refused", "full", "paused", "unbound", "muted", "early", "deferred",
-        "edited", "asked", "known", "late", "unknown", "withdrawn", "missed", "outdated",
+        "edited", "asked", "known", "late", "unknown", "withdrawn", "stopped", "missed", "outdated",
     ]  # fmt: skip
     reason: str = ""
 
@@ -281,13 +281,12 @@ class Receiver:
                 return Received("unknown")
 
     async def deleted(self, message: MessageKey, at: str) -> Received:
-        """Handle a deletion *at* a Slack ts: withdraw the message if it's waiting.
+        """Handle a deletion *at* a Slack ts: withdraw the message if it's waiting, or stop the work on it.
 
         An unknown one may have been refused; if it's young, it's marked, as Slack may be about to resend it.
         """
         is_young = float(at) - float(message.ts) < YOUNG.total_seconds()
-        result = await self.inbox.withdraw(message, is_young=is_young)
-        return Received("withdrawn" if result == "withdrawn" else "late" if result == "late" else "unknown")
+        return Received(await self.inbox.withdraw(message, is_young=is_young))
 
     async def _queue(
         self, message: InboundMessage, line: str | None, condition: Condition, *, is_auto: bool = False

@@ -21,7 +21,8 @@ if not turn or since then
   return 'unknown'
 end
 local key = turn_key(turn)
-local seen = redis.call('HMGET', key, 'step', 'kind', 't_sent', 'lane', 'version', 'edited_version')
+local seen = redis.call('HMGET', key, 'step', 'kind', 't_sent', 'lane', 'version', 'edited_version', 'deleted')
+if seen[7] then return 'late' end
 local before = tonumber(seen[5] or '') or 0
 if version < before or (version > 0 and version == before and seen[1] ~= 'queued') then return 'known' end
 if seen[1] ~= 'queued' then

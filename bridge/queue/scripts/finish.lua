@@ -7,7 +7,9 @@
 local entry, consumer, lane, turn, now, step = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 if not owns(entry, consumer, lane, turn) then return {'lost'} end
 local key, what = turn_key(turn), ARGV[7]
-local seen = redis.call('HMGET', key, 'step', 'what', 'deaths', 'stopped', 'again', 'doubt')
+local seen = redis.call('HMGET', key, 'step', 'what', 'deaths', 'stopped', 'again', 'doubt', 'deleted')
+local is_deleted, writes = seen[7], ARGV[11]
+if step == 'dead' and is_deleted then step, what, writes = 'done', 'deleted', '' end -- nobody misses it
 local changes, delete = {'step', step, 't_done', now}, {}
 if step == 'dead' then -- facts for a retry, and a line for the trace
   add(changes, 'died', seen[1] or '')
@@ -20,8 +22,8 @@ if ARGV[8] ~= '' then
   redis.call('SET', shown_key(ARGV[8]), turn, 'PX', ARGV[10])
 end
 -- An answer that may not have been shown stays stored.
-if step == 'done' and not seen[4] and not seen[6] then delete[#delete + 1] = 'outcome' end
-if ARGV[9] ~= '1' or seen[5] or seen[4] == 'posting' then
+if step == 'done' and (is_deleted or not (seen[4] or seen[6])) then delete[#delete + 1] = 'outcome' end
+if ARGV[9] ~= '1' or is_deleted or seen[5] or seen[4] == 'posting' then
   delete[#delete + 1], delete[#delete + 2] = 'body', 'note'
 end
 redis.call('HSET', key, unpack(changes))
@@ -31,7 +33,7 @@ if step == 'dead' then
   redis.call('ZADD', dead_key(), now, turn)
   redis.call('ZREMRANGEBYSCORE', dead_key(), '-inf', tonumber(now) - tonumber(ARGV[10]))
 end
-local answers = apply(ARGV[11])
+local answers = apply(writes)
 redis.call('LPOP', box_key(lane))
 retire(entry)
 activate_next(lane, ARGV[12])

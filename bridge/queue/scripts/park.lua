@@ -3,7 +3,8 @@
 local entry, consumer, lane, turn, thread = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 if not owns(entry, consumer, lane, turn) then return 'lost' end
 if redis.call('HEXISTS', thread_key(thread), 'agent') == 1 then return 'chosen' end
-if redis.call('HEXISTS', turn_key(turn), 'withdrawn') == 1 then return 'chosen' end
+local seen = redis.call('HMGET', turn_key(turn), 'withdrawn', 'discarded')
+if seen[1] or seen[2] then return 'chosen' end
 park(lane, turn, ARGV[6])
 retire(entry)
 return 'ok'

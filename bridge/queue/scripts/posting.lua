@@ -2,15 +2,16 @@
 -- is marked beforehand, because it can't be looked for afterwards.
 -- ARGV: entry, consumer, lane, turn, how, token of this take. How: 'starts' | 'starts by url' | 'waits' (isn't being
 --       posted) | 'waits unsent' (and nothing went by url) | 'in doubt' (may have been posted).
--- Returns 'ok' | 'lost' | 'stopped' | 'again' (sent by url in an earlier take) | 'by url' (in doubt, and sent by url).
+-- Returns 'ok' | 'lost' | 'stopped' | 'changed' (a menu's message was withdrawn) | 'deleted' (only for its person) |
+--         'again' (sent by url in an earlier take) | 'by url' (in doubt, and sent by url).
 local entry, consumer, lane, turn, how, token = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 if not owns(entry, consumer, lane, turn) then return 'lost' end
 local key = turn_key(turn)
-local seen = redis.call('HMGET', key, 'step', 'stopped', 'out')
+local seen = redis.call('HMGET', key, 'step', 'stopped', 'out', 'withdrawn', 'discarded', 'deleted')
 local step, stopped, out = seen[1], seen[2], seen[3]
 if step ~= 'posting' and step ~= 'queued' then return 'lost' end
 if stopped then return 'stopped' end
-if step == 'queued' then return 'ok' end -- a menu, which a stop may end at any time
+if step == 'queued' then return (seen[4] or seen[5]) and 'changed' or 'ok' end -- a menu, which a stop may end at any time
 if how == 'in doubt' then
   redis.call('HSET', key, 'doubt', 1)
   return out and 'by url' or 'ok'
@@ -25,4 +26,4 @@ if how == 'starts by url' then
   redis.call('HSET', key, 'out', token)
 end
 redis.call('HDEL', key, 'waits')
-return 'ok'
+return seen[6] and 'deleted' or 'ok'

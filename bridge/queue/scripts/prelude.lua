@@ -1,6 +1,7 @@
 -- Prepended to every script, after the helpers that keys.py generates from its table: `turn_key(turn)` names a turn's key.
 local READY, GROUP = ready_key(), 'workers'
 local YOUNG = 600 -- seconds; Slack may resend any younger message: its third and last retry is after about six minutes
+local ENDED = 90000000 -- ms; an ended conversation isn't searched for in its thread, as after any search
 local GRACE = 604800000 -- ms; `discard_expired` has this long before a parked lane's keys expire
 
 -- Append a field and its value to the arguments of HSET. Return `earlier` lines of a trace with one more, up to a limit.
@@ -87,17 +88,21 @@ local function unpark(lane)
   activate(lane)
 end
 
--- Discard the messages that wait in a lane, and let it continue: the first one's turn says why, and the others just end.
-local function discard(lane, why)
-  local first, count = nil, 0
+-- Discard the messages that wait in a lane, and let it continue. The first one's turn says why, to everyone or, if this is
+-- to be said `privately`, the first of each author; the others just end.
+local function discard(lane, why, privately)
+  local first, counts = {}, {}
   for _, id in ipairs(redis.call('LRANGE', box_key(lane), 0, -1)) do
-    local seen = redis.call('HMGET', turn_key(id), 'step', 'withdrawn')
+    local seen = redis.call('HMGET', turn_key(id), 'step', 'withdrawn', 'body')
     if seen[1] == 'queued' and not seen[2] then
-      first, count = first or id, count + 1
-      if id ~= first then redis.call('HSET', turn_key(id), 'withdrawn', 1) end
+      local is_read, body = pcall(cjson.decode, privately and seen[3] or '')
+      local who = is_read and type(body) == 'table' and body.user or ''
+      counts[who] = (counts[who] or 0) + 1
+      if first[who] then redis.call('HSET', turn_key(id), 'withdrawn', 1) end
+      first[who] = first[who] or id
     end
   end
-  if first then redis.call('HSET', turn_key(first), 'discarded', why .. ' ' .. count) end
+  for who, id in pairs(first) do redis.call('HSET', turn_key(id), 'discarded', why .. ' ' .. counts[who]) end
   redis.call('HDEL', held_key(), lane)
   unpark(lane)
 end
@@ -110,26 +115,55 @@ local function voids(mark)
   if sign then return tonumber(version) or math.huge, sign == '~' end
 end
 
--- Withdraw a deleted message. A waiting turn is marked, and skipped once it's the head. A message that isn't a turn yet
--- leaves a mark for `lifetime` (ms, '': none), since Slack may resend it; during a catch-up, which may already have read
--- the message, it always does.
+-- Mark a turn whose message was deleted, or the first message of its thread (`what`: 'message' or 'thread'). One that waits
+-- is withdrawn, and skipped once it's the head; the agent's work on one is stopped, even between the parts of its answer.
+-- A run (it has a note) can't be undone, and only its person gets to see its card.
+local function delete_turn(turn, what)
+  local key = turn_key(turn)
+  local seen = redis.call('HMGET', key, 'step', 'lane', 'note')
+  if not seen[1] then return 'late' end -- its record has expired
+  local is_queued = seen[1] == 'queued'
+  redis.call('HSET', key, 'deleted', what)
+  if seen[1] == 'done' or seen[1] == 'dead' then -- no button sends or shows it again
+    redis.call('HDEL', key, 'body', 'note', 'outcome', 'edited', 'edited_version')
+    redis.call('ZREM', dead_key(), turn)
+    return 'late'
+  end
+  if seen[3] and not is_queued then return 'late' end
+  redis.call('HSET', key, 'withdrawn', 1)
+  if not is_queued then redis.call('HSET', key, 'stopped', 'deleted') end
+  if redis.call('HGET', parked_key(), seen[2]) == turn then unpark(seen[2]) end
+  redis.call('PUBLISH', stops_key(), turn)
+  return is_queued and 'withdrawn' or 'stopped'
+end
+
+-- End the conversation of a thread whose first message was deleted.
+local function end_conversation(thread)
+  local lane, conversation = 't:' .. thread, thread_key(thread)
+  local head = redis.call('LINDEX', box_key(lane), 0)
+  if redis.call('DEL', conversation) == 0 and not head then return end
+  redis.call('ZREM', active_key(), thread)
+  redis.call('SET', looked_key(thread), 1, 'PX', ENDED) -- and isn't found again in its answers
+  if head and redis.call('HGET', turn_key(head), 'step') ~= 'queued' then delete_turn(head, 'thread') end
+  discard(lane, 'deleted', true)
+end
+
+-- Withdraw a deleted message, or stop the work on it. If it isn't a turn yet, it leaves a mark for `lifetime` (ms, '':
+-- none), since Slack may resend it; during a catch-up, which may already have read the message, it always does.
 local function withdraw(message, lifetime)
   local mark = seen_message_key(message)
   local turn = redis.call('GET', mark)
-  if not turn or voids(turn) then
-    if lifetime == '' and is_catching_up() then lifetime = 1000 * YOUNG end
-    if lifetime ~= '' then redis.call('SET', mark, '=', 'PX', lifetime) end
-    redis.call('DEL', unsent_key(message))
-    return 'unknown'
-  end
-  local key = turn_key(turn)
-  local seen = redis.call('HMGET', key, 'step', 'lane', 'thread')
-  if seen[1] ~= 'queued' then return 'late' end
-  redis.call('HSET', key, 'withdrawn', 1)
-  local said = redis.call('HGET', thread_key(seen[3] or ''), 'said')
-  if said then redis.call('HSET', thread_key(seen[3]), 'said', with_said(said, string.match(message, '[^:]*$'), '')) end
-  if redis.call('HGET', parked_key(), seen[2]) == turn then unpark(seen[2]) end
-  return 'withdrawn'
+  local is_turn = turn and not voids(turn)
+  local thread = is_turn and redis.call('HGET', turn_key(turn), 'thread') or ''
+  local result = is_turn and delete_turn(turn, thread == message and 'thread' or 'message')
+  local said = (result == 'withdrawn' or result == 'stopped') and redis.call('HGET', thread_key(thread), 'said')
+  if said then redis.call('HSET', thread_key(thread), 'said', with_said(said, string.match(message, '[^:]*$'), '')) end
+  end_conversation(message) -- a thread is named by its first message
+  if result then return result end
+  if lifetime == '' and is_catching_up() then lifetime = 1000 * YOUNG end
+  if lifetime ~= '' then redis.call('SET', mark, '=', 'PX', lifetime) end
+  redis.call('DEL', unsent_key(message))
+  return 'unknown'
 end
 
 -- Resume a lane held by a stop. A stop holds the turns waiting after the stopped one until someone resumes them; a lane

@@ -32,6 +32,7 @@ local function others() -- how many wait after it, and whether any was written a
   end
   return count, went_on
 end
+if seen[3] == 'deleted' then return {'nothing', '', 0, ''} end
 if seen[3] then
   local is_held = redis.call('HEXISTS', held_key(), lane) == 1
   return {seen[3], turn, is_held and seen[3] ~= 'withdrawn' and (others()) or 0, seen[10] or ''}

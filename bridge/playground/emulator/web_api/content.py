@@ -28,11 +28,15 @@ def target(call: MethodCall) -> Channel:
 
 
 def thread(call: MethodCall, channel: Channel) -> str:
-    """The thread to post in; empty for the channel."""
+    """The thread to post in; empty for the channel, where Slack also shows replies to a message that was deleted.
+
+    https://github.com/slack-go/slack/issues/1571
+    """
     thread_ts = call.thread_ts()
-    if thread_ts and not call.workspace.messages.has_thread(channel.id, thread_ts):
+    root = call.workspace.messages.find(channel.id, thread_ts)
+    if root is not None and root.is_reply:
         raise Refusal("thread_not_found")
-    return thread_ts
+    return thread_ts if root is not None else ""
 
 
 def own(call: MethodCall, channel: Channel, error: str) -> Message:

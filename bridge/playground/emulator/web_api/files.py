@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bridge.playground.emulator.entities import File, Json
 from bridge.playground.emulator.refusal import Refusal
+from bridge.playground.emulator.web_api.content import thread
 from bridge.playground.emulator.web_api.method import Family, MessagePosted, MethodCall
 
 family = Family()
@@ -62,9 +63,7 @@ def _uploaded(call: MethodCall, asked: Json) -> File:
 def _share(call: MethodCall, files: list[File]) -> None:
     """Share *files* in a message. Slack does it a moment later, so its ts isn't in the response."""
     channel = call.channel("channel_id")
-    thread_ts = call.thread_ts()
-    if thread_ts and not call.workspace.messages.has_thread(channel.id, thread_ts):
-        raise Refusal("thread_not_found")
+    thread_ts = thread(call, channel)
     message = call.workspace.messages.post(
         call.workspace.bot.id,
         channel.id,
