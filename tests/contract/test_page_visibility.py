@@ -88,9 +88,9 @@ async def test_a_private_channels_name_is_shown_to_members_only(alice: Window, s
 async def test_a_private_message_is_gone_once_its_window_is_loaded_again(
     alice: Window, slack: EmulatedSlack, http: httpx.AsyncClient
 ) -> None:
-    opened = str((await alice.sees(sample.GENERAL, since=""))["since"])
+    opened = str((await alice.sees(sample.GENERAL, since="now"))["since"])
     await calls(http, "chat.postEphemeral", channel=sample.GENERAL, user=sample.ALICE, text="psst")
 
     assert [one["html"] for one in (await alice.sees(sample.GENERAL, since=opened))["messages"]] == ["psst"]
-    assert (await alice.sees(sample.GENERAL, since=""))["messages"] == []
+    assert (await alice.sees(sample.GENERAL, since="now"))["messages"] == []
     assert len(slack.workspace.messages.private) == 1, "its buttons still work where it's shown"

@@ -115,9 +115,10 @@ class Page:
             is_full=asked.get("full") == "1",
             window=asked.get("window", ""),
         )
-        # A private message is gone once its window is loaded again: a new page doesn't say yet since when it's open.
+        # Private messages are gone once their window is loaded again.
         try:
-            since = float(asked["since"] or self._slack.clock()) if "since" in asked else 0.0
+            now = asked.get("since") == "now"
+            since = self._slack.clock() if now else float(asked.get("since", 0))
         except ValueError:
             return _not_seen()
         try:

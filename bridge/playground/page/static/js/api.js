@@ -63,7 +63,7 @@ function take(world) {
   change({
     world,
     as: world.me.id,
-    since: page.since || (world.since ?? ""),
+    since: page.since === "now" ? (world.since ?? "now") : page.since,
     channel,
     thread: world.thread && (channel === page.channel || !page.channel) ? page.thread : "", // not one that is gone
     emoji: world.emoji?.length ? world.emoji : page.emoji,

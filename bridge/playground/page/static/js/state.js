@@ -20,7 +20,7 @@ function ownName() {
 export const page = {
   world: null, // the server's last response, see api.js
   window: ownName(),
-  since: "", // when this page was loaded: earlier private messages are gone
+  since: "now", // when this page was loaded, by the server's clock: earlier private messages are gone
   as: here.get("as") ?? "",
   channel: here.get("channel") ?? "",
   thread: here.get("thread") ?? "",
