@@ -100,6 +100,7 @@ RESULTS: Final = {
     "SlackTokenRefused": "Slack rejected the token",
     "SlackUnreachable": "Slack is unreachable",
     "SlackAmbiguous": "unknown whether Slack received it",
+    "ThreadGone": "the thread was deleted",
     "SlackGone": "the connection to Slack was lost",
     "StoreError": "Redis failed",
     "StoreUnavailable": "Redis is unreachable",

@@ -105,7 +105,7 @@ NAMED: dict[str, Callable[[str], Reply]] = {
     "change notice": lambda words: channels.changed_notice(
         channels.change_notice([channels.SettingChange("app", "agent", words, "A1", words)], words).partition(":")[2]
     ),
-    "chosen": menu.chosen,
+    "chosen": lambda words: menu.chosen(5, words),
     "session_info": lambda words: notices.session_info(words, 5),
     "session_info without a session": lambda words: notices.session_info(words, None),
     "confirm": lambda words: runs.confirm(a_workflow(words), "x"),

@@ -40,6 +40,7 @@ EXAMPLES = [
     errors.SlackUnreachable("chat.postMessage"),
     errors.SlackTokenRefused("chat.postMessage", "token_revoked"),
     errors.SlackAmbiguous("chat.postMessage"),
+    errors.ThreadGone("chat.postMessage"),
     errors.SlackGone("apps.connections.open", "no socket for 120 s"),
     errors.StoreError(),
     errors.StoreUnavailable(),

@@ -119,13 +119,18 @@ class Ingress:
         return await self.send(body, JSON, *self.signed(body), *headers)
 
     def _write(self, event: dict[str, Any]) -> None:
-        thread_ts = event.get("thread_ts") or ""
-        if event.get("type") in {"message", "app_mention"} and "text" in event:
-            if thread_ts:
-                self.harness.write(thread_ts, "What is this?", channel=event["channel"])
-            self.harness.write(
-                event["ts"], event["text"], user=event["user"], channel=event["channel"], thread_ts=thread_ts
-            )
+        match event:
+            case {
+                "type": "message" | "app_mention",
+                "ts": str(ts),
+                "text": str(text),
+                "user": str(user),
+                "channel": str(),
+            }:
+                channel, thread_ts = event["channel"], event.get("thread_ts") or ""
+                if thread_ts:
+                    self.harness.write(thread_ts, "What is this?", channel=channel)
+                self.harness.write(ts, text, user=user, channel=channel, thread_ts=thread_ts)
 
     async def form(self, fields: dict[str, Any]) -> Response:
         """Send a signed form."""

@@ -27,6 +27,7 @@ _SENTENCES: Final[dict[type, str]] = {
     errors.SlackUnreachable: "Slack is unreachable or rate-limiting us. Try again in a minute.",
     errors.SlackTokenRefused: "Slack no longer accepts my credentials. Ask your admin to reinstall the app.",
     errors.SlackAmbiguous: "I can't tell whether Slack received this. Check before you try again.",
+    errors.ThreadGone: "The thread's first message was deleted, so I couldn't post there.",
     errors.SlackGone: "The bridge lost its connection to Slack and is restarting.",
     errors.StoreError: (  # of any kind
         "The bridge's database is unavailable, so nothing was done. Try again in a minute."
