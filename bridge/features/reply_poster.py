@@ -119,16 +119,16 @@ class ReplyPoster:
         `PostInDoubt`, `NeverFinished`, `TurnStopped`, `MessageDeleted`, `ThreadGone`, `LaneLost`, and `Draining`.
         """
         body, reply = turn.body, outcome.reply
-        is_public = type(body) not in self._reporters and is_posted_publicly(body, reply.audience)
-        is_public = is_public and not outcome.is_outside
+        is_elsewhere = outcome.is_outside or type(body) in self._reporters
+        is_public = is_posted_publicly(body, reply.audience) and not is_elsewhere
         replaces = reply.replaces_original and isinstance(body, Click) and not body.is_ephemeral
+        mark, place = _mark_of(turn, outcome), place_of(body, reply.audience)
         # A run's card becomes its result. A menu shown before the answer stays a separate message.
         card = turn.card if outcome.mark == RUN_MARK else ""
-        mark, place = _mark_of(turn, outcome), place_of(body, reply.audience)
-        existing = ExistingParts()  # what all attempts have posted, as far as this process knows
+        # What all attempts have posted, as far as this process knows, and what is asked before each call.
+        existing, guard = ExistingParts(), turn.lease.ensure if outcome.is_outside else self._guard(turn)
         look = is_public and (may_be_posted or turn.is_card_in_doubt)
         has_waited, attempt, leases_outlived = turn.record.waits, 0, 0
-        guard = turn.lease.ensure if outcome.is_outside else self._guard(turn)
         while True:
             began = turn.lease.monotonic()
             try:

@@ -27,7 +27,7 @@ LEFT = "because the thread's first message was deleted."
 @pytest.fixture
 async def harness(redis: Redis) -> AsyncIterator[Harness]:
     """A bridge that hears stops, and gets Slack's events."""
-    async with open_harness(redis) as harness:
+    async with open_harness(redis, BRIDGE_THREAD_REPLIES="all") as harness:
         stops = harness.store.process().inbox.stops
         listener = asyncio.create_task(harness.parts().turns.watches.listen(stops))
         channel = f"{PREFIX}stops"
@@ -260,7 +260,7 @@ async def test_a_deletion_while_redis_is_away_counts_later(harness: Harness) -> 
 async def running(harness: Harness, root: str = "") -> tuple[str, asyncio.Task[None]]:
     """Start a run by a message; return that, and the work."""
     run = await say(harness, f"{MENTION}!workflows run 3 hello", root)
-    harness.service.gate.clear()
+    harness.service.run_gate.clear()
     work = await harness.start_next()
     await wait_until(lambda: harness.service.runs, "it runs")
     return run, work
@@ -277,7 +277,7 @@ async def test_a_run_whose_message_is_deleted_shows_its_card_to_its_person(
         await wait_until(lambda: harness.seen.replies("bridge_run"), "its card is shown")
 
     await delete(harness, run)
-    harness.service.gate.set()
+    harness.service.run_gate.set()
     await work
 
     assert harness.service.runs == ["hello"]
@@ -295,7 +295,7 @@ async def test_a_run_card_outside_of_its_gone_thread_is_removed(harness: Harness
     harness.slack.workspace.messages.delete(message)  # Slack's event about it is late
     await wait_until(lambda: harness.seen.attempts, "its card was tried")
 
-    harness.service.gate.set()
+    harness.service.run_gate.set()
     await work
 
     assert harness.seen.messages == []

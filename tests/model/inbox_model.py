@@ -1378,7 +1378,7 @@ def at_the_end(s: State) -> str:
         m for m, turn in enumerate(s.turns) if turn.is_withdrawn or turn.stopped_at
     }
     outcomes = {turn.outcome for turn in s.turns}
-    if "used" in outcomes and not outcomes & {"answer", "unknown"}:
+    if "used" in outcomes and not outcomes & {"answer", "unknown"} and not any(turn.is_deleted for turn in s.turns):
         return "a question is used up although nothing was sent"
     done = {m for m, turn in enumerate(s.turns) if turn.step == "done"}
     return "" if done <= answered else "a message got no answer"
