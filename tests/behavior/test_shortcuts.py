@@ -161,6 +161,18 @@ async def test_a_question_in_a_muted_thread_says_so(harness: Harness) -> None:
     assert told.message.thread_ts == ROOT
 
 
+async def test_a_question_decides_a_thread_that_waits_for_an_agent(harness: Harness) -> None:
+    harness.service.agents = [SUPPORT, SALES]
+    harness.write(ROOT, "It is red.", user=BOB)
+    await harness.receive(message(f"<@{BOT}> why?", ts(1), is_mention=True))
+    await harness.work()
+    assert harness.service.asked == []
+
+    await ask_about_root(harness)
+
+    assert [one["agent"] for one in harness.service.asked] == [7, 7]
+
+
 async def test_a_question_in_a_full_thread_says_so(harness: Harness) -> None:
     await harness.store.queue(message("first"), agent=7)
     await harness.store.process("busy").take()

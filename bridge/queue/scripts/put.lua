@@ -136,7 +136,7 @@ end
 if ARGV[23] ~= '' and apply(ARGV[23])[1] == '' then return {'stale'} end
 for _, pace in ipairs(paces) do count(pace[2], minute) end
 
-local starts = condition == 'start' and not talk[1] and agent == ''
+local starts, is_chosen = condition == 'start' and not talk[1] and agent == '', false
 if condition == 'start' then
   if not talk[1] then
     redis.call('HSET', conversation, 'v', VERSION)
@@ -145,7 +145,7 @@ if condition == 'start' then
       redis.call('HSET', conversation, 'since', is_by_edit and text_version or ts)
     end
   end
-  if agent ~= '' then redis.call('HSETNX', conversation, 'agent', agent) end
+  is_chosen = agent ~= '' and redis.call('HSETNX', conversation, 'agent', agent) == 1
 end
 if condition == 'start' or condition == 'bound' then
   if speaker ~= '' and not talk[3] then
@@ -194,6 +194,10 @@ else -- a new message after a stop resumes the lane; one written before the stop
   local held = redis.call('HGET', held_key(), lane)
   if held and (tonumber(ts) or 0) > tonumber(held) then resume(lane) end
   local head = redis.call('HGET', parked_key(), lane)
-  if head then park(lane, head, thread_ms) end
+  if head and is_chosen and redis.call('HEXISTS', held_key(), lane) == 0 then
+    unpark(lane) -- it waited for this choice
+  elseif head then
+    park(lane, head, thread_ms)
+  end
 end
 return {'queued', waiting, ahead}
