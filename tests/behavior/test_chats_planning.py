@@ -115,6 +115,22 @@ async def test_a_name_typed_below_the_menu_chooses(harness: Harness, typed: str)
     assert len(harness.seen.ephemerals) == 0
 
 
+@pytest.mark.parametrize(
+    ("typed", "agents"), [("!agent Sales", [8]), ("!agent Nobody", []), ("!new", []), ("!session 5", [])]
+)
+async def test_a_command_typed_below_the_menu_is_carried_out(harness: Harness, typed: str, agents: list[int]) -> None:
+    harness.service.agents = [SUPPORT, SALES]
+    await harness.receive(message(f"<@{BOT}> hello", is_mention=True, thread_ts=""))
+    await harness.work()
+    before = len(harness.seen.texts) + len(harness.seen.ephemerals)
+
+    await harness.receive(message(typed, ts(1)))
+    await harness.work()
+
+    assert [one["agent"] for one in harness.service.asked] == agents
+    assert len(harness.seen.texts) + len(harness.seen.ephemerals) > before
+
+
 async def test_a_name_typed_after_the_choice_is_a_message(harness: Harness) -> None:
     harness.service.agents = [SUPPORT, SALES]
     await harness.receive(message(f"<@{BOT}> Support: hello", is_mention=True, thread_ts=""))

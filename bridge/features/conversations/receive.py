@@ -65,7 +65,7 @@ _REPLIES = {
     Condition.BOUND: "a reply in a thread with a conversation",
     Condition.SEARCH: "a reply in a thread that may have had a conversation before data was lost",
 }
-_IN_ORDER = re.compile(r"/(?:new(?!\S)|agent |session )")  # `!` commands that wait for earlier messages
+_IN_ORDER = re.compile(r"/(?:new(?!\S)|agent |session )")  # `!` commands that wait for earlier messages being answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,12 +311,13 @@ class Receiver:
         )
         why += ", as a command" if line else ""
         why += f", with {summary(message.parts)}" if message.parts else ""
+        in_order = line is None or (_IN_ORDER.match(line) is not None and not await self.inbox.menu_of(message.thread))
         put = await self.inbox.put(
             message,
             event=message.event_id,
             message=message.key,
             thread=message.thread,
-            in_order=line is None or _IN_ORDER.match(line) is not None,
+            in_order=in_order,
             condition=condition,
             why=why,
             version=message.edited_ts,
