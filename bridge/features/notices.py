@@ -17,7 +17,7 @@ from bridge.errors import ProjectError, TooOften
 from bridge.features.shared.buttons import ask_button, run_button
 from bridge.inbound import WAITING_LIMIT
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.failures import failure, what_happened
+from bridge.slack.blockkit.failures import failure, no_longer, what_happened
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 _MOST_LISTED: Final = 15  # lines of help in a group
@@ -320,6 +320,11 @@ def thread_deleted(count: int) -> Reply:
     """Tell the author of *count* waiting messages that the first message of their thread was deleted."""
     what = "Your message wasn't" if count == 1 else f"Your {count} messages weren't"
     return kit.note(f"{what} sent to the agent because the thread's first message was deleted.")
+
+
+def author_refused(reason: str, author: str) -> Reply:
+    """Say in its thread that a message's *author* lost access while it waited (`Access.refusal_now`)."""
+    return kit.note(f"{no_longer(reason, author)}, so I didn't act on their message.", audience=Audience.THREAD)
 
 
 def found_too_old(older_than: timedelta) -> Reply:

@@ -254,8 +254,12 @@ class Turns:
             reason = self.deps.access.not_listed(body.user, channel)
         if reason is None:
             return None
-        if reason in UNREACHABLE:
-            return Done(f"refused: {reason}")
+        if reason in UNREACHABLE or (turn.record.is_again and reason != "channel"):
+            if not isinstance(body, InboundMessage) or body.is_direct:
+                return Done(f"refused: {reason}")
+            # Its author can't read it; those in its thread can, one of whom may have chosen to send it.
+            reply = notices.author_refused(reason, await self.deps.directory.user_name(body.user))
+            return Outcome(what=NotAllowed.__name__, reply=reply)
         return Outcome(what=NotAllowed.__name__, reply=failures.failure(NotAllowed(reason)))
 
     async def _known(self, turn: Turn) -> Result | None:

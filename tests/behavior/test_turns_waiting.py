@@ -299,8 +299,16 @@ async def test_an_input_accepted_before_a_restriction_is_refused_when_it_begins(
     assert why in harness.seen.ephemerals[-1].words
 
 
-@pytest.mark.parametrize("flags", [{"deleted": True}, {"team": OTHER_TEAM, "is_stranger": True}])
-async def test_a_message_that_waited_is_not_sent_for_someone_who_left(harness: Harness, flags: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("flags", "why"),
+    [
+        ({"deleted": True}, "Alice Adler no longer has an active account"),
+        ({"team": OTHER_TEAM, "is_stranger": True}, "Alice Adler is no longer in this workspace"),
+    ],
+)
+async def test_a_message_that_waited_for_someone_who_left_is_not_sent(
+    harness: Harness, flags: dict[str, Any], why: str
+) -> None:
     await harness.store.queue(message("hello"), agent=7)
     people = harness.slack.workspace.people
     people.put(USER, replace(people[USER], **flags))
@@ -308,18 +316,28 @@ async def test_a_message_that_waited_is_not_sent_for_someone_who_left(harness: H
 
     await harness.work()
 
-    assert (harness.service.asked, harness.seen.messages, harness.seen.ephemerals) == ([], [], [])
+    assert (harness.service.asked, harness.seen.ephemerals) == ([], [])
+    (told,) = harness.seen.messages
+    assert (told.text, told.message.thread_ts) == (f"{why}, so I didn't act on their message.", ROOT)
 
 
-async def test_another_persons_message_is_not_sent_again_once_they_left(harness: Harness) -> None:
+@pytest.mark.parametrize(
+    ("rules", "why"),
+    [({}, "no longer has an active account"), ({"BRIDGE_ALLOWED_USERS": BOB}, "no longer has access to the bridge")],
+)
+async def test_another_persons_message_is_not_sent_again_once_they_left(
+    harness: Harness, rules: dict[str, str], why: str
+) -> None:
     harness.service.chats = [httpx.Response(500)]
     await harness.store.queue(message("hello"), agent=7)
     await harness.work()
     people = harness.slack.workspace.people
-    people.put(USER, replace(people[USER], deleted=True))
+    people.put(USER, replace(people[USER], deleted=not rules))
     harness.monotonic += 120
+    harness.configure(**rules)
 
     await harness.press(SEND_AGAIN, user=BOB)
     await harness.work()
 
+    assert f"Alice Adler {why}, so I didn't act on their message." in harness.seen.texts
     assert len(harness.service.asked) == 1
