@@ -45,6 +45,8 @@ from bridge.setting_types import (
 _PREFIX = "BRIDGE_"
 _ASSIGNMENT = re.compile(r"\s*(?:export\s+)?(?:BRIDGE|SLACK|PROJECT|REDIS)_\w+\s*=", re.IGNORECASE)
 
+_ID = re.compile(r"\b[CDGUSW](?=[A-Z]{0,20}[0-9])[0-9A-Z]{2,20}\b")  # of a person, user group or channel
+
 _NAMESPACE = re.compile("[A-Za-z0-9_.-]{1,64}")
 _HOST = re.compile(r"[^\s/]+", re.ASCII)
 _COMMAND_PREFIX = re.compile("[a-z0-9_-]{0,20}")
@@ -329,7 +331,9 @@ def environment(
             pairs[binding.key] = binding.value
     for name in process:
         is_ours = name.upper().startswith("BRIDGE")  # others may belong to other programs, such as REDIS_URI
-        if (meant := _almost(name)) and (is_ours or meant in _ACCESS or _plain(name) == _plain(meant)):
+        is_list = _ID.search(process[name]) is not None
+        meant = _almost(name)
+        if meant and (is_ours or _plain(name) == _plain(meant) or (meant in _ACCESS and is_list)):
             found.append(f"{name} isn't a setting: did you mean {meant}?")
     if found and slips is None:
         raise ConfigurationError(found)
@@ -373,6 +377,8 @@ def _almost(name: str) -> str:
     if plain in _PLAIN:
         return _PLAIN[plain]
     near = [known for other, known in _PLAIN.items() if _is_one_apart(plain, other)]
+    if not near:
+        near = [known for known in sorted(_ACCESS) if _words(known) == _words(name)]
     if not near and name.startswith(_PREFIX):
         near = [known for known in _nearest(name) if known in _ACCESS]
     return next(iter(near), "")
@@ -380,7 +386,12 @@ def _almost(name: str) -> str:
 
 def _plain(name: str) -> str:
     """Return the letters and digits of the last word in *name*, as capitals: ``$env:bridge-port`` → ``BRIDGEPORT``."""
-    return re.sub(r"[^A-Z0-9]", "", max(re.split(r"[:.\s]", name), key=len).upper())
+    return re.sub(r"[^A-Z0-9]", "", max(re.split(r"[:\s]", name), key=len).upper())
+
+
+def _words(name: str) -> frozenset[str]:
+    """Return the telling words in *name*, singular, in any order: ``ALLOWED_USER_IDS`` → ``ALLOWED`` and ``USER``."""
+    return frozenset(word.removesuffix("S") for word in re.findall("[A-Z]+", name.upper())) - {"BRIDGE", "SLACK", "ID"}
 
 
 def _is_one_apart(typed: str, name: str) -> bool:

@@ -340,6 +340,11 @@ RENAMED = "sets BRIDGE_ALLOWED_USERS under another name: write it as BRIDGE_ALLO
         ("BRIDGE_ALLOWED_USERS+=U0SECRET", RENAMED),
         ('"BRIDGE_ALLOWED_USERS"=U0SECRET', RENAMED),
         ("BRIDGE_ALLOWED_USERS_FLIE=U0SECRET", RENAMED.replace("USERS", "USERS_FILE")),
+        ("ALLOWED_USERS=U0SECRET", RENAMED),
+        ("BRIDGE.ALLOWED.USERS=U0SECRET", RENAMED),
+        ("BRIDGE_USERS_ALLOWED=U0SECRET", RENAMED),
+        ("SLACK_ALLOWED_USER_IDS=U0SECRET", RENAMED),
+        ("RUNNERS=U0SECRET", RENAMED.replace("ALLOWED_USERS", "RUNNERS")),
         ("BRIDGE_PROT=U0SECRET", "sets BRIDGE_PORT under another name: write it as BRIDGE_PORT=value"),
         (
             "BRIDGE_ALLOWED_USERS='U0SECRET\nBRIDGE_RUNNERS=U1'",
@@ -365,6 +370,7 @@ def test_a_slip_in_the_file_is_named_with_its_line_and_cure(tmp_path: Path, line
     [
         "BRIDGE_ALLOWED_USER", "bridge_allowed_users", "BRIDGE-ALLOWED-USERS", "BRIDGE_ALLOWED_USERS_FIL",
         "BRIDGE_RUNNER", "BRIDGE_ALLOWED_CHANEL_FILE", "BRIDGE_ALLOWED_MEMBERS", "BRIDGE_PROT", "slack_app_token",
+        "ALLOWED_USERS", "BRIDGE.ALLOWED_USERS", "SLACK_ALLOWED_CHANNELS", "BRIDGE_ALLOWED_USER_IDS",
     ],
 )  # fmt: skip
 def test_a_slip_in_the_environment_is_named_with_its_cure(tmp_path: Path, name: str) -> None:
@@ -376,7 +382,9 @@ def test_a_slip_in_the_environment_is_named_with_its_cure(tmp_path: Path, name: 
 
 def test_names_of_other_programs_are_no_slips(tmp_path: Path) -> None:
     links = "SERVICE_HOST SERVICE_PORT PORT_3000_TCP PORT_3000_TCP_ADDR PORT_3000_TCP_PROTO RUNNERS_SERVICE_HOST"
-    process = dict.fromkeys([*(f"BRIDGE_{link}" for link in links.split()), "REDIS_URI", "HOST", "USERS"], "1")
+    process = dict.fromkeys(
+        [*(f"BRIDGE_{link}" for link in links.split()), "REDIS_URI", "HOST", "USERS", "ALLOWED_USERS"], "1"
+    )
     (tmp_path / ".env").write_text("COMPOSE_PROJECT_NAME=a\nKEY='-----\nof several\nlines'\nREPLICAS=2\n")
 
     assert environment(process, tmp_path / ".env").keys() >= process.keys()
