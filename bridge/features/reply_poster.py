@@ -116,7 +116,7 @@ class ReplyPoster:
         """Post *outcome*, and return the ``ts`` of its first message, or ``""`` if it's private.
 
         *may_be_posted*: an earlier worker may have posted it. Raises `SlackRefused` if Slack rejects it for good,
-        `PostInDoubt`, `NeverFinished`, `TurnStopped`, `MessageDeleted`, `ThreadGone`, `LaneLost`, and `Draining`.
+        `PostInDoubt`, `NeverFinished`, `TurnStopped`, `DeletedMeanwhile`, `ThreadGone`, `LaneLost`, and `Draining`.
         """
         body, reply = turn.body, outcome.reply
         is_elsewhere = outcome.is_outside or type(body) in self._reporters

@@ -66,9 +66,9 @@ from bridge.metrics import Metrics
 from bridge.queue.patience import Draining, Patience
 from bridge.queue.records import Record, Step, Taken, Write
 from bridge.queue.turn import (
+    DeletedMeanwhile,
     Journal,
     Lease,
-    MessageDeleted,
     Turn,
     TurnChanged,
     TurnStopped,
@@ -322,7 +322,7 @@ class Turns:
                 turn.step = Step.POSTING
             ts = await self.poster.post(turn, outcome, may_be_posted=is_recorded)
             self.watches.check(turn.id)  # deleted while its answer was on the way
-        except MessageDeleted:
+        except DeletedMeanwhile:
             return await self._show_outside(turn, outcome)
         except ThreadGone:
             return await self._thread_gone(turn, outcome)

@@ -14,7 +14,7 @@ The journal writes each step before the effect outside Redis that it stands for:
   Slack has it, a stop may end it (`post_waits`, `post_starts`). A post by response_url can't be looked for, so it's
   marked beforehand (`post_starts_by_url`).
 * A turn whose message is deleted is stopped, also between the messages of its answer. A run can't be undone, so its
-  outcome goes to its person only (`MessageDeleted`).
+  outcome goes to its person only (`DeletedMeanwhile`).
 * `done` removes the turn, and puts the lane back into the ready stream if more turns wait.
 
 Each step is one script behind a **fence**: the lane's entry is pending for this consumer, and the turn is its head;
@@ -73,7 +73,7 @@ class TurnStopped(Exception):
     """The turn was stopped: it's over, and shows nothing."""
 
 
-class MessageDeleted(Exception):
+class DeletedMeanwhile(Exception):
     """The message that started a run was deleted: the run can't be undone, and its outcome is for its person only."""
 
 
@@ -299,7 +299,7 @@ class Journal:
         """Record the *outcome* to show, together with its *writes*. *what* names the outcome for the trace.
 
         Raises `TurnStopped` if the turn was stopped meanwhile: the outcome is recorded, but mustn't be shown; and
-        `TurnChanged` if nothing was sent and the message has changed: nothing is recorded. `MessageDeleted` is raised
+        `TurnChanged` if nothing was sent and the message has changed: nothing is recorded. `DeletedMeanwhile` is raised
         after recording it.
         """
         answer = await self._run(
@@ -311,12 +311,12 @@ class Journal:
         if answer == "stopped":
             raise TurnStopped(taken.record.id)
         if answer == "deleted":
-            raise MessageDeleted(taken.record.id)
+            raise DeletedMeanwhile(taken.record.id)
 
     async def post_starts(self, taken: Taken) -> None:
         """Record that the outcome is about to be posted after waiting.
 
-        Raises `TurnStopped`, `MessageDeleted` or `TurnChanged` if it mustn't be.
+        Raises `TurnStopped`, `DeletedMeanwhile` or `TurnChanged` if it mustn't be.
         """
         await self._posting(taken, "starts")
 
@@ -348,7 +348,7 @@ class Journal:
         if answer == "changed":
             raise TurnChanged
         if answer == "deleted":
-            raise MessageDeleted(taken.record.id)
+            raise DeletedMeanwhile(taken.record.id)
         return answer
 
     async def was_deleted(self, taken: Taken) -> bool:

@@ -196,6 +196,8 @@ class BoundedHttp(HttpToolsProtocol):
             self._close_in(self.head_seconds)
         if self._beside_body > LARGEST_HEAD or self._discarded > LINGER_BYTES:
             self.transport.close()
+        if self.transport.is_closing():  # here, or by uvicorn, which has answered with 400
+            self._abort_if_unread()
 
     def on_message_begin(self) -> None:
         """Expect a head."""
@@ -244,13 +246,19 @@ class BoundedHttp(HttpToolsProtocol):
     def pause_writing(self) -> None:
         """Give a client that doesn't read its answers `head_seconds` to do so."""
         super().pause_writing()
-        self._stalled = self.loop.call_later(self.head_seconds, self.transport.abort)
+        self._abort_if_unread()
 
     def resume_writing(self) -> None:
         """Go on."""
         super().resume_writing()
-        if self._stalled is not None:
+        if self._stalled is not None and not self.transport.is_closing():
             self._stalled.cancel()
+            self._stalled = None
+
+    def _abort_if_unread(self) -> None:
+        """Abort the connection after `head_seconds`: closing it would wait for the client to read what is left."""
+        if self._stalled is None:
+            self._stalled = self.loop.call_later(self.head_seconds, self.transport.abort)
 
     def _close_in(self, seconds: float | None) -> None:
         if self._timer is not None:
