@@ -71,9 +71,8 @@ class Window:
         return self.page.get_by_test_id("ephemeral").last
 
     def button_of(self, row: str, name: str) -> Locator:
-        """The button of a row in Home, in the block below its text."""
-        words = self.home.locator(".block", has_text=row)
-        return words.locator("xpath=following-sibling::*[1]").get_by_role("button", name=name).first
+        """The button of a row in Home, beside its text."""
+        return self.home.locator(".block", has_text=row).get_by_role("button", name=name).first
 
     def message(self, words: str) -> Locator:
         """The channel's newest message with these words."""
