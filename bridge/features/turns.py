@@ -380,6 +380,8 @@ class Turns:
             keep_text = outcome.keeps_text
             if record.takes > 1:  # an earlier worker may have left its indicator
                 await self.deps.indicators.clear_working(place_of(record.body))
+        if record.is_again:  # before the last step, so that a successor would do it
+            await self.patience.through_outages(remove_notice, self.deps, turn.id, record.body.channel)
         own = self.activity.writes(turn.id, record, what, about=about, outcome=outcome, posted=posted)
         writes = [*own, *(turn.staged if posted else writes)]  # what `Feature.once_posted` has staged
         answers = await self.journal.done(turn.taken, what=what, posted=posted, keep_text=keep_text, writes=writes)
@@ -388,7 +390,7 @@ class Turns:
             await self.patience.through_outages(self.activity.refresh_home, turn)
         if record.has_queued_reaction:
             await self._remove_queued_reaction(record)
-        if record.is_again:
+        if record.is_again:  # the notice may have been shown only now
             await self.patience.through_outages(remove_notice, self.deps, turn.id, record.body.channel)
         seconds = (self.deps.now() - record.accepted_at).total_seconds()
         self.metrics.turns.labels(turn.body.kind, what).observe(seconds)

@@ -490,10 +490,15 @@ class Inbox:
             await redis.set(keys.queued_notice(turn), notice, px=milliseconds(TRACE))
             return await redis.hget(keys.turn(turn), "step") in {"queued", "sent", "posting"}
 
-    async def take_notice(self, turn: TurnId) -> str:
-        """Return and delete what `note_queued` stored, or ``""``."""
+    async def queued_notice(self, turn: TurnId) -> str:
+        """Return what `note_queued` stored, or ``""``."""
         with translated():
-            return str(await self._scripts.redis.getdel(self._scripts.keys.queued_notice(turn)) or "")
+            return str(await self._scripts.redis.get(self._scripts.keys.queued_notice(turn)) or "")
+
+    async def forget_notice(self, turn: TurnId) -> None:
+        """Delete what `note_queued` stored."""
+        with translated():
+            await self._scripts.redis.delete(self._scripts.keys.queued_notice(turn))
 
     async def stored_outcome(self, turn: TurnId, *, by: TurnId, button: str) -> str | None:
         """Return the recorded outcome of a turn that was stopped before its post, or whose post is in doubt.

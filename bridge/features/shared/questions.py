@@ -24,13 +24,14 @@ log = logging.getLogger(__name__)
 
 
 async def remove_notice(deps: Deps, turn: TurnId, channel: str) -> None:
-    """Remove the notice that *turn* was queued again, which has ended. Raises `StoreUnavailable`."""
-    if not (notice := await deps.inbox.take_notice(turn)):
+    """Remove the notice that *turn* was queued again, which has ended. Repeatable. Raises `StoreUnavailable`."""
+    if not (notice := await deps.inbox.queued_notice(turn)):
         return
     try:
         await deps.say.remove(channel, notice)
     except SlackError as exc:
         log.info("can't remove a notice", extra={"detail": exc.detail})
+    await deps.inbox.forget_notice(turn)
 
 
 @dataclass(frozen=True, slots=True)
