@@ -23,7 +23,7 @@ _LONGEST_NAME = 40  # words
 _LONGEST_WORD = 100  # characters; one that is longer has no typos
 _MOST_TYPED = 1000  # characters of a text that may be a name
 _NEAREST = 3
-_LONG = 6  # letters of a name in which two typos are allowed
+_LETTERS_FOR_A_TYPO = 3
 _ALIKE = 0.5
 # Each comparison costs microseconds, so only this many are searched for the most similar one.
 _COMPARED_NAMES = 1000
@@ -110,14 +110,13 @@ def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool, act
 
 
 def nearest(text: str, candidates: Sequence[T]) -> T | None:
-    """Return the only one of *candidates* whose name *text* is, begins or misspells; None if it's none or several."""
+    """Return the only one of *candidates* that *text* names, begins or misspells; None if it's none or several."""
+    key = name_key(text)
     named = [(name_key(candidate.name), candidate) for candidate in candidates]
-    spots = [_Spot(text, name_key(text), "")]
-    for _typed, found in (_fitting(spots, named, str.__eq__), _fitting(spots, named, str.startswith)):
-        if found:
-            return found[0].one if len(found) == 1 else None
-    misspelled = _misspelled(spots, named)
-    return misspelled[0].one if len(misspelled) == 1 else None
+    found = [one for known, one in named if key in {known, str(one.id)}]
+    found = found or [one for known, one in named if key and known.startswith(key)]
+    found = found or [pick.one for pick in _misspelled([_Spot(text, key, "")], named)]
+    return found[0] if len(found) == 1 else None
 
 
 def _fitting(
@@ -179,7 +178,7 @@ def edit_distance(typed: str, name: str) -> int:
     if typed == name:
         return 0
     if abs(len(typed) - len(name)) > 2 or len(name) > _LONGEST_WORD:  # noqa: PLR2004 - never similar
-        return len(name)
+        return max(len(typed), len(name))
     before, last, row = [0] * (len(name) + 1), list(range(len(name) + 1)), [0]
     for at, letter in enumerate(typed):
         row = [at + 1]
@@ -193,5 +192,5 @@ def edit_distance(typed: str, name: str) -> int:
 
 
 def most_typos(name: str) -> int:
-    """Return how many typos are allowed in a name."""
-    return 1 if len(name) < _LONG else 2
+    """Return how many typos are allowed in a name: none in one of two letters, which would be like any other."""
+    return min(2, len(name) // _LETTERS_FOR_A_TYPO)

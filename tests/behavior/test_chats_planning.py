@@ -37,6 +37,7 @@ def asked(agent: int, message: str, session: int | None = None) -> list[dict[str
         (f"<@{BOT}> hello", None, "Sales", (8, "hello")),
         (f"<@{BOT}> hello", 99, "8", (8, "hello")),  # the channel's agent was deleted
         (f"<@{BOT}> Nobody: hello", 8, "", (8, "Nobody: hello")),
+        (f"<@{BOT}> - Sales: hello", None, "", (8, "hello")),
         (f"<@{BOT}>：Ｓａｌｅｓ：“hello” １\u200b２", None, "", (8, "“hello” １\u200b２")),  # noqa: RUF001 - as typed
         (f"<@{BOT}>, *Sales:* hello", None, "", (8, "hello")),
         (f"<@U0CAROL> <@{BOT}> Sales: hello", None, "", (8, "@Carol Conti hello")),
@@ -80,6 +81,9 @@ async def test_a_message_without_an_agent_gets_a_menu(harness: Harness) -> None:
         ("*Sal*: hi", "8"),
         ("sales how are you?", "8"),
         ("Support, Sales: hi", "7"),
+        ("Support; hi", "7"),
+        ("Support—hi", "7"),
+        ("9, hi", "9"),
         ("hello, Support", ""),
         ("Salesforce is down", ""),
         ("hi: there", ""),
@@ -87,7 +91,8 @@ async def test_a_message_without_an_agent_gets_a_menu(harness: Harness) -> None:
 )
 async def test_the_menu_offers_the_agent_that_was_meant(harness: Harness, text: str, meant: str) -> None:
     memory = {"id": 9, "name": "Memory", "model": "m", "description": "Remembers\nthings."}
-    harness.service.agents = [SUPPORT, SALES, memory]
+    short = [{"id": 3, "name": "Q", "model": "m"}, {"id": 5, "name": "3", "model": "m"}]
+    harness.service.agents = [SUPPORT, SALES, memory, *short]
 
     result = await harness.answer(message(f"<@{BOT}> {text}", is_mention=True))
 
@@ -96,7 +101,7 @@ async def test_the_menu_offers_the_agent_that_was_meant(harness: Harness, text: 
     assert ("Did you mean" in result.menu.text) is bool(meant)
     assert [one["value"] for one in elements if one["action_id"] == CHOOSE_MEANT] == [meant][: bool(meant)]
     options = next(one["options"] for one in elements if one["action_id"] == CHOOSE)
-    assert [one.get("description", {}).get("text") for one in options] == ["Remembers things.", None, None]
+    assert [one.get("description", {}).get("text") for one in options] == [None, "Remembers things.", None, None, None]
 
 
 @pytest.mark.parametrize("typed", ["Sales", "\uff33ales\u200b", f"<@{BOT}> *Sales*", "8:"])

@@ -164,7 +164,7 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
         agent = wanted.id if agent is None and wanted else agent
         assert agent is not None  # noqa: S101 - for mypy: one of the two is set
         if named and named[0].id == agent:
-            text = " ".join(filter(None, [await deps.parts.text(to), named[1]]))
+            text = " ".join(filter(None, [await deps.parts.text(to[: to.rfind(">") + 1]), named[1]]))
         if not (text or message.parts):
             # Only a name was typed: the next message goes to that agent.
             await deps.sessions.choose_agent(message.thread, agent)
@@ -270,7 +270,9 @@ def addressee(text: str, agents: Sequence[Agent]) -> Agent | None:
     head, mark, _rest = re.split("([:,])", line, maxsplit=1) if re.search("[:,]", line) else ("", "", "")
     if mark and (near := nearest(head, agents)):
         return near
-    named = [agent for agent in agents if f"{name_key(line)} ".startswith(f"{name_key(agent.name)} ")]
+    typed = name_key(line)
+    named = [agent for agent in agents if (key := name_key(agent.name)) and typed.startswith(key)]
+    named = [agent for agent in named if not typed[len(name_key(agent.name)) :][:1].isalnum()]
     return max(named, key=lambda agent: len(agent.name)) if named else None
 
 
