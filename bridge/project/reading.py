@@ -46,15 +46,18 @@ _GZIP_MARK: Final = b"\x1f\x8b"
 _LARGEST_WITH_MESSAGE: Final = 64 * 1024  # bytes of a body in which a message is looked for
 _MOST_TRIES: Final = 20  # of reading a field of what isn't JSON
 _MOST_PARTS: Final = 200_000  # arrays and objects; with a million, collecting garbage stops the process for 0.5 s
+_TOO_MANY_PARTS: Final = f"more than {_MOST_PARTS:,} arrays and objects"
 _MOST_DIGITS: Final = 4000  # Python refuses to read numbers of more than 4,300
 _LONGEST_NAME: Final = 60  # characters of a field's name in a problem
 _ZLIB: Final = zlib.MAX_WBITS
 _GZIP: Final = _ZLIB | 16
+_MOST_MEMBERS: Final = 100  # of a gzip file; the rest is copied for each
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _CESU: Final = re.compile(rb"(?:\xed[\xa0-\xaf][\x80-\xbf]\xed[\xb0-\xbf][\x80-\xbf])|\xed[\xa0-\xbf][\x80-\xbf]")
 _CHARSET: Final = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE)
 _CHARSETS: Final = re.compile(
-    r"(iso|latin|l|windows|win|cp|koi8|mac|big5|gb|euc|shift|s?jis|tis|ibm|hz|johab|ks|u)[\w.:-]*", re.IGNORECASE
+    r"(?:x-)?((?:iso|latin|l|windows|win|cp|koi8|mac|big5|gb|euc|shift|s?jis|tis|ibm|hz|johab|ks|u)[\w.:-]*)",
+    re.IGNORECASE,
 )
 """Charsets that documents have. Python's other codecs aren't for text, or take quadratic time."""
 
@@ -152,10 +155,11 @@ class _Reader:
         numbers: dict[str, Any] = {"parse_constant": self._odd, "parse_float": self._fraction}
         self.json = json.JSONDecoder(strict=False, **numbers)
         self.long_numbers = json.JSONDecoder(strict=False, parse_int=self._whole_number, **numbers)
-        decoded, self.is_cut = decompressed(bytes(received.body), received.encoding)
-        self.is_cut |= received.is_cut
+        decoded, is_large = decompressed(bytes(received.body), received.encoding)
         self.text = self._decoded(decoded).strip("\ufeff\x00 \t\r\n")
-        self.is_cut |= self._has_too_many_parts(0)
+        # why only its beginning is read, or ""
+        self.cut = TOO_LARGE if is_large or received.is_cut else _TOO_MANY_PARTS if self._has_too_many_parts(0) else ""
+        self.has_part = False  # whether a field was read only in part
 
     def note(self, problem: str) -> None:
         if len(self.problems) < MOST_PROBLEMS and problem not in self.problems:
@@ -172,9 +176,10 @@ class _Reader:
             with suppress(UnicodeDecodeError):
                 return body.decode()
             declared = _CHARSET.search(self.received.headers.get("content-type", ""))
-            if declared and _CHARSETS.fullmatch(declared[1]) and not _CESU.search(body):
+            charset = _CHARSETS.fullmatch(declared[1]) if declared else None
+            if charset and not _CESU.search(body):
                 with suppress(ValueError, LookupError):
-                    return body.decode(declared[1])
+                    return body.decode(charset[1])
             encoding = "utf-8"
             body = _CESU.sub(_joined, body)
         text = body.decode(encoding, errors="replace")
@@ -185,7 +190,8 @@ class _Reader:
     # JSON
 
     def _has_too_many_parts(self, begin: int) -> bool:
-        return self.text.count("[", begin) + self.text.count("{", begin) > _MOST_PARTS
+        is_container = self.text.startswith(("[", "{"), begin)
+        return is_container and self.text.count("[", begin) + self.text.count("{", begin) > _MOST_PARTS
 
     def _odd(self, _digits: str) -> _Odd:
         self.has_odd_numbers = True
@@ -210,10 +216,10 @@ class _Reader:
         kind = media_type(self.received.headers.get("content-type", ""))
         problem = "not JSON" if kind in {"", "application/json"} else f"not JSON but {kind}"
         problem = problem if self.text else "an empty answer"
-        raise self.fail(TOO_LARGE if self.is_cut else problem)
+        raise self.fail(self.cut or problem)
 
     def _value(self, wanted: frozenset[str], partly: str) -> Any:
-        if not self.is_cut:
+        if not self.cut:
             with suppress(ValueError):
                 return self._parsed(self.text)
             with suppress(ValueError):
@@ -275,13 +281,14 @@ class _Reader:
                         raise ValueError  # noqa: TRY301 - as if it weren't JSON
                     value, at = self.json.raw_decode(text, colon.end())
                 except (ValueError, RecursionError):
-                    if self.is_cut and name == partly:
+                    if self.cut and name == partly:
+                        self.has_part = True
                         yield name, _beginning(text[colon.end() :])
                         break
                     self.note(f"{name}: not JSON")
                 else:
                     yield name, value
-        self.note(TOO_LARGE if self.is_cut else "not all of it is JSON")
+        self.note(self.cut or "not all of it is JSON")
 
     def _whole(self, value: Any) -> Any:
         """Replace what JSON may contain but nothing else can: half characters, and numbers that are none."""
@@ -318,7 +325,7 @@ def read_answer(operation: str, received: ServiceResponse, shape: AnswerShape[M]
     needs = shape.needs or tuple(fields)
     if all(found.get(name) is None for name in needs):
         problem = f"{needs[0]}: {'null' if needs[0] in found else 'missing'}" if shape.needs else "no documented field"
-        raise reader.fail(TOO_LARGE if reader.is_cut else problem, _said(found.get("error") or found.get("errors")))
+        raise reader.fail(reader.cut or problem, _said(found.get("error") or found.get("errors")))
     for name in shape.expected:
         if found.get(name) is None:
             reader.note(f"{name}: {'null' if name in found else 'missing'}")
@@ -327,7 +334,7 @@ def read_answer(operation: str, received: ServiceResponse, shape: AnswerShape[M]
     except ValidationError as exc:
         problem = problem_with(exc)
     else:
-        if reader.is_cut and isinstance(answer, ChatAnswer | RunResult):
+        if reader.cut and (reader.has_part or shape.partly not in found) and isinstance(answer, ChatAnswer | RunResult):
             answer.cut_from(received.size)
         return answer, reader.problems
     raise reader.fail(problem)  # not chained: pydantic's message quotes the answer
@@ -410,14 +417,34 @@ def decompressed(body: bytes, encoding: str) -> tuple[bytes, bool]:
     """
     is_cut, forms = False, (_ZLIB, -_ZLIB) if "deflate" in encoding else ()  # with and without zlib's header
     for _ in range(2):  # some proxies compress again
-        for form in (_GZIP,) if body.startswith(_GZIP_MARK) else forms:
-            inflating = zlib.decompressobj(form)
+        is_gzip = body.startswith(_GZIP_MARK)
+        for form in (_GZIP,) if is_gzip else forms:
             with suppress(zlib.error):
-                body = inflating.decompress(body, LARGEST_BODY + 1)
-                is_cut |= bool(inflating.unconsumed_tail)
+                body, is_longer = _inflated(body, form)
+                is_cut |= is_longer
                 break
-        forms = ()
+        forms = forms if is_gzip else ()
     return body[:LARGEST_BODY], is_cut or len(body) > LARGEST_BODY
+
+
+def _inflated(body: bytes, form: int) -> tuple[bytes, bool]:
+    """Decompress *body*, of gzip all members (RFC 1952, 2.2), up to a limit.
+
+    Returns it, and whether there is more. Raises zlib.error.
+    """
+    whole = b""
+    for at in range(_MOST_MEMBERS):
+        inflating = zlib.decompressobj(form)
+        try:
+            whole += inflating.decompress(body, LARGEST_BODY + 1 - len(whole))
+        except zlib.error:
+            if at:
+                return whole, False  # what follows isn't a member
+            raise
+        body = inflating.unused_data
+        if form != _GZIP or not body.startswith(_GZIP_MARK) or len(whole) > LARGEST_BODY:
+            return whole, bool(inflating.unconsumed_tail)
+    return whole, True
 
 
 def media_type(content_type: str) -> str:

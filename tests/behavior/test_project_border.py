@@ -179,6 +179,16 @@ async def test_of_an_oversized_result_the_beginning_is_attached(harness: Harness
     assert (file.content or b"").startswith(b'[["row"')
 
 
+async def test_an_output_beyond_the_limit_is_not_called_empty(harness: Harness) -> None:
+    body = {"runId": 9, "status": "completed", "nodeResults": {"a": "x" * 5_000_000}, "output": "end"}
+    harness.service.run_answers = [httpx.Response(200, json=body)]
+
+    await harness.type_command("/workflows run 3 hello")
+    await harness.work()
+
+    assert "The result is 5 MB, so I couldn't read its output." in str(harness.seen.messages[0].blocks)
+
+
 # Rows
 
 
@@ -220,6 +230,19 @@ async def test_statistics_are_shown_as_far_as_they_go(harness: Harness) -> None:
     assert all(words in shown for words in ("12", "Versions", "good"))
     assert "Prompts" not in shown
     assert "bad" not in shown
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"), [({"name": "Shop", "createdAt": 0}, "Shop"), ({"id": None, "memberCount": "many"}, "Project")]
+)
+async def test_a_project_without_facts_is_shown(harness: Harness, body: dict[str, Any], shown: str) -> None:
+    harness.service.always = httpx.Response(200, json=body)
+
+    await harness.type_command("/project")
+    await harness.work()
+
+    (card,) = harness.seen.ephemerals
+    assert card.blocks[0]["text"]["text"] == shown
 
 
 # Failures

@@ -89,6 +89,9 @@ def problem_of(read: Callable[[], Any]) -> str:
         (gzip.compress(PLAIN, mtime=0), {"content_encoding": "x-gzip"}),
         (gzip.compress(PLAIN, mtime=0), {}),
         (gzip.compress(gzip.compress(PLAIN, mtime=0), mtime=0), {"content_encoding": "gzip, gzip"}),
+        (gzip.compress(PLAIN[:9], mtime=0) + gzip.compress(PLAIN[9:], mtime=0), {"content_encoding": "gzip"}),
+        (gzip.compress(PLAIN, mtime=0) + b"\x1f\x8bno member", {"content_encoding": "gzip"}),
+        (gzip.compress(zlib.compress(PLAIN), mtime=0), {"content_encoding": "deflate, gzip"}),
         (zlib.compress(PLAIN), {"content_encoding": "deflate"}),
         (zlib.compress(PLAIN, wbits=-15), {"content_encoding": "deflate"}),
         (PLAIN, {"content_encoding": "gzip"}),
@@ -109,6 +112,7 @@ def test_a_response_is_read_whatever_its_headers_say(body: bytes, headers: dict[
         ("Grüße".encode("latin-1"), "iso-8859-1", "Grüße"),
         ("Grüße €".encode("cp1252"), '"windows-1252"', "Grüße €"),
         ("日本".encode("shift_jis"), "Shift_JIS", "日本"),
+        ("日本".encode("shift_jis"), "x-sjis", "日本"),
         ("Grüße".encode(), "iso-8859-1", "Grüße"),  # JSON is UTF-8
         (b"a\xffb", "utf-8", "a�b"),
         (b"a\xffb", "punycode", "a�b"),
@@ -418,6 +422,23 @@ def test_of_a_large_output_the_beginning_is_read_as_json() -> None:
     result, _ = run(json.dumps({"runId": 7, "status": "done", "output": [["row"] * 10] * 200_000}))
     assert (result.runId, result.status, result.is_cut) == (7, "done", True)
     assert result.output.startswith('[["row", "row"')
+
+
+def test_a_whole_message_is_not_called_a_beginning() -> None:
+    for tools in (b"[" * 250_000, json.dumps(["x" * LARGEST_BODY]).encode()):
+        answer, problems = chat(b'{"sessionId": 1, "message": "hi", "toolsUsed": ' + tools)
+        assert (answer.sessionId, answer.message, answer.toolsUsed, answer.is_cut) == (1, "hi", None, False)
+        assert problems[0] == "toolsUsed: not JSON"
+
+
+def test_an_output_beyond_the_limit_is_called_missing() -> None:
+    result, _ = run(json.dumps({"runId": 7, "nodeResults": {"a": "x" * LARGEST_BODY}, "output": "end"}))
+    assert (result.runId, result.output, result.is_cut) == (7, None, True)
+
+
+def test_of_endless_gzip_members_the_first_are_read() -> None:
+    answer, problems = chat(gzip.compress(large("hi"), mtime=0) + gzip.compress(b" ", mtime=0) * 100_000)
+    assert (answer.message, problems[0]) == ("hi", "larger than 4 MB")
 
 
 def test_a_large_answer_without_a_message_at_its_beginning_is_none() -> None:

@@ -22,11 +22,11 @@ def project_card(project: Project) -> Reply:
         for count, noun in ((project.promptCount, "prompt"), (project.memberCount, "member"))
         if count is not None
     )
-    spoken = f"Project {name}{f': {counts}' if counts else ''}. {project.description}"
+    spoken = f"{' '.join(filter(None, ('Project', name)))}{f': {counts}' if counts else ''}. {project.description}"
     return kit.reply(
         spoken,
         kit.header(name or "Project"),
         *about,
-        kit.fields(facts),
+        *([kit.fields(facts)] if any(value is not None for _title, value in facts) else []),
         *([kit.trusted_context("Created {moment}", moment=project.createdAt)] if project.createdAt else []),
     )

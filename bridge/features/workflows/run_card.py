@@ -133,7 +133,7 @@ def why_failed(result: RunResult) -> tuple[str, str]:
     if status_icon(result.status) != FAILED_SIGN:
         return "", ""
     node, said = _failed_node(result.nodeResults)
-    said = said or _error_in(result.output)
+    said = said or _error_in(result.model_extra) or _error_in(result.output)
     where = f"Failed at {kit.quoted(node, 80)}" if node else "Failed"
     return f"{where}: {kit.quoted(said, _REASON)}" if said else f"{where}. The workflow gave no reason.", said
 
@@ -273,8 +273,10 @@ def _again(run: Run, asks: Block | None = None) -> Block:
 def _output(result: RunResult) -> tuple[list[Block], list[Attachment]]:
     """Return the blocks for the beginning of a run's output, as JSON or text, and its file if it's too long."""
     output = result.output
+    length = file_size(result.size) or TOO_LARGE if result.is_cut else ""
     if output is None or output == "":
-        return [kit.context("No output")], []
+        missing = f"The result is {length}, so I couldn't read its output." if length else "No output"
+        return [kit.context(missing)], []
     is_text, whole = isinstance(output, str), _written(output)
     text = _folded(whole)
     shown = kit.paragraph(text) if is_text else kit.code_block(text)
@@ -283,8 +285,7 @@ def _output(result: RunResult) -> tuple[list[Block], list[Attachment]]:
     run = _NOT_IN_NAMES.sub("", str(result.runId or ""))[:60]
     name = f"{f'run-{run}-' if run else ''}output.{'txt' if is_text else 'json'}"
     attached = "The full output is attached in the thread."
-    if result.is_cut:
-        length = file_size(result.size) or TOO_LARGE
+    if length:
         attached = f"The result is {length}, so I could read only its beginning. It's attached in the thread."
     return [kit.rich(shown), kit.context(attached)], [Attachment(name=name, content=whole)]
 
