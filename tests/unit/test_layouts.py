@@ -329,6 +329,12 @@ def test_output_is_folded_to_ten_lines(output: Any, shown: str, buttons_: set[st
     assert reply.files == ()
 
 
+def test_a_failed_run_says_why_in_an_undocumented_field() -> None:
+    found = RunResult.model_validate({"status": "failed", "output": None, "error": {"message": "boom"}})
+
+    assert "Failed: “boom”" in texts(runs.finished(a_run(), found, timedelta()))
+
+
 def test_a_failed_run_without_a_reason_shows_its_output() -> None:
     shown = texts(runs.finished(a_run(), result({"code": 5}, "odd", status="failed"), timedelta()))
 
