@@ -34,6 +34,8 @@ from bridge.slack.payloads import Dispatch, Malformed, read_body
 log = logging.getLogger(__name__)
 
 LARGEST_BODY = 4 * 1024 * 1024  # an edit of a 40,000-character message in Chinese, old and new text, has 0.9 MB
+SMALL_BODY = 256 * 1024  # nearly all of Slack's are smaller
+MOST_HELD = 64 * 1024 * 1024  # of all bodies being read; beyond that, one larger than `SMALL_BODY` gets 503
 OLDEST_SIGNATURE = 300  # seconds; Slack recommends this against replays
 BODY_SECONDS = 10.0  # Slack gives up after 3 s, so a slower body isn't Slack's
 
@@ -93,6 +95,7 @@ class Guard:
         self._monotonic = monotonic
         self._unlogged = Counter[str]()
         self._log_again_at = monotonic()
+        self._held = 0  # bytes of the bodies being read
         self._refused: list[int] = []  # the first and the last timestamp refused because of the clock
         self._has_refused = asyncio.Event()
         self._refuses_until = monotonic()
@@ -154,12 +157,18 @@ class Guard:
                     message = await receive()
                     if message["type"] != "http.request":
                         raise _Rejected(None, "client_left")
-                    collected += message.get("body", b"")
+                    chunk = message.get("body", b"")
+                    collected += chunk
+                    self._held += len(chunk)
                     if len(collected) > LARGEST_BODY:
                         raise _Rejected(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large")
+                    if len(collected) > SMALL_BODY and self._held > MOST_HELD:
+                        raise _Rejected(HTTPStatus.SERVICE_UNAVAILABLE, "too_many")
                     is_whole = not message.get("more_body", False)
         except TimeoutError:
             raise _Rejected(HTTPStatus.REQUEST_TIMEOUT, "too_slow") from None
+        finally:
+            self._held -= len(collected)
         body = bytes(collected)
 
         names = [name for name, _ in given]

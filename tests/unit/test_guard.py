@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import json
@@ -17,7 +18,7 @@ from slack_bolt.response import BoltResponse
 
 from bridge.listeners.app import dispatcher
 from bridge.metrics import Metrics
-from bridge.slack.guard import LARGEST_BODY, Guard
+from bridge.slack.guard import LARGEST_BODY, MOST_HELD, SMALL_BODY, Guard
 from bridge.slack.sockets import Sockets
 from support.ingress import FORM, JSON, SECRET, Headers, Response, no_socket, request, signed
 
@@ -232,6 +233,20 @@ async def test_a_body_over_the_limit_is_read_no_further(guarded: GuardedApp) -> 
 
     assert response.status == 413
     assert response.bytes_read == 17 * len(chunk)
+
+
+async def test_large_bodies_in_flight_are_bounded_together(guarded: GuardedApp) -> None:
+    count = MOST_HELD // LARGEST_BODY
+    slow = [request(guarded.guard, [b"x" * LARGEST_BODY], [], is_whole=False) for _ in range(count)]
+    tasks = [asyncio.create_task(one) for one in slow]
+    await asyncio.sleep(0)
+
+    refused = await request(guarded.guard, [b"x" * (SMALL_BODY + 1)], [], is_whole=False)
+    small = await guarded.post(EVENT)
+
+    assert (refused.status, small.status) == (503, 200)
+    assert {(await task).status for task in tasks} == {408}
+    assert (await request(guarded.guard, [b"x" * (SMALL_BODY + 1)], [])).status == 401
 
 
 async def test_a_body_of_exactly_the_limit_is_accepted(guarded: GuardedApp) -> None:
