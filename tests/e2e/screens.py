@@ -204,7 +204,7 @@ async def a_playground(title: str = "") -> AsyncIterator[Playground]:
         manifest = Path(data, "playground", "manifest.json")
         manifest.parent.mkdir()
         manifest.write_text(MANIFEST, encoding="utf-8")  # on a busy machine, the playground may fail to make its own
-        playground = Playground(Path(data), tuple(options), dict(settings))
+        playground = Playground(Path(data), tuple(options), environ=dict(settings))
         try:
             await (await playground.start()).ready(sample.ALICE)
             yield playground
