@@ -62,7 +62,7 @@ def _address(value: str) -> str:
     address = value if "://" in value else f"http://{value}"
     try:
         parts = urlsplit(address)
-        is_valid = bool(parts.hostname) and parts.port != 0
+        is_valid = bool(parts.hostname) and parts.port != 0 and not re.search(r"\s", address)
     except ValueError:
         is_valid = False
     if re.match(r"socks\w*:", address, re.IGNORECASE):

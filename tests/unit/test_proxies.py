@@ -100,6 +100,7 @@ def test_no_proxy_lists_hosts_and_ranges(
         ({"ALL_PROXY": "socks5://user:hunter2@proxy"}, ["ALL_PROXY names a SOCKS proxy, which isn't supported"]),
         ({"https_proxy": "ftp://user:hunter2@proxy"}, ["https_proxy isn't a proxy's address"]),
         ({"HTTP_PROXY": "http://user:hunter2#@proxy"}, ["HTTP_PROXY isn't a proxy's address"]),
+        ({"HTTP_PROXY": "not an address"}, ["HTTP_PROXY isn't a proxy's address"]),
         ({"no_proxy": "a.b,http://hunter2@c"}, ["no_proxy has an entry that can't be used (number 2)"]),
         ({"all_proxy": "", "ALL_PROXY": "socks5://proxy"}, []),
         ({"https_proxy": "hunter2://", "no_proxy": "10.*"}, ["https_proxy isn't", "no_proxy has an entry"]),
