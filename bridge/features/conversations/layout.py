@@ -71,7 +71,7 @@ def continues_already(session: int) -> Reply:
 def no_such_session(session: str) -> Reply:
     """Say that a session can't be resumed here, but not whether it exists elsewhere."""
     return kit.reply(
-        f"I can't resume session {kit.one_line(session, 20)}. "
+        f"I can't resume session {kit.one_line(session, 60)}. "
         "Here, I can only resume sessions from this channel or from your direct messages with me."
     )
 
