@@ -12,14 +12,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bridge.playground.emulator.sample import TEAM
 from soak.failures import Failures
 from soak.fleet import Fleet
 from soak.people import PLACES, Person, run_things
-from support.ledger import AGENTS
+from support.ledger import AGENTS, Thread
 from support.lifetimes import keys_without_lifetime
 from support.real_redis import RealRedis
 from support.stories import Users
-from support.system import System, open_system
+from support.system import System, open_system, text_of
 from support.waiting import wait_until
 
 RETRIES = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
@@ -67,6 +68,9 @@ async def _load(users: Users, fleet: Fleet, failures: Failures, seconds: float) 
     except AssertionError as exc:
         result.faults.append(f"stuck: {exc}")
     _count(result, users, fleet, failures.made)
+    result.faults += [
+        line for thread in users.threads if len(thread.owed()) > thread.told() for line in await _state(thread)
+    ]
     result.rows += [
         ("memory of each bridge at the start, MB", _numbers(before[0])),
         ("memory of each bridge at the end, MB", _numbers(fleet.resident())),
@@ -119,6 +123,19 @@ def _count(result: Result, users: Users, fleet: Fleet, made: Counter[str]) -> No
         ("bridges started", fleet.started),
         *sorted(made.items()),
     ]
+
+
+async def _state(thread: Thread) -> list[str]:
+    """Describe a thread with lost messages: what the bot said there, and what is queued in Redis."""
+    redis, prefix = thread.system.redis, f"{{{thread.system.namespace}}}:"
+    lane = f"t:{TEAM}:{thread.channel}:{thread.root}"
+    lines = [f"said in {lane}: {text_of(one)[:80]!r}" for one in thread.said()]
+    lines.append(f"parked {await redis.hget(f'{prefix}parked', lane)}, held {await redis.hget(f'{prefix}held', lane)}")
+    for turn in await redis.lrange(f"{prefix}box:{lane}", 0, -1):
+        fields = ("step", "at", "ts", "stopped", "withdrawn", "takes", "process", "t_stopped", "behind", "overtakes")
+        found = await redis.hmget(f"{prefix}turn:{turn}", fields)
+        lines.append(f"queued {turn}: {dict(zip(fields, found, strict=True))}")
+    return lines
 
 
 def _waits(users: Users) -> list[float]:
