@@ -30,6 +30,7 @@ _QUIET = {
     "asyncio": logging.WARNING,
     "httpcore": logging.WARNING,
     "httpx": logging.WARNING,
+    "markdown_it": logging.WARNING,
     "redis": logging.WARNING,
     "slack_bolt": logging.ERROR,
     "slack_sdk": logging.WARNING,

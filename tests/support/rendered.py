@@ -62,3 +62,13 @@ def links(tokens: list[Token]) -> Iterator[tuple[str, str]]:
         elif target:
             label += "\n" if token.type.endswith("break") else token.content
             bare += "" if token.type == "html_inline" else "\n" if token.type.endswith("break") else token.content
+
+
+def expanded(markdown: str) -> Iterator[str]:
+    """Yield the kind of each block that Slack makes of a markdown block."""
+    kinds = {"heading_open": "heading", "fence": "code", "code_block": "code", "hr": "rule", "table_open": "table"}
+    for token in READER.parse(markdown):
+        if token.type in kinds:
+            yield kinds[token.type]
+        elif token.level == 0 and token.nesting == 1:
+            yield "text"

@@ -28,8 +28,12 @@ SINCE = datetime(2023, 11, 14, tzinfo=UTC)
 
 
 def long_markdown(characters: int) -> str:
-    lines = [f"Paragraph {number} has some words in it, to be read.\n\n" for number in range(characters // 50 + 1)]
-    return "".join(lines)[:characters]
+    """Return paragraphs of ten sentences."""
+    ends = [" "] * 9 + ["\n\n"]
+    sentences = (
+        f"Sentence {number} has some words to be read.{ends[number % 10]}" for number in range(characters // 30)
+    )
+    return "".join(sentences)[:characters]
 
 
 def answer(markdown: str, **more: Any) -> Reply:

@@ -31,6 +31,12 @@ Html = Literal["none", "tags", "blocks"]
 _NESTED: Final = 100  # quotations and lists within each other; more would be left out
 _MOST_BRACKETS: Final = 600  # in one paragraph; those of a crowded one are not matched with each other
 _CROWDED: Final = re.compile(r"\](?=[(\[:])|!(?=\[)")
+_LONGEST_OPENING: Final = 100
+_LONGEST_HEADER: Final = 2000
+_DEEP: Final = re.compile(r"^[ >]*+(?:(?<=    )|\t)", re.MULTILINE)
+_LONG: Final = frozenset({"bullet_list_open", "ordered_list_open", "blockquote_open", "table_open"})
+_MOST_AHEAD: Final = 90_000
+_TORN: Final = frozenset({"fence", "code_block", "table_open"})
 _CODE_BLOCKS: Final = frozenset({"fence", "code_block"})
 
 
@@ -118,9 +124,135 @@ def _read_paragraph(source: _Source, token: Token, parser: MarkdownIt, env: dict
         found.unmatched.extend(place(one.end() - 1) + 1 for one in _CROWDED.finditer(token.content))
 
 
-def blocks(text: str) -> list[Token]:
-    """Return the blocks of *text*, without HTML, as Slack shows them; ``meta["at"]``: where a fence or table starts."""
-    return _Source(text).blocks(_parser("none"), {})
+class Block(NamedTuple):
+    """Code or a table, from *start* to *end*, which is kept whole if possible.
+
+    Otherwise it's split before a line, from *first_tear* to *last_tear*; a fence ends with its *last_line*. *opening*
+    opens it again in the next part, and *closing* closes a fence.
+    """
+
+    start: int
+    end: int
+    first_tear: int
+    last_tear: int
+    last_line: int
+    opening: str
+    closing: str = ""
+
+
+class Structure(NamedTuple):
+    """The blocks of a stretch of text, which was read up to *end*: those that may be *torn*.
+
+    Also where each of those starts that Slack makes of it, and the *headings* among them. Slack doesn't document it; so
+    what's inside of a list or quotation counts, and what follows it, too.
+    """
+
+    end: int
+    torn: list[Block]
+    rendered: list[int]
+    headings: list[int]
+
+
+def structure(text: str, at: int, ahead: int) -> Structure:
+    """Read the blocks of *text* between *at* and about *at* + *ahead*.
+
+    Blocks at the end may go on, so all is read up to the last of those that aren't inside of another one.
+    """
+    while True:
+        newline = text.find("\n", at + ahead)
+        end = len(text) if newline < 0 else newline + 1
+        source = _Source(text[at:end])
+        try:
+            tokens = source.blocks(_parser("none"), {})
+        except RecursionError:
+            return Structure(end, [], [], [])
+        last = max((token.map[0] for token in tokens if token.map and token.level == 0), default=0)
+        if end == len(text) or last > 0 or not (tokens and tokens[0].type in _LONG) or ahead > _MOST_AHEAD:
+            break
+        ahead *= 4
+    if tokens and tokens[0].type == "fence" and tokens[0].level == last == 0:
+        return _one_fence(text, at, _torn(source, tokens[0], at, 0), tokens[0].markup)
+    read = end if end == len(text) or last == 0 else at + source.starts[last]
+    found, deepest = Structure(read, [], [], []), 0
+    for token in tokens:
+        start = at + source.starts[token.map[0]] if token.map else read
+        if start >= read:
+            continue
+        if token.level == 0 and token.map:  # in the rest of a list, what is deep would be code
+            begin, stop = (source.starts[line] for line in token.map)
+            deep = [one.start() for one in _DEEP.finditer(source.text, begin, stop)] if "list" in token.type else []
+            deepest = deep[-1] if deep else 0
+        if token.type in _TORN:
+            found.torn.append(_torn(source, token, at, deepest))
+        if token.type in _RENDERED or (token.level == 0 and token.type in _RENDERED_OUTSIDE):
+            found.rendered.extend([start] * (2 if token.level else 1))
+        if token.type == "heading_open":
+            found.headings.append(start)
+    return found
+
+
+_RENDERED: Final = frozenset({"heading_open", "fence", "code_block", "hr", "table_open", "blockquote_open"})
+_RENDERED_OUTSIDE: Final = frozenset({"paragraph_open", "bullet_list_open", "ordered_list_open"})
+
+
+def _one_fence(text: str, at: int, fence: Block, marks: str) -> Structure:
+    """Find the end of a fence that is longer than what was read."""
+    if fence.last_line == fence.end < len(text):
+        closes = re.compile(rf"^ {{0,3}}{marks[0]}{{{len(marks)},}}[ \t]*$", re.MULTILINE)
+        found = closes.search(text, fence.end)
+        end = min(found.end() + 1, len(text)) if found else len(text)
+        last_line = found.start() if found else end
+        last_tear = text.rfind("\n", 0, max(last_line - 1, 0)) + 1
+        fence = fence._replace(end=end, last_line=last_line, last_tear=last_tear)
+    return Structure(fence.end, [fence], [at], [])
+
+
+def _torn(source: _Source, token: Token, offset: int, deepest: int) -> Block:
+    """Find out where a block may be split, and how it's opened and closed again, with what's *deepest* in its list."""
+    begin, end = token.map or (0, 0)
+    start, stop = source.starts[begin], min(source.starts[end], len(source.text))
+    place = token.meta.get("at")
+    if place is None:  # code by its indent
+        content = token.content.partition("\n")[0]
+        place = max(start, start + len(source.text[start:stop].partition("\n")[0]) - len(content) - 4)
+    line = source.text[start:place]
+    outer = line.rpartition(">")[0] + ">" if ">" in line else ""
+    outer = re.sub(r"[^\s>]", " ", outer)
+    inner = re.sub(r"\S", " ", line[len(outer) :]).expandtabs(4)
+    deep = len(inner) - bool(outer)
+    most = 3 if token.type != "code_block" else 0
+    is_listed = deepest >= stop
+    mark = f"{_list_marks(lead)}\n" if (lead := len(outer) - len(outer.lstrip())) and is_listed else ""
+    if deep > most or (deep and is_listed):
+        mark += f"{outer}{' ' if outer else ''}{_list_marks(deep - most)}\n"
+    prefix = outer + inner
+    lines = source.starts
+    match token.type:
+        case "fence":
+            shown = len(token.content.split("\n")) - (not token.content or token.content.endswith("\n"))
+            is_closed = end - begin - 1 > shown
+            last_line = lines[end - 1] if is_closed else stop
+            first, last = lines[min(begin + 2, end)], lines[max(end - 1 - is_closed, begin)]
+            opening = f"{mark}{prefix}{token.markup}{token.info}\n"
+            if len(opening) > _LONGEST_OPENING:
+                opening = f"{mark}{prefix}{token.markup}\n"
+            is_long = len(opening) > _LONGEST_OPENING
+            opening, closing = ("", "") if is_long else (opening, prefix + token.markup)
+        case "table_open":
+            last_line, closing = stop, ""
+            first, last = lines[min(begin + 3, end)], lines[end - 1]
+            header = source.text[place : lines[begin + 2]] if begin + 2 < len(lines) else ""
+            opening = f"{mark}{prefix}{header}" if header.endswith("\n") and len(header) < _LONGEST_HEADER else ""
+        case _:
+            last_line, closing, opening = stop, "", mark
+            first, last = lines[min(begin + 1, end)], lines[end - 1]
+    return Block(offset + start, offset + stop, offset + first, offset + last, offset + last_line, opening, closing)
+
+
+def _list_marks(width: int) -> str:
+    """Return the marks of lists within each other, whose contents start at *width*, or at 2, which is the least."""
+    width = max(width, 2)
+    return (f"{'- ' * ((width - 3) // 2)}1." if width % 2 else "- " * (width // 2)).rstrip()
 
 
 def label_of(source: str) -> list[str]:

@@ -2,9 +2,8 @@
 
 Slack doesn't document whether markdown blocks can mention people; we assume so. A word joiner (U+2060, zero width) goes
 after the first character of anything Slack could parse as a mention or a labeled link in its own syntax, and into links
-whose label shows another address (`bridge.slack.blockkit.links`). This is idempotent and invisible; ``&lt;`` would be
-shown literally inside code. `pieces` cuts, and records the fence lines it added; the bodies joined are exactly the
-input.
+whose label shows another address (`bridge.slack.blockkit.links`), but not into code, which people copy. This is
+idempotent and invisible. `pieces` cuts, and records the lines it added; the bodies joined are exactly the input.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain, pairwise, zip_longest
-from typing import Final, NamedTuple
+from typing import Final
 
 from bridge.slack.blockkit import commonmark, kit, links
+from bridge.slack.blockkit.commonmark import Block
 
 _ENTITY = r"&#?\w+;"  # Markdown decodes entities and escapes before Slack looks for mentions
 _SLACK_TOKEN = re.compile(
@@ -34,22 +33,29 @@ _ANY_LINK = re.compile(r"\](?=[(\[:])|!(?=\[)")
 _MOST_ROUNDS = 6
 _WITH_HTML: Final[tuple[commonmark.Html, ...]] = ("tags", "blocks")
 
-_FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<marks>`{3,60}|~{3,60})(?P<info>.*)$")
-_BLANKS = r"[^\S\n]*+"
-_CELL = rf":?-++:?{_BLANKS}"
-_TABLE = rf"[^\n|]*+\|[^\n]*+\n{_BLANKS}(?:\|{_BLANKS})?{_CELL}(?:\|{_BLANKS}{_CELL})*+(?:\|{_BLANKS})?(?=\n|\Z)"
-# These start with the line break before a line, which makes them fast (see `_next_block`).
-_OPENS_A_TABLE = re.compile(rf"\n{_TABLE}")
-_MAY_OPEN = re.compile(rf"\n(?:[ \t]*+(?:`{{3}}|~{{3}})|{_TABLE})")
-_MAY_END_A_TABLE = re.compile(rf"\n(?:{_BLANKS}(?:\n|\Z)|[ \t]*+(?:`{{3}}|~{{3}}))")
-_BLANK_LINE = re.compile(r"\n(?=(?P<rest>[ \t\r]*+\n))")
-_AHEAD = 20_000  # characters searched for blocks at once; 1 MB would take 60 ms
-_LONGEST_FENCE_LINE = 80
-_LONGEST_CLOSING = 64  # a line break, the indent and the marks
-_MARKS = re.compile(rf"[ \t]{{0,{_LONGEST_FENCE_LINE}}}(?:`{{3}}|~{{3}})")
+# A line on which another block may begin: with the marks of quotations and lists, of another block, or of both. Of a
+# table, it's the line below its header.
+_MARK = r"\*(?:[ \t]*+\*)*+|[#`~+_=<\n-]|[|:](?=[-:| \t]*+(?:\n|\Z))|\d(?=\d{0,8}[.)])"
+_MAY_START = re.compile(
+    rf"(?:^|\n)(?:((?:[ \t]*+(?:>|[-*+](?=[ \t])|\d{{1,9}}[.)](?=[ \t])))++)[ \t]*+(?=({_MARK})?)|[ \t]*+(?=({_MARK})))"
+)
+_INDENTED_LINE = re.compile(r"(?:^|\n)[ >]*+(?:(?<=    )|\t)")
+_UNDERLINE = re.compile(r"\n[ \t>]*+(?:=++|-++)[ \t]*+(?=\n|\Z)")  # of a heading
+_BLANK_LINE = re.compile(r"\n[ \t\r]*+\n")
+_INDENTED = re.compile(r"(?:[ \t\r]*+\n){0,3}+[ >]*?(?:    |\t)")  # the next line that isn't blank
+_AHEAD = 50_000  # characters searched for blocks at once
+_LONGEST_CLOSING = 100
+_LONGEST_SPAN = 2000  # characters of code in a paragraph that isn't split
+_MARKS = re.compile(r"[ \t]|(?:`{3}|~{3})")
 _SMALLEST_LIMIT = 400  # a fence is opened and closed again within each part
 _GROW_BY_ONE = ("<", "&", "@", "](", "][", "]:", "![")  # where a word joiner may be added
 _ROOM_FOR_JOINERS = 200
+
+# Slack makes several blocks of one. A message has room for 50, and for about 13,200 characters, with &<> escaped and
+# about 100 for each heading. Measured by others: archestra-ai/archestra#4980, slackapi/bolt-js#2509.
+_MOST_BLOCKS = 40  # leaves room for the footer
+_MOST_ESCAPED = 12_000
+_HEADING = 100
 
 
 def neutralized(markdown: str) -> str:
@@ -125,7 +131,7 @@ def messages(markdown: str) -> Iterator[str]:
     Each part is checked alone, since Slack parses one message at a time. Parts without visible characters, which Slack
     rejects, are left out.
     """
-    if len(markdown) > kit.MARKDOWN_PART // 2:
+    if len(markdown) > kit.MARKDOWN_PART // 2 or not _fits(markdown):
         yield from (neutralized(str(piece)) for piece in pieces(markdown) if not piece.body.isspace())
     elif markdown.strip():  # one message, like most answers, even with word joiners
         yield neutralized(markdown)
@@ -134,22 +140,58 @@ def messages(markdown: str) -> Iterator[str]:
 def pieces(markdown: str, limit: int = kit.MARKDOWN_PART) -> Iterator[Piece]:
     """Cut at paragraphs, else lines, else words, else anywhere; code and tables stay whole if possible.
 
-    A part that many word joiners could lengthen is cut shorter.
+    A part that many word joiners could lengthen, or of which Slack would make too much, is cut shorter.
     """
     if limit < _SMALLEST_LIMIT:
         raise ValueError("limit too small")
     text, at = _Text(markdown), 0
     while at < len(markdown):
-        piece = text.piece(at, limit)
+        until = text.end_of_most_blocks(at, limit)
+        piece = text.piece(at, limit, until)
         if (growth := sum(map(str(piece).count, _GROW_BY_ONE))) > _ROOM_FOR_JOINERS:
-            piece = text.piece(at, max(limit - growth, limit // 2))
+            piece = text.piece(at, max(limit - growth, limit // 2), until)
+        while (cost := text.cost(at, piece)) > _MOST_ESCAPED and len(piece.body) > _SMALLEST_LIMIT:
+            length = min(len(piece.body) * _MOST_ESCAPED // cost, len(piece.body) * 9 // 10)
+            piece = text.piece(at, limit, at + length)
         at += len(piece.body)
         yield piece
 
 
+def _fits(markdown: str) -> bool:
+    """Whether what Slack makes of *markdown* fits into a message; few texts that are short need parsing."""
+    escaped = _escaped(markdown)
+    if escaped + _HEADING * headings_at_most(markdown) <= _MOST_ESCAPED and blocks_at_most(markdown) <= _MOST_BLOCKS:
+        return True
+    text, length = _Text(markdown), len(markdown)
+    is_one = text.end_of_most_blocks(0, length) >= length
+    return is_one and text.cost(0, Piece("", markdown, "")) <= _MOST_ESCAPED
+
+
+def headings_at_most(markdown: str) -> int:
+    """Return a number of headings that *markdown* surely doesn't exceed, without parsing it."""
+    return len(_UNDERLINE.findall(markdown)) + sum(1 for line in _MAY_START.findall(markdown) if "#" in line)
+
+
+def blocks_at_most(markdown: str) -> int:
+    """Return a number of blocks that *markdown* surely doesn't exceed, without parsing it.
+
+    A paragraph may follow a heading, a rule or indented code without a blank line, and what's inside a list interrupts
+    it.
+    """
+    most = 1 + len(_INDENTED_LINE.findall(markdown))
+    for outer, inner, mark in _MAY_START.findall(markdown):
+        most += 1 + 2 * outer.count(">") + 2 * bool(inner)
+        most += mark in {"#", "_"} or mark.count("*") > 2  # noqa: PLR2004 - a rule
+    return most
+
+
+def _escaped(markdown: str) -> int:
+    return len(markdown) + 4 * markdown.count("&") + 3 * (markdown.count("<") + markdown.count(">"))
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part: its *body* from the text, and the fence lines added around it."""
+    """A part: its *body* from the text, and the lines added around it: of a fence, or the header of a table."""
 
     opening: str
     body: str
@@ -160,79 +202,95 @@ class Piece:
         return self.opening + self.body + self.closing
 
 
-class _Fence(NamedTuple):
-    """A code fence: its first line, which the next part repeats, its last line, and the pattern of a closing line."""
-
-    opening: str
-    closing: str
-    closes: re.Pattern[str]
-
-
-class _Block(NamedTuple):
-    """A code fence or a table, from *start* to *end*: kept whole if possible, otherwise cut between two lines."""
-
-    start: int
-    end: int
-    last_line: int  # start of the line that closes a fence; otherwise the end
-    fence: _Fence | None  # None for a table
-
-
 class _Text:
     """A text and where it may be cut. Its blocks are found once, and only as far as the cuts need them."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._lines = f"\n{text}"  # a line's break here has the same index as the line's start in `text`
         self._seen = 0  # how far the text was searched for blocks
-        self._blocks: list[_Block] = []
+        self._blocks: list[Block] = []
         self._starts: list[int] = []
+        self._rendered: list[int] = []  # where each block that Slack makes starts
+        self._headings: list[int] = []
 
-    def piece(self, at: int, limit: int) -> Piece:
-        """Cut the part that starts at *at*."""
-        torn = self._block_around(at)
-        opening = torn.fence.opening if torn and torn.fence else ""
-        room = limit - len(opening)
-        if len(self.text) - at <= room:
+    def end_of_most_blocks(self, at: int, limit: int) -> int:
+        """Return where what's after *at* becomes more blocks than a message may have, or *limit* characters end."""
+        self._look(at + limit)
+        index = bisect_left(self._rendered, at) + _MOST_BLOCKS
+        return self._rendered[index] if index < len(self._rendered) else at + limit
+
+    def cost(self, at: int, piece: Piece) -> int:
+        """Return how many characters Slack counts for a *piece* that starts at *at*."""
+        self._look(until := at + len(piece.body))
+        return _escaped(str(piece)) + _HEADING * (bisect_left(self._headings, until) - bisect_left(self._headings, at))
+
+    def piece(self, at: int, limit: int, until: int) -> Piece:
+        """Cut the part that starts at *at*, with at most *limit* characters, and ends no later than *until*."""
+        opening = self._opening(at, limit // 2)
+        end = min(at + limit - len(opening), until)
+        if len(self.text) <= end:
             return Piece(opening, self.text[at:], "")
-        until = self._cut(at, at + room)
-        if until + len(self._closing(until)) > at + room:
-            until = self._cut(at, at + room - _LONGEST_CLOSING)
-        return Piece(opening, self.text[at:until], self._closing(until))
+        cut = self._cut(at, end)
+        if len(opening) + cut - at + len(self._closing(cut)) > limit:
+            cut = self._cut(at, at + limit - len(opening) - _LONGEST_CLOSING)
+        return Piece(opening, self.text[at:cut], self._closing(cut))
 
-    def _block_around(self, at: int) -> _Block | None:
+    def _look(self, at: int) -> None:
+        """Find the blocks before *at*."""
+        while self._seen < at and self._seen < len(self.text):
+            found = commonmark.structure(self.text, self._seen, _AHEAD)
+            self._seen = found.end
+            self._blocks += found.torn
+            self._starts += [block.start for block in found.torn]
+            self._rendered += found.rendered
+            self._headings += found.headings
+
+    def _block_around(self, at: int) -> Block | None:
         """Find the block that a cut at *at* would split."""
-        while self._seen < at:
-            block, self._seen = _next_block(self._lines, self._seen, at + _AHEAD)
-            if block:
-                self._blocks.append(block)
-                self._starts.append(block.start)
+        self._look(at)
         block = self._blocks[index] if (index := bisect_left(self._starts, at) - 1) >= 0 else None
         return block if block and at < block.end else None
+
+    def _opening(self, at: int, most: int) -> str:
+        """Return what opens the block again that a cut at *at* splits, if it has at most *most* characters."""
+        torn = self._block_around(at)
+        is_row = at > 0 and self.text[at - 1] == "\n"
+        return torn.opening if torn and (torn.closing or is_row) and len(torn.opening) <= most else ""
 
     def _closing(self, at: int) -> str:
         """Return the line that closes the fence split by a cut at *at*; ``""`` if it splits none."""
         torn = self._block_around(at)
-        if torn is None or torn.fence is None:
+        if torn is None or not torn.closing:
             return ""
-        return torn.fence.closing if self.text[at - 1] == "\n" else "\n" + torn.fence.closing
+        return torn.closing if self.text[at - 1] == "\n" else "\n" + torn.closing
 
     def _cut(self, at: int, end: int) -> int:
         """Choose where the part that starts at *at* ends, no later than *end*."""
-        return self._at_paragraph(at, end) or self._at_line(at, end) or self._in_line(at, end)
+        if (paragraph := self._at_paragraph(at, end)) is not None:
+            return paragraph
+        cut = self._at_line(at, end) or self._in_line(at, end)
+        span = self._code_span_around(at, cut) if self._block_around(cut) is None else cut
+        return span if span > (at + end) // 2 else cut
 
     def _at_paragraph(self, at: int, end: int) -> int | None:
         """Choose a cut outside of code and tables, in the second half, to avoid many small parts."""
         half = (at + end) // 2
         before = max(at, self.text.rfind("\n", at, half))
-        after_blanks = [found.end("rest") for found in _BLANK_LINE.finditer(self.text, before, end)]
-        while after_blanks:
-            torn = self._block_around(after_blanks[-1])
-            if torn is None and half < after_blanks[-1] <= end:
-                return after_blanks[-1]
+        after_blanks = [found.end() for found in _BLANK_LINE.finditer(self.text, before, end)]
+        shallow = None
+        while after_blanks and after_blanks[-1] > half:
+            place = after_blanks[-1]
+            torn = self._block_around(place)
+            if torn is None and place <= end:
+                if not self.text[place : place + 1].isspace():
+                    return place
+                shallow = shallow or (None if _INDENTED.match(self.text, place) else place)  # inside of a list
             del after_blanks[bisect_right(after_blanks, torn.start) if torn else -1 :]
+        if shallow:
+            return shallow
         start = self._last_line_start(at, end)
         torn = self._block_around(start)
-        free = torn.start if torn else start
+        free = torn.start if torn else self._last_line_start(at, end, is_shallow=True)
         return free if free > half else None
 
     def _at_line(self, at: int, end: int) -> int | None:
@@ -243,89 +301,55 @@ class _Text:
             return before
         start = self._last_line_start(at, end)
         block = self._block_around(start)
+        if block is None and (shallow := self._last_line_start(at, end, is_shallow=True)) > at:
+            start, block = shallow, self._block_around(shallow)
         if block is None:
             return start if start > at else before
-        first, last = self._tears(block)
-        if first <= min(start, last) and min(start, last) > at:
-            return min(start, last)
+        tear = min(start, block.last_tear)
+        if tear >= block.first_tear and tear > at:
+            return tear
         return block.start if block.start > at else before
-
-    def _tears(self, block: _Block) -> tuple[int, int]:
-        """Return the first and the last position where a block may be split, both at the start of a line.
-
-        It isn't split between a fence and its first line, nor between a table's header and its first row.
-        """
-        last = self._last_line_start(
-            block.start, block.end - 1 if block.last_line == block.end else block.last_line - 1
-        )
-        first = block.start
-        for _ in range(2 if block.fence else 3):
-            first = self.text.find("\n", first, block.end) + 1 or block.end
-        closing = block.last_line if block.last_line < block.end else last
-        return min(first, max(closing, block.start)), max(last, block.start)
 
     def _in_line(self, at: int, end: int) -> int:
         """Choose a cut between words, or anywhere, but not within a fence's last line."""
         torn = self._block_around(end)
-        if torn and max(at, torn.last_line - 1) < torn.last_line < end:
+        if torn and torn.closing and at < torn.last_line < end:
             return torn.last_line
         half = (at + end) // 2
         blanks = (place for place in range(end, half, -1) if self.text[place - 1] in " \t")
-        # Fence marks in the middle of a line open no fence, but would at the beginning of a part.
+        # Fence marks or blanks in the middle of a line begin no code, but would at the beginning of a part.
         places = (place for place in chain(blanks, range(end, half, -1)) if not _MARKS.match(self.text, place))
         return next(places, end)
 
-    def _last_line_start(self, at: int, end: int) -> int:
-        """Return the start of the last line that starts between *at* and *end*; *at* if there's none."""
+    def _code_span_around(self, at: int, cut: int) -> int:
+        """Return the start of the code in a paragraph that a cut would split; *cut* if it splits none."""
+        paragraph = self.text.rfind("\n\n", at, cut)
+        if "`" not in self.text[max(paragraph, at) : cut]:
+            return cut
+        begin = max(paragraph, at)
+        try:
+            reading = commonmark.read(self.text[begin : cut + _LONGEST_SPAN], [cut - begin], _never)
+        except RecursionError:
+            return cut
+        place = next((begin + one for one, end in reading.code if one < cut - begin < end), cut)
+        while place > at and _MARKS.match(self.text, place):  # three backticks would begin a fence
+            place -= 1
+        return place
+
+    def _last_line_start(self, at: int, end: int, *, is_shallow: bool = False) -> int:
+        """Return the start of the last line that starts between *at* and *end*; *at* if there's none.
+
+        One that *is_shallow* can't become code at the beginning of a part.
+        """
         newline = self.text.rfind("\n", at, end)
+        while is_shallow and newline >= 0 and self._begins_code(newline + 1):
+            newline = self.text.rfind("\n", at, newline)
         return newline + 1 if newline >= 0 else at
 
-
-def _next_block(lines: str, at: int, until: int) -> tuple[_Block | None, int]:
-    """Return the first code fence or table between *at* and about *until*, and how far the text was searched.
-
-    Regular expressions skip all other lines: checking each costs too much, since there may be 50,000 in 100 kB.
-    """
-    last_line = lines.find("\n", until)
-    end = lines.find("\n", last_line + 1) if last_line >= 0 else -1
-    while found := _MAY_OPEN.search(lines, at, end if end >= 0 else len(lines)):
-        start = found.start()
-        if fence := _opened_fence(lines, start):
-            block = _fenced(lines, start, fence)
-            return block, block.end
-        if _OPENS_A_TABLE.match(lines, start):
-            ends = _MAY_END_A_TABLE.finditer(lines, start + 1)
-            last = (end.start() for end in ends if end[0].isspace() or _opened_fence(lines, end.start()))
-            block = _Block(start, table_end := next(last, len(lines) - 1), table_end, None)
-            return block, block.end
-        at = start + 1
-    return None, last_line if end >= 0 else len(lines)  # the last line may be the head of a table
+    def _begins_code(self, at: int) -> bool:
+        """Whether what starts at *at* isn't code, but would be at the beginning of a part."""
+        return _INDENTED.match(self.text, at) is not None and self._block_around(at) is None
 
 
-def _opened_fence(lines: str, start: int) -> _Fence | None:
-    """Return the fence that a line opens, if any. Overlong lines don't count: they couldn't be repeated."""
-    end = lines.find("\n", start + 1, start + 1 + _LONGEST_FENCE_LINE)
-    if end < 0 and len(lines) > start + 1 + _LONGEST_FENCE_LINE:
-        return None
-    return _fence_of(lines[start + 1 : end if end >= 0 else len(lines)])
-
-
-@lru_cache(maxsize=256)
-def _fence_of(line: str) -> _Fence | None:
-    found = _FENCE.match(line.rstrip("\r"))
-    if found is None or ("`" in found["marks"] and "`" in found["info"]):
-        return None
-    indent = found["indent"][:3]  # indented further, it wouldn't be a fence outside of its list
-    marks = found["marks"]
-    closes = re.compile(rf"\n{_BLANKS}{marks[0]}{{{len(marks)},}}+(?={_BLANKS}(?:\n|\Z))")
-    return _Fence(f"{indent}{marks}{found['info']}\n", indent + marks, closes)
-
-
-def _fenced(lines: str, start: int, fence: _Fence) -> _Block:
-    at = start + 1
-    while closed := fence.closes.search(lines, at):
-        at, end = closed.span()
-        if end - at <= _LONGEST_FENCE_LINE + 1:
-            return _Block(start, end - 1, at, fence)
-        at = end
-    return _Block(start, len(lines) - 1, len(lines) - 1, fence)
+def _never(_paragraph: str) -> bool:
+    return False
