@@ -34,6 +34,7 @@ from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRe
 from bridge.json_reader import read_json
 from bridge.metrics import Metrics
 from bridge.proxies import proxy_for
+from bridge.slack.payloads import items, mapping
 
 log = logging.getLogger(__name__)
 
@@ -453,11 +454,11 @@ def problems_in(answer: Json) -> list[str]:
 
     https://docs.slack.dev/reference/methods/blocks.validate#validation-errors
     """
-    errors = answer.get("errors")
+    found = [*items(answer.get("errors")), *items(mapping(answer.get("response_metadata")).get("messages"))]
     return [
-        f"{one.get('pointer') or '/'}: {one.get('message') or one.get('code')}"
-        for one in (errors if isinstance(errors, list) else [])
-        if isinstance(one, dict)
+        one if isinstance(one, str) else f"{one.get('pointer') or '/'}: {one.get('message') or one.get('code')}"
+        for one in found
+        if isinstance(one, str | dict)
     ]
 
 

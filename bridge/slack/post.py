@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import html
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -70,8 +71,8 @@ BLOCKS_REFUSED = frozenset(
 THREAD_GONE = "thread_not_found"
 """Slack's error about a thread whose first message was deleted."""
 
-_KIND_REFUSED = frozenset({"invalid_blocks", "invalid_blocks_format", "invalid_arguments", "invalid_payload"})
-"""Errors that may be about a kind of block this workspace lacks, not about length."""
+_UNSUPPORTED = re.compile(r"unsupported type: (\w+) \[json-pointer:/blocks/\d+/type\]")
+"""How Slack names a kind of block that this workspace lacks, in ``response_metadata``."""
 
 _METADATA_REFUSED = ("metadata_", "invalid_metadata_")
 """The prefixes of Slack's errors about a message's metadata.
@@ -453,8 +454,9 @@ class Say:
 class BlockFallback:
     """Tries the forms of a message from the richest to the plainest, until Slack accepts one.
 
-    Slack would reject the same kind of block again, so a kind that made the difference is left out for as long as the
-    process runs: a workspace without charts costs one rejected call, not one per message.
+    Slack would reject the same kind of block again, so one that Slack named is left out for as long as the process
+    runs: a workspace without charts costs one rejected call, not one per message. Other rejections say nothing about
+    the next message: ``invalid_blocks`` is also Slack's word for too many blocks, or too much text.
     """
 
     def __init__(self) -> None:
@@ -468,10 +470,8 @@ class BlockFallback:
         if not part.blocks:
             await send(part.text, ())
             return True
-        suspects: set[str] = set()
         for form in (part.blocks, *part.plainer):
-            kinds = {str(block.get("type")) for block in form}
-            if kinds & self._refused:
+            if self._refused.intersection(block.get("type") for block in form):
                 continue
             try:
                 await send(part.text, form)
@@ -479,10 +479,8 @@ class BlockFallback:
                 if exc.error not in BLOCKS_REFUSED:
                     raise
                 log.warning("Slack rejected a message's blocks", extra={"error": exc.error})
-                if exc.error in _KIND_REFUSED:
-                    suspects |= kinds
+                self._refused |= {found[1] for problem in exc.problems for found in _UNSUPPORTED.finditer(problem)}
             else:
-                self._refused |= suspects - kinds
                 return True
         return False
 

@@ -57,6 +57,8 @@ TAKEN: dict[str, list[Block]] = {
     "a menu of 100": [actions(menu(100))],
     "the same action in two blocks": [actions(button()), actions(button())],
     "a header of 150": [{"type": "header", "text": plain("x" * 150)}],
+    "markdown that becomes 50 blocks": [{"type": "markdown", "text": "---\n\n# h\n\nx\n\n- a\n- b\n\n> q\n\n" * 10}],
+    "markdown with 20 headings": [{"type": "markdown", "text": "# h\n" * 20 + "x" * 10_500}],
     "markdown of 12000": [{"type": "markdown", "text": "x" * 12_000}],
     "a context": [{"type": "context", "elements": [words("x"), plain("y")]}],
     "a section with fields only": [{"type": "section", "fields": [words("x")] * 10}],
@@ -71,6 +73,11 @@ REFUSED: dict[str, tuple[list[Any], str, str]] = {
     "a section of 3001": ([section("x" * 3001)], "must be less than 3001 characters", "/blocks/0/text/text"),
     "an empty section text": ([section("")], "must be more than 0 characters", "/blocks/0/text/text"),
     "a section with nothing": ([{"type": "section"}], "missing required field: text or fields", "/blocks/0"),
+    "markdown that becomes 51 blocks": (
+        [{"type": "markdown", "text": "---\n\n# h\n\nx\n\n|a|\n|-|\n\n```\n```\n\n" * 10}, {"type": "divider"}],
+        "no more than 50 items allowed",
+        "/blocks",
+    ),
     "51 blocks": ([{"type": "divider"}] * 51, "no more than 50 items allowed", "/blocks"),
     "an unknown block": ([{"type": "marquee"}], "unsupported type: marquee", "/blocks/0/type"),
     "a block that is none": (["text"], "missing required field: type", "/blocks/0"),
@@ -175,6 +182,8 @@ def test_blocks_beyond_the_limits_are_refused_with_the_reason_and_the_place(
     [
         pytest.param([{"type": "markdown", "text": "x" * 6001}] * 2, id="markdown together"),
         pytest.param([section("x" * 2999)] * 5, id="everything together"),
+        pytest.param([{"type": "markdown", "text": "x > y && z" * 1000}], id="with entities"),
+        pytest.param([{"type": "markdown", "text": "# h\n" * 40 + "x" * 9_500}], id="with headings"),
     ],
 )
 def test_blocks_that_are_too_long_only_together_are_refused(blocks: list[Block]) -> None:

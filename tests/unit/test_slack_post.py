@@ -86,12 +86,14 @@ def contents(slack: EmulatedSlack) -> list[bytes | None]:
 
 
 def refuses(slack: EmulatedSlack, method: str, *refused_kinds: str, error: str = "invalid_blocks") -> None:
-    """Make the workspace refuse these kinds of blocks."""
+    """Make the workspace refuse these kinds of blocks, and name them if it says ``invalid_blocks``."""
 
     def has_one(args: Json) -> bool:
         return any(block["type"] in refused_kinds for block in args.get("blocks") or [])
 
-    slack.faults.on(method, Error(error), times=None, when=has_one)
+    named = [f"[ERROR] unsupported type: {kind} [json-pointer:/blocks/0/type]" for kind in refused_kinds]
+    messages = named if error == "invalid_blocks" else ["[ERROR] no more than 50 items allowed [json-pointer:/blocks]"]
+    slack.faults.on(method, Error(error, messages), times=None, when=has_one)
 
 
 def own_message(slack: EmulatedSlack, thread_ts: str = "") -> str:
@@ -339,12 +341,13 @@ async def test_a_refusal_not_about_blocks_is_final(slack: EmulatedSlack, say: Sa
     [
         ([], "", [BOTH, BOTH]),
         (["data_visualization"], "invalid_blocks", [BOTH, TABLE_ONLY, TABLE_ONLY]),
-        (BOTH, "invalid_blocks", [BOTH, TABLE_ONLY, IN_WORDS, IN_WORDS]),
+        (BOTH, "invalid_blocks", [BOTH, IN_WORDS, IN_WORDS]),
         (["data_visualization"], "msg_blocks_too_long", [BOTH, TABLE_ONLY, BOTH, TABLE_ONLY]),
-        ([*BOTH, *IN_WORDS], "invalid_blocks", [BOTH, TABLE_ONLY, IN_WORDS, []] * 2),  # the error names no kind
+        (["data_visualization"], "invalid_blocks_format", [BOTH, TABLE_ONLY, BOTH, TABLE_ONLY]),
+        ([*BOTH, *IN_WORDS], "msg_too_long", [BOTH, TABLE_ONLY, IN_WORDS, []] * 2),
     ],
 )
-async def test_a_refused_kind_of_block_is_tried_once(
+async def test_a_kind_of_block_is_left_out_only_if_slack_named_it(
     slack: EmulatedSlack, say: Say, refused: list[str], error: str, tried: list[list[str]]
 ) -> None:
     refuses(slack, POST, *refused, error=error)
@@ -354,6 +357,26 @@ async def test_a_refused_kind_of_block_is_tried_once(
 
     assert kinds(slack) == tried
     assert texts(slack) == ["all of it"] * 2
+
+
+async def test_too_many_blocks_are_not_a_refused_kind(slack: EmulatedSlack, say: Say) -> None:
+    many = "[ERROR] no more than 50 items allowed [json-pointer:/blocks]"
+    slack.faults.on(POST, Error("invalid_blocks", [many]))
+
+    for _ in range(2):
+        await post(say, CHARTED)
+
+    assert kinds(slack) == [BOTH, TABLE_ONLY, BOTH]
+
+
+async def test_an_answer_of_many_blocks_is_shown_as_markdown(slack: EmulatedSlack, say: Say) -> None:
+    markdown = "# Heading\n\nOne & two < three\n\n---\n\n" * 60
+
+    await post(say, answer(markdown))
+
+    assert all(call.is_ok for call in slack.calls_of(POST))
+    assert markdown_of(slack) == markdown
+    assert len(posted(slack)) > 3
 
 
 async def test_a_refusal_of_one_method_counts_for_the_others(slack: EmulatedSlack, say: Say) -> None:
@@ -616,7 +639,7 @@ async def test_an_update_falls_back_to_text_and_clears_blocks(slack: EmulatedSla
 
     await say.update(GENERAL, own_message(slack), CHARTED, TAG)
 
-    assert kinds(slack, UPDATE) == [BOTH, TABLE_ONLY, IN_WORDS, []]
+    assert kinds(slack, UPDATE) == [BOTH, []]
     assert (asked(slack, UPDATE)[-1]["text"], asked(slack, UPDATE)[-1]["blocks"]) == ("all of it", [])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bridge.playground.emulator.entities import Json
@@ -19,9 +19,10 @@ class RateLimited:
 
 @dataclass(frozen=True)
 class Error:
-    """``ok: false`` with this word; the call is not carried out."""
+    """``ok: false`` with this word, and what it's about; the call is not carried out."""
 
     error: str
+    messages: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -296,8 +296,8 @@ def _instead(fault: Fault | None) -> Response | None:
         case RateLimited(retry_after):
             body = {"ok": False, "error": "ratelimited"}
             return JSONResponse(body, status_code=_TOO_MANY, headers={"Retry-After": str(retry_after)})
-        case Error(error):
-            return JSONResponse({"ok": False, "error": error})
+        case Error(error, messages):
+            return JSONResponse(Refusal(error, messages=messages).as_json())
         case Http(status, body, headers):
             return PlainTextResponse(body, status_code=status, headers=headers)
         case Redirect(location):
