@@ -15,7 +15,7 @@ from pathlib import Path
 from bridge.playground.emulator.sample import TEAM
 from soak.failures import Failures
 from soak.fleet import Fleet
-from soak.people import PLACES, Person, run_things
+from soak.people import PLACES, Person, choose_agents, run_things
 from support.ledger import AGENTS, Thread
 from support.lifetimes import keys_without_lifetime
 from support.real_redis import RealRedis
@@ -60,6 +60,7 @@ async def _load(users: Users, fleet: Fleet, failures: Failures, seconds: float) 
     system.project.operations.workflows[0].seconds = 0.3
     await asyncio.sleep(_WARM_UP)
     before = fleet.resident(), await _used(system)
+    choosing = asyncio.create_task(choose_agents(users))
     await _talk(users, fleet, failures, seconds, is_over)
     result = Result()
     try:
@@ -67,6 +68,7 @@ async def _load(users: Users, fleet: Fleet, failures: Failures, seconds: float) 
         await wait_until(lambda: _is_at_rest(system), "the queue is empty", _SETTLE)
     except AssertionError as exc:
         result.faults.append(f"stuck: {exc}")
+    choosing.cancel()
     _count(result, users, fleet, failures.made)
     result.faults += [
         line for thread in users.threads if len(thread.owed()) > thread.told() for line in await _state(thread)

@@ -23,8 +23,8 @@ from bridge.playground.emulator.sample import (
     RANDOM,
     SHARED,
 )
-from support.ledger import Thread, Written
-from support.stories import Users
+from support.ledger import AGENTS, Thread, Written
+from support.stories import AGENT_CHOICE, Users
 
 PLACES = (
     (ALICE, GENERAL),
@@ -106,6 +106,25 @@ class Person:
             await self._users.system.slack.people.say(self._user, self._channel, "!stop", thread_ts=thread.root)
         await asyncio.sleep(self._chance.uniform(0.2, 1.5))
         await self._users.reply(thread, self._user, words)
+
+
+async def choose_agents(users: Users) -> None:
+    """Answer the menus of agents: a thread asks for one if the message that named it was stopped or deleted."""
+    chosen: set[str] = set()
+    while True:
+        await asyncio.sleep(_LOOK)
+        for thread in users.threads:
+            menu = next(
+                (one for one in thread.said() if AGENT_CHOICE in str(one.blocks) and one.ts not in chosen), None
+            )
+            if menu is None or thread.is_gone():
+                continue
+            with suppress(LookupError):  # it has just been answered
+                picked = await users.system.slack.ui.select(
+                    thread.author, thread.channel, menu.ts, AGENT_CHOICE, str(AGENTS[0].id)
+                )
+                if picked.is_acked and "couldn't queue " not in picked.body:
+                    chosen.add(menu.ts)
 
 
 async def run_things(users: Users, chance: random.Random, is_over: asyncio.Event) -> None:

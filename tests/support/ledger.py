@@ -23,6 +23,7 @@ from support.system import System, text_of
 UNKNOWN = "can't tell whether"
 STOPPED = "Stopped."
 AGAIN = "turn:again"
+EDITED = "turn:edited"
 AT_ONCE = 20.0
 """Seconds in which a request may still go out: a process may be suspended between its last check and its request."""
 
@@ -116,11 +117,12 @@ class Deliveries:
 
 @dataclass
 class Thread:
-    """A thread, and its messages in order."""
+    """A thread of *author*, and its messages in order."""
 
     system: System
     deliveries: Deliveries
     channel: str
+    author: str = ""
     root: str = ""
     written: list[Written] = field(default_factory=list)
 
@@ -233,12 +235,17 @@ class Thread:
                 yield f"in spite of: {one.words} was asked {call.at - at:.1f} s after its deletion"
             if one.withdrawn and answer and call and call.at + call.seconds > at:
                 yield f"in spite of: {one.words} was answered after its deletion"
-            if one.changed and not one.withdrawn and call and call.at > at:
+            if one.changed and not one.withdrawn and call and call.at > at and not self._was_offered(one):
                 yield f"in spite of: {one.words} was asked {call.at - at:.1f} s after its edit"
         for message in self.system.slack.messages(self.channel):
             found = _ANSWERED.search(text_of(message)) if message.user == BRIDGE else None
             if found and any(found[1] in one.texts for one in self.written):
                 yield f"in spite of: {found[1]} was answered outside its thread"
+
+    def _was_offered(self, one: Written) -> bool:
+        """Whether its author was asked in private to send its new words, as the agent had the earlier ones."""
+        private = self.system.slack.workspace.messages.private
+        return any(EDITED in str(notice.blocks) and one.ts in str(notice.blocks) for notice in private)
 
     def _disorder(self, found: list[str], what: str) -> Iterator[str]:
         """Find pairs in the wrong order: one was accepted before the other was sent, but came after it."""

@@ -32,7 +32,7 @@ PATIENCE = 40.0
 _TRIES = 60
 _PAUSE = 0.2  # a person's pause between attempts
 _BUSY = PlannedAnswer(429, {"error": "slow down"}, headers={"Retry-After": "0"})
-_AGENT_CHOICE = "agent:choose"
+AGENT_CHOICE = "agent:choose"
 
 Story = Callable[["Users"], Coroutine[None, None, None]]
 
@@ -71,7 +71,7 @@ class Users:
 
         If *is_patient*, wait until it is accepted: in a channel, an earlier reply is not for the bot.
         """
-        thread = Thread(self.system, self._deliveries, channel)
+        thread = Thread(self.system, self._deliveries, channel, user)
         self.threads.append(thread)
         mention = "" if channel.startswith("D") else f"<@{BRIDGE}> "
         await self.write(thread, user, f"{mention}{agent and f'{agent}: '}{words}", words)
@@ -142,11 +142,11 @@ async def chooses_from_the_menu(users: Users) -> None:
     await users.reply(thread, BOB, "menu-two")
 
     def menu() -> list[Message]:
-        return [one for one in thread.said() if _AGENT_CHOICE in str(one.blocks)]
+        return [one for one in thread.said() if AGENT_CHOICE in str(one.blocks)]
 
     await wait_until(menu, "the menu is shown", PATIENCE)
     ts = menu()[0].ts
-    await users.insist(lambda: users.system.slack.ui.select(BOB, RANDOM, ts, _AGENT_CHOICE, "1"))
+    await users.insist(lambda: users.system.slack.ui.select(BOB, RANDOM, ts, AGENT_CHOICE, "1"))
     await users.settled(thread)
 
 
