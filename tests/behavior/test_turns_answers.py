@@ -40,6 +40,34 @@ async def test_a_first_message_is_answered_in_its_thread_and_binds_the_session(h
     assert not await harness.store.contains_text("hello")
 
 
+CODE = (
+    "`table[row.name](row)` and `@here`\n\n```\n<https://evil.example|bank.example> <!channel>\n```\n\n    @everyone\n"
+)
+
+
+async def test_code_in_an_answer_is_posted_as_the_agent_wrote_it(harness: Harness) -> None:
+    harness.service.chats.append(
+        httpx.Response(200, json={"sessionId": 42, "message": f"{CODE}\nTell @here <!channel>"})
+    )
+    await harness.store.queue(message("hello"))
+
+    await harness.work()
+
+    (answer,) = harness.seen.messages
+    assert answer.words == f"{CODE}\nTell @\u2060here <\u2060!channel>"
+
+
+async def test_an_answer_of_many_blocks_is_split_before_slacks_limit(harness: Harness) -> None:
+    markdown = "## Step\n\nDo this & that.\n\n---\n\n" * 50
+    harness.service.chats.append(httpx.Response(200, json={"sessionId": 42, "message": markdown}))
+    await harness.store.queue(message("hello"))
+
+    await harness.work()
+
+    assert "".join(answer.words for answer in harness.seen.messages) == markdown
+    assert all(call.is_ok for call in harness.seen.called(POST))
+
+
 async def test_replies_continue_the_session_in_order(harness: Harness) -> None:
     await harness.store.queue(message("first"))
     for number in (1, 2, 3):
