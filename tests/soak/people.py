@@ -23,8 +23,8 @@ from bridge.playground.emulator.sample import (
     RANDOM,
     SHARED,
 )
-from support.ledger import AGENTS, Thread, Written
-from support.stories import AGENT_CHOICE, Users
+from support.ledger import AGENT_CHOICE, AGENTS, Thread, Written
+from support.stories import Users
 
 PLACES = (
     (ALICE, GENERAL),

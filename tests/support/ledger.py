@@ -24,6 +24,7 @@ UNKNOWN = "can't tell whether"
 STOPPED = "Stopped."
 AGAIN = "turn:again"
 EDITED = "turn:edited"
+AGENT_CHOICE = "agent:choose"
 AT_ONCE = 20.0
 """Seconds in which a request may still go out: a process may be suspended between its last check and its request."""
 
@@ -190,6 +191,8 @@ class Thread:
         """Accepted messages that still exist and have no answer."""
         if self.is_gone():
             return []  # whoever waited in a deleted thread has a private notice
+        if any(AGENT_CHOICE in str(message.blocks) for message in self.said()):
+            return []  # a menu asks which agent should get what waits
         answered = set(self.answered())
         standing = [one for one in self.written if not one.withdrawn and self.was_accepted(one)]
         return [one for one in standing if not one.texts & answered]

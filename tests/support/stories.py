@@ -24,7 +24,7 @@ from bridge.playground.emulator.sample import (
     SHARED,
 )
 from bridge.playground.sample_project.answers import PlannedAnswer
-from support.ledger import AGAIN, AGENTS, Deliveries, Started, Thread, Written
+from support.ledger import AGAIN, AGENT_CHOICE, AGENTS, Deliveries, Started, Thread, Written
 from support.system import System, text_of
 from support.waiting import wait_until
 
@@ -32,7 +32,6 @@ PATIENCE = 40.0
 _TRIES = 60
 _PAUSE = 0.2  # a person's pause between attempts
 _BUSY = PlannedAnswer(429, {"error": "slow down"}, headers={"Retry-After": "0"})
-AGENT_CHOICE = "agent:choose"
 
 Story = Callable[["Users"], Coroutine[None, None, None]]
 
