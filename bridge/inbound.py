@@ -252,9 +252,9 @@ class Submission(_Inbound):
 
 
 class Notice(_Inbound):
-    """A private notice, decided on arrival: *what* is its name, with facts after a colon (`bridge.features.notices`).
+    """A private notice, decided on arrival: *what* is its name, with facts after a colon (`bridge.engine.notices`).
 
-    *of* is the person's action, named as in `bridge.features.activity.action_name`. *is_offer*: nothing was refused.
+    *of* is the person's action, named as in `bridge.engine.activity.action_name`. *is_offer*: nothing was refused.
     """
 
     kind: Literal["notice"] = "notice"

@@ -21,9 +21,11 @@ import aiohttp
 from bridge import __version__
 from bridge.app.parts import build as build_parts
 from bridge.app.wires import Wires, opened_wires
+from bridge.door.guard import Guard
+from bridge.door.http import Reach, Readiness, build, serving
+from bridge.door.listeners.app import dispatcher
+from bridge.door.sockets import Sockets
 from bridge.errors import SlackError, SlackRefused, StoreUnavailable
-from bridge.features.catch_up.reading import CatchUp
-from bridge.listeners.app import dispatcher
 from bridge.logs import configure
 from bridge.proxies import unusable_proxy_settings
 from bridge.queue.namespace import Namespace
@@ -31,13 +33,11 @@ from bridge.queue.outages import Outages
 from bridge.queue.patience import Patience
 from bridge.queue.scripting import Scripts
 from bridge.queue.wipe import CURE
+from bridge.recovery.catch_up import CatchUp
 from bridge.settings import Settings
 from bridge.slack.api import Identity
-from bridge.slack.guard import Guard
-from bridge.slack.http import Reach, Readiness, build, serving
 from bridge.slack.payloads import Dispatch
 from bridge.slack.scopes import missing, required_by
-from bridge.slack.sockets import Sockets
 
 __all__ = ["Bridge", "Wires", "serve"]
 

@@ -12,29 +12,28 @@ from slack_bolt.async_app import AsyncApp
 
 from bridge.app.wires import Wires
 from bridge.documents import Documents
-from bridge.features import notices
-from bridge.features.access import Access
-from bridge.features.activity import Activity
-from bridge.features.catch_up.reading import CatchUp
-from bridge.features.clock import Clock
+from bridge.door.listeners.app import Intake, slack_app
+from bridge.door.listeners.events import EventListeners
+from bridge.door.listeners.interactions import InteractionListeners, answer_not_stored
+from bridge.door.listeners.messages import EarlyReplies, MessageListeners
+from bridge.door.listeners.token_watch import TokenWatch
+from bridge.engine import notices
+from bridge.engine.access import Access
+from bridge.engine.activity import Activity
+from bridge.engine.clock import Clock
+from bridge.engine.reply_poster import ReplyPoster
+from bridge.engine.turns import Turns
+from bridge.features.channels.settings import Channels
+from bridge.features.conversations.contents import PartReader
+from bridge.features.conversations.context import Context
 from bridge.features.conversations.receive import Receiver
+from bridge.features.conversations.sessions import Sessions
 from bridge.features.conversations.stopping import Stopping
 from bridge.features.deps import Deps
+from bridge.features.recent import Recent
 from bridge.features.registry import features
-from bridge.features.reply_poster import ReplyPoster
-from bridge.features.shared.channels import Channels
-from bridge.features.shared.contents import PartReader
-from bridge.features.shared.context import Context
-from bridge.features.shared.recent import Recent
-from bridge.features.shared.sessions import Sessions
-from bridge.features.shared.snapshots import SnapshotStore
-from bridge.features.shared.statistics import Statistics
-from bridge.features.turns import Turns
-from bridge.listeners.app import Intake, slack_app
-from bridge.listeners.events import EventListeners
-from bridge.listeners.interactions import InteractionListeners, answer_not_stored
-from bridge.listeners.messages import EarlyReplies, MessageListeners
-from bridge.listeners.token_watch import TokenWatch
+from bridge.features.statistics.reader import Statistics
+from bridge.features.statistics.snapshots import SnapshotStore
 from bridge.project import Catalog
 from bridge.queue.inbox import Inbox
 from bridge.queue.namespace import Namespace
@@ -44,6 +43,7 @@ from bridge.queue.records import Limits
 from bridge.queue.scripting import Scripts
 from bridge.queue.turn import Elapsed, Journal, Watches
 from bridge.queue.worker import Slots, Worker
+from bridge.recovery.catch_up import CatchUp
 from bridge.settings import Settings
 from bridge.slack.api import Identity
 from bridge.slack.files import Files

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from bridge.cli.probes import CURE_OF_BOT, slack_trouble
 from bridge.cli.rows import FAILURE, OK, WARNING, Row
+from bridge.engine.access import Access
 from bridge.errors import ConfigurationError, NotAllowed, SlackError, SlackRefused
-from bridge.features.access import Access
 from bridge.inbound import SlashCommand
 from bridge.metrics import Metrics
 from bridge.slack.api import SlackWeb, opened

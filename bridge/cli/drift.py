@@ -31,7 +31,7 @@ def drift_rows(area: str, installed: Mapping[str, Any], prefix: str, cure: str, 
 
     Only Slack knows the bridge's public address, so over HTTP all addresses must equal that of the events.
     """
-    from bridge.listeners.subscriptions import EVENTS  # noqa: PLC0415 - all features
+    from bridge.door.listeners.subscriptions import EVENTS  # noqa: PLC0415 - all features
 
     events = {event for event, scopes in EVENTS.items() if not scopes or not _OPTIONAL.issuperset(scopes)}
     address = str(_at(installed, _EVENTS_ADDRESS) or "")

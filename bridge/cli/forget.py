@@ -75,7 +75,7 @@ async def _erase_reports(scripts: Scripts, user: str) -> int:
 
 async def _erase_rules(scripts: Scripts, user: str) -> int:
     """Delete the app rules that the person set up; returns their number."""
-    from bridge.features.shared.channels import Channels  # noqa: PLC0415 - see `store`
+    from bridge.features.channels.settings import Channels  # noqa: PLC0415 - see `store`
 
     channels, count = Channels(scripts), 0
     for team, channel in await channels.all():

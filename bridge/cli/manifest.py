@@ -44,8 +44,8 @@ def manifest(
 
 def app_manifest(url: str | None, prefix: str = "") -> dict[str, Any]:
     """Make the manifest; *url* is from `where_slack_sends`, *prefix* starts each command's name."""
+    from bridge.door.listeners.subscriptions import EVENTS  # noqa: PLC0415
     from bridge.features.registry import features  # noqa: PLC0415 - 500 ms
-    from bridge.listeners.subscriptions import EVENTS  # noqa: PLC0415
 
     return {
         "display_information": {

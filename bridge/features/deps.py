@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from bridge.features.access import Access
-from bridge.features.feature import HomeSection
-from bridge.features.shared.channels import Channels
-from bridge.features.shared.contents import PartReader
-from bridge.features.shared.context import Context
-from bridge.features.shared.recent import Recent
-from bridge.features.shared.sessions import Sessions
-from bridge.features.shared.statistics import Statistics
+from bridge.engine.access import Access
+from bridge.engine.feature import HomeSection
+from bridge.features.channels.settings import Channels
+from bridge.features.conversations.contents import PartReader
+from bridge.features.conversations.context import Context
+from bridge.features.conversations.sessions import Sessions
+from bridge.features.recent import Recent
+from bridge.features.statistics.reader import Statistics
 from bridge.ids import ThreadKey
 from bridge.metrics import Metrics
 from bridge.project import Catalog, ProjectClient

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bridge.engine.dispatch import Features
 from bridge.features.agents.commands import agents
 from bridge.features.channels.commands import channels
 from bridge.features.conversations.commands import conversations
@@ -9,8 +10,7 @@ from bridge.features.feedback.votes import feedback
 from bridge.features.home.commands import home
 from bridge.features.project_info.commands import project_info
 from bridge.features.reports.commands import reports
-from bridge.features.routing import Features
-from bridge.features.stats.commands import stats
+from bridge.features.statistics.commands import stats
 from bridge.features.workflows.commands import workflows
 
 features = Features(workflows, agents, channels, project_info, stats, reports, conversations, home, feedback)

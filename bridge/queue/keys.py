@@ -135,7 +135,7 @@ class Keys:
                              "a reply that wasn't for the agent, until its author has it sent", erased="key")
     told = Key[PersonKey]("told:<person>", "hash", TOLD, "when they were told that replies need a mention")
     looked = Key[ThreadKey]("looked:<thread>", "string", SEEN, "a thread that was searched for its lost session")
-    channels = Key[[]]("defaults", "hash", "forever", "team:channel → see `bridge.features.shared.channels`",
+    channels = Key[[]]("defaults", "hash", "forever", "team:channel → see `bridge.features.channels.settings`",
                        stays=True, erased="set up")
     thread_pace = Key[ThreadKey]("pace:t:<thread>", "string", "1 minute", "turns a thread started")
     person_pace = Key[PersonKey]("pace:u:<person>", "string", "1 minute", "turns a person or an app started")
@@ -154,7 +154,7 @@ class Keys:
     results = Key[str]("results:<turn>", "string", RESULTS, "node results of a run, shown on demand", erased="turn")
     waiters = Key[str]("waiters:<turn>", "hash", WAITERS, "people who want to know when a run ends", erased="parts")
     snapshots = Key[[]]("snapshots", "hash", "400 days each",
-                        "hour → statistics, see `bridge.features.shared.snapshots`")
+                        "hour → statistics, see `bridge.features.statistics.snapshots`")
     claimed = Key[str, int]("claimed:<job>:<number>", "string", "4 minutes, or its period when done",
                             "the process that does a periodic job (`Feature.every`) in this period")
     audit = Key[[]]("audit", "stream", "BRIDGE_AUDIT_DAYS each", "who did what, see `bridge.queue.audit`",

@@ -1,6 +1,6 @@
 """Outages, in which Slack couldn't reach any process, and the threads and channels to read because of them.
 
-`Namespace.hold` records an outage; `bridge.features.catch_up` reads the missed messages. There's one outage at a time:
+`Namespace.hold` records an outage; `bridge.recovery` reads the missed messages. There's one outage at a time:
 a new one before the last is caught up on spans both, and reading everything again is harmless. The `Unit`s to read are
 planned once and removed one by one, so any process can continue. A claim keeps two processes from reading the same
 unit; if it fails, deduplication still holds.

@@ -312,7 +312,7 @@ class Worker:
             log.warning("lost a lane to another worker", extra={"lane": str(exc)})
         except Exception:  # the only catch-all: an unexpected error ends one turn, not the process
             # Without renewal, the lane is taken over when its lease expires, and the turn is buried if it
-            # fails time after time (`bridge.features.turns`).
+            # fails time after time (`bridge.engine.turns`).
             log.exception("a turn failed unexpectedly", extra={"reference": new_reference()})
         finally:
             self._slots.release()

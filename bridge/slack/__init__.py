@@ -1,7 +1,4 @@
-"""Everything about Slack.
-
-In: `guard` over HTTP, and `sockets` in Socket Mode. Out: only `post`, which uses `api`. `blockkit` is pure layout.
-"""
+"""What goes out to Slack, only through `post`, which uses `api`, and how it looks: `blockkit` is pure layout."""
 
 EVENTS_PATH = "/slack/events"
 """Where Slack sends all its requests, over HTTP."""

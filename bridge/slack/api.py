@@ -125,7 +125,7 @@ class BotToken:
     """The bot token's *value*, and whether Slack accepted it last.
 
     *refused_because* is Slack's error, or ``""``. After a refusal, no call uses the token until
-    `bridge.listeners.token_watch` finds that it works again, or gets another one.
+    `bridge.door.listeners.token_watch` finds that it works again, or gets another one.
     """
 
     def __init__(self, value: str) -> None:

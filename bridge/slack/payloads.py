@@ -23,7 +23,7 @@ from bridge.json_reader import read_json
 
 Json = dict[str, Any]
 Dispatch = Callable[[AsyncBoltRequest], Awaitable[BoltResponse]]
-"""Answers a request, and never raises (`bridge.listeners.app`)."""
+"""Answers a request, and never raises (`bridge.door.listeners.app`)."""
 
 MESSAGES: Final = ("message", "app_mention")
 RETRY: Final = "retry_attempt"

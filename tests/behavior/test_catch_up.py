@@ -12,15 +12,15 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from bridge.errors import SlackTokenRefused
-from bridge.features.catch_up.reading import CatchUp
+from bridge.features.channels.settings import AppRule
 from bridge.features.conversations.answers import LATE
-from bridge.features.shared.channels import AppRule
 from bridge.ids import MessageKey, ThreadKey
 from bridge.playground.emulator.faults import Error, Hang
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, GENERAL, PRIVATE, RANDOM, TEAM
 from bridge.queue.deliveries import passed_over
 from bridge.queue.outages import Outages, PastOutage, Unit
 from bridge.queue.turn import LEASE
+from bridge.recovery.catch_up import CatchUp
 from support.harness import NOT_NOW, READ, Harness, kill_task
 from support.waiting import wait_until
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from bridge.engine.results import Outcome, Result
 from bridge.errors import BadUsage, NotAllowed, UnknownCommand
-from bridge.features.results import Outcome, Result
-from bridge.features.shared.channels import NOTHING_SET, ChannelSettings
+from bridge.features.channels.settings import NOTHING_SET, ChannelSettings
 from bridge.inbound import SlashCommand
 from bridge.playground.emulator.sample import BRIDGE, CAROL, DM_ALICE
 from bridge.queue.inbox import Queued

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from bridge.engine.results import Done, TryLater, Wait
+from bridge.features.buttons import SET_DEFAULT
 from bridge.features.conversations.menu import CHOOSE, CHOOSE_MEANT
-from bridge.features.results import Done, TryLater, Wait
-from bridge.features.shared.buttons import SET_DEFAULT
 from bridge.ids import new_turn_id
 from bridge.inbound import Alert, MessageFile, Quotation
 from bridge.playground.emulator.faults import Error, Fault, RateLimited

@@ -9,11 +9,11 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.features.clock import LOOKS_EVERY, Clock
+from bridge.engine.clock import LOOKS_EVERY, Clock
+from bridge.engine.feature import Feature, Slot
 from bridge.features.deps import Deps
-from bridge.features.feature import Feature, Slot
 from bridge.features.registry import features
-from bridge.features.shared.snapshots import hour_of
+from bridge.features.statistics.snapshots import hour_of
 from bridge.inbound import HomeOpened
 from bridge.queue.keys import CLAIMED
 from bridge.queue.patience import Patience

@@ -11,6 +11,7 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
+from bridge.engine.results import Form, NewThread, Outcome, Result
 from bridge.errors import (
     BadSchedule,
     BadUsage,
@@ -22,9 +23,8 @@ from bridge.errors import (
     UnknownCommand,
     UnknownOption,
 )
+from bridge.features.buttons import MEANT
 from bridge.features.registry import features
-from bridge.features.results import Form, NewThread, Outcome, Result
-from bridge.features.shared.buttons import MEANT
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, SlashCommand, Submission
 from bridge.playground.emulator.limits import check_view

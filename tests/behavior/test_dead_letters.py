@@ -10,8 +10,8 @@ import httpx
 from redis.asyncio import Redis
 
 from bridge.cli.trace import steps_of
-from bridge.features import notices
-from bridge.features.results import Outcome
+from bridge.engine import notices
+from bridge.engine.results import Outcome
 from bridge.ids import TurnId
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import DM_ALICE

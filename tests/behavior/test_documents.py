@@ -16,7 +16,7 @@ import pypdf
 import pytest
 
 from bridge.documents import DocumentNotRead, Documents, DocumentText
-from bridge.features.shared.fairness import FairSemaphore
+from bridge.features.conversations.fairness import FairSemaphore
 from bridge.playground.emulator.faults import Hang
 from support.harness import Harness
 from support.payloads import PDF, file

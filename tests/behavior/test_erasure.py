@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from bridge.cli.forget import _erase_reports, _erase_rules
-from bridge.features.shared.buttons import FEEDBACK
-from bridge.features.shared.channels import AppRule
-from bridge.features.shared.recent import Recent, Remembered
+from bridge.features.buttons import FEEDBACK
+from bridge.features.channels.settings import AppRule
+from bridge.features.recent import Recent, Remembered
 from bridge.inbound import Click
 from bridge.playground.emulator.sample import BOB, RANDOM
 from bridge.queue.erasure import Erased, erase_person, line_of

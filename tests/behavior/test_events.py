@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from bridge.listeners.subscriptions import EVENTS
+from bridge.door.listeners.subscriptions import EVENTS
 from bridge.playground.emulator.manifests import EVENTS as SLACKS_EVENTS
 from bridge.playground.emulator.sample import BOB, DM_ALICE
 from support.ingress import Ingress, open_ingress

@@ -12,9 +12,9 @@ from redis.asyncio import Redis
 from bridge.cli.feedback import table
 from bridge.cli.names import DisplayNames
 from bridge.cli.printing import to_json
+from bridge.features.buttons import FEEDBACK, Answered
 from bridge.features.conversations.answers import answer
 from bridge.features.feedback.votes import Vote, read_vote, votes_since
-from bridge.features.shared.buttons import FEEDBACK, Answered
 from bridge.ids import TurnId
 from bridge.inbound import Click
 from bridge.metrics import Metrics

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from bridge.engine.results import TryLater
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreachable
-from bridge.features.results import TryLater
 from bridge.inbound import MessageFile, Quotation
 from bridge.playground.emulator.entities import File
 from bridge.playground.emulator.faults import Fault, Http, RateLimited, Redirect

@@ -9,8 +9,8 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
+from bridge.engine.results import Form
 from bridge.features.home.layout import AGENTS_A_PAGE, NEXT_WORKFLOWS, WORKFLOWS_A_PAGE, Home, HomePages, home_view
-from bridge.features.results import Form
 from bridge.inbound import Click
 from bridge.playground.emulator.faults import Error, Fault, RateLimited
 from bridge.playground.emulator.limits import check_view

@@ -13,9 +13,9 @@ from redis.asyncio import Redis
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 
+from bridge.door.listeners.app import dispatcher, slack_app
+from bridge.door.listeners.interactions import answer_not_stored
 from bridge.features.workflows import forms
-from bridge.listeners.app import dispatcher, slack_app
-from bridge.listeners.interactions import answer_not_stored
 from bridge.metrics import Metrics
 from support import real_redis
 from support.harness import NOT_NOW, WHISPER

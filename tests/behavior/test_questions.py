@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from bridge.features.results import Outcome
-from bridge.features.shared.channels import AppRule
+from bridge.engine.results import Outcome
+from bridge.features.channels.settings import AppRule
 from bridge.ids import MessageKey
 from bridge.inbound import Click, TriggeredRun
 from bridge.playground.emulator.faults import Error

@@ -674,6 +674,6 @@ async def test_over_a_socket_a_reply_to_a_refused_root_is_acknowledged_only_with
 
 
 def envelope_of(event: dict[str, Any], retry: int = 0) -> dict[str, Any]:
-    """An envelope's content, as `bridge.slack.sockets` passes it on."""
+    """An envelope's content, as `bridge.door.sockets` passes it on."""
     payload = {"type": "event_callback", "event_id": f"Ev{event['ts']}", "event": event, "retry_attempt": retry}
     return payload | {"is_ext_shared_channel": False}

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from bridge.features.shared.channels import NOTHING_SET, ChannelSettings
+from bridge.door.listeners.interactions import parse_shortcut, parse_submission
+from bridge.features.channels.settings import NOTHING_SET, ChannelSettings
 from bridge.ids import ThreadKey
 from bridge.inbound import WAITING_LIMIT, Click, HomeOpened, Inbound, Shortcut, SlashCommand, Submission
-from bridge.listeners.interactions import parse_shortcut, parse_submission
 from bridge.playground.emulator.sample import BOB, CAROL, DM_ALICE, RANDOM, STRANGER
 from bridge.queue.inbox import Queued
 from bridge.slack.parts import Place

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from bridge.engine.notices import SEND_AGAIN
 from bridge.errors import StoreUnavailable
 from bridge.features.conversations.stops import DISCARD, SEND_WAITING, SHOW
-from bridge.features.notices import SEND_AGAIN
 from bridge.inbound import Click, StopRequest
 from bridge.playground.emulator.sample import BOB
 from bridge.queue.inbox import Queued

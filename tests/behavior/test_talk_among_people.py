@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bridge.features.notices import SEND_REPLY
+from bridge.engine.notices import SEND_REPLY
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, DM_ALICE, GENERAL, OTHER_BOT, SLACKBOT
 from support.harness import Harness

@@ -9,9 +9,9 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
+from bridge.engine.results import Outcome
 from bridge.errors import SlackRefused
 from bridge.features.registry import features
-from bridge.features.results import Outcome
 from bridge.ids import TurnId
 from bridge.inbound import Inbound, SlashCommand
 from bridge.playground.emulator.faults import DropAfter, DropBefore, Fault, Http, RateLimited

@@ -13,8 +13,8 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
+from bridge.engine.notices import SEND_AGAIN
 from bridge.features.conversations.menu import CHOOSE
-from bridge.features.notices import SEND_AGAIN
 from bridge.features.workflows.run_card import NOTIFY
 from bridge.inbound import Click
 from bridge.playground.emulator.faults import DropAfter, DropBefore, Error, Fault, Hang, RateLimited

@@ -11,8 +11,8 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.features.notices import SEND_AGAIN
-from bridge.features.shared.buttons import run_value
+from bridge.engine.notices import SEND_AGAIN
+from bridge.features.buttons import run_value
 from bridge.features.workflows.run_card import AGAIN
 from bridge.inbound import Click, InboundMessage, SlashCommand
 from bridge.playground.emulator.faults import DropBefore, Error, Slow

@@ -20,12 +20,12 @@ from ruamel.yaml import YAML
 from bridge import __version__
 from bridge.documents import AT_ONCE
 from bridge.documents.child import MEMORY
+from bridge.door.http import Reach, Readiness, build
 from bridge.features.reports.phrases import describe
 from bridge.features.reports.schedule import read_report
 from bridge.metrics import Metrics
 from bridge.playground.emulator import sample
 from bridge.settings import Settings, environment, load, unknown_names
-from bridge.slack.http import Reach, Readiness, build
 from support import docs_site, reference
 from support.docs_site import PAGES, Block, blocks
 

@@ -16,8 +16,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 import bridge
 from bridge.cli.manifest import app_manifest, where_slack_sends
+from bridge.door.listeners.subscriptions import EVENTS
 from bridge.features.registry import features
-from bridge.listeners.subscriptions import EVENTS
 from bridge.playground.emulator import EmulatedSlack, sample, web_api
 from bridge.playground.emulator.manifests import EVENTS as SLACKS_EVENTS, InvalidManifest
 from bridge.slack.scopes import SCOPES

@@ -23,10 +23,10 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from bridge.features.feature import Command, Feature
+from bridge.engine.dispatch import Features
+from bridge.engine.feature import Command, Feature
 from bridge.features.project_info import commands as project_info
 from bridge.features.registry import features
-from bridge.features.routing import Features
 from bridge.playground.emulator.__main__ import obey
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, GENERAL

@@ -18,10 +18,10 @@ import uvicorn
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
+from bridge.door.guard import Guard
+from bridge.door.http import Address, BoundedHttp, Reach, Readiness, build, serving
 from bridge.errors import ConfigurationError
 from bridge.metrics import Metrics
-from bridge.slack.guard import Guard
-from bridge.slack.http import Address, BoundedHttp, Reach, Readiness, build, serving
 
 SECRET = "a-signing-secret"
 BODY = json.dumps({"type": "event_callback", "event": {"type": "app_mention"}}).encode()

@@ -13,8 +13,8 @@ from aiohttp import web
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
+from bridge.door.sockets import Sockets
 from bridge.metrics import Metrics
-from bridge.slack.sockets import Sockets
 from support.waiting import wait_until
 
 HELLO = json.dumps({"type": "hello"})

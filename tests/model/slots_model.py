@@ -1,4 +1,4 @@
-"""Model of a schedule's slots (`bridge.features.clock`): each due slot is queued once, whichever process claims it.
+"""Model of a schedule's slots (`bridge.engine.clock`): each due slot is queued once, whichever process claims it.
 
 Processes read the due slot from a schedule and then claim it. A claim is one step: if the schedule hasn't changed since
 (``if``) and the slot has no mark, it queues the slot's turn and advances the schedule; if the slot has a mark, it only

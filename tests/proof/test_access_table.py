@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from bridge.features import notices
+from bridge.engine import notices
+from bridge.features.buttons import RUN_FORM, run_value
 from bridge.features.conversations import menu
-from bridge.features.shared.buttons import RUN_FORM, run_value
 from bridge.features.workflows import forms, run_card as runs
 from bridge.playground.emulator import sample
 from bridge.playground.emulator.entities import Channel, Group, Member

@@ -16,8 +16,8 @@ import httpx
 import pytest
 
 from bridge.errors import NotUnderstood
-from bridge.features.shared import statistics_layout as stats
-from bridge.features.shared.snapshots import LargestNames, Snapshot, compare, snapshot_of
+from bridge.features.statistics import layout as stats
+from bridge.features.statistics.snapshots import LargestNames, Snapshot, compare, snapshot_of
 from bridge.project import ProjectClient
 from bridge.project.models import Stats
 from bridge.slack.blockkit import untyped_json

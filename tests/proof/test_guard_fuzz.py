@@ -20,10 +20,10 @@ from redis.asyncio import Redis
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
+from bridge.door.guard import LARGEST_BODY, Guard
 from bridge.features.conversations import menu
 from bridge.features.workflows import forms, run_card as runs
 from bridge.metrics import Metrics
-from bridge.slack.guard import LARGEST_BODY, Guard
 from support.ingress import FORM, JSON, SECRET, Headers, Ingress, open_ingress, request, signed
 
 EXAMPLES = int(os.environ.get("FUZZ", "250"))

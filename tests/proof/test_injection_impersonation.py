@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bridge.engine import notices
 from bridge.errors import (
     BridgeError,
     Busy,
@@ -19,7 +20,6 @@ from bridge.errors import (
     SlackRefused,
     UnknownCommand,
 )
-from bridge.features import notices
 from bridge.features.agents import layout as agents
 from bridge.features.channels import layout as channels
 from bridge.features.conversations import answers, menu

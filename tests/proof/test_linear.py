@@ -141,7 +141,7 @@ FUNCTIONS = dict(functions())
 
 
 def test_the_functions_are_found() -> None:
-    known = {"slack.blockkit.markdown.neutralized", "features.shared.contents.transcript", "slack.parts.pieces"}
+    known = {"slack.blockkit.markdown.neutralized", "features.conversations.contents.transcript", "slack.parts.pieces"}
 
     assert {f"bridge.{name}" for name in known} <= FUNCTIONS.keys()
     assert len(FUNCTIONS) > 150

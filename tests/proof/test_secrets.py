@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from bridge.door.guard import Guard
 from bridge.errors import ConfigurationError, StoreUnavailable
 from bridge.logs import configure
 from bridge.metrics import Metrics
@@ -22,7 +23,6 @@ from bridge.queue.redis.condition import condition_of
 from bridge.queue.redis.connection import blocking_connection, connect
 from bridge.settings import Settings, load, well_formed
 from bridge.slack.api import opened
-from bridge.slack.guard import Guard
 from support.secrecy import API_KEY, APP_TOKEN, BOT_TOKEN, REDIS_PASSWORD, SIGNING_SECRET, secrets_in
 
 GIVEN = {

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import pytest
 from hypothesis import assume, given, strategies as st
 
+from bridge.engine.picking import pick
 from bridge.errors import NotSure
 from bridge.features.conversations.answering import named_first
-from bridge.features.picking import pick
 from bridge.features.registry import features
 from bridge.project import Agent
 from bridge.slack.blockkit.folding import fold, name_key

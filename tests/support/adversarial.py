@@ -8,10 +8,10 @@ from datetime import timedelta
 from itertools import product
 from typing import Any
 
+from bridge.engine.picking import pick
 from bridge.errors import NoSuch, NotSure, SeveralFit
 from bridge.features.conversations.answering import named_first
 from bridge.features.conversations.answers import answer
-from bridge.features.picking import pick
 from bridge.features.workflows import run_card as runs
 from bridge.project import Agent
 from bridge.project.models import RunResult

@@ -6,9 +6,9 @@ from datetime import timedelta
 from typing import Final
 
 from bridge import errors
+from bridge.engine import notices
+from bridge.engine.unfinished import Unfinished, unfinished_notice
 from bridge.errors import BridgeError
-from bridge.features import notices
-from bridge.features.unfinished import Unfinished, unfinished_notice
 from bridge.slack.blockkit.reply import Reply
 
 CONVERSATIONS: Final = "Conversations"

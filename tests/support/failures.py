@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from bridge import errors
-from bridge.features.shared.numbers import PARTS
+from bridge.features.statistics.numbers import PARTS
 
 EXAMPLES = [
     errors.BridgeError(),

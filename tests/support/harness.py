@@ -21,12 +21,13 @@ from redis.asyncio import Redis
 
 from bridge.app.parts import Parts, build
 from bridge.app.wires import Wires
+from bridge.door.guard import Guard
+from bridge.door.listeners.app import dispatcher
+from bridge.engine.results import Result
+from bridge.engine.turns import Turns
 from bridge.features.conversations.receive import Received, Receiver
 from bridge.features.reports.store import ReportStore
-from bridge.features.results import Result
-from bridge.features.turns import Turns
 from bridge.inbound import Inbound, InboundMessage
-from bridge.listeners.app import dispatcher
 from bridge.metrics import Metrics
 from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.playground.emulator.entities import Message
@@ -41,7 +42,6 @@ from bridge.queue.turn import Lease, Turn
 from bridge.queue.worker import Slots, Worker
 from bridge.settings import Settings, load
 from bridge.slack.api import Identity, opened
-from bridge.slack.guard import Guard
 from bridge.slack.parts import MessageTag, Place
 from support.secrecy import API_KEY, BOT_TOKEN, SIGNING_SECRET
 from support.store import NAMESPACE, SESSION_LIFETIME, Process, Store, open_store

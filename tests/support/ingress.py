@@ -17,9 +17,9 @@ import aiohttp
 from redis.asyncio import Redis
 from starlette.types import ASGIApp, Message
 
-from bridge.listeners.app import dispatcher
+from bridge.door.listeners.app import dispatcher
+from bridge.door.sockets import Sockets
 from bridge.slack import EVENTS_PATH
-from bridge.slack.sockets import Sockets
 from support.harness import Harness, open_harness
 from support.sample_posts import US
 from support.secrecy import SIGNING_SECRET

@@ -21,13 +21,12 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-import bridge.features
-from bridge import errors
+from bridge import engine, errors, features
 from bridge.errors import BridgeError
+from bridge.features.recent import HomePages
 from bridge.features.reports.schedule import StoredReport, read_report
-from bridge.features.shared.numbers import NUMBERS, PARTS, Changes
-from bridge.features.shared.recent import HomePages
-from bridge.features.shared.statistics_layout import Note, Trend, nothing_yet
+from bridge.features.statistics.layout import Note, Trend, nothing_yet
+from bridge.features.statistics.numbers import NUMBERS, PARTS, Changes
 from bridge.project.models import Workflow
 from bridge.slack import blockkit
 from bridge.slack.blockkit import kit
@@ -52,7 +51,7 @@ _CHOSEN: Final = {"answers": "mentions", "replies": "all", "url": _PAGE, "templa
 """Arguments that must be one of a few words, or come from a setting, with a value."""
 
 LAYOUTS: Final = frozenset({
-    "answers", "asking", "buttons", "forms", "layout", "menu", "notices", "run_card", "statistics_layout", "stops",
+    "answers", "asking", "buttons", "forms", "layout", "menu", "notices", "run_card", "stops",
 })  # fmt: skip
 """The modules of a feature with layouts; the import rules keep the same modules pure."""
 
@@ -60,7 +59,12 @@ LAYOUTS: Final = frozenset({
 def surfaces() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Yield every public layout function, by ``module.name``."""
     bricks = [one.name for one in pkgutil.iter_modules(blockkit.__path__, "bridge.slack.blockkit.")]
-    for path in (*bricks, *(one.name for one in pkgutil.walk_packages(bridge.features.__path__, "bridge.features."))):
+    packages = [
+        one.name
+        for package in (engine, features)
+        for one in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    ]
+    for path in (*bricks, *packages):
         *_, feature, module = path.split(".")
         is_pure = path in bricks or module in LAYOUTS
         for name, function in vars(import_module(path)).items():

@@ -14,7 +14,7 @@ from typing import Final
 import typer
 
 from bridge.cli import program
-from bridge.features.feature import Command
+from bridge.engine.feature import Command
 from bridge.features.registry import features
 from bridge.metrics import Metrics
 from bridge.queue.keys import markdown

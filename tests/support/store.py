@@ -10,8 +10,8 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from bridge.features.shared.channels import Channels, ChannelSettings
-from bridge.features.shared.sessions import Sessions
+from bridge.features.channels.settings import Channels, ChannelSettings
+from bridge.features.conversations.sessions import Sessions
 from bridge.features.workflows.runs import RunResults
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, thread_lane
 from bridge.inbound import InboundMessage

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
+from bridge.engine.results import Form, Outcome, Result
 from bridge.errors import NotAllowed
-from bridge.features.results import Form, Outcome, Result
 from bridge.inbound import Notice
 from bridge.playground.emulator import payloads, sample
 from bridge.playground.emulator.entities import Channel, Member, Message, View

@@ -12,8 +12,8 @@ from bridge import errors
 from bridge.cli.audit import ACTIONS, REFUSALS, RESULTS, for_programs, result, table, word
 from bridge.cli.names import DisplayNames
 from bridge.errors import BridgeError
+from bridge.features.buttons import MEANT
 from bridge.features.registry import features
-from bridge.features.shared.buttons import MEANT
 from bridge.queue.audit import AuditEntry
 from bridge.queue.stops import StopResult
 from support.store import CHANNEL, USER

@@ -9,8 +9,8 @@ from urllib.parse import parse_qs
 from slack_sdk.signature import SignatureVerifier
 
 from bench.traffic import BOT, SIGNING_SECRET, TEAM, ChatMessage, Clock, chatter, command, mention, reply
+from bridge.door.listeners.messages import parse
 from bridge.inbound import InboundMessage
-from bridge.listeners.messages import parse
 from bridge.slack.api import Identity
 
 WE = Identity(team=TEAM, enterprise="", bot_user=BOT, bot_id="B0BRIDGE")

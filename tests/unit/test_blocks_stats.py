@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from bridge.features.shared.numbers import NUMBERS, Changes, Difference, NamesChanged
-from bridge.features.shared.statistics_layout import Trend, change, stats_card
+from bridge.features.statistics.layout import Trend, change, stats_card
+from bridge.features.statistics.numbers import NUMBERS, Changes, Difference, NamesChanged
 from bridge.playground.emulator.limits import check_blocks
 from bridge.project.models import Stats
 from bridge.slack.blockkit import charts, kit

@@ -9,7 +9,7 @@ from redis.asyncio import Redis
 
 from bridge.errors import StoreUnavailable
 from bridge.features.channels.forms import ANSWERS, settings_form
-from bridge.features.shared.channels import NOTHING_SET, AppRule, Channels, ChannelSettings
+from bridge.features.channels.settings import NOTHING_SET, AppRule, Channels, ChannelSettings
 from bridge.playground.emulator.sample import RANDOM
 from bridge.queue.scripting import Scripts
 from bridge.queue.turn import Watches

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from bridge.engine.dispatch import Features
+from bridge.engine.feature import Feature
+from bridge.engine.results import Done, Result
 from bridge.features.deps import Deps
-from bridge.features.feature import Feature
 from bridge.features.registry import features
-from bridge.features.results import Done, Result
-from bridge.features.routing import Features
 from bridge.queue.turn import Turn
 from support.store import message
 

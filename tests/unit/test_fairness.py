@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from bridge.features.shared.fairness import FairSemaphore
+from bridge.features.conversations.fairness import FairSemaphore
 
 
 class People:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.features.shared.contents import transcript
+from bridge.features.conversations.contents import transcript
 from bridge.slack.files import FileContent
 
 

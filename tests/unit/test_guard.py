@@ -16,10 +16,10 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
-from bridge.listeners.app import dispatcher
+from bridge.door.guard import LARGEST_BODY, MOST_HELD, SMALL_BODY, Guard
+from bridge.door.listeners.app import dispatcher
+from bridge.door.sockets import Sockets
 from bridge.metrics import Metrics
-from bridge.slack.guard import LARGEST_BODY, MOST_HELD, SMALL_BODY, Guard
-from bridge.slack.sockets import Sockets
 from support.ingress import FORM, JSON, SECRET, Headers, Response, no_socket, request, signed
 
 NOW = 1_700_000_000

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from bridge.engine import notices
 from bridge.errors import CannotConnect
-from bridge.features import notices
 from bridge.features.agents import layout as agents
 from bridge.features.channels import layout as channels
 from bridge.features.conversations import answers
@@ -40,7 +40,7 @@ LAYOUTS = {
     if returns(function) is Reply
     and name not in OURS
     and name.partition(".")[0]
-    not in {"reports", "statistics_layout"}  # report values are short; test_blocks_stats covers statistics
+    not in {"reports", "statistics"}  # report values are short; test_blocks_stats covers statistics
 }
 
 ANY_JSON = st.recursive(

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from bridge.door.listeners.messages import CanvasMention, Deleted, Edited, Ignored, OfApp, Parsed, parse
 from bridge.ids import MessageKey
 from bridge.inbound import InboundMessage, MessageFile
-from bridge.listeners.messages import CanvasMention, Deleted, Edited, Ignored, OfApp, Parsed, parse
 from support.sample_posts import US
 
 TS, LATER = "1700000000.000100", "1700000900.000001"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from bridge.door.listeners.interactions import parse_shortcut, parse_submission
 from bridge.features.agents import asking
 from bridge.features.channels import forms
-from bridge.listeners.interactions import parse_shortcut, parse_submission
 from bridge.playground.emulator import payloads
 from bridge.playground.emulator.entities import Member
 from bridge.playground.emulator.sample import BOB

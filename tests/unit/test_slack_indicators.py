@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 from redis.asyncio import Redis
 
-from bridge.features.notices import in_line
+from bridge.engine.notices import in_line
 from bridge.ids import TurnId
 from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.playground.emulator.entities import Message

@@ -9,8 +9,9 @@ from hypothesis import given, settings, strategies as st
 
 from bridge.errors import RecordNotUnderstood
 from bridge.features.reports.schedule import read_report
-from bridge.features.shared.numbers import NUMBERS, Number
-from bridge.features.shared.snapshots import (
+from bridge.features.statistics.layout import stats_card
+from bridge.features.statistics.numbers import NUMBERS, Number
+from bridge.features.statistics.snapshots import (
     MOST_BYTES,
     STORED_FOR,
     LargestNames,
@@ -24,7 +25,6 @@ from bridge.features.shared.snapshots import (
     snapshot_of,
     surplus,
 )
-from bridge.features.shared.statistics_layout import stats_card
 from bridge.project.models import Stats
 
 NOON = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)

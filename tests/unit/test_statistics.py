@@ -13,8 +13,8 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import ProjectError
-from bridge.features.shared.snapshots import Snapshot, SnapshotStore, hour_of, snapshot_of
-from bridge.features.shared.statistics import Statistics
+from bridge.features.statistics.reader import Statistics
+from bridge.features.statistics.snapshots import Snapshot, SnapshotStore, hour_of, snapshot_of
 from bridge.metrics import Metrics
 from bridge.project.client import ProjectClient
 from bridge.queue.scripting import Scripts

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from redis.asyncio import Redis
 
+from bridge.engine.activity import Activity
 from bridge.errors import LaneLost
-from bridge.features.activity import Activity
 from bridge.features.registry import features
 from bridge.metrics import Metrics
 from bridge.queue.audit import AuditEntry, audit_since

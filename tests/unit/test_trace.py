@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 
 from bridge.cli.audit import REFUSALS
 from bridge.cli.trace import TraceStep, address_of, for_programs, table
-from bridge.features.notices import paused
+from bridge.engine.notices import paused
 from bridge.queue.deliveries import PassedOver
 from bridge.queue.keys import PASSED_IN_A_DAY
 from bridge.queue.records import Delivery

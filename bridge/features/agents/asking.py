@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bridge.features.agents.layout import ASKED_SMALL, who_asks
-from bridge.features.shared.buttons import (
+from bridge.features.buttons import (
     CHOOSE_AN_AGENT,
     ID,
     agent_option,

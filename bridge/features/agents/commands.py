@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from bridge.engine.feature import Feature
+from bridge.engine.results import Form, NewThread, Outcome, Result
 from bridge.errors import NoSuch
 from bridge.features.agents import asking, layout
+from bridge.features.buttons import OPEN_ASK, ask_button, id_of
 from bridge.features.deps import Deps
-from bridge.features.feature import Feature
-from bridge.features.results import Form, NewThread, Outcome, Result
-from bridge.features.shared.buttons import OPEN_ASK, ask_button, id_of
-from bridge.features.shared.lookups import agent_by_id, origin_of
+from bridge.features.lookups import agent_by_id, origin_of
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, MessageFile, MessagePart, Shortcut, Submission
 from bridge.project.models import Agent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from bridge.features.shared.buttons import OPEN_IN_PROJECT, ask_button
+from bridge.features.buttons import OPEN_IN_PROJECT, ask_button
 from bridge.project.models import Agent, AgentDetail
 from bridge.slack.blockkit import kit, untyped_json
 from bridge.slack.blockkit.lists import ListPage, by_name, list_reply, matching

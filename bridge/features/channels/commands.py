@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from bridge.engine.feature import Feature
+from bridge.engine.results import Form, Outcome, Result, shown
 from bridge.errors import NoSuch
+from bridge.features.buttons import OPEN_DEFAULT, SET_DEFAULT, id_of, settings_button
 from bridge.features.channels import forms, layout
 from bridge.features.channels.layout import SettingChange
+from bridge.features.channels.settings import APP_ID, MOST_APPS, NOTHING_SET, AppRule, ChannelSettings
 from bridge.features.deps import Deps
-from bridge.features.feature import Feature
-from bridge.features.results import Form, Outcome, Result, shown
-from bridge.features.shared.buttons import OPEN_DEFAULT, SET_DEFAULT, id_of, settings_button
-from bridge.features.shared.channels import APP_ID, MOST_APPS, NOTHING_SET, AppRule, ChannelSettings
-from bridge.features.shared.lookups import (
+from bridge.features.lookups import (
     RULE_PAUSED,
     agent_by_id,
     agent_name,

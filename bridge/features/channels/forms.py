@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
+from bridge.features.buttons import ID, OPEN_DEFAULT, agent_option, agent_options
 from bridge.features.channels.layout import settings_title
-from bridge.features.shared.buttons import ID, OPEN_DEFAULT, agent_option, agent_options
-from bridge.features.shared.channels import APP_ID, MOST_APPS
+from bridge.features.channels.settings import APP_ID, MOST_APPS
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.folding import name_key

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from bridge.features.shared.buttons import settings_button
+from bridge.features.buttons import settings_button
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import no_longer
 from bridge.slack.blockkit.reply import Audience, Block, Reply
@@ -79,7 +79,7 @@ class ShownSettings(NamedTuple):
 
     agent: str
     answers_all: bool
-    replies: str  # which replies in a thread are answered (`bridge.features.shared.channels.Replies`)
+    replies: str  # which replies in a thread are answered (`bridge.features.channels.settings.Replies`)
     apps: Sequence[tuple[str, str]]  # each app's name, and its rule in words
 
 

@@ -14,6 +14,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
+from bridge.engine import notices
+from bridge.engine.notices import Unread
+from bridge.engine.picking import nearest
+from bridge.engine.reply_poster import place_of
+from bridge.engine.results import Done, Outcome, Result, TryLater, Wait
 from bridge.errors import (
     DID_NOT_ARRIVE,
     NotFound,
@@ -22,16 +27,11 @@ from bridge.errors import (
     SlackRefused,
     SlackUnreachable,
 )
-from bridge.features import notices
+from bridge.features.buttons import Answered
 from bridge.features.conversations import answers, menu
 from bridge.features.conversations.layout import title_of
 from bridge.features.deps import Deps
-from bridge.features.notices import Unread
-from bridge.features.picking import nearest
-from bridge.features.reply_poster import place_of
-from bridge.features.results import Done, Outcome, Result, TryLater, Wait
-from bridge.features.shared.buttons import Answered
-from bridge.features.shared.lookups import check_rule, may_set
+from bridge.features.lookups import check_rule, may_set
 from bridge.ids import ThreadKey
 from bridge.inbound import InboundMessage, Notice
 from bridge.project import Agent, ChatAnswer

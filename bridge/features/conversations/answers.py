@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from bridge.features.shared.buttons import Answered, feedback_buttons
+from bridge.features.buttons import Answered, feedback_buttons
 from bridge.slack.blockkit import kit, untyped_json
 from bridge.slack.blockkit.reply import Audience, Reply
 

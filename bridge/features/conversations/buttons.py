@@ -9,16 +9,16 @@ import logging
 from datetime import timedelta
 from typing import assert_never
 
+from bridge.engine import notices
+from bridge.engine.feature import Feature
+from bridge.engine.questions import Question, remove_notice
+from bridge.engine.reply_poster import recipient_of
+from bridge.engine.results import NewThread, Outcome, QueuedAgain, Result, ShownLate, shown
 from bridge.errors import ControlNotUnderstood, SlackError, TooOften
-from bridge.features import notices
+from bridge.features.buttons import id_of
 from bridge.features.conversations import menu, stops
 from bridge.features.deps import Deps
-from bridge.features.feature import Feature
-from bridge.features.reply_poster import recipient_of
-from bridge.features.results import NewThread, Outcome, QueuedAgain, Result, ShownLate, shown
-from bridge.features.shared.buttons import id_of
-from bridge.features.shared.lookups import agent_name, may_set
-from bridge.features.shared.questions import Question, remove_notice
+from bridge.features.lookups import agent_name, may_set
 from bridge.ids import MessageKey, ThreadKey, TurnId, side_id, thread_lane
 from bridge.inbound import Click, InboundMessage, Notice
 from bridge.queue.inbox import (

@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bridge.engine import notices
+from bridge.engine.results import Done, Greeted, Outcome, Result, shown
+from bridge.engine.unfinished import unfinished_notice
 from bridge.errors import ProjectError
-from bridge.features import notices
+from bridge.features.buttons import ID
 from bridge.features.conversations import layout
 from bridge.features.conversations.answering import answer, default_of, unknown_answer
 from bridge.features.conversations.buttons import conversations as conversations  # noqa: PLC0414 - complete here
+from bridge.features.conversations.sessions import Bound
 from bridge.features.conversations.stopping import stopped
 from bridge.features.deps import Deps
-from bridge.features.results import Done, Greeted, Outcome, Result, shown
-from bridge.features.shared.buttons import ID
-from bridge.features.shared.lookups import agent_name
-from bridge.features.shared.sessions import Bound
-from bridge.features.unfinished import unfinished_notice
+from bridge.features.lookups import agent_name
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, InboundMessage, MessagesTabOpened, StopRequest
 from bridge.project.models import Agent

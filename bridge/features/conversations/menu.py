@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from bridge.features.shared.buttons import CHOOSE_AN_AGENT, OPEN_DEFAULT, SET_DEFAULT, agent_options
+from bridge.features.buttons import CHOOSE_AN_AGENT, OPEN_DEFAULT, SET_DEFAULT, agent_options
 from bridge.project.models import Agent
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Reply

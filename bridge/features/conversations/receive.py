@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, assert_never
 
+from bridge.engine.access import Access
+from bridge.engine.dispatch import Features
+from bridge.engine.notices import app_paused, edited, paused, unmentioned
 from bridge.errors import ProjectError
-from bridge.features.access import Access
+from bridge.features.channels.settings import NOTHING_SET, AppRule, Channels
 from bridge.features.conversations.menu import CHOOSE
-from bridge.features.notices import app_paused, edited, paused, unmentioned
-from bridge.features.routing import Features
-from bridge.features.shared.channels import NOTHING_SET, AppRule, Channels
-from bridge.features.shared.sessions import Sessions
+from bridge.features.conversations.sessions import Sessions
 from bridge.ids import MessageKey, TurnId, thread_lane
 from bridge.inbound import Click, InboundMessage, Notice, TriggeredRun
 from bridge.project import Catalog

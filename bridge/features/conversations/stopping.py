@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from bridge.features.access import Access
-from bridge.features.activity import action_name
+from bridge.engine.access import Access
+from bridge.engine.activity import action_name
+from bridge.engine.results import Outcome, shown
 from bridge.features.conversations import stops
 from bridge.features.deps import Deps
-from bridge.features.results import Outcome, shown
 from bridge.ids import MessageKey, ThreadKey, thread_lane
 from bridge.inbound import Notice, StopRequest
 from bridge.queue.inbox import Inbox, Queued

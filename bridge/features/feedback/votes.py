@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from bridge.engine.feature import Feature
+from bridge.engine.results import Result, shown
 from bridge.errors import ControlNotUnderstood
+from bridge.features.buttons import FEEDBACK, Answered
 from bridge.features.deps import Deps
-from bridge.features.feature import Feature
-from bridge.features.results import Result, shown
-from bridge.features.shared.buttons import FEEDBACK, Answered
 from bridge.ids import TurnId
 from bridge.inbound import Click
 from bridge.queue.audit import named

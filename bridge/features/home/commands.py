@@ -11,13 +11,13 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from bridge import __version__
+from bridge.engine.feature import Feature
+from bridge.engine.results import HomeView, Result
 from bridge.errors import NotAllowed, ProjectError
 from bridge.features.deps import Deps
-from bridge.features.feature import Feature
 from bridge.features.home import layout
-from bridge.features.results import HomeView, Result
-from bridge.features.shared.lookups import is_runner
-from bridge.features.shared.recent import HomePages
+from bridge.features.lookups import is_runner
+from bridge.features.recent import HomePages
 from bridge.inbound import Click, HomeOpened
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.failures import sentence

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from bridge.features.shared.buttons import DETAILS, FIND, RUN_FORM, ask_button, channel_choice, run_value
-from bridge.features.shared.numbers import NUMBERS
-from bridge.features.shared.recent import HomePages, RecentConversation, RecentRun, status_icon
+from bridge.features.buttons import DETAILS, FIND, RUN_FORM, ask_button, channel_choice, run_value
+from bridge.features.recent import HomePages, RecentConversation, RecentRun, status_icon
+from bridge.features.statistics.numbers import NUMBERS
 from bridge.project.models import Agent, Project, Stats, Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.lists import active_first, by_name, clamped, facts_of

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from bridge.engine.feature import Feature
+from bridge.engine.results import Result
 from bridge.features.deps import Deps
-from bridge.features.feature import Feature
 from bridge.features.project_info.layout import project_card
-from bridge.features.results import Result
 from bridge.queue.turn import Turn
 
 project_info = Feature("project_info")

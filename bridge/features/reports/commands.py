@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from bridge.engine.feature import Feature
+from bridge.engine.results import Form, HomeChanged, PostedReport, Result, shown
 from bridge.errors import BadSchedule, NotAllowed
 from bridge.features.deps import Deps
-from bridge.features.feature import Feature
+from bridge.features.lookups import check_runner, refusal_now
 from bridge.features.reports import layout as blocks
 from bridge.features.reports.phrases import find_zone
 from bridge.features.reports.reporter import due, post
 from bridge.features.reports.schedule import ReportSpec, StoredReport, next_due, read_report
 from bridge.features.reports.store import MOST_REPORTS, due_report, store_of
-from bridge.features.results import Form, HomeChanged, PostedReport, Result, shown
-from bridge.features.shared.lookups import check_runner, refusal_now
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, Notice, Report, Submission
 from bridge.queue.audit import named

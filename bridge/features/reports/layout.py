@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from bridge.errors import BadSchedule
+from bridge.features.buttons import REPORT_FORM
 from bridge.features.reports.phrases import find_zone
 from bridge.features.reports.schedule import StoredReport
-from bridge.features.shared.buttons import REPORT_FORM
-from bridge.features.shared.numbers import PARTS
+from bridge.features.statistics.numbers import PARTS
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import failure, no_longer
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG, Origin, channel_menu, modal

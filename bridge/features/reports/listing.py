@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints, ValidationError, model_validator
 
 from bridge.errors import BadSchedule, ConfigurationError
+from bridge.features.channels.settings import APP_ID, MOST_APPS, AppRule, Channels, ChannelSettings
 from bridge.features.reports.schedule import (
     ReportSpec,
     Schedule,
@@ -24,7 +25,6 @@ from bridge.features.reports.schedule import (
     span_of,
 )
 from bridge.features.reports.store import MOST_REPORTS, ReportStore
-from bridge.features.shared.channels import APP_ID, MOST_APPS, AppRule, Channels, ChannelSettings
 from bridge.queue.scripting import Scripts
 
 _ATTEMPTS: Final = 5  # at a channel whose settings change meanwhile

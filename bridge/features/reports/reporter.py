@@ -1,6 +1,6 @@
 """Posting scheduled reports.
 
-`due` lists due slots; one process claims each (`bridge.features.clock`). From then on the post is a turn: `post`
+`due` lists due slots; one process claims each (`bridge.engine.clock`). From then on the post is a turn: `post`
 returns its outcome, which is posted once, even if a process is killed in between.
 
 A slot that every process missed is still posted in the first half of the time to the next one. After that it's skipped,
@@ -14,17 +14,17 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Final
 
+from bridge.engine.feature import Slot
+from bridge.engine.results import Done, Outcome, PostedReport, Result, TryLater
 from bridge.errors import ProjectError, RecordNotUnderstood
 from bridge.features.deps import Deps
-from bridge.features.feature import Slot
+from bridge.features.lookups import notify_of_pause, refusal_now
 from bridge.features.reports.layout import NO_CLOCK, PAUSED, small_print
 from bridge.features.reports.schedule import is_too_late, last_due, next_due, span_of
 from bridge.features.reports.store import due_report, store_of
-from bridge.features.results import Done, Outcome, PostedReport, Result, TryLater
-from bridge.features.shared.lookups import notify_of_pause, refusal_now
-from bridge.features.shared.numbers import PARTS
-from bridge.features.shared.snapshots import Snapshot, snapshot_of
-from bridge.features.shared.statistics_layout import with_below
+from bridge.features.statistics.layout import with_below
+from bridge.features.statistics.numbers import PARTS
+from bridge.features.statistics.snapshots import Snapshot, snapshot_of
 from bridge.inbound import Report
 from bridge.queue.audit import named
 from bridge.queue.scripting import epoch_ms

@@ -23,7 +23,7 @@ from pydantic import BaseModel, ValidationError
 
 from bridge.errors import BadSchedule, RecordNotUnderstood
 from bridge.features.reports.phrases import describe, find_zone, normalized, read_schedule
-from bridge.features.shared.numbers import PARTS
+from bridge.features.statistics.numbers import PARTS
 from bridge.slack.blockkit.folding import fold
 
 _MINUTE: Final = timedelta(minutes=1)
@@ -78,7 +78,7 @@ class StoredReport:
 
     *due* is its next slot. *paused* is the reason why it's paused (``asked``, ``no clock``, or Slack's error), or
     ``""``. *skipped* is the first slot that wasn't posted, *last* the last one that was, and *numbers* the snapshot of
-    the statistics at that time (`bridge.features.shared.snapshots`).
+    the statistics at that time (`bridge.features.statistics.snapshots`).
     """
 
     id: str

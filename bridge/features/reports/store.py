@@ -1,7 +1,7 @@
 """Stored reports: a hash for each, a sorted set by age (``reports``), and one by the next slot (``due``).
 
 Each slot of a report gets exactly one turn: the step that queues the turn also advances the report to its next slot
-(`ReportStore.advance`, `bridge.features.clock`).
+(`ReportStore.advance`, `bridge.engine.clock`).
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from bridge.engine.results import PostedReport
 from bridge.errors import RecordNotUnderstood
 from bridge.features.deps import Deps
 from bridge.features.reports.schedule import ReportSpec, StoredReport
-from bridge.features.results import PostedReport
 from bridge.ids import ThreadKey
 from bridge.inbound import Report
 from bridge.queue.keys import milliseconds

@@ -6,14 +6,14 @@ from typing import Any
 
 from pydantic import Field
 
+from bridge.engine.feature import Feature
+from bridge.engine.questions import Question
+from bridge.engine.results import Form, Outcome, Result, RunEnded, shown
 from bridge.errors import BadInput, ControlNotUnderstood
+from bridge.features.buttons import DETAILS, FIND, RUN_FORM, id_of, run_button
 from bridge.features.deps import Deps
-from bridge.features.feature import Feature
-from bridge.features.results import Form, Outcome, Result, RunEnded, shown
-from bridge.features.shared.buttons import DETAILS, FIND, RUN_FORM, id_of, run_button
-from bridge.features.shared.lookups import check_rule, check_runner, is_runner, origin_of, workflow_by_id
-from bridge.features.shared.questions import Question
-from bridge.features.shared.recent import Remembered
+from bridge.features.lookups import check_rule, check_runner, is_runner, origin_of, workflow_by_id
+from bridge.features.recent import Remembered
 from bridge.features.workflows import forms, layout, run_card
 from bridge.features.workflows.runs import RunResults, Waiters, notify_of_end, run, unknown_run
 from bridge.ids import TurnId
@@ -215,7 +215,7 @@ async def run_with_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result
 
 
 class _ButtonValue(Carried):
-    """The value of a button that runs a workflow, made by `bridge.features.shared.buttons.run_value`."""
+    """The value of a button that runs a workflow, made by `bridge.features.buttons.run_value`."""
 
     workflow: int | None = Field(default=None, alias="w")
     input: Any = Field(default=None, alias="i")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bridge.errors import BadInput
-from bridge.features.shared.buttons import ID
+from bridge.features.buttons import ID
 from bridge.project.models import Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import where_json_breaks

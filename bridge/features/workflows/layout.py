@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final
 
-from bridge.features.shared.buttons import OPEN_IN_PROJECT, RUN_FORM, run_value
+from bridge.features.buttons import OPEN_IN_PROJECT, RUN_FORM, run_value
 from bridge.project.models import Workflow, WorkflowDetail
 from bridge.slack.blockkit import kit, modals, untyped_json
 from bridge.slack.blockkit.lists import ListPage, active_first, facts_of, list_reply, matching

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, assert_never
 
+from bridge.engine import notices
+from bridge.engine.questions import Question
+from bridge.engine.reply_poster import RUN_MARK, place_of, recipient_of
+from bridge.engine.results import Outcome, RunEnded, shown
 from bridge.errors import ProjectError, RecordNotUnderstood, SlackAmbiguous, SlackError, TooOften
-from bridge.features import notices
 from bridge.features.deps import Deps
-from bridge.features.reply_poster import RUN_MARK, place_of, recipient_of
-from bridge.features.results import Outcome, RunEnded, shown
-from bridge.features.shared.questions import Question
 from bridge.features.workflows import run_card
 from bridge.ids import TurnId
 from bridge.inbound import Notice, TriggeredRun

@@ -1,5 +1,5 @@
 -- Change a channel's settings unless they changed since the caller read them, and notify every process
--- (`bridge.features.shared.channels`).
+-- (`bridge.features.channels.settings`).
 -- ARGV: team:channel, the record seen or '', the new record or '' (no settings).
 -- Returns 1 | 0 (changed by someone else).
 local channel, seen, record = ARGV[1], ARGV[2], ARGV[3]

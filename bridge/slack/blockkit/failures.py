@@ -78,7 +78,7 @@ _NO_LONGER: Final = {
     "left": "{who} {is_} no longer in that channel",
     "unknown": "Slack doesn't say whether {who} still {has} access",
 }
-"""Why something set up earlier may no longer happen (`bridge.features.access.Access.refusal_now`)."""
+"""Why something set up earlier may no longer happen (`bridge.engine.access.Access.refusal_now`)."""
 
 _TOO_OFTEN: Final = {
     "thread": "This thread is getting messages too fast, so new ones don't reach the agent.",

@@ -9,6 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, takewhile
 from typing import Any, Final, NamedTuple, TypeVar
 
+from bridge.engine.feature import HELP, Command, EventReader, Feature, ListedShortcut, add_command
+from bridge.engine.notices import Slip, command_gone, did_you_mean, help_card, help_lines
+from bridge.engine.picking import edit_distance, most_typos, pick
+from bridge.engine.questions import Question
+from bridge.engine.reply_poster import recipient_of
+from bridge.engine.results import Form, HomeChanged, Outcome, Result, shown
 from bridge.errors import (
     BadUsage,
     BridgeError,
@@ -24,15 +30,9 @@ from bridge.errors import (
     UnknownCommand,
     UnknownOption,
 )
+from bridge.features.buttons import FOR_RUNNERS, MEANT
 from bridge.features.deps import Deps
-from bridge.features.feature import HELP, Command, EventReader, Feature, ListedShortcut, add_command
-from bridge.features.notices import Slip, command_gone, did_you_mean, help_card, help_lines
-from bridge.features.picking import edit_distance, most_typos, pick
-from bridge.features.reply_poster import recipient_of
-from bridge.features.results import Form, HomeChanged, Outcome, Result, shown
-from bridge.features.shared.buttons import FOR_RUNNERS, MEANT
-from bridge.features.shared.lookups import is_runner
-from bridge.features.shared.questions import Question
+from bridge.features.lookups import is_runner
 from bridge.inbound import Click, HomeOpened, InboundMessage, Notice, Shortcut, SlashCommand, Submission
 from bridge.project.models import Agent, Workflow
 from bridge.queue.audit import named

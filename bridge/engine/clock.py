@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final, assert_never
 
+from bridge.engine.feature import Job, Slot, SlotsDue
 from bridge.errors import BridgeError, StoreUnavailable
 from bridge.features.deps import Deps
-from bridge.features.feature import Job, Slot, SlotsDue
 from bridge.queue.inbox import Duplicate, Queued, Stale
 from bridge.queue.keys import CLAIMED, milliseconds
 from bridge.queue.patience import Draining, Patience

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bridge.errors import SlackError
-from bridge.features.shared.channels import Channels
+from bridge.features.channels.settings import Channels
 from bridge.ids import ThreadKey
 from bridge.inbound import InboundMessage
 from bridge.queue.turn import Turn

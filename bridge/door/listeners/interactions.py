@@ -15,17 +15,17 @@ from typing import Any, Final
 from slack_bolt.async_app import AsyncAck, AsyncApp
 from slack_bolt.response import BoltResponse
 
+from bridge.door.listeners.app import IN_TIME, Intake
+from bridge.engine import notices
 from bridge.errors import BridgeError, SlackError
-from bridge.features import notices
 from bridge.features.agents import asking
+from bridge.features.buttons import agent_options
 from bridge.features.channels import forms as channel_forms
 from bridge.features.conversations import menu
+from bridge.features.recent import HomePages
 from bridge.features.registry import features
-from bridge.features.shared.buttons import agent_options
-from bridge.features.shared.recent import HomePages
 from bridge.features.workflows import forms
 from bridge.inbound import Click, Shortcut, SlashCommand, Submission
-from bridge.listeners.app import IN_TIME, Intake
 from bridge.project import Catalog
 from bridge.slack import contents
 from bridge.slack.api import Identity

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
-from bridge.features.results import NewThread, Outcome
-from bridge.features.routing import Features
-from bridge.features.shared.recent import MOST, RecentRun
+from bridge.engine.dispatch import Features
+from bridge.engine.results import NewThread, Outcome
+from bridge.features.recent import MOST, RecentRun
 from bridge.ids import PersonKey, TurnId
 from bridge.inbound import (
     Click,

@@ -9,8 +9,17 @@ from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from bridge.errors import StoreUnavailable
-from bridge.features.shared.numbers import NUMBERS, PARTS, Changes
-from bridge.features.shared.snapshots import (
+from bridge.features.statistics.layout import (
+    LAST_WEEK,
+    THE_LAST_REPORT,
+    YESTERDAY,
+    Trend,
+    nearest_note,
+    nothing_yet,
+    stats_card,
+)
+from bridge.features.statistics.numbers import NUMBERS, PARTS, Changes
+from bridge.features.statistics.snapshots import (
     Snapshot,
     SnapshotStore,
     compare,
@@ -20,15 +29,6 @@ from bridge.features.shared.snapshots import (
     over_time,
     snapshot_of,
     surplus,
-)
-from bridge.features.shared.statistics_layout import (
-    LAST_WEEK,
-    THE_LAST_REPORT,
-    YESTERDAY,
-    Trend,
-    nearest_note,
-    nothing_yet,
-    stats_card,
 )
 from bridge.project.client import ProjectClient
 from bridge.project.models import Stats

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
-from bridge.features.shared.numbers import (
+from bridge.features.statistics.numbers import (
     GROUPS,
     NUMBERS,
     PARTS,

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from slack_bolt.async_app import AsyncApp
 
+from bridge.door.listeners.app import Intake, NotStored, in_time
 from bridge.features.conversations.stopping import Stopping
 from bridge.features.registry import features
 from bridge.inbound import SLACK_ITSELF, StopRequest
-from bridge.listeners.app import Intake, NotStored, in_time
 from bridge.slack.api import Identity
 from bridge.slack.payloads import Json, mapping, text, timestamp
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from bridge.features import notices
+from bridge.engine import notices
 from bridge.ids import TurnId
 from bridge.inbound import Notice
 from bridge.queue.records import Step, Unreadable

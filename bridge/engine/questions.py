@@ -9,10 +9,10 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
+from bridge.engine import notices
+from bridge.engine.results import Outcome, shown
 from bridge.errors import SlackError
-from bridge.features import notices
 from bridge.features.deps import Deps
-from bridge.features.results import Outcome, shown
 from bridge.ids import MessageKey, TurnId
 from bridge.inbound import Click
 from bridge.queue.keys import ANSWERED, milliseconds

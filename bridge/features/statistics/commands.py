@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from bridge.engine.feature import Feature
+from bridge.engine.results import Result
 from bridge.errors import BadSchedule
+from bridge.features.buttons import REPORT_FORM
 from bridge.features.deps import Deps
-from bridge.features.feature import Feature
-from bridge.features.results import Result
-from bridge.features.shared.buttons import REPORT_FORM
-from bridge.features.shared.lookups import is_runner
-from bridge.features.shared.snapshots import hour_of, parse_moment
-from bridge.features.shared.statistics_layout import with_below
+from bridge.features.lookups import is_runner
+from bridge.features.statistics.layout import with_below
+from bridge.features.statistics.snapshots import hour_of, parse_moment
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit import kit
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final, assert_never
 
+from bridge.engine.results import Done, TryLater
 from bridge.errors import NoSuch, NotAllowed, ProjectError, SlackError
 from bridge.features.deps import Deps
-from bridge.features.results import Done, TryLater
 from bridge.inbound import InboundMessage, Notice
 from bridge.project.models import Agent, Workflow
 from bridge.queue.inbox import Duplicate, Queued, Stale

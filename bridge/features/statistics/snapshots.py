@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from bridge.errors import RecordNotUnderstood
-from bridge.features.shared.numbers import GROUPS, Changes, Difference, NamesChanged, by_count, numbers_of
+from bridge.features.statistics.numbers import GROUPS, Changes, Difference, NamesChanged, by_count, numbers_of
 from bridge.project.models import Stats
 from bridge.queue.keys import SNAPSHOTS, milliseconds
 from bridge.queue.redis.connection import translated

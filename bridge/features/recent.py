@@ -1,6 +1,6 @@
 """A person's recent activity and remembered input: bounded, and with a lifetime.
 
-Runs and conversations are written in the step that ends a turn (`bridge.features.activity`), without a round trip of
+Runs and conversations are written in the step that ends a turn (`bridge.engine.activity`), without a round trip of
 their own. The only text stored is a workflow's input: while the person wants the form to remember it, or until they
 answer a question about it.
 """

@@ -28,8 +28,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
+from bridge.engine.results import Form, Outcome, Result
 from bridge.errors import BadUsage
-from bridge.features.results import Form, Outcome, Result
 from bridge.inbound import Inbound
 from bridge.queue.records import Write
 from bridge.slack.blockkit.reply import Block, Reply

@@ -16,10 +16,10 @@ from functools import partial
 from typing import Final, Literal, ParamSpec, TypeVar
 
 from bridge.documents import AT_ONCE, MOST_BYTES, DocumentNotRead, Documents, DocumentText
+from bridge.engine.notices import NotRead
+from bridge.engine.results import TryLater
 from bridge.errors import SlackError, SlackRefused, SlackTokenRefused
-from bridge.features.notices import NotRead
-from bridge.features.results import TryLater
-from bridge.features.shared.fairness import FairSemaphore
+from bridge.features.conversations.fairness import FairSemaphore
 from bridge.inbound import Alert, LeftOut, MessageFile, MessagePart, Quotation, Table
 from bridge.slack.blockkit import content_words
 from bridge.slack.blockkit.content_words import FILE, Passage

@@ -3,7 +3,7 @@
 Slack retries a delivery at once, after one and after five minutes, then gives up
 (https://docs.slack.dev/apis/events-api#retries). One process reads the most recent threads and channels first. Messages
 go through the same parser, receiver and deduplication as live ones, with their current text. Messages that are
-too old are offered in their thread, not sent (`bridge.features.turns`); commands aren't run.
+too old are offered in their thread, not sent (`bridge.engine.turns`); commands aren't run.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from bridge.engine.results import TryLater
 from bridge.errors import SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable, StoreUnavailable
-from bridge.features.results import TryLater
 from bridge.ids import MessageKey, ThreadKey
 from bridge.metrics import Metrics
 from bridge.queue.keys import MARKED

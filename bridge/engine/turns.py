@@ -14,6 +14,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from bridge.engine import notices
+from bridge.engine.activity import Activity
+from bridge.engine.dispatch import Features
+from bridge.engine.questions import remove_notice
+from bridge.engine.reply_poster import (
+    CLOCK_SKEW,
+    MAX_DELIVERIES,
+    MENU_MARK,
+    RUN_MARK,
+    NeverFinished,
+    PostInDoubt,
+    ReplyPoster,
+    place_of,
+    recipient_of,
+)
+from bridge.engine.results import Done, Form, HomeView, Outcome, Result, TryLater, Wait
+from bridge.engine.unfinished import notice_left, notice_left_unread
 from bridge.errors import (
     BridgeError,
     Busy,
@@ -31,25 +48,8 @@ from bridge.errors import (
     StoreUnavailable,
     ThreadGone,
 )
-from bridge.features import notices
-from bridge.features.activity import Activity
 from bridge.features.deps import Deps
-from bridge.features.reply_poster import (
-    CLOCK_SKEW,
-    MAX_DELIVERIES,
-    MENU_MARK,
-    RUN_MARK,
-    NeverFinished,
-    PostInDoubt,
-    ReplyPoster,
-    place_of,
-    recipient_of,
-)
-from bridge.features.results import Done, Form, HomeView, Outcome, Result, TryLater, Wait
-from bridge.features.routing import Features
-from bridge.features.shared.lookups import UNREACHABLE, refusal_now
-from bridge.features.shared.questions import remove_notice
-from bridge.features.unfinished import notice_left, notice_left_unread
+from bridge.features.lookups import UNREACHABLE, refusal_now
 from bridge.ids import MessageKey, ThreadKey, TurnId, side_id
 from bridge.inbound import (
     Click,

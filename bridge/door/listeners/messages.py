@@ -14,11 +14,11 @@ from typing import Any, Final
 
 from slack_bolt.async_app import AsyncApp
 
+from bridge.door.listeners.app import NotStored, in_time
 from bridge.errors import SlackRefused
 from bridge.features.conversations.receive import NO_RULE, Received, Receiver
 from bridge.ids import MessageKey, ThreadKey
 from bridge.inbound import SLACK_ITSELF, InboundMessage
-from bridge.listeners.app import NotStored, in_time
 from bridge.metrics import Metrics
 from bridge.slack import contents
 from bridge.slack.api import Identity, SlackWeb

@@ -1,7 +1,7 @@
 """The bridge's notices in a conversation: short lines, some with a button.
 
 Notices decided on arrival are stored as a name in `bridge.inbound.Notice.what`, with facts after a colon;
-`bridge.features.feature.Feature.notice` registers their text.
+`bridge.engine.feature.Feature.notice` registers their text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 from pydantic import BaseModel, ValidationError
 
 from bridge.errors import ProjectError, TooOften
-from bridge.features.shared.buttons import ask_button, run_button
+from bridge.features.buttons import ask_button, run_button
 from bridge.inbound import WAITING_LIMIT
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import failure, no_longer, what_happened

@@ -12,9 +12,9 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 
+from bridge.engine import notices
+from bridge.engine.results import NewThread, Outcome
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable, ThreadGone
-from bridge.features import notices
-from bridge.features.results import NewThread, Outcome
 from bridge.ids import side_id
 from bridge.inbound import Click, Inbound, InboundMessage, Notice, Shortcut, StopRequest, Submission, TriggeredRun
 from bridge.queue.patience import Patience

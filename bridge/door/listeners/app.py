@@ -30,9 +30,9 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
+from bridge.engine.access import Access
+from bridge.engine.activity import action_name
 from bridge.errors import SlackError, StoreUnavailable
-from bridge.features.access import Access
-from bridge.features.activity import action_name
 from bridge.features.registry import features
 from bridge.inbound import SLACK_ITSELF, Inbound, Notice, to_json
 from bridge.logs import new_reference
@@ -158,7 +158,7 @@ def slack_app(
         request_verification_enabled=False,
         url_verification_enabled=False,
         ssl_check_enabled=False,
-        ignoring_self_events_enabled=False,  # `bridge.listeners.messages` decides about bots, and says why
+        ignoring_self_events_enabled=False,  # `bridge.door.listeners.messages` decides about bots, and says why
         attaching_conversation_kwargs_enabled=False,
         attaching_function_token_enabled=False,
     )

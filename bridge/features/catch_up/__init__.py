@@ -1,1 +1,0 @@
-"""Find messages that were missed during an outage in Slack's history."""

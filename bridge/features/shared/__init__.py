@@ -1,1 +1,0 @@
-"""Code that several features share. Features import this package, and never one another."""
