@@ -22,6 +22,7 @@ from bridge.engine.access import Access
 from bridge.engine.activity import Activity
 from bridge.engine.clock import Clock
 from bridge.engine.reply_poster import ReplyPoster
+from bridge.engine.said_once import SaidOnce
 from bridge.engine.turns import Turns
 from bridge.features.channels.settings import Channels
 from bridge.features.conversations.contents import PartReader
@@ -30,7 +31,7 @@ from bridge.features.conversations.receive import Receiver
 from bridge.features.conversations.sessions import Sessions
 from bridge.features.conversations.stopping import Stopping
 from bridge.features.deps import Deps
-from bridge.features.recent import Recent
+from bridge.features.home.pages import StoredPages
 from bridge.features.registry import features
 from bridge.features.statistics.reader import Statistics
 from bridge.features.statistics.snapshots import SnapshotStore
@@ -156,7 +157,8 @@ def build(
         inbox=inbox,
         sessions=sessions,
         channels=channels,
-        recent=Recent(scripts),
+        home_pages=StoredPages(scripts),
+        said_once=SaidOnce(scripts),
         statistics=statistics,
         access=access,
         say=say,

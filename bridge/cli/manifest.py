@@ -78,7 +78,7 @@ def app_manifest(url: str | None, prefix: str = "") -> dict[str, Any]:
                     "should_escape": command.with_ids,
                     **_at("url", url),
                 }
-                for command in features.slash_commands(prefix)
+                for command in features.commands.slash_commands(prefix)
             ],
             "shortcuts": [asdict(shortcut) for shortcut in features.shortcuts()],
         },

@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Final
 
+from bridge.engine.results import TryLater
 from bridge.errors import NotAllowed, SlackError, SlackRefused
 from bridge.inbound import Click, HomeOpened, Inbound
 from bridge.slack.people import Directory
 
 log = logging.getLogger(__name__)
 
+UNREACHABLE: Final = frozenset({"deactivated", "stranger"})
+"""Reasons against people who get no private messages."""
+
+_SLACK_PAUSE: Final = timedelta(seconds=5)
 _AT_ONCE: Final = 1.0  # seconds; one lookup for everything that's due at the same moment
 _LATELY: Final = 60.0  # seconds
 
@@ -77,8 +83,15 @@ class Access:
         Whatever isn't done at once is decided here when it's done: reports, apps' rules, and messages that waited.
         What *is_set_up* goes on until someone changes it, so its owner must still be able to set it up. Without a
         *user* (earlier versions stored none), only the channel counts. The result is a reason of
-        `bridge.errors.NotAllowed`. Raises `SlackError` if Slack doesn't answer right now.
+        `bridge.errors.NotAllowed`. Raises `TryLater` if Slack doesn't answer right now.
         """
+        try:
+            return await self._refusal_now(user, channel, is_set_up=is_set_up)
+        except SlackError as exc:
+            raise TryLater(exc.retry_after or _SLACK_PAUSE) from exc
+
+    async def _refusal_now(self, user: str, channel: str, *, is_set_up: bool) -> str | None:
+        """Return the same. Raises `SlackError`."""
         if refusal := self.not_listed("", channel) or self.not_listed(user, ""):
             return refusal
         if not user:
@@ -100,6 +113,18 @@ class Access:
             return "unknown"
         is_theirs = not is_set_up or not channel or channel.startswith("D")
         return None if is_theirs or await self.directory.sees(user, channel) else "left"
+
+    async def check_runner(self, user: str, reason: str = "runner") -> None:
+        """Raise `NotAllowed` with *reason* unless *user* may run workflows."""
+        if not await self.may_run(user):
+            raise NotAllowed(reason)
+
+    async def is_runner(self, user: str) -> bool:
+        """Whether to offer a person buttons that run workflows; False if it's unknown whether they may."""
+        try:
+            return await self.may_run(user)
+        except NotAllowed:
+            return False
 
     async def may_run(self, user: str) -> bool:
         """Whether *user* may run workflows and schedule reports. Raises `NotAllowed` if that's unknown."""

@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from bridge.engine.dispatch import Features
+from bridge.engine.recent import MOST, RecentRun
 from bridge.engine.results import NewThread, Outcome
-from bridge.features.recent import MOST, RecentRun
 from bridge.ids import PersonKey, TurnId
 from bridge.inbound import (
     Click,
@@ -97,7 +97,7 @@ class Activity:
         if record is not None:
             body = record.body
             by = {"user": body.user, "channel": body.channel, "thread": getattr(body, "thread_ts", "")}
-            by["did"] = action_name(body, self._features.fixed_words)
+            by["did"] = action_name(body, self._features.commands.fixed_words)
             is_refused |= isinstance(body, Notice) and not body.is_offer
             is_refused |= isinstance(body, HomeOpened | Shortcut) and body.refusal != ""
         cause = ""

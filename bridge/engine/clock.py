@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final, assert_never
 
+from bridge.engine.deps import EngineDeps
 from bridge.engine.feature import Job, Slot, SlotsDue
 from bridge.errors import BridgeError, StoreUnavailable
-from bridge.features.deps import Deps
 from bridge.queue.inbox import Duplicate, Queued, Stale
 from bridge.queue.keys import CLAIMED, milliseconds
 from bridge.queue.patience import Draining, Patience
@@ -31,7 +31,7 @@ _MOST: Final = 100  # slots claimed at a time
 class Clock:
     """Claims due slots of *clocks* and due *jobs*."""
 
-    def __init__(self, deps: Deps, clocks: Sequence[SlotsDue], jobs: Sequence[Job], patience: Patience) -> None:
+    def __init__(self, deps: EngineDeps, clocks: Sequence[SlotsDue], jobs: Sequence[Job], patience: Patience) -> None:
         self._deps = deps
         self._clocks = clocks
         self._jobs = jobs

@@ -74,6 +74,8 @@ class Command:
     is_default: bool  # answers if only the command's name was typed
     is_read_only: bool  # may be shared with the channel
     form: Block | None  # a button that opens a form for this command
+    for_runners: bool = False  # that button is only for people who may run workflows
+    is_offered: bool = False  # that button is shown with the help, too
     fill: Fill | None = None  # opens that form with a workflow or an agent, and the text after its name
 
     @property
@@ -156,17 +158,21 @@ class Feature:
         default: bool = False,
         read_only: bool = False,
         form: Block | None = None,
+        for_runners: bool = False,
+        offered: bool = False,
         fill: Fill | None = None,
     ) -> Callable[[H], H]:
         """Register ``async def …(deps, turn, *, …)`` for *usage*; *sentence* is its help.
 
-        *form* is a button that opens a form for the same command; errors offer it. *fill*, ``async def …(deps, turn,
+        *form* is a button that opens a form for the same command; errors offer it, except, if it's *for_runners*,
+        to people who may not run workflows; *offered* shows it with the help, too. *fill*, ``async def …(deps, turn,
         workflow or agent, rest)``, opens it filled in if it's unsure which was meant. *read_only* allows ``--share``.
         """
 
         def register(handler: H) -> H:
             command = _parse(usage, sentence, handler, is_default=default, is_read_only=read_only, form=form)
-            add_command(self.commands, replace(command, fill=fill))
+            command = replace(command, for_runners=for_runners, is_offered=offered, fill=fill)
+            add_command(self.commands, command)
             return handler
 
         return register

@@ -14,7 +14,6 @@ from typing import Final
 from pydantic import BaseModel, ValidationError
 
 from bridge.errors import ProjectError, TooOften
-from bridge.features.buttons import ask_button, run_button
 from bridge.inbound import WAITING_LIMIT
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import failure, no_longer, what_happened
@@ -423,24 +422,30 @@ def session_reset() -> Reply:
     return kit.note(text, audience=Audience.THREAD)
 
 
-def help_card(own: Sequence[tuple[str, str]], others: Sequence[tuple[str, str]], *, may_run: bool = True) -> Reply:
+def help_card(
+    own: Sequence[tuple[str, str]], others: Sequence[tuple[str, str]], buttons: Sequence[Block] = ()
+) -> Reply:
     """Show everything that can be typed: a thread's *own* commands, and the *others* with their words.
 
-    There's a button for those who *may_run* workflows.
+    The *buttons* open forms for the most important ones.
     """
     hello = "Hello! Mention me with a question, and an agent will answer in a thread."
     named = kit.paragraph(hello, " To choose the agent, start with its name: ", kit.words(_NAMED, code=True))
     in_thread = "In a thread, just keep typing, or use:"
     anywhere = "Anywhere, in threads with ! instead of /:"
     small = "Add help to a command for details."
-    buttons = [ask_button(None, "Ask an agent…"), *([run_button()] if may_run else [])]
     blocks = [kit.rich(named)]
     for title, lines in ((in_thread, own), (anywhere, others)):
         bullets = kit.usages(lines[:_MOST_LISTED])["elements"]
         blocks.append(kit.rich(kit.paragraph(kit.words(title, bold=True)), *bullets))
     listed = [f"{usage}: {sentence}" for usage, sentence in (*own, *others)]
     listed.insert(len(own), anywhere)
-    return kit.reply("\n".join([hello, in_thread, *listed, small]), *blocks, kit.context(small), kit.actions(*buttons))
+    return kit.reply(
+        "\n".join([hello, in_thread, *listed, small]),
+        *blocks,
+        kit.context(small),
+        *([kit.actions(*buttons)] if buttons else []),
+    )
 
 
 def help_lines(title: str, lines: Sequence[tuple[str, str]], note: str = "") -> Reply:

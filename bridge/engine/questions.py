@@ -10,20 +10,21 @@ import logging
 from dataclasses import dataclass
 
 from bridge.engine import notices
+from bridge.engine.deps import EngineDeps
 from bridge.engine.results import Outcome, shown
 from bridge.errors import SlackError
-from bridge.features.deps import Deps
-from bridge.ids import MessageKey, TurnId
+from bridge.ids import MessageKey, PersonKey, TurnId
 from bridge.inbound import Click
-from bridge.queue.keys import ANSWERED, milliseconds
+from bridge.queue.keys import ANSWERED, TYPED, milliseconds
 from bridge.queue.records import Write
 from bridge.queue.redis.connection import translated
+from bridge.queue.scripting import Scripts
 from bridge.queue.turn import Turn
 
 log = logging.getLogger(__name__)
 
 
-async def remove_notice(deps: Deps, turn: TurnId, channel: str) -> None:
+async def remove_notice(deps: EngineDeps, turn: TurnId, channel: str) -> None:
     """Remove the notice that *turn* was queued again, which has ended. Repeatable. Raises `StoreUnavailable`."""
     if not (notice := await deps.inbox.queued_notice(turn)):
         return
@@ -38,7 +39,7 @@ async def remove_notice(deps: Deps, turn: TurnId, channel: str) -> None:
 class Question:
     """The question whose button *turn*'s *click* pressed."""
 
-    deps: Deps
+    deps: EngineDeps
     turn: Turn
     click: Click
 
@@ -76,3 +77,28 @@ class Question:
             return None
         who = "You" if user == self.click.user else await self.deps.directory.user_name(str(user))
         return shown(notices.already_used(who), "already")
+
+
+class TypedText:
+    """The text that a question is about, as typed, until its person has answered. May raise `StoreUnavailable`."""
+
+    def __init__(self, scripts: Scripts) -> None:
+        self._redis = scripts.redis
+        self._keys = scripts.keys
+
+    async def store(self, turn: Turn, text: str) -> None:
+        """Store the *text* for the buttons of the question that *turn* asks."""
+        with translated():
+            await self._redis.set(
+                self._keys.typed(PersonKey(turn.team, turn.user), turn.id), text, px=milliseconds(TYPED)
+            )
+
+    async def of(self, turn: Turn, asked_by: str) -> str | None:
+        """Return the text that *turn*'s person typed for the turn *asked_by*, or None."""
+        with translated():
+            found = await self._redis.get(self._keys.typed(PersonKey(turn.team, turn.user), asked_by))
+        return None if found is None else str(found)
+
+    def is_used(self, turn: Turn, asked_by: str) -> Write:
+        """Return the write that deletes the text stored by the turn *asked_by*."""
+        return ("delete", self._keys.typed(PersonKey(turn.team, turn.user), asked_by), 0)

@@ -15,7 +15,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from bridge.engine import notices
+from bridge.engine.access import UNREACHABLE
 from bridge.engine.activity import Activity
+from bridge.engine.deps import EngineDeps
 from bridge.engine.dispatch import Features
 from bridge.engine.questions import remove_notice
 from bridge.engine.reply_poster import (
@@ -48,8 +50,6 @@ from bridge.errors import (
     StoreUnavailable,
     ThreadGone,
 )
-from bridge.features.deps import Deps
-from bridge.features.lookups import UNREACHABLE, refusal_now
 from bridge.ids import MessageKey, ThreadKey, TurnId, side_id
 from bridge.inbound import (
     Click,
@@ -93,7 +93,7 @@ _OTHER_VERSION = "written by another version of the bridge"
 class Turns:
     """Processes turns: the *features* decide what to show, and the *poster* shows it."""
 
-    deps: Deps
+    deps: EngineDeps
     features: Features
     journal: Journal
     poster: ReplyPoster
@@ -249,7 +249,7 @@ class Turns:
             return None
         channel = "" if isinstance(body, Click) and body.view else body.channel
         if turn.record.is_again or self.deps.now() - turn.record.accepted_at > _RECENT:
-            reason = await refusal_now(self.deps, body.user, channel)
+            reason = await self.deps.access.refusal_now(body.user, channel)
         else:  # it was checked when it arrived, perhaps by a process with other settings
             reason = self.deps.access.not_listed(body.user, channel)
         if reason is None:
@@ -296,9 +296,9 @@ class Turns:
         message = turn.body
         if not isinstance(message, InboundMessage) or not message.was_found or turn.record.is_again:
             return Outcome(what="too old", reply=notices.too_old(turn.id, age), keeps_text=True)
-        sessions, thread = self.deps.sessions, message.thread
-        is_first = await self.patience.through_outages(sessions.may_offer, thread, turn.id)
-        turn.stage(sessions.offers(thread, turn.id))
+        said_once, thread = self.deps.said_once, message.thread
+        is_first = await self.patience.through_outages(said_once.may_offer, thread, turn.id)
+        turn.stage(said_once.offers(thread, turn.id))
         if is_first:
             return Outcome(what="too old", reply=notices.found_too_old(self.max_age), keeps_text=True)
         return Done("too old", keeps_text=True)
@@ -485,7 +485,7 @@ class Turns:
     async def _notify_of_outage(self, turn: Turn) -> None:
         """Post the outage notice in the thread, at most once; if the thread can't be searched for it, don't retry."""
         thread, notice = _thread(turn), side_id(turn.id, "notice")
-        if not await self.patience.through_outages(self.deps.sessions.may_notify, thread, turn.id):
+        if not await self.patience.through_outages(self.deps.said_once.may_notify, thread, turn.id):
             return
         place, since = place_of(turn.body), turn.record.accepted_at - CLOCK_SKEW
         try:
@@ -500,7 +500,7 @@ class Turns:
                 return
             if isinstance(exc, ThreadGone):
                 await self.patience.through_outages(self.deps.inbox.withdraw, MessageKey(*thread))
-        await self.patience.through_outages(self.deps.sessions.notified, thread)
+        await self.patience.through_outages(self.deps.said_once.notified, thread)
 
 
 def _thread(turn: Turn) -> ThreadKey:

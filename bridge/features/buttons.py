@@ -11,7 +11,6 @@ from bridge.errors import ControlNotUnderstood
 from bridge.ids import TurnId
 from bridge.project.models import Agent
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.failures import MOST_OPTIONS
 from bridge.slack.blockkit.json_text import compact
 from bridge.slack.blockkit.modals import match_rank
 from bridge.slack.blockkit.reply import Block
@@ -37,14 +36,8 @@ SET_DEFAULT: Final = "default:set"
 REPORT_FORM: Final = "report:form"
 """The button opens the form that schedules a report."""
 
-MEANT: Final = tuple(f"command:meant:{number}" for number in range(MOST_OPTIONS))
-"""The buttons carry out a command with the workflow or agent that was meant; action IDs differ within a block."""
-
 FEEDBACK: Final = "answer:feedback"
 """A person's vote on an agent's answer."""
-
-FOR_RUNNERS: Final = frozenset({RUN_FORM, OPEN_DEFAULT, REPORT_FORM})
-"""Buttons only for people who may run workflows."""
 
 OPEN_IN_PROJECT: Final = "Open in the project"
 """The text of links to the project's own pages."""

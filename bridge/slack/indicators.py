@@ -26,7 +26,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
-from bridge.errors import SlackError, SlackRefused, StoreUnavailable
+from bridge.errors import LaneLost, SlackError, SlackRefused, StoreUnavailable
 from bridge.ids import TurnId
 from bridge.inbound import InboundMessage
 from bridge.queue.records import Step
@@ -172,7 +172,8 @@ async def after_a_while(
 ) -> AsyncIterator[Sequence[object]]:
     """Call *show* once the block takes longer than *after*; yields a sequence that is empty until then.
 
-    *show* is repeated every *again*. If a call is running at the end of the block, it's awaited.
+    *show* is repeated every *again*. If a call is running at the end of the block, it's awaited. A call that finds
+    that the lane is lost ends quietly: whatever the block does next finds out, too.
     """
     calls: list[asyncio.Future[None]] = []
     loop = asyncio.get_running_loop()
@@ -191,6 +192,9 @@ async def after_a_while(
         timer.cancel()
         if calls:
             await asyncio.wait(calls)
+        for error in [one.exception() for one in calls]:
+            if error is not None and not isinstance(error, LaneLost):
+                raise error
 
 
 @asynccontextmanager

@@ -11,6 +11,7 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
+from bridge.engine.command_line import MEANT
 from bridge.engine.results import Form, NewThread, Outcome, Result
 from bridge.errors import (
     BadSchedule,
@@ -23,7 +24,6 @@ from bridge.errors import (
     UnknownCommand,
     UnknownOption,
 )
-from bridge.features.buttons import MEANT
 from bridge.features.registry import features
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, SlashCommand, Submission
@@ -158,7 +158,7 @@ async def test_a_mistyped_command_brings_the_nearest_one(harness: Harness, line:
             "/workflows xyz",
             ["/workflows list [words]", "/workflows show <workflow>", "/workflows run [workflow] [input]"],
         ),
-        ("/xyz", features.usages()),
+        ("/xyz", features.commands.usages()),
     ],
 )
 async def test_nonsense_shows_the_help(harness: Harness, line: str, usages: list[str]) -> None:

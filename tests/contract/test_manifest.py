@@ -122,7 +122,7 @@ def test_the_bot_is_an_agent_with_a_messages_tab() -> None:
     "message", [prompt["message"] for prompt in made()["features"]["agent_view"]["suggested_prompts"]]
 )
 def test_a_suggested_prompt_with_an_exclamation_mark_is_a_command(message: str) -> None:
-    assert (features.bang_line(message) is not None) is message.startswith("!")
+    assert (features.commands.bang_line(message) is not None) is message.startswith("!")
 
 
 def test_optional_scopes_are_in_both_lists() -> None:

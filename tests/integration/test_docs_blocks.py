@@ -164,8 +164,8 @@ async def test_the_documented_custom_command_works(where: str, running: Running)
     [feature] = [value for value in found.values() if isinstance(value, Feature)]
     [added] = feature.commands
     assert isinstance(added, Command)
-    assert added.path not in [one.path for one in features._commands]
-    assert added.usage in Features(*features.features, feature).usages()
+    assert added.path not in [one.path for one in features.commands.commands]
+    assert added.usage in Features(*features.features, feature).commands.usages()
 
     settings = running.settings()
     async with ProjectClient(settings["PROJECT_BASE_URL"], settings["PROJECT_API_KEY"]) as project:

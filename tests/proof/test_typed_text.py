@@ -95,8 +95,8 @@ def test_a_command_is_known_however_it_is_written(data: st.DataObject, command: 
     assume(fold(typed).text[:1].strip() and fold(typed).text[:1] not in "*_~`" and typed[-1:] not in "*_~`")
     written = data.draw(spelled(command))
 
-    assert features.bang_line(written) == f"/{command[1:]}"
-    assert features.bang_line(f"{written} {typed}") == f"/{command[1:]} {typed}"
+    assert features.commands.bang_line(written) == f"/{command[1:]}"
+    assert features.commands.bang_line(f"{written} {typed}") == f"/{command[1:]} {typed}"
 
 
 @given(text=texts)

@@ -68,6 +68,8 @@ async def _load(users: Users, fleet: Fleet, failures: Failures, seconds: float) 
         await wait_until(lambda: _is_at_rest(system), "the queue is empty", _SETTLE)
     except AssertionError as exc:
         result.faults.append(f"stuck: {exc}")
+    if choosing.done():
+        choosing.result()  # it never ends by itself
     choosing.cancel()
     _count(result, users, fleet, failures.made)
     result.faults += [

@@ -23,7 +23,7 @@ from pydantic.fields import FieldInfo
 
 from bridge import engine, errors, features
 from bridge.errors import BridgeError
-from bridge.features.recent import HomePages
+from bridge.features.home.pages import HomePages
 from bridge.features.reports.schedule import StoredReport, read_report
 from bridge.features.statistics.layout import Note, Trend, nothing_yet
 from bridge.features.statistics.numbers import NUMBERS, PARTS, Changes

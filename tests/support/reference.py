@@ -31,7 +31,7 @@ MARKER: Final = "<!-- Made from the code by `make reference`. -->\n"
 def commands() -> str:
     """Every usage line with its description, by first word; commands for threads come last."""
     sections: dict[str, list[tuple[str, ...]]] = {}
-    for one in features._commands:
+    for one in features.commands.commands:
         title = f"/{one.path[0]}" if one.usage.startswith("/") else "In a thread"
         sections.setdefault(title, []).append((_usages(one.usage), one.sentence + _notes(one)))
     last = sections.pop("In a thread")

@@ -10,6 +10,7 @@ from typing import Any
 
 from redis.asyncio import Redis
 
+from bridge.engine.said_once import SaidOnce
 from bridge.features.channels.settings import Channels, ChannelSettings
 from bridge.features.conversations.sessions import Sessions
 from bridge.features.workflows.runs import RunResults
@@ -102,6 +103,7 @@ class Store:
     redis: Redis
     scripts: Scripts
     sessions: Sessions
+    said_once: SaidOnce
     channels: Channels
     results: RunResults
     namespace: Namespace
@@ -240,7 +242,8 @@ async def open_store(
     scripts = Scripts(redis, NAMESPACE, metrics or Metrics())
     namespace = Namespace(scripts, name=NAMESPACE, team=TEAM, bot=BOT, now=clock, audit_lifetime=audit_lifetime)
     store = Store(
-        redis, scripts, Sessions(scripts, session_lifetime=SESSION_LIFETIME), Channels(scripts), RunResults(scripts),
+        redis, scripts, Sessions(scripts, session_lifetime=SESSION_LIFETIME), SaidOnce(scripts), Channels(scripts),
+        RunResults(scripts),
         namespace, clock, limits=limits, audit_lifetime=audit_lifetime,
     )  # fmt: skip
     await namespace.hold()

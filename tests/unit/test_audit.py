@@ -11,8 +11,8 @@ import pytest
 from bridge import errors
 from bridge.cli.audit import ACTIONS, REFUSALS, RESULTS, for_programs, result, table, word
 from bridge.cli.names import DisplayNames
+from bridge.engine.command_line import MEANT
 from bridge.errors import BridgeError
-from bridge.features.buttons import MEANT
 from bridge.features.registry import features
 from bridge.queue.audit import AuditEntry
 from bridge.queue.stops import StopResult

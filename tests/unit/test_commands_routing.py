@@ -121,7 +121,7 @@ def test_a_command_has_one_default() -> None:
     ],
 )
 def test_only_known_names_after_an_exclamation_mark_are_commands(text: str, line: str | None) -> None:
-    assert features.bang_line(text) == line
+    assert features.commands.bang_line(text) == line
 
 
 @pytest.mark.parametrize(
@@ -142,10 +142,10 @@ def test_only_known_names_after_an_exclamation_mark_are_commands(text: str, line
     ],
 )
 def test_a_single_word_near_a_command_is_a_typo(text: str, meant: str) -> None:
-    line = features.bang_line(text)
+    line = features.commands.bang_line(text)
 
     assert (line is not None) == bool(meant or text == "!stop")
-    assert features.meant_by(line or text.strip()) == meant
+    assert features.commands.meant_by(line or text.strip()) == meant
 
 
 BOT = "U0BOT"
@@ -176,22 +176,22 @@ BOT = "U0BOT"
     ],
 )
 def test_a_mention_with_a_command_or_alone_is_understood(text: str, line: str | None) -> None:
-    assert features.command_line(message(text, is_mention=True), BOT) == line
+    assert features.commands.line_of(message(text, is_mention=True), BOT) == line
 
 
 def test_without_a_mention_only_an_exclamation_mark_makes_a_command() -> None:
-    assert features.command_line(message("help"), BOT) is None
-    assert features.command_line(message("/stats"), BOT) is None
-    assert features.command_line(message("/stats", is_direct=True), BOT) == "/stats"
+    assert features.commands.line_of(message("help"), BOT) is None
+    assert features.commands.line_of(message("/stats"), BOT) is None
+    assert features.commands.line_of(message("/stats", is_direct=True), BOT) == "/stats"
 
 
 @pytest.mark.parametrize("text", ["!stpo it", "stpo", "no !stpo", "!!stpo", "!stpo!", "! stpo"])
 def test_several_words_are_never_a_typo(text: str) -> None:
-    assert features.bang_line(text) is None
+    assert features.commands.bang_line(text) is None
 
 
 def test_the_manifest_gets_each_slash_command_once_with_its_hint() -> None:
-    commands = {command.name: command for command in features.slash_commands("acme-")}
+    commands = {command.name: command for command in features.commands.slash_commands("acme-")}
 
     assert list(commands) == ["/acme-workflows", "/acme-agents", "/acme-project", "/acme-stats"]
     assert commands["/acme-workflows"].usage_hint == ("list [words] | show <workflow> | run [workflow] [input] | help")

@@ -126,7 +126,7 @@ def test_formatting_around_a_text_is_removed(text: str, inside: str) -> None:
     ],
 )
 def test_a_command_is_known_as_keyboards_send_it(text: str, line: str) -> None:
-    assert features.bang_line(text) == line
+    assert features.commands.bang_line(text) == line
 
 
 BOT = "U0BOT"
@@ -210,4 +210,4 @@ def test_the_strings_of_typed_json_stay_as_typed(text: str, value: object) -> No
 
 
 def test_a_registered_command_folds_to_itself() -> None:
-    assert all(fold(word).text == word for command in features._commands for word in command.path)
+    assert all(fold(word).text == word for command in features.commands.commands for word in command.path)

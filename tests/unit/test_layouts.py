@@ -32,7 +32,7 @@ LONG = NASTY * 200
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 OURS = {  # built from our own text, blocks or IDs
-    "kit.reply", "kit.ask", "kit.note", "lists.list_reply", "notices.help_lines",
+    "kit.reply", "kit.ask", "kit.note", "lists.list_reply", "notices.help_card", "notices.help_lines",
 }  # fmt: skip
 LAYOUTS = {
     name: function

@@ -11,6 +11,7 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.engine.notices import in_line
+from bridge.errors import LaneLost
 from bridge.ids import TurnId
 from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.playground.emulator.entities import Message
@@ -24,6 +25,7 @@ from bridge.slack.indicators import (
     SHOWN_A_MINUTE,
     Indicators,
     QueuedReactions,
+    after_a_while,
     working,
 )
 from bridge.slack.parts import Place
@@ -359,3 +361,20 @@ async def test_twenty_reactions_a_minute_are_shown(
         clock.time += 61
         await queue_behind(store, reactions, 40)
         await wait_until(lambda: reacted(emulated)[-1] == ts(40), "a minute later more are allowed")
+
+
+@pytest.mark.parametrize("error", [LaneLost("t:lane"), RuntimeError("a fault")])
+async def test_a_lost_lane_ends_a_call_quietly(error: Exception) -> None:
+    async def show() -> None:
+        raise error
+
+    async def block() -> str:
+        async with after_a_while(show, after=timedelta(0)):
+            await asyncio.sleep(0.01)
+        return "done"
+
+    if isinstance(error, LaneLost):
+        assert await block() == "done"
+    else:
+        with pytest.raises(RuntimeError):
+            await block()

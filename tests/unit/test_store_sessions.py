@@ -51,8 +51,8 @@ async def test_a_fresh_session_binds_no_thread(store: Store) -> None:
 
 
 async def test_the_notice_of_an_outage_binds_nothing_and_expires(store: Store) -> None:
-    assert await store.sessions.may_notify(THREAD, TurnId("turn"))
-    await store.sessions.notified(THREAD)
+    assert await store.said_once.may_notify(THREAD, TurnId("turn"))
+    await store.said_once.notified(THREAD)
 
     assert await store.sessions.thread(THREAD) is None
     assert 0 < await store.days_left(f"outage_notice:{THREAD}") < 2

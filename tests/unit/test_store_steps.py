@@ -237,14 +237,14 @@ async def test_an_answer_clears_the_notice_of_an_outage(store: Store) -> None:
     await store.conversation()
     taken = await store.process().take()
 
-    assert await store.sessions.may_notify(THREAD, taken.record.id)
-    await store.sessions.notified(THREAD)
-    assert not await store.sessions.may_notify(THREAD, taken.record.id)
+    assert await store.said_once.may_notify(THREAD, taken.record.id)
+    await store.said_once.notified(THREAD)
+    assert not await store.said_once.may_notify(THREAD, taken.record.id)
     await store.process().journal.outcome(
         taken, "{}", what="answered", writes=store.sessions.answered(message(), 42, expected=None, agent=7)
     )
 
-    assert await store.sessions.may_notify(THREAD, taken.record.id)
+    assert await store.said_once.may_notify(THREAD, taken.record.id)
 
 
 async def test_node_results_are_stored_for_a_week(store: Store) -> None:

@@ -111,7 +111,7 @@ def _refused(inbound: Inbound, why: str) -> Inbound:
         channel=getattr(inbound, "opened_in", "") or inbound.channel,
         user=inbound.user,
         what=why,
-        of=action_name(inbound, features.fixed_words),
+        of=action_name(inbound, features.commands.fixed_words),
         response_url=getattr(inbound, "response_url", ""),
         thread_ts=getattr(inbound, "thread_ts", ""),
     )

@@ -22,7 +22,6 @@ from bridge.features.agents import asking
 from bridge.features.buttons import agent_options
 from bridge.features.channels import forms as channel_forms
 from bridge.features.conversations import menu
-from bridge.features.recent import HomePages
 from bridge.features.registry import features
 from bridge.features.workflows import forms
 from bridge.inbound import Click, Shortcut, SlashCommand, Submission
@@ -63,12 +62,11 @@ def parse_click(body: Json, identity: Identity) -> Click:
     option, carried = mapping(action.get("selected_option")), text(view, "private_metadata")
     origin = modals.Origin.parse(carried)
     # A click in a modal or in Home belongs to the channel that the bridge put into its private_metadata.
-    opened_in = HomePages.parse(carried).channel if view.get("type") == "home" else origin.opened_in
     message_ts = text(container, "message_ts") or text(message, "ts")
     thread_ts = text(container, "thread_ts") or text(message, "thread_ts")
     return Click(
         team=identity.team,
-        channel=text(mapping(body.get("channel")), "id") or text(container, "channel_id") or opened_in,
+        channel=text(mapping(body.get("channel")), "id") or text(container, "channel_id") or origin.opened_in,
         user=text(mapping(body.get("user")), "id"),
         **_home_of(body),
         action_id=text(action, "action_id"),

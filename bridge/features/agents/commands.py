@@ -45,6 +45,7 @@ async def _filled(deps: Deps, turn: Turn, agent: Agent, message: str) -> Form:  
     "/agents chat [agent] [message]",
     "Ask an agent in a new thread. Leave out the message to get a form.",
     form=ask_button(None, "Ask an agent…"),
+    offered=True,
     fill=_filled,
 )
 async def chat_with_agent(deps: Deps, turn: Turn, *, agent: Agent | None = None, message: str = "") -> Result:

@@ -16,16 +16,8 @@ from bridge.features.channels import forms, layout
 from bridge.features.channels.layout import SettingChange
 from bridge.features.channels.settings import APP_ID, MOST_APPS, NOTHING_SET, AppRule, ChannelSettings
 from bridge.features.deps import Deps
-from bridge.features.lookups import (
-    RULE_PAUSED,
-    agent_by_id,
-    agent_name,
-    check_runner,
-    is_runner,
-    origin_of,
-    workflow_by_id,
-    workflow_name,
-)
+from bridge.features.lookups import agent_by_id, agent_name, origin_of, workflow_by_id, workflow_name
+from bridge.features.pauses import RULE_PAUSED
 from bridge.inbound import Click, Notice, Submission
 from bridge.project.models import Agent, Workflow
 from bridge.queue.audit import named
@@ -59,7 +51,7 @@ async def show_settings(deps: Deps, turn: Turn) -> Result:
         apps.append((rule.name or id_, f"{does} · set up by {owner}{paused}"))
     what = layout.ShownSettings(agent, settings.answers == "all", deps.channels.replies_under(settings), apps)
     title = layout.settings_title(await _name(deps, turn.channel))
-    may_change = await is_runner(deps, turn.user)
+    may_change = await deps.access.is_runner(turn.user)
     return layout.settings_card(what, title, may_change=may_change, is_direct=_is_direct(turn.channel))
 
 
@@ -67,6 +59,7 @@ async def show_settings(deps: Deps, turn: Turn) -> Result:
     "/agents default [agent]",
     "Set the agent that answers mentions in this channel. Leave it out to get a form.",
     form=settings_button(),
+    for_runners=True,
 )
 async def set_default(deps: Deps, turn: Turn, *, agent: Agent | None = None) -> Result:
     """Set the agent that answers mentions in this channel. Leave it out to get a form."""
@@ -80,7 +73,9 @@ async def set_default(deps: Deps, turn: Turn, *, agent: Agent | None = None) -> 
     )
 
 
-@channels.command("/agents default none", "Remove this channel's default agent.", form=settings_button())
+@channels.command(
+    "/agents default none", "Remove this channel's default agent.", form=settings_button(), for_runners=True
+)
 async def remove_default(deps: Deps, turn: Turn) -> Result:
     """Remove this channel's default agent."""
     return await change_settings(
@@ -95,6 +90,7 @@ async def remove_default(deps: Deps, turn: Turn) -> Result:
     "/agents channel answers <mentions|all>",
     "Answer only mentions, or every top-level message in this channel.",
     form=settings_button(),
+    for_runners=True,
 )
 async def set_answers(deps: Deps, turn: Turn, *, choice: str) -> Result:
     """Answer only mentions, or every top-level message in this channel."""
@@ -105,6 +101,7 @@ async def set_answers(deps: Deps, turn: Turn, *, choice: str) -> Result:
     "/agents channel replies <auto|all|mentions>",
     "Send a thread's agent the replies of the person it's talking with, every reply, or only mentions.",
     form=settings_button(),
+    for_runners=True,
 )
 async def set_replies(deps: Deps, turn: Turn, *, choice: str) -> Result:
     """Send a thread's agent the replies of the person it's talking with, every reply, or only mentions."""
@@ -115,6 +112,7 @@ async def set_replies(deps: Deps, turn: Turn, *, choice: str) -> Result:
     "/agents channel ask <agent> <app>",
     "Have an agent answer an app's posts in this channel, such as alerts.",
     form=settings_button(),
+    for_runners=True,
 )
 async def ask_agent(deps: Deps, turn: Turn, *, agent: Agent, app: str) -> Result:
     """Have an agent answer an app's posts in this channel, such as alerts."""
@@ -125,15 +123,19 @@ async def ask_agent(deps: Deps, turn: Turn, *, agent: Agent, app: str) -> Result
     "/agents channel run <workflow> <app>",
     "Run a workflow on each of an app's posts in this channel, on your behalf.",
     form=settings_button(),
+    for_runners=True,
 )
 async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow, app: str) -> Result:
     """Run a workflow on each of an app's posts in this channel, on your behalf."""
-    await check_runner(deps, turn.user)
+    await deps.access.check_runner(turn.user)
     return await _set_app(deps, turn, app, AppRule(workflow=workflow.id, owner=turn.user))
 
 
 @channels.command(
-    "/agents channel ignore <app>", "Stop answering an app's posts in this channel.", form=settings_button()
+    "/agents channel ignore <app>",
+    "Stop answering an app's posts in this channel.",
+    form=settings_button(),
+    for_runners=True,
 )
 async def ignore_app(deps: Deps, turn: Turn, *, app: str) -> Result:
     """Stop answering an app's posts in this channel."""
@@ -147,7 +149,7 @@ async def _set_app(deps: Deps, turn: Turn, typed: str, rule: AppRule | None) -> 
     """
     if _is_direct(turn.channel):
         return layout.not_in_direct_messages()
-    await check_runner(deps, turn.user, "default")
+    await deps.access.check_runner(turn.user, "default")
     rules = (await deps.channels.stored(turn.team, turn.channel)).settings.apps
     named = {id_: known.name for id_, known in rules.items() if known.name}
     names = await deps.say.history().apps_in(turn.channel) | named
@@ -164,7 +166,9 @@ async def _set_app(deps: Deps, turn: Turn, typed: str, rule: AppRule | None) -> 
     return await change_settings(deps, turn, lambda now: now.with_app(app, rule))
 
 
-@channels.command("/agents channel reset", "Reset all of this channel's settings.", form=settings_button())
+@channels.command(
+    "/agents channel reset", "Reset all of this channel's settings.", form=settings_button(), for_runners=True
+)
 async def reset(deps: Deps, turn: Turn) -> Result:
     """Reset all of this channel's settings."""
     return await _set(deps, turn, lambda _: NOTHING_SET)
@@ -189,7 +193,7 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Form:
     """Open the settings form of *channel*, if the person may change them."""
     is_direct = _is_direct(channel)
     if not is_direct:
-        await check_runner(deps, turn.user, "default")
+        await deps.access.check_runner(turn.user, "default")
     settings = (await deps.channels.stored(turn.team, channel)).settings
     agent = await agent_by_id(deps, settings.agent) if settings.agent is not None else None
     origin = (await origin_of(deps, turn)).model_copy(update={"chosen": channel})
@@ -273,7 +277,7 @@ async def change_settings(
     """
     is_own = _is_direct(turn.channel)
     if not is_own:
-        await check_runner(deps, turn.user, "default")
+        await deps.access.check_runner(turn.user, "default")
     while True:
         stored = await deps.channels.stored(turn.team, turn.channel)
         settings = change(stored.settings)

@@ -31,7 +31,8 @@ from bridge.features.buttons import Answered
 from bridge.features.conversations import answers, menu
 from bridge.features.conversations.layout import title_of
 from bridge.features.deps import Deps
-from bridge.features.lookups import check_rule, may_set
+from bridge.features.lookups import may_set
+from bridge.features.pauses import check_rule
 from bridge.ids import ThreadKey
 from bridge.inbound import InboundMessage, Notice
 from bridge.project import Agent, ChatAnswer
@@ -112,7 +113,7 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
         notes.append(answers.NO_SESSION)
     if found.is_cut:
         notes.append(answers.CUT.format(size=size(found.size) or TOO_LARGE))
-    if message.was_found and not turn.record.is_again and await deps.sessions.may_note_late(message.thread, turn.id):
+    if message.was_found and not turn.record.is_again and await deps.said_once.may_note_late(message.thread, turn.id):
         notes.append(answers.LATE)
     by = await deps.catalog.agent_name(agent) if is_named else ""
     shown = partial(answers.answer, found.message, found.toolsUsed, notes=notes, feedback=feedback, by=by)

@@ -64,7 +64,7 @@ async def send_again(deps: Deps, turn: Turn, click: Click) -> Result:
 async def send_them(deps: Deps, turn: Turn, click: Click) -> Result:
     """Queue a thread's messages that were too old when found, once, in their original order."""
     thread = ThreadKey(click.team, click.channel, click.thread_ts)
-    offered = await deps.sessions.take_offer(thread)
+    offered = await deps.said_once.take_offer(thread)
     results = [await deps.inbox.again(found, by=turn.id) for found in offered]
     for how in ("full", "queued", "already"):
         if count := results.count(how):

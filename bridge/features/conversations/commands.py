@@ -80,7 +80,7 @@ async def messages_tab_opened(deps: Deps, turn: Turn, opened: MessagesTabOpened)
     except ProjectError as exc:
         return Done("the service is down", {"why": type(exc).__name__})
     default = default_of(deps, (await deps.channels.get(turn.team, turn.channel)).agent, agents)
-    is_new = await deps.sessions.may_greet(turn.team, turn.user, turn.id)
+    is_new = await deps.said_once.may_greet(turn.team, turn.user, turn.id)
     await deps.indicators.suggest_prompts(opened.channel, layout.prompts(agents, default))
     if not is_new:
         return Done("prompts")
@@ -90,7 +90,7 @@ async def messages_tab_opened(deps: Deps, turn: Turn, opened: MessagesTabOpened)
 @conversations.once_posted(Greeted)
 async def greeted(deps: Deps, turn: Turn, what: Greeted, _ts: str) -> None:
     """Record that a person was greeted."""
-    await deps.sessions.greeted(turn.team, what.user)
+    await deps.said_once.greeted(turn.team, what.user)
 
 
 @conversations.command("!stop", "Stop the agent's work in this thread.")

@@ -110,7 +110,7 @@ class Receiver:
         # In a direct message, everything is for the bot, even replies in threads without a conversation.
         is_addressed = message.is_mention or message.is_direct
         settings = NOTHING_SET if is_addressed else await self.channels.get(message.team, message.channel)
-        line = self.features.command_line(message, self.bot_user)
+        line = self.features.commands.line_of(message, self.bot_user)
         if message.is_root and not (is_addressed or settings.answers == "all" or line == HELP):
             return Received("ignored", _NOT_ADDRESSED)
         needs_no_mention = message.is_root or is_addressed or line is not None
@@ -265,7 +265,7 @@ class Receiver:
             case "asked" if message.app:  # apps get no offer
                 return Received("known")
             case "asked":
-                if (message.text.strip() or message.parts) and self.features.command_line(
+                if (message.text.strip() or message.parts) and self.features.commands.line_of(
                     message, self.bot_user
                 ) is None:
                     await self.inbox.put(

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
-from bridge.ids import PersonKey, ThreadKey, TurnId, thread_lane
+from bridge.ids import PersonKey, ThreadKey, thread_lane
 from bridge.inbound import InboundMessage, from_json, to_json
-from bridge.queue.keys import GREETED, GREETING, LATE, SEEN, TOLD, TRACE, milliseconds
+from bridge.queue.keys import SEEN, TOLD, TRACE, milliseconds
 from bridge.queue.records import VERSION, Conversation, Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, or_empty
-
-_MOST_OFFERED = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,51 +135,6 @@ class Sessions:
             found: dict[str, str] = await self._redis.hgetall(key)  # type: ignore[assignment]
         return [Bound.parse(thread, value) for thread, value in found.items()]
 
-    async def may_greet(self, team: str, user: str, turn: TurnId) -> bool:
-        """Whether *turn* should greet *user*: no other turn did or is about to."""
-        return await self._claim(self._keys.greeted(PersonKey(team, user)), turn, GREETING)
-
-    async def greeted(self, team: str, user: str) -> None:
-        """Record that *user* was greeted, only once the greeting is posted: a turn that fails leaves it to the next."""
-        await self._mark(self._keys.greeted(PersonKey(team, user)), GREETED)
-
-    async def may_notify(self, thread: ThreadKey, turn: TurnId) -> bool:
-        """Whether *turn* should post in *thread* that the service is down: no turn has since the last answer there."""
-        return await self._claim(self._keys.outage_notice(thread), turn, SEEN)
-
-    async def notified(self, thread: ThreadKey) -> None:
-        """Record that the outage notice was posted in *thread*."""
-        await self._mark(self._keys.outage_notice(thread), SEEN)
-
-    async def may_note_late(self, thread: ThreadKey, turn: TurnId) -> bool:
-        """Whether *turn*'s answer should say that it's late after an outage: no other turn in *thread* does."""
-        return await self._claim(self._keys.late(thread), turn, LATE)
-
-    async def may_offer(self, thread: ThreadKey, turn: TurnId) -> bool:
-        """Whether *turn* should offer the messages of *thread* that were found too old: no other turn does."""
-        return await self._claim(self._keys.offer(thread), turn, TRACE)
-
-    def offers(self, thread: ThreadKey, turn: TurnId) -> Write:
-        """Return the write that adds *turn*, whose message is too old, to the offer in *thread*."""
-        return ("push", self._keys.offered(thread), milliseconds(TRACE), turn, _MOST_OFFERED)
-
-    async def take_offer(self, thread: ThreadKey) -> list[TurnId]:
-        """List the turns offered in *thread*, oldest first; from now on another turn may offer."""
-        with translated():
-            found: Any = await self._redis.lrange(self._keys.offered(thread), 0, -1)
-            await self._redis.delete(self._keys.offer(thread))
-        return [TurnId(turn) for turn in reversed(found)]
-
-    async def _claim(self, key: str, turn: TurnId, lifetime: timedelta) -> bool:
-        """Claim *key* for *turn*; True again if the turn runs again."""
-        with translated():
-            await self._redis.set(key, turn, nx=True, px=milliseconds(lifetime))
-            return str(await self._redis.get(key)) == turn
-
-    async def _mark(self, key: str, lifetime: timedelta) -> None:
-        with translated():
-            await self._redis.set(key, "1", px=milliseconds(lifetime))
-
     async def was_searched(self, thread: ThreadKey) -> bool:
         """Whether *thread* was recently searched for a lost binding."""
         with translated():
@@ -190,7 +142,8 @@ class Sessions:
 
     async def mark_searched(self, thread: ThreadKey) -> None:
         """Record that *thread* was searched for a lost binding without success."""
-        await self._mark(self._keys.looked(thread), SEEN)
+        with translated():
+            await self._redis.set(self._keys.looked(thread), "1", px=milliseconds(SEEN))
 
     async def report_words(self, thread: ThreadKey) -> str:
         """Return the text of the report at the root of *thread*, until an agent has answered there."""

@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 
 from bridge import __version__
 from bridge.engine.feature import Feature
+from bridge.engine.recent import Recent
 from bridge.engine.results import HomeView, Result
 from bridge.errors import NotAllowed, ProjectError
 from bridge.features.deps import Deps
 from bridge.features.home import layout
-from bridge.features.lookups import is_runner
-from bridge.features.recent import HomePages
+from bridge.features.home.pages import HomePages
 from bridge.inbound import Click, HomeOpened
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.failures import sentence
@@ -50,7 +50,7 @@ async def opened(deps: Deps, turn: Turn, tab: HomeOpened) -> Result:
     """Show Home with the pages that the person last saw; for a person without access, only the reason."""
     if tab.refusal:
         return HomeView(layout.refused_view(sentence(NotAllowed(tab.refusal))), tab.view_hash)
-    before = await deps.recent.home(turn.team, turn.user)
+    before = await deps.home_pages.get(turn.team, turn.user)
     pages = before.model_copy(update={"channel": turn.channel}) if turn.channel else before
     return await _draw(deps, turn, pages, tab.view_hash)
 
@@ -64,7 +64,7 @@ async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
 
 async def _draw(deps: Deps, turn: Turn, pages: HomePages, view_hash: str) -> Result:
     """Return Home with the pages of *pages*, and store them."""
-    await deps.recent.store_home(turn.team, turn.user, pages)
+    await deps.home_pages.store(turn.team, turn.user, pages)
     return HomeView(layout.home_view(await _gather(deps, turn), pages, __version__), view_hash)
 
 
@@ -77,8 +77,8 @@ async def _gather(deps: Deps, turn: Turn) -> layout.Home:
             _or_none(catalog.get_workflows()),
             _or_none(catalog.get_agents()),
         ),
-        deps.recent.of(turn.team, turn.user),
-        is_runner(deps, turn.user),
+        Recent(deps.scripts).of(turn.team, turn.user),
+        deps.access.is_runner(turn.user),
         asyncio.gather(*(section(deps, turn) for section in deps.home_sections)),
     )
     _project, stats, _workflows, _agents = answers

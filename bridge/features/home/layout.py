@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from bridge.engine.recent import RecentConversation, RecentRun
 from bridge.features.buttons import DETAILS, FIND, RUN_FORM, ask_button, channel_choice, run_value
-from bridge.features.recent import HomePages, RecentConversation, RecentRun, status_icon
+from bridge.features.home.pages import HomePages
+from bridge.features.run_status import status_icon
 from bridge.features.statistics.numbers import NUMBERS
 from bridge.project.models import Agent, Project, Stats, Workflow
 from bridge.slack.blockkit import kit

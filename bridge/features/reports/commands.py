@@ -10,7 +10,6 @@ from bridge.engine.feature import Feature
 from bridge.engine.results import Form, HomeChanged, PostedReport, Result, shown
 from bridge.errors import BadSchedule, NotAllowed
 from bridge.features.deps import Deps
-from bridge.features.lookups import check_runner, refusal_now
 from bridge.features.reports import layout as blocks
 from bridge.features.reports.phrases import find_zone
 from bridge.features.reports.reporter import due, post
@@ -41,7 +40,7 @@ reports.slots(due)
 )
 async def schedule_report(deps: Deps, turn: Turn, *, schedule: str = "") -> Result:
     """Post the statistics on a schedule, such as every Monday at 9. Leave it out to get a form."""
-    await check_runner(deps, turn.user, "report")
+    await deps.access.check_runner(turn.user, "report")
     if not schedule:
         return await open_report_form(deps, turn)
     try:
@@ -59,7 +58,7 @@ async def list_reports(deps: Deps, turn: Turn) -> Result:
 
 async def open_report_form(deps: Deps, turn: Turn) -> Result:
     """Open the form to schedule a report, for people who may."""
-    await check_runner(deps, turn.user, "report")
+    await deps.access.check_runner(turn.user, "report")
     zone = await _zone_of(deps, turn.user) or "UTC"
     thread_ts = turn.thread.root if turn.thread else ""
     origin = Origin(channel=turn.channel, thread_ts=thread_ts, response_url=turn.response_url)
@@ -77,7 +76,7 @@ def read_report_form(values: Mapping[str, Any]) -> ReportSpec | FormErrors:
 @reports.form(blocks.FORM, reader=read_report_form)
 async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: ReportSpec) -> Result:
     """Schedule the report described in the form."""
-    await check_runner(deps, turn.user, "report")
+    await deps.access.check_runner(turn.user, "report")
     try:
         return await _schedule(deps, turn, wanted, str(submission.values.get(blocks.CHANNEL) or ""))
     except BadSchedule as exc:
@@ -109,7 +108,7 @@ async def _change(deps: Deps, turn: Turn, click: Click) -> Result:
     about, what = named("report", stored.id, stored.called), _CHANGES.get(click.action_id, "deleted")
     if click.action_id in {blocks.NOW, blocks.RESUME}:
         owner = stored.spec.owner
-        if refusal := await refusal_now(deps, owner, stored.spec.channel, is_set_up=True):
+        if refusal := await deps.access.refusal_now(owner, stored.spec.channel, is_set_up=True):
             name = "" if owner == click.user else await deps.directory.user_name(owner)
             return shown(blocks.may_not_post(refusal, name), f"refused: {refusal}", about)
     match click.action_id:
@@ -161,7 +160,7 @@ async def _schedule(deps: Deps, turn: Turn, spec: ReportSpec, channel: str) -> R
         raise BadSchedule("disabled", spec.channel)
     if not channel or not await deps.directory.may_post(channel):  # as far as Slack says
         raise BadSchedule("channel", spec.channel)
-    if await refusal_now(deps, turn.user, channel, is_set_up=True) == "left":
+    if await deps.access.refusal_now(turn.user, channel, is_set_up=True) == "left":
         raise BadSchedule("name", spec.channel)
     known_zone = spec.zone or await _zone_of(deps, turn.user)
     zone = known_zone or "UTC"

@@ -18,7 +18,7 @@ from bridge.engine.feature import Slot
 from bridge.engine.results import Done, Outcome, PostedReport, Result, TryLater
 from bridge.errors import ProjectError, RecordNotUnderstood
 from bridge.features.deps import Deps
-from bridge.features.lookups import notify_of_pause, refusal_now
+from bridge.features.pauses import notify_of_pause
 from bridge.features.reports.layout import NO_CLOCK, PAUSED, small_print
 from bridge.features.reports.schedule import is_too_late, last_due, next_due, span_of
 from bridge.features.reports.store import due_report, store_of
@@ -82,7 +82,7 @@ async def post(deps: Deps, turn: Turn, report: Report) -> Result:
         if not report.is_asked_for:
             await deps.inbox.write(*store.skip(stored.id, report.slot))
         return Done("it's too late for the report")
-    if refusal := await refusal_now(deps, stored.spec.owner, stored.spec.channel, is_set_up=True):
+    if refusal := await deps.access.refusal_now(stored.spec.owner, stored.spec.channel, is_set_up=True):
         pause, about = store.pause(stored.id, refusal), (PAUSED, stored.called)
         await notify_of_pause(deps, turn, stored.spec.owner, refusal, about, event=f"paused:{turn.id}", writes=pause)
         return Done(f"the report was paused: {refusal}")

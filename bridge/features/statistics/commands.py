@@ -9,7 +9,6 @@ from bridge.engine.results import Result
 from bridge.errors import BadSchedule
 from bridge.features.buttons import REPORT_FORM
 from bridge.features.deps import Deps
-from bridge.features.lookups import is_runner
 from bridge.features.statistics.layout import with_below
 from bridge.features.statistics.snapshots import hour_of, parse_moment
 from bridge.queue.turn import Turn
@@ -48,6 +47,6 @@ async def _card(deps: Deps, turn: Turn, since: datetime | None) -> Result:
     """Show the statistics, with a button to schedule reports for people who have permission."""
     stats = await deps.statistics.read()
     card = await deps.statistics.card(stats, since=since)
-    if not await is_runner(deps, turn.user):
+    if not await deps.access.is_runner(turn.user):
         return card
     return with_below(card, kit.actions(kit.button("Schedule a report…", REPORT_FORM, "-")))

@@ -7,14 +7,15 @@ from typing import Any
 from pydantic import Field
 
 from bridge.engine.feature import Feature
-from bridge.engine.questions import Question
+from bridge.engine.questions import Question, TypedText
 from bridge.engine.results import Form, Outcome, Result, RunEnded, shown
 from bridge.errors import BadInput, ControlNotUnderstood
 from bridge.features.buttons import DETAILS, FIND, RUN_FORM, id_of, run_button
 from bridge.features.deps import Deps
-from bridge.features.lookups import check_rule, check_runner, is_runner, origin_of, workflow_by_id
-from bridge.features.recent import Remembered
+from bridge.features.lookups import origin_of, workflow_by_id
+from bridge.features.pauses import check_rule
 from bridge.features.workflows import forms, layout, run_card
+from bridge.features.workflows.inputs import Remembered, RememberedInputs
 from bridge.features.workflows.runs import RunResults, Waiters, notify_of_end, run, unknown_run
 from bridge.ids import TurnId
 from bridge.inbound import Click, Shortcut, Submission, TriggeredRun
@@ -45,7 +46,7 @@ async def show_workflow(deps: Deps, turn: Turn, *, workflow: Workflow) -> Result
 
 async def _filled(deps: Deps, turn: Turn, workflow: Workflow, typed: str) -> Form:
     """Open the form to run *workflow*, with the *typed* input filled in."""
-    await check_runner(deps, turn.user)
+    await deps.access.check_runner(turn.user)
     view = forms.run_form(workflow, _origin(turn), typed=typed)
     return Form(view, otherwise=run_card.offer_form(workflow))
 
@@ -54,17 +55,19 @@ async def _filled(deps: Deps, turn: Turn, workflow: Workflow, typed: str) -> For
     "/workflows run [workflow] [input]",
     "Run a workflow. Leave out the input to get a form.",
     form=run_button(),
+    for_runners=True,
+    offered=True,
     fill=_filled,
 )
 async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow | None = None, input: str = "") -> Result:  # noqa: A002 - the usage line's word
     """Run a workflow; without a workflow or an input, open a form."""
-    await check_runner(deps, turn.user)
+    await deps.access.check_runner(turn.user)
     if workflow is None or not input:
         return await _ask_for_input(deps, turn, workflow)
     try:
         given = typed_input(input)
     except BadInput as exc:
-        await deps.recent.store_typed(turn.team, turn.user, turn.id, input)
+        await TypedText(deps.scripts).store(turn, input)
         return shown(run_card.not_json(workflow, input, exc, turn.id), what=type(exc).__name__)
     return await run(deps, turn, workflow, given)
 
@@ -84,7 +87,7 @@ async def run_triggered(deps: Deps, turn: Turn, triggered: TriggeredRun) -> Resu
 async def run_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Run a workflow again, or run an inactive one anyway."""
     is_sure = click.action_id == run_card.CONFIRM
-    await check_runner(deps, turn.user)
+    await deps.access.check_runner(turn.user)
     value, question = _ButtonValue.parse(click.value), Question(deps, turn, click) if is_sure else None
     if question and (answered := await question.answered()):
         return answered
@@ -100,7 +103,7 @@ async def run_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
 @workflows.button(run_card.FIX, run_card.AS_TEXT)
 async def resolve_input(deps: Deps, turn: Turn, click: Click) -> Result:
     """Run with malformed JSON as text, or open the form to fix it."""
-    await check_runner(deps, turn.user)
+    await deps.access.check_runner(turn.user)
     value, is_text = _ButtonValue.parse(click.value), click.action_id == run_card.AS_TEXT
     if value.workflow is None:
         raise ControlNotUnderstood(click.action_id)
@@ -108,14 +111,14 @@ async def resolve_input(deps: Deps, turn: Turn, click: Click) -> Result:
     question = Question(deps, turn, click)
     if answered := await question.answered():
         return answered
-    typed = await deps.recent.typed(turn.team, turn.user, value.input_turn)
+    typed = await TypedText(deps.scripts).of(turn, value.input_turn)
     if typed is None:
         return run_card.input_expired()
     if is_text:
         replaces = run_card.runs_as_text(workflow)
         result = await run(deps, turn, workflow, typed, question=question, replaces=replaces)
         if isinstance(result, Outcome) and result.ended not in {"", run_card.FAILED}:
-            turn.stage(deps.recent.typed_is_used(turn.team, turn.user, value.input_turn))
+            turn.stage(TypedText(deps.scripts).is_used(turn, value.input_turn))
         return result
     view = forms.run_form(workflow, _origin(turn), typed=typed, kind="json")
     return Form(view, otherwise=run_card.offer_fix(workflow, value.input_turn))
@@ -124,7 +127,7 @@ async def resolve_input(deps: Deps, turn: Turn, click: Click) -> Result:
 @workflows.button(RUN_FORM)
 async def open_form(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form offered by a button."""
-    await check_runner(deps, turn.user)
+    await deps.access.check_runner(turn.user)
     value = _ButtonValue.parse(click.value)
     workflow = await workflow_by_id(deps, value.workflow) if value.workflow is not None else None
     return await _ask_for_input(deps, turn, workflow)
@@ -133,7 +136,7 @@ async def open_form(deps: Deps, turn: Turn, click: Click) -> Result:
 @workflows.button(layout.RUN)
 async def run_chosen(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form for a workflow chosen in a list."""
-    await check_runner(deps, turn.user)
+    await deps.access.check_runner(turn.user)
     return await _ask_for_input(deps, turn, await workflow_by_id(deps, id_of(click.value)))
 
 
@@ -189,10 +192,10 @@ async def show_details(deps: Deps, turn: Turn, click: Click) -> Result:
 @workflows.form(forms.RUN, reader=forms.read_run_form)
 async def form_sent(deps: Deps, turn: Turn, submission: Submission, request: forms.RunRequest) -> Result:
     """Run the workflow chosen in the form, and store or delete the person's remembered input."""
-    await check_runner(deps, turn.user)
+    await deps.access.check_runner(turn.user)
     workflow = await workflow_by_id(deps, request.workflow)
     remembered = Remembered(request.kind, request.typed) if request.is_remembered else None
-    await deps.recent.remember(turn.team, turn.user, workflow.id, remembered)
+    await RememberedInputs(deps.scripts).remember(turn.team, turn.user, workflow.id, remembered)
     is_sure = Origin.parse(submission.private_metadata).is_sure
     return await run(deps, turn, workflow, request.input, is_sure=is_sure)
 
@@ -200,7 +203,7 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, request: for
 @workflows.shortcut("run", forms.RUN_A_WORKFLOW, "Choose a workflow and run it.", "global")
 async def run_from_anywhere(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
     """Open the form to run a workflow."""
-    await check_runner(deps, turn.user)
+    await deps.access.check_runner(turn.user)
     typed = plain_command_text(shortcut.text)
     if shortcut.parts:
         typed = await deps.parts.described_below(typed, shortcut.parts)
@@ -224,18 +227,18 @@ class _ButtonValue(Carried):
 
 async def _card(deps: Deps, turn: Turn, workflow: Workflow) -> Reply:
     detail = await deps.project.get_workflow(workflow.id)
-    return layout.workflow_card(workflow, detail, may_run=await is_runner(deps, turn.user), url=deps.workflow_url)
+    return layout.workflow_card(workflow, detail, may_run=await deps.access.is_runner(turn.user), url=deps.workflow_url)
 
 
 async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
     found = await deps.catalog.get_workflows()
-    return layout.workflow_list(found, page.words, page.page, may_run=await is_runner(deps, turn.user))
+    return layout.workflow_list(found, page.words, page.page, may_run=await deps.access.is_runner(turn.user))
 
 
 async def _ask_for_input(deps: Deps, turn: Turn, workflow: Workflow | None, *, is_sure: bool = False) -> Form:
     """Open the form, with *workflow* chosen if it's known, and the person's remembered input filled in."""
     origin = _origin(turn, is_sure=is_sure)
-    known = await deps.recent.input_of(turn.team, turn.user, workflow.id) if workflow else None
+    known = await RememberedInputs(deps.scripts).get(turn.team, turn.user, workflow.id) if workflow else None
     if known is None:
         view = forms.run_form(workflow, origin)
     else:

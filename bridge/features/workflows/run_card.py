@@ -16,7 +16,7 @@ from typing import Any, Final
 from bridge.engine.results import RunEnded
 from bridge.errors import BadInput, BridgeError, ProjectError
 from bridge.features.buttons import RUN_FORM, run_value
-from bridge.features.recent import status_icon
+from bridge.features.run_status import status_icon
 from bridge.project.models import RunResult, Workflow
 from bridge.project.reading import TOO_LARGE
 from bridge.slack.blockkit import kit

@@ -1,0 +1,489 @@
+"""`CommandLine`: reads what people type as a command, and carries it out."""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice, takewhile
+from typing import Any, Final, NamedTuple, TypeVar
+
+from bridge.engine.deps import EngineDeps
+from bridge.engine.feature import HELP, Command, add_command
+from bridge.engine.notices import command_gone, help_card, help_lines
+from bridge.engine.picking import edit_distance, most_typos, pick
+from bridge.engine.questions import Question, TypedText
+from bridge.engine.reply_poster import recipient_of
+from bridge.engine.results import Form, Outcome, Result, shown
+from bridge.errors import (
+    BadUsage,
+    BridgeError,
+    CommandError,
+    ControlNotUnderstood,
+    NoSuch,
+    NotSure,
+    ProjectError,
+    SeveralFit,
+    SlackError,
+    StoreError,
+    UnknownCommand,
+    UnknownOption,
+)
+from bridge.inbound import Click, InboundMessage
+from bridge.project.models import Agent, Workflow
+from bridge.queue.audit import named
+from bridge.queue.turn import Turn
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.failures import MOST_OPTIONS, either, failure
+from bridge.slack.blockkit.folding import fold, name_key, split, undecorated
+from bridge.slack.blockkit.modals import Carried
+from bridge.slack.blockkit.mrkdwn import addressed, mentions_in, plain_command_text
+from bridge.slack.blockkit.reply import Audience, Reply
+
+log = logging.getLogger(__name__)
+
+MEANT: Final = tuple(f"command:meant:{number}" for number in range(MOST_OPTIONS))
+"""The buttons carry out a command with the workflow or agent that was meant; action IDs differ within a block."""
+
+E = TypeVar("E", BadUsage, UnknownCommand)
+
+_HELP_SHARE: Final = "Add --share to show the answer to the whole channel."
+# Of folded text:
+_SHARE: Final = re.compile(r"(?:^|(?<=\s))--share(?=\s|$)")
+_OPTION: Final = re.compile(r"(?:^|(?<=\s))--([a-z][\w-]*)\S*")
+_BANG: Final = re.compile(r"\s*[*_~`]*!([a-z](?:[\w-]*[a-z0-9])?)[*_~`]*(?=\s|$)")
+_SLASH: Final = re.compile(r"\s*[*_~`]*/([a-z](?:[\w-]*[a-z0-9])?)[*_~`]*(?=\s|$)")
+_LONGEST_BANG: Final = 100  # characters before and in a command's name
+_MOST_TYPED: Final = 1000  # characters of a line that may be the command's own words
+_WORD: Final = re.compile(r"[a-z][\w-]*")
+_UNTOUCHED: Final = "input"  # passed to a workflow as typed
+
+
+class ListedCommand(NamedTuple):
+    """A slash command as Slack's manifest lists it; one *with_ids* gets channels, people and links as IDs.
+
+    Without them, ``#general`` arrives as typed. Commands with ``[input]`` get their text as typed; all others may name
+    channels and people. https://docs.slack.dev/interactivity/implementing-slash-commands
+    """
+
+    name: str
+    description: str
+    usage_hint: str
+    with_ids: bool = True
+
+
+class Typed(NamedTuple):
+    """A parsed line: its *command* with the parameters' *values*.
+
+    *about* is its subject, for the audit; *guessed* is the text that was taken for a workflow's or agent's name.
+    *is_shared* shows the answer to the whole channel.
+    """
+
+    command: Command
+    values: Mapping[str, Any]
+    about: str
+    guessed: str = ""
+    is_shared: bool = False
+
+    def annotate(self, error: BridgeError) -> None:
+        """Add the line's facts to the handler's *error*."""
+        error.about = error.about or self.about
+        if isinstance(error, CommandError):
+            error.form = error.form or self.command.form
+
+    def completed(self, result: Result) -> Result:
+        """Add the line's facts to the handler's *result*."""
+        match result:
+            case Form() if not result.about:
+                return Form(result.view, result.otherwise, self.about)
+            case Reply():
+                outcome = shown(result, about=self.about)
+            case Outcome():
+                outcome = result if result.concerns else result.model_copy(update={"concerns": self.about})
+            case _:
+                return result
+        if self.guessed:
+            note = kit.context(f"The closest match for {kit.quoted(self.guessed, 60)}.")
+            guess = outcome.reply.model_copy(update={"blocks": (*outcome.reply.blocks, note)})
+            outcome = outcome.model_copy(update={"reply": guess})
+        if not self.is_shared:
+            return outcome
+        public = outcome.reply.model_copy(update={"audience": Audience.CHANNEL})
+        return outcome.model_copy(update={"reply": public})
+
+
+class Meant(Carried):
+    """The value of a button that carries out a command: the *id* that was meant, and where the text after it begins.
+
+    The *turn* stored what was typed.
+    """
+
+    usage: str = ""
+    id: int = 0
+    turn: str = ""
+    at: int = 0
+
+
+class CommandLine:
+    """All *commands*. Raises TypeError if two of them conflict."""
+
+    def __init__(self, commands: Iterable[Command]) -> None:
+        self.commands: list[Command] = []
+        for command in commands:
+            add_command(self.commands, command)
+        self.fixed_words: dict[str, frozenset[str]] = {HELP: frozenset()}  # words that the audit may name
+        for command in self.commands:
+            fixed = {*command.path[1:2], *([HELP] if command.usage.startswith("/") else [])}
+            self.fixed_words[command.path[0]] = self.fixed_words.get(command.path[0], frozenset()) | fixed
+        self._longest_first = sorted(self.commands, key=lambda command: -len(command.path))
+        self._forms_for_runners = {one.form["action_id"] for one in self.commands if one.form and one.for_runners}
+
+    async def answer(self, line: str, deps: EngineDeps, turn: Turn) -> Result:
+        """Carry out a *line* such as ``/workflows show 3``. Raises `BridgeError`, and what `Turn.once` raises."""
+        try:
+            return await self._carry_out(await self._read(line, deps, turn), deps, turn)
+        except CommandError as exc:
+            is_for_runners = exc.form is not None and exc.form["action_id"] in self._forms_for_runners
+            if is_for_runners and not await deps.access.is_runner(turn.user):
+                exc.form = None
+                if isinstance(exc, NotSure):
+                    exc.buttons = ()
+            raise
+
+    async def _carry_out(self, typed: Typed | Result, deps: EngineDeps, turn: Turn) -> Result:
+        if not isinstance(typed, Typed):
+            return typed
+        try:
+            result = await typed.command.handler(deps, turn, **typed.values)
+        except BridgeError as exc:
+            typed.annotate(exc)
+            raise
+        return typed.completed(result)
+
+    async def meant(self, deps: EngineDeps, turn: Turn, click: Click) -> Result:
+        """Carry out the command that a person confirmed, once. If it fails, the question can be answered again."""
+        meant, question = Meant.parse(click.value), Question(deps, turn, click)
+        command = next((one for one in self.commands if one.usage == meant.usage), None)
+        if command is None:
+            raise ControlNotUnderstood(click.action_id)
+        if answered := await question.answered():
+            return answered
+        typed = await TypedText(deps.scripts).of(turn, meant.turn)
+        if typed is None:
+            return shown(command_gone(), "gone")
+        found = await self._values(command, typed[meant.at :], deps, _start(deps, turn), meant=meant.id)
+        await deps.inbox.write(*question.uses())
+        if answered := await question.answered():  # by another press at the same moment
+            return answered
+        try:
+            result = await self._carry_out(found, deps, turn)
+        except BridgeError as exc:
+            if not isinstance(exc, StoreError):
+                await deps.inbox.write(*question.undo())
+            raise
+        if isinstance(result, Form):
+            await deps.inbox.write(*question.undo())
+        elif click.response_url:
+            chosen = kit.note(f"You chose {found.about.split(maxsplit=2)[-1]}.", replaces_original=True)
+            try:
+                await deps.say.whisper(recipient_of(click), chosen)
+            except SlackError as exc:
+                log.info("can't replace a question that was answered", extra={"detail": exc.detail})
+        return result
+
+    async def _ask(self, error: NotSure, typed: str, command: Command, deps: EngineDeps, turn: Turn) -> Form:
+        """Return the command's form, filled in with what may be meant; without one, raise *error* with buttons.
+
+        What was *typed* is stored for them.
+        """
+        error.form, name = command.form, error.kind
+        following = [one.name for one in command.parameters][1:]
+        error.of_rest = following[0] if following else ""
+        await TypedText(deps.scripts).store(turn, typed)
+        for action_id, (id_, called, rest) in zip(MEANT, error.options, strict=False):
+            value = Meant(usage=command.usage, id=id_, turn=turn.id, at=len(typed) - len(rest)).model_dump_json()
+            error.buttons = (*error.buttons, kit.button(kit.one_line(called, kit.BUTTON_TEXT), action_id, value))
+        id_, _name, rest = error.options[0]
+        if not (command.fill and turn.trigger_id and len(error.options) == 1 and len(rest) <= kit.PLAIN_TEXT_INPUT):
+            raise error
+        form = await command.fill(deps, turn, next(one for one in await _all(name, deps) if one.id == id_), rest)
+        doubt = kit.context(f"I'm not sure which {name} you meant. Check this before you continue.")
+        view = {**form.view, "blocks": [doubt, *form.view["blocks"]]}
+        return Form(view, failure(error), error.about)
+
+    async def _read(self, line: str, deps: EngineDeps, turn: Turn) -> Typed | Result:
+        """Parse a line such as ``/workflows show 3``, or return its help. Raises `CommandError`."""
+        start = _start(deps, turn)
+        names: dict[str, str] = {}
+        if "<" in line:  # mentions become names; unknown IDs stay
+            found = await deps.directory.names(mentions_in(line))
+            names = {id_: name for id_, name in found.items() if name != id_}
+        typed = plain_command_text(line, names).strip()
+        folded, unshared, at = fold(typed, _MOST_TYPED), "", 0
+        for share in _SHARE.finditer(folded.text):
+            unshared, at = unshared + folded.between(at, share.start()), share.end()
+        unshared = " ".join(f"{unshared} {folded.after(at)}".split()) if at else ""
+        match = self._match(unshared) if unshared else None
+        is_shared = match is not None and match[0].is_read_only
+        if not is_shared:
+            said = _words(typed)
+            if said == [HELP]:
+                return self._overview(start, may_run=await deps.access.is_runner(turn.user))
+            if HELP in said and (reply := self._help(said, start)):
+                return reply
+            match = self._match(typed)
+        if match is None and (item := await self._item(unshared or typed, deps)):
+            match, is_shared = item, bool(unshared)
+        if unknown := self._unknown_option(unshared if is_shared else typed, match, start):
+            raise unknown
+        if match is None:
+            raise self._not_understood(typed, start)
+        try:
+            parsed = await self._values(*match, deps, start)
+        except NotSure as exc:
+            return await self._ask(exc, match[1], match[0], deps, turn)
+        except CommandError as exc:
+            exc.form = match[0].form
+            if isinstance(exc, NoSuch):
+                exc.lists = next((f"{start}{one.path[0]}" for one in self._named(f"{exc.kind}s") if one.is_default), "")
+            raise
+        return parsed._replace(is_shared=is_shared)
+
+    async def _values(
+        self, command: Command, rest: str, deps: EngineDeps, start: str, *, meant: int | None = None
+    ) -> Typed:
+        """Return the parameters' values, and the line's subject for the audit. Raises `CommandError`.
+
+        *meant* is the ID of the workflow or agent that comes first, if *rest* doesn't name it.
+        """
+        values: dict[str, Any] = {}
+        about = guessed = ""  # never the text
+        for place, parameter in enumerate(command.parameters):
+            name, is_last = parameter.name, place == len(command.parameters) - 1
+            if not rest and not (meant is not None and place == 0):
+                if parameter.is_required:
+                    raise command.usage_error(start)
+                break
+            if name in {"workflow", "agent"}:
+                known = await _all(name, deps)
+                if meant is not None and place == 0:
+                    one = next((one for one in known if one.id == meant), None)
+                    if one is None:
+                        raise NoSuch(name, str(meant))
+                else:
+                    picked = pick(name, rest, known, takes_rest=not is_last, acts=not command.is_read_only)
+                    guessed = "" if picked.is_whole else rest
+                    one, rest = picked.one, picked.rest
+                values[name], about = one, about or named(name, one.id, one.name)
+            elif parameter.choices and name_key(rest) not in parameter.choices:
+                raise command.usage_error(start, rest)
+            elif is_last:
+                values[name], rest = name_key(rest) if parameter.choices else rest, ""
+            else:
+                (_, values[name]), *_others = split(rest, _MOST_TYPED)
+                rest = _after_words(rest, 1)
+        return Typed(command, values, about, guessed)
+
+    def _unknown_option(self, typed: str, match: tuple[Command, str] | None, start: str) -> UnknownOption | None:
+        """Return the error for an unknown option: in a read-only command, or in a line that's a command without it.
+
+        Input for workflows and agents may contain anything, and reports have their own options.
+        """
+        folded = fold(typed, _MOST_TYPED)
+        option = _OPTION.search(folded.text)
+        if option is None:
+            return None
+        found = match or self._match(_OPTION.sub("", folded.text)) or self._match(folded.text[: option.start()])
+        if found is None or (match and not match[0].is_read_only):
+            return None
+        command = found[0]
+        near = difflib.get_close_matches(option[1], ["share"], n=1) if command.is_read_only else []
+        return UnknownOption(
+            f"--{folded.between(*option.span(1))}", command.shown(start).split(" ")[0], "--share" if near else ""
+        )
+
+    def line_of(self, message: InboundMessage, bot_user: str) -> str | None:
+        """Return a message's command line (``!stats`` → ``/stats``), misspelled or not; None if it isn't a command."""
+        if message.is_text:
+            return None
+        mentions, said = addressed(message.text, bot_user)
+        line = self.bang_line(said)
+        if line is None and (mentions or message.is_direct):
+            line = self._slash_line(said)
+        if line is None and message.is_mention and not message.parts and len(message.text) <= _LONGEST_BANG:
+            # A mention alone, or with one of two words
+            alone = re.sub(rf"<@{re.escape(bot_user)}(?:\|[^<>]*)?>", " ", message.text)
+            word = name_key(alone).strip("!?.,:;-*_~` ")
+            line = f"/{word or HELP}" if word in {"", HELP, "stop"} else None
+        return line
+
+    def _slash_line(self, text: str) -> str | None:
+        """Return a slash command typed in a message, where Slack doesn't take it for one, without a prefix."""
+        folded = fold(undecorated(text), _LONGEST_BANG)
+        found = _SLASH.match(folded.text)
+        known = [one for one in self._names() if found and f"-{found[1]}".endswith(f"-{one}")]
+        return f"/{known[0]} {folded.after(found.end())}".rstrip() if found and known else None
+
+    def bang_line(self, text: str) -> str | None:
+        """Turn ``!stats`` into ``/stats``; None if no known command follows the exclamation mark.
+
+        The command is folded, the rest is as typed. A single misspelled word counts, too; see `meant_by`.
+        """
+        if not _BANG.match(fold(text, _LONGEST_BANG).text):  # most messages
+            return None
+        folded = fold(undecorated(text), _LONGEST_BANG)
+        found = _BANG.match(folded.text)
+        if found is None:
+            return None
+        rest = folded.after(found.end())
+        line = f"/{found[1]} {rest}" if fold(rest, _LONGEST_BANG).text.strip() else f"/{found[1]}"
+        return line if found[1] in self._names() or self.meant_by(line) else None
+
+    def meant_by(self, line: str) -> str:
+        """Return the command that a *line* of one word misspells; ``""`` if it's a command, or similar to none."""
+        word, names = line[1:], self._names()
+        if word in names or not _WORD.fullmatch(word):
+            return ""
+        near = [name for name in names if edit_distance(word, name) <= most_typos(name)]
+        return min(near, key=lambda name: edit_distance(word, name), default="")
+
+    def _names(self) -> list[str]:
+        return list(dict.fromkeys([HELP, *(command.path[0] for command in self.commands)]))
+
+    def usages(self) -> list[str]:
+        """List the usage lines."""
+        return [command.usage for command in self.commands]
+
+    def slash_commands(self, prefix: str = "") -> list[ListedCommand]:
+        """List the slash commands for the manifest."""
+        names = dict.fromkeys(command.path[0] for command in self.commands if command.usage.startswith("/"))
+        listed = []
+        for name in names:
+            known = self._named(name)
+            about = next((command for command in known if command.is_default), known[0])
+            hints = [hint for command in known if (hint := command.usage.partition(" ")[2])]
+            with_ids = all(parameter.name != _UNTOUCHED for command in known for parameter in command.parameters)
+            listed.append(ListedCommand(f"/{prefix}{name}", about.sentence, " | ".join([*hints, HELP]), with_ids))
+        return listed
+
+    def _first_help(self, start: str) -> list[tuple[str, str]]:
+        ordered = sorted(self.commands, key=lambda command: command.is_for_threads)
+        return _explained([one for one in ordered if one.is_for_threads or start != "!"], start)
+
+    def _named(self, name: str) -> list[Command]:
+        return [command for command in self.commands if command.path[0] == name]
+
+    def _match(self, typed: str) -> tuple[Command, str] | None:
+        """Return the command that a line starts with, and the text after the command's words."""
+        said = tuple(_words(typed))
+        for command in self._longest_first:
+            count = len(command.path)
+            if said[:count] == command.path:
+                rest = _after_words(typed, count)
+                if command.parameters or not rest:
+                    return command, rest
+        if len(said) == 1:
+            return next(((command, "") for command in self._named(said[0]) if command.is_default), None)
+        return None
+
+    async def _item(self, typed: str, deps: EngineDeps) -> tuple[Command, str] | None:
+        """Return the command that shows the workflow or agent named right after ``/workflows`` or ``/agents``."""
+        said, rest = _words(typed), _after_words(typed, 1)
+        show = next((one for one in self._named(said[0] if said else "") if one.path[1:] == ("show",)), None)
+        if show is None or not rest:
+            return None
+        kind = show.parameters[0].name
+        try:
+            pick(kind, rest, await _all(kind, deps), takes_rest=False)
+        except SeveralFit:
+            return show, rest  # which says so
+        except NoSuch as exc:
+            wrong = self._not_understood(typed, "/")
+            is_name = exc.nearest and isinstance(wrong, UnknownCommand) and not wrong.nearest
+            return (show, rest) if is_name else None
+        except ProjectError:
+            return None
+        return show, rest
+
+    def _overview(self, start: str, *, may_run: bool) -> Reply:
+        """Return an overview of everything that can be typed, with buttons for those who *may_run* workflows."""
+        own = [one for one in self.commands if one.is_for_threads]
+        own = [one for one in own if not any(f"{one.usage}." in other.sentence for other in own)]  # !mute names !unmute
+        others = []
+        for name in dict.fromkeys(one.path[0] for one in self.commands if not one.is_for_threads):
+            known = self._named(name)
+            words = list(dict.fromkeys(one.path[1] for one in known if one.path[1:]))
+            others.append((_first_word(known[0], start), either(words) if words else known[0].sentence))
+        offered = [one for one in self.commands if one.form and one.is_offered and (may_run or not one.for_runners)]
+        offered.sort(key=lambda one: one.for_runners)
+        return help_card(_explained(own, start), others, [one.form for one in offered if one.form])
+
+    def _help(self, said: list[str], start: str) -> Reply | None:
+        """Return help for one word's commands."""
+        known = self._named(said[0]) if said[1:2] == [HELP] else []
+        note = _HELP_SHARE if any(command.is_read_only for command in known) else ""
+        return help_lines(_first_word(known[0], start), _explained(known, start), note) if known else None
+
+    def _not_understood(self, line: str, start: str) -> UnknownCommand | BadUsage:
+        """Return the error for a line that matches no command: with similar commands or, if there are none, help."""
+        said, as_typed = _words(line), [original for _folded, original in split(line, _MOST_TYPED)]
+        known = self._named(said[0]) if said else []
+        if not known:
+            names = list(dict.fromkeys(f"{start}{command.path[0]}" for command in self.commands))
+            typed = f"{start}{''.join(as_typed[:1]).lstrip('/!')}"
+            near = difflib.get_close_matches(typed, names, n=2)
+            return UnknownCommand(typed, near, () if near else self._first_help(start))
+        depth = max(_common_prefix(command.path, said) for command in known)
+        fitting = [command for command in known if _common_prefix(command.path, said) == depth]
+        exact = [command for command in fitting if len(command.path) == depth]
+        if exact and len(fitting) == 1:  # too many words
+            return _with_form(exact[0].usage_error(start, " ".join(as_typed[depth:])), exact[0])
+        words = [_first_word(fitting[0], start), *said[1:depth]]
+        following = {command.path[depth]: command for command in fitting if len(command.path) > depth}
+        near = difflib.get_close_matches(said[depth], following, n=2) if len(said) > depth else []
+        typed = " ".join([*words, *as_typed[depth : depth + 1]])
+        if near:
+            return _with_form(UnknownCommand(typed, [" ".join([*words, word]) for word in near]), following[near[0]])
+        return UnknownCommand(typed, help=_explained(fitting, start))
+
+
+async def _all(kind: str, deps: EngineDeps) -> Sequence[Workflow | Agent]:
+    return await (deps.catalog.get_workflows() if kind == "workflow" else deps.catalog.get_agents())
+
+
+def _start(deps: EngineDeps, turn: Turn) -> str:
+    """Return what commands start with where the person is: Slack has no slash commands in threads."""
+    is_in_a_thread = isinstance(turn.body, InboundMessage) and not turn.body.is_root
+    return "!" if is_in_a_thread else f"/{deps.command_prefix}"
+
+
+def _with_form(error: E, command: Command) -> E:
+    error.form = command.form
+    return error
+
+
+def _explained(commands: Iterable[Command], start: str) -> list[tuple[str, str]]:
+    return [(command.shown(start), command.sentence) for command in commands]
+
+
+def _first_word(command: Command, start: str) -> str:
+    return command.shown(start).split(" ")[0]
+
+
+def _common_prefix(path: Sequence[str], said: Sequence[str]) -> int:
+    """Return how many words at the start are equal."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(path, said, strict=False)))
+
+
+def _words(typed: str) -> list[str]:
+    return fold(typed, _MOST_TYPED).text.lstrip("/!").split()
+
+
+def _after_words(typed: str, count: int) -> str:
+    """Return what follows the first *count* words, as typed."""
+    folded = fold(typed, _MOST_TYPED)
+    at = 0
+    for word in islice(re.finditer(r"\S+", folded.text), count):
+        at = word.end()
+    return folded.after(at)

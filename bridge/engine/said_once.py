@@ -1,0 +1,70 @@
+"""What people are told once: a greeting, that the service is down, that an answer is late, what was found too old."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from bridge.ids import PersonKey, ThreadKey, TurnId
+from bridge.queue.keys import GREETED, GREETING, LATE, SEEN, TRACE, milliseconds
+from bridge.queue.records import Write
+from bridge.queue.redis.connection import translated
+from bridge.queue.scripting import Scripts
+
+_MOST_OFFERED = 500
+
+
+class SaidOnce:
+    """Decides which turn says it: the first one that asks, and that one again if it's repeated.
+
+    Methods may raise `StoreUnavailable`.
+    """
+
+    def __init__(self, scripts: Scripts) -> None:
+        self._redis = scripts.redis
+        self._keys = scripts.keys
+
+    async def may_greet(self, team: str, user: str, turn: TurnId) -> bool:
+        """Whether *turn* should greet *user*: no other turn did or is about to."""
+        return await self._claim(self._keys.greeted(PersonKey(team, user)), turn, GREETING)
+
+    async def greeted(self, team: str, user: str) -> None:
+        """Record that *user* was greeted, only once the greeting is posted: a turn that fails leaves it to the next."""
+        await self._mark(self._keys.greeted(PersonKey(team, user)), GREETED)
+
+    async def may_notify(self, thread: ThreadKey, turn: TurnId) -> bool:
+        """Whether *turn* should post in *thread* that the service is down: no turn has since the last answer there."""
+        return await self._claim(self._keys.outage_notice(thread), turn, SEEN)
+
+    async def notified(self, thread: ThreadKey) -> None:
+        """Record that the outage notice was posted in *thread*."""
+        await self._mark(self._keys.outage_notice(thread), SEEN)
+
+    async def may_note_late(self, thread: ThreadKey, turn: TurnId) -> bool:
+        """Whether *turn*'s answer should say that it's late after an outage: no other turn in *thread* does."""
+        return await self._claim(self._keys.late(thread), turn, LATE)
+
+    async def may_offer(self, thread: ThreadKey, turn: TurnId) -> bool:
+        """Whether *turn* should offer the messages of *thread* that were found too old: no other turn does."""
+        return await self._claim(self._keys.offer(thread), turn, TRACE)
+
+    def offers(self, thread: ThreadKey, turn: TurnId) -> Write:
+        """Return the write that adds *turn*, whose message is too old, to the offer in *thread*."""
+        return ("push", self._keys.offered(thread), milliseconds(TRACE), turn, _MOST_OFFERED)
+
+    async def take_offer(self, thread: ThreadKey) -> list[TurnId]:
+        """List the turns offered in *thread*, oldest first; from now on another turn may offer."""
+        with translated():
+            found: Any = await self._redis.lrange(self._keys.offered(thread), 0, -1)
+            await self._redis.delete(self._keys.offer(thread))
+        return [TurnId(turn) for turn in reversed(found)]
+
+    async def _claim(self, key: str, turn: TurnId, lifetime: timedelta) -> bool:
+        """Claim *key* for *turn*; True again if the turn runs again."""
+        with translated():
+            await self._redis.set(key, turn, nx=True, px=milliseconds(lifetime))
+            return str(await self._redis.get(key)) == turn
+
+    async def _mark(self, key: str, lifetime: timedelta) -> None:
+        with translated():
+            await self._redis.set(key, "1", px=milliseconds(lifetime))
