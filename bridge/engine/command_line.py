@@ -417,7 +417,8 @@ class CommandLine:
             others.append((_first_word(known[0], start), either(words) if words else known[0].sentence))
         offered = [one for one in self.commands if one.form and one.is_offered and (may_run or not one.for_runners)]
         offered.sort(key=lambda one: one.for_runners)
-        return help_card(_explained(own, start), others, [one.form for one in offered if one.form])
+        buttons = kit.actions(*(one.form for one in offered if one.form)) if offered else None
+        return help_card(_explained(own, start), others, buttons)
 
     def _help(self, said: list[str], start: str) -> Reply | None:
         """Return help for one word's commands."""

@@ -422,12 +422,10 @@ def session_reset() -> Reply:
     return kit.note(text, audience=Audience.THREAD)
 
 
-def help_card(
-    own: Sequence[tuple[str, str]], others: Sequence[tuple[str, str]], buttons: Sequence[Block] = ()
-) -> Reply:
+def help_card(own: Sequence[tuple[str, str]], others: Sequence[tuple[str, str]], buttons: Block | None) -> Reply:
     """Show everything that can be typed: a thread's *own* commands, and the *others* with their words.
 
-    The *buttons* open forms for the most important ones.
+    The *buttons* below open forms.
     """
     hello = "Hello! Mention me with a question, and an agent will answer in a thread."
     named = kit.paragraph(hello, " To choose the agent, start with its name: ", kit.words(_NAMED, code=True))
@@ -440,12 +438,8 @@ def help_card(
         blocks.append(kit.rich(kit.paragraph(kit.words(title, bold=True)), *bullets))
     listed = [f"{usage}: {sentence}" for usage, sentence in (*own, *others)]
     listed.insert(len(own), anywhere)
-    return kit.reply(
-        "\n".join([hello, in_thread, *listed, small]),
-        *blocks,
-        kit.context(small),
-        *([kit.actions(*buttons)] if buttons else []),
-    )
+    below = [kit.context(small), *([buttons] if buttons else [])]
+    return kit.reply("\n".join([hello, in_thread, *listed, small]), *blocks, *below)
 
 
 def help_lines(title: str, lines: Sequence[tuple[str, str]], note: str = "") -> Reply:
