@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import http.client
 import json
 import socket
 import threading
@@ -11,6 +12,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
+from io import BytesIO
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -27,6 +30,7 @@ from bridge.errors import (
     TimedOut,
 )
 from bridge.project import ProjectClient, reading
+from bridge.project.framing import Framing
 
 KEY = "key-0123456789"
 AGENT = {"id": 3, "name": "Support", "model": "m"}
@@ -337,6 +341,7 @@ async def test_a_large_answer_is_read_in_a_thread(
         answer(REPLY, headers="".join(f"x-{number}: y\r\n" for number in range(300))),
         answer(REPLY).replace(b"content-length: 3", b"content-length: 9"),
         answer(REPLY).replace(b"content-length: ", b"x-length: "),
+        answer(REPLY).replace(b"content-length: ", b"content-length: -"),
         chunked(json.dumps(REPLY).encode(), end=b""),
         answer(gzip.compress(json.dumps(REPLY).encode(), mtime=0), headers="content-encoding: x-gzip\r\n"),
         answer(REPLY, status="201 Created"),
@@ -349,6 +354,102 @@ async def test_a_whole_answer_counts_however_it_was_transferred(data: bytes) -> 
     async with service(raw(data)) as it, client(it.url) as project:
         reply = await project.send_message(3, "hi")
     assert (reply.sessionId, reply.message) == (42, "hello")
+    assert len(it.requests) == 1
+
+
+LENGTH = f"content-length: {len(json.dumps(REPLY))}\r\n"
+CHUNKED = chunked(json.dumps(REPLY).encode())
+LATE_408 = b"HTTP/1.0 408 Request Timeout\r\nconnection: close\r\n\r\n<html>"
+
+ODDLY_FRAMED = [
+    CHUNKED.replace(b"\r\n", f"\r\n{LENGTH}".encode(), 1),
+    CHUNKED.replace(b"\r\n", b"\r\ncontent-length: 3\r\n", 1),
+    answer(REPLY, headers="transfer-encoding: chunked\r\n"),
+    answer(REPLY, headers="transfer-encoding: identity\r\n"),
+    answer(REPLY, headers=LENGTH),
+    answer(REPLY, headers="content-length: 5\r\n"),
+    answer(REPLY).replace(b"content-length: ", LENGTH.strip().encode() + b", "),
+    answer(REPLY).replace(b"content-length: ", b"content-length: 5, "),
+    answer(REPLY) + b"\r\n\r\n<!-- 3 ms -->",
+    answer(REPLY, headers="connection: close\r\n") + b"\r\n",
+    CHUNKED + b"junk",
+    CHUNKED.replace(b"\r\n", b"\n"),
+    CHUNKED.replace(b"}\r\n", b"}\n"),
+    CHUNKED.replace(b"}\r\n", b"}"),
+    CHUNKED.replace(b"\r\n{", b' ; x="\r\n{'),
+    CHUNKED.replace(b"\r\n\r\n", b"\r\n\r\n0x", 1),
+    CHUNKED.removesuffix(b"\r\n") + b"trailer\r\n\r\n",
+    answer(REPLY, headers="no colon\r\n"),
+    answer(REPLY, headers=": no name\r\n"),
+    answer(REPLY, headers="a name: x\r\n"),
+    answer(REPLY, headers="x: \x00\r\n"),
+    answer(REPLY, headers=f"x: {'y' * 100_000}\r\n"),
+    answer(REPLY).replace(b"content-type", b" folded\r\ncontent-type"),
+    answer(REPLY).replace(b"HTTP/1.1 ", b"http/2  "),
+    b"HTTP/1.1 103 Early Hints\r\nno colon\r\n\r\n" + answer(REPLY),
+    answer(REPLY) + LATE_408,
+    answer(REPLY, headers="connection: close\r\n") + LATE_408,
+    CHUNKED + LATE_408,
+]
+"""Whole answers that parsers refuse."""
+
+
+@pytest.mark.parametrize("is_kept_alive", [False, True])
+@pytest.mark.parametrize("data", ODDLY_FRAMED, ids=range(len(ODDLY_FRAMED)))
+async def test_a_whole_answer_counts_however_it_is_framed(data: bytes, *, is_kept_alive: bool) -> None:
+    async with service(raw(data, close=not is_kept_alive)) as it, client(it.url) as project:
+        reply = await project.send_message(3, "hi")
+        assert (reply.sessionId, reply.message) == (42, "hello")
+        reply = await project.send_message(3, "hi")
+    assert (reply.sessionId, reply.message) == (42, "hello")
+    assert len(it.requests) == 2
+
+
+@pytest.mark.parametrize("data", ODDLY_FRAMED, ids=range(len(ODDLY_FRAMED)))
+def test_framing_is_the_same_wherever_packets_begin(data: bytes) -> None:
+    framing = Framing()
+    size = 1 + len(data) // 1000
+    framed = b"".join(framing.feed(data[at : at + size]) for at in range(0, len(data), size))
+    connection: Any = SimpleNamespace(makefile=lambda _mode: BytesIO(framed))
+    with http.client.HTTPResponse(connection) as response:
+        response.begin()
+        assert json.loads(response.read()) == REPLY
+
+
+@pytest.mark.parametrize("odd", [b"\r\n\r\n<!-- 3 ms -->", LATE_408])
+@pytest.mark.parametrize("is_late", [False, True])
+async def test_a_connection_with_bytes_after_an_answer_is_not_used_again(odd: bytes, *, is_late: bool) -> None:
+    async def behave(writer: asyncio.StreamWriter, _number: int) -> None:
+        writer.write(answer([AGENT]))
+        if is_late:
+            await writer.drain()
+            await asyncio.sleep(0)
+        writer.write(odd)
+        await writer.drain()
+
+    async with service(behave) as it, client(it.url) as project:
+        for _ in range(3):
+            assert [agent.name for agent in await project.get_agents()] == ["Support"]
+            await wait_until(lambda: it.open_connections == 0)
+    assert len(it.requests) == it.connections == 3
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        CHUNKED[:-15],
+        CHUNKED.replace(b"\r\n{", b"\r\n{\r\nzz\r\n"),
+        answer(REPLY, headers=LENGTH)[:-3],
+        answer(REPLY, headers="no colon\r\n")[:-3],
+        CHUNKED.replace(b"\r\n", b"\n")[:-12],
+    ],
+    ids=range(5),
+)
+async def test_an_answer_that_is_not_whole_stays_unknown(data: bytes) -> None:
+    async with service(raw(data)) as it, client(it.url) as project:
+        with pytest.raises((ConnectionLost, NotUnderstood)) as caught:
+            await project.send_message(3, "hi")
+    assert caught.value.may_have_happened
     assert len(it.requests) == 1
 
 
