@@ -53,7 +53,7 @@ async def test_the_apps_own_actions_send_events(
     changes.clear()
 
     await client.assistant_threads_setStatus(channel_id=sample.DM_ALICE, thread_ts=root, status="is thinking…")
-    await client.assistant_threads_setTitle(channel_id=sample.DM_ALICE, thread_ts=root, title="A talk")
+    await client.agents_sessions_rename(channel_id=sample.DM_ALICE, thread_ts=root, title="A talk")
     await client.assistant_threads_setSuggestedPrompts(
         channel_id=sample.DM_ALICE, title="Try", prompts=[{"title": "Hello", "message": "hello"}]
     )

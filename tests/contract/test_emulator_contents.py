@@ -319,15 +319,6 @@ async def test_a_group_message_is_described_as_an_mpim(slack: EmulatedSlack, cli
     assert shown["name"] == "mpdm-alice--bob--bridge-1"
 
 
-async def test_the_bot_opens_a_group_message(slack: EmulatedSlack, client: AsyncWebClient) -> None:
-    opened = await client.conversations_open(users=[sample.ALICE, sample.BOB], return_im=True)
-
-    channel = slack.workspace.channels[opened["channel"]["id"]]
-    assert channel.is_mpim
-    assert set(channel.members) == {sample.ALICE, sample.BOB, sample.BRIDGE}
-    await client.chat_postMessage(channel=channel.id, text="hello")
-
-
 async def test_the_bots_conversations_are_listed_by_kind(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     group = slack.people.start_group(sample.ALICE, sample.BOB, sample.BRIDGE)
 

@@ -264,16 +264,17 @@ async def test_the_app_can_reject_update_or_push_a_form(slack: EmulatedSlack, ap
     assert slack.views(sample.ALICE) == []
 
 
-async def test_a_form_is_updated_only_with_its_latest_hash(
-    slack: EmulatedSlack, app: App, client: AsyncWebClient
-) -> None:
-    opened = (await client.views_open(trigger_id=await trigger(slack, app), view=FORM))["view"]
-    await client.views_update(view_id=opened["id"], hash=opened["hash"], view={**FORM, "callback_id": "new"})
+async def test_home_is_updated_only_with_its_latest_hash(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+    home = {"type": "home", "blocks": ACTIONS}
+    first = (await client.views_publish(user_id=sample.ALICE, view=home))["view"]
+    await client.views_publish(user_id=sample.ALICE, hash=first["hash"], view={**home, "callback_id": "new"})
 
     with pytest.raises(SlackApiError, match="hash_conflict"):
-        await client.views_update(view_id=opened["id"], hash=opened["hash"], view=FORM)
+        await client.views_publish(user_id=sample.ALICE, hash=first["hash"], view=home)
 
-    assert slack.views(sample.ALICE)[0].content["callback_id"] == "new"
+    shown = slack.home(sample.ALICE)
+    assert shown is not None
+    assert shown.content["callback_id"] == "new"
 
 
 async def test_a_closed_form_sends_an_event_if_the_app_requested_it(
@@ -287,9 +288,7 @@ async def test_a_closed_form_sends_an_event_if_the_app_requested_it(
     assert slack.views(sample.ALICE) == []
 
 
-async def test_home_has_buttons_and_forms_stack_three_deep(
-    slack: EmulatedSlack, app: App, client: AsyncWebClient
-) -> None:
+async def test_a_button_in_home_opens_a_form(slack: EmulatedSlack, app: App, client: AsyncWebClient) -> None:
     await client.views_publish(user_id=sample.ALICE, view={"type": "home", "blocks": ACTIONS})
     home = slack.home(sample.ALICE)
     assert home is not None
@@ -299,7 +298,18 @@ async def test_home_has_buttons_and_forms_stack_three_deep(
     assert (payload["container"], "message" in payload) == ({"type": "view", "view_id": home.id}, False)
 
     await client.views_open(trigger_id=payload["trigger_id"], view=FORM)
-    for _ in range(2):
-        await client.views_push(trigger_id=await trigger(slack, app), view=FORM)
-    with pytest.raises(SlackApiError, match="push_limit_reached"):
-        await client.views_push(trigger_id=await trigger(slack, app), view=FORM)
+    assert [one.content["title"] for one in slack.views(sample.ALICE)] == [FORM["title"]]
+
+
+async def test_a_button_of_a_card_in_a_carousel_can_be_pressed(
+    slack: EmulatedSlack, client: AsyncWebClient, app: App
+) -> None:
+    button = {"type": "button", "action_id": "go", "text": {"type": "plain_text", "text": "Go"}, "value": "7"}
+    card = {"type": "card", "title": {"type": "plain_text", "text": "A card"}, "actions": [button]}
+    posted = await client.chat_postMessage(
+        channel=sample.GENERAL, text="cards", blocks=[{"type": "carousel", "elements": [card]}]
+    )
+
+    await slack.ui.click(sample.ALICE, sample.GENERAL, posted["ts"], "go")
+
+    assert app.received[-1].payload["actions"][0]["value"] == "7"

@@ -99,7 +99,6 @@ async def test_posting_to_a_person_reaches_the_direct_message(slack: EmulatedSla
     answer = await client.chat_postMessage(channel=sample.ALICE, text="psst")
 
     assert answer["channel"] == sample.DM_ALICE
-    assert (await client.conversations_open(users=sample.ALICE))["channel"]["id"] == sample.DM_ALICE
     assert slack.messages(sample.DM_ALICE)[0].text == "psst"
 
 
@@ -173,10 +172,10 @@ async def test_the_history_shows_roots_newest_first(slack: EmulatedSlack, client
     assert (await refusal(client.conversations_history(channel=sample.NOBOT)))["error"] == "not_in_channel"
 
 
-async def test_the_permalink_of_a_reply_names_its_thread(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+async def test_the_permalink_of_a_reply_names_its_thread(slack: EmulatedSlack) -> None:
     root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")
     reply = await slack.people.say(sample.BOB, sample.GENERAL, "reply", thread_ts=root)
 
-    link = (await client.chat_getPermalink(channel=sample.GENERAL, message_ts=reply))["permalink"]
+    link = slack.permalink(sample.GENERAL, reply)
 
     assert link.endswith(f"/p{reply.replace('.', '')}?thread_ts={root}&cid={sample.GENERAL}")

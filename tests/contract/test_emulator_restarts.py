@@ -45,7 +45,7 @@ async def test_all_data_survives_a_restart(opened: Callable[[], EmulatedSlack], 
         gone = await slack.people.say(sample.BOB, sample.GENERAL, "gone")
         await slack.people.delete(sample.GENERAL, gone)
         await slack.people.join(sample.BRIDGE, sample.NOBOT)
-        await client.assistant_threads_setTitle(channel_id=sample.GENERAL, thread_ts=root, title="A talk")
+        await client.agents_sessions_rename(channel_id=sample.GENERAL, thread_ts=root, title="A talk")
         await client.chat_postEphemeral(channel=sample.GENERAL, user=sample.ALICE, text="psst")
         await client.views_publish(user_id=sample.ALICE, view={"type": "home", "blocks": []})
         await slack.ui.command(sample.ALICE, sample.GENERAL, "/workflows")
@@ -156,6 +156,18 @@ async def test_a_workspace_from_an_older_version_gets_the_new_samples(
             "slackbot",
             "runners",
         )
+        assert [one.text for one in slack.messages(sample.GENERAL)] == ["from before"]
+
+
+async def test_fields_that_another_version_stored_are_ignored(
+    opened: Callable[[], EmulatedSlack], tmp_path: Path
+) -> None:
+    async with opened() as slack:
+        await slack.people.say(sample.ALICE, sample.GENERAL, "from before")
+    with closing(sqlite3.connect(tmp_path / "slack" / storage.FILE)) as stored, stored:
+        stored.execute("UPDATE things SET content = json_set(content, '$.gone', 1)")
+
+    async with opened() as slack:
         assert [one.text for one in slack.messages(sample.GENERAL)] == ["from before"]
 
 

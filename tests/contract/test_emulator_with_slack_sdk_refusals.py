@@ -13,7 +13,6 @@ from support.slack_app import SECRET, TOKEN
 
 HERE = sample.GENERAL
 GONE = "1.000001"
-LONG_AGO, FAR_AHEAD = 1_000_000_000, 4_000_000_000
 MODAL = {"type": "modal", "title": {"type": "plain_text", "text": "Run"}, "blocks": []}
 
 # Method, arguments, and Slack's error code. ROOT and OWN stand for a person's message and the bot's.
@@ -27,18 +26,13 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
     ("agents.sessions.setStatus", {"channel_id": HERE, "status": "active"}, "thread_ts_required"),
     ("agents.sessions.rename", {"channel_id": HERE, "title": "A talk"}, "thread_ts_required"),
     ("agents.sessions.rename", {"channel_id": HERE, "thread_ts": "ROOT", "title": "x" * 201}, "invalid_arguments"),
-    ("api.test", {"error": "my_error"}, "my_error"),
     ("assistant.threads.setStatus", {"channel_id": HERE, "thread_ts": GONE, "status": "…"}, "invalid_thread_ts"),
     ("assistant.threads.setSuggestedPrompts", {"channel_id": sample.DM_ALICE, "prompts": []}, "invalid_arguments"),
     ("blocks.validate", {}, "invalid_arguments"),
     ("blocks.validate", {"blocks": [{"type": "odd"}]}, "invalid_blocks"),
     ("bots.info", {"bot": "B0NOBODY"}, "bot_not_found"),
-    ("chat.appendStream", {"channel": HERE, "ts": "OWN", "markdown_text": "x"}, "message_not_in_streaming_state"),
-    ("chat.appendStream", {"channel": HERE, "ts": "ROOT", "markdown_text": "x"}, "message_not_owned_by_app"),
     ("chat.delete", {"channel": HERE, "ts": "ROOT"}, "cant_delete_message"),
     ("chat.delete", {"channel": HERE, "ts": GONE}, "message_not_found"),
-    ("chat.deleteScheduledMessage", {"channel": HERE, "scheduled_message_id": "Q0"}, "invalid_scheduled_message_id"),
-    ("chat.getPermalink", {"channel": HERE, "message_ts": GONE}, "message_not_found"),
     ("chat.postEphemeral", {"channel": HERE, "user": sample.STRANGER, "text": "x"}, "user_not_in_channel"),
     ("chat.postMessage", {"channel": "C0NOWHERE", "text": "x"}, "channel_not_found"),
     ("chat.postMessage", {"channel": sample.HIDDEN, "text": "x"}, "channel_not_found"),
@@ -47,38 +41,12 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
     ("chat.postMessage", {"channel": HERE, "text": "x", "markdown_text": "y"}, "markdown_text_conflict"),
     ("chat.postMessage", {"channel": HERE, "text": "x", "blocks": "["}, "invalid_blocks_format"),
     ("chat.postMessage", {"channel": HERE, "text": "x", "metadata": {"odd": 1}}, "invalid_metadata_format"),
-    ("chat.scheduleMessage", {"channel": HERE, "text": "x", "post_at": LONG_AGO}, "time_in_past"),
-    ("chat.scheduleMessage", {"channel": HERE, "text": "x", "post_at": FAR_AHEAD}, "time_too_far"),
-    ("chat.startStream", {"channel": HERE, "thread_ts": GONE}, "thread_not_found"),
-    ("chat.startStream", {"channel": HERE, "thread_ts": "ROOT"}, "missing_recipient_team_id"),
-    ("chat.startStream", {"channel": HERE}, "invalid_arguments"),
-    ("chat.unfurl", {"channel": HERE, "ts": "ROOT", "unfurls": {"https://x.example": {}}}, "cannot_unfurl_url"),
     ("chat.update", {"channel": HERE, "ts": "ROOT", "text": "x"}, "cant_update_message"),
     ("chat.update", {"channel": HERE, "ts": "OWN", "text": "x" * 4001}, "msg_too_long"),
-    ("conversations.archive", {"channel": HERE}, "cant_archive_general"),
-    ("conversations.create", {"name": "general"}, "name_taken"),
-    ("conversations.create", {"name": "Not Good"}, "invalid_name_specials"),
     ("conversations.history", {"channel": HERE, "cursor": "odd"}, "invalid_cursor"),
-    ("conversations.invite", {"channel": HERE, "users": "U0NOBODY"}, "user_not_found"),
-    ("conversations.invite", {"channel": HERE, "users": sample.BOB}, "already_in_channel"),
-    ("conversations.invite", {"channel": HERE, "users": sample.GONE}, "user_not_found"),
-    ("conversations.join", {"channel": sample.DM_ALICE}, "method_not_supported_for_channel_type"),
-    ("conversations.kick", {"channel": sample.RANDOM, "user": sample.STRANGER}, "not_in_channel"),
-    ("conversations.kick", {"channel": sample.RANDOM, "user": sample.BRIDGE}, "cant_kick_self"),
-    ("conversations.list", {"types": "odd"}, "invalid_types"),
-    ("conversations.open", {"users": ""}, "users_list_not_supplied"),
-    ("conversations.open", {"users": ",".join(f"U{one}" for one in range(9))}, "too_many_users"),
-    ("conversations.open", {"users": "U1"}, "user_not_found"),
     ("conversations.replies", {"channel": HERE, "ts": GONE}, "thread_not_found"),
-    ("conversations.setTopic", {"channel": HERE, "topic": "x" * 251}, "too_long"),
-    ("conversations.unarchive", {"channel": HERE}, "not_archived"),
-    ("files.delete", {"file": "F0"}, "file_not_found"),
     ("files.getUploadURLExternal", {"filename": "a.txt"}, "invalid_arguments"),
-    ("functions.completeError", {"function_execution_id": "Fx0", "error": "x"}, "function_execution_not_found"),
-    ("pins.remove", {"channel": HERE, "timestamp": "ROOT"}, "no_pin"),
     ("reactions.add", {"channel": HERE, "timestamp": "ROOT", "name": "Not good"}, "invalid_name"),
-    ("team.info", {"team": "T0NONE"}, "team_not_found"),
-    ("users.lookupByEmail", {"email": "nobody@playground.example"}, "users_not_found"),
     ("views.open", {"trigger_id": "1.2.3", "view": MODAL}, "invalid_trigger_id"),
     ("views.publish", {"user_id": sample.ALICE, "view": MODAL}, "invalid_arguments"),
 ]
@@ -92,7 +60,7 @@ async def slack() -> AsyncIterator[EmulatedSlack]:
 
 async def answered(client: AsyncWebClient, method: str, args: dict[str, Any]) -> str:
     try:
-        sent = {"params": args} if method in web_api.FORM_ONLY else {"json": args}
+        sent = {"json": args} if web_api.METHODS[method].takes_json else {"params": args}
         await client.api_call(method, **sent)
     except SlackApiError as exc:
         return str(exc.response["error"])
@@ -117,12 +85,10 @@ async def test_each_invalid_call_is_refused_with_slacks_error_code(
     assert wrong == []
 
 
-async def test_an_archived_channel_accepts_no_messages(client: AsyncWebClient) -> None:
-    channel = (await client.conversations_create(name="old"))["channel"]["id"]
-    await client.conversations_archive(channel=channel)
+async def test_an_archived_channel_accepts_no_messages(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+    slack.workspace.change_channel(slack.workspace.channels[HERE], is_archived=True)
 
-    assert await answered(client, "chat.postMessage", {"channel": channel, "text": "x"}) == "is_archived"
-    assert await answered(client, "conversations.archive", {"channel": channel}) == "already_archived"
+    assert await answered(client, "chat.postMessage", {"channel": HERE, "text": "x"}) == "is_archived"
 
 
 async def test_all_methods_have_their_tier_once_rate_limits_are_on(
@@ -131,9 +97,9 @@ async def test_all_methods_have_their_tier_once_rate_limits_are_on(
     slack.rates.is_on = True
 
     for _ in range(20):
-        assert await answered(client, "users.list", {}) == "ok"
+        assert await answered(client, "usergroups.list", {}) == "ok"
     with pytest.raises(SlackApiError) as limited:
-        await client.users_list()
+        await client.usergroups_list()
 
     assert limited.value.response.status_code == 429
     assert 1 <= int(limited.value.response.headers["Retry-After"]) <= 60

@@ -175,7 +175,7 @@ async def test_the_documented_custom_command_works(where: str, running: Running)
 
 
 async def test_the_emulator_runs_the_commands_typed_on_the_page(running: Running) -> None:
-    [typed] = [block.code for block in blocks("text") if "test-your-app" in block.where]
+    [typed] = [block.code for block in blocks("text") if "emulated-slack" in block.where]
     slack, said = running.system.slack, []
 
     for line in typed.splitlines():

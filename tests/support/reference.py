@@ -17,6 +17,7 @@ from bridge.cli import program
 from bridge.engine.feature import Command
 from bridge.features.registry import features
 from bridge.metrics import Metrics
+from bridge.playground.emulator.web_api import ELSEWHERE, METHODS
 from bridge.queue.keys import markdown
 from bridge.settings import Settings
 from bridge.slack.blockkit.failures import failure
@@ -127,6 +128,12 @@ def messages() -> str:
     )
 
 
+def emulator() -> str:
+    """Every emulated method, then other parts of Slack, with the known differences."""
+    rows = [(f"`{name}`", METHODS[name].differs) for name in sorted(METHODS)]
+    return _table(("Covered", "Known differences"), [*rows, *sorted(ELSEWHERE.items())])
+
+
 PAGES: Final[dict[str, Callable[[], str]]] = {
     "commands": commands,
     "settings": settings,
@@ -135,6 +142,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "metrics": metrics,
     "redis-keys": redis_keys,
     "messages": messages,
+    "emulator": emulator,
 }
 
 

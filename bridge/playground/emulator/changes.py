@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
@@ -17,8 +18,7 @@ class Change:
 
     *kind* is ``message`` (also for its reactions), ``private_message``, ``view``, ``home`` (*id* is the user's),
     ``session`` (status, title and suggested prompts of a thread, or of a whole direct message where *ts* is empty),
-    ``channel`` (its members, topic, pins, read markers), ``person``, ``group``, ``file``, ``scheduled`` (a message
-    to post later) or ``execution`` (a step of a workflow).
+    ``channel`` (its members, topic, read markers), ``person``, ``group`` or ``file``.
     """
 
     kind: str
@@ -49,7 +49,11 @@ class EntityTable(Mapping[str, T]):
         self._storage = storage
         self._tell = tell
         self._where = where
-        self._things: dict[str, T] = {key: of(**fields) for key, fields in storage.read(kind)}
+        known = inspect.signature(of).parameters  # another version may have stored more
+        self._things: dict[str, T] = {
+            key: of(**{name: value for name, value in stored.items() if name in known})
+            for key, stored in storage.read(kind)
+        }
 
     def __getitem__(self, key: str) -> T:
         return self._things[key]

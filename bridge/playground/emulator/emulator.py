@@ -24,7 +24,6 @@ from bridge.playground.emulator.over_sockets import OverSockets
 from bridge.playground.emulator.people import People
 from bridge.playground.emulator.rates import Rates
 from bridge.playground.emulator.responses import Response
-from bridge.playground.emulator.schedule import ScheduledPosts
 from bridge.playground.emulator.server import ALL_SCOPES, ApiCall, ApiServer
 from bridge.playground.emulator.sessions import StatusChange
 from bridge.playground.emulator.socket_mode import SocketMode
@@ -100,7 +99,6 @@ class EmulatedSlack:
         )
         self._installation = installation = Installation(set(ALL_SCOPES))
         events = Events(workspace, deliverer, installation)
-        self._schedule = ScheduledPosts(workspace, events)
         rates = Rates(clock=clock)
         api = ApiServer(
             workspace, tickets, rates, bot_token, events.own, app_token=app_token, config_token=config_token
@@ -125,12 +123,10 @@ class EmulatedSlack:
         await self._server.start()  # first, in case the port is in use
         await self._http.open()
         self._deliverer.resume()
-        self._schedule.open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         try:
-            await self._schedule.close()
             await self._background.close()
         finally:
             await self._http.close()

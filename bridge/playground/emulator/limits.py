@@ -39,7 +39,6 @@ CHARTS_IN_A_MESSAGE: Final = 2
 CELLS_IN_A_MESSAGE: Final = 10_000  # characters; https://docs.slack.dev/reference/block-kit/blocks/data-table-block
 METADATA: Final = 16_000
 VIEW_BYTES: Final = 250_000
-VIEWS_ON_EACH_OTHER: Final = 3
 
 _VIEW: Final[Rule] = shape(
     {"type": one_of("modal", "home"), "blocks": anything},

@@ -5,15 +5,13 @@ from __future__ import annotations
 import bisect
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from bridge.playground.emulator import sample
 from bridge.playground.emulator.changes import EntityTable, Subscriber
 from bridge.playground.emulator.entities import Json, Member, Message
 from bridge.playground.emulator.richtext import from_mrkdwn, rich_text
 from bridge.playground.emulator.storage import Storage
-
-_STREAM_LASTS: Final = 300.0  # seconds; often observed, but undocumented
 
 
 class MessageLog:
@@ -193,17 +191,6 @@ class MessageLog:
             if message.is_reply:
                 self._replies[message.channel, message.thread_ts].remove(message.ts)
             self._public.drop(_key(message))
-
-    def is_streaming(self, message: Message) -> bool:
-        """Whether it is still streaming: Slack ends that after about five minutes."""
-        return message.streaming_since > 0 and self._clock() - message.streaming_since < _STREAM_LASTS
-
-    def stop_streams(self, channel: str, thread_ts: str) -> list[str]:
-        """Stop the streams in a thread, as a person does. Returns the messages' ts."""
-        growing = [one for one in self.thread(channel, thread_ts) if self.is_streaming(one)]
-        for message in growing:
-            self.edit(message, message.user, {"is_stopped": True, "streaming_since": 0.0}, is_edit=False)
-        return [message.ts for message in growing]
 
     def react(self, message: Message, user: str, name: str) -> bool:
         """Add *user*'s reaction; False if it is already there."""

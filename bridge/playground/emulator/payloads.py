@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from bridge.playground.emulator import sample
-from bridge.playground.emulator.entities import Channel, Execution, Json, Member, Message, View
+from bridge.playground.emulator.entities import Channel, Json, Member, Message, View
 
 VERIFICATION_TOKEN: Final = "playground-verification-token"  # noqa: S105 - the deprecated one, which proves nothing
-
-_TYPES: Final = {bool: "boolean", int: "integer", float: "number", dict: "object", list: "array"}
 
 
 def envelope(event: Json, *, event_id: str, now: float, channel: Channel | None) -> Json:
@@ -202,35 +199,6 @@ def home_opened(user: str, channel: str, tab: str, now: str, more: Json) -> Json
     return {"type": "app_home_opened", "user": user, "channel": channel, "tab": tab, "event_ts": now, **more}
 
 
-def function_executed(execution: Execution, token: str, now: str) -> Json:
-    """A workflow step to execute: https://docs.slack.dev/reference/events/function_executed."""
-    inputs = [
-        {"type": _TYPES.get(type(value), "string"), "name": name, "title": name, "description": "", "is_required": True}
-        for name, value in execution.inputs.items()
-    ]
-    return {
-        "type": "function_executed",
-        "function": {
-            "id": f"Fn{execution.callback_id}",
-            "callback_id": execution.callback_id,
-            "title": execution.callback_id,
-            "description": "",
-            "type": "app",
-            "input_parameters": inputs,
-            "output_parameters": [],
-            "app_id": sample.APP,
-            "date_created": 1_700_000_000,
-            "date_updated": 1_700_000_000,
-            "date_deleted": 0,
-        },
-        "inputs": execution.inputs,
-        "function_execution_id": execution.id,
-        "workflow_execution_id": f"Wx{execution.id}",
-        "bot_access_token": token,
-        "event_ts": now,
-    }
-
-
 def context_changed(user: str, channel: str, context: Json, now: str) -> Json:
     """Someone looks at something else: https://docs.slack.dev/reference/events/app_context_changed."""
     return {"type": "app_context_changed", "user": user, "channel": channel, "context": context, "event_ts": now}
@@ -246,13 +214,13 @@ def tokens_revoked(bot: str, event_ts: str) -> Json:
     return {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [bot]}, "event_ts": event_ts}
 
 
-def session_stopped(channel: str, user: str, thread_ts: str, now: str, streaming: Sequence[str] = ()) -> Json:
+def session_stopped(channel: str, user: str, thread_ts: str, now: str) -> Json:
     """Someone pressed Stop: https://docs.slack.dev/reference/events/agent_session_stopped."""
     return {
         "type": "agent_session_stopped",
         "channel": channel,
         "user": user,
         "thread_ts": thread_ts,
-        "streaming_message_ts": list(streaming),
+        "streaming_message_ts": [],
         "event_ts": now,
     }

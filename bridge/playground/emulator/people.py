@@ -8,7 +8,7 @@ from typing import Final
 
 from bridge.playground.emulator import contents, invitations, payloads, sample, widgets
 from bridge.playground.emulator.deliver import AppDelivery, Deliverer
-from bridge.playground.emulator.entities import Channel, Execution, File, Json, Member, Message
+from bridge.playground.emulator.entities import Channel, File, Json, Member, Message
 from bridge.playground.emulator.events import Events, Tried
 from bridge.playground.emulator.richtext import rich_text
 from bridge.playground.emulator.server import ApiServer
@@ -348,8 +348,7 @@ class People:
 
     async def press_stop(self, user: str, channel: str, thread_ts: str) -> None:
         """Press Stop in a thread as *user*."""
-        streaming = self._workspace.messages.stop_streams(channel, thread_ts)
-        event = payloads.session_stopped(channel, user, thread_ts, self._workspace.new_ts(), streaming)
+        event = payloads.session_stopped(channel, user, thread_ts, self._workspace.new_ts())
         await _heard(self._events.done(event, channel))
 
     async def revoke_token(self, error: str = "token_revoked") -> None:
@@ -390,16 +389,6 @@ class People:
     async def leave(self, user: str, channel: str) -> None:
         """Leave a channel as *user*, who may be the bot."""
         self._workspace.leave(user, self._workspace.channels[channel])
-
-    async def run_step(self, callback_id: str, inputs: Json) -> Execution:
-        """Run a workflow step of the app. Its result is in the `Execution`."""
-        execution = Execution(self._workspace.new_id("Fx"), callback_id, inputs)
-        with self._workspace.together():
-            self._workspace.execute(execution)
-            now = self._workspace.new_ts()
-            tried = self._events.send(payloads.function_executed(execution, self._api.bot_token, now))
-        await _heard([tried])
-        return execution
 
     def deactivate(self, user: str) -> None:
         """Deactivate *user*."""

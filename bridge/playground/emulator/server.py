@@ -21,8 +21,7 @@ from starlette.types import ASGIApp
 from bridge.playground.emulator import contents, responses, web_api
 from bridge.playground.emulator.entities import File, Json
 from bridge.playground.emulator.faults import Error, Fault, Faults, Hang, Http, RateLimited, Redirect, Slow
-from bridge.playground.emulator.manifests import Installation
-from bridge.playground.emulator.multipart import form_parts
+from bridge.playground.emulator.manifests import EVENTS, Installation
 from bridge.playground.emulator.rates import LIMITED_HISTORY, Rates
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.tickets import TicketError, Tickets
@@ -31,8 +30,10 @@ from bridge.playground.emulator.workspace import Workspace
 from bridge.playground.local_server import Cut, DropAfter, DropBefore, LocalServer, Silence
 
 ALL_SCOPES: Final = frozenset(
-    scope for registered in web_api.METHODS.values() if registered.caller == "bot" for scope in registered.scopes
-) | {"app_mentions:read", "commands"}
+    [scope for one in web_api.METHODS.values() if one.caller == "bot" for scope in one.scopes]
+    + [scope for scopes in EVENTS.values() for scope in scopes]
+    + ["commands"]
+)
 APP_SCOPES: Final = frozenset({"connections:write"})
 CONFIG_SCOPES: Final = frozenset({"app_configurations:read", "app_configurations:write"})
 _TOO_MANY: Final = 429
@@ -119,12 +120,12 @@ class ApiServer:
 
     async def _web_api(self, request: Request) -> ASGIApp:
         method: str = request.path_params["method"]
+        known = web_api.METHODS.get(method)
         try:
-            args = await _arguments(request, takes_json=method not in web_api.FORM_ONLY)
+            args = await _arguments(request, takes_json=known is None or known.takes_json)
         except Refusal as refusal:
             return JSONResponse(refusal.as_json())
         token = _token(request, args)
-        known = web_api.METHODS.get(method)
         call = ApiCall(method, args, token == self._token_for(known), self.workspace.clock())
         answer = await self._with_faults(call, lambda: self._answer(call, token), request)
         if isinstance(answer, Response):
@@ -194,8 +195,6 @@ class ApiServer:
         if method is None:
             self.unknown_methods[asked.method] += 1
             raise Refusal("unknown_method", req_method=asked.method)
-        if not method.needs_token:
-            return method
         if not token:
             raise Refusal("not_authed")
         if token == self.bot_token and self.token_error:
@@ -242,10 +241,7 @@ class ApiServer:
         self.answers.append(responses.Response(by, user, channel, content, self.workspace.clock()))
 
     async def _upload(self, request: Request) -> ASGIApp:
-        try:
-            content = await _uploaded(request)
-        except Refusal as refusal:
-            return PlainTextResponse(refusal.error, status_code=400)
+        content = await request.body()
         file_id = request.path_params["file"]
         call = ApiCall("upload", {"file": file_id, "length": len(content)}, True, self.workspace.clock())
         return await self._with_faults(call, lambda: self._store(file_id, content), request)
@@ -338,27 +334,10 @@ async def _arguments(request: Request, *, takes_json: bool = True) -> Json:
             return args | sent if takes_json else args
         case "application/x-www-form-urlencoded":
             return args | dict(urllib.parse.parse_qsl(body.decode(errors="replace"), keep_blank_values=True))
-        case "multipart/form-data":
-            parts = form_parts(request.headers["content-type"], body)
-            return args | {one.name: one.content.decode(errors="replace") for one in parts if one.filename is None}
-        case "text/plain":
-            return args  # Slack accepts it; it isn't parsed here
         case "":
             raise Refusal("missing_post_type")
         case _:
             raise Refusal("invalid_post_type")
-
-
-async def _uploaded(request: Request) -> bytes:
-    """The bytes of a file: the body, or a form's file, as either is accepted. Raises Refusal.
-
-    https://docs.slack.dev/reference/methods/files.getUploadURLExternal
-    """
-    body, kind = await request.body(), request.headers.get("content-type", "")
-    if not kind.lower().startswith("multipart/form-data"):
-        return body
-    parts = form_parts(kind, body)
-    return next((one.content for one in parts if one.filename is not None), parts[0].content if parts else b"")
 
 
 def _read_json(body: bytes) -> Json:

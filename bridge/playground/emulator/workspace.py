@@ -8,7 +8,7 @@ from typing import Any
 
 from bridge.playground.emulator import sample
 from bridge.playground.emulator.changes import Change, EntityTable, Subscriber
-from bridge.playground.emulator.entities import Channel, Execution, File, Group, Json, Member, Scheduled, View
+from bridge.playground.emulator.entities import Channel, File, Group, Json, Member, View
 from bridge.playground.emulator.messages import MessageLog
 from bridge.playground.emulator.sessions import AgentSession, StatusChange
 from bridge.playground.emulator.storage import NoStorage, Storage
@@ -41,8 +41,6 @@ class Workspace:
         self.sessions = EntityTable(
             "session", AgentSession, storage, self._tell, lambda one: (one.channel, one.thread_ts)
         )
-        self.scheduled = EntityTable("scheduled", Scheduled, storage, self._tell, lambda one: (one.channel, ""))
-        self.executions = EntityTable("execution", Execution, storage, self._tell)
         self.status_history: list[StatusChange] = []
         with self.together():
             self._settle()
@@ -94,7 +92,7 @@ class Workspace:
         self.channels.put(channel.id, channel)
 
     def change_channel(self, channel: Channel, **changes: Any) -> None:
-        """Change a channel's name, topic or purpose; archive or unarchive it."""
+        """Change a channel, such as to archive it."""
         for name, value in changes.items():
             setattr(channel, name, value)
         self.channels.put(channel.id, channel)
@@ -182,7 +180,7 @@ class Workspace:
             return session.lifecycle
         return session.status if now - session.set_at <= _STATUS_LASTS else ""
 
-    # Files, scheduled messages, steps
+    # Files
 
     def add_file(self, file: File) -> File:
         """Add or change a file."""
@@ -201,24 +199,6 @@ class Workspace:
     def _now(shown: Json, file: File) -> Json:
         is_it = shown["id"] == file.id and shown.get("file_access") != "check_file_info"
         return file.as_json() if is_it else shown
-
-    def delete_file(self, file: File) -> None:
-        """Delete a file, also in the messages that show it."""
-        self.files.drop(file.id)
-        for channel, ts in file.shared_in:
-            message = self.messages.find(channel, ts)
-            if message is not None:
-                gone = {"id": file.id, "mode": "tombstone"}
-                files = [gone if one["id"] == file.id else one for one in message.files]
-                self.messages.edit(message, message.user, {"files": files}, is_edit=False)
-
-    def schedule(self, scheduled: Scheduled) -> None:
-        """Schedule a message."""
-        self.scheduled.put(scheduled.id, scheduled)
-
-    def execute(self, execution: Execution) -> None:
-        """Add or change a workflow step."""
-        self.executions.put(execution.id, execution)
 
     # Views
 

@@ -6,6 +6,5 @@ from bridge.playground.emulator.entities.json import Json
 from bridge.playground.emulator.entities.messages import Message
 from bridge.playground.emulator.entities.people import Group, Member
 from bridge.playground.emulator.entities.views import View
-from bridge.playground.emulator.entities.work import Execution, Scheduled
 
-__all__ = ["Channel", "Execution", "File", "Group", "Json", "Member", "Message", "Scheduled", "View"]
+__all__ = ["Channel", "File", "Group", "Json", "Member", "Message", "View"]

@@ -24,7 +24,6 @@ class Channel:
     topic: str = ""
     purpose: str = ""
     created: int = 1_700_000_000
-    pins: list[Json] = field(default_factory=list)  # ts, created and created_by of each, newest first
     read_to: dict[str, str] = field(default_factory=dict)  # user -> ts of the last message read
 
     @property

@@ -34,10 +34,6 @@ class Message:
     root: Json | None = None  # of a broadcast reply
     to: str = ""
     unfurls: bool = True  # whether links may unfurl
-    streamed: list[Json] = field(default_factory=list)  # its chunks
-    task_display_mode: str = "timeline"
-    streaming_since: float = 0.0  # 0: not streaming
-    is_stopped: bool = False  # by a person, while streaming
     username: str = ""  # an incoming webhook's name; it has no user
     app_context: Json | None = None  # what the author looked at, in the app's direct message
 
@@ -78,7 +74,6 @@ class Message:
             "files": self.files,
             "edited": self.edited,
             "root": self.root,
-            "streaming_state": ("in_progress" if self.streaming_since else "completed") if self.streamed else "",
             "metadata": self.metadata if with_metadata else None,
             "reactions": [
                 {"name": name, "users": list(users), "count": len(users)} for name, users in self.reactions.items()

@@ -1,4 +1,4 @@
-"""Slack's Web API, a module for each family of methods; `METHODS` has all of them."""
+"""The methods of Slack's Web API that the bridge calls, a module for each family; `METHODS` has all of them."""
 
 from __future__ import annotations
 
@@ -6,60 +6,44 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from bridge.playground.emulator.web_api import (
-    agents,
-    apps,
-    auth,
-    blocks,
-    channels,
-    chat,
-    conversations,
-    files,
-    functions,
-    pins,
-    reactions,
-    scheduled,
-    streams,
-    team,
-    usergroups,
-    users,
-    views,
-)
+from bridge.playground.emulator.web_api import agents, apps, blocks, chat, conversations, files, reactions, users, views
 from bridge.playground.emulator.web_api.method import Registered
 
-_FAMILIES: Final = (
-    *(auth, chat, streams, scheduled, conversations, channels, users, usergroups, team),
-    *(reactions, pins, views, blocks, files, functions, agents, apps),
-)
 METHODS: Final[Mapping[str, Registered]] = MappingProxyType(
-    {name: registered for module in _FAMILIES for name, registered in module.family.methods.items()}
-)
-
-FORM_ONLY: Final = frozenset(
     {
-        "bots.info",
-        "chat.getPermalink",
-        "conversations.history",
-        "conversations.info",
-        "conversations.list",
-        "conversations.members",
-        "conversations.replies",
-        "emoji.list",
-        "files.getUploadURLExternal",
-        "files.info",
-        "files.list",
-        "pins.list",
-        "reactions.get",
-        "reactions.list",
-        "team.info",
-        "usergroups.list",
-        "usergroups.users.list",
-        "users.conversations",
-        "users.getPresence",
-        "users.info",
-        "users.list",
-        "users.lookupByEmail",
-        "users.profile.get",
+        name: registered
+        for module in (agents, apps, blocks, chat, conversations, files, reactions, users, views)
+        for name, registered in module.family.methods.items()
     }
 )
-"""Methods that ignore a JSON body: "Content types" on the page of each lists only forms."""
+
+ELSEWHERE: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "Arguments": "no `text/plain` or multipart bodies, and no warnings about charsets",
+        "Block Kit": (
+            "the children of a carousel and the elements of rich text aren't checked; as third parties have it, a"
+            " `data_table` must have rows as wide as its head, and a chart a point for each category"
+        ),
+        "Events": (
+            "no events of channels, members, pins and people, and of files only `file_change`, also when a transcript"
+            " ends (a belief); no `app_rate_limited`; whether a mention in a group message sends `app_mention` is"
+            " disputed, and can be chosen"
+        ),
+        "Forwards and links": (
+            "which of an alert's attachments a forward of it carries is a guess (the words of the first); a link is"
+            " previewed only on demand"
+        ),
+        "Installation": "the page installs the app with all permissions",
+        "Request URL": "a failing one is never disabled",
+        "Response URLs": (
+            "`replace_original` by a command's shows a further message; the HTTP status for refused blocks is a guess"
+            " (400)"
+        ),
+        "Slack Connect": "the stub of another company's file has only what the bridge reads",
+        "Socket Mode": (
+            "connections are refreshed on demand only; that only the connection of an envelope can ack it, that one"
+            " that was told to leave gets its share until it's closed, and HTTP 403 for a bad ticket are guesses"
+        ),
+    }
+)
+"""Parts of Slack besides methods, and how the emulator differs there."""

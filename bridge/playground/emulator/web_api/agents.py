@@ -19,7 +19,12 @@ _PROMPTS: Final = 4
 _LOADING_MESSAGES: Final = 10
 
 
-@family.method("assistant.threads.setStatus", "chat:write", "assistant:write")
+@family.method(
+    "assistant.threads.setStatus",
+    "chat:write",
+    "assistant:write",
+    differs="the old scope `assistant:write` works, too",
+)
 def set_thread_status(call: MethodCall) -> Json:
     """Set the agent's status until it posts or two minutes pass; empty clears it."""
     channel, thread_ts = _thread(call)
@@ -32,15 +37,7 @@ def set_thread_status(call: MethodCall) -> Json:
     return {"ok": True}
 
 
-@family.method("assistant.threads.setTitle", "assistant:write", "chat:write")
-def set_title(call: MethodCall) -> Json:
-    """Name the thread."""
-    channel, thread_ts = _thread(call)
-    call.workspace.change_session(channel.id, thread_ts, title=call.need("title"))
-    return {"ok": True}
-
-
-@family.method("assistant.threads.setSuggestedPrompts", "assistant:write", "chat:write")
+@family.method("assistant.threads.setSuggestedPrompts", "assistant:write", "chat:write", tier=100)
 def set_suggested_prompts(call: MethodCall) -> Json:
     """Suggest prompts in a direct message. With ``thread_ts`` nothing is shown and there is no error, as in Slack."""
     channel = call.channel("channel_id")
@@ -52,7 +49,12 @@ def set_suggested_prompts(call: MethodCall) -> Json:
     return {"ok": True}
 
 
-@family.method("agents.sessions.setStatus", "chat:write")
+@family.method(
+    "agents.sessions.setStatus",
+    "chat:write",
+    tier=50,
+    differs="that `agent_status` is what people see now is a guess",
+)
 def set_session_status(call: MethodCall) -> Json:
     """Change the session's state, or start one with a title, which is ignored later."""
     status = call.need("status")
@@ -79,7 +81,7 @@ def set_session_status(call: MethodCall) -> Json:
     return answer
 
 
-@family.method("agents.sessions.rename", "chat:write")
+@family.method("agents.sessions.rename", "chat:write", tier=50)
 def rename(call: MethodCall) -> Json:
     """Name the thread's session."""
     title = call.need("title")

@@ -1,37 +1,64 @@
-"""``apps.*``: https://docs.slack.dev/reference/methods?family=apps."""
+"""The app itself: its token, its bot, its sockets and its manifest."""
 
 from __future__ import annotations
 
 from bridge.playground.emulator import sample
 from bridge.playground.emulator.entities import Json
-from bridge.playground.emulator.manifests import problems
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.web_api.method import Family, MethodCall
 
 family = Family()
 
 
-@family.method("apps.connections.open", "connections:write", caller="app")
+@family.method("auth.test", differs="accepts the bot's token only; one workspace, no enterprise")
+def auth_test(call: MethodCall) -> Json:
+    """Identify the token: https://docs.slack.dev/reference/methods/auth.test."""
+    bot = call.workspace.bot
+    return {
+        "ok": True,
+        "url": f"https://{sample.TEAM_DOMAIN}.slack.com/",
+        "team": "Playground",
+        "user": bot.name,
+        "team_id": sample.TEAM,
+        "user_id": bot.id,
+        "bot_id": bot.bot_id,
+        "is_enterprise_install": False,
+    }
+
+
+@family.method("bots.info", "users:read", tier=50, takes_json=False)
+def bot_info(call: MethodCall) -> Json:
+    """Describe a bot by its bot id: https://docs.slack.dev/reference/methods/bots.info."""
+    asked = call.text("bot", call.workspace.bot.bot_id)
+    person = next((one for one in call.workspace.people.values() if one.bot_id and one.bot_id == asked), None)
+    if person is None:
+        raise Refusal("bot_not_found")
+    bot = {"id": person.bot_id, "app_id": person.app_id, "user_id": person.id, "name": person.real_name}
+    return {"ok": True, "bot": bot | {"deleted": person.deleted, "updated": 1_700_000_000, "icons": {}}}
+
+
+@family.method(
+    "apps.connections.open",
+    "connections:write",
+    caller="app",
+    tier=50,
+    differs="an unused ticket never expires",
+)
 def open_connection(call: MethodCall) -> Json:
     """Return a WebSocket URL: https://docs.slack.dev/reference/methods/apps.connections.open."""
     base = call.base_url.replace("http", "ws", 1)
     return {"ok": True, "url": f"{base}/link/?ticket={call.tickets.socket()}&app_id={sample.APP}"}
 
 
-@family.method("apps.manifest.export", "app_configurations:read", caller="owner")
+@family.method(
+    "apps.manifest.export",
+    "app_configurations:read",
+    caller="owner",
+    tier=50,
+    differs="Slack adds more defaults; the tier is a guess",
+)
 def export_manifest(call: MethodCall) -> Json:
     """Export the app's manifest: https://docs.slack.dev/reference/methods/apps.manifest.export."""
     if call.need("app_id") != sample.APP:
         raise Refusal("invalid_app_id")
     return {"ok": True, "manifest": call.manifest()}
-
-
-@family.method("apps.manifest.validate", caller="owner")
-def validate_manifest(call: MethodCall) -> Json:
-    """Validate a manifest: https://docs.slack.dev/reference/methods/apps.manifest.validate."""
-    manifest = call.json("manifest", error="invalid_manifest")
-    if manifest is None:
-        raise Refusal("invalid_arguments", messages=["[ERROR] missing required field: manifest"])
-    if errors := list(problems(manifest)):
-        raise Refusal("invalid_manifest", errors=errors)
-    return {"ok": True, "errors": []}

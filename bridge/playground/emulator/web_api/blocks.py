@@ -29,7 +29,14 @@ _CHECKS: Final[dict[str, Callable[[Any], None]]] = {
 }
 
 
-@family.method("blocks.validate")
+@family.method(
+    "blocks.validate",
+    tier=20,
+    differs=(
+        "`constraint` is empty, `code` always `failed_constraint`; the rate limit, and that the limits of a whole"
+        " message are checked, are guesses"
+    ),
+)
 def validate(call: MethodCall) -> Json:
     """Validate blocks, a message or a view, with the place of each error."""
     asked = {name: call.json(name, error=f"invalid_{name}") for name in _CHECKS}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-
 from bridge.playground.emulator import limits
 from bridge.playground.emulator.entities import Json, Message
 from bridge.playground.emulator.refusal import Refusal
@@ -13,7 +11,14 @@ from bridge.playground.emulator.web_api.method import Family, MessageDeleted, Me
 family = Family()
 
 
-@family.method("chat.postMessage", "chat:write")
+@family.method(
+    "chat.postMessage",
+    "chat:write",
+    differs=(
+        "stray `&`, `<` and `>` are escaped, but nothing is unfurled or made a link; `link_names`, `username` and icons"
+        " are ignored"
+    ),
+)
 def post_message(call: MethodCall) -> Json:
     """Post a message, or a reply with ``thread_ts``."""
     channel = target(call)
@@ -32,13 +37,11 @@ def post_message(call: MethodCall) -> Json:
     return answer
 
 
-@family.method("chat.update", "chat:write")
+@family.method("chat.update", "chat:write", tier=50, differs="no time window for edits")
 def update(call: MethodCall) -> Json:
     """Replace the content of one of the bot's own messages."""
     channel = call.channel()
     message = own(call, channel, "cant_update_message")
-    if call.workspace.messages.is_streaming(message):
-        raise Refusal("streaming_state_conflict")
     if len(call.text("text")) > limits.TEXT_OF_AN_UPDATE:
         raise Refusal("msg_too_long")
     content, _ = content_of(call)
@@ -51,7 +54,7 @@ def update(call: MethodCall) -> Json:
     return {"ok": True, "channel": channel.id, "ts": message.ts, "text": message.text, "message": message.as_json()}
 
 
-@family.method("chat.delete", "chat:write")
+@family.method("chat.delete", "chat:write", tier=50)
 def delete(call: MethodCall) -> Json:
     """Delete one of the bot's own messages."""
     channel = call.channel()
@@ -62,7 +65,7 @@ def delete(call: MethodCall) -> Json:
     return {"ok": True, "channel": channel.id, "ts": message.ts}
 
 
-@family.method("chat.postEphemeral", "chat:write")
+@family.method("chat.postEphemeral", "chat:write", tier=100, differs="also shown in threads without replies")
 def post_ephemeral(call: MethodCall) -> Json:
     """Show a message to one person only."""
     channel = call.channel()
@@ -74,37 +77,3 @@ def post_ephemeral(call: MethodCall) -> Json:
     more = {**content, "bot_id": bot.bot_id, "app_id": bot.app_id, "thread_ts": call.thread_ts()}
     call.workspace.messages.show_privately(Message(channel.id, ts, bot.id, team=bot.team, to=person.id, **more))
     return {"ok": True, "message_ts": ts}
-
-
-@family.method("chat.getPermalink")
-def get_permalink(call: MethodCall) -> Json:
-    """Return a message's link."""
-    channel = call.channel(member=False)
-    message = call.message(channel, "message_ts")
-    return {"ok": True, "channel": channel.id, "permalink": call.workspace.messages.permalink(message)}
-
-
-@family.method("chat.meMessage", "chat:write")
-def me_message(call: MethodCall) -> Json:
-    """Post a ``/me`` message."""
-    channel = target(call)
-    message = call.workspace.messages.post(call.workspace.bot.id, channel.id, call.need("text"), subtype="me_message")
-    call.happened.append(MessagePosted(message))
-    return {"ok": True, "channel": channel.id, "ts": message.ts}
-
-
-@family.method("chat.unfurl", "links:write")
-def unfurl(call: MethodCall) -> Json:
-    """Unfurl a message's links, as attachments below it."""
-    unfurls = call.json("unfurls")
-    if not isinstance(unfurls, dict) or not unfurls:
-        raise Refusal("missing_unfurls")
-    message = call.message(call.channel())
-    if any(html.escape(url, quote=False) not in message.text for url in unfurls):
-        raise Refusal("cannot_unfurl_url")
-    shown = [{"from_url": url, **content} for url, content in unfurls.items()]
-    before = call.workspace.messages.edit(
-        message, message.user, {"attachments": [*message.attachments, *shown]}, is_edit=False
-    )
-    call.happened.append(MessageEdited(message, before))
-    return {"ok": True}

@@ -12,8 +12,6 @@ from bridge.playground.emulator.web_api.method import Family, MethodCall, paged
 family = Family()
 
 READ = ("channels:read", "groups:read", "im:read", "mpim:read")
-_KINDS: Final = {"public_channel", "private_channel", "mpim", "im"}
-_MOST_IN_A_GROUP: Final = 8
 _SCOPE_OF: Final = {
     "public_channel": "channels:read",
     "private_channel": "groups:read",
@@ -23,7 +21,7 @@ _SCOPE_OF: Final = {
 _HISTORY = ("channels:history", "groups:history", "im:history", "mpim:history")
 
 
-@family.method("conversations.info", *READ)
+@family.method("conversations.info", *READ, tier=50, takes_json=False, differs="no locale")
 def info(call: MethodCall) -> Json:
     """Describe a channel; the bot needn't be in a public one."""
     channel = call.channel(member=False)
@@ -33,19 +31,12 @@ def info(call: MethodCall) -> Json:
     return {"ok": True, "channel": shown}
 
 
-@family.method("conversations.list", *READ)
-def list_channels(call: MethodCall) -> Json:
-    """List the channels that are visible to the bot."""
-    page, following = call.page([one.as_json(call.workspace.bot.id) for one in visible(call)])
-    return paged("channels", page, following)
-
-
-def visible(call: MethodCall, *, everything: bool = False) -> list[Channel]:
-    """The channels visible to the bot, of the given ``types``, by default *everything*."""
-    kinds = set(_KINDS if everything else call.text("types", "public_channel").replace(" ", "").split(","))
-    if not kinds <= _KINDS:
+def visible(call: MethodCall) -> list[Channel]:
+    """The channels visible to the bot, of the given ``types``."""
+    kinds = set(call.text("types", "public_channel").replace(" ", "").split(","))
+    if not kinds <= _SCOPE_OF.keys():
         raise Refusal("invalid_types")
-    missing = [] if everything else sorted(_SCOPE_OF[one] for one in kinds if _SCOPE_OF[one] not in call.scopes)
+    missing = sorted(_SCOPE_OF[one] for one in kinds if _SCOPE_OF[one] not in call.scopes)
     if missing:
         raise Refusal("missing_scope", needed=",".join(missing), provided=",".join(sorted(call.scopes)))
     archived = not call.flag("exclude_archived")
@@ -54,43 +45,24 @@ def visible(call: MethodCall, *, everything: bool = False) -> list[Channel]:
 
 
 def _is_visible(call: MethodCall, channel: Channel, kinds: set[str]) -> bool:
-    if channel.is_im:
-        return "im" in kinds and call.workspace.bot.id in channel.members
-    if channel.is_mpim:
-        return "mpim" in kinds and call.workspace.bot.id in channel.members
-    if channel.is_private:
-        return "private_channel" in kinds and call.workspace.bot.id in channel.members
-    return "public_channel" in kinds
+    kind = {"channel": "public_channel", "group": "private_channel"}.get(channel.kind, channel.kind)
+    return kind in kinds and (kind == "public_channel" or call.workspace.bot.id in channel.members)
 
 
-@family.method("conversations.members", *READ)
+@family.method("conversations.members", *READ, tier=100, takes_json=False)
 def members(call: MethodCall) -> Json:
     """List a channel's members."""
     page, following = call.page(call.channel(member=False).members)
     return paged("members", page, following)
 
 
-@family.method("conversations.open", "im:write", "mpim:write")
-def open_conversation(call: MethodCall) -> Json:
-    """Open the direct message with one person, or with up to eight: https://docs.slack.dev/reference/methods/conversations.open."""
-    users = list(dict.fromkeys(one for one in call.text("users").replace(" ", "").split(",") if one))
-    if not users:
-        raise Refusal("users_list_not_supplied")
-    if len(users) > _MOST_IN_A_GROUP:
-        raise Refusal("too_many_users")
-    if any(one not in call.workspace.people or call.workspace.people[one].deleted for one in users):
-        raise Refusal("user_not_found")
-    needed = "im:write" if len(users) == 1 else "mpim:write"
-    if needed not in call.scopes:
-        raise Refusal("missing_scope", needed=needed, provided=",".join(sorted(call.scopes)))
-    bot = call.workspace.bot.id
-    single = call.workspace.direct_message(users[0]) if len(users) == 1 else None
-    channel = single or call.workspace.group_message([*users, bot])
-    shown = channel.as_json(call.workspace.bot.id) if call.flag("return_im") else {"id": channel.id}
-    return {"ok": True, "channel": shown}
-
-
-@family.method("conversations.history", *_HISTORY)
+@family.method(
+    "conversations.history",
+    *_HISTORY,
+    tier=50,
+    takes_json=False,
+    differs="cursors move when messages are added",
+)
 def history(call: MethodCall) -> Json:
     """List a channel's messages, newest first."""
     channel = _readable(call)
@@ -100,7 +72,9 @@ def history(call: MethodCall) -> Json:
     return _messages(call, page, following)
 
 
-@family.method("conversations.replies", *_HISTORY)
+@family.method(
+    "conversations.replies", *_HISTORY, tier=50, takes_json=False, differs="cursors move when messages are added"
+)
 def replies(call: MethodCall) -> Json:
     """List a thread, its root first, then oldest first."""
     channel = _readable(call)

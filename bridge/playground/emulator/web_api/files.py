@@ -10,7 +10,7 @@ from bridge.playground.emulator.web_api.method import Family, MessagePosted, Met
 family = Family()
 
 
-@family.method("files.getUploadURLExternal", "files:write")
+@family.method("files.getUploadURLExternal", "files:write", tier=100, takes_json=False)
 def get_upload_url(call: MethodCall) -> Json:
     """Start an upload. The response has the URL for the file's bytes."""
     length = call.number("length", 0)
@@ -23,7 +23,12 @@ def get_upload_url(call: MethodCall) -> Json:
     return {"ok": True, "upload_url": f"{call.base_url}/upload/v1/{file.id}", "file_id": file.id}
 
 
-@family.method("files.completeUploadExternal", "files:write")
+@family.method(
+    "files.completeUploadExternal",
+    "files:write",
+    tier=100,
+    differs="shares at once, Slack a moment later",
+)
 def complete_upload(call: MethodCall) -> Json:
     """Finish uploads and, with a channel, share them there in one message."""
     files = [_uploaded(call, one) for one in call.json("files") or []]
@@ -34,7 +39,13 @@ def complete_upload(call: MethodCall) -> Json:
     return {"ok": True, "files": [file.as_json() for file in files]}
 
 
-@family.method("files.info", "files:read")
+@family.method(
+    "files.info",
+    "files:read",
+    tier=100,
+    takes_json=False,
+    differs="no thumbnails; only PNGs have their size; the length of a transcript's preview is a guess",
+)
 def info(call: MethodCall) -> Json:
     """Describe a file."""
     file = call.workspace.files.get(call.text("file"))
@@ -79,29 +90,6 @@ def _share(call: MethodCall, files: list[File]) -> None:
     call.happened.append(MessagePosted(message))
 
 
-@family.method("files.list", "files:read")
-def list_files(call: MethodCall) -> Json:
-    """List shared files, newest first."""
-    channel = call.channel().id if call.text("channel") else ""
-    found = [one for one in reversed([*call.workspace.files.values()]) if _is_wanted(one, channel, call.text("user"))]
-    count, page = call.number("count", 100), call.number("page", 1)
-    shown = [one.as_json() for one in found[(page - 1) * count : page * count]]
-    paging = {"count": count, "total": len(found), "page": page, "pages": -(-len(found) // count)}
-    return {"ok": True, "files": shown, "paging": paging}
-
-
 def _is_wanted(file: File, channel: str, user: str) -> bool:
     in_channel = not channel or any(where == channel for where, _ in file.shared_in)
     return file.content is not None and in_channel and user in {"", file.user}
-
-
-@family.method("files.delete", "files:write")
-def delete(call: MethodCall) -> Json:
-    """Delete one of the bot's own files."""
-    file = call.workspace.files.get(call.text("file"))
-    if file is None:
-        raise Refusal("file_not_found")
-    if file.user != call.workspace.bot.id:
-        raise Refusal("cant_delete_file")
-    call.workspace.delete_file(file)
-    return {"ok": True}

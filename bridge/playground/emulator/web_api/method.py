@@ -171,13 +171,17 @@ Caller = Literal["bot", "app", "owner"]
 class Registered:
     """A method, and the *scopes* of which it needs one, if any.
 
-    Most are called by the bot, a few by the ``app`` or its ``owner`` with their own tokens, one with or without any.
+    Most are called by the bot, a few by the ``app`` or its ``owner`` with their own tokens. *tier* is how many calls a
+    minute Slack allows, None where there is no tier or a special one. "Content types" on the page of a method that
+    doesn't take JSON lists only forms: Slack ignores a JSON body. *differs* says how this differs from Slack's.
     """
 
     run: Method
     scopes: tuple[str, ...]
     caller: Caller = "bot"
-    needs_token: bool = True
+    tier: int | None = None
+    takes_json: bool = True
+    differs: str = ""
 
 
 class Family:
@@ -187,14 +191,20 @@ class Family:
         self.methods: dict[str, Registered] = {}
 
     def method(
-        self, name: str, *scopes: str, caller: Caller = "bot", needs_token: bool = True
+        self,
+        name: str,
+        *scopes: str,
+        caller: Caller = "bot",
+        tier: int | None = None,
+        takes_json: bool = True,
+        differs: str = "",
     ) -> Callable[[Method], Method]:
         """Register a method that needs any one of *scopes*."""
 
         def register(run: Method) -> Method:
             if name in self.methods:
                 raise ValueError(name)
-            self.methods[name] = Registered(run, scopes, caller, needs_token)
+            self.methods[name] = Registered(run, scopes, caller, tier, takes_json, differs)
             return run
 
         return register

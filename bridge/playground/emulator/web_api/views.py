@@ -11,7 +11,7 @@ from bridge.playground.emulator.web_api.method import Family, MethodCall
 family = Family()
 
 
-@family.method("views.open")
+@family.method("views.open", tier=100)
 def open_view(call: MethodCall) -> Json:
     """Open a modal for the trigger's person."""
     content = _content(call, "modal")
@@ -20,31 +20,7 @@ def open_view(call: MethodCall) -> Json:
     return _opened(call, call.workspace.make_view(trigger.user, content, window=trigger.window))
 
 
-@family.method("views.push")
-def push(call: MethodCall) -> Json:
-    """Push a modal onto the one that was clicked in."""
-    content = _content(call, "modal")
-    trigger = _exchange(call)
-    stack = call.workspace.stack(trigger.user, trigger.window)
-    if not stack:
-        raise Refusal("not_found")
-    if len(stack) >= limits.VIEWS_ON_EACH_OTHER:
-        raise Refusal("push_limit_reached")
-    return _opened(call, call.workspace.make_view(trigger.user, content, under=stack[-1]))
-
-
-@family.method("views.update")
-def update(call: MethodCall) -> Json:
-    """Update an open modal."""
-    content = _content(call, "modal")
-    view = _named(call)
-    if call.text("hash") and call.text("hash") != view.hash:
-        raise Refusal("hash_conflict")
-    call.workspace.change_view(view, content=content, errors={})
-    return {"ok": True, "view": view.as_json()}
-
-
-@family.method("views.publish")
+@family.method("views.publish", tier=100)
 def publish(call: MethodCall) -> Json:
     """Publish a person's Home tab."""
     content = _content(call, "home")
