@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage unit fresh image soak validate-blocks bench browser screenshot screens check docs reference format lock env-example clean
+.PHONY: help run test coverage unit fresh image soak validate-blocks bench browser screens check docs reference format lock env-example clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-15s %s\n", $$1, $$2 }'
@@ -56,12 +56,9 @@ bench: $(STAMP) ## Measure the bridge against two baselines, in five minutes (QU
 browser: $(STAMP) ## Install Chromium for the end-to-end tests, if it's missing
 	@PYTHONPATH=tests $(BIN)/python -m support.browser
 
-screenshot: $(STAMP) browser ## Take the README's screenshots of the playground
-	@PYTHONPATH=.:tests $(BIN)/python tests/e2e/screenshot.py docs/images
-
-# ONLY=faults plays only the tours of tests/e2e/screens.txt with this word in their titles.
+# ONLY=faults plays only the tours of tools/screens.txt with this word in their titles.
 screens: $(STAMP) browser ## Take a picture of every screen of the playground, into build/screens
-	@PYTHONPATH=.:tests $(BIN)/python tests/e2e/screens.py build/screens
+	@PYTHONPATH=. $(BIN)/python -m tools.screens
 
 check: $(STAMP) ## Check formatting, lint (Python and JavaScript), types and import rules
 	@$(BIN)/ruff format --check --quiet . || { echo 'The formatting is off. Fix it with: make format'; exit 1; }
@@ -95,7 +92,7 @@ lock: ## Write constraints.txt from the newest versions that pyproject.toml allo
 
 clean: ## Remove everything that was built here
 	@rm -rf $(VENV) build dist .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	@find bridge tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find bridge tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUN): pyproject.toml constraints.txt
 	@command -v $(PYTHON) >/dev/null || \

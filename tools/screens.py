@@ -1,7 +1,8 @@
-"""Take pictures of every screen and text that people see on the playground's page: ``make screens``.
+"""Take pictures of every screen and text that people see on the playground's page, into build/screens.
 
-The scenes are in screens.txt. A scene is what one person does in one window: ``PERSON CHANNEL | STEP | STEP …``;
-`Player.step` knows the steps. Lines with ``==`` begin a tour: a new playground, with the settings they name.
+``make screens`` plays the scenes in screens.txt. A scene is what one person does in one window:
+``PERSON CHANNEL | STEP | STEP …``; `Player.step` knows the steps. Lines with ``==`` begin a tour: a new playground,
+with the settings they name.
 """
 
 from __future__ import annotations
@@ -258,4 +259,4 @@ async def take(folder: Path, only: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(take(Path(sys.argv[1]), os.environ.get("ONLY", ""))))
+    sys.exit(asyncio.run(take(Path(__file__).parents[1] / "build" / "screens", os.environ.get("ONLY", ""))))

@@ -1,4 +1,4 @@
-"""Take the README's pictures of the playground: ``make screenshot``."""
+"""Take the pictures in docs/images of the playground: ``python -m tools.screenshot``."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 from playwright.async_api import BrowserContext, expect
-from screens import NO_FIRST_STEPS, a_playground, play, tours_in
 
 from bridge.playground.emulator.sample import ALICE
-from support.apng import Film
 from support.browser import a_browser
 from support.browser_window import open_window
+from tools.apng import Film
+from tools.screens import NO_FIRST_STEPS, a_playground, play, tours_in
 
 FILM = (1040, 580)
 SCENES = r"""== the README's pictures
@@ -77,4 +77,4 @@ async def filmed(context: BrowserContext, url: str) -> bytes:
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(take(Path(sys.argv[1]))))
+    sys.exit(asyncio.run(take(Path(__file__).parents[1] / "docs" / "images")))
