@@ -1,4 +1,7 @@
-"""The fields that apps rely on: those of @slack/types 3.2.0 and @slack/bolt 5.1.0."""
+"""What Slack's clients send and rely on: multipart bodies, and the fields that Bolt's types require.
+
+The fields are those of @slack/types 3.2.0 and @slack/bolt 5.1.0.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,12 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bridge.playground.emulator import EmulatedSlack, sample
+from bridge.playground.emulator.multipart import form_parts
+from bridge.playground.emulator.refusal import Refusal
 from support.slack_app import SECRET, TOKEN, App
 
 Json = dict[str, Any]
+BYTES = b"\x00\r\n--x\r\n\xff"
 AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
 
 
@@ -21,6 +27,57 @@ async def slack(app: App) -> AsyncIterator[EmulatedSlack]:
     url = f"{app.server.url}/slack/events"
     async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, events_url=url, retry_delays=()) as slack:
         yield slack
+
+
+async def posted(url: str, form: aiohttp.FormData, headers: dict[str, str] | None = None) -> tuple[int, str]:
+    async with aiohttp.ClientSession() as session, session.post(url, data=form, headers=headers) as answer:
+        return answer.status, await answer.text()
+
+
+def multipart(**fields: str) -> aiohttp.FormData:
+    form = aiohttp.FormData(default_to_multipart=True)
+    for name, value in fields.items():
+        form.add_field(name, value)
+    return form
+
+
+@pytest.mark.parametrize("field", ["filename", "file", "body"])
+async def test_an_upload_takes_a_multipart_form(slack: EmulatedSlack, client: AsyncWebClient, field: str) -> None:
+    started = await client.files_getUploadURLExternal(filename="a.bin", length=len(BYTES))
+    form = multipart(token="ignored")
+    form.add_field(field, BYTES, filename="a.bin", content_type="application/octet-stream")
+
+    status, text = await posted(started["upload_url"], form)
+
+    assert (status, text) == (200, f"OK - {len(BYTES)}")
+    assert slack.files[-1].content == BYTES
+
+
+@pytest.mark.parametrize("token_in_form", [True, False])
+async def test_a_method_takes_a_multipart_form(slack: EmulatedSlack, *, token_in_form: bool) -> None:
+    form = multipart(channel=sample.GENERAL, text="grüß dich", blocks='[{"type": "divider"}]')
+    if token_in_form:
+        form.add_field("token", TOKEN)
+
+    status, text = await posted(f"{slack.api_url}chat.postMessage", form, None if token_in_form else AUTHORIZED)
+
+    assert (status, '"ok":true' in text) == (200, True)
+    (message,) = slack.messages(sample.GENERAL)
+    assert (message.text, message.blocks[0]["type"]) == ("grüß dich", "divider")
+    assert "token" not in slack.calls[-1].args
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        ("multipart/form-data", b"--x\r\n\r\n--x--"),
+        ("multipart/form-data; boundary=x", b"nothing"),
+        ("multipart/form-data; boundary=x", b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\ncut of'),
+    ],
+)
+def test_a_malformed_form_is_refused(content_type: str, body: bytes) -> None:
+    with pytest.raises(Refusal, match="invalid_form_data"):
+        form_parts(content_type, body)
 
 
 @pytest.mark.parametrize("thread_ts", ["x", "1700000000", "1700000000.1", "1700000000,000100", "p1700000000000100"])

@@ -22,6 +22,7 @@ from bridge.playground.emulator import contents, responses, web_api
 from bridge.playground.emulator.entities import File, Json
 from bridge.playground.emulator.faults import Error, Fault, Faults, Hang, Http, RateLimited, Redirect, Slow
 from bridge.playground.emulator.manifests import EVENTS, Installation
+from bridge.playground.emulator.multipart import form_parts
 from bridge.playground.emulator.rates import LIMITED_HISTORY, Rates
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.tickets import TicketError, Tickets
@@ -241,7 +242,10 @@ class ApiServer:
         self.answers.append(responses.Response(by, user, channel, content, self.workspace.clock()))
 
     async def _upload(self, request: Request) -> ASGIApp:
-        content = await request.body()
+        try:
+            content = await _uploaded(request)
+        except Refusal as refusal:
+            return PlainTextResponse(refusal.error, status_code=400)
         file_id = request.path_params["file"]
         call = ApiCall("upload", {"file": file_id, "length": len(content)}, True, self.workspace.clock())
         return await self._with_faults(call, lambda: self._store(file_id, content), request)
@@ -334,10 +338,27 @@ async def _arguments(request: Request, *, takes_json: bool = True) -> Json:
             return args | sent if takes_json else args
         case "application/x-www-form-urlencoded":
             return args | dict(urllib.parse.parse_qsl(body.decode(errors="replace"), keep_blank_values=True))
+        case "multipart/form-data":
+            parts = form_parts(request.headers["content-type"], body)
+            return args | {one.name: one.content.decode(errors="replace") for one in parts if one.filename is None}
+        case "text/plain":
+            return args  # Slack accepts it; it isn't parsed here
         case "":
             raise Refusal("missing_post_type")
         case _:
             raise Refusal("invalid_post_type")
+
+
+async def _uploaded(request: Request) -> bytes:
+    """The bytes of a file: the body, or a form's file, as either is accepted. Raises Refusal.
+
+    https://docs.slack.dev/reference/methods/files.getUploadURLExternal
+    """
+    body, kind = await request.body(), request.headers.get("content-type", "")
+    if not kind.lower().startswith("multipart/form-data"):
+        return body
+    parts = form_parts(kind, body)
+    return next((one.content for one in parts if one.filename is not None), parts[0].content if parts else b"")
 
 
 def _read_json(body: bytes) -> Json:

@@ -19,7 +19,7 @@ METHODS: Final[Mapping[str, Registered]] = MappingProxyType(
 
 ELSEWHERE: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "Arguments": "no `text/plain` or multipart bodies, and no warnings about charsets",
+        "Arguments": "none from `text/plain` bodies or files in a form; no warnings about charsets",
         "Block Kit": (
             "the children of a carousel and the elements of rich text aren't checked; as third parties have it, a"
             " `data_table` must have rows as wide as its head, and a chart a point for each category"
