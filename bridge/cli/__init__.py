@@ -1,60 +1,80 @@
-"""The command line: one file per command, which imports what it needs only when it runs."""
+"""The command line: one file per command, imported when the command is used."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Annotated, Final
+import sys
+from importlib import import_module
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.exceptions import TyperException
 
 from bridge import __version__
-from bridge.cli.audit import audit
-from bridge.cli.catch_up import catch_up
-from bridge.cli.check import check
-from bridge.cli.dead import dead
-from bridge.cli.feedback import feedback
-from bridge.cli.forget import forget
-from bridge.cli.manifest import manifest
-from bridge.cli.playground import playground
-from bridge.cli.printing import out
-from bridge.cli.reports import reports
-from bridge.cli.serve import serve
-from bridge.cli.setup import setup
-from bridge.cli.status import status
-from bridge.cli.trace import trace
-from bridge.cli.usage import CommandGroup, ShellCommand, examples
+from bridge.cli.printing import out, printable
 
-_START, _WATCH, _FIX = "Start", "Watch", "Fix"
-_COMMANDS: Final[tuple[tuple[str, Callable[..., None], tuple[str, ...]], ...]] = (
-    (_START, setup, ("bridge setup", "bridge setup --url https://bridge.example.com")),
-    (_START, playground, ("bridge playground", "bridge playground --port 9000 --socket")),
-    (_START, serve, ("bridge serve", "bridge serve --embedded-redis")),
-    (_START, manifest, ("bridge manifest --socket", "bridge manifest --url https://bridge.example.com")),
-    (_WATCH, status, ("bridge status", "bridge status --json")),
-    (_WATCH, audit, ("bridge audit --since 24h", "bridge audit --json")),
-    (_WATCH, feedback, ("bridge feedback", "bridge feedback --since 30d")),
-    (_FIX, check, ("bridge check", "bridge check --access U0123456789 C0123456789")),
-    (_FIX, catch_up, ("bridge catch-up", "bridge catch-up --since 2h")),
-    (_FIX, forget, ("bridge forget U0123456789",)),
-    (
-        _FIX,
-        trace,
-        (
-            "bridge trace https://acme.slack.com/archives/C0123456789/p1700000000123456",
-            "bridge trace C0123456789 1700000000.123456",
-        ),
-    ),
-)
+COMMANDS: Final = {
+    "setup": "Set up Slack, the project and Redis, and write .env.",
+    "playground": "Try the bridge in a browser, without an account.",
+    "serve": "Run the bridge.",
+    "manifest": "Print the Slack app manifest.",
+    "status": "Show what each process is doing.",
+    "audit": "Show who did what, where and when.",
+    "feedback": "Show the votes on agents' answers.",
+    "reports": "List scheduled reports and channel settings.",
+    "check": "Check the settings, Slack, Redis and the project.",
+    "catch-up": "Find and answer messages missed in an outage.",
+    "forget": "Erase what is stored about a person.",
+    "trace": "Show what happened to one Slack message.",
+    "dead": "List, retry or discard work that couldn't be finished.",
+}
+"""The commands with the first sentences of their docstrings, so that listing them imports none: that takes seconds."""
+
+
+def command_of(name: str) -> Any:
+    """Import a command from its module: a function, or an app with subcommands."""
+    attribute = name.replace("-", "_")
+    found = getattr(import_module(f"{__name__}.{attribute}"), attribute)
+    if not isinstance(found, typer.Typer):
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        app.command(name)(found)
+        found = app
+    return typer.main.get_command(found)
+
+
+class LazyGroup(TyperGroup):
+    """Imports a command when it's used; see *Lazily Loading Subcommands* in Click's documentation."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = {name: TyperCommand(name, help=sentence) for name, sentence in COMMANDS.items()}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command to run."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, command_of(str(name)), rest
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the command. Errors quote what was typed, so they are printed like everything else."""
+        try:
+            code = super().main(*args, **{**kwargs, "standalone_mode": False})
+        except TyperException as exc:
+            error: Any = exc
+            if type(exc).__name__ != "NoArgsIsHelpError":
+                exc.message = printable(exc.message)
+            error.show()
+            code = exc.exit_code
+        sys.exit(code)
 
 
 program = typer.Typer(
     name="bridge",
-    cls=CommandGroup,
+    cls=LazyGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,  # its tracebacks show local variables, and those hold tokens
-    rich_markup_mode=None,  # plain help: frames cost width, and say <bool> after every flag
-    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,  # plain help: frames cost width
+    context_settings={"help_option_names": ["--help", "-h"]},
 )
 
 
@@ -75,9 +95,3 @@ def _common(
     """Connect a Slack workspace to one project. Settings come from the environment and from .env."""
     if os.environ.get("NO_COLOR"):  # https://no-color.org
         context.color = False
-
-
-for section, command, lines in _COMMANDS:
-    program.command(cls=ShellCommand, rich_help_panel=section, epilog=examples(*lines))(command)
-program.add_typer(reports, name="reports", rich_help_panel=_WATCH)
-program.add_typer(dead, name="dead", rich_help_panel=_FIX)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from bridge.cli.probes import CURE_OF_BOT, slack_trouble
 from bridge.cli.rows import FAILURE, OK, WARNING, Row
+from bridge.cli.troubles import CURE_OF_BOT, slack_trouble
 from bridge.engine.access import Access
 from bridge.errors import ConfigurationError, NotAllowed, SlackError, SlackRefused
 from bridge.inbound import SlashCommand

@@ -6,15 +6,13 @@ import re
 from collections.abc import AsyncIterator
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bridge.cli.names import DisplayNames, opened_names
 from bridge.cli.printing import columns, form_for, moment, out, to_json
 from bridge.cli.store import JsonLinesOption, SinceOption, in_store, length_of_time
-
-if TYPE_CHECKING:
-    from bridge.queue.audit import AuditEntry
-    from bridge.queue.scripting import Scripts
+from bridge.queue.audit import AuditEntry, audit_since
+from bridge.queue.scripting import Scripts
 
 _DEAD: Final = "dead: "
 _NOT_SHOWN: Final = "not shown: "
@@ -179,8 +177,6 @@ def audit(
     beginning = datetime.now(UTC) - length_of_time(since)
 
     async def show(scripts: Scripts) -> int:
-        from bridge.queue.audit import audit_since  # noqa: PLC0415 - see `store`
-
         entries, is_empty = audit_since(scripts, beginning), True
         if as_json:
             async for entry in entries:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
 from bridge.cli.printing import moment, out, to_json
 from bridge.cli.store import JsonOption, in_store, length_of_time
+from bridge.queue.outages import BOUND, Outages, PastOutage
+from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit.kit import counted
-
-if TYPE_CHECKING:
-    from bridge.queue.outages import PastOutage
-    from bridge.queue.scripting import Scripts
 
 _NONE: Final = "Nothing to catch up on in the last 8 days."
 
@@ -31,8 +29,6 @@ def catch_up(
     With --since, the bridge reads Slack's history from that time on and queues the messages it missed. Without
     --since, the command shows the progress or the result of the latest catch-up.
     """
-    from bridge.queue.outages import BOUND, Outages  # noqa: PLC0415 - see `store`
-
     length = length_of_time(since) if since else None
     if length is not None and length > BOUND:
         raise typer.BadParameter(f"“{since}” is too long ago: use at most {BOUND.days}d", param_hint="--since")

@@ -10,10 +10,13 @@ from typing import Annotated
 
 import typer
 
+from bridge.cli.access import access_of
 from bridge.cli.printing import line_width, out
-from bridge.cli.rows import Row, is_well, settings_rows, shown
+from bridge.cli.probes import probe
+from bridge.cli.rows import Row, is_well, shown
 from bridge.cli.running import CANNOT_RUN, problems_of, run, say, setup_hint
 from bridge.cli.store import JsonOption
+from bridge.cli.troubles import settings_rows
 from bridge.errors import ConfigurationError
 from bridge.logs import configure
 from bridge.proxies import unusable_proxy_settings
@@ -49,14 +52,10 @@ def check(
         problems = problems_of(environ, slips)
 
     async def all_rows() -> list[Row]:
-        from bridge.cli.probes import probe  # noqa: PLC0415 - 400 ms
-
         found = await probe(values, now=lambda: datetime.now(UTC))
         return [*settings_rows(problems, warnings), *found]
 
     async def access_rows(user: str, channel: str) -> list[Row]:
-        from bridge.cli.access import access_of  # noqa: PLC0415 - 300 ms
-
         rows = await access_of(values, user, channel) if not slips else None
         of_access = [*slips, *(line for line in problems if line.startswith(_OF_ACCESS) and line not in slips)]
         return settings_rows(of_access, []) if rows is None else rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
@@ -14,15 +14,12 @@ from bridge.cli.printing import moment, out, printable, to_json
 from bridge.cli.running import CANNOT_RUN
 from bridge.cli.store import JsonOption, in_store
 from bridge.cli.trace import KINDS
-from bridge.cli.usage import CommandGroup, ShellCommand, examples
 from bridge.ids import TurnId
 from bridge.inbound import WAITING_LIMIT
+from bridge.queue.dead import DeadLetter, DeadLetters
+from bridge.queue.scripting import Scripts
+from bridge.queue.trace import Owner, owner_of
 from bridge.slack.blockkit.kit import counted
-
-if TYPE_CHECKING:
-    from bridge.queue.dead import DeadLetter, DeadLetters
-    from bridge.queue.scripting import Scripts
-    from bridge.queue.trace import Owner
 
 NONE: Final = "No dead letters in the last 30 days."
 _UNKNOWN: Final = (
@@ -43,22 +40,23 @@ _RETRIED: Final = {
 
 _ID: Final = "3q2_7wIBuGYdM1xK"
 dead = typer.Typer(
-    cls=CommandGroup,
-    help="List, retry or discard dead letters: work that couldn't be finished.",
-    epilog=examples("bridge dead list", f"bridge dead retry {_ID}"),
+    add_completion=False,
+    help="List, retry or discard work that couldn't be finished.",
     no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 Id = Annotated[str, typer.Argument(metavar="ID", help=f"From bridge dead list, such as {_ID}.")]
 
 
-@dead.command("list", cls=ShellCommand, epilog=examples("bridge dead list", "bridge dead list --json"))
+@dead.command("list")
 def list_all(*, as_json: JsonOption = False) -> None:
-    """List work that failed in the last 30 days, with the reason and what a retry would do."""
+    """List work that failed in the last 30 days.
+
+    Says why, and what a retry would do.
+    """
 
     async def show(scripts: Scripts) -> int:
-        from bridge.queue.trace import owner_of  # noqa: PLC0415 - see `store`
-
         found, owner = await _letters(scripts).all(), await owner_of(scripts)
         if as_json:
             out(for_programs(found, owner))
@@ -71,7 +69,7 @@ def list_all(*, as_json: JsonOption = False) -> None:
     in_store(show)
 
 
-@dead.command(cls=ShellCommand, epilog=examples(f"bridge dead retry {_ID}"))
+@dead.command()
 def retry(turn: Id, *, as_json: JsonOption = False) -> None:
     """Queue a dead letter again, at the end of its thread's queue.
 
@@ -86,7 +84,7 @@ def retry(turn: Id, *, as_json: JsonOption = False) -> None:
     in_store(queue)
 
 
-@dead.command(cls=ShellCommand, epilog=examples(f"bridge dead drop {_ID}"))
+@dead.command()
 def drop(turn: Id, *, as_json: JsonOption = False) -> None:
     """Discard a dead letter and delete its text."""
 
@@ -100,8 +98,6 @@ def drop(turn: Id, *, as_json: JsonOption = False) -> None:
 
 
 def _letters(scripts: Scripts) -> DeadLetters:
-    from bridge.queue.dead import DeadLetters  # noqa: PLC0415 - see `store`
-
     return DeadLetters(scripts, lambda: datetime.now(UTC))
 
 

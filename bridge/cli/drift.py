@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from bridge.cli.manifest import app_manifest
 from bridge.cli.rows import FAILURE, OK, WARNING, Row, State
+from bridge.door.listeners.subscriptions import EVENTS
 from bridge.slack import EVENTS_PATH
 from bridge.slack.scopes import SCOPES
 
@@ -31,8 +32,6 @@ def drift_rows(area: str, installed: Mapping[str, Any], prefix: str, cure: str, 
 
     Only Slack knows the bridge's public address, so over HTTP all addresses must equal that of the events.
     """
-    from bridge.door.listeners.subscriptions import EVENTS  # noqa: PLC0415 - all features
-
     events = {event for event, scopes in EVENTS.items() if not scopes or not _OPTIONAL.issuperset(scopes)}
     address = str(_at(installed, _EVENTS_ADDRESS) or "")
     wanted = app_manifest(None if uses_socket else address, prefix)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bridge.cli.names import DisplayNames, opened_names
 from bridge.cli.printing import columns, form_for, moment, out, to_json
 from bridge.cli.store import JsonLinesOption, SinceOption, in_store, length_of_time
-
-if TYPE_CHECKING:
-    from bridge.features.feedback.votes import Vote
-    from bridge.queue.scripting import Scripts
+from bridge.features.feedback.votes import Vote, votes_since
+from bridge.queue.scripting import Scripts
 
 _LATEST: Final = 5
 
@@ -30,8 +28,6 @@ def feedback(
     beginning = datetime.now(UTC) - length_of_time(since)
 
     async def show(scripts: Scripts) -> int:
-        from bridge.features.feedback.votes import votes_since  # noqa: PLC0415 - see `store`
-
         votes = [vote async for vote in votes_since(scripts, beginning)]
         if as_json:
             lines = [to_json(vote) for vote in votes]

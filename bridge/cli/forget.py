@@ -6,17 +6,18 @@ import json
 import re
 from dataclasses import asdict
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
 from bridge.cli.printing import out, to_json
 from bridge.cli.running import CANNOT_RUN
 from bridge.cli.store import JsonOption, in_store
+from bridge.features.channels.settings import Channels
+from bridge.features.reports.store import ReportStore
+from bridge.queue.erasure import erase_person
+from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit.kit import counted
-
-if TYPE_CHECKING:
-    from bridge.queue.scripting import Scripts
 
 _OUT_OF_REACH: Final = """\
 Not erased, because the bridge can't reach it:
@@ -40,8 +41,6 @@ def forget(
         raise typer.BadParameter(f"“{user}” isn't a member ID: use one such as U0123456789", param_hint="USER")
 
     async def erase(scripts: Scripts) -> int:
-        from bridge.queue.erasure import erase_person  # noqa: PLC0415 - see `store`
-
         reports, rules = await _erase_reports(scripts, user), await _erase_rules(scripts, user)
         erased = await erase_person(scripts, user, _SESSION)
         if as_json:
@@ -64,8 +63,6 @@ def forget(
 
 async def _erase_reports(scripts: Scripts, user: str) -> int:
     """Delete the person's reports; returns their number."""
-    from bridge.features.reports.store import ReportStore  # noqa: PLC0415 - see `store`
-
     store = ReportStore(scripts, session_lifetime=_SESSION)
     theirs = [report.id for report in await store.all() if report.spec.owner == user]
     for id_ in theirs:
@@ -75,8 +72,6 @@ async def _erase_reports(scripts: Scripts, user: str) -> int:
 
 async def _erase_rules(scripts: Scripts, user: str) -> int:
     """Delete the app rules that the person set up; returns their number."""
-    from bridge.features.channels.settings import Channels  # noqa: PLC0415 - see `store`
-
     channels, count = Channels(scripts), 0
     for team, channel in await channels.all():
         is_replaced = False

@@ -13,6 +13,8 @@ import typer
 
 from bridge.cli.printing import out, to_json
 from bridge.cli.running import values_or_exit
+from bridge.door.listeners.subscriptions import EVENTS
+from bridge.features.registry import features
 from bridge.slack import EVENTS_PATH
 from bridge.slack.scopes import SCOPES
 
@@ -44,9 +46,6 @@ def manifest(
 
 def app_manifest(url: str | None, prefix: str = "") -> dict[str, Any]:
     """Make the manifest; *url* is from `where_slack_sends`, *prefix* starts each command's name."""
-    from bridge.door.listeners.subscriptions import EVENTS  # noqa: PLC0415
-    from bridge.features.registry import features  # noqa: PLC0415 - 500 ms
-
     return {
         "display_information": {
             "name": "Bridge",

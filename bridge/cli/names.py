@@ -11,15 +11,16 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bridge.cli.running import say
+from bridge.cli.troubles import project_trouble, slack_trouble
 from bridge.errors import ProjectError, SlackError
+from bridge.metrics import Metrics
+from bridge.project import ProjectClient
 from bridge.settings import environment, well_formed
-
-if TYPE_CHECKING:
-    from bridge.project import ProjectClient
-    from bridge.slack.people import Directory
+from bridge.slack.api import opened
+from bridge.slack.people import Directory
 
 _SECONDS: Final = 5.0
 _AT_ONCE: Final = 10  # requests
@@ -58,8 +59,6 @@ class DisplayNames:
         except TimeoutError:
             say(_missing("Project service", "no answer in time"))
         except ProjectError as exc:
-            from bridge.cli.probes import project_trouble  # noqa: PLC0415 - 400 ms
-
             say(_missing("Project service", project_trouble("get_agents", exc).detail))
         self.project = None
 
@@ -88,11 +87,6 @@ class DisplayNames:
 @asynccontextmanager
 async def opened_names() -> AsyncIterator[DisplayNames]:
     """Open Slack and the project service, as far as they're configured."""
-    from bridge.metrics import Metrics  # noqa: PLC0415 - all of these: 400 ms
-    from bridge.project import ProjectClient  # noqa: PLC0415
-    from bridge.slack.api import opened  # noqa: PLC0415
-    from bridge.slack.people import Directory  # noqa: PLC0415
-
     values, names = well_formed(environment(os.environ, Path(".env"))), DisplayNames()
     async with AsyncExitStack() as stack:
         try:
@@ -104,8 +98,6 @@ async def opened_names() -> AsyncIterator[DisplayNames]:
         except TimeoutError:
             say(_missing("Slack", "no answer in time"))
         except SlackError as exc:
-            from bridge.cli.probes import slack_trouble  # noqa: PLC0415 - 400 ms
-
             say(_missing("Slack", slack_trouble("auth.test", exc, "").detail))
         if {"PROJECT_BASE_URL", "PROJECT_API_KEY"} <= values.keys():
             key = values["PROJECT_API_KEY"].get_secret_value()

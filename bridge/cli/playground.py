@@ -14,11 +14,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 from urllib.parse import urlsplit
 
 import typer
 
+from bridge.cli.own_redis import EmbeddedRedis
 from bridge.cli.printing import out, this_program
 from bridge.cli.running import complain, run, say
 from bridge.errors import ConfigurationError
@@ -26,9 +27,15 @@ from bridge.logs import configure
 from bridge.setting_types import EMBEDDED
 from bridge.settings import VARIABLES, Settings, environment, load, unknown_names
 
-if TYPE_CHECKING:
-    from bridge.cli.own_redis import EmbeddedRedis
-    from bridge.playground.playground import Playground, PlaygroundOptions
+try:
+    from bridge.playground.local_server import next_free_port, require_free
+    from bridge.playground.playground import NAMESPACE, Playground, PlaygroundOptions, open_playground
+except ModuleNotFoundError as exc:
+    if exc.name is None or exc.name.startswith("bridge"):
+        raise
+    MISSING = exc.name
+else:
+    MISSING = ""
 
 if sys.platform != "win32":
     import fcntl
@@ -72,6 +79,8 @@ def playground(
 
     Slack, the project and Redis are stand-ins unless you configure them.
     """
+    if MISSING:
+        raise typer.Exit(complain([ConfigurationError([f"{NOT_INSTALLED} ({MISSING} is missing)"])]))
     try:
         plan = _plan(environment(os.environ, Path(".env"), embedded_redis=True), over_socket=over_socket)
         with _alone_in(plan.folder):
@@ -142,15 +151,6 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 
 async def _play(plan: Plan, port: int | None, *, open_browser: bool) -> int:
-    from bridge.cli.own_redis import EmbeddedRedis  # noqa: PLC0415 - both: 500 ms
-
-    try:
-        from bridge.playground.local_server import next_free_port, require_free  # noqa: PLC0415
-        from bridge.playground.playground import open_playground  # noqa: PLC0415
-    except ModuleNotFoundError as exc:
-        if exc.name is None or exc.name.startswith("bridge"):
-            raise
-        raise ConfigurationError([f"{NOT_INSTALLED} ({exc.name} is missing)"]) from None
     until = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, until.set)
@@ -188,8 +188,6 @@ async def _play(plan: Plan, port: int | None, *, open_browser: bool) -> int:
 
 def _options(plan: Plan, port: int, redis: EmbeddedRedis | None) -> PlaygroundOptions:
     """Make the playground's options. With the page's Slack, the bridge listens on localhost, unless configured."""
-    from bridge.playground.playground import NAMESPACE, PlaygroundOptions  # noqa: PLC0415 - see `_play`
-
     is_set = {name: plan.is_slack_real or _is_configured(plan.environ, name) for name in ("BRIDGE_HOST", "BRIDGE_PORT")}
     host = plan.settings.host if is_set["BRIDGE_HOST"] else "127.0.0.1"
     bridge_port = plan.settings.port if is_set["BRIDGE_PORT"] else 0

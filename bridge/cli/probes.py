@@ -17,25 +17,25 @@ from typing import Any, Final, TypeVar
 
 from bridge.cli.drift import OF_APP, drift_rows
 from bridge.cli.rows import FAILURE, OK, WARNING, Row, State
+from bridge.cli.troubles import (
+    CURE_OF_APP,
+    CURE_OF_BOT,
+    NOT_SLACK,
+    PROJECT,
+    REDIS,
+    SLACK,
+    denial,
+    project_trouble,
+    redis_trouble,
+    slack_trouble,
+)
 from bridge.errors import (
-    Busy,
     CannotConnect,
-    CircuitOpen,
     ConfigurationError,
-    ConnectionLost,
-    Moved,
-    NotFound,
     NotSignedIn,
-    NotUnderstood,
-    Outage,
     ProjectError,
-    ServiceRefused,
-    SlackAmbiguous,
     SlackError,
-    SlackRefused,
-    SlackUnreachable,
     StoreUnavailable,
-    TimedOut,
 )
 from bridge.metrics import Metrics
 from bridge.project import ProjectClient
@@ -44,7 +44,7 @@ from bridge.queue.redis.connection import connect
 from bridge.queue.redis.embedded import embedded_redis, write_problem
 from bridge.queue.wipe import CURE
 from bridge.setting_types import EMBEDDED
-from bridge.slack.api import CALL_SECONDS, Hello, Identity, SlackWeb, opened
+from bridge.slack.api import Hello, Identity, SlackWeb, opened
 from bridge.slack.blockkit.kit import counted
 from bridge.slack.scopes import SCOPES, missing, required_by
 
@@ -89,31 +89,12 @@ async def probe(values: Mapping[str, Any], *, now: Callable[[], datetime], patie
 
 # Slack
 
-SLACK: Final = "Slack"
-CURE_OF_BOT: Final = (
-    "copy SLACK_BOT_TOKEN again (your Slack app's page → OAuth & Permissions); reinstalling the app may have changed it"
-)
-CURE_OF_APP: Final = (
-    "set SLACK_APP_TOKEN to a token with the scope connections:write (your Slack app's page → Basic Information → "
-    "App-Level Tokens), and turn on Socket Mode (→ Socket Mode)"
-)
 _CURE_OF_CONFIG: Final = (
     "generate a new one (https://api.slack.com/apps → Your App Configuration Tokens) as someone who can manage the "
     "app; each expires after 12 hours"
 )
 _NOTABLE_SKEW: Final = timedelta(seconds=60)
 _OLDEST_SIGNATURE: Final = timedelta(seconds=300)
-_NOT_SLACK: Final = "check SLACK_API_URL (normally not set) and the proxy, if there is one (HTTPS_PROXY)"
-_NO_CONNECTION: Final = {
-    "ClientConnectorError": "connection refused or host unreachable",
-    "ClientConnectorDNSError": "host name not found",
-    "ClientConnectorCertificateError": "its TLS certificate isn't trusted",
-    "ClientConnectorSSLError": "TLS failed",
-    "ClientProxyConnectionError": "the proxy is unreachable",
-    "ClientHttpProxyError": "the proxy refused",
-    "ConnectionTimeoutError": "timed out",
-    "TimeoutError": "timed out",
-}
 _INSTALL_AGAIN: Final = (
     "run bridge manifest with the same flags as the first time, paste its output on your Slack app's page → App "
     "Manifest, and reinstall the app"
@@ -180,7 +161,7 @@ async def bot_rows(
 
 def _clock_row(hello: Hello, now: datetime, *, uses_http: bool) -> Row:
     if hello.answered_at is None:
-        return Row(SLACK, "clock", WARNING, "Slack didn't send its time", _NOT_SLACK)
+        return Row(SLACK, "clock", WARNING, "Slack didn't send its time", NOT_SLACK)
     off = now - hello.answered_at
     detail = f"{abs(round(off.total_seconds()))} s {'ahead of' if off > timedelta(0) else 'behind'} Slack's"
     cure = "synchronize this machine's clock (NTP)"
@@ -237,40 +218,8 @@ def secret_row(signing_secret: str) -> Row:
     return Row(SLACK, "signing secret", WARNING, "isn't 32 characters of 0-9 and a-f", cure)
 
 
-def _no_connection(detail: str) -> str:
-    """Describe why there's no connection; *detail* is the name of aiohttp's error."""
-    return f"can't connect ({_NO_CONNECTION.get(detail, detail)})"
-
-
-def slack_trouble(what: str, error: SlackError, cure: str) -> Row:
-    """Make a row on a failed call of Slack; *cure* is the fix if Slack rejects it."""
-    match error:
-        case SlackRefused(error=word) if word.startswith("http_"):
-            detail = f"the address sends a redirect ({word.removeprefix('http_')}), which Slack never does"
-            cure = _NOT_SLACK
-        case SlackRefused(needed=scope) if scope:
-            detail = f"rejected by Slack: the token lacks the scope {scope}"
-        case SlackRefused(error=word):
-            detail = f"rejected by Slack ({word})"
-        case SlackUnreachable(retry_after=timedelta()):
-            detail, cure = "Slack is rate-limiting this app", "wait a minute and run the check again"
-        case SlackUnreachable():
-            detail = _no_connection(error.detail)
-            cure = "make sure this machine can reach Slack, directly or through a proxy (HTTPS_PROXY)"
-        case SlackAmbiguous() if error.detail.endswith("TimeoutError"):
-            detail = f"Slack timed out: no answer within {CALL_SECONDS:g} s"
-            cure = "run the check again; if it still times out, see https://slack-status.com and check the network"
-        case SlackAmbiguous() if ", not " in error.detail:
-            detail, cure = f"the response didn't come from Slack ({error.detail})", _NOT_SLACK
-        case _:
-            detail = f"Slack sent an unexpected response ({error.detail})"
-            cure = "run the check again; see https://slack-status.com"
-    return Row(SLACK, what, FAILURE, detail, cure)
-
-
 # Redis
 
-REDIS: Final = "Redis"
 BRIDGE: Final = "Bridge"
 _OLDEST: Final = (6, 2)
 _FAR: Final = 0.02  # seconds; a turn takes up to five round trips
@@ -287,34 +236,6 @@ _EVERY_SECOND: Final = (
 _NOT_IN_REWRITES: Final = "synced on every write, except during rewrites: a power cut may lose those writes"
 _NONE_CONFIRMS: Final = "none of them confirms writes"
 _UNDONE: Final = "check the replicas: a failover would lose the latest writes"
-_REDIS_TROUBLE: Final = {
-    "away": (
-        "can't connect",
-        "make sure Redis is running (its log says why it stopped), and check REDIS_URL: host, port, rediss:// for TLS",
-    ),
-    "refused": (
-        "the user or password is wrong, or the user lacks permissions",
-        "fix REDIS_URL (redis://user:password@host:6379/0), or allow the user all keys and commands in the ACL",
-    ),
-    "loading": ("Redis is still loading its data", "wait and run the check again"),
-    "full": ("Redis is out of memory", "raise maxmemory; nothing the bridge stores may be evicted"),
-    "read-only": ("Redis is read-only right now", "check its disk, and whether it has become a replica"),
-}
-
-
-def redis_trouble(error: StoreUnavailable) -> Row:
-    """Make a row on why Redis can't be used, and what to do."""
-    if error.denied:
-        return Row(REDIS, "permissions", FAILURE, *_denied(error.denied))
-    return Row(REDIS, "reachable", FAILURE, *_REDIS_TROUBLE[error.reason])
-
-
-def _denied(what: str) -> tuple[str, str]:
-    """Say what the user may not do, and what allows it."""
-    name, rule = {"keys": ("read the bridge's keys", "~*"), "channels": ("use channels", "&*")}.get(
-        what, (f"run {what}", f"+{what.replace(' ', '|').lower()}")
-    )
-    return f"the user may not {name}", f"allow it in the ACL: {rule}"
 
 
 async def _redis_rows(values: Mapping[str, Any], identity: Identity | None) -> list[Row]:
@@ -394,7 +315,7 @@ def condition_rows(condition: RedisCondition, namespace: str, identity: Identity
             (True, OK, f"{is_.replicas}; {confirm}", ""),
         ),
     ]
-    denied = [Row(REDIS, "permissions", WARNING, *_denied(command)) for command in is_.denied]
+    denied = [Row(REDIS, "permissions", WARNING, *denial(command)) for command in is_.denied]
     if "INFO" in is_.denied:
         server = []
         denied = [replace(row, detail=f"{row.detail}, so its settings and replicas are unknown") for row in denied]
@@ -429,10 +350,7 @@ def _first(what: str, *cases: tuple[object, State, str, str]) -> Row:
 
 # The project service
 
-PROJECT: Final = "Project service"
-_WRONG_ADDRESS: Final = "check PROJECT_BASE_URL: it's the service's own address, such as https://project.example.com"
 _MOST_UNUSABLE: Final = 5
-_LATER: Final = "check the service, then run the check again"
 
 
 async def project_rows(base_url: str, api_key: str) -> list[Row]:
@@ -491,42 +409,3 @@ async def _called(operation: str, answer: Awaitable[T]) -> tuple[Row, T | None]:
         return Row(PROJECT, operation, OK, "works as documented"), await answer
     except ProjectError as exc:
         return project_trouble(operation, exc), None
-
-
-def project_trouble(operation: str, error: ProjectError) -> Row:
-    """Make a row on a failed call of the service, and what to do about it."""
-    message = str(error)
-    if isinstance(error, ServiceRefused):  # the service's message, which the client has cut and cleaned
-        message = f"{error.status}: “{error.said}”" if error.said else str(error.status)
-    cure = _LATER
-    match error:
-        case CannotConnect():
-            detail = _no_connection(error.detail)
-            cure = "make sure the service is running and PROJECT_BASE_URL and the proxy (HTTPS_PROXY) are right"
-        case CircuitOpen():
-            detail = "skipped: the service failed too often just now"
-        case TimedOut() | ConnectionLost():
-            detail = f"no complete answer ({error.detail})"
-        case NotUnderstood(problem=problem) if problem.startswith("not JSON but text/html"):
-            detail, cure = f"got a web page instead of JSON ({error.detail})", _WRONG_ADDRESS
-        case NotUnderstood():
-            detail = f"unexpected response: {error.detail}"
-            cure = "PROJECT_BASE_URL may point to another service, or the service has a bug"
-        case NotSignedIn():
-            detail, cure = f"the key was rejected ({message})", "copy this project's PROJECT_API_KEY again"
-        case NotFound(is_page=True):
-            detail, cure = f"the address shows a web page ({message})", _WRONG_ADDRESS
-        case NotFound():
-            detail, cure = f"nothing found at this address ({message})", _WRONG_ADDRESS
-        case Busy() | Outage():
-            detail = f"the service is unavailable ({message})"
-        case Moved(status=status, to=to):
-            detail = (
-                f"the address redirects {f'to {to}' if to else 'elsewhere'} ({status}), and the key isn't sent along"
-            )
-            cure = f"set PROJECT_BASE_URL to {to}" if to else _WRONG_ADDRESS
-        case ServiceRefused():
-            detail = f"the request was refused ({message})"
-        case _:
-            detail = f"the request failed ({message})"
-    return Row(PROJECT, operation, FAILURE, detail, cure)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,32 +14,23 @@ from bridge.cli.names import DisplayNames, opened_names
 from bridge.cli.printing import out
 from bridge.cli.running import WRONG_SETTINGS, say
 from bridge.cli.store import JsonOption, in_store
-from bridge.cli.usage import CommandGroup, ShellCommand, examples
+from bridge.features.reports.listing import ListedChannel, Listing, read_listing, write_listing
+from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit.kit import counted
 
-if TYPE_CHECKING:
-    from bridge.features.reports.listing import ListedChannel, Listing
-    from bridge.queue.scripting import Scripts
-
-_LISTS = ("bridge reports", "bridge reports --json >reports.json")
-_IMPORTS = ("bridge reports import reports.json", "bridge reports import <reports.json")
-reports = typer.Typer(
-    cls=CommandGroup,
-    help="List scheduled reports and channel settings, or set them again from a list.",
-    epilog=examples(*_LISTS, *_IMPORTS),
-    invoke_without_command=True,
-)
+reports = typer.Typer(add_completion=False, invoke_without_command=True, rich_markup_mode=None)
 
 
 @reports.callback()
 def list_all(context: typer.Context, *, as_json: JsonOption = False) -> None:
-    """List scheduled reports and channel settings, or set them again from a list."""
+    """List scheduled reports and channel settings.
+
+    bridge reports import sets them again from such a list.
+    """
     if context.invoked_subcommand:
         return
 
     async def show(scripts: Scripts) -> int:
-        from bridge.features.reports.listing import read_listing  # noqa: PLC0415 - see `store`
-
         listing = await read_listing(scripts)
         if as_json:
             out(listing.to_text())
@@ -57,7 +48,7 @@ def list_all(context: typer.Context, *, as_json: JsonOption = False) -> None:
     in_store(show)
 
 
-@reports.command("import", cls=ShellCommand, epilog=examples(*_IMPORTS))
+@reports.command("import")
 def import_list(
     file: Annotated[str, typer.Argument(metavar="FILE", help="From bridge reports --json; - is standard input.")] = "-",
 ) -> None:
@@ -70,8 +61,6 @@ def import_list(
         raise typer.Exit(WRONG_SETTINGS) from None
 
     async def set_all(scripts: Scripts) -> int:
-        from bridge.features.reports.listing import Listing, write_listing  # noqa: PLC0415 - see `store`
-
         written = await write_listing(scripts, Listing.parse(text), datetime.now(UTC))
         done = f"Set {counted(written.reports, 'report')} and the settings of {counted(written.channels, 'channel')}."
         out(f"{done} {written.others} already as listed." if written.others else done)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -71,18 +70,3 @@ def row_lines(row: Row, width: int, longest: int = 0) -> list[str]:
             break_on_hyphens=False,
         )
     return lines
-
-
-def settings_rows(problems: Iterable[str], warnings: Iterable[str]) -> list[Row]:
-    """Make rows of the settings' problems, which are lines such as ``NAME is missing: set it``."""
-    rows = []
-    groups: tuple[tuple[State, Iterable[str]], ...] = ((FAILURE, problems), (WARNING, warnings))
-    for state, lines in groups:
-        for line in lines:
-            name, _, problem = line.partition(" ")
-            # The first colon before a space starts the cure; addresses contain other colons.
-            detail, *cure = re.split(r": ", problem, maxsplit=1)
-            rows.append(
-                Row("Settings", name, state, detail, cure[0] if cure else "correct the name or remove the line")
-            )
-    return rows or [Row("Settings", "settings", OK, "complete and valid")]

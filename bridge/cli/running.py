@@ -15,14 +15,10 @@ from typing import Any
 import typer
 
 from bridge.cli.printing import out
+from bridge.cli.troubles import trouble_lines
 from bridge.errors import (
     BridgeError,
     ConfigurationError,
-    NamespaceTaken,
-    ProjectError,
-    SlackError,
-    SlackGone,
-    StoreUnavailable,
 )
 from bridge.settings import environment, load, well_formed
 
@@ -89,30 +85,6 @@ def complain(troubles: list[BridgeError]) -> int:
         for line in trouble_lines(trouble):
             say(line)
     return WRONG_SETTINGS if any(isinstance(trouble, ConfigurationError) for trouble in troubles) else CANNOT_RUN
-
-
-def trouble_lines(trouble: BridgeError) -> tuple[str, ...]:
-    """Return lines that say why the bridge can't run, and what to do."""
-    from bridge.cli import probes  # noqa: PLC0415 - 400 ms
-
-    match trouble:
-        case ConfigurationError():
-            return trouble.problems
-        case NamespaceTaken():
-            return (f"BRIDGE_NAMESPACE {trouble}, not to this bot: set it to another name, such as bridge-2",)
-        case SlackGone():
-            return (f"Slack: {trouble.detail}. To fix it: restart the bridge, and see https://slack-status.com.",)
-        case StoreUnavailable():
-            row = probes.redis_trouble(trouble)
-        case SlackError(method="apps.connections.open"):
-            row = probes.slack_trouble("app token", trouble, probes.CURE_OF_APP)
-        case SlackError():
-            row = probes.slack_trouble("bot token", trouble, probes.CURE_OF_BOT)
-        case ProjectError():
-            row = probes.project_trouble("", trouble)
-        case _:
-            return (f"{type(trouble).__name__}: {trouble}",)
-    return (f"{row.area}: {row.detail}. To fix it: {row.cure}.",)
 
 
 def say(line: str) -> None:

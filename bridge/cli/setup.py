@@ -31,12 +31,16 @@ import typer
 from bridge.cli.check import check
 from bridge.cli.manifest import app_manifest, where_slack_sends
 from bridge.cli.printing import line_width, out, this_program
+from bridge.cli.probes import probe
 from bridge.cli.rows import FAILURE, OK, Row, row_lines
 from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, problems_of
+from bridge.cli.troubles import slack_trouble
 from bridge.errors import ConfigurationError, SlackError
 from bridge.logs import configure
+from bridge.metrics import Metrics
 from bridge.setting_types import EMBEDDED
 from bridge.settings import VARIABLES, env_example, environment, well_formed
+from bridge.slack.api import opened
 
 ENV_FILE: Final = Path(".env")
 _SLACK: Final = "slack.com"
@@ -66,7 +70,10 @@ def setup(
     socket: Annotated[bool, typer.Option("--socket", help="Use Socket Mode without asking.")] = False,
     open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open Slack's page in a browser.")] = True,
 ) -> None:
-    """Set up Slack, the project and Redis step by step, and write .env."""
+    """Set up Slack, the project and Redis, and write .env.
+
+    Asks one question at a time; every step can be repeated.
+    """
     where_slack_sends(url, socket=socket)  # before any question, because they may be wrong
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         out(_NO_TERMINAL, err=True)
@@ -202,8 +209,6 @@ class _Answers:
 
     def _tried(self, names: Collection[str]) -> Row | None:
         """Check *names* like `bridge check`; prints and returns the first row, which is about the values themselves."""
-        from bridge.cli.probes import probe  # noqa: PLC0415 - 400 ms
-
         wanted = {*names, "SLACK_API_URL", "BRIDGE_NAMESPACE", "BRIDGE_DATA_DIR"}
         values = {name: value for name, value in well_formed(self.values).items() if name in wanted}
         rows = asyncio.run(probe(values, now=lambda: datetime.now(UTC)))
@@ -295,10 +300,6 @@ def _opens(link: str) -> bool:
 
 def _greet(answers: _Answers) -> None:
     """Send one message to the person who sets the bridge up, if they want one."""
-    from bridge.cli.probes import slack_trouble  # noqa: PLC0415 - all of these: 400 ms
-    from bridge.metrics import Metrics  # noqa: PLC0415
-    from bridge.slack.api import opened  # noqa: PLC0415
-
     values = well_formed(answers.values)
     url, token = values["SLACK_API_URL"], values["SLACK_BOT_TOKEN"].get_secret_value()
 

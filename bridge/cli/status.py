@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bridge.cli.catch_up import in_words
 from bridge.cli.printing import out, printable, to_json
 from bridge.cli.store import JsonOption, in_store
 from bridge.ids import ThreadKey
+from bridge.queue.outages import Outages, PastOutage
+from bridge.queue.scripting import Scripts
+from bridge.queue.status import Status, Work, status_of
+from bridge.queue.trace import Owner, owner_of
 from bridge.queue.wipe import CURE
-
-if TYPE_CHECKING:
-    from bridge.queue.outages import PastOutage
-    from bridge.queue.scripting import Scripts
-    from bridge.queue.status import Status, Work
-    from bridge.queue.trace import Owner
 
 _STEPS: Final = {"queued": "starting", "sent": "waiting for the project service", "posting": "posting to Slack"}
 
@@ -31,10 +29,6 @@ def status(
     """
 
     async def show(scripts: Scripts) -> int:
-        from bridge.queue.outages import Outages  # noqa: PLC0415 - see `store`
-        from bridge.queue.status import status_of  # noqa: PLC0415
-        from bridge.queue.trace import owner_of  # noqa: PLC0415
-
         found, outage = await status_of(scripts), await Outages(scripts).latest()
         if as_json:
             out(for_programs(found, outage))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
+from typing import Annotated, Any, Final, NoReturn
 from urllib.parse import urlsplit
 
 import typer
@@ -14,11 +14,12 @@ from pydantic import TypeAdapter, ValidationError
 from bridge.cli.printing import printable
 from bridge.cli.running import run, say, values_or_exit
 from bridge.logs import configure
+from bridge.metrics import Metrics
+from bridge.queue.redis.connection import connect
+from bridge.queue.redis.embedded import embedded_redis
+from bridge.queue.scripting import Scripts
+from bridge.queue.tenants import Tenant, all_tenants, tenant
 from bridge.setting_types import EMBEDDED, duration, redis_servers
-
-if TYPE_CHECKING:
-    from bridge.queue.scripting import Scripts
-    from bridge.queue.tenants import Tenant
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JsonLinesOption = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
@@ -47,11 +48,6 @@ async def opened(values: Mapping[str, Any]) -> AsyncIterator[Scripts]:
 
     Prints to standard error which store it is, because an empty result may only mean that it's the wrong one.
     """
-    from bridge.metrics import Metrics  # noqa: PLC0415 - all of these: 200 ms
-    from bridge.queue.redis.connection import connect  # noqa: PLC0415
-    from bridge.queue.redis.embedded import embedded_redis  # noqa: PLC0415
-    from bridge.queue.scripting import Scripts  # noqa: PLC0415
-
     namespace = values["BRIDGE_NAMESPACE"]
     async with AsyncExitStack() as stack:
         url = values["REDIS_URL"].get_secret_value()
@@ -66,8 +62,6 @@ async def opened(values: Mapping[str, Any]) -> AsyncIterator[Scripts]:
 
 async def _use_of(scripts: Scripts, namespace: str) -> str:
     """Say whether and when a bridge has used *namespace* or, if none has, which others are in this Redis."""
-    from bridge.queue.tenants import all_tenants, tenant  # noqa: PLC0415 - see `opened`
-
     if here := await tenant(scripts.redis, namespace):
         return f"{_used(here)}."
     others = await all_tenants(scripts.redis)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
@@ -16,12 +16,11 @@ from bridge.cli.printing import columns, moment, out, to_json
 from bridge.cli.running import CANNOT_RUN, say
 from bridge.cli.store import JsonOption, in_store
 from bridge.ids import MessageKey
+from bridge.queue.deliveries import NOT_YET
+from bridge.queue.records import Delivery
+from bridge.queue.scripting import Scripts
+from bridge.queue.trace import MessageTrace, TurnTrace, owner_of, trace_of
 from bridge.slack.blockkit.kit import counted
-
-if TYPE_CHECKING:
-    from bridge.queue.records import Delivery
-    from bridge.queue.scripting import Scripts
-    from bridge.queue.trace import MessageTrace, TurnTrace
 
 _NOTHING: Final = (
     "No record of this message. Possible reasons:\n"
@@ -70,8 +69,6 @@ def trace(
     channel, ts = address
 
     async def show(scripts: Scripts) -> int:
-        from bridge.queue.trace import owner_of, trace_of  # noqa: PLC0415 - see `store`
-
         owner = await owner_of(scripts)
         known = await trace_of(scripts, MessageKey(owner.team, channel, ts)) if owner else None
         if as_json:
@@ -114,8 +111,6 @@ def table(steps: Sequence[TraceStep]) -> str:
 
 def steps_of(known: MessageTrace) -> list[TraceStep]:
     """Return all steps in the order they happened."""
-    from bridge.queue.deliveries import NOT_YET  # noqa: PLC0415 - see `store`
-
     steps: list[TraceStep] = []
     for delivery in known.passed_over:
         why = delivery.why if delivery.why.startswith(NOT_YET) else f"not for an agent: {_reason(delivery.why)}"

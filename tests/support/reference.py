@@ -13,7 +13,7 @@ from typing import Final
 
 import typer
 
-from bridge.cli import program
+from bridge.cli import COMMANDS, command_of, program
 from bridge.engine.feature import Command
 from bridge.features.registry import features
 from bridge.metrics import Metrics
@@ -66,6 +66,7 @@ def settings() -> str:
 def command_line() -> str:
     """Every command of the program with its options."""
     group = typer.main.get_command(program)
+    vars(group)["commands"] = {name: command_of(name) for name in COMMANDS}
     return "\n\n".join(_shown(group, "bridge"))
 
 

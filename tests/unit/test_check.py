@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from bridge.cli.probes import app_token_row, bot_rows, condition_rows, probe, secret_row, slack_trouble
+from bridge.cli.probes import app_token_row, bot_rows, condition_rows, probe, secret_row
 from bridge.cli.rows import FAILURE, OK, WARNING, Row, State
+from bridge.cli.troubles import slack_trouble
 from bridge.errors import SlackError
 from bridge.metrics import Metrics
 from bridge.playground.emulator.emulator import EmulatedSlack

@@ -12,17 +12,16 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from bridge.cli import printing, program
+from bridge.cli import COMMANDS, command_of, printing, program
 from bridge.cli.catch_up import in_words
 from bridge.cli.printing import columns, to_json
-from bridge.cli.rows import FAILURE, OK, WARNING, Row, State, is_well, settings_rows, shown
-from bridge.cli.running import run, trouble_lines
+from bridge.cli.rows import FAILURE, OK, WARNING, Row, State, is_well, shown
+from bridge.cli.running import run
 from bridge.cli.store import place_of
+from bridge.cli.troubles import settings_rows, trouble_lines
 from bridge.errors import BridgeError, ConfigurationError, NamespaceTaken, SlackGone, SlackRefused, StoreUnavailable
-from bridge.ids import new_turn_id
 from bridge.queue.outages import PastOutage
 
-LINK = "https://acme.slack.com/archives/C0123456789/p1700000000123456"
 AWAY = (
     "Redis: can't connect. To fix it: make sure Redis is running (its log says why it stopped), and check REDIS_URL: "
     "host, port, rediss:// for TLS."
@@ -96,69 +95,43 @@ def test_states_are_colored_unless_colors_are_off(
 
 
 @pytest.mark.parametrize(
-    ("typed", "problem", "example"),
+    ("typed", "problem"),
     [
-        ("statu", "“statu” isn't a bridge command. Did you mean bridge status?", ""),
-        ("frob", "“frob” isn't a bridge command.", ""),
-        ("dead frob", "“frob” isn't a bridge dead command.", "dead list"),
-        ("status --jsn", "bridge status has no option --jsn. Did you mean --json?", "status"),
-        ("status --since", "bridge status has no option --since.", "status"),
-        ("status x", "bridge status doesn't take “x”.", "status"),
-        ("status --json=1", "--json doesn't take a value.", "status --json"),
-        ("trace", "bridge trace needs a PERMALINK.", f"trace {LINK}"),
-        (
-            "trace x",
-            "PERMALINK “x” isn't a message link, or a channel and ts: use More actions → Copy link.",
-            f"trace {LINK}",
-        ),
-        ("dead retry", "bridge dead retry needs an ID.", "dead retry 3q2_7wIBuGYdM1xK"),
-        (
-            "check --access U1",
-            "--access is incomplete: use --access USER CHANNEL.",
-            "check --access U0123456789 C0123456789",
-        ),
+        ("statu", "No such command 'statu'. Did you mean 'status'"),
+        ("dead frob", "No such command 'frob'."),
+        ("status --jsn", "No such option: --jsn (Possible options: --json)"),
+        ("status x", "Got unexpected extra argument(s) (x)"),
+        ("trace", "Missing argument 'PERMALINK'."),
+        ("trace x", "PERMALINK: “x” isn't a message link, or a channel and ts: use More actions → Copy link"),
+        ("dead retry", "Missing argument 'ID'."),
+        ("check --access U1", "Option '--access' requires 2 arguments."),
         (
             "audit --since soon",
-            "--since “soon” isn't a duration: use a number of days, or one such as 90s, 15m, 24h or 7d.",
-            "audit --since 24h",
+            "--since: “soon” isn't a duration: use a number of days, or one such as 90s, 15m, 24h or 7d",
         ),
-        (
-            "playground --port x",
-            "--port “x” isn't a port: use a number from 0 to 65535.",
-            "playground --port 9000 --socket",
-        ),
+        ("playground --port x", "--port: “x” isn't a port: use a number from 0 to 65535"),
         *(
-            (f"{command} {options}", problem, f"{command} --url https://bridge.example.com")
+            (f"{command} {options}", problem)
             for command in ("setup", "manifest")
             for options, problem in (
-                ("--url nope", "--url “nope” isn't a public https:// address: use one such as https://bridge.example.com."),
-                ("--url https://x.example --socket", "--url can't be used with --socket, which needs no address."),
+                ("--url nope", "--url: “nope” isn't a public https:// address: use one such as https://bridge.example.com"),
+                ("--url https://x.example --socket", "--url: can't be used with --socket, which needs no address"),
             )
         ),
     ],
 )  # fmt: skip
-def test_a_wrong_command_line_is_explained_with_an_example(typed: str, problem: str, example: str) -> None:
+def test_a_wrong_command_line_is_explained(typed: str, problem: str) -> None:
     output = CliRunner().invoke(program, typed.split(), prog_name="bridge")
 
     assert (output.exit_code, output.stdout) == (2, "")
-    shown, *rest = output.stderr.splitlines()
-    assert shown == problem
-    assert rest[:-1] == ([f"Example: bridge {example}"] if example else [])
-    assert rest[-1].startswith("Help: bridge ")
+    assert problem in output.stderr.splitlines()[-1]
 
 
-def test_the_id_of_a_turn_can_be_typed_as_an_argument() -> None:
-    made = {new_turn_id() for _ in range(1_000)}
+def test_help_has_each_commands_own_sentence_whole() -> None:
+    shown = CliRunner().invoke(program, ["--help"], prog_name="bridge").stdout
 
-    assert len(made) == 1_000
-    assert all(re.fullmatch(r"\w{16}", name, re.ASCII) for name in made)
-
-
-def test_help_shows_arguments_without_types_and_braces() -> None:
-    shown = CliRunner().invoke(program, ["trace", "--help"], prog_name="bridge").stdout
-
-    assert shown.startswith("Usage: bridge trace [OPTIONS] PERMALINK\n")
-    assert "\n  PERMALINK  A message's link" in shown
+    assert {name: command_of(name).help.partition("\n")[0] for name in COMMANDS} == COMMANDS
+    assert [sentence for sentence in COMMANDS.values() if sentence not in shown] == []
 
 
 def test_json_is_ascii_with_iso_times_and_objects() -> None:

@@ -1,0 +1,194 @@
+"""Errors as rows of a check, and as lines of commands that can't run: what's wrong, and how to fix it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Final
+
+from bridge.cli.rows import FAILURE, OK, WARNING, Row, State
+from bridge.errors import (
+    BridgeError,
+    Busy,
+    CannotConnect,
+    CircuitOpen,
+    ConfigurationError,
+    ConnectionLost,
+    Moved,
+    NamespaceTaken,
+    NotFound,
+    NotSignedIn,
+    NotUnderstood,
+    Outage,
+    ProjectError,
+    ServiceRefused,
+    SlackAmbiguous,
+    SlackError,
+    SlackGone,
+    SlackRefused,
+    SlackUnreachable,
+    StoreUnavailable,
+    TimedOut,
+)
+from bridge.slack.api import CALL_SECONDS
+
+SLACK: Final = "Slack"
+REDIS: Final = "Redis"
+PROJECT: Final = "Project service"
+
+CURE_OF_BOT: Final = (
+    "copy SLACK_BOT_TOKEN again (your Slack app's page → OAuth & Permissions); reinstalling the app may have changed it"
+)
+CURE_OF_APP: Final = (
+    "set SLACK_APP_TOKEN to a token with the scope connections:write (your Slack app's page → Basic Information → "
+    "App-Level Tokens), and turn on Socket Mode (→ Socket Mode)"
+)
+NOT_SLACK: Final = "check SLACK_API_URL (normally not set) and the proxy, if there is one (HTTPS_PROXY)"
+_NO_CONNECTION: Final = {
+    "ClientConnectorError": "connection refused or host unreachable",
+    "ClientConnectorDNSError": "host name not found",
+    "ClientConnectorCertificateError": "its TLS certificate isn't trusted",
+    "ClientConnectorSSLError": "TLS failed",
+    "ClientProxyConnectionError": "the proxy is unreachable",
+    "ClientHttpProxyError": "the proxy refused",
+    "ConnectionTimeoutError": "timed out",
+    "TimeoutError": "timed out",
+}
+_REDIS_TROUBLE: Final = {
+    "away": (
+        "can't connect",
+        "make sure Redis is running (its log says why it stopped), and check REDIS_URL: host, port, rediss:// for TLS",
+    ),
+    "refused": (
+        "the user or password is wrong, or the user lacks permissions",
+        "fix REDIS_URL (redis://user:password@host:6379/0), or allow the user all keys and commands in the ACL",
+    ),
+    "loading": ("Redis is still loading its data", "wait and run the check again"),
+    "full": ("Redis is out of memory", "raise maxmemory; nothing the bridge stores may be evicted"),
+    "read-only": ("Redis is read-only right now", "check its disk, and whether it has become a replica"),
+}
+_WRONG_ADDRESS: Final = "check PROJECT_BASE_URL: it's the service's own address, such as https://project.example.com"
+_LATER: Final = "check the service, then run the check again"
+
+
+def trouble_lines(trouble: BridgeError) -> tuple[str, ...]:
+    """Return lines that say why the bridge can't run, and what to do."""
+    match trouble:
+        case ConfigurationError():
+            return trouble.problems
+        case NamespaceTaken():
+            return (f"BRIDGE_NAMESPACE {trouble}, not to this bot: set it to another name, such as bridge-2",)
+        case SlackGone():
+            return (f"Slack: {trouble.detail}. To fix it: restart the bridge, and see https://slack-status.com.",)
+        case StoreUnavailable():
+            row = redis_trouble(trouble)
+        case SlackError(method="apps.connections.open"):
+            row = slack_trouble("app token", trouble, CURE_OF_APP)
+        case SlackError():
+            row = slack_trouble("bot token", trouble, CURE_OF_BOT)
+        case ProjectError():
+            row = project_trouble("", trouble)
+        case _:
+            return (f"{type(trouble).__name__}: {trouble}",)
+    return (f"{row.area}: {row.detail}. To fix it: {row.cure}.",)
+
+
+def settings_rows(problems: Iterable[str], warnings: Iterable[str]) -> list[Row]:
+    """Make rows of the settings' problems, which are lines such as ``NAME is missing: set it``."""
+    rows = []
+    groups: tuple[tuple[State, Iterable[str]], ...] = ((FAILURE, problems), (WARNING, warnings))
+    for state, lines in groups:
+        for line in lines:
+            name, _, problem = line.partition(" ")
+            # The first colon before a space starts the cure; addresses contain other colons.
+            detail, *cure = re.split(r": ", problem, maxsplit=1)
+            rows.append(
+                Row("Settings", name, state, detail, cure[0] if cure else "correct the name or remove the line")
+            )
+    return rows or [Row("Settings", "settings", OK, "complete and valid")]
+
+
+def slack_trouble(what: str, error: SlackError, cure: str) -> Row:
+    """Make a row on a failed call of Slack; *cure* is the fix if Slack rejects it."""
+    match error:
+        case SlackRefused(error=word) if word.startswith("http_"):
+            detail = f"the address sends a redirect ({word.removeprefix('http_')}), which Slack never does"
+            cure = NOT_SLACK
+        case SlackRefused(needed=scope) if scope:
+            detail = f"rejected by Slack: the token lacks the scope {scope}"
+        case SlackRefused(error=word):
+            detail = f"rejected by Slack ({word})"
+        case SlackUnreachable(retry_after=timedelta()):
+            detail, cure = "Slack is rate-limiting this app", "wait a minute and run the check again"
+        case SlackUnreachable():
+            detail = _no_connection(error.detail)
+            cure = "make sure this machine can reach Slack, directly or through a proxy (HTTPS_PROXY)"
+        case SlackAmbiguous() if error.detail.endswith("TimeoutError"):
+            detail = f"Slack timed out: no answer within {CALL_SECONDS:g} s"
+            cure = "run the check again; if it still times out, see https://slack-status.com and check the network"
+        case SlackAmbiguous() if ", not " in error.detail:
+            detail, cure = f"the response didn't come from Slack ({error.detail})", NOT_SLACK
+        case _:
+            detail = f"Slack sent an unexpected response ({error.detail})"
+            cure = "run the check again; see https://slack-status.com"
+    return Row(SLACK, what, FAILURE, detail, cure)
+
+
+def redis_trouble(error: StoreUnavailable) -> Row:
+    """Make a row on why Redis can't be used, and what to do."""
+    if error.denied:
+        return Row(REDIS, "permissions", FAILURE, *denial(error.denied))
+    return Row(REDIS, "reachable", FAILURE, *_REDIS_TROUBLE[error.reason])
+
+
+def denial(what: str) -> tuple[str, str]:
+    """Say what the user may not do, and what allows it."""
+    name, rule = {"keys": ("read the bridge's keys", "~*"), "channels": ("use channels", "&*")}.get(
+        what, (f"run {what}", f"+{what.replace(' ', '|').lower()}")
+    )
+    return f"the user may not {name}", f"allow it in the ACL: {rule}"
+
+
+def project_trouble(operation: str, error: ProjectError) -> Row:
+    """Make a row on a failed call of the service, and what to do about it."""
+    message = str(error)
+    if isinstance(error, ServiceRefused):  # the service's message, which the client has cut and cleaned
+        message = f"{error.status}: “{error.said}”" if error.said else str(error.status)
+    cure = _LATER
+    match error:
+        case CannotConnect():
+            detail = _no_connection(error.detail)
+            cure = "make sure the service is running and PROJECT_BASE_URL and the proxy (HTTPS_PROXY) are right"
+        case CircuitOpen():
+            detail = "skipped: the service failed too often just now"
+        case TimedOut() | ConnectionLost():
+            detail = f"no complete answer ({error.detail})"
+        case NotUnderstood(problem=problem) if problem.startswith("not JSON but text/html"):
+            detail, cure = f"got a web page instead of JSON ({error.detail})", _WRONG_ADDRESS
+        case NotUnderstood():
+            detail = f"unexpected response: {error.detail}"
+            cure = "PROJECT_BASE_URL may point to another service, or the service has a bug"
+        case NotSignedIn():
+            detail, cure = f"the key was rejected ({message})", "copy this project's PROJECT_API_KEY again"
+        case NotFound(is_page=True):
+            detail, cure = f"the address shows a web page ({message})", _WRONG_ADDRESS
+        case NotFound():
+            detail, cure = f"nothing found at this address ({message})", _WRONG_ADDRESS
+        case Busy() | Outage():
+            detail = f"the service is unavailable ({message})"
+        case Moved(status=status, to=to):
+            detail = (
+                f"the address redirects {f'to {to}' if to else 'elsewhere'} ({status}), and the key isn't sent along"
+            )
+            cure = f"set PROJECT_BASE_URL to {to}" if to else _WRONG_ADDRESS
+        case ServiceRefused():
+            detail = f"the request was refused ({message})"
+        case _:
+            detail = f"the request failed ({message})"
+    return Row(PROJECT, operation, FAILURE, detail, cure)
+
+
+def _no_connection(detail: str) -> str:
+    """Describe why there's no connection; *detail* is the name of aiohttp's error."""
+    return f"can't connect ({_NO_CONNECTION.get(detail, detail)})"
