@@ -1,10 +1,10 @@
-"""Model checking of the inbox and of schedules: promises hold in every interleaving, and each precaution matters."""
+"""Model checking: every promise of the models holds in every interleaving, and each precaution matters."""
 
 from __future__ import annotations
 
 import pytest
 
-from model import slots_model
+from model import recovery_model, slots_model
 from model.inbox_model import MUTANTS, SCENARIOS, search, search_mutant
 
 
@@ -39,3 +39,24 @@ def test_each_mutant_of_a_claim_breaks_a_promise(mutant: str) -> None:
 
     assert found.fault
     assert found.path
+
+
+@pytest.mark.parametrize("scenario", recovery_model.SCENARIOS)
+def test_refused_events_keep_every_promise_in_every_interleaving(scenario: str) -> None:
+    found = recovery_model.search(recovery_model.SCENARIOS[scenario])
+
+    assert not found.fault, "\n".join([found.fault, *found.path])
+    assert found.states > 100
+
+
+@pytest.mark.parametrize("mutant", recovery_model.MUTANTS | recovery_model.WISHES)
+def test_each_mutant_of_the_recovery_breaks_a_promise(mutant: str) -> None:
+    found = recovery_model.search((recovery_model.MUTANTS | recovery_model.WISHES)[mutant], mutant)
+
+    assert found.fault
+    assert found.path
+
+
+@pytest.mark.parametrize("limit", recovery_model.LIMITS)
+def test_the_documented_limits_of_the_recovery_exist(limit: str) -> None:
+    assert recovery_model.search(recovery_model.LIMITS[limit]).fault
