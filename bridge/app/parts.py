@@ -33,9 +33,8 @@ from bridge.features.conversations.stopping import Stopping
 from bridge.features.deps import Deps
 from bridge.features.home.pages import StoredPages
 from bridge.features.registry import features
-from bridge.features.statistics.reader import Statistics
-from bridge.features.statistics.snapshots import SnapshotStore
 from bridge.project import Catalog
+from bridge.project.connection import ProjectConnection
 from bridge.queue.inbox import Inbox
 from bridge.queue.namespace import Namespace
 from bridge.queue.outages import Outages
@@ -96,8 +95,7 @@ def build(
     say = Say(wires.web, identity, monotonic=monotonic, sleep=sleep)
     indicators = Indicators(wires.web, identity, monotonic=monotonic)
     directory = Directory(wires.web, identity, monotonic=monotonic)
-    catalog = Catalog(wires.project, monotonic=monotonic)
-    statistics = Statistics(wires.project, SnapshotStore(scripts), now)
+    project = ProjectConnection(wires.project, Catalog(wires.project, monotonic=monotonic))
 
     # Input
     access = Access(
@@ -116,7 +114,7 @@ def build(
         channels=channels,
         bot_user=identity.bot_user,
         store_since=lambda: namespace.since,
-        catalog=catalog,
+        catalog=project.catalog,
         on_queued=queued_reactions.on_queued,
     )
     intake = Intake(inbox, access, wires.metrics)
@@ -129,7 +127,7 @@ def build(
         wires.metrics,
         partial(answer_not_stored, identity, say),
         messages,
-        InteractionListeners(intake, identity, catalog, settings.command_prefix),
+        InteractionListeners(intake, identity, project.catalog, settings.command_prefix),
         EventListeners(intake, stopping, identity),
         token_watch,
     )
@@ -152,14 +150,12 @@ def build(
     # Work
     deps = Deps(
         scripts=scripts,
-        catalog=catalog,
-        project=wires.project,
+        project=project,
         inbox=inbox,
         sessions=sessions,
         channels=channels,
         home_pages=StoredPages(scripts),
         said_once=SaidOnce(scripts),
-        statistics=statistics,
         access=access,
         say=say,
         indicators=indicators,

@@ -13,6 +13,7 @@ from typing import Final
 from bridge.engine.dispatch import Features
 from bridge.engine.recent import MOST, RecentRun
 from bridge.engine.results import NewThread, Outcome
+from bridge.engine.turn import Turn
 from bridge.ids import PersonKey, TurnId
 from bridge.inbound import (
     Click,
@@ -32,7 +33,6 @@ from bridge.queue.keys import AUDIT_LENGTH, RECENT, milliseconds
 from bridge.queue.records import Append, Record, Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
-from bridge.queue.turn import Turn
 from bridge.slack.blockkit.folding import fold
 
 HOME_OPEN_FOR: Final = timedelta(hours=1)

@@ -16,6 +16,7 @@ from bridge.engine.picking import edit_distance, most_typos, pick
 from bridge.engine.questions import Question, TypedText
 from bridge.engine.reply_poster import recipient_of
 from bridge.engine.results import Form, Outcome, Result, shown
+from bridge.engine.turn import Turn
 from bridge.errors import (
     BadUsage,
     BridgeError,
@@ -33,7 +34,6 @@ from bridge.errors import (
 from bridge.inbound import Click, InboundMessage
 from bridge.project.models import Agent, Workflow
 from bridge.queue.audit import named
-from bridge.queue.turn import Turn
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import MOST_OPTIONS, either, failure
 from bridge.slack.blockkit.folding import fold, name_key, split, undecorated
@@ -172,7 +172,7 @@ class CommandLine:
         typed = await TypedText(deps.scripts).of(turn, meant.turn)
         if typed is None:
             return shown(command_gone(), "gone")
-        found = await self._values(command, typed[meant.at :], deps, _start(deps, turn), meant=meant.id)
+        found = await self._values(command, typed[meant.at :], turn, _start(deps, turn), meant=meant.id)
         await deps.inbox.write(*question.uses())
         if answered := await question.answered():  # by another press at the same moment
             return answered
@@ -207,7 +207,7 @@ class CommandLine:
         id_, _name, rest = error.options[0]
         if not (command.fill and turn.trigger_id and len(error.options) == 1 and len(rest) <= kit.PLAIN_TEXT_INPUT):
             raise error
-        form = await command.fill(deps, turn, next(one for one in await _all(name, deps) if one.id == id_), rest)
+        form = await command.fill(deps, turn, next(one for one in await _all(name, turn) if one.id == id_), rest)
         doubt = kit.context(f"I'm not sure which {name} you meant. Check this before you continue.")
         view = {**form.view, "blocks": [doubt, *form.view["blocks"]]}
         return Form(view, failure(error), error.about)
@@ -233,14 +233,14 @@ class CommandLine:
             if HELP in said and (reply := self._help(said, start)):
                 return reply
             match = self._match(typed)
-        if match is None and (item := await self._item(unshared or typed, deps)):
+        if match is None and (item := await self._item(unshared or typed, turn)):
             match, is_shared = item, bool(unshared)
         if unknown := self._unknown_option(unshared if is_shared else typed, match, start):
             raise unknown
         if match is None:
             raise self._not_understood(typed, start)
         try:
-            parsed = await self._values(*match, deps, start)
+            parsed = await self._values(*match, turn, start)
         except NotSure as exc:
             return await self._ask(exc, match[1], match[0], deps, turn)
         except CommandError as exc:
@@ -250,9 +250,7 @@ class CommandLine:
             raise
         return parsed._replace(is_shared=is_shared)
 
-    async def _values(
-        self, command: Command, rest: str, deps: EngineDeps, start: str, *, meant: int | None = None
-    ) -> Typed:
+    async def _values(self, command: Command, rest: str, turn: Turn, start: str, *, meant: int | None = None) -> Typed:
         """Return the parameters' values, and the line's subject for the audit. Raises `CommandError`.
 
         *meant* is the ID of the workflow or agent that comes first, if *rest* doesn't name it.
@@ -266,7 +264,7 @@ class CommandLine:
                     raise command.usage_error(start)
                 break
             if name in {"workflow", "agent"}:
-                known = await _all(name, deps)
+                known = await _all(name, turn)
                 if meant is not None and place == 0:
                     one = next((one for one in known if one.id == meant), None)
                     if one is None:
@@ -387,7 +385,7 @@ class CommandLine:
             return next(((command, "") for command in self._named(said[0]) if command.is_default), None)
         return None
 
-    async def _item(self, typed: str, deps: EngineDeps) -> tuple[Command, str] | None:
+    async def _item(self, typed: str, turn: Turn) -> tuple[Command, str] | None:
         """Return the command that shows the workflow or agent named right after ``/workflows`` or ``/agents``."""
         said, rest = _words(typed), _after_words(typed, 1)
         show = next((one for one in self._named(said[0] if said else "") if one.path[1:] == ("show",)), None)
@@ -395,7 +393,7 @@ class CommandLine:
             return None
         kind = show.parameters[0].name
         try:
-            pick(kind, rest, await _all(kind, deps), takes_rest=False)
+            pick(kind, rest, await _all(kind, turn), takes_rest=False)
         except SeveralFit:
             return show, rest  # which says so
         except NoSuch as exc:
@@ -449,8 +447,8 @@ class CommandLine:
         return UnknownCommand(typed, help=_explained(fitting, start))
 
 
-async def _all(kind: str, deps: EngineDeps) -> Sequence[Workflow | Agent]:
-    return await (deps.catalog.get_workflows() if kind == "workflow" else deps.catalog.get_agents())
+async def _all(kind: str, turn: Turn) -> Sequence[Workflow | Agent]:
+    return await (turn.project.catalog.get_workflows() if kind == "workflow" else turn.project.catalog.get_agents())
 
 
 def _start(deps: EngineDeps, turn: Turn) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime
 from bridge.engine.access import Access
 from bridge.engine.said_once import SaidOnce
 from bridge.ids import ThreadKey
-from bridge.project import Catalog, ProjectClient
+from bridge.project.connection import ProjectConnection
 from bridge.queue.inbox import Inbox
 from bridge.queue.scripting import Scripts
 from bridge.slack.indicators import Indicators
@@ -27,8 +27,7 @@ class EngineDeps:
 
     scripts: Scripts
     inbox: Inbox
-    project: ProjectClient
-    catalog: Catalog
+    project: ProjectConnection
     access: Access
     said_once: SaidOnce
     say: Say

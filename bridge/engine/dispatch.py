@@ -10,9 +10,9 @@ from bridge.engine.deps import EngineDeps
 from bridge.engine.feature import EventReader, Feature, ListedShortcut
 from bridge.engine.notices import Slip, did_you_mean
 from bridge.engine.results import Form, HomeChanged, Outcome, Result, shown
+from bridge.engine.turn import Turn
 from bridge.errors import BridgeError, ControlNotUnderstood, NotAllowed, StoreError
 from bridge.inbound import Click, HomeOpened, InboundMessage, Notice, Shortcut, SlashCommand, Submission
-from bridge.queue.turn import Turn
 from bridge.slack.blockkit import kit, modals
 from bridge.slack.blockkit.failures import failure, sentence
 from bridge.slack.blockkit.modals import Origin

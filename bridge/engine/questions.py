@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from bridge.engine import notices
 from bridge.engine.deps import EngineDeps
 from bridge.engine.results import Outcome, shown
+from bridge.engine.turn import Turn
 from bridge.errors import SlackError
 from bridge.ids import MessageKey, PersonKey, TurnId
 from bridge.inbound import Click
@@ -19,7 +20,6 @@ from bridge.queue.keys import ANSWERED, TYPED, milliseconds
 from bridge.queue.records import Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
-from bridge.queue.turn import Turn
 
 log = logging.getLogger(__name__)
 

@@ -14,11 +14,12 @@ from datetime import timedelta
 
 from bridge.engine import notices
 from bridge.engine.results import NewThread, Outcome
+from bridge.engine.turn import Turn
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable, ThreadGone
 from bridge.ids import side_id
 from bridge.inbound import Click, Inbound, InboundMessage, Notice, Shortcut, StopRequest, Submission, TriggeredRun
 from bridge.queue.patience import Patience
-from bridge.queue.turn import SLACK_TIMEOUT, Journal, Turn, Watches
+from bridge.queue.turn import SLACK_TIMEOUT, Journal, Watches
 from bridge.slack.api import RESPONSE_URL, Guard
 from bridge.slack.blockkit.reply import Audience
 from bridge.slack.parts import MessageTag, Place

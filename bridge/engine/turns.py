@@ -32,6 +32,7 @@ from bridge.engine.reply_poster import (
     recipient_of,
 )
 from bridge.engine.results import Done, Form, HomeView, Outcome, Result, TryLater, Wait
+from bridge.engine.turn import Turn
 from bridge.engine.unfinished import notice_left, notice_left_unread
 from bridge.errors import (
     BridgeError,
@@ -69,7 +70,6 @@ from bridge.queue.turn import (
     DeletedMeanwhile,
     Journal,
     Lease,
-    Turn,
     TurnChanged,
     TurnStopped,
     Watches,
@@ -150,7 +150,14 @@ class Turns:
         if head is None and (head := await self.journal.take(lease.held, begins=begins)) is None:
             return None
         if isinstance(head, Taken):
-            return Turn(head, lease, self.journal, self.watches, may_begin=self.deps.say.token.accepted.is_set)
+            return Turn(
+                head,
+                lease,
+                self.journal,
+                self.watches,
+                may_begin=self.deps.say.token.accepted.is_set,
+                project=self.deps.project,
+            )
         if head.is_newer:  # during a rolling upgrade, the process that wrote this record is still running
             log.warning("queued work needs a newer version of the bridge", extra={"lane": lease.lane})
             async with self.slots.lent():
@@ -476,11 +483,11 @@ class Turns:
         async with self.slots.lent(), self.watches.ends_when_stopped(turn.id):
             if isinstance(exc, Busy):
                 await self.patience.pause(exc.retry_after or _TRANSIENT)
-            elif self.deps.project.is_up:
+            elif turn.project.client.is_up:
                 await self.patience.pause(_TRANSIENT)
             else:
                 await self._notify_of_outage(turn)
-                await self.patience.wait_for(self.line.wait(turn.record.accepted_at, self.deps.project.wait_until_up))
+                await self.patience.wait_for(self.line.wait(turn.record.accepted_at, turn.project.client.wait_until_up))
 
     async def _notify_of_outage(self, turn: Turn) -> None:
         """Post the outage notice in the thread, at most once; if the thread can't be searched for it, don't retry."""

@@ -14,8 +14,10 @@ from bridge.features.conversations.context import Context
 from bridge.features.conversations.sessions import Sessions
 from bridge.features.home.pages import StoredPages
 from bridge.features.statistics.reader import Statistics
+from bridge.features.statistics.snapshots import SnapshotStore
 from bridge.ids import ThreadKey
 from bridge.metrics import Metrics
+from bridge.project.connection import ProjectConnection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +33,6 @@ class Deps(EngineDeps):
     sessions: Sessions
     channels: Channels
     home_pages: StoredPages
-    statistics: Statistics
     context: Context
     parts: PartReader
     follow: Callable[[ThreadKey, Sequence[str]], Awaitable[None]]
@@ -45,3 +46,7 @@ class Deps(EngineDeps):
     run_url: str = ""
     workflow_url: str = ""
     agent_url: str = ""
+
+    def statistics(self, project: ProjectConnection) -> Statistics:
+        """Return the statistics of *project*, with what was recorded of them."""
+        return Statistics(project.client, SnapshotStore(self.scripts), self.now)

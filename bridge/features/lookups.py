@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from bridge.engine.turn import Turn
 from bridge.errors import NoSuch, ProjectError
 from bridge.features.deps import Deps
 from bridge.project.models import Agent, Workflow
-from bridge.queue.turn import Turn
 from bridge.slack.blockkit.modals import Origin
 
 
@@ -14,32 +14,32 @@ async def may_set(deps: Deps, user: str, channel: str) -> bool:
     return channel.startswith("D") or await deps.access.is_runner(user)
 
 
-async def workflow_by_id(deps: Deps, id_: int) -> Workflow:
+async def workflow_by_id(turn: Turn, id_: int) -> Workflow:
     """Return the workflow with the ID from a button or form. Raises `NoSuch`."""
-    for workflow in await deps.catalog.get_workflows():
+    for workflow in await turn.project.catalog.get_workflows():
         if workflow.id == id_:
             return workflow
     raise NoSuch("workflow", str(id_))
 
 
-async def agent_by_id(deps: Deps, id_: int) -> Agent | None:
+async def agent_by_id(turn: Turn, id_: int) -> Agent | None:
     """Return the agent with the ID from a button or form; None if it no longer exists."""
-    return next((agent for agent in await deps.catalog.get_agents() if agent.id == id_), None)
+    return next((agent for agent in await turn.project.catalog.get_agents() if agent.id == id_), None)
 
 
-async def agent_name(deps: Deps, id_: int) -> str:
+async def agent_name(turn: Turn, id_: int) -> str:
     """Return an agent's name, or ``Agent <ID>`` while the service is down."""
     try:
-        agents = await deps.catalog.get_agents()
+        agents = await turn.project.catalog.get_agents()
     except ProjectError:
         agents = ()
     return next((agent.name for agent in agents if agent.id == id_), f"Agent {id_}")
 
 
-async def workflow_name(deps: Deps, id_: int) -> str:
+async def workflow_name(turn: Turn, id_: int) -> str:
     """Return a workflow's name, or ``Workflow <ID>`` while the service is down."""
     try:
-        workflows = await deps.catalog.get_workflows()
+        workflows = await turn.project.catalog.get_workflows()
     except ProjectError:
         workflows = ()
     return next((workflow.name for workflow in workflows if workflow.id == id_), f"Workflow {id_}")

@@ -9,11 +9,11 @@ from typing import Final, assert_never
 
 from bridge.engine.access import UNREACHABLE
 from bridge.engine.results import Done
+from bridge.engine.turn import Turn
 from bridge.features.deps import Deps
 from bridge.inbound import InboundMessage, Notice
 from bridge.queue.inbox import Duplicate, Queued, Stale
 from bridge.queue.records import Write
-from bridge.queue.turn import Turn
 
 log = logging.getLogger(__name__)
 

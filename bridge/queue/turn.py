@@ -1,8 +1,8 @@
 """A running turn, and the journal of its steps.
 
 A handler is a coroutine that may run again from the start while its turn is ``queued``: after a crash, an outage of
-Redis, or an edit of its message. Everything it awaits must be safe to repeat, except what goes through `Turn.once`.
-Staged writes are made with its outcome, once (`tests/model`).
+Redis, or an edit of its message. Everything it awaits must be safe to repeat, except what goes through
+`QueuedTurn.once`. Staged writes are made with its outcome, once (`tests/model`).
 
 The journal writes each step before the effect outside Redis that it stands for:
 
@@ -77,7 +77,7 @@ class DeletedMeanwhile(Exception):
     """The message that started a run was deleted: the run can't be undone, and its outcome is for its person only."""
 
 
-class Turn:
+class QueuedTurn:
     """A message, command, click or form being handled: its *record*, its *body*, and its thread's binding.
 
     *response_url* and *trigger_id* are ``""`` if Slack gave none. *thread* is set for anything in a thread.

@@ -24,6 +24,7 @@ from bridge.app.wires import Wires
 from bridge.door.guard import Guard
 from bridge.door.listeners.app import dispatcher
 from bridge.engine.results import Result
+from bridge.engine.turn import Turn
 from bridge.engine.turns import Turns
 from bridge.features.conversations.receive import Received, Receiver
 from bridge.features.reports.store import ReportStore
@@ -38,7 +39,7 @@ from bridge.playground.local_server import LocalServer
 from bridge.project import ProjectClient
 from bridge.queue.patience import Patience
 from bridge.queue.records import Held
-from bridge.queue.turn import Lease, Turn
+from bridge.queue.turn import Lease
 from bridge.queue.worker import Slots, Worker
 from bridge.settings import Settings, load
 from bridge.slack.api import Identity, opened
@@ -430,7 +431,14 @@ class Harness:
         turns = self.turns(process)
         lease = self.lease(process, taken.held)
         token = self.wires.web.token
-        return Turn(taken, lease, process.journal, turns.watches, may_begin=token.accepted.is_set)
+        return Turn(
+            taken,
+            lease,
+            process.journal,
+            turns.watches,
+            may_begin=token.accepted.is_set,
+            project=turns.deps.project,
+        )
 
     async def answer(self, inbound: Inbound, **how: Any) -> Result:
         """Queue *inbound* and run its handler once; return the result without posting it."""

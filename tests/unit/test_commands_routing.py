@@ -10,9 +10,9 @@ import pytest
 from bridge.engine.dispatch import Features
 from bridge.engine.feature import Feature
 from bridge.engine.results import Done, Result
+from bridge.engine.turn import Turn
 from bridge.features.deps import Deps
 from bridge.features.registry import features
-from bridge.queue.turn import Turn
 from support.store import message
 
 HELP = "Do nothing."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bridge.engine.feature import Feature
 from bridge.engine.results import Form, NewThread, Outcome, Result
+from bridge.engine.turn import Turn
 from bridge.errors import NoSuch
 from bridge.features.agents import asking, layout
 from bridge.features.buttons import OPEN_ASK, ask_button, id_of
@@ -12,7 +13,6 @@ from bridge.features.lookups import agent_by_id, origin_of
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, MessageFile, MessagePart, Shortcut, Submission
 from bridge.project.models import Agent
-from bridge.queue.turn import Turn
 from bridge.slack.blockkit.content_words import files_in
 from bridge.slack.blockkit.kit import escape
 from bridge.slack.blockkit.lists import ListPage
@@ -30,9 +30,9 @@ async def list_agents(deps: Deps, turn: Turn, *, words: str = "") -> Result:
 
 
 @agents.command("/agents show <agent>", "Show one agent and its tools.", read_only=True)
-async def show_agent(deps: Deps, turn: Turn, *, agent: Agent) -> Result:  # noqa: ARG001 - every command gets a turn
+async def show_agent(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
     """Show one agent and its tools."""
-    return layout.agent_card(agent, await deps.project.get_agent(agent.id), deps.agent_url)
+    return layout.agent_card(agent, await turn.project.client.get_agent(agent.id), deps.agent_url)
 
 
 async def _filled(deps: Deps, turn: Turn, agent: Agent, message: str) -> Form:  # noqa: ARG001 - like every other
@@ -68,7 +68,7 @@ async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
 @agents.button(OPEN_ASK)
 async def ask_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form that starts a conversation, with the button's agent chosen."""
-    agent = await agent_by_id(deps, id_of(click.value)) if click.value else None
+    agent = await agent_by_id(turn, id_of(click.value)) if click.value else None
     return Form(asking.ask_form(agent, await origin_of(deps, turn)), otherwise=asking.offer_ask_form(agent))
 
 
@@ -79,7 +79,7 @@ async def question_sent(deps: Deps, turn: Turn, submission: Submission, question
     if submission.thread_ts:  # a thread's own agent answers, whichever agent was chosen
         conversation = await deps.sessions.thread(ThreadKey(turn.team, submission.channel, submission.thread_ts))
         chosen = conversation.agent if conversation and conversation.agent is not None else chosen
-    agent = await agent_by_id(deps, chosen)
+    agent = await agent_by_id(turn, chosen)
     if agent is None:
         raise NoSuch("agent", str(chosen))
     author = await deps.directory.user_name(origin.author) if origin.author else ""
@@ -115,7 +115,7 @@ async def ask_about_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Resul
 
 async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
     default = (await deps.channels.get(turn.team, turn.channel)).agent
-    return layout.agent_list(await deps.catalog.get_agents(), page.words, default, page.page)
+    return layout.agent_list(await turn.project.catalog.get_agents(), page.words, default, page.page)
 
 
 def _thread_started(

@@ -10,6 +10,7 @@ from typing import Final
 
 from bridge.engine.feature import Feature
 from bridge.engine.results import Form, Outcome, Result, shown
+from bridge.engine.turn import Turn
 from bridge.errors import NoSuch
 from bridge.features.buttons import OPEN_DEFAULT, SET_DEFAULT, id_of, settings_button
 from bridge.features.channels import forms, layout
@@ -21,7 +22,6 @@ from bridge.features.pauses import RULE_PAUSED
 from bridge.inbound import Click, Notice, Submission
 from bridge.project.models import Agent, Workflow
 from bridge.queue.audit import named
-from bridge.queue.turn import Turn
 from bridge.slack.blockkit.failures import no_longer
 from bridge.slack.blockkit.folding import name_key
 from bridge.slack.blockkit.kit import SOMEONE
@@ -39,13 +39,13 @@ channels.notice(RULE_PAUSED)(layout.rule_paused)
 async def show_settings(deps: Deps, turn: Turn) -> Result:
     """Show this channel's settings: default agent, replies and apps."""
     settings = (await deps.channels.stored(turn.team, turn.channel)).settings
-    agent = await agent_name(deps, settings.agent) if settings.agent is not None else ""
+    agent = await agent_name(turn, settings.agent) if settings.agent is not None else ""
     apps = []
     for id_, rule in settings.apps.items():
         if rule.workflow is not None:
-            does = f"runs {await workflow_name(deps, rule.workflow)}"
+            does = f"runs {await workflow_name(turn, rule.workflow)}"
         else:
-            does = f"answered by {await agent_name(deps, rule.agent or 0)}"
+            does = f"answered by {await agent_name(turn, rule.agent or 0)}"
         owner = await deps.directory.user_name(rule.owner)
         paused = f" · ⏸️ paused: {no_longer(rule.paused, owner)}" if rule.paused else ""
         apps.append((rule.name or id_, f"{does} · set up by {owner}{paused}"))
@@ -177,7 +177,7 @@ async def reset(deps: Deps, turn: Turn) -> Result:
 @channels.button(SET_DEFAULT)
 async def default_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Make the button's agent the default of the channel."""
-    agent = await agent_by_id(deps, id_of(click.value))
+    agent = await agent_by_id(turn, id_of(click.value))
     if agent is None:
         raise NoSuch("agent", click.value)
     return await set_default(deps, turn, agent=agent)
@@ -195,10 +195,10 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Form:
     if not is_direct:
         await deps.access.check_runner(turn.user, "default")
     settings = (await deps.channels.stored(turn.team, channel)).settings
-    agent = await agent_by_id(deps, settings.agent) if settings.agent is not None else None
+    agent = await agent_by_id(turn, settings.agent) if settings.agent is not None else None
     origin = (await origin_of(deps, turn)).model_copy(update={"chosen": channel})
     where = await _name(deps, channel)
-    apps = [] if is_direct else await _app_fields(deps, channel, settings)
+    apps = [] if is_direct else await _app_fields(deps, turn, channel, settings)
     view = forms.settings_form(
         origin,
         where,
@@ -211,13 +211,13 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Form:
     return Form(view, otherwise=forms.offer_settings_form(channel))
 
 
-async def _app_fields(deps: Deps, channel: str, settings: ChannelSettings) -> list[forms.AppField]:
+async def _app_fields(deps: Deps, turn: Turn, channel: str, settings: ChannelSettings) -> list[forms.AppField]:
     """Return form fields for the apps that have a rule in *channel* or posted there recently."""
     fields = []
-    workflows = await deps.catalog.get_workflows() if settings.apps else ()
+    workflows = await turn.project.catalog.get_workflows() if settings.apps else ()
     for id_, rule in settings.apps.items():
         workflow = next((one for one in workflows if one.id == rule.workflow), None)
-        agent = await agent_by_id(deps, rule.agent) if rule.agent is not None else None
+        agent = await agent_by_id(turn, rule.agent) if rule.agent is not None else None
         fields.append(forms.AppField(id_, rule.name or id_, agent, workflow))
     seen = await deps.say.history().apps_in(channel)
     return fields + [forms.AppField(id_, name) for id_, name in seen.items() if id_ not in settings.apps]
@@ -226,13 +226,13 @@ async def _app_fields(deps: Deps, channel: str, settings: ChannelSettings) -> li
 @channels.form(forms.DEFAULT, reader=forms.read_settings_form)
 async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: forms.Filled) -> Result:
     """Save the form: apply its differences from the current settings."""
-    if filled.agent is not None and await agent_by_id(deps, filled.agent) is None:
+    if filled.agent is not None and await agent_by_id(turn, filled.agent) is None:
         raise NoSuch("agent", str(filled.agent))
 
     for kind, id_ in filter(None, filled.apps.values()):
         if kind == "workflow":
-            await workflow_by_id(deps, id_)
-        elif await agent_by_id(deps, id_) is None:
+            await workflow_by_id(turn, id_)
+        elif await agent_by_id(turn, id_) is None:
             raise NoSuch("agent", str(id_))
     names = await deps.say.history().apps_in(turn.channel) if filled.apps else {}
 
@@ -281,7 +281,7 @@ async def change_settings(
     while True:
         stored = await deps.channels.stored(turn.team, turn.channel)
         settings = change(stored.settings)
-        changes = await _changes(deps, stored.settings, settings)
+        changes = await _changes(deps, turn, stored.settings, settings)
         if not changes:
             break
         if not is_own:
@@ -301,11 +301,11 @@ def _reply(changes: list[SettingChange], where: str) -> Reply:
     return layout.saved() if where == layout.HERE else layout.changed(changes, where)
 
 
-async def _changes(deps: Deps, before: ChannelSettings, after: ChannelSettings) -> list[SettingChange]:
+async def _changes(deps: Deps, turn: Turn, before: ChannelSettings, after: ChannelSettings) -> list[SettingChange]:
     """Return the differences, with names instead of IDs."""
     changes = []
     if after.agent != before.agent:
-        name = await agent_name(deps, after.agent) if after.agent is not None else ""
+        name = await agent_name(turn, after.agent) if after.agent is not None else ""
         changes.append(SettingChange("agent", str(after.agent or ""), name))
     if after.answers != before.answers:
         changes.append(SettingChange("answers", after.answers))
@@ -316,9 +316,9 @@ async def _changes(deps: Deps, before: ChannelSettings, after: ChannelSettings) 
         if was is not None and rule is None:
             changes.append(SettingChange("app", app=app, called=was.name))
         elif rule is not None and rule.workflow is not None and rule != was:
-            changes.append(SettingChange("app", "workflow", await workflow_name(deps, rule.workflow), app, rule.name))
+            changes.append(SettingChange("app", "workflow", await workflow_name(turn, rule.workflow), app, rule.name))
         elif rule is not None and rule.agent is not None and rule != was:
-            changes.append(SettingChange("app", "agent", await agent_name(deps, rule.agent), app, rule.name))
+            changes.append(SettingChange("app", "agent", await agent_name(turn, rule.agent), app, rule.name))
     return changes
 
 

@@ -19,6 +19,7 @@ from bridge.engine.notices import Unread
 from bridge.engine.picking import nearest
 from bridge.engine.reply_poster import place_of
 from bridge.engine.results import Done, Outcome, Result, TryLater, Wait
+from bridge.engine.turn import Turn
 from bridge.errors import (
     DID_NOT_ARRIVE,
     NotFound,
@@ -39,7 +40,6 @@ from bridge.project import Agent, ChatAnswer
 from bridge.project.reading import TOO_LARGE
 from bridge.queue.audit import named
 from bridge.queue.records import Conversation
-from bridge.queue.turn import Turn
 from bridge.slack.blockkit.content_words import size
 from bridge.slack.blockkit.failures import failure
 from bridge.slack.blockkit.folding import fold, name_key, undecorated
@@ -87,21 +87,21 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
 
     async def send() -> tuple[ChatAnswer, bool]:
         try:
-            return await deps.project.send_message(agent, text, session_id=session), False
+            return await turn.project.client.send_message(agent, text, session_id=session), False
         except NotFound as exc:
-            if session is None or exc.is_page or not await _agent_exists(deps, agent):
+            if session is None or exc.is_page or not await _agent_exists(turn, agent):
                 raise
             is_complete = message.is_root or text.startswith((BEFORE, SINCE))
             full_text = text if is_complete else await deps.context.quote_thread(message.thread, message.ts, text)
             turn.lease.check()
-            return await deps.project.send_message(agent, full_text), True
+            return await turn.project.client.send_message(agent, full_text), True
 
     try:
         found, is_new = await turn.once(send, first_agent=agent if question.conversation.agent is None else None)
     except DID_NOT_ARRIVE:
         raise
     except ProjectError as exc:
-        return await _failed(deps, turn, agent, exc)
+        return await _failed(turn, agent, exc)
     if question.title:
         turn.until_shown.push_async_callback(deps.indicators.set_title, place_of(message), question.title)
     known = session if found.sessionId is None and not is_new else found.sessionId
@@ -115,15 +115,15 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
         notes.append(answers.CUT.format(size=size(found.size) or TOO_LARGE))
     if message.was_found and not turn.record.is_again and await deps.said_once.may_note_late(message.thread, turn.id):
         notes.append(answers.LATE)
-    by = await deps.catalog.agent_name(agent) if is_named else ""
+    by = await turn.project.catalog.agent_name(agent) if is_named else ""
     shown = partial(answers.answer, found.message, found.toolsUsed, notes=notes, feedback=feedback, by=by)
     reply = await asyncio.to_thread(shown) if len(found.message) > _LARGEST_ON_LOOP else shown()
     return Outcome(what="answered", reply=reply, agent=agent, session=known)
 
 
-async def _failed(deps: Deps, turn: Turn, agent: int, error: ProjectError | None) -> Outcome:
+async def _failed(turn: Turn, agent: int, error: ProjectError | None) -> Outcome:
     """Say that the agent's answer failed, or may have; None: an earlier worker may have asked, and died."""
-    name = await deps.catalog.agent_name(agent)
+    name = await turn.project.catalog.agent_name(agent)
     about, cause = named("agent", agent, name), error.cause if error else "the bridge ended before an answer came"
     if error is not None and not error.may_have_happened:
         reply = failure(error, audience=Audience.THREAD)
@@ -150,7 +150,7 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
         return notices.mention_without_text()
     agent, name, title, names_agent = conversation.agent, "", "", conversation.names_agent
     if agent is None or turn.record.starts:
-        agents = await deps.catalog.get_agents()
+        agents = await turn.project.catalog.get_agents()
         to, said = addressed(message.text, deps.bot_user)  # it may mention other people, too
         said = await deps.parts.text(said)
         named = named_first(said, agents)
@@ -226,19 +226,19 @@ async def notify_of_missing_parts(deps: Deps, turn: Turn, message: InboundMessag
     await deps.inbox.put(notice, event=f"not_read:{turn.id}:{turn.record.edits}")
 
 
-async def _agent_exists(deps: Deps, agent: int) -> bool:
+async def _agent_exists(turn: Turn, agent: int) -> bool:
     try:
-        await deps.project.get_agent(agent)
+        await turn.project.client.get_agent(agent)
     except ProjectError:
         return False
     return True
 
 
-async def unknown_answer(deps: Deps, turn: Turn) -> Outcome:
+async def unknown_answer(_deps: Deps, turn: Turn) -> Outcome:
     """Say that the agent may have received the message, and offer to send it again."""
     agent = turn.conversation.agent
     if agent is not None:
-        return await _failed(deps, turn, agent, None)
+        return await _failed(turn, agent, None)
     return Outcome(what="unknown", reply=notices.outcome_unknown(turn.id), keeps_text=True)
 
 

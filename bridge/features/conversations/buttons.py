@@ -14,6 +14,7 @@ from bridge.engine.feature import Feature
 from bridge.engine.questions import Question, remove_notice
 from bridge.engine.reply_poster import recipient_of
 from bridge.engine.results import NewThread, Outcome, QueuedAgain, Result, ShownLate, shown
+from bridge.engine.turn import Turn
 from bridge.errors import ControlNotUnderstood, SlackError, TooOften
 from bridge.features.buttons import id_of
 from bridge.features.conversations import menu, stops
@@ -36,7 +37,6 @@ from bridge.queue.inbox import (
     Unbound,
     Void,
 )
-from bridge.queue.turn import Turn
 from bridge.slack.blockkit import failures
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.parts import MessageTag
@@ -266,7 +266,7 @@ async def choose_agent(deps: Deps, turn: Turn, click: Click) -> Result:
         return shown(menu.chosen_before(), "agent was chosen before")
     is_default = (await deps.channels.get(turn.team, turn.channel)).agent == chosen
     may_set_default = not is_default and await may_set(deps, turn.user, turn.channel)
-    name = await agent_name(deps, chosen)
+    name = await agent_name(turn, chosen)
     return shown(menu.chosen(chosen, name, may_set_default=may_set_default), "agent chosen")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from bridge.engine import notices
 from bridge.engine.results import Done, Greeted, Outcome, Result, shown
+from bridge.engine.turn import Turn
 from bridge.engine.unfinished import unfinished_notice
 from bridge.errors import ProjectError
 from bridge.features.buttons import ID
@@ -25,7 +26,6 @@ from bridge.inbound import Click, InboundMessage, MessagesTabOpened, StopRequest
 from bridge.project.models import Agent
 from bridge.queue.audit import named
 from bridge.queue.records import Conversation
-from bridge.queue.turn import Turn
 from bridge.slack.blockkit.folding import name_key
 from bridge.slack.payloads import text
 
@@ -76,7 +76,7 @@ async def messages_tab_opened(deps: Deps, turn: Turn, opened: MessagesTabOpened)
     If the service is down, nothing is shown: the person hasn't asked for anything yet.
     """
     try:
-        agents = await deps.catalog.get_agents()
+        agents = await turn.project.catalog.get_agents()
     except ProjectError as exc:
         return Done("the service is down", {"why": type(exc).__name__})
     default = default_of(deps, (await deps.channels.get(turn.team, turn.channel)).agent, agents)
@@ -132,7 +132,7 @@ async def hand_over(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
         return _no_conversation()
     if conversation.agent == agent.id:
         return shown(layout.answers_already(agent.name))
-    before = await agent_name(deps, conversation.agent) if conversation.agent is not None else ""
+    before = await agent_name(turn, conversation.agent) if conversation.agent is not None else ""
     await deps.sessions.choose_agent(thread, agent.id)  # releases messages that wait for a choice
     if not await deps.sessions.rebind(thread, expected=conversation.session, session=None, agent=agent.id):
         return shown(layout.changed_meanwhile())
@@ -151,7 +151,7 @@ async def show_or_continue(deps: Deps, turn: Turn, *, number: str = "") -> Resul
         return await _ask_to_continue(deps, turn, turn.thread, conversation, number)
     if conversation is None or conversation.agent is None:
         return _no_conversation()
-    return shown(notices.session_info(await agent_name(deps, conversation.agent), conversation.session))
+    return shown(notices.session_info(await agent_name(turn, conversation.agent), conversation.session))
 
 
 async def _ask_to_continue(
@@ -160,9 +160,9 @@ async def _ask_to_continue(
     bound = await _bound(deps, turn, number)
     if bound is None or bound.agent is None:
         return shown(layout.no_such_session(number))
-    session, name = int(number), await agent_name(deps, bound.agent)
+    session, name = int(number), await agent_name(turn, bound.agent)
     if conversation is None or (conversation.agent is None and conversation.session is None):
-        return await _continue(deps, thread, session, bound.agent, None)
+        return await _continue(deps, turn, thread, session, bound.agent)
     if conversation.session == session:
         return shown(layout.continues_already(session))
     value = f"{session}:{'' if conversation.session is None else conversation.session}"
@@ -176,14 +176,17 @@ async def continue_session(deps: Deps, turn: Turn, click: Click) -> Result:
     bound = await _bound(deps, turn, number)
     if turn.thread is None or bound is None or bound.agent is None:
         return shown(layout.no_such_session(number))
-    return await _continue(deps, turn.thread, int(number), bound.agent, int(before) if ID.fullmatch(before) else None)
+    expected = int(before) if ID.fullmatch(before) else None
+    return await _continue(deps, turn, turn.thread, int(number), bound.agent, before=expected)
 
 
-async def _continue(deps: Deps, thread: ThreadKey, session: int, agent: int, before: int | None) -> Result:
+async def _continue(
+    deps: Deps, turn: Turn, thread: ThreadKey, session: int, agent: int, *, before: int | None = None
+) -> Result:
     if not await deps.sessions.rebind(thread, expected=before, session=session, agent=agent):
         return shown(layout.changed_meanwhile())
     await deps.sessions.choose_agent(thread, agent)  # releases messages that wait for a choice
-    notice = layout.continued(session, await agent_name(deps, agent), before)
+    notice = layout.continued(session, await agent_name(turn, agent), before)
     return shown(notice, what="session continued", about=named("session", session))
 
 

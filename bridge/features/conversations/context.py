@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from bridge.engine.turn import Turn
 from bridge.errors import SlackError
 from bridge.features.channels.settings import Channels
 from bridge.ids import ThreadKey
 from bridge.inbound import InboundMessage
-from bridge.queue.turn import Turn
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
 from bridge.slack.blockkit.quotation import FIRST, MESSAGE, NEWEST, SOME, Quoted, looking_at, spoken, with_quotation

@@ -13,13 +13,13 @@ from typing import Literal
 from bridge.engine.access import Access
 from bridge.engine.activity import action_name
 from bridge.engine.results import Outcome, shown
+from bridge.engine.turn import Turn
 from bridge.features.conversations import stops
 from bridge.features.deps import Deps
 from bridge.ids import MessageKey, ThreadKey, thread_lane
 from bridge.inbound import Notice, StopRequest
 from bridge.queue.inbox import Inbox, Queued
 from bridge.queue.stops import StopResult
-from bridge.queue.turn import Turn
 from bridge.slack.parts import Place
 
 Decision = Literal["queued", "duplicate", "refused", "ignored"]

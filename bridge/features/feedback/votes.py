@@ -13,6 +13,7 @@ from typing import Any
 
 from bridge.engine.feature import Feature
 from bridge.engine.results import Result, shown
+from bridge.engine.turn import Turn
 from bridge.errors import ControlNotUnderstood
 from bridge.features.buttons import FEEDBACK, Answered
 from bridge.features.deps import Deps
@@ -22,7 +23,6 @@ from bridge.queue.audit import named
 from bridge.queue.keys import VOTED_LENGTH, VOTES, milliseconds
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms, or_empty
-from bridge.queue.turn import Turn
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Reply
 

@@ -14,12 +14,12 @@ from bridge import __version__
 from bridge.engine.feature import Feature
 from bridge.engine.recent import Recent
 from bridge.engine.results import HomeView, Result
+from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, ProjectError
 from bridge.features.deps import Deps
 from bridge.features.home import layout
 from bridge.features.home.pages import HomePages
 from bridge.inbound import Click, HomeOpened
-from bridge.queue.turn import Turn
 from bridge.slack.blockkit.failures import sentence
 from bridge.slack.payloads import mapping, text
 
@@ -69,7 +69,7 @@ async def _draw(deps: Deps, turn: Turn, pages: HomePages, view_hash: str) -> Res
 
 
 async def _gather(deps: Deps, turn: Turn) -> layout.Home:
-    catalog = deps.catalog
+    catalog = turn.project.catalog
     answers, recent, may_run, sections = await asyncio.gather(
         asyncio.gather(
             _or_none(catalog.get_project()),
@@ -83,7 +83,7 @@ async def _gather(deps: Deps, turn: Turn) -> layout.Home:
     )
     _project, stats, _workflows, _agents = answers
     if stats is not None:
-        await deps.statistics.note(stats)
+        await deps.statistics(turn.project).note(stats)
     return layout.Home(
         *answers,
         runs=recent.runs,

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from bridge.engine.feature import Feature
 from bridge.engine.results import Form, HomeChanged, PostedReport, Result, shown
+from bridge.engine.turn import Turn
 from bridge.errors import BadSchedule, NotAllowed
 from bridge.features.deps import Deps
 from bridge.features.reports import layout as blocks
@@ -19,7 +20,6 @@ from bridge.ids import ThreadKey
 from bridge.inbound import Click, Notice, Report, Submission
 from bridge.queue.audit import named
 from bridge.queue.records import Write
-from bridge.queue.turn import Turn
 from bridge.slack.blockkit.failures import sentence
 from bridge.slack.blockkit.modals import FormErrors, Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in

@@ -16,6 +16,7 @@ from typing import Final
 
 from bridge.engine.feature import Slot
 from bridge.engine.results import Done, Outcome, PostedReport, Result, TryLater
+from bridge.engine.turn import Turn
 from bridge.errors import ProjectError, RecordNotUnderstood
 from bridge.features.deps import Deps
 from bridge.features.pauses import notify_of_pause
@@ -28,7 +29,6 @@ from bridge.features.statistics.snapshots import Snapshot, snapshot_of
 from bridge.inbound import Report
 from bridge.queue.audit import named
 from bridge.queue.scripting import epoch_ms
-from bridge.queue.turn import Turn
 from bridge.slack.blockkit.mrkdwn import plain_command_text
 from bridge.slack.blockkit.reply import Audience
 
@@ -86,8 +86,9 @@ async def post(deps: Deps, turn: Turn, report: Report) -> Result:
         pause, about = store.pause(stored.id, refusal), (PAUSED, stored.called)
         await notify_of_pause(deps, turn, stored.spec.owner, refusal, about, event=f"paused:{turn.id}", writes=pause)
         return Done(f"the report was paused: {refusal}")
+    statistics = deps.statistics(turn.project)
     try:
-        stats = await deps.statistics.read()
+        stats = await statistics.read()
     except ProjectError as exc:
         waited = now - report.slot
         log.info("report is waiting for the service", extra={"report": stored.id, "why": type(exc).__name__})
@@ -96,7 +97,7 @@ async def post(deps: Deps, turn: Turn, report: Report) -> Result:
     if stored.numbers and not spec.compare:
         with suppress(RecordNotUnderstood):
             last = Snapshot.from_text(stored.numbers)
-    card = await deps.statistics.card(
+    card = await statistics.card(
         stats,
         since=deps.now() - span_of(spec.compare) if spec.compare else None,
         last=last,

@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 
 from bridge.engine.feature import Feature
 from bridge.engine.results import Result
+from bridge.engine.turn import Turn
 from bridge.errors import BadSchedule
 from bridge.features.buttons import REPORT_FORM
 from bridge.features.deps import Deps
 from bridge.features.statistics.layout import with_below
 from bridge.features.statistics.snapshots import hour_of, parse_moment
-from bridge.queue.turn import Turn
 from bridge.slack.blockkit import kit
 
 stats = Feature("stats")
@@ -20,8 +20,9 @@ stats = Feature("stats")
 @stats.every(timedelta(hours=1))
 async def take_snapshot(deps: Deps) -> None:
     """Record the statistics, unless this hour already has a snapshot."""
-    if hour_of(deps.now()) not in await deps.statistics.store.hours():
-        await deps.statistics.read()
+    statistics = deps.statistics(deps.project)
+    if hour_of(deps.now()) not in await statistics.store.hours():
+        await statistics.read()
 
 
 @stats.command("/stats", "Show the project's statistics.", read_only=True)
@@ -37,7 +38,7 @@ async def show_stats(deps: Deps, turn: Turn) -> Result:
 )
 async def show_stats_since(deps: Deps, turn: Turn, *, when: str) -> Result:
     """Show what changed since a time, such as 24h, 7d, yesterday or 2026-11-01."""
-    since = parse_moment(when, deps.statistics.now())
+    since = parse_moment(when, deps.now())
     if since is None:
         raise BadSchedule("since", when)
     return await _card(deps, turn, since)
@@ -45,8 +46,9 @@ async def show_stats_since(deps: Deps, turn: Turn, *, when: str) -> Result:
 
 async def _card(deps: Deps, turn: Turn, since: datetime | None) -> Result:
     """Show the statistics, with a button to schedule reports for people who have permission."""
-    stats = await deps.statistics.read()
-    card = await deps.statistics.card(stats, since=since)
+    statistics = deps.statistics(turn.project)
+    stats = await statistics.read()
+    card = await statistics.card(stats, since=since)
     if not await deps.access.is_runner(turn.user):
         return card
     return with_below(card, kit.actions(kit.button("Schedule a report…", REPORT_FORM, "-")))

@@ -9,6 +9,7 @@ from pydantic import Field
 from bridge.engine.feature import Feature
 from bridge.engine.questions import Question, TypedText
 from bridge.engine.results import Form, Outcome, Result, RunEnded, shown
+from bridge.engine.turn import Turn
 from bridge.errors import BadInput, ControlNotUnderstood
 from bridge.features.buttons import DETAILS, FIND, RUN_FORM, id_of, run_button
 from bridge.features.deps import Deps
@@ -20,7 +21,6 @@ from bridge.features.workflows.runs import RunResults, Waiters, notify_of_end, r
 from bridge.ids import TurnId
 from bridge.inbound import Click, Shortcut, Submission, TriggeredRun
 from bridge.project.models import Workflow
-from bridge.queue.turn import Turn
 from bridge.slack.blockkit.json_text import typed_input
 from bridge.slack.blockkit.lists import ListPage
 from bridge.slack.blockkit.modals import Carried, Origin
@@ -77,7 +77,7 @@ async def run_triggered(deps: Deps, turn: Turn, triggered: TriggeredRun) -> Resu
     """Run a workflow on an app's post, if the person who set this up still may."""
     if stopped := await check_rule(deps, turn, triggered.message):
         return stopped
-    workflow = await workflow_by_id(deps, triggered.workflow)
+    workflow = await workflow_by_id(turn, triggered.workflow)
     text = await deps.parts.text(triggered.message.text)
     whole = await deps.parts.below(text, triggered.message.parts, triggered.message.app)
     return await run(deps, turn, workflow, whole.text or text)
@@ -93,7 +93,7 @@ async def run_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
         return answered
     if value.workflow is None:
         return await _ask_for_input(deps, turn, None)
-    workflow = await workflow_by_id(deps, value.workflow)
+    workflow = await workflow_by_id(turn, value.workflow)
     if "input" not in value.model_fields_set:  # the input was too long for the button; null is an input, too
         return await _ask_for_input(deps, turn, workflow, is_sure=is_sure)
     replaces = run_card.confirmed(workflow) if is_sure else None
@@ -107,7 +107,7 @@ async def resolve_input(deps: Deps, turn: Turn, click: Click) -> Result:
     value, is_text = _ButtonValue.parse(click.value), click.action_id == run_card.AS_TEXT
     if value.workflow is None:
         raise ControlNotUnderstood(click.action_id)
-    workflow = await workflow_by_id(deps, value.workflow)
+    workflow = await workflow_by_id(turn, value.workflow)
     question = Question(deps, turn, click)
     if answered := await question.answered():
         return answered
@@ -129,7 +129,7 @@ async def open_form(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form offered by a button."""
     await deps.access.check_runner(turn.user)
     value = _ButtonValue.parse(click.value)
-    workflow = await workflow_by_id(deps, value.workflow) if value.workflow is not None else None
+    workflow = await workflow_by_id(turn, value.workflow) if value.workflow is not None else None
     return await _ask_for_input(deps, turn, workflow)
 
 
@@ -137,7 +137,7 @@ async def open_form(deps: Deps, turn: Turn, click: Click) -> Result:
 async def run_chosen(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form for a workflow chosen in a list."""
     await deps.access.check_runner(turn.user)
-    return await _ask_for_input(deps, turn, await workflow_by_id(deps, id_of(click.value)))
+    return await _ask_for_input(deps, turn, await workflow_by_id(turn, id_of(click.value)))
 
 
 @workflows.button(run_card.NODES)
@@ -184,7 +184,7 @@ async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
 @workflows.button(DETAILS, FIND)
 async def show_details(deps: Deps, turn: Turn, click: Click) -> Result:
     """Show one workflow in a modal."""
-    workflow = await workflow_by_id(deps, id_of(click.value))
+    workflow = await workflow_by_id(turn, id_of(click.value))
     card = await _card(deps, turn, workflow)
     return Form(layout.workflow_page(card, await origin_of(deps, turn)), otherwise=card)
 
@@ -193,7 +193,7 @@ async def show_details(deps: Deps, turn: Turn, click: Click) -> Result:
 async def form_sent(deps: Deps, turn: Turn, submission: Submission, request: forms.RunRequest) -> Result:
     """Run the workflow chosen in the form, and store or delete the person's remembered input."""
     await deps.access.check_runner(turn.user)
-    workflow = await workflow_by_id(deps, request.workflow)
+    workflow = await workflow_by_id(turn, request.workflow)
     remembered = Remembered(request.kind, request.typed) if request.is_remembered else None
     await RememberedInputs(deps.scripts).remember(turn.team, turn.user, workflow.id, remembered)
     is_sure = Origin.parse(submission.private_metadata).is_sure
@@ -226,12 +226,12 @@ class _ButtonValue(Carried):
 
 
 async def _card(deps: Deps, turn: Turn, workflow: Workflow) -> Reply:
-    detail = await deps.project.get_workflow(workflow.id)
+    detail = await turn.project.client.get_workflow(workflow.id)
     return layout.workflow_card(workflow, detail, may_run=await deps.access.is_runner(turn.user), url=deps.workflow_url)
 
 
 async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
-    found = await deps.catalog.get_workflows()
+    found = await turn.project.catalog.get_workflows()
     return layout.workflow_list(found, page.words, page.page, may_run=await deps.access.is_runner(turn.user))
 
 

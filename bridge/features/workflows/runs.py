@@ -16,6 +16,7 @@ from bridge.engine import notices
 from bridge.engine.questions import Question
 from bridge.engine.reply_poster import RUN_MARK, place_of, recipient_of
 from bridge.engine.results import Outcome, RunEnded, shown
+from bridge.engine.turn import Turn
 from bridge.errors import ProjectError, RecordNotUnderstood, SlackAmbiguous, SlackError, TooOften
 from bridge.features.deps import Deps
 from bridge.features.workflows import run_card
@@ -27,7 +28,7 @@ from bridge.queue.keys import RESULTS, WAITERS, milliseconds
 from bridge.queue.records import Step, Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
-from bridge.queue.turn import AlreadyUsed, Turn
+from bridge.queue.turn import AlreadyUsed
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.indicators import after_a_while
@@ -64,7 +65,7 @@ async def run(
         began = deps.now()
         async with after_a_while(card.offer_notice, after=deps.long_run), after_a_while(card.show):
             try:
-                result: RunResult | ProjectError = await deps.project.run_workflow(workflow.id, given)
+                result: RunResult | ProjectError = await turn.project.client.run_workflow(workflow.id, given)
             except ProjectError as exc:
                 result = exc
         return result, deps.now() - began
