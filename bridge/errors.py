@@ -270,13 +270,15 @@ class StoreUnavailable(StoreError):
     """Redis can't be used right now, and as far as the bridge knows, nothing was stored.
 
     *reason* is ``away``, ``loading``, ``full``, ``read-only`` or ``refused`` (the password or its permissions).
-    *denied* is the command that its user may not run, in capitals, ``keys`` or ``channels``, as far as that's known.
+    *denied* are the commands that its user may not run, in capitals, ``keys`` or ``channels``, as far as that's known,
+    and *cure* is the command that allows them.
     """
 
-    def __init__(self, reason: str = "away", denied: str = "") -> None:
+    def __init__(self, reason: str = "away", denied: str = "", cure: str = "") -> None:
         super().__init__(reason)
         self.reason = reason
         self.denied = denied
+        self.cure = cure
 
 
 class StoreWiped(StoreUnavailable):

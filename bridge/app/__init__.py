@@ -162,7 +162,8 @@ class Bridge:
         try:
             await namespace.hold()
         except StoreUnavailable as exc:
-            log.warning("can't reach Redis yet, retrying", extra={"reason": exc.reason, "denied": exc.denied})
+            facts = {"reason": exc.reason, "denied": exc.denied, "cure": exc.cure}
+            log.warning("can't reach Redis yet, retrying", extra=facts)
             await self._patience.through_outages(namespace.hold)
 
     async def _log_ready(self) -> None:

@@ -282,6 +282,7 @@ def condition_rows(condition: RedisCondition, namespace: str, identity: Identity
     version = f"{is_.product} {'.'.join(map(str, is_.version)) or '(unknown version)'}"
     file, synced, policy = "append-only file", is_.appendfsync, is_.policy
     team, bot = is_.owner or ("", "")
+    unknown = ", so its settings and replicas are unknown" if "INFO" in is_.denied else ""
     whose = f"“{namespace}” belongs to bot {bot} in workspace {team}"
     ours = identity and (identity.team, identity.bot_user) == is_.owner
     confirm = "critical writes wait for one of them"
@@ -315,10 +316,8 @@ def condition_rows(condition: RedisCondition, namespace: str, identity: Identity
             (True, OK, f"{is_.replicas}; {confirm}", ""),
         ),
     ]
-    denied = [Row(REDIS, "permissions", WARNING, *denial(command)) for command in is_.denied]
     if "INFO" in is_.denied:
         server = []
-        denied = [replace(row, detail=f"{row.detail}, so its settings and replicas are unknown") for row in denied]
     return [
         _first(
             "reachable",
@@ -326,7 +325,11 @@ def condition_rows(condition: RedisCondition, namespace: str, identity: Identity
             (is_.round_trip > _FAR, WARNING, took, _NEARER),
             (True, OK, took, ""),
         ),
-        *denied,
+        *(
+            [Row(REDIS, "permissions", WARNING, denial(is_.denied) + unknown, f"allow it: {is_.cure}")]
+            if is_.denied
+            else []
+        ),
         *server,
         _first(
             "namespace",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import timedelta
 from typing import Final
 
@@ -138,16 +138,16 @@ def slack_trouble(what: str, error: SlackError, cure: str) -> Row:
 def redis_trouble(error: StoreUnavailable) -> Row:
     """Make a row on why Redis can't be used, and what to do."""
     if error.denied:
-        return Row(REDIS, "permissions", FAILURE, *denial(error.denied))
+        cure = f"allow it: {error.cure}" if error.cure else "allow it in the ACL; bridge check names all that's missing"
+        return Row(REDIS, "permissions", FAILURE, denial(error.denied.split(", ")), cure)
     return Row(REDIS, "reachable", FAILURE, *_REDIS_TROUBLE[error.reason])
 
 
-def denial(what: str) -> tuple[str, str]:
-    """Say what the user may not do, and what allows it."""
-    name, rule = {"keys": ("read the bridge's keys", "~*"), "channels": ("use channels", "&*")}.get(
-        what, (f"run {what}", f"+{what.replace(' ', '|').lower()}")
-    )
-    return f"the user may not {name}", f"allow it in the ACL: {rule}"
+def denial(denied: Collection[str]) -> str:
+    """Say what the Redis user may not do."""
+    commands = ", ".join(one for one in denied if one.isupper())
+    others = [what for name, what in (("keys", "the bridge's keys"), ("channels", "its channels")) if name in denied]
+    return "the user may not " + " or ".join([f"run {commands}"] * bool(commands) + [f"use {what}" for what in others])
 
 
 def project_trouble(operation: str, error: ProjectError) -> Row:

@@ -29,6 +29,7 @@ MARKED = timedelta(days=8)  # a day longer than catch-up reads Slack's history, 
 DEAD = timedelta(days=30)
 REFUSED = timedelta(minutes=10)  # longer than a network may deliver data of a closed connection
 RESULTS = timedelta(days=7)
+PROBE = timedelta(minutes=1)
 WAITERS = timedelta(days=2)  # longer than any run
 RECENT = timedelta(days=90)
 REMEMBERED = timedelta(days=30)
@@ -103,6 +104,7 @@ class Keys:
     held = Key[[]]("held", "hash", "while some are waiting", "lane → ts of the stop holding its messages", stays=True)
     stops = Key[[]]("stops", "Pub/Sub channel", "not stored", "stopped turns; changes to channel settings")
     processes = Key[[]]("processes", "zset", HEARD, "running processes, by last heartbeat")
+    probe = Key[[]]("probe", "string", PROBE, "nothing, to find out which commands the Redis user may run")
     seen_event = Key[str]("seen:e:<event>", "string", SEEN, "the turn that an event became")
     seen_message = Key[MessageKey]("seen:m:<message>", "string", "8 days, or 15 minutes without a turn",
                                    "the turn a message became; before that, a marker that earlier edits are obsolete")

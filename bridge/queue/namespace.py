@@ -6,8 +6,9 @@ import logging
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from bridge.errors import BridgeError, NamespaceTaken
+from bridge.errors import BridgeError, NamespaceTaken, StoreUnavailable
 from bridge.queue.keys import HEARD, MARKED, REFUSING_LENGTH, RESENT_WITHIN, TRACE, milliseconds
+from bridge.queue.permissions import OPTIONAL, cure, denied_to
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.queue.wipe import Wipe
@@ -69,8 +70,12 @@ class Namespace:
     async def hold(self, *, hears_slack: bool = False) -> None:
         """Take or confirm the namespace. Raises `NamespaceTaken` and `StoreUnavailable`.
 
-        With *hears_slack*, Slack is about to reach this process.
+        With *hears_slack*, Slack is about to reach this process. The first time, the Redis user must have all
+        permissions.
         """
+        redis, keys = self._scripts.redis, self._scripts.keys
+        if self.since is None and (denied := [one for one in await denied_to(redis, keys) if one not in OPTIONAL]):
+            raise StoreUnavailable("refused", ", ".join(denied), cure(redis, keys, denied))
         # A starting process was down, however briefly.
         gap = milliseconds(_HEARTBEAT_MISSED if self.since else timedelta(0))
         now = self._now()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import re
 from datetime import datetime, timedelta
 from functools import cache
 from importlib.resources import files
@@ -22,6 +23,7 @@ from redis.exceptions import MovedError, NoScriptError, RedisError, ResponseErro
 from bridge.errors import StoreUnavailable
 from bridge.metrics import Metrics
 from bridge.queue.keys import Keys, helpers
+from bridge.queue.permissions import guard
 from bridge.queue.records import VERSION
 from bridge.queue.redis.connection import stop_if_cancelled, translated, translation
 
@@ -33,10 +35,20 @@ _REPLICA_WAIT_MS = 50
 
 @cache
 def source(name: str) -> str:
-    """Return the text of ``scripts/<name>.lua``, after VERSION, the generated functions for keys, and the prelude."""
+    """Return the text of ``scripts/<name>.lua``, after what it uses of the prelude, VERSION, and the keys' functions.
+
+    It begins by checking that all its commands are allowed (`bridge.queue.permissions`).
+    """
     folder = files("bridge.queue") / "scripts"
-    text = f"{(folder / 'prelude.lua').read_text()}\n{(folder / f'{name}.lua').read_text()}"
-    return f"local VERSION = {VERSION}\n{helpers(text)}\n{text}"
+    script, prelude = (
+        re.sub(r"(?m)^\s*--.*\n|\s+--.*$", "", (folder / f"{each}.lua").read_text()) for each in (name, "prelude")
+    )
+    for part in reversed(re.split(r"(?m)^(?=local )", prelude)):  # a part uses only those before it
+        names = re.match(r"local (?:function )?([\w, ]+)", part)
+        if names and re.search(rf"\b(?:{names[1].strip().replace(', ', '|')})\b", script):
+            script = part + script
+    checks = guard(script)
+    return f"local VERSION = {VERSION}\n{helpers(checks + script)}\n{checks}\n{script}"
 
 
 @cache

@@ -105,7 +105,7 @@ class Stops:
             while True:
                 with translated():
                     message = await pubsub.get_message(timeout=_WAIT.total_seconds())
-                if message:
+                if message and message["data"]:  # empty: sent to find out whether that is allowed
                     yield TurnId(str(message["data"]))
         finally:
             await pubsub.aclose()  # type: ignore[no-untyped-call] # redis-py leaves it so

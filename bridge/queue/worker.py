@@ -216,7 +216,7 @@ class Worker:
             except StoreUnavailable as exc:
                 is_away = True
                 if not was_away:
-                    log.warning("Redis is unavailable, waiting", extra={"reason": str(exc)})
+                    log.warning("Redis is unavailable, waiting", extra={"reason": exc.reason, "denied": exc.denied})
             stop_if_cancelled()
             seconds = (_STORE_RETRY if is_away else pause).total_seconds()
             if until_draining:

@@ -217,10 +217,10 @@ async def test_a_denied_command_is_named_and_the_rest_checked(private_redis: Cal
         (without_keys,) = await redis_rows(user, "bridge", None)
 
     assert without_info["permissions"].detail == "the user may not run INFO, so its settings and replicas are unknown"
-    assert without_info["permissions"].cure == "allow it in the ACL: +info"
+    assert without_info["permissions"].cure == "allow it: ACL SETUSER careful +info"
     assert list(without_info) == ["reachable", "permissions", "namespace", "process"]
     assert (without_ping.detail, without_ping.state) == ("the user may not run PING", FAILURE)
-    assert without_keys.cure == "allow it in the ACL: ~*"
+    assert without_keys.cure == "allow it: ACL SETUSER careful ~{bridge}:*"
 
 
 @pytest.fixture

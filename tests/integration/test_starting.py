@@ -89,13 +89,33 @@ async def test_a_redis_user_without_info_and_client_is_enough(private_redis: Cal
 async def test_a_redis_user_without_a_permission_is_told_which(private_redis: Callable[[], RealRedis]) -> None:
     server = private_redis()
     with Redis.from_url(server.url) as redis:
-        redis.execute_command("ACL", "SETUSER", "careful", "on", ">pw", "~*", "&*", "+@all", "-xgroup")  # type: ignore[no-untyped-call]
-    async with open_system(f"{server.url}?username=careful&password=pw", "test") as system:
-        bridge = await system.bridge().start()
-        await wait_until(lambda: b"can't reach Redis yet" in bridge.log, "the bridge says so")
+        redis.execute_command("ACL", "SETUSER", "careful", "on", ">pw", "~*", "&*", "+@all", "-xgroup", "-xadd")  # type: ignore[no-untyped-call]
+        async with open_system(f"{server.url}?username=careful&password=pw", "test") as system:
+            bridge = await system.bridge().start()
+            await wait_until(lambda: b"can't reach Redis yet" in bridge.log, "the bridge says so")
+            (record,) = [json.loads(line) for line in bridge.log.decode().splitlines() if "can't reach" in line]
+            redis.execute_command(*record["cure"].split())  # type: ignore[no-untyped-call]
+            await bridge.ready()
 
-    (record,) = [json.loads(line) for line in bridge.log.decode().splitlines() if "can't reach Redis" in line]
-    assert (record["reason"], record["denied"]) == ("refused", "XGROUP CREATE")
+    assert (record["reason"], record["denied"]) == ("refused", "XADD, XGROUP CREATE, XGROUP DELCONSUMER")
+    assert record["cure"] == "ACL SETUSER careful +xadd +xgroup|create +xgroup|delconsumer"
+
+
+async def test_a_permission_taken_away_for_a_while_loses_nothing(private_redis: Callable[[], RealRedis]) -> None:
+    server = private_redis()
+    with Redis.from_url(server.url) as redis:
+        redis.execute_command("ACL", "SETUSER", "careful", "on", ">pw", "~*", "&*", "+@all")  # type: ignore[no-untyped-call]
+        async with open_system(f"{server.url}?username=careful&password=pw", "test") as system:
+            bridge = await system.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+            for number, command in enumerate(("xadd", "rpush", "set", "xack", "hset", "evalsha")):
+                redis.execute_command("ACL", "SETUSER", "careful", f"-{command}")  # type: ignore[no-untyped-call]
+                root = await system.mention(ALICE, GENERAL, f"message {number}")
+                assert system.slack.deliveries[-1].status == (200 if command == "xack" else 503)
+                redis.execute_command("ACL", "SETUSER", "careful", f"+{command}")  # type: ignore[no-untyped-call]
+                await system.answered(GENERAL, root)
+
+    assert system.chats() == [f"message {number}" for number in range(6)]
+    assert b'"denied":"XADD"' in bridge.log.replace(b'": ', b'":')
 
 
 async def test_unusable_proxy_settings_are_logged_and_skipped(system: System) -> None:

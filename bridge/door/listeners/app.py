@@ -62,7 +62,8 @@ async def in_time(kind: str, metrics: Metrics) -> AsyncIterator[None]:
         async with asyncio.timeout(IN_TIME.total_seconds()):
             yield
     except (StoreUnavailable, SlackError, TimeoutError) as exc:
-        log.warning("event not accepted", extra={"kind": kind, "why": type(exc).__name__})
+        denied = {"denied": exc.denied} if isinstance(exc, StoreUnavailable) and exc.denied else {}
+        log.warning("event not accepted", extra={"kind": kind, "why": type(exc).__name__, **denied})
         metrics.event(kind, "not stored")
         raise NotStored from exc
 

@@ -14,6 +14,7 @@ from redis.exceptions import ResponseError
 
 from bridge.errors import StoreUnavailable
 from bridge.queue.keys import Keys
+from bridge.queue.permissions import OPTIONAL, cure, denied_to
 from bridge.queue.redis.connection import translated
 from bridge.queue.status import RUNNING, last_heard
 from bridge.queue.wipe import FIELDS, Wipe
@@ -31,7 +32,8 @@ class RedisCondition:
     *syncs_in_rewrites*: it also syncs while rewriting its file. *can_write*: the last write of its file succeeded.
     *policy* is maxmemory-policy. *owner* is the namespace's (team, bot user), or None. *confirming* is how many
     *replicas* have every write. *round_trip* is in seconds. *wipe*: the server was emptied recently. *running* is how
-    many bridges run in the namespace. *denied* are commands that the user may not run: without INFO, most is unknown.
+    many bridges run in the namespace. *denied* are commands that the user may not run, and *cure* allows them; without
+    INFO, most is unknown.
     """
 
     product: str
@@ -50,11 +52,15 @@ class RedisCondition:
     wipe: Wipe | None = None
     running: int = 0
     denied: tuple[str, ...] = ()
+    cure: str = ""
 
 
 async def condition_of(redis: Redis, namespace: str, monotonic: Callable[[], float]) -> RedisCondition:
     """Ask the server that has the keys of *namespace*. Raises `StoreUnavailable`."""
-    denied: list[str] = []
+    keys = Keys(namespace)
+    denied = await denied_to(redis, keys)
+    if not OPTIONAL.issuperset(denied):
+        raise StoreUnavailable("refused", ", ".join(denied), cure(redis, keys, denied))
 
     async def unless_denied(answer: Awaitable[T], otherwise: T) -> T:
         try:
@@ -66,7 +72,6 @@ async def condition_of(redis: Redis, namespace: str, monotonic: Callable[[], flo
             denied.append(exc.denied)
             return otherwise
 
-    keys = Keys(namespace)
     with translated():
         owner = await redis.hmget(keys.owner(), ["team", "bot", *FIELDS])  # in a cluster: leads to its node
         heard = await last_heard(redis, keys)
@@ -100,4 +105,5 @@ async def condition_of(redis: Redis, namespace: str, monotonic: Callable[[], flo
         wipe=Wipe.read(owner[2:], datetime.now(UTC)),
         running=sum(one < RUNNING for one in heard.values()),
         denied=tuple(denied),
+        cure=cure(redis, keys, denied),
     )

@@ -117,7 +117,7 @@ def translation(exc: RedisError | RuntimeError) -> Exception:
     """
     stop_if_cancelled()
     reason = _reason(exc)
-    return exc if reason is None else StoreUnavailable(reason, _denied(exc))
+    return exc if reason is None else StoreUnavailable(reason, denied_by(exc))
 
 
 @contextmanager
@@ -135,7 +135,10 @@ def translated() -> Iterator[None]:
 _REASONS: dict[str, tuple[tuple[type[RedisError], ...], str]] = {
     # BUSY: another client's script runs for seconds.
     "loading": ((BusyLoadingError,), "LOADING|BUSY"),
-    "refused": ((AuthenticationError, AuthorizationError, NoPermissionError), "NOAUTH|WRONGPASS|NOPERM|ACL failure"),
+    "refused": (
+        (AuthenticationError, AuthorizationError, NoPermissionError),
+        "NOAUTH|WRONGPASS|NOPERM|ACL failure|The user executing the script can't",  # the last are errors in scripts
+    ),
     # AskError and its subclass MovedError: the slot is moving to another node of the cluster. UNBLOCKED: a master
     # became a replica while a read waited there. WAIT's error: it became one right after a script, whose writes are
     # lost.
@@ -149,15 +152,16 @@ _REASONS: dict[str, tuple[tuple[type[RedisError], ...], str]] = {
 }
 """The reason by the error's class (some of the first are subclasses of `NoConnection`), or by words of its message."""
 
-_DENIED = re.compile(r"run the '([\w|-]+)' command|access a (key|channel)\b")
-"""What an ACL forbids, in the words of Redis and Valkey from 7.0 on."""
+_DENIED = re.compile(r"run the '([\w|-]+)' command|access (?:a|one of the) (key|channel)")
+"""What an ACL forbids, in the words of Redis and Valkey."""
 
 # Redis 6 reports an error in a script as "ERR Error running script …: @user_script: 12: -OOM …".
 # In a pipeline, redis-py prefixes the command with its arguments, and makes the message a tuple.
 _IN_A_PIPELINE = "of pipeline caused error: "
 
 
-def _denied(exc: BaseException) -> str:
+def denied_by(exc: BaseException) -> str:
+    """Return the name of the command that an ACL denied, ``keys``, ``channels``, or ``""`` if that's unknown."""
     found = _DENIED.search(f"{exc} {exc.__cause__ or ''}")
     if found is None:
         return ""

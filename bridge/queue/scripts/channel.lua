@@ -8,5 +8,5 @@ if now == record then return 1 end
 if now ~= seen then return 0 end
 if record == '' then redis.call('HDEL', channels_key(), channel)
 else redis.call('HSET', channels_key(), channel, record) end
-redis.call('PUBLISH', stops_key(), 'channels')
+redis.pcall('PUBLISH', stops_key(), 'channels')
 return 1

@@ -133,7 +133,7 @@ local function delete_turn(turn, what)
   redis.call('HSET', key, 'withdrawn', 1)
   if not is_queued then redis.call('HSET', key, 'stopped', 'deleted') end
   if redis.call('HGET', parked_key(), seen[2]) == turn then unpark(seen[2]) end
-  redis.call('PUBLISH', stops_key(), turn)
+  redis.pcall('PUBLISH', stops_key(), turn)
   return is_queued and 'withdrawn' or 'stopped'
 end
 

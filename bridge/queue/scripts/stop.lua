@@ -59,5 +59,5 @@ redis.call('HSET', key, 'stopped', step, 'withdrawn', 1, 't_stopped', ARGV[5])
 local count, went_on = others()
 if not went_on then redis.call('HSET', held_key(), lane, ARGV[4]) end
 unpark(lane)
-redis.call('PUBLISH', stops_key(), turn)
+redis.pcall('PUBLISH', stops_key(), turn)
 return {step, turn, went_on and 0 or count, seen[10] or ''}

@@ -1,0 +1,112 @@
+"""What the Redis user must be allowed to do: run each command that the bridge and its scripts use.
+
+Redis checks every command in a script by itself, so without one of them, a script would stop half-way. Therefore each
+script first checks all of its commands (`guard`), and does nothing if one is denied: Slack resends the message, and a
+worker repeats its step. When it starts, and for `bridge check`, the bridge runs every command once (`denied_to`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from redis.asyncio import Redis
+from redis.exceptions import ExecAbortError, NoPermissionError, ResponseError
+
+from bridge.queue.keys import Keys
+from bridge.queue.redis.connection import denied_by, translated
+
+# Each with arguments that have no effect. @ is a string that expires, so commands for other types end with WRONGTYPE;
+# % is a key that never exists, and ! the channel of stops, on which an empty message is ignored. SUBSCRIBE is last,
+# since it changes the connection. _ is empty.
+_USED: Final = """
+    SET @ _ PX 60000 | GET @ | MGET @ | INCR @ | DEL % | EXISTS @ | PEXPIRE % 1 | PERSIST % | PTTL @
+    HGET @ f | HMGET @ f | HGETALL @ | HKEYS @ | HLEN @ | HEXISTS @ f | HSCAN @ 0
+    HSET @ f 0 | HSETNX @ f 0 | HINCRBY @ f 1 | HDEL @ f
+    LINDEX @ 0 | LLEN @ | LRANGE @ 0 0 | LPUSH @ 0 | RPUSH @ 0 | LPOP @ | LREM @ 1 0 | LTRIM @ 0 0
+    LINSERT @ BEFORE 0 0
+    ZADD @ 0 m | ZREM @ m | ZREMRANGEBYSCORE @ 0 0 | ZREMRANGEBYRANK @ 0 0 | ZCARD @ | ZCOUNT @ 0 0 | ZSCORE @ m
+    ZRANGE @ 0 0 | ZREVRANGE @ 0 0 | ZRANGEBYSCORE @ 0 0
+    XADD @ * f 0 | XLEN @ | XRANGE @ 0 0 | XTRIM @ MAXLEN 0 | XDEL @ 1-1 | XACK @ g 1-1 | XPENDING @ g
+    XREADGROUP GROUP g c STREAMS @ > | XCLAIM @ g c 0 1-1 | XAUTOCLAIM @ g c 0 0
+    XGROUP CREATE @ g $ | XGROUP DELCONSUMER @ g c | XINFO GROUPS @ | XINFO CONSUMERS @ g
+    PING | TIME | EVAL return 0 | EVALSHA 0 0 | MULTI | EXEC
+"""
+# The command line (`bridge forget`, `trace` and `setup`), and the signals of stops.
+_BETTER_WITH: Final = "SCAN 0 COUNT 1 | TYPE @ | LPOS @ 0 | XINFO STREAM @ | PUBLISH ! _ | SUBSCRIBE !"
+
+
+def _by_name(commands: str) -> dict[str, list[str]]:
+    split = [command.split() for command in re.split(r"[|\n]", commands) if command.strip()]
+    return {" ".join(words[: 2 if words[0] in {"XGROUP", "XINFO"} else 1]): words for words in split}
+
+
+_BY_NAME: Final = _by_name(_USED) | _by_name(_BETTER_WITH)
+NEEDED: Final = tuple(_by_name(_USED))
+"""What it can't do without."""
+
+OPTIONAL: Final = frozenset(_by_name(_BETTER_WITH)) | {"channels"}
+"""What it can do without."""
+
+_CALL: Final = re.compile(r"redis\.p?call\('([A-Z]+)'(?:, '([A-Z]+)')?")
+
+
+def commands_in(script: str) -> list[str]:
+    """List the commands that *script* calls and can't do without."""
+    found = (f"{name} {sub}" if f"{name} {sub}" in _BY_NAME else name for name, sub in _CALL.findall(script))
+    return [name for name in dict.fromkeys(found) if name not in OPTIONAL]
+
+
+def guard(script: str) -> str:
+    """Return what *script* must begin with, to do nothing if it calls a command that's denied.
+
+    Redis 6.2 can't be asked, so there each command is run without an effect.
+    """
+    places = {"@": "key", "%": "key .. '%'", "_": "''"}
+    lines = [
+        "local key = probe_key()",
+        "local may = redis.acl_check_cmd or function(...)",
+        "  local answer = redis.pcall(...)",
+        "  return type(answer) ~= 'table' or not string.find(answer.err or '', 'user executing')",
+        "end",
+        "local function denied(name)",
+        '  return redis.error_reply("NOPERM this user has no permissions to run the \'" .. name .. "\' command")',
+        "end",
+        "if not (redis.acl_check_cmd or may('SET', key, '', 'PX', 60000)) then return denied('set') end",
+    ]
+    for name in commands_in(script):
+        words = ", ".join(places.get(word, f"'{word}'") for word in _BY_NAME[name])
+        lines.append(f"if not may({words}) then return denied('{name.replace(' ', '|').lower()}') end")
+    return "\n".join(lines)
+
+
+async def denied_to(redis: Redis, keys: Keys) -> list[str]:
+    """List what the user of *redis* lacks: names of commands, ``keys`` and ``channels``. Raises `StoreUnavailable`.
+
+    Uses a connection of its own, which may end in any state.
+    """
+    places = {"@": keys.probe(), "%": f"{keys.probe()}%", "!": keys.stops(), "_": ""}
+    commands = [[places.get(word, word) for word in words] for words in _BY_NAME.values()]
+    denied: list[str] = []
+    with translated():
+        connection = await redis.connection_pool.get_connection()  # type: ignore[no-untyped-call]
+        try:
+            await connection.send_packed_command(connection.pack_commands(commands))
+            for name in _BY_NAME:
+                try:
+                    await connection.read_response()
+                except ResponseError as exc:  # mostly WRONGTYPE: it may be run
+                    if isinstance(exc, NoPermissionError | ExecAbortError):
+                        denied.append(denied_by(exc) or name)
+        finally:
+            await connection.disconnect(nowait=True)
+            await redis.connection_pool.release(connection)
+    return list(dict.fromkeys(denied))
+
+
+def cure(redis: Redis, keys: Keys, denied: Iterable[str]) -> str:
+    """Return the command that allows the user of *redis* what `denied_to` found."""
+    user = redis.connection_pool.connection_kwargs.get("username") or "default"
+    rules = {"keys": f"~{keys.everything()}*", "channels": f"&{keys.everything()}*"}
+    return " ".join(["ACL SETUSER", user, *(rules.get(one, f"+{one.replace(' ', '|').lower()}") for one in denied)])
