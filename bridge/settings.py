@@ -45,6 +45,8 @@ from bridge.setting_types import (
 _PREFIX = "BRIDGE_"
 _ASSIGNMENT = re.compile(r"\s*(?:export\s+)?(?:BRIDGE|SLACK|PROJECT|REDIS)_\w+\s*=", re.IGNORECASE)
 
+# https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
+_OF_SERVICE = re.compile(r"\w+_(SERVICE_(HOST|PORT\w*)=|PORT_\d+_\w+=|PORT=(tcp|udp|sctp)://\S+:\d+$)", re.ASCII)
 _ID = re.compile(r"\b[CDGUSW](?=[A-Z]{0,20}[0-9])[0-9A-Z]{2,20}\b")  # of a person, user group or channel
 
 _NAMESPACE = re.compile("[A-Za-z0-9_.-]{1,64}")
@@ -243,7 +245,11 @@ class Variables(EnvSettingsSource):
     def __init__(self, environ: Mapping[str, str]) -> None:
         super().__init__(Settings)
         self.case_sensitive = True  # the library turned it off on Windows
-        self.env_vars = {name: value.strip() for name, value in environ.items() if value.strip() or name in _ACCESS}
+        self.env_vars = {
+            name: value.strip()
+            for name, value in environ.items()
+            if (value.strip() or name in _ACCESS) and not _is_of_service(name, value)
+        }
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
         """Return a field's text, its variable, and whether the text is JSON."""
@@ -262,6 +268,11 @@ class Variables(EnvSettingsSource):
                 why = exc.strerror if isinstance(exc, OSError) else "not text"
                 value = ValueError(f"can't be read from its file ({why}): set {name}_FILE to a readable file")
         return value, name, is_json
+
+
+def _is_of_service(name: str, value: str) -> bool:
+    """Whether Kubernetes sets the variable for a Service: one named ``bridge`` has BRIDGE_PORT=tcp://10.0.0.1:80."""
+    return _OF_SERVICE.match(f"{name}={value.strip()}") is not None
 
 
 def load(environ: Mapping[str, str], slips: Sequence[str] = ()) -> Settings:
@@ -310,8 +321,9 @@ def environment(
 ) -> dict[str, str]:
     """Return the variables of *env_file*, if it exists, and of the *process*, which override them, without empty ones.
 
-    A variable of the process also overrides its ``_FILE`` twin in the file, and vice versa. Empty ones that restrict
-    access stay. With *embedded_redis*, REDIS_URL is `EMBEDDED` if it isn't set.
+    A variable of the process also overrides its ``_FILE`` twin in the file, and vice versa; what Kubernetes sets for
+    Services overrides nothing. Empty ones that restrict access stay. With *embedded_redis*, REDIS_URL is `EMBEDDED` if
+    it isn't set.
 
     A line that can't be parsed, or a name that's almost a setting's, is a slip: a problem that mustn't go unnoticed.
     Raises `ConfigurationError` with them, or adds them to *slips*.
@@ -339,9 +351,13 @@ def environment(
         raise ConfigurationError(found)
     if slips is not None:
         slips += found
-    own = {name: value for name, value in process.items() if value.strip() or name in _ACCESS}
+    services = {name: value for name, value in process.items() if _is_of_service(name, value)}
+    own = {
+        name: value for name, value in process.items() if (value.strip() or name in _ACCESS) and name not in services
+    }
     hidden = {*own, *(f"{name}_FILE" for name in own), *(name.removesuffix("_FILE") for name in own)}
-    given = {name: value for name, value in pairs.items() if (value or name in _ACCESS) and name not in hidden} | own
+    from_file = {name: value for name, value in pairs.items() if (value or name in _ACCESS) and name not in hidden}
+    given = services | from_file | own
     if embedded_redis and not given.keys() & {"REDIS_URL", "REDIS_URL_FILE"}:
         given["REDIS_URL"] = EMBEDDED
     return given
@@ -415,7 +431,11 @@ def unknown_names(environ: Mapping[str, str]) -> list[str]:
     """Return a line for each unknown ``BRIDGE_…`` variable that isn't a slip, with the setting probably meant."""
     lines = []
     for name in sorted(environ):
-        if name.startswith(_PREFIX) and name not in _NAMES and not _almost(name):
+        if _is_of_service(name, environ[name]):
+            if name in _NAMES:
+                why = "because Kubernetes set it to a Service's address"
+                lines.append(f"{name} is ignored, {why}: set enableServiceLinks to false in the pod")
+        elif name.startswith(_PREFIX) and name not in _NAMES and not _almost(name):
             nearest = "".join(_nearest(name))
             lines.append(f"{name} isn't a setting" + (f": did you mean {nearest}?" if nearest else ""))
     return lines

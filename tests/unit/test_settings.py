@@ -290,6 +290,41 @@ def test_a_missing_env_file_is_fine_and_an_unreadable_one_a_problem(tmp_path: Pa
         environment({}, tmp_path / ".env")
 
 
+OF_SERVICE = {
+    "BRIDGE_SERVICE_HOST": "10.0.0.1",
+    "BRIDGE_SERVICE_PORT": "80",
+    "BRIDGE_SERVICE_PORT_HTTP": "80",
+    "BRIDGE_PORT": "tcp://10.0.0.1:80",
+    "BRIDGE_PORT_80_TCP": "tcp://10.0.0.1:80",
+    "BRIDGE_PORT_80_TCP_PROTO": "tcp",
+    "BRIDGE_PORT_80_TCP_PORT": "80",
+    "BRIDGE_PORT_80_TCP_ADDR": "10.0.0.1",
+    "BRIDGE_REDIS_SERVICE_HOST": "10.0.0.2",
+    "BRIDGE_REDIS_PORT": "tcp://[fd00::2]:6379",
+}
+"""What Kubernetes sets for Services named bridge and bridge-redis."""
+
+
+@pytest.mark.parametrize(
+    ("line", "own", "port", "warnings"),
+    [
+        ("", {}, 3000, ["BRIDGE_PORT is ignored"]),
+        ("BRIDGE_PORT=8080\n", {}, 8080, []),
+        ("", {"BRIDGE_PORT": "9000"}, 9000, []),
+        ("BRIDGE_PORT=8080\n", {"BRIDGE_PORT": "9000"}, 9000, []),
+    ],
+)
+def test_variables_of_kubernetes_services_are_ignored(
+    tmp_path: Path, line: str, own: dict[str, str], port: int, warnings: list[str]
+) -> None:
+    (tmp_path / ".env").write_text(line)
+
+    environ = environment({**NEEDED, **OF_SERVICE, **own}, tmp_path / ".env")
+
+    assert load(environ).port == port
+    assert [one.partition(",")[0] for one in unknown_names(environ)] == warnings
+
+
 def test_an_unknown_name_is_named_with_its_nearest() -> None:
     unknown = ("BRIDGE_MAX_TRUNS_OF_ALL", "BRIDGE_REDIS_URL", "BRIDGE_FOO", "BRIDGE_MODE", "BRIDGE_XYZZY")
 
