@@ -11,6 +11,7 @@ from typing import Final
 from bridge.cli.names import DisplayNames, opened_names
 from bridge.cli.printing import columns, form_for, moment, out, to_json
 from bridge.cli.store import JsonLinesOption, SinceOption, in_store, length_of_time
+from bridge.features.registry import features
 from bridge.queue.audit import AuditEntry, audit_since
 from bridge.queue.scripting import Scripts
 
@@ -19,66 +20,8 @@ _NOT_SHOWN: Final = "not shown: "
 _TITLES: Final = ("when", "who", "where", "what", "on", "outcome")
 _AT_ONCE: Final = 500  # lines; the first ones set the columns' widths
 
-ACTIONS: Final = {
-    "home": "Home tab",
-    "messages_opened": "Messages tab",
-    "report, by hand": "report (Post now)",
-    "click list:agents:previous": "button: Previous",
-    "click list:agents:next": "button: Next",
-    "click list:workflows:previous": "button: Previous",
-    "click list:workflows:next": "button: Next",
-    "click home:agents:previous": "button: Previous",
-    "click home:agents:next": "button: Next",
-    "click home:workflows:previous": "button: Previous",
-    "click home:workflows:next": "button: Next",
-    **{f"click command:meant:{number}": "button: Did you mean" for number in range(5)},
-    "click agent:meant": "button: Did you mean",
-    "click default:set": "button: Make default",
-    "click ask:form": "button: Ask an agent",
-    "click default:form": "button: Change settings",
-    "click turn:again": "button: Send again",
-    "click turn:edited": "button: Send new text",
-    "click reply:send": "button: Send it",
-    "click turn:show": "button: Show it",
-    "click offered:send": "button: Send them",
-    "click stopped:show": "button: Show answer",
-    "click slip:command": "button: Use command",
-    "click slip:text": "button: Send as text",
-    "click agent:choose": "menu: Choose an agent",
-    "click held:go-on": "button: Send waiting",
-    "click held:drop": "button: Discard waiting",
-    "click session:continue": "button: Resume session",
-    "click answer:feedback": "feedback buttons",
-    "click report:form": "button: Schedule report",
-    "click report:page": "button: All reports",
-    "click report:page:next": "button: Next",
-    "click report:pause": "button: Pause report",
-    "click report:resume": "button: Resume report",
-    "click report:now": "button: Post now",
-    "click report:delete": "button: Delete report",
-    "click run:again": "button: Run again",
-    "click run:confirm": "button: Run anyway",
-    "click run:fix": "button: Fix it",
-    "click run:text": "button: Run as text",
-    "click run:form": "button: Run a workflow",
-    "click run:nodes": "button: Node results",
-    "click run:output": "button: Full output",
-    "click run:notify": "button: Notify me when it's done",
-    "click workflow:run": "button: Run",
-    "click workflow:details": "button: Details",
-    "click workflow:find": "menu: Find a workflow",
-    "form ask": "form: Ask an agent",
-    "form default": "form: Channel settings",
-    "form report": "form: Schedule report",
-    "form run": "form: Run a workflow",
-    "shortcut ask": "shortcut: Ask an agent",
-    "shortcut ask_about": "shortcut: Ask an agent",
-    "shortcut run": "shortcut: Run a workflow",
-    "shortcut run_with": "shortcut: Run a workflow",
-}
-"""Actions in words for people, by the stored name; other names, such as commands, are readable as they are."""
-
 RESULTS: Final = {
+    **features.outcomes,
     "BridgeError": "failed",
     "ConfigurationError": "settings are missing",
     "ProjectError": "the service failed",
@@ -118,35 +61,17 @@ RESULTS: Final = {
     "BadInput": "input isn't valid JSON; asked what to do",
     "NotAllowed": "no permission",
     "TooOften": "rate limit",
-    "channel_changed": "announced a settings change",
     "mention_without_text": "asked for a question",
     "app_paused": "too many messages from an app",
-    "report_paused": "notified: report paused",
-    "run_ended": "notified: run ended",
-    "report_changed": "notified: someone else changed the report",
-    "exists": "the same report was already scheduled",
-    "rule_paused": "notified: an app's posts are no longer answered",
     "not_posted": "notified: Slack rejected the post",
     "not_queued": "not queued",
     "unfinished": "notified: it couldn't be finished",
     "not_read": "listed attachments that can't be read",
     "edited": "asked whether to send the new text",
-    "prompts": "suggestions shown",
-    "requested": "report requested",
-    "vote new": "voted",
-    "vote same": "voted the same again",
-    "stop: queued": "stopped before it was sent",
-    "stop: sent": "stopped while the agent was working",
-    "stop: posting": "stopped before the answer was posted",
-    "stop: late": "too late to stop",
-    "stop: withdrawn": "withdrawn while it waited",
-    "stop: nothing": "nothing to stop",
     "unknown": "outcome unknown",
     "slip": "looked like a command; asked what was meant",
     "gone": "expired",
     "full": "queue full",
-    "menu": "asked which agent",
-    "report": "posted",
 }
 """Outcomes in words for people, by the stored name; other names are readable as they are."""
 
@@ -218,7 +143,7 @@ async def _next(entries: AsyncIterator[AuditEntry]) -> AsyncIterator[AuditEntry]
 
 
 def _cells(entry: AuditEntry, names: DisplayNames) -> tuple[str, ...]:
-    what, outcome = ACTIONS.get(entry.did, entry.did), result(entry)
+    what, outcome = features.labels.get(entry.did, entry.did), result(entry)
     outcome = outcome if entry.is_allowed else f"refused: {outcome}"
     who, where = names.person(entry.user), names.channel(entry.channel)
     return moment(entry.ended_at), who, where, what, _subject(entry.about, names), outcome

@@ -41,6 +41,9 @@ class Features:
         self._after = _merge(feature.after for feature in features)
         self._refused = _merge(feature.refused for feature in features)
         self._unknown = _merge(feature.unknown for feature in features)
+        self.labels = _merge(feature.labels for feature in features)
+        self.labels |= {f"click {action_id}": "button: Did you mean" for action_id in MEANT}
+        self.outcomes = _merge(feature.outcomes for feature in features)
 
     async def handle(self, deps: EngineDeps, turn: Turn) -> Result:
         """Answer any input. Raises `BridgeError`, `TryLater`, and what `Turn.once` raises."""

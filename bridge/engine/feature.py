@@ -4,17 +4,18 @@
 
     workflows = Feature("workflows")
 
-    @workflows.command("/workflows run [workflow] [input]", "Run a workflow. Leave out the input to get a form.")
-    async def run_workflow(deps, turn, *, workflow=None, input=""): ...
+    @workflows.command("/workflows run [workflow] [input]")
+    async def run_workflow(deps, turn, *, workflow=None, input=""):
+        '''Run a workflow. Leave out the input to get a form.'''
 
-    @workflows.button(run_card.AGAIN)
+    @workflows.button(run_card.AGAIN, label="button: Run again")
     async def run_again(deps, turn, click): ...
 
-Every handler is a coroutine that may run again (`bridge.queue.turn`) and returns a `Result`. A usage line and its
-sentence declare a command: parsing, help, suggestions for typos, the ``!`` form, the manifest and audit names follow.
-``<x>`` is required, ``[x]`` optional; the last takes the rest of the line, the others one word each. ``<workflow>`` and
-``<agent>`` are looked up by ID or name. ``<all|mentions>`` accepts one of these words, passed as *choice*. A line that
-begins with ``!`` exists only in that form.
+Every handler is a coroutine that may run again (`bridge.queue.turn`) and returns a `Result`. A usage line declares a
+command, and its docstring's first line describes it: parsing, help, suggestions for typos, the ``!`` form, the manifest
+and audit names follow. ``<x>`` is required, ``[x]`` optional; the last takes the rest of the line, the others one word
+each. ``<workflow>`` and ``<agent>`` are looked up by ID or name. ``<all|mentions>`` accepts one of these words, passed
+as *choice*. A line that begins with ``!`` exists only in that form.
 
 Wrong registrations raise TypeError at import.
 """
@@ -130,7 +131,7 @@ class Feature:
 
     Handlers in *after* run once an outcome is posted, those in *refused* if Slack rejects it for good; both are chosen
     by the types in `Outcome.after` and may run again. *unknown* answers if the result of `Turn.once` is unknown, by
-    whether it had a note.
+    whether it had a note. *labels* and *outcomes* are the audit's words for people, by the stored name.
     """
 
     def __init__(self, name: str) -> None:
@@ -149,11 +150,12 @@ class Feature:
         self.after: dict[type, Callable[..., Awaitable[None]]] = {}
         self.refused: dict[type, Callable[..., Awaitable[None]]] = {}
         self.unknown: dict[bool, Callable[..., Awaitable[Outcome]]] = {}
+        self.labels: dict[str, str] = {}
+        self.outcomes: dict[str, str] = {}
 
     def command(
         self,
         usage: str,
-        sentence: str,
         *,
         default: bool = False,
         read_only: bool = False,
@@ -162,7 +164,7 @@ class Feature:
         offered: bool = False,
         fill: Fill | None = None,
     ) -> Callable[[H], H]:
-        """Register ``async def …(deps, turn, *, …)`` for *usage*; *sentence* is its help.
+        """Register ``async def …(deps, turn, *, …)`` for *usage*; its docstring's first line is its help.
 
         *form* is a button that opens a form for the same command; errors offer it, except, if it's *for_runners*,
         to people who may not run workflows; *offered* shows it with the help, too. *fill*, ``async def …(deps, turn,
@@ -170,22 +172,25 @@ class Feature:
         """
 
         def register(handler: H) -> H:
-            command = _parse(usage, sentence, handler, is_default=default, is_read_only=read_only, form=form)
+            command = _parse(usage, handler, is_default=default, is_read_only=read_only, form=form)
             command = replace(command, for_runners=for_runners, is_offered=offered, fill=fill)
             add_command(self.commands, command)
             return handler
 
         return register
 
-    def button(self, *action_ids: str) -> Callable[[H], H]:
-        """Register ``async def …(deps, turn, click)`` for buttons and menus."""
-        return _register(self.buttons, *action_ids)
+    def button(self, action_id: str, *, label: str) -> Callable[[H], H]:
+        """Register ``async def …(deps, turn, click)`` for a button or menu; *label* names it in the audit."""
+        self.labels[f"click {action_id}"] = label
+        return _register(self.buttons, action_id)
 
-    def form(self, callback_id: str, *, reader: FormReader) -> Callable[[H], H]:
+    def form(self, callback_id: str, *, label: str, reader: FormReader) -> Callable[[H], H]:
         """Register ``async def …(deps, turn, submission, read)`` for a form, with the result of *reader*.
 
         It also reads the values before the form closes: if it returns `FormErrors`, the form stays open and shows them.
+        *label* names the form in the audit.
         """
+        self.labels[f"form {callback_id}"] = label
 
         def register(handler: H) -> H:
             _register(self.forms, callback_id)((reader, handler))
@@ -194,9 +199,13 @@ class Feature:
         return register
 
     def shortcut(
-        self, callback_id: str, name: str, description: str, kind: Literal["global", "message"]
+        self, callback_id: str, name: str, description: str, kind: Literal["global", "message"], *, label: str
     ) -> Callable[[H], H]:
-        """Register ``async def …(deps, turn, shortcut)`` for a shortcut, which opens a form."""
+        """Register ``async def …(deps, turn, shortcut)`` for a shortcut, which opens a form.
+
+        *label* names it in the audit.
+        """
+        self.labels[f"shortcut {callback_id}"] = label
 
         def register(handler: H) -> H:
             self.shortcuts[callback_id] = (ListedShortcut(callback_id, name, description, kind), handler)
@@ -204,8 +213,9 @@ class Feature:
 
         return register
 
-    def kind(self, kind: type[Inbound]) -> Callable[[H], H]:
-        """Register ``async def …(deps, turn, body)`` for one kind of input."""
+    def kind(self, kind: type[Inbound], *, label: str = "") -> Callable[[H], H]:
+        """Register ``async def …(deps, turn, body)`` for one kind of input; *label*, if any, names it in the audit."""
+        self.labels |= {kind.model_fields["kind"].default: label} if label else {}
         return _register(self.kinds, kind)
 
     def reports(self, kind: type[Inbound]) -> Callable[[A], A]:
@@ -290,14 +300,13 @@ def _register(table: dict[Any, Any], *keys: Any) -> Callable[[Any], Any]:
     return register
 
 
-def _parse(
-    usage: str, sentence: str, handler: Handler, *, is_default: bool, is_read_only: bool, form: Block | None
-) -> Command:
+def _parse(usage: str, handler: Handler, *, is_default: bool, is_read_only: bool, form: Block | None) -> Command:
     """Parse a usage line, and check that the handler's signature matches it."""
     if not _USAGE.fullmatch(usage):
         raise TypeError(f"{usage}: not a usage line")
+    sentence = (inspect.getdoc(handler) or "").partition("\n")[0]
     if not sentence:
-        raise TypeError(f"{usage}: the command needs a sentence for its help")
+        raise TypeError(f"{usage}: the handler needs a docstring; its first line is the command's help")
     parameters = tuple(
         Parameter("choice", is_required=True, choices=tuple(name.split("|")))
         if "|" in name

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from bridge import errors
-from bridge.cli.audit import ACTIONS, REFUSALS, RESULTS, for_programs, result, table, word
+from bridge.cli.audit import REFUSALS, RESULTS, for_programs, result, table, word
 from bridge.cli.names import DisplayNames
 from bridge.engine.command_line import MEANT
 from bridge.errors import BridgeError
@@ -41,18 +41,10 @@ def test_every_failure_has_a_result_for_people() -> None:
         assert re.fullmatch(r"[a-z][a-z0-9_]*", word(act))
 
 
-def test_every_button_form_shortcut_and_stop_has_words_for_people() -> None:
-    registered = {"click": "buttons", "form": "forms", "shortcut": "shortcuts"}
-    names = {
-        f"{kind} {name}"
-        for kind, table in registered.items()
-        for feature in features.features
-        for name in getattr(feature, table)
-    }
-    names |= {f"click {action}" for action in MEANT}
+def test_every_button_and_outcome_has_words_for_people() -> None:
     outcomes = {f"stop: {one}" for one in StopResult} | {name for one in features.features for name in one.notices}
 
-    assert names == {name for name in ACTIONS if name.startswith(tuple(f"{kind} " for kind in registered))}
+    assert [action_id for action_id in MEANT if f"click {action_id}" not in features.labels] == []
     assert [one for one in outcomes - set(RESULTS) - set(REFUSALS) if re.search(r"[^a-z ]", one)] == []
 
 

@@ -15,8 +15,6 @@ from bridge.features.deps import Deps
 from bridge.features.registry import features
 from support.store import message
 
-HELP = "Do nothing."
-
 
 async def plain(deps: Deps, turn: Turn) -> Result:  # noqa: ARG001 - the shape of a command
     """Do nothing."""
@@ -48,6 +46,10 @@ async def without_turn(deps: Deps) -> Result:  # noqa: ARG001 - the shape of a c
     return Done("test")
 
 
+async def without_docstring(deps: Deps, turn: Turn) -> Result:  # noqa: ARG001 - the shape of a command
+    return Done("test")
+
+
 @pytest.mark.parametrize(
     ("usage", "handler"),
     [
@@ -70,37 +72,37 @@ async def without_turn(deps: Deps) -> Result:  # noqa: ARG001 - the shape of a c
 )
 def test_a_wrong_registration_fails_at_once(usage: str, handler: Callable[..., Any]) -> None:
     feature = Feature("x")
-    feature.command("/taken", HELP)(plain)
+    feature.command("/taken")(plain)
 
     with pytest.raises(TypeError):
-        feature.command(usage, HELP)(handler)
+        feature.command(usage)(handler)
 
 
 def test_a_command_without_help_fails_at_once() -> None:
     with pytest.raises(TypeError, match="help"):
-        Feature("x").command("/x", "")(plain)
+        Feature("x").command("/x")(without_docstring)
 
 
 def test_a_name_registered_twice_fails() -> None:
     one, other = Feature("one"), Feature("other")
-    one.command("/x", HELP)(plain)
-    other.command("/x", HELP)(plain)
+    one.command("/x")(plain)
+    other.command("/x")(plain)
     with pytest.raises(TypeError, match="twice"):
         Features(one, other)
 
     first, second = Feature("first"), Feature("second")
-    first.button("press")(plain)
-    second.button("press")(plain)
+    first.button("press", label="button: Press")(plain)
+    second.button("press", label="button: Press")(plain)
     with pytest.raises(TypeError, match="two features"):
         Features(first, second)
 
 
 def test_a_command_has_one_default() -> None:
     feature = Feature("x")
-    feature.command("/x a", HELP, default=True)(plain)
+    feature.command("/x a", default=True)(plain)
 
     with pytest.raises(TypeError, match="default"):
-        feature.command("/x b", HELP, default=True)(plain)
+        feature.command("/x b", default=True)(plain)
 
 
 @pytest.mark.parametrize(

@@ -23,13 +23,13 @@ from bridge.slack.blockkit.reply import Reply
 agents = Feature("agents")
 
 
-@agents.command("/agents list [words]", "List the agents, or search them.", default=True, read_only=True)
+@agents.command("/agents list [words]", default=True, read_only=True)
 async def list_agents(deps: Deps, turn: Turn, *, words: str = "") -> Result:
     """List the agents, or search them."""
     return await _list(deps, turn, ListPage(words=words))
 
 
-@agents.command("/agents show <agent>", "Show one agent and its tools.", read_only=True)
+@agents.command("/agents show <agent>", read_only=True)
 async def show_agent(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
     """Show one agent and its tools."""
     return layout.agent_card(agent, await turn.project.client.get_agent(agent.id), deps.agent_url)
@@ -41,15 +41,9 @@ async def _filled(deps: Deps, turn: Turn, agent: Agent, message: str) -> Form:  
     return Form(view, otherwise=asking.offer_ask_form(agent))
 
 
-@agents.command(
-    "/agents chat [agent] [message]",
-    "Ask an agent in a new thread. Leave out the message to get a form.",
-    form=ask_button(None, "Ask an agent…"),
-    offered=True,
-    fill=_filled,
-)
+@agents.command("/agents chat [agent] [message]", form=ask_button(None, "Ask an agent…"), offered=True, fill=_filled)
 async def chat_with_agent(deps: Deps, turn: Turn, *, agent: Agent | None = None, message: str = "") -> Result:
-    """Ask an agent in a new thread of this channel; without an agent or a message, open a form."""
+    """Ask an agent in a new thread. Leave out the message to get a form."""
     if agent is None or not message:
         here = Origin(channel=turn.channel, response_url=turn.response_url)
         return Form(asking.ask_form(agent, here), otherwise=asking.offer_ask_form(agent))
@@ -57,7 +51,8 @@ async def chat_with_agent(deps: Deps, turn: Turn, *, agent: Agent | None = None,
     return _thread_started(agent, root, message)
 
 
-@agents.button(*layout.TURNS)
+@agents.button(layout.TURNS[0], label="button: Previous")
+@agents.button(layout.TURNS[1], label="button: Next")
 async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
     """Show another page of the list: in place, or privately if the list is public."""
     reply = await _list(deps, turn, ListPage.parse(click.value))
@@ -65,14 +60,14 @@ async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
     return reply.model_copy(update={"replaces_original": is_own})
 
 
-@agents.button(OPEN_ASK)
+@agents.button(OPEN_ASK, label="button: Ask an agent")
 async def ask_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form that starts a conversation, with the button's agent chosen."""
     agent = await agent_by_id(turn, id_of(click.value)) if click.value else None
     return Form(asking.ask_form(agent, await origin_of(deps, turn)), otherwise=asking.offer_ask_form(agent))
 
 
-@agents.form(asking.ASK, reader=asking.read_ask_form)
+@agents.form(asking.ASK, label="form: Ask an agent", reader=asking.read_ask_form)
 async def question_sent(deps: Deps, turn: Turn, submission: Submission, question: asking.AgentQuestion) -> Result:
     """Ask in a new thread, or in the thread of the message the question is about."""
     origin, chosen = Origin.parse(submission.private_metadata), question.agent
@@ -92,13 +87,21 @@ async def question_sent(deps: Deps, turn: Turn, submission: Submission, question
     return _thread_started(agent, root, text, submission.thread_ts, files)
 
 
-@agents.shortcut("ask", asking.ASK_AN_AGENT, "Start a conversation with an agent.", "global")
+@agents.shortcut(
+    "ask", asking.ASK_AN_AGENT, "Start a conversation with an agent.", "global", label="shortcut: Ask an agent"
+)
 async def ask_from_anywhere(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:  # noqa: ARG001 - every shortcut gets it
     """Open the form to ask an agent."""
     return Form(asking.ask_form(None, await origin_of(deps, turn)), otherwise=asking.offer_ask_form())
 
 
-@agents.shortcut("ask_about", "Ask an agent about this", "Ask in its thread or in private.", "message")
+@agents.shortcut(
+    "ask_about",
+    "Ask an agent about this",
+    "Ask in its thread or in private.",
+    "message",
+    label="shortcut: Ask an agent",
+)
 async def ask_about_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
     """Open the form to ask an agent about a message, with its text as people read it."""
     names = await deps.directory.names(mentions_in(shortcut.text))

@@ -33,9 +33,13 @@ _NAMED: Final = 3  # apps suggested for a misspelled name
 channels = Feature("channels")
 channels.notice(layout.CHANGED)(layout.changed_notice)
 channels.notice(RULE_PAUSED)(layout.rule_paused)
+channels.outcomes |= {
+    layout.CHANGED: "announced a settings change",
+    RULE_PAUSED: "notified: an app's posts are no longer answered",
+}
 
 
-@channels.command("/agents channel", "Show this channel's settings: default agent, replies and apps.")
+@channels.command("/agents channel")
 async def show_settings(deps: Deps, turn: Turn) -> Result:
     """Show this channel's settings: default agent, replies and apps."""
     settings = (await deps.channels.stored(turn.team, turn.channel)).settings
@@ -55,12 +59,7 @@ async def show_settings(deps: Deps, turn: Turn) -> Result:
     return layout.settings_card(what, title, may_change=may_change, is_direct=_is_direct(turn.channel))
 
 
-@channels.command(
-    "/agents default [agent]",
-    "Set the agent that answers mentions in this channel. Leave it out to get a form.",
-    form=settings_button(),
-    for_runners=True,
-)
+@channels.command("/agents default [agent]", form=settings_button(), for_runners=True)
 async def set_default(deps: Deps, turn: Turn, *, agent: Agent | None = None) -> Result:
     """Set the agent that answers mentions in this channel. Leave it out to get a form."""
     if agent is None:
@@ -73,9 +72,7 @@ async def set_default(deps: Deps, turn: Turn, *, agent: Agent | None = None) -> 
     )
 
 
-@channels.command(
-    "/agents default none", "Remove this channel's default agent.", form=settings_button(), for_runners=True
-)
+@channels.command("/agents default none", form=settings_button(), for_runners=True)
 async def remove_default(deps: Deps, turn: Turn) -> Result:
     """Remove this channel's default agent."""
     return await change_settings(
@@ -86,57 +83,32 @@ async def remove_default(deps: Deps, turn: Turn) -> Result:
     )
 
 
-@channels.command(
-    "/agents channel answers <mentions|all>",
-    "Answer only mentions, or every top-level message in this channel.",
-    form=settings_button(),
-    for_runners=True,
-)
+@channels.command("/agents channel answers <mentions|all>", form=settings_button(), for_runners=True)
 async def set_answers(deps: Deps, turn: Turn, *, choice: str) -> Result:
     """Answer only mentions, or every top-level message in this channel."""
     return await _set(deps, turn, lambda now: now.model_copy(update={"answers": choice}))
 
 
-@channels.command(
-    "/agents channel replies <auto|all|mentions>",
-    "Send a thread's agent the replies of the person it's talking with, every reply, or only mentions.",
-    form=settings_button(),
-    for_runners=True,
-)
+@channels.command("/agents channel replies <auto|all|mentions>", form=settings_button(), for_runners=True)
 async def set_replies(deps: Deps, turn: Turn, *, choice: str) -> Result:
     """Send a thread's agent the replies of the person it's talking with, every reply, or only mentions."""
     return await _set(deps, turn, lambda now: now.model_copy(update={"replies": choice}))
 
 
-@channels.command(
-    "/agents channel ask <agent> <app>",
-    "Have an agent answer an app's posts in this channel, such as alerts.",
-    form=settings_button(),
-    for_runners=True,
-)
+@channels.command("/agents channel ask <agent> <app>", form=settings_button(), for_runners=True)
 async def ask_agent(deps: Deps, turn: Turn, *, agent: Agent, app: str) -> Result:
     """Have an agent answer an app's posts in this channel, such as alerts."""
     return await _set_app(deps, turn, app, AppRule(agent=agent.id, owner=turn.user))
 
 
-@channels.command(
-    "/agents channel run <workflow> <app>",
-    "Run a workflow on each of an app's posts in this channel, on your behalf.",
-    form=settings_button(),
-    for_runners=True,
-)
+@channels.command("/agents channel run <workflow> <app>", form=settings_button(), for_runners=True)
 async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow, app: str) -> Result:
     """Run a workflow on each of an app's posts in this channel, on your behalf."""
     await deps.access.check_runner(turn.user)
     return await _set_app(deps, turn, app, AppRule(workflow=workflow.id, owner=turn.user))
 
 
-@channels.command(
-    "/agents channel ignore <app>",
-    "Stop answering an app's posts in this channel.",
-    form=settings_button(),
-    for_runners=True,
-)
+@channels.command("/agents channel ignore <app>", form=settings_button(), for_runners=True)
 async def ignore_app(deps: Deps, turn: Turn, *, app: str) -> Result:
     """Stop answering an app's posts in this channel."""
     return await _set_app(deps, turn, app, None)
@@ -166,15 +138,13 @@ async def _set_app(deps: Deps, turn: Turn, typed: str, rule: AppRule | None) -> 
     return await change_settings(deps, turn, lambda now: now.with_app(app, rule))
 
 
-@channels.command(
-    "/agents channel reset", "Reset all of this channel's settings.", form=settings_button(), for_runners=True
-)
+@channels.command("/agents channel reset", form=settings_button(), for_runners=True)
 async def reset(deps: Deps, turn: Turn) -> Result:
     """Reset all of this channel's settings."""
     return await _set(deps, turn, lambda _: NOTHING_SET)
 
 
-@channels.button(SET_DEFAULT)
+@channels.button(SET_DEFAULT, label="button: Make default")
 async def default_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Make the button's agent the default of the channel."""
     agent = await agent_by_id(turn, id_of(click.value))
@@ -183,7 +153,7 @@ async def default_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     return await set_default(deps, turn, agent=agent)
 
 
-@channels.button(OPEN_DEFAULT)
+@channels.button(OPEN_DEFAULT, label="button: Change settings")
 async def open_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form for the chosen channel, or for the button's channel."""
     return await _form(deps, turn, click.value or turn.channel)
@@ -223,7 +193,7 @@ async def _app_fields(deps: Deps, turn: Turn, channel: str, settings: ChannelSet
     return fields + [forms.AppField(id_, name) for id_, name in seen.items() if id_ not in settings.apps]
 
 
-@channels.form(forms.DEFAULT, reader=forms.read_settings_form)
+@channels.form(forms.DEFAULT, label="form: Channel settings", reader=forms.read_settings_form)
 async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: forms.Filled) -> Result:
     """Save the form: apply its differences from the current settings."""
     if filled.agent is not None and await agent_by_id(turn, filled.agent) is None:

@@ -53,14 +53,14 @@ async def discard_expired(deps: Deps) -> None:
         log.info("messages that waited too long for a decision were discarded", extra={"threads": count})
 
 
-@conversations.button(notices.SEND_AGAIN)
+@conversations.button(notices.SEND_AGAIN, label="button: Send again")
 async def send_again(deps: Deps, turn: Turn, click: Click) -> Result:
     """Queue an earlier turn's message again, at the end of its thread."""
     how = await deps.inbox.again(TurnId(click.value), by=turn.id)
     return await _queued_again(deps, how, notices.sent_again(), click.value)
 
 
-@conversations.button(notices.SEND_THEM)
+@conversations.button(notices.SEND_THEM, label="button: Send them")
 async def send_them(deps: Deps, turn: Turn, click: Click) -> Result:
     """Queue a thread's messages that were too old when found, once, in their original order."""
     thread = ThreadKey(click.team, click.channel, click.thread_ts)
@@ -73,14 +73,14 @@ async def send_them(deps: Deps, turn: Turn, click: Click) -> Result:
     return await _queued_again(deps, "gone", notices.message_gone(), "")
 
 
-@conversations.button(notices.SEND_EDITED)
+@conversations.button(notices.SEND_EDITED, label="button: Send new text")
 async def send_edited(deps: Deps, turn: Turn, click: Click) -> Result:
     """Queue the new text of a message that was edited too late."""
     how = await deps.inbox.ask_edited(click.value, by=turn.id)
     return await _queued_again(deps, how, notices.sent_edited(), click.value)
 
 
-@conversations.button(notices.SEND_REPLY)
+@conversations.button(notices.SEND_REPLY, label="button: Send it")
 async def send_reply(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
     """Queue a reply that the agent didn't get, once, with its current text."""
     message = await deps.sessions.unsent(click.value)
@@ -122,7 +122,8 @@ async def _queued_again(deps: Deps, how: Requeued, reply: Reply, earlier: str) -
             assert_never(how)
 
 
-@conversations.button(notices.SHOW, stops.SHOW)
+@conversations.button(notices.SHOW, label="button: Show it")
+@conversations.button(stops.SHOW, label="button: Show answer")
 async def show_after_all(deps: Deps, turn: Turn, click: Click) -> Result:
     """Show a recorded outcome that may never have been posted, once per message with such a button.
 
@@ -203,7 +204,8 @@ async def start_thread(deps: Deps, turn: Turn, new: NewThread, ts: str) -> None:
     turn.stage(deps.inbox.queues(notice, why="its question wasn't queued"))
 
 
-@conversations.button(notices.SLIP_COMMAND, notices.SLIP_TEXT)
+@conversations.button(notices.SLIP_COMMAND, label="button: Use command")
+@conversations.button(notices.SLIP_TEXT, label="button: Send as text")
 async def slip_settled(deps: Deps, turn: Turn, click: Click) -> Result:
     """Queue a misspelled command the way the person chose, once: as the command, or as text."""
     slip = notices.Slip.parse(click.value)
@@ -257,7 +259,8 @@ def _put_by_button(put: InBoundThread, queued: Reply) -> Outcome:
             assert_never(put)
 
 
-@conversations.button(menu.CHOOSE, menu.CHOOSE_MEANT)
+@conversations.button(menu.CHOOSE, label="menu: Choose an agent")
+@conversations.button(menu.CHOOSE_MEANT, label="button: Did you mean")
 async def choose_agent(deps: Deps, turn: Turn, click: Click) -> Result:
     """Choose the agent for a thread's waiting messages; the first choice wins."""
     wanted = id_of(click.value)
@@ -270,7 +273,8 @@ async def choose_agent(deps: Deps, turn: Turn, click: Click) -> Result:
     return shown(menu.chosen(chosen, name, may_set_default=may_set_default), "agent chosen")
 
 
-@conversations.button(stops.SEND_WAITING, stops.DISCARD)
+@conversations.button(stops.SEND_WAITING, label="button: Send waiting")
+@conversations.button(stops.DISCARD, label="button: Discard waiting")
 async def resume(deps: Deps, turn: Turn, click: Click) -> Result:
     """Send the messages waiting after a stopped turn, or discard them."""
     lane, drop = thread_lane(_thread_of(click)), click.action_id == stops.DISCARD

@@ -50,6 +50,16 @@ conversations.notices |= {
     "unmentioned": notices.unmentioned_notice,
     "not_read": notices.not_read_notice,
 }
+conversations.outcomes |= {
+    "menu": "asked which agent",
+    "prompts": "suggestions shown",
+    "stop: queued": "stopped before it was sent",
+    "stop: sent": "stopped while the agent was working",
+    "stop: posting": "stopped before the answer was posted",
+    "stop: late": "too late to stop",
+    "stop: withdrawn": "withdrawn while it waited",
+    "stop: nothing": "nothing to stop",
+}
 
 
 @conversations.kind(StopRequest)
@@ -69,7 +79,7 @@ def messages_tab(event: Mapping[str, Any], team: str) -> MessagesTabOpened | Non
     return MessagesTabOpened(team=team, channel=channel, user=user) if is_theirs else None
 
 
-@conversations.kind(MessagesTabOpened)
+@conversations.kind(MessagesTabOpened, label="Messages tab")
 async def messages_tab_opened(deps: Deps, turn: Turn, opened: MessagesTabOpened) -> Result:
     """Suggest prompts for the project's agents, and greet with the default agent's welcome message, once.
 
@@ -93,28 +103,28 @@ async def greeted(deps: Deps, turn: Turn, what: Greeted, _ts: str) -> None:
     await deps.said_once.greeted(turn.team, what.user)
 
 
-@conversations.command("!stop", "Stop the agent's work in this thread.")
+@conversations.command("!stop")
 async def stop(deps: Deps, turn: Turn) -> Result:
     """Stop the agent's work in this thread."""
     given = turn.body.ts if isinstance(turn.body, InboundMessage) else ""
     return await stopped(deps, turn, turn.thread, given) if turn.thread else _no_conversation()
 
 
-@conversations.command("!mute", "Stop sending this thread to the agent until someone types !unmute.")
+@conversations.command("!mute")
 async def mute(deps: Deps, turn: Turn) -> Result:
     """Stop sending this thread to the agent until someone types !unmute."""
     is_bound = turn.thread is not None and await deps.sessions.mute(turn.thread, is_muted=True)
     return shown(layout.muted(), "muted") if is_bound else _no_conversation()
 
 
-@conversations.command("!unmute", "Resume sending this thread to the agent.")
+@conversations.command("!unmute")
 async def unmute(deps: Deps, turn: Turn) -> Result:
     """Resume sending this thread to the agent."""
     is_bound = turn.thread is not None and await deps.sessions.mute(turn.thread, is_muted=False)
     return shown(layout.unmuted(), "unmuted") if is_bound else _no_conversation()
 
 
-@conversations.command("!new", "Start a new session in this thread with the same agent.")
+@conversations.command("!new")
 async def start_new_session(deps: Deps, turn: Turn) -> Result:
     """Start a new session in this thread with the same agent."""
     if turn.thread is None or await deps.sessions.thread(turn.thread) is None:
@@ -123,7 +133,7 @@ async def start_new_session(deps: Deps, turn: Turn) -> Result:
     return shown(notices.session_reset(), what="new session")
 
 
-@conversations.command("!agent <agent>", "Hand this thread to another agent, in a new session.")
+@conversations.command("!agent <agent>")
 async def hand_over(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
     """Hand this thread to another agent, in a new session."""
     thread = turn.thread
@@ -139,10 +149,7 @@ async def hand_over(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
     return shown(layout.handed_over(agent.name, before, conversation.session), what="handed over")
 
 
-@conversations.command(
-    "!session [number]",
-    "Show this thread's agent and session, or resume an earlier session here.",
-)
+@conversations.command("!session [number]")
 async def show_or_continue(deps: Deps, turn: Turn, *, number: str = "") -> Result:
     """Show this thread's agent and session, or resume an earlier session here."""
     conversation = await deps.sessions.thread(turn.thread) if turn.thread else None
@@ -169,7 +176,7 @@ async def _ask_to_continue(
     return shown(layout.ask_to_continue(session, name, conversation.session, value))
 
 
-@conversations.button(layout.CONTINUE)
+@conversations.button(layout.CONTINUE, label="button: Resume session")
 async def continue_session(deps: Deps, turn: Turn, click: Click) -> Result:
     """Resume the session that the person confirmed, if they may and the thread hasn't changed."""
     number, _, before = click.value.partition(":")

@@ -27,6 +27,7 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Reply
 
 feedback = Feature("feedback")
+feedback.outcomes |= {"vote new": "voted", "vote same": "voted the same again"}
 
 UP, DOWN = "up", "down"
 
@@ -47,7 +48,7 @@ class Vote:
     turn: str
 
 
-@feedback.button(FEEDBACK)
+@feedback.button(FEEDBACK, label="feedback buttons")
 async def vote(deps: Deps, turn: Turn, click: Click) -> Result:
     """Store a person's vote on an answer."""
     is_up, of = read_vote(click.value)

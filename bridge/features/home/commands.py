@@ -45,7 +45,7 @@ def home_tab(event: Mapping[str, Any], team: str) -> HomeOpened | None:
     return HomeOpened(team=team, channel=channel, user=user, is_shared=True, view_hash=view_hash)
 
 
-@home.kind(HomeOpened)
+@home.kind(HomeOpened, label="Home tab")
 async def opened(deps: Deps, turn: Turn, tab: HomeOpened) -> Result:
     """Show Home with the pages that the person last saw; for a person without access, only the reason."""
     if tab.refusal:
@@ -55,7 +55,10 @@ async def opened(deps: Deps, turn: Turn, tab: HomeOpened) -> Result:
     return await _draw(deps, turn, pages, tab.view_hash)
 
 
-@home.button(*layout.TURN)
+@home.button(layout.PREVIOUS_WORKFLOWS, label="button: Previous")
+@home.button(layout.NEXT_WORKFLOWS, label="button: Next")
+@home.button(layout.PREVIOUS_AGENTS, label="button: Previous")
+@home.button(layout.NEXT_AGENTS, label="button: Next")
 async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
     """Show another page of one of Home's lists."""
     pages = HomePages.parse(click.value).model_copy(update={"channel": turn.channel})

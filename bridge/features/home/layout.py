@@ -26,7 +26,6 @@ PREVIOUS_WORKFLOWS: Final = "home:workflows:previous"
 NEXT_WORKFLOWS: Final = "home:workflows:next"
 PREVIOUS_AGENTS: Final = "home:agents:previous"
 NEXT_AGENTS: Final = "home:agents:next"
-TURN: Final = frozenset({PREVIOUS_WORKFLOWS, NEXT_WORKFLOWS, PREVIOUS_AGENTS, NEXT_AGENTS})
 """Buttons that turn a list's pages; their value is the `HomePages` to show."""
 
 _ID: Final = re.compile(r"[A-Z0-9]+")

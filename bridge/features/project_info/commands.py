@@ -11,7 +11,7 @@ from bridge.features.project_info.layout import project_card
 project_info = Feature("project_info")
 
 
-@project_info.command("/project", "Show the project's details.", read_only=True)
+@project_info.command("/project", read_only=True)
 async def show_project(deps: Deps, turn: Turn) -> Result:  # noqa: ARG001 - every command gets a turn
     """Show the project's details."""
     return project_card(await turn.project.client.get_project())

@@ -32,12 +32,17 @@ reports = Feature("reports")
 reports.notice(blocks.PAUSED)(blocks.report_paused)
 reports.notice(blocks.CHANGED)(blocks.report_changed)
 reports.slots(due)
+reports.labels["report, by hand"] = "report (Post now)"
+reports.outcomes |= {
+    "report": "posted",
+    "report_paused": "notified: report paused",
+    "report_changed": "notified: someone else changed the report",
+    "exists": "the same report was already scheduled",
+    "requested": "report requested",
+}
 
 
-@reports.command(
-    "/stats report [schedule]",
-    "Post the statistics on a schedule, such as every Monday at 9. Leave it out to get a form.",
-)
+@reports.command("/stats report [schedule]")
 async def schedule_report(deps: Deps, turn: Turn, *, schedule: str = "") -> Result:
     """Post the statistics on a schedule, such as every Monday at 9. Leave it out to get a form."""
     await deps.access.check_runner(turn.user, "report")
@@ -50,7 +55,7 @@ async def schedule_report(deps: Deps, turn: Turn, *, schedule: str = "") -> Resu
         return shown(blocks.not_scheduled(exc), what=type(exc).__name__)
 
 
-@reports.command("/stats reports", "List scheduled reports, to pause, post or delete them.")
+@reports.command("/stats reports")
 async def list_reports(deps: Deps, turn: Turn) -> Result:
     """List scheduled reports, to pause, post or delete them."""
     return shown(blocks.report_list(await _with_owners(deps, turn.user, 0)))
@@ -73,7 +78,7 @@ def read_report_form(values: Mapping[str, Any]) -> ReportSpec | FormErrors:
         return FormErrors({blocks.field_of(exc.part): sentence(exc)})
 
 
-@reports.form(blocks.FORM, reader=read_report_form)
+@reports.form(blocks.FORM, label="form: Schedule report", reader=read_report_form)
 async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: ReportSpec) -> Result:
     """Schedule the report described in the form."""
     await deps.access.check_runner(turn.user, "report")
@@ -83,7 +88,13 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: Repo
         return shown(blocks.not_scheduled(exc), what=type(exc).__name__)
 
 
-@reports.button(*blocks.BUTTONS)
+@reports.button(blocks.OPEN, label="button: Schedule report")
+@reports.button(blocks.PAGE, label="button: All reports")
+@reports.button(blocks.NEXT_PAGE, label="button: Next")
+@reports.button(blocks.PAUSE, label="button: Pause report")
+@reports.button(blocks.RESUME, label="button: Resume report")
+@reports.button(blocks.NOW, label="button: Post now")
+@reports.button(blocks.DELETE, label="button: Delete report")
 async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Handle a button of scheduled reports."""
     match click.action_id:

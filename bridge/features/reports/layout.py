@@ -31,8 +31,6 @@ PAGE: Final = "report:page"
 NEXT_PAGE: Final = "report:page:next"
 OPEN: Final = REPORT_FORM
 
-BUTTONS: Final = frozenset({PAUSE, RESUME, NOW, DELETE, PAGE, NEXT_PAGE, OPEN})
-
 ALONE: Final = "made"
 """Stands for the page's number in the values of buttons outside the list."""
 

@@ -25,17 +25,13 @@ async def take_snapshot(deps: Deps) -> None:
         await statistics.read()
 
 
-@stats.command("/stats", "Show the project's statistics.", read_only=True)
+@stats.command("/stats", read_only=True)
 async def show_stats(deps: Deps, turn: Turn) -> Result:
     """Show the project's statistics."""
     return await _card(deps, turn, None)
 
 
-@stats.command(
-    "/stats since <when>",
-    "Show what changed since a time, such as 24h, 7d, yesterday or 2026-11-01.",
-    read_only=True,
-)
+@stats.command("/stats since <when>", read_only=True)
 async def show_stats_since(deps: Deps, turn: Turn, *, when: str) -> Result:
     """Show what changed since a time, such as 24h, 7d, yesterday or 2026-11-01."""
     since = parse_moment(when, deps.now())

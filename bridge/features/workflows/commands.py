@@ -30,15 +30,16 @@ from bridge.slack.blockkit.reply import Reply
 workflows = Feature("workflows")
 workflows.outcome_unknown(has_note=True)(unknown_run)
 workflows.notice(run_card.ENDED)(run_card.run_ended)
+workflows.outcomes[run_card.ENDED] = "notified: run ended"
 
 
-@workflows.command("/workflows list [words]", "List the workflows, or search them.", default=True, read_only=True)
+@workflows.command("/workflows list [words]", default=True, read_only=True)
 async def list_workflows(deps: Deps, turn: Turn, *, words: str = "") -> Result:
     """List the workflows, or search them."""
     return await _list(deps, turn, ListPage(words=words))
 
 
-@workflows.command("/workflows show <workflow>", "Show one workflow and its nodes.", read_only=True)
+@workflows.command("/workflows show <workflow>", read_only=True)
 async def show_workflow(deps: Deps, turn: Turn, *, workflow: Workflow) -> Result:
     """Show one workflow and its nodes."""
     return await _card(deps, turn, workflow)
@@ -51,16 +52,9 @@ async def _filled(deps: Deps, turn: Turn, workflow: Workflow, typed: str) -> For
     return Form(view, otherwise=run_card.offer_form(workflow))
 
 
-@workflows.command(
-    "/workflows run [workflow] [input]",
-    "Run a workflow. Leave out the input to get a form.",
-    form=run_button(),
-    for_runners=True,
-    offered=True,
-    fill=_filled,
-)
+@workflows.command("/workflows run [workflow] [input]", form=run_button(), for_runners=True, offered=True, fill=_filled)
 async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow | None = None, input: str = "") -> Result:  # noqa: A002 - the usage line's word
-    """Run a workflow; without a workflow or an input, open a form."""
+    """Run a workflow. Leave out the input to get a form."""
     await deps.access.check_runner(turn.user)
     if workflow is None or not input:
         return await _ask_for_input(deps, turn, workflow)
@@ -83,7 +77,8 @@ async def run_triggered(deps: Deps, turn: Turn, triggered: TriggeredRun) -> Resu
     return await run(deps, turn, workflow, whole.text or text)
 
 
-@workflows.button(run_card.AGAIN, run_card.CONFIRM)
+@workflows.button(run_card.AGAIN, label="button: Run again")
+@workflows.button(run_card.CONFIRM, label="button: Run anyway")
 async def run_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Run a workflow again, or run an inactive one anyway."""
     is_sure = click.action_id == run_card.CONFIRM
@@ -100,7 +95,8 @@ async def run_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     return await run(deps, turn, workflow, value.input, is_sure=is_sure, question=question, replaces=replaces)
 
 
-@workflows.button(run_card.FIX, run_card.AS_TEXT)
+@workflows.button(run_card.FIX, label="button: Fix it")
+@workflows.button(run_card.AS_TEXT, label="button: Run as text")
 async def resolve_input(deps: Deps, turn: Turn, click: Click) -> Result:
     """Run with malformed JSON as text, or open the form to fix it."""
     await deps.access.check_runner(turn.user)
@@ -124,7 +120,7 @@ async def resolve_input(deps: Deps, turn: Turn, click: Click) -> Result:
     return Form(view, otherwise=run_card.offer_fix(workflow, value.input_turn))
 
 
-@workflows.button(RUN_FORM)
+@workflows.button(RUN_FORM, label="button: Run a workflow")
 async def open_form(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form offered by a button."""
     await deps.access.check_runner(turn.user)
@@ -133,28 +129,28 @@ async def open_form(deps: Deps, turn: Turn, click: Click) -> Result:
     return await _ask_for_input(deps, turn, workflow)
 
 
-@workflows.button(layout.RUN)
+@workflows.button(layout.RUN, label="button: Run")
 async def run_chosen(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form for a workflow chosen in a list."""
     await deps.access.check_runner(turn.user)
     return await _ask_for_input(deps, turn, await workflow_by_id(turn, id_of(click.value)))
 
 
-@workflows.button(run_card.NODES)
+@workflows.button(run_card.NODES, label="button: Node results")
 async def show_nodes(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
     """Show the node results of a run."""
     nodes, _output = await RunResults(deps.scripts).get(TurnId(click.value))
     return run_card.node_results(nodes)
 
 
-@workflows.button(run_card.OUTPUT)
+@workflows.button(run_card.OUTPUT, label="button: Full output")
 async def show_output(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
     """Show the whole output of a run."""
     _nodes, output = await RunResults(deps.scripts).get(TurnId(click.value))
     return run_card.full_output(output)
 
 
-@workflows.button(run_card.NOTIFY)
+@workflows.button(run_card.NOTIFY, label="button: Notify me when it's done")
 async def notify_when_done(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
     """Notify this person when the run ends."""
     goes_on = await Waiters(deps).add(TurnId(click.value), click.user)
@@ -173,7 +169,8 @@ async def card_refused(deps: Deps, turn: Turn, ended: RunEnded, _error: str) -> 
     await notify_of_end(deps, turn, ended, "")
 
 
-@workflows.button(*layout.TURNS)
+@workflows.button(layout.TURNS[0], label="button: Previous")
+@workflows.button(layout.TURNS[1], label="button: Next")
 async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
     """Show another page of the list: in place, or privately if the list is public."""
     reply = await _list(deps, turn, ListPage.parse(click.value))
@@ -181,7 +178,8 @@ async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
     return reply.model_copy(update={"replaces_original": is_own})
 
 
-@workflows.button(DETAILS, FIND)
+@workflows.button(DETAILS, label="button: Details")
+@workflows.button(FIND, label="menu: Find a workflow")
 async def show_details(deps: Deps, turn: Turn, click: Click) -> Result:
     """Show one workflow in a modal."""
     workflow = await workflow_by_id(turn, id_of(click.value))
@@ -189,7 +187,7 @@ async def show_details(deps: Deps, turn: Turn, click: Click) -> Result:
     return Form(layout.workflow_page(card, await origin_of(deps, turn)), otherwise=card)
 
 
-@workflows.form(forms.RUN, reader=forms.read_run_form)
+@workflows.form(forms.RUN, label="form: Run a workflow", reader=forms.read_run_form)
 async def form_sent(deps: Deps, turn: Turn, submission: Submission, request: forms.RunRequest) -> Result:
     """Run the workflow chosen in the form, and store or delete the person's remembered input."""
     await deps.access.check_runner(turn.user)
@@ -200,7 +198,9 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, request: for
     return await run(deps, turn, workflow, request.input, is_sure=is_sure)
 
 
-@workflows.shortcut("run", forms.RUN_A_WORKFLOW, "Choose a workflow and run it.", "global")
+@workflows.shortcut(
+    "run", forms.RUN_A_WORKFLOW, "Choose a workflow and run it.", "global", label="shortcut: Run a workflow"
+)
 async def run_from_anywhere(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
     """Open the form to run a workflow."""
     await deps.access.check_runner(turn.user)
@@ -211,7 +211,13 @@ async def run_from_anywhere(deps: Deps, turn: Turn, shortcut: Shortcut) -> Resul
     return Form(view, otherwise=run_card.offer_form(None))
 
 
-@workflows.shortcut("run_with", "Run a workflow with this", "The message becomes the input.", "message")
+@workflows.shortcut(
+    "run_with",
+    "Run a workflow with this",
+    "The message becomes the input.",
+    "message",
+    label="shortcut: Run a workflow",
+)
 async def run_with_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
     """Open the form to run a workflow, with the message as its input."""
     return await run_from_anywhere(deps, turn, shortcut)
