@@ -1,5 +1,6 @@
 """Message content beyond text in the emulated Slack: forwards, tables, alerts, files, clips; and group messages."""
 
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -187,6 +188,26 @@ async def test_an_email_has_its_sender_and_text(slack: EmulatedSlack) -> None:
     assert (file["mode"], file["filetype"], file["subject"]) == ("email", "email", "Invoice 7")
     assert file["from"] == [{"name": "Ada", "address": "ada@example.com", "original": "Ada <ada@example.com>"}]
     assert file["plain_text"] == "Please pay.\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("lines.eml", MAIL + b"All of it.\n" * 800_000),
+        ("line.eml", MAIL + b"x" * 9_000_000),
+        ("head.eml", b"To: " + b"a@example.com, " * 600_000 + b"b@example.com\n\nhello\n"),
+        ("line.json", b"x" * 1_000_000),
+    ],
+)
+async def test_only_the_beginning_of_a_long_file_is_in_its_message(
+    slack: EmulatedSlack, app: App, name: str, content: bytes
+) -> None:
+    files = slack.people.attach(sample.ALICE, {f"{number} {name}": content for number in range(5)})
+    await slack.people.say(sample.ALICE, sample.GENERAL, "look", files=files)
+
+    (event,) = app.events
+    assert len(json.dumps(event)) < 200_000
+    assert [one.get("has_more") or one["preview_is_truncated"] for one in event["files"]] == [True] * 5
 
 
 async def test_a_file_without_the_scope_gives_a_sign_in_page(slack: EmulatedSlack) -> None:

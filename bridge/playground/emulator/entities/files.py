@@ -8,12 +8,16 @@ import email.utils
 import html
 import mimetypes
 import urllib.parse
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from bridge.playground.emulator.entities.json import Json
 
 _PREVIEW_LINES: Final = 5
+_PREVIEW: Final = 8_000  # characters; undocumented
+_HEADER: Final = 2_000  # characters that are read of each; the parser is slow
+_MAIL_BYTES: Final = 100_000  # of an email whose text is in the file object; undocumented
 _PREVIEW_WORDS: Final = 250  # characters of a transcript; undocumented
 _SNIPPET_BYTES: Final = 1_000_000  # https://slack.com/help/articles/204145658: a longer one is an ordinary file
 _PRETTY: Final = {
@@ -131,7 +135,7 @@ class File:
     def _as_snippet(self) -> Json:
         text = (self.content or b"").decode(errors="replace")
         lines = text.splitlines()
-        preview = "\n".join(lines[:_PREVIEW_LINES])
+        preview = _beginning(lines)
         return {
             "edit_link": f"https://playground.slack.com/files/{self.user}/{self.id}/{urllib.parse.quote(self.name)}/edit",
             "preview": preview,
@@ -139,7 +143,7 @@ class File:
             "plain_text": preview,
             "lines": len(lines),
             "lines_more": max(0, len(lines) - _PREVIEW_LINES),
-            "preview_is_truncated": len(lines) > _PREVIEW_LINES,
+            "preview_is_truncated": preview != "\n".join(lines),
         }
 
     def _as_clip(self) -> Json:
@@ -154,23 +158,29 @@ class File:
         return shown | {"transcription": transcription}
 
     def _as_mail(self) -> Json:
-        """An email, whose text is in the file object: https://docs.slack.dev/reference/objects/file-object."""
-        mail = email.message_from_bytes(self.content or b"", policy=email.policy.default)
+        """An email, whose text is in the file object: https://docs.slack.dev/reference/objects/file-object.
+
+        Of a long one, only the beginning is read and shown.
+        """
+        mail = email.message_from_bytes((self.content or b"")[:_MAIL_BYTES], policy=email.policy.default)
         body = mail.get_body(("plain",))
         text = str(body.get_content()) if body is not None else ""
-        lines = text.splitlines()
+        preview = _beginning(text.splitlines())
+        read = email.policy.default.header_factory
+        heads = {name.lower(): str(read(name, str(value)[:_HEADER])) for name, value in mail.raw_items()}
+        is_whole = len(self.content or b"") <= _MAIL_BYTES
         return {
-            "title": self.title or str(mail.get("Subject", self.name)),
-            "subject": str(mail.get("Subject", "")),
-            "from": _addresses(str(mail.get("From", ""))),
-            "to": _addresses(str(mail.get("To", ""))),
-            "cc": _addresses(str(mail.get("Cc", ""))),
+            "title": self.title or heads.get("subject", self.name),
+            "subject": heads.get("subject", ""),
+            "from": _addresses(heads.get("from", "")),
+            "to": _addresses(heads.get("to", "")),
+            "cc": _addresses(heads.get("cc", "")),
             "attachments": [],
             "original_attachment_count": 0,
-            "plain_text": text,
-            "preview_plain_text": "\n".join(lines[:_PREVIEW_LINES]),
-            "preview": html.escape("\n".join(lines[:_PREVIEW_LINES])),
-            "has_more": len(lines) > _PREVIEW_LINES,
+            "plain_text": text if is_whole else "",
+            "preview_plain_text": preview,
+            "preview": html.escape(preview),
+            "has_more": not is_whole or preview != "\n".join(text.splitlines()),
             "sent_to_self": False,
         }
 
@@ -183,6 +193,10 @@ class File:
         return described | {"original_w": width, "original_h": height}
 
 
+def _beginning(lines: Sequence[str]) -> str:
+    return "\n".join(lines[:_PREVIEW_LINES])[:_PREVIEW]
+
+
 def _addresses(header: str) -> list[Json]:
     pairs = email.utils.getaddresses([header]) if header else []
-    return [{"name": name, "address": address, "original": header} for name, address in pairs]
+    return [{"name": one[0], "address": one[1], "original": email.utils.formataddr(one)} for one in pairs]
