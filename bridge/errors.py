@@ -140,7 +140,7 @@ class NotUnderstood(ProjectError):
 
 
 class ServiceRefused(ProjectError):
-    """The project service returned an error status: after 4xx, nothing was done; after 5xx, that's unknown.
+    """The project service returned a status other than 2xx. After 3xx or 4xx, nothing was done; else that's unknown.
 
     *said* is the service's own message, shortened and cleaned, or ``""``.
     """
@@ -151,7 +151,7 @@ class ServiceRefused(ProjectError):
         super().__init__(operation, str(status))
         self.status = status
         self.said = said
-        self.may_have_happened = status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        self.may_have_happened = not HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.INTERNAL_SERVER_ERROR
 
     @property
     def label(self) -> str:
@@ -168,11 +168,17 @@ class NotSignedIn(ServiceRefused):
 
 
 class NotFound(ServiceRefused):
-    """The project service returned 404 or 410, or a gateway did, if the response *is_page*: a web page."""
+    """The project service returned 404 or 410, or a gateway did, if the response *is_page*: a web page.
 
-    def __init__(self, operation: str, status: int, said: str = "", *, is_page: bool = False) -> None:
+    *has_item*: the service does have the agent or workflow that a chat or a run was for.
+    """
+
+    def __init__(
+        self, operation: str, status: int, said: str = "", *, is_page: bool = False, has_item: bool = False
+    ) -> None:
         super().__init__(operation, status, said)
         self.is_page = is_page
+        self.has_item = has_item
 
 
 class Moved(ServiceRefused):

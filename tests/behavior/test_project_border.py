@@ -311,6 +311,15 @@ async def test_a_failed_run_is_explained_everywhere(harness: Harness, redis: Red
     assert "The workflow answered with an error (500), and I can't tell whether this ran." in shown
 
 
+async def test_not_found_does_not_mean_that_a_listed_workflow_is_gone(harness: Harness) -> None:
+    harness.service.details = {"id": 3, "name": "Import"}
+    harness.service.run_answers = [httpx.Response(404)]
+    await harness.type_command("/workflows run 3 hello")
+    await harness.work()
+
+    assert "has this workflow, but answered “not found” (404)." in _texts(harness.seen.messages[0].blocks)
+
+
 async def test_a_failed_list_is_explained_in_the_audit(harness: Harness, redis: Redis) -> None:
     harness.service.always = httpx.Response(404)
     await harness.type_command("/stats")

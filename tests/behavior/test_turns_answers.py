@@ -134,6 +134,30 @@ async def test_a_rejected_message_brings_a_notice_and_its_text_is_deleted(harnes
     assert not await harness.store.contains_text("something odd")
 
 
+@pytest.mark.parametrize("status", [101, 402, 405, 409, 418, 421, 423, 426, 451, 600])
+async def test_nobody_has_to_change_a_message_that_was_not_the_cause(harness: Harness, status: int) -> None:
+    harness.service.chats = [httpx.Response(status)]
+    await harness.store.queue(message("hello"))
+
+    await harness.work()
+
+    assert str(status) in harness.seen.texts[-1]
+    assert "Change" not in harness.seen.texts[-1]
+    assert ("can't tell" in harness.seen.texts[-1]) is (status in {101, 600})  # nobody knows what those mean
+
+
+@pytest.mark.parametrize("session", [None, 42])
+async def test_not_found_does_not_mean_that_a_listed_agent_is_gone(harness: Harness, session: int | None) -> None:
+    await harness.store.conversation(agent=7)
+    await harness.store.sessions.rebind(THREAD, expected=None, session=session)
+    harness.service.chats = [GONE, GONE]
+
+    await harness.work()
+
+    assert len(harness.service.asked) == (1 if session is None else 2)
+    assert "has this agent, but answered “not found”: “no such session”." in harness.seen.texts[-1]
+
+
 async def test_a_lost_session_is_replaced_with_the_same_message(harness: Harness) -> None:
     await harness.store.queue(message("first"))
     await harness.work()

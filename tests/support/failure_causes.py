@@ -157,6 +157,8 @@ def cause_of(error: BridgeError) -> tuple[str, str]:
                 SLACK,
                 "The app lacks this scope. Paste what `bridge manifest` prints into *App Manifest*; reinstall the app.",
             )
+        case errors.NotFound(has_item=True):
+            return SERVICE, "The service answered 404 or 410 to a message or a run, but has the agent or workflow."
         case errors.NotFound(is_page=True):
             return SERVICE, "A gateway answered 404 or 410 with a web page. Check `PROJECT_BASE_URL`."
         case errors.BadSchedule() if error.part in _SCHEDULE:

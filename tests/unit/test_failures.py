@@ -84,6 +84,14 @@ def test_a_failed_read_speaks_of_no_input_and_no_other_thing(operation: str, sta
         (errors.NotFound("run_workflow", 410, "gone"), "no longer has this workflow: “gone”. Pick another one."),
         (errors.NotFound("get_stats", 404), "has no statistics (404). Let your admin know."),
         (errors.TimedOut("get_stats", timedelta(seconds=10)), "timed out after 10 s. Try again in a minute."),
+        (
+            errors.NotFound("send_message", 404, "no", has_item=True),
+            "has this agent, but answered “not found”: “no”. Let",
+        ),
+        (errors.ServiceRefused("send_message", 405), "doesn't offer this (status 405). Ask your admin to check its ad"),
+        (errors.ServiceRefused("run_workflow", 409, "busy"), "couldn't do this now: “busy”. Try again in a moment, or"),
+        (errors.ServiceRefused("send_message", 418), "rejected your message (status 418). Ask your admin."),
+        (errors.ServiceRefused("get_stats", 101), "sent an unexpected answer (status 101). Let your admin know."),
         (errors.ServiceRefused("send_message", 413), "rejected your message (status 413). Change it and try again"),
     ],
 )

@@ -89,12 +89,17 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
         try:
             return await turn.project.client.send_message(agent, text, session_id=session), False
         except NotFound as exc:
-            if session is None or exc.is_page or not await _agent_exists(turn, agent):
+            exc.has_item = not exc.is_page and await _agent_exists(turn, agent)
+            if session is None or not exc.has_item:
                 raise
             is_complete = message.is_root or text.startswith((BEFORE, SINCE))
             full_text = text if is_complete else await deps.context.quote_thread(message.thread, message.ts, text)
             turn.lease.check()
-            return await turn.project.client.send_message(agent, full_text), True
+            try:
+                return await turn.project.client.send_message(agent, full_text), True
+            except NotFound as again:
+                again.has_item = not again.is_page
+                raise
 
     try:
         found, is_new = await turn.once(send, first_agent=agent if question.conversation.agent is None else None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, assert_never
@@ -17,7 +18,7 @@ from bridge.engine.questions import Question
 from bridge.engine.reply_poster import RUN_MARK, place_of, recipient_of
 from bridge.engine.results import Outcome, RunEnded, shown
 from bridge.engine.turn import Turn
-from bridge.errors import ProjectError, RecordNotUnderstood, SlackAmbiguous, SlackError, TooOften
+from bridge.errors import NotFound, ProjectError, RecordNotUnderstood, SlackAmbiguous, SlackError, TooOften
 from bridge.features.deps import Deps
 from bridge.features.workflows import run_card
 from bridge.ids import TurnId
@@ -66,6 +67,10 @@ async def run(
         async with after_a_while(card.offer_notice, after=deps.long_run), after_a_while(card.show):
             try:
                 result: RunResult | ProjectError = await turn.project.client.run_workflow(workflow.id, given)
+            except NotFound as exc:
+                with suppress(ProjectError):
+                    exc.has_item = not exc.is_page and bool(await turn.project.client.get_workflow(workflow.id))
+                result = exc
             except ProjectError as exc:
                 result = exc
         return result, deps.now() - began

@@ -46,7 +46,15 @@ _CHANGES: Final = {
     "send_message": ("your message", "Change it and try again, or ask your admin."),
     "run_workflow": ("this run", "Check your input and try again, or ask your admin."),
 }
-"""The operations that may have an effect: what they send, and what helps if it's rejected."""
+"""The operations that may have an effect: what they send, and what helps if that's why they were rejected."""
+
+_BY_CONTENT: Final = (400, 413, 414, 422)
+"""The statuses of a request that was rejected for what was sent."""
+
+_NOT_NOW: Final = (408, 409, 423, 425)
+_NOT_OFFERED: Final = (405, 406, 411, 415, 421, 426, 501, 505)
+"""The statuses of a service, or another one at its address, that works differently."""
+
 
 _ITEMS: Final = {"send_message": "agent", "get_agent": "agent", "run_workflow": "workflow", "get_workflow": "workflow"}
 _LISTS: Final = {
@@ -254,6 +262,9 @@ def _project_sentence(error: errors.ProjectError) -> str:
             return (
                 f"The project service's address shows a web page ({error.status}). Ask your admin to check the address."
             )
+        case errors.NotFound() if error.has_item:
+            but = f"but answered “not found”{_said(error) or f' ({error.status}).'}"
+            return f"The project service has this {_ITEMS[error.operation]}, {but} Let your admin know."
         case errors.NotFound() if error.operation in _ITEMS:
             gone = f"The project service no longer has this {_ITEMS[error.operation]}"
             return f"{gone}{_said(error) or '.'} Pick another one."
@@ -264,13 +275,23 @@ def _project_sentence(error: errors.ProjectError) -> str:
             when = _soon(error.retry_after) if error.retry_after else "in a moment"
             return f"The project service is busy{_said(error) or '.'} Try again {when}."
         case errors.ServiceRefused():
-            if error.status >= 500:  # noqa: PLR2004 - HTTP's own border between "you" and "I"
-                return f"The project service had an internal problem{_said(error) or '.'} Try again in a moment."
-            why = _said(error) or f" (status {error.status})."
-            what, cure = _CHANGES.get(error.operation, ("this", "Let your admin know."))
-            return f"The project service rejected {what}{why} {cure}"
+            return _refused(error, *_CHANGES.get(error.operation, ("this", "Let your admin know.")))
         case _:
             return _SENTENCES[errors.ProjectError]
+
+
+def _refused(error: errors.ServiceRefused, what: str, cure: str) -> str:
+    """Say why the service refused *what*, and what helps: *cure*, if what was sent may be the cause."""
+    status, why = error.status, _said(error) or f" (status {error.status})."
+    if status in _NOT_OFFERED:
+        return f"The project service doesn't offer this{why} Ask your admin to check its address and version."
+    if status in _NOT_NOW:
+        return f"The project service couldn't do this now{why} Try again in a moment, or ask your admin."
+    if not 400 <= status < 600:  # noqa: PLR2004 - HTTP's own borders
+        return f"The project service sent an unexpected answer{why} Let your admin know."
+    if status >= 500:  # noqa: PLR2004
+        return f"The project service had an internal problem{_said(error) or '.'} Try again in a moment."
+    return f"The project service rejected {what}{why} {cure if status in _BY_CONTENT else 'Ask your admin.'}"
 
 
 def what_happened(error: errors.ProjectError | None, who: str) -> str:
@@ -278,6 +299,8 @@ def what_happened(error: errors.ProjectError | None, who: str) -> str:
     match error:
         case errors.Outage():
             return f"The project service answered with an error ({error.status})"
+        case errors.ServiceRefused(status=status) if status < 400:  # noqa: PLR2004 - no error, but unexpected
+            return f"{who} answered with an unexpected status ({status})"
         case errors.ServiceRefused():
             return f"{who} answered with an error ({error.status})"
         case errors.NotUnderstood(said=said) if said:
