@@ -128,7 +128,7 @@ def build(
         partial(answer_not_stored, identity, say),
         messages,
         InteractionListeners(intake, identity, project.catalog, settings.command_prefix),
-        EventListeners(intake, stopping, identity),
+        EventListeners(intake, stopping.stop, identity),
         token_watch,
     )
 

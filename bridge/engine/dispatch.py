@@ -7,17 +7,19 @@ from typing import Any
 
 from bridge.engine.command_line import MEANT, CommandLine
 from bridge.engine.deps import EngineDeps
-from bridge.engine.feature import EventReader, Feature, ListedShortcut
+from bridge.engine.feature import EventReader, Feature, ListedShortcut, MenuOptions, RegisteredForm, place_of_form
 from bridge.engine.notices import Slip, did_you_mean
 from bridge.engine.results import Form, HomeChanged, Outcome, Result, shown
 from bridge.engine.turn import Turn
 from bridge.errors import BridgeError, ControlNotUnderstood, NotAllowed, StoreError
 from bridge.inbound import Click, HomeOpened, InboundMessage, Notice, Shortcut, SlashCommand, Submission
+from bridge.project import Catalog
 from bridge.slack.blockkit import kit, modals
 from bridge.slack.blockkit.failures import failure, sentence
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import addressed
-from bridge.slack.blockkit.reply import Audience, Reply
+from bridge.slack.blockkit.reply import Audience, Block, Reply
+from bridge.slack.parts import Place
 
 
 class Features:
@@ -27,7 +29,8 @@ class Features:
         self.features = features
         self.commands = CommandLine(command for feature in features for command in feature.commands)
         self._buttons = _merge(feature.buttons for feature in features)
-        self._forms = _merge(feature.forms for feature in features)
+        self._forms: dict[str, RegisteredForm] = _merge(feature.forms for feature in features)
+        self._menus: dict[tuple[str, str], MenuOptions] = _merge(feature.menus for feature in features)
         self._shortcuts = _merge(feature.shortcuts for feature in features)
         self._kinds = _merge(feature.kinds for feature in features)
         self.reporters = _merge(feature.reporters for feature in features)
@@ -57,8 +60,8 @@ class Features:
                     raise ControlNotUnderstood(form)
                 if self.problems_of(submission):  # a form of another version, which closed on submission
                     raise ControlNotUnderstood(form)
-                reader, sent = self._forms[form]
-                return await sent(deps, turn, submission, reader(submission.values))  # type: ignore[no-any-return]
+                known = self._forms[form]
+                return await known.handler(deps, turn, submission, known.reader(submission.values))
             case Notice(what=what) as notice:
                 words = self.words_of(what)
                 if notice.channel == notice.user:  # the direct message with the bot
@@ -125,8 +128,19 @@ class Features:
     def problems_of(self, submission: Submission) -> Mapping[str, str]:
         """Return the errors of a form, by the ID of the block that shows them; empty if it's valid."""
         known = self._forms.get(submission.form)
-        read = known[0](submission.values) if known else None
+        read = known.reader(submission.values) if known else None
         return read.by_block if isinstance(read, modals.FormErrors) else {}
+
+    def place_of(self, form: str, values: Mapping[str, Any], origin: Origin) -> Place:
+        """Return where a form's result is shown."""
+        known = self._forms.get(form)
+        return known.place(values, origin) if known else place_of_form(values, origin)
+
+    async def options(self, catalog: Catalog, form: str, action_id: str, query: str) -> list[Block]:
+        """Return the options of a menu that match *query*, none if it's unknown. Raises `ProjectError`."""
+        keys = ((form, action_id), (form, ""), ("", action_id))
+        found = next((self._menus[key] for key in keys if key in self._menus), None)
+        return await found(catalog, query) if found else []
 
     def shortcuts(self) -> list[ListedShortcut]:
         """List the shortcuts for the manifest."""

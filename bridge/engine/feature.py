@@ -32,8 +32,11 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 from bridge.engine.results import Form, Outcome, Result
 from bridge.errors import BadUsage
 from bridge.inbound import Inbound
+from bridge.project import Catalog
 from bridge.queue.records import Write
+from bridge.slack.blockkit.modals import CHANNEL, Origin
 from bridge.slack.blockkit.reply import Block, Reply
+from bridge.slack.parts import Place
 
 Handler = Callable[..., Awaitable[Result]]
 Fill = Callable[..., Awaitable[Form]]
@@ -41,6 +44,9 @@ H = TypeVar("H", bound=Handler)
 A = TypeVar("A", bound=Callable[..., Awaitable[None]])
 U = TypeVar("U", bound=Callable[..., Awaitable[Outcome]])
 FormReader = Callable[[Mapping[str, Any]], object]
+FormPlace = Callable[[Mapping[str, Any], Origin], Place]
+MenuOptions = Callable[[Catalog, str], Awaitable[list[Block]]]
+M = TypeVar("M", bound=MenuOptions)
 EventReader = Callable[[Mapping[str, Any], str], Inbound | None]
 R = TypeVar("R", bound=EventReader)
 N = TypeVar("N", bound=Callable[..., Reply])
@@ -126,6 +132,19 @@ class Job:
     handler: Callable[..., Awaitable[None]]
 
 
+def place_of_form(values: Mapping[str, Any], origin: Origin) -> Place:
+    """Return where a form's result is shown: in the channel chosen in it, or where it was opened."""
+    return Place(str(values.get(CHANNEL) or "") or origin.chosen or origin.channel)
+
+
+class RegisteredForm(NamedTuple):
+    """How a form's values are read, where its result is shown, and what handles it."""
+
+    reader: FormReader
+    place: FormPlace
+    handler: Handler
+
+
 class Feature:
     """A feature: its commands, buttons, forms, shortcuts and the other inputs it answers.
 
@@ -138,7 +157,8 @@ class Feature:
         self.name = name
         self.commands: list[Command] = []
         self.buttons: dict[str, Handler] = {}
-        self.forms: dict[str, tuple[FormReader, Handler]] = {}
+        self.forms: dict[str, RegisteredForm] = {}
+        self.menus: dict[tuple[str, str], MenuOptions] = {}
         self.shortcuts: dict[str, tuple[ListedShortcut, Handler]] = {}
         self.kinds: dict[type[Inbound], Handler] = {}
         self.reporters: dict[type[Inbound], Callable[..., Awaitable[None]]] = {}
@@ -184,19 +204,29 @@ class Feature:
         self.labels[f"click {action_id}"] = label
         return _register(self.buttons, action_id)
 
-    def form(self, callback_id: str, *, label: str, reader: FormReader) -> Callable[[H], H]:
+    def form(
+        self, callback_id: str, *, label: str, reader: FormReader, place: FormPlace = place_of_form
+    ) -> Callable[[H], H]:
         """Register ``async def …(deps, turn, submission, read)`` for a form, with the result of *reader*.
 
         It also reads the values before the form closes: if it returns `FormErrors`, the form stays open and shows them.
-        *label* names the form in the audit.
+        *place* says where the result is shown. *label* names the form in the audit.
         """
         self.labels[f"form {callback_id}"] = label
 
         def register(handler: H) -> H:
-            _register(self.forms, callback_id)((reader, handler))
+            _register(self.forms, callback_id)(RegisteredForm(reader, place, handler))
             return handler
 
         return register
+
+    def options(self, *action_ids: str, form: str = "") -> Callable[[M], M]:
+        """Register ``async def …(catalog, query) -> list[Block]``, the options of a menu that Slack asks for.
+
+        Without *action_ids*, it has the options of all other menus of a *form*.
+        https://docs.slack.dev/reference/block-kit/block-elements/select-menu-element#external_select
+        """
+        return _register(self.menus, *((form, action_id) for action_id in action_ids or ("",)))
 
     def shortcut(
         self, callback_id: str, name: str, description: str, kind: Literal["global", "message"], *, label: str

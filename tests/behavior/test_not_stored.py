@@ -15,7 +15,6 @@ from slack_bolt.request.async_request import AsyncBoltRequest
 
 from bridge.door.listeners.app import dispatcher, slack_app
 from bridge.door.listeners.interactions import answer_not_stored
-from bridge.features.workflows import forms
 from bridge.metrics import Metrics
 from support import real_redis
 from support.harness import NOT_NOW, WHISPER
@@ -27,7 +26,8 @@ REPORTED_FOR = "couldn't queue "
 PERSON = {"user": {"id": USER, "team_id": TEAM}, "channel": {"id": CHANNEL}, "trigger_id": "1.2.a"}
 PRESSED = {**PERSON, "type": "block_actions", "actions": [{"action_id": "a", "block_id": "b"}]}
 INPUT = {"type": "input", "block_id": "field"}
-FORM = {**PERSON, "type": "view_submission", "view": {"id": "V1", "callback_id": "f", "type": "modal", "state": {}}}
+VIEW = {"id": "V1", "callback_id": "f", "type": "modal", "state": {"values": {"workflow": {}}}}
+FORM = {**PERSON, "type": "view_submission", "view": VIEW}
 
 
 @pytest.fixture
@@ -51,11 +51,11 @@ async def test_a_command_is_answered_with_a_notice(ingress: Ingress) -> None:
     assert REPORTED_FOR in answer.json["text"]
 
 
-@pytest.mark.parametrize(("blocks", "field"), [([{"type": "section"}, INPUT], "field"), ([], forms.WORKFLOW)])
+@pytest.mark.parametrize(("blocks", "field"), [([{"type": "section"}, INPUT], "field"), ([], "workflow")])
 async def test_a_form_stays_open_with_a_line_under_a_field(
     ingress: Ingress, blocks: list[dict[str, Any]], field: str
 ) -> None:
-    answer = await ingress.interaction({**FORM, "view": {**FORM["view"], "blocks": blocks}})
+    answer = await ingress.interaction({**FORM, "view": {**VIEW, "blocks": blocks}})
 
     assert (answer.status, answer.json["response_action"]) == (200, "errors")
     assert REPORTED_FOR in answer.json["errors"][field]

@@ -46,6 +46,7 @@ from bridge.slack.api import Identity, opened
 from bridge.slack.parts import MessageTag, Place
 from support.secrecy import API_KEY, BOT_TOKEN, SIGNING_SECRET
 from support.store import NAMESPACE, SESSION_LIFETIME, Process, Store, open_store
+from support.waiting import wait_until
 
 SUPPORT = {"id": 7, "name": "Support", "model": "m"}
 SALES = {"id": 8, "name": "Sales", "model": "m"}
@@ -471,10 +472,16 @@ class Harness:
         return lease
 
     async def start_next(self, name: str = "a") -> asyncio.Task[None]:
-        """Start a process on the next lane."""
+        """Start a process on the next lane, once there's one."""
         process = self.store.process(name)
-        held = (await process.hold(most=1))[0]
-        return asyncio.create_task(self.turns(process).work(self.lease(process, held)))
+        waiting: list[Held] = []
+
+        async def holds_one() -> bool:
+            waiting.extend(await process.hold(most=1))
+            return bool(waiting)
+
+        await wait_until(holds_one, "a lane is ready")
+        return asyncio.create_task(self.turns(process).work(self.lease(process, waiting[0])))
 
     async def work(self, name: str = "a") -> None:
         """Have a process work until no unowned lane is left."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from typing import Protocol
 
 from slack_bolt.async_app import AsyncApp
 
 from bridge.door.listeners.app import Intake, NotStored, in_time
-from bridge.features.conversations.stopping import Stopping
 from bridge.features.registry import features
 from bridge.inbound import SLACK_ITSELF, StopRequest
 from bridge.slack.api import Identity
@@ -22,12 +22,20 @@ CROSS = "x"
 """Slack's name for ❌."""
 
 
+class Stop(Protocol):
+    """Stops a turn, and returns the decision. May raise `StoreUnavailable` and `SlackError`."""
+
+    async def __call__(self, request: StopRequest, *, event: str) -> str:
+        """Stop what *request* names; it may be repeated."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class EventListeners:
-    """Listeners for events that features read, and for stops."""
+    """Listeners for events that features read, and for stops: *stop* stops what a request names, once per *event*."""
 
     intake: Intake
-    stopping: Stopping
+    stop: Stop
     identity: Identity
 
     def register(self, app: AsyncApp) -> None:
@@ -80,5 +88,5 @@ class EventListeners:
             )
             identity = text(body, "event_id") or f"stop:{channel}:{thread_ts}:{message_ts}:{given}"
             async with in_time("stop", self.intake.metrics):
-                decision = await self.stopping.stop(request, event=identity)
+                decision = await self.stop(request, event=identity)
         self.intake.metrics.event("stop", decision)

@@ -18,12 +18,7 @@ from slack_bolt.response import BoltResponse
 from bridge.door.listeners.app import IN_TIME, Intake
 from bridge.engine import notices
 from bridge.errors import BridgeError, SlackError
-from bridge.features.agents import asking
-from bridge.features.buttons import agent_options
-from bridge.features.channels import forms as channel_forms
-from bridge.features.conversations import menu
 from bridge.features.registry import features
-from bridge.features.workflows import forms
 from bridge.inbound import Click, Shortcut, SlashCommand, Submission
 from bridge.project import Catalog
 from bridge.slack import contents
@@ -87,7 +82,7 @@ def parse_submission(body: Json, identity: Identity) -> Submission:
     view = mapping(body.get("view"))
     origin = modals.Origin.parse(text(view, "private_metadata"))
     form, values = text(view, "callback_id"), modals.form_values(mapping(mapping(view.get("state")).get("values")))
-    place = asking.place_of(form, values, origin)
+    place = features.place_of(form, values, origin)
     return Submission(
         team=identity.team,
         channel=place.channel,
@@ -137,9 +132,11 @@ async def answer_not_stored(identity: Identity, say: Say, body: Json) -> BoltRes
     sent: Click | Shortcut
     match body.get("type"):
         case "view_submission":
-            blocks = map(mapping, items(mapping(body.get("view")).get("blocks")))
+            view = mapping(body.get("view"))
+            blocks = map(mapping, items(view.get("blocks")))
             # the field that shows the error of the whole form
-            field = next((text(block, "block_id") for block in blocks if block.get("type") == "input"), forms.WORKFLOW)
+            names = [text(block, "block_id") for block in blocks if block.get("type") == "input"]
+            field = next(iter(names or mapping(mapping(view.get("state")).get("values"))), "")
             problem = {"response_action": "errors", "errors": {field: _NOT_QUEUED.text}}
             return BoltResponse(status=HTTPStatus.OK, body=problem)
         case "block_suggestion":
@@ -214,16 +211,8 @@ class InteractionListeners:
         query, form = text(body, "value"), text(mapping(body.get("view")), "callback_id")
         try:
             async with asyncio.timeout(IN_TIME.total_seconds()):
-                has_access = not await self.intake.access.refusal(parse_click(body, self.identity))
-                if has_access and form == channel_forms.DEFAULT and text(body, "action_id") != channel_forms.AGENT:
-                    agents, workflows = await self.catalog.get_agents(), await self.catalog.get_workflows()
-                    options = channel_forms.app_choices(agents, workflows, query)
-                elif has_access and form == channel_forms.DEFAULT:
-                    options = channel_forms.agent_choices(await self.catalog.get_agents(), query)
-                elif has_access and text(body, "action_id") in {menu.CHOOSE, asking.AGENT}:
-                    options = agent_options(await self.catalog.get_agents(), query)
-                elif has_access:
-                    options = forms.workflow_options(await self.catalog.get_workflows(), query)
+                if not await self.intake.access.refusal(parse_click(body, self.identity)):
+                    options = await features.options(self.catalog, form, text(body, "action_id"), query)
         except (BridgeError, TimeoutError) as exc:
             log.warning("can't load a menu's options", extra={"why": type(exc).__name__})
         await ack(options=options)

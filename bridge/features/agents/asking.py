@@ -16,7 +16,6 @@ from bridge.features.buttons import (
 from bridge.project.models import Agent
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import (
-    CHANNEL,
     ONLY_THE_FIRST,
     OPEN_THE_FORM,
     FormErrors,
@@ -87,17 +86,16 @@ def read_ask_form(values: Mapping[str, Any]) -> AgentQuestion | FormErrors:
     return FormErrors(errors) if errors else AgentQuestion(int(agent), message, about)
 
 
-def place_of(form: str, values: Mapping[str, Any], origin: Origin) -> Place:
+def place_of_question(values: Mapping[str, Any], origin: Origin) -> Place:
     """Return where the form's result is shown."""
-    where = str(values.get(WHERE if form == ASK else CHANNEL) or "")
-    match where:
+    match str(values.get(WHERE) or ""):
         case "":
             return Place(origin.chosen or origin.channel)
-        case _ if form == ASK and where == _IN_THREAD:
+        case where if where == _IN_THREAD:
             return Place(origin.channel, origin.thread_ts)
-        case _ if form == ASK and where == _DIRECT:
+        case where if where == _DIRECT:
             return Place(origin.direct)
-        case _:
+        case where:
             return Place(where)
 
 

@@ -7,18 +7,19 @@ from bridge.engine.results import Form, NewThread, Outcome, Result
 from bridge.engine.turn import Turn
 from bridge.errors import NoSuch
 from bridge.features.agents import asking, layout
-from bridge.features.buttons import OPEN_ASK, ask_button, id_of
+from bridge.features.buttons import OPEN_ASK, agent_options, ask_button, id_of
 from bridge.features.deps import Deps
 from bridge.features.lookups import agent_by_id, origin_of
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, MessageFile, MessagePart, Shortcut, Submission
+from bridge.project import Catalog
 from bridge.project.models import Agent
 from bridge.slack.blockkit.content_words import files_in
 from bridge.slack.blockkit.kit import escape
 from bridge.slack.blockkit.lists import ListPage
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
-from bridge.slack.blockkit.reply import Reply
+from bridge.slack.blockkit.reply import Block, Reply
 
 agents = Feature("agents")
 
@@ -67,7 +68,7 @@ async def ask_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     return Form(asking.ask_form(agent, await origin_of(deps, turn)), otherwise=asking.offer_ask_form(agent))
 
 
-@agents.form(asking.ASK, label="form: Ask an agent", reader=asking.read_ask_form)
+@agents.form(asking.ASK, label="form: Ask an agent", reader=asking.read_ask_form, place=asking.place_of_question)
 async def question_sent(deps: Deps, turn: Turn, submission: Submission, question: asking.AgentQuestion) -> Result:
     """Ask in a new thread, or in the thread of the message the question is about."""
     origin, chosen = Origin.parse(submission.private_metadata), question.agent
@@ -127,3 +128,9 @@ def _thread_started(
     """Post *root*, and queue *message* below it like a typed one, with Slack's escapes."""
     new = NewThread(agent=agent.id, text=escape(message), parts=parts, thread_ts=thread_ts)
     return Outcome(what="thread started", reply=root, mark="bridge_root", after=(new,))
+
+
+@agents.options(asking.AGENT, form=asking.ASK)
+async def agents_to_ask(catalog: Catalog, query: str) -> list[Block]:
+    """Return options for the agents that match *query*."""
+    return agent_options(await catalog.get_agents(), query)

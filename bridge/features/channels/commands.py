@@ -20,13 +20,14 @@ from bridge.features.deps import Deps
 from bridge.features.lookups import agent_by_id, agent_name, origin_of, workflow_by_id, workflow_name
 from bridge.features.pauses import RULE_PAUSED
 from bridge.inbound import Click, Notice, Submission
+from bridge.project import Catalog
 from bridge.project.models import Agent, Workflow
 from bridge.queue.audit import named
 from bridge.slack.blockkit.failures import no_longer
 from bridge.slack.blockkit.folding import name_key
 from bridge.slack.blockkit.kit import SOMEONE
 from bridge.slack.blockkit.modals import Origin
-from bridge.slack.blockkit.reply import Reply
+from bridge.slack.blockkit.reply import Block, Reply
 
 _NAMED: Final = 3  # apps suggested for a misspelled name
 
@@ -304,3 +305,15 @@ async def _name(deps: Deps, channel: str) -> str:
 
 def _is_direct(channel: str) -> bool:
     return channel.startswith("D")
+
+
+@channels.options(forms.AGENT, form=forms.DEFAULT)
+async def default_agents(catalog: Catalog, query: str) -> list[Block]:
+    """Return options for the agents that match *query*, and for no default agent."""
+    return forms.agent_choices(await catalog.get_agents(), query)
+
+
+@channels.options(form=forms.DEFAULT)
+async def starts_of_apps(catalog: Catalog, query: str) -> list[Block]:
+    """Return options for what an app's posts start."""
+    return forms.app_choices(await catalog.get_agents(), await catalog.get_workflows(), query)

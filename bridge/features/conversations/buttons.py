@@ -16,12 +16,13 @@ from bridge.engine.reply_poster import recipient_of
 from bridge.engine.results import NewThread, Outcome, QueuedAgain, Result, ShownLate, shown
 from bridge.engine.turn import Turn
 from bridge.errors import ControlNotUnderstood, SlackError, TooOften
-from bridge.features.buttons import id_of
+from bridge.features.buttons import agent_options, id_of
 from bridge.features.conversations import menu, stops
 from bridge.features.deps import Deps
 from bridge.features.lookups import agent_name, may_set
 from bridge.ids import MessageKey, ThreadKey, TurnId, side_id, thread_lane
 from bridge.inbound import Click, InboundMessage, Notice
+from bridge.project import Catalog
 from bridge.queue.inbox import (
     Condition,
     Deferred,
@@ -38,7 +39,7 @@ from bridge.queue.inbox import (
     Void,
 )
 from bridge.slack.blockkit import failures
-from bridge.slack.blockkit.reply import Reply
+from bridge.slack.blockkit.reply import Block, Reply
 from bridge.slack.parts import MessageTag
 
 log = logging.getLogger(__name__)
@@ -287,3 +288,9 @@ async def resume(deps: Deps, turn: Turn, click: Click) -> Result:
 def _thread_of(click: Click) -> ThreadKey:
     """Return the thread of the message with the button, or the one that this message would start."""
     return ThreadKey(click.team, click.channel, click.thread_ts or click.message_ts)
+
+
+@conversations.options(menu.CHOOSE)
+async def agents_to_choose(catalog: Catalog, query: str) -> list[Block]:
+    """Return options for the agents that match *query*."""
+    return agent_options(await catalog.get_agents(), query)

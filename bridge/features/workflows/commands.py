@@ -20,12 +20,13 @@ from bridge.features.workflows.inputs import Remembered, RememberedInputs
 from bridge.features.workflows.runs import RunResults, Waiters, notify_of_end, run, unknown_run
 from bridge.ids import TurnId
 from bridge.inbound import Click, Shortcut, Submission, TriggeredRun
+from bridge.project import Catalog
 from bridge.project.models import Workflow
 from bridge.slack.blockkit.json_text import typed_input
 from bridge.slack.blockkit.lists import ListPage
 from bridge.slack.blockkit.modals import Carried, Origin
 from bridge.slack.blockkit.mrkdwn import plain_command_text
-from bridge.slack.blockkit.reply import Reply
+from bridge.slack.blockkit.reply import Block, Reply
 
 workflows = Feature("workflows")
 workflows.outcome_unknown(has_note=True)(unknown_run)
@@ -255,3 +256,9 @@ async def _ask_for_input(deps: Deps, turn: Turn, workflow: Workflow | None, *, i
 def _origin(turn: Turn, *, is_sure: bool = False) -> Origin:
     thread_ts = turn.thread.root if turn.thread else ""
     return Origin(channel=turn.channel, thread_ts=thread_ts, response_url=turn.response_url, is_sure=is_sure)
+
+
+@workflows.options(forms.WORKFLOW, layout.RUN, FIND)
+async def workflows_to_choose(catalog: Catalog, query: str) -> list[Block]:
+    """Return options for the workflows that match *query*."""
+    return forms.workflow_options(await catalog.get_workflows(), query)
