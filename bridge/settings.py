@@ -46,7 +46,8 @@ _PREFIX = "BRIDGE_"
 _ASSIGNMENT = re.compile(r"\s*(?:export\s+)?(?:BRIDGE|SLACK|PROJECT|REDIS)_\w+\s*=", re.IGNORECASE)
 
 # https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
-_OF_SERVICE = re.compile(r"\w+_(SERVICE_(HOST|PORT\w*)=|PORT_\d+_\w+=|PORT=(tcp|udp|sctp)://\S+:\d+$)", re.ASCII)
+_OF_SERVICE = re.compile(r"_SERVICE_(?:HOST|PORT)|_PORT_[0-9]{1,5}_(?:TCP|UDP|SCTP)")
+_ADDRESS_OF_SERVICE = re.compile(r"(?:tcp|udp|sctp)://\S+")
 _ID = re.compile(r"\b[CDGUSW](?=[A-Z]{0,20}[0-9])[0-9A-Z]{2,20}\b")  # of a person, user group or channel
 
 _NAMESPACE = re.compile("[A-Za-z0-9_.-]{1,64}")
@@ -272,7 +273,8 @@ class Variables(EnvSettingsSource):
 
 def _is_of_service(name: str, value: str) -> bool:
     """Whether Kubernetes sets the variable for a Service: one named ``bridge`` has BRIDGE_PORT=tcp://10.0.0.1:80."""
-    return _OF_SERVICE.match(f"{name}={value.strip()}") is not None
+    is_port = name.endswith("_PORT") and _ADDRESS_OF_SERVICE.fullmatch(value.strip())
+    return bool(is_port or _OF_SERVICE.search(name))
 
 
 def load(environ: Mapping[str, str], slips: Sequence[str] = ()) -> Settings:
