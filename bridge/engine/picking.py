@@ -13,11 +13,12 @@ from itertools import islice
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from bridge.errors import NoSuch, NotSure, SeveralFit
-from bridge.slack.blockkit.folding import fold, name_key
+from bridge.slack.blockkit.folding import fold, id_key, name_key
 
 # Of folded text:
 _QUOTED = re.compile(r"""(?P<quote>["'])(?P<name>.*?)(?P=quote)(?=\s|$)""")
-_ID = re.compile(r"[*_~`]*#?(-?)(\d+)[*_~`]*(?=\s|$)")
+_ID = re.compile(r"[*_~`]*#?-?\d+[*_~`]*(?=\s|$)")
+_ID_AND_MARK = re.compile(r"([*_~`]*#?-?\d+[*_~`]*)[^\w\s]+(?![0-9])")
 _WORD = re.compile(r"\S+")
 _LONGEST_NAME = 40  # words
 _LONGEST_WORD = 100  # characters; one that is longer has no typos
@@ -82,7 +83,7 @@ def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool, act
         inside = folded.between(*quoted.span("name"))
         spots.insert(0, _Spot(inside, name_key(inside), folded.after(quoted.end())))
     by_id: list[Pick[T]] = []
-    digits = f"{number[1]}{number[2].lstrip('0') or '0'}" if number else ""  # of any length, so they stay text
+    digits = id_key(number[0]) if number else ""  # of any length, so they stay text
     if number and (takes_rest or not folded.after(number.end())):
         by_id = [Pick(one, folded.after(number.end())) for one in candidates if str(one.id) == digits]
     typed, whole = _fitting(spots, named, str.__eq__)
@@ -94,6 +95,10 @@ def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool, act
         return found[0]
     if not found:
         typed, found = _fitting(spots, named, str.startswith)
+        marked = _ID_AND_MARK.match(folded.text)
+        if marked and (takes_rest or not folded.after(marked.end())):
+            by_id = [Pick(one, folded.after(marked.end())) for one in candidates if str(one.id) == id_key(marked[1])]
+            found = list({pick.one.id: pick for pick in [*found, *by_id]}.values())
     if len(found) == 1 and not acts:
         return found[0]._replace(is_whole=False)
     near = found or _similar(spots, named)
@@ -109,11 +114,17 @@ def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool, act
     raise NoSuch(kind, name or text, [pick.one.name for pick in near])
 
 
+def is_called(text: str, one: Named) -> bool:
+    """Whether *text* is the ID or the whole name of *one*."""
+    key = name_key(text)
+    return bool(key) and (key == name_key(one.name) or id_key(text) == str(one.id))
+
+
 def nearest(text: str, candidates: Sequence[T]) -> T | None:
     """Return the only one of *candidates* that *text* names, begins or misspells; None if it's none or several."""
     key = name_key(text)
     named = [(name_key(candidate.name), candidate) for candidate in candidates]
-    found = [one for known, one in named if key in {known, str(one.id)}]
+    found = [one for one in candidates if is_called(text, one)]
     found = found or [one for known, one in named if key and known.startswith(key)]
     found = found or [pick.one for pick in _misspelled([_Spot(text, key, "")], named)]
     return found[0] if len(found) == 1 else None

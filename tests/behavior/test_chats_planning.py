@@ -33,6 +33,7 @@ def asked(agent: int, message: str, session: int | None = None) -> list[dict[str
     [
         (f"<@{BOT}> Sales: hello", 7, "Support", (8, "hello")),
         (f"<@{BOT}> 8: hello", None, "", (8, "hello")),
+        (f"<@{BOT}> #8: hello", None, "", (8, "hello")),
         (f"<@{BOT}> hello", 8, "Support", (8, "hello")),
         (f"<@{BOT}> hello", None, "Sales", (8, "hello")),
         (f"<@{BOT}> hello", 99, "8", (8, "hello")),  # the channel's agent was deleted
@@ -104,7 +105,7 @@ async def test_the_menu_offers_the_agent_that_was_meant(harness: Harness, text: 
     assert [one.get("description", {}).get("text") for one in options] == [None, "Remembers things.", None, None, None]
 
 
-@pytest.mark.parametrize("typed", ["Sales", "\uff33ales\u200b", f"<@{BOT}> *Sales*", "8:"])
+@pytest.mark.parametrize("typed", ["Sales", "\uff33ales\u200b", f"<@{BOT}> *Sales*", "8:", "#8"])
 async def test_a_name_typed_below_the_menu_chooses(harness: Harness, typed: str) -> None:
     harness.service.agents = [SUPPORT, SALES]
     await harness.receive(message(f"<@{BOT}> hello", is_mention=True, thread_ts=""))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.features.conversations.answering import configured, named_first
+from bridge.features.conversations.answering import addressee, configured, named_first
 from bridge.project import Agent
 
 NAMES = {7: "Support", 8: "Sales", 9: "7", 10: "Two Words"}
@@ -20,6 +20,9 @@ AGENTS = [Agent.model_validate({"id": number, "name": name, "model": "m"}) for n
         ('"Two Words": hello', (10, "hello")),
         ("Two Words: hello", (10, "hello")),
         ("8: hello", (8, "hello")),
+        ("#8: hello", (8, "hello")),
+        ("*#008:* hello", (8, "hello")),
+        ("＃８：hello", (8, "hello")),  # noqa: RUF001
         ("Support:\nhello\nthere", (7, "hello\nthere")),
         ("Support:", (7, "")),
         ("7: whom?", None),  # an agent's ID with another agent's name
@@ -38,12 +41,30 @@ def test_an_agent_is_named_first(text: str, expected: tuple[int, str] | None) ->
 
 @pytest.mark.parametrize(
     ("wanted", "expected"),
-    [("Support", 7), (" sales ", 8), ("8", 8), ("7", 7), ("two words", 10), ("", None), ("nobody", None), ("99", None)],
+    [
+        ("Support", 7),
+        (" sales ", 8),
+        ("8", 8),
+        ("#08", 8),
+        ("7", 7),
+        ("two words", 10),
+        ("", None),
+        ("nobody", None),
+        ("99", None),
+    ],
 )
 def test_a_configured_agent_is_found_by_id_or_name(wanted: str, expected: int | None) -> None:
     found = configured(wanted, AGENTS)
 
     assert (found.id if found else None) == expected
+
+
+@pytest.mark.parametrize("text", ["#8, hello", "8, hello", "#08: hello", "Sale: hello"])
+def test_an_agent_may_be_meant_at_the_start(text: str) -> None:
+    found = addressee(text, AGENTS)
+
+    assert found is not None
+    assert found.id == 8
 
 
 def test_a_default_name_shared_by_two_agents_picks_neither() -> None:

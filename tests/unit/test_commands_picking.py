@@ -71,7 +71,16 @@ def test_a_name_may_be_followed_by_input(typed: str, id_: int, rest: str) -> Non
 
 @pytest.mark.parametrize(
     ("typed", "id_"),
-    [("3 musketeers", 5), ("Report d", 2), ("report", 1), ("#4", 4), ('"Report daily"', 2), ('"inv"', 3), ("12", 12)],
+    [
+        ("3 musketeers", 5),
+        ("Report d", 2),
+        ("report", 1),
+        ("#4", 4),
+        ("4:", 4),
+        ('"Report daily"', 2),
+        ('"inv"', 3),
+        ("12", 12),
+    ],
 )
 def test_without_more_parameters_the_whole_rest_is_the_name(typed: str, id_: int) -> None:
     assert pick("workflow", typed, KNOWN, takes_rest=False).one.id == id_
@@ -114,6 +123,11 @@ def test_an_action_takes_an_id_or_a_whole_name(typed: str, id_: int, rest: str) 
         ("3 musketers x", [(3, "musketers x"), (5, "x")]),
         ("twin x", [(7, "x"), (8, "x")]),
         ('"inv" x', [(3, "x")]),
+        ("3: x", [(3, "x")]),  # an ID, and a mark
+        ("#03, x", [(3, "x")]),
+        ("3:x", [(3, "x")]),
+        ("*3*; {}", [(3, "{}")]),
+        ("3.", [(3, "")]),
         ("tw", [(7, ""), (8, ""), (12, ""), (12345678901234567890, "")]),
     ],
 )
@@ -124,7 +138,7 @@ def test_an_action_asks_about_anything_else(typed: str, options: list[tuple[int,
     assert [(id_, rest) for id_, _name, rest in caught.value.options] == options
 
 
-@pytest.mark.parametrize("typed", ["99 hello", "zzzzzz", "9" * 6000])
+@pytest.mark.parametrize("typed", ["99 hello", "99: hello", "3.5 x", "3,5", "zzzzzz", "9" * 6000])
 def test_an_action_without_a_similar_name_fails(typed: str) -> None:
     with pytest.raises(NoSuch):
         pick("workflow", typed, KNOWN, takes_rest=True, acts=True)

@@ -16,7 +16,7 @@ from functools import partial
 
 from bridge.engine import notices
 from bridge.engine.notices import Unread
-from bridge.engine.picking import nearest
+from bridge.engine.picking import is_called, nearest
 from bridge.engine.reply_poster import place_of
 from bridge.engine.results import Done, Outcome, Result, TryLater, Wait
 from bridge.engine.turn import Turn
@@ -42,7 +42,7 @@ from bridge.queue.audit import named
 from bridge.queue.records import Conversation
 from bridge.slack.blockkit.content_words import size
 from bridge.slack.blockkit.failures import failure
-from bridge.slack.blockkit.folding import fold, name_key, undecorated
+from bridge.slack.blockkit.folding import fold, id_key, name_key, undecorated
 from bridge.slack.blockkit.mrkdwn import addressed
 from bridge.slack.blockkit.quotation import BEFORE, SINCE, below_report
 from bridge.slack.blockkit.reply import Audience
@@ -264,7 +264,7 @@ def named_first(text: str, agents: Sequence[Agent]) -> tuple[Agent, str] | None:
             is_wide = not folded.between(colon, colon + 1).isascii()  # after a full-width colon, people type no blank
             if not is_wide and folded.text[after : after + 1].strip():
                 continue
-            named = [agent for agent in agents if name_key(before) in {name_key(agent.name), str(agent.id)} - {""}]
+            named = [agent for agent in agents if is_called(before, agent)]
             if named:
                 return (named[0], folded.after(after)) if len(named) == 1 else None
     return None
@@ -284,7 +284,7 @@ def addressee(text: str, agents: Sequence[Agent]) -> Agent | None:
 
 def configured(wanted: str, agents: Sequence[Agent]) -> Agent | None:
     """Return the agent of ``BRIDGE_DEFAULT_AGENT``, by ID or name; an ID wins."""
-    by_id = [agent for agent in agents if str(agent.id) == name_key(wanted)]
+    by_id = [agent for agent in agents if str(agent.id) == id_key(wanted)]
     by_name = [agent for agent in agents if name_key(agent.name) == name_key(wanted)]
     found = by_id or by_name
     return found[0] if wanted.strip() and len(found) == 1 else None

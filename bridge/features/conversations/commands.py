@@ -26,7 +26,7 @@ from bridge.inbound import Click, InboundMessage, MessagesTabOpened, StopRequest
 from bridge.project.models import Agent
 from bridge.queue.audit import named
 from bridge.queue.records import Conversation
-from bridge.slack.blockkit.folding import name_key
+from bridge.slack.blockkit.folding import id_key, name_key
 from bridge.slack.payloads import text
 
 conversations.outcome_unknown(has_note=False)(unknown_answer)
@@ -153,7 +153,7 @@ async def hand_over(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
 async def show_or_continue(deps: Deps, turn: Turn, *, number: str = "") -> Result:
     """Show this thread's agent and session, or resume an earlier session here."""
     conversation = await deps.sessions.thread(turn.thread) if turn.thread else None
-    number = name_key(number).removeprefix("#")
+    number = id_key(number) or name_key(number)
     if number and turn.thread is not None:
         return await _ask_to_continue(deps, turn, turn.thread, conversation, number)
     if conversation is None or conversation.agent is None:

@@ -15,6 +15,7 @@ from typing import Literal, assert_never
 from bridge.engine.access import Access
 from bridge.engine.dispatch import Features
 from bridge.engine.notices import app_paused, edited, paused, unmentioned
+from bridge.engine.picking import is_called
 from bridge.errors import ProjectError
 from bridge.features.channels.settings import NOTHING_SET, AppRule, Channels
 from bridge.features.conversations.menu import CHOOSE
@@ -371,7 +372,7 @@ class Receiver:
         except ProjectError:
             return None
         wanted = name_key(plain_command_text(said)).rstrip(":").rstrip()
-        named = [agent for agent in agents if wanted in {name_key(agent.name), str(agent.id)}]
+        named = [agent for agent in agents if is_called(wanted, agent)]
         if len(named) != 1:
             return None
         return Click(

@@ -31,6 +31,7 @@ _ALIKE: Final = str.maketrans(
 _UNSEEN: Final = re.compile(  # letters and marks without a width; other such characters have their own categories
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
+_ID: Final = re.compile(r"#?(-?)([0-9]+)")
 _MARKS: Final = "*_~`"  # of Slack's formatting
 _MOST_MARKS: Final = 32  # of a letter
 _MOST_UNSEEN: Final = 20  # characters around a text
@@ -95,6 +96,12 @@ def name_key(name: str) -> str:
     while len(text) > 2 and text[0] == text[-1] and text[0] in f"{_MARKS}\"'":  # noqa: PLR2004 - the marks and a letter
         text = text[1:-1].strip()
     return text
+
+
+def id_key(text: str) -> str:
+    """Return the ID that *text* is, as the service writes it: ``*#007*`` is ``7``; ``""`` for any other text."""
+    found = _ID.fullmatch(name_key(text))
+    return f"{found[1]}{found[2].lstrip('0') or '0'}" if found else ""
 
 
 def split(text: str, most: int | None = None) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 from pydantic import BaseModel, ValidationError
 
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.folding import name_key
+from bridge.slack.blockkit.folding import id_key, name_key
 from bridge.slack.blockkit.reply import Block, View
 
 OPEN_THE_FORM: Final = "Open the form"
@@ -128,7 +128,7 @@ def match_rank(id_: int, name: str, query: str) -> int | None:
     """Rank how well an ID or a name matches *query*: 0 is best, None no match."""
     wanted, name = name_key(query), name_key(name)
     tests = (
-        wanted.removeprefix("#") in {name, str(id_)},
+        wanted.removeprefix("#") == name or id_key(query) == str(id_),
         name.startswith(wanted),
         any(word.startswith(wanted) for word in name.split()),
         wanted in name,
