@@ -120,19 +120,15 @@ def web_address(given: str, example: str) -> str:
 def link_template(given: str, needed: str, *others: str) -> str:
     """Accept a web address with the placeholder *needed*, and perhaps *others*, after the host."""
     example = f"https://project.example.com/…/{{{needed}}}"
-    names = re.findall(r"\{([^{}]*)\}", given)
+    names, host = re.findall(r"\{([^{}]*)\}", given), given.partition("://")[2].partition("/")[0]
     place = _split(re.sub(r"\{[^{}]*\}", "", given), example)
-    if place.scheme not in {"http", "https"} or not place.hostname or "@" in place.netloc or "{" in _host_of(given):
+    if place.scheme not in {"http", "https"} or not place.hostname or "@" in place.netloc or "{" in host:
         raise ValueError(f"isn't a web address: use one such as {example}")
     unknown = [name for name in names if name not in {needed, *others}]
     if unknown or needed not in names or re.search(r"[{}]", re.sub(r"\{[^{}]*\}", "", given)):
         more = f"besides {{{others[0]}}} " if others else ""
         raise ValueError(f"needs {{{needed}}} and {more}no other placeholder: use one such as {example}")
     return _printable(given, f"use an address such as {example}")
-
-
-def _host_of(template: str) -> str:
-    return template.partition("://")[2].partition("/")[0]
 
 
 @dataclass(frozen=True, slots=True)

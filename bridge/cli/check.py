@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +12,7 @@ import typer
 from bridge.cli.access import access_of
 from bridge.cli.printing import line_width, out
 from bridge.cli.probes import probe
-from bridge.cli.rows import Row, is_well, shown
+from bridge.cli.rows import is_well, shown
 from bridge.cli.running import CANNOT_RUN, problems_of, run, say, setup_hint
 from bridge.cli.store import JsonOption
 from bridge.cli.troubles import settings_rows
@@ -51,21 +50,17 @@ def check(
         values, warnings = well_formed(environ), [*unknown_names(environ), *unusable_proxy_settings()]
         problems = problems_of(environ, slips)
 
-    async def all_rows() -> list[Row]:
-        found = await probe(values, now=lambda: datetime.now(UTC))
-        return [*settings_rows(problems, warnings), *found]
-
-    async def access_rows(user: str, channel: str) -> list[Row]:
-        rows = await access_of(values, user, channel) if not slips else None
-        of_access = [*slips, *(line for line in problems if line.startswith(_OF_ACCESS) and line not in slips)]
-        return settings_rows(of_access, []) if rows is None else rows
-
-    async def show(rows_of: Awaitable[list[Row]]) -> int:
-        rows = await rows_of
+    async def show() -> int:
+        if access is None:
+            rows = [*settings_rows(problems, warnings), *await probe(values, now=lambda: datetime.now(UTC))]
+        else:
+            of_access = [*slips, *(line for line in problems if line.startswith(_OF_ACCESS) and line not in slips)]
+            found = None if slips else await access_of(values, *access)
+            rows = settings_rows(of_access, []) if found is None else found
         out(shown(rows, as_json=as_json, width=line_width()), signs=not as_json)
         return 0 if is_well(rows) else CANNOT_RUN
 
-    code = run(lambda: show(access_rows(*access) if access else all_rows()))
+    code = run(show)
     for line in [] if as_json or access else setup_hint(problems):
         say(line)
     raise typer.Exit(code)

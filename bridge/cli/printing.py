@@ -22,6 +22,7 @@ import typer
 
 from bridge.logs import printable as printable  # noqa: PLC0414 - for the commands
 
+_SIGN: Final = re.compile(r"^  ([✓✗!])(?= )", re.MULTILINE)
 _COLORS: Final = {"✓": "green", "✗": "red", "!": "yellow"}
 
 
@@ -31,7 +32,8 @@ def out(text: str, *, err: bool = False, signs: bool = False, **style: Any) -> N
     *err* prints to standard error, *signs* colors the signs that start lines, and *style* (`typer.style`) all of it.
     """
     shown = "\n".join(map(printable, text.split("\n")))
-    shown = colored(shown) if signs else shown
+    if signs:
+        shown = _SIGN.sub(lambda sign: f"  {typer.style(sign[1], fg=_COLORS[sign[1]])}", shown)
     typer.echo(typer.style(shown, **style) if style else shown, err=err)
 
 
@@ -43,11 +45,6 @@ def form_for(rows: Sequence[Sequence[str]]) -> str:
 def columns(form: str, *words: str) -> str:
     """Format one line of a table whose columns *form* sets."""
     return form.format(*map(printable, words)).rstrip()
-
-
-def colored(table: str) -> str:
-    """Color the signs that start lines, for `typer.echo`, which removes colors in a pipe."""
-    return re.sub(r"(?m)^  ([✓✗!])(?= )", lambda found: f"  {typer.style(found[1], fg=_COLORS[found[1]])}", table)
 
 
 def line_width() -> int:

@@ -25,6 +25,7 @@ from bridge.cli.troubles import (
     REDIS,
     SLACK,
     denial,
+    problem_row,
     project_trouble,
     redis_trouble,
     slack_trouble,
@@ -66,8 +67,7 @@ async def probe(values: Mapping[str, Any], *, now: Callable[[], datetime], patie
             async with asyncio.timeout(patience.total_seconds()):
                 return await rows
         except ConfigurationError as exc:  # the environment names certificates that can't be read
-            parts = [problem.partition(": ") for problem in exc.problems]
-            return [Row(area, "settings", FAILURE, what, cure) for what, _, cure in parts]
+            return [problem_row(area, "settings", problem) for problem in exc.problems]
         except TimeoutError:
             detail = f"no complete answer within {patience.total_seconds():g} s"
             return [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable
 from datetime import timedelta
 from typing import Final
@@ -99,14 +98,15 @@ def settings_rows(problems: Iterable[str], warnings: Iterable[str]) -> list[Row]
     rows = []
     groups: tuple[tuple[State, Iterable[str]], ...] = ((FAILURE, problems), (WARNING, warnings))
     for state, lines in groups:
-        for line in lines:
-            name, _, problem = line.partition(" ")
-            # The first colon before a space starts the cure; addresses contain other colons.
-            detail, *cure = re.split(r": ", problem, maxsplit=1)
-            rows.append(
-                Row("Settings", name, state, detail, cure[0] if cure else "correct the name or remove the line")
-            )
+        for name, _, problem in (line.partition(" ") for line in lines):
+            rows.append(problem_row("Settings", name, problem, state))
     return rows or [Row("Settings", "settings", OK, "complete and valid")]
+
+
+def problem_row(area: str, what: str, problem: str, state: State = FAILURE) -> Row:
+    """Make a row of a *problem*, whose cure follows its first colon before a space; addresses have other colons."""
+    detail, _, cure = problem.partition(": ")
+    return Row(area, what, state, detail, cure or "correct the name or remove the line")
 
 
 def slack_trouble(what: str, error: SlackError, cure: str) -> Row:
