@@ -137,6 +137,7 @@ class InboundMessage(_Inbound):
     app_name: str = ""
     owner: str = ""
     was_found: bool = False  # it was found in Slack's history after an outage
+    is_late: bool = False  # long after it was written
 
     @model_validator(mode="before")
     @classmethod

@@ -146,8 +146,8 @@ class Settings(BaseSettings):
     max_age: Annotated[timedelta, duration("s", upto=timedelta(days=365))] = _setting("BRIDGE_MAX_AGE", "24h")
     """How long a message may wait: 24h, 90m, or a number of seconds. After that, a button offers to send it."""
     catch_up: Annotated[Literal["on", "off"], one_of("on", "off")] = _setting("BRIDGE_CATCH_UP", "on")
-    """Whether the bridge looks for missed messages in Slack's history, up to seven days back, after more than a minute
-    of downtime: on or off. `bridge catch-up` works either way."""
+    """Whether the bridge reads missed messages in Slack's history: those it had to refuse, and after more than a minute
+    of downtime, all of up to seven days. `on` or `off`; `bridge catch-up` works either way."""
     drain_timeout: Annotated[timedelta, duration("s", upto=timedelta(hours=1), may_be_zero=True)] = _setting(
         "BRIDGE_DRAIN_SECONDS", "25"
     )

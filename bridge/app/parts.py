@@ -15,7 +15,7 @@ from bridge.documents import Documents
 from bridge.door.listeners.app import Intake, slack_app
 from bridge.door.listeners.events import EventListeners
 from bridge.door.listeners.interactions import InteractionListeners, answer_not_stored
-from bridge.door.listeners.messages import EarlyReplies, MessageListeners
+from bridge.door.listeners.messages import MessageListeners
 from bridge.door.listeners.token_watch import TokenWatch
 from bridge.engine import notices
 from bridge.engine.access import Access
@@ -115,10 +115,13 @@ def build(
         bot_user=identity.bot_user,
         store_since=lambda: namespace.since,
         catalog=project.catalog,
+        now=now,
         on_queued=queued_reactions.on_queued,
     )
     intake = Intake(inbox, access, wires.metrics)
     messages = MessageListeners(receiver, identity, wires.metrics)
+    if settings.catch_up == "on":
+        inbox.refusals.on_unread = namespace.notice_outage
     stopping = Stopping(inbox, access)
     token_watch = TokenWatch(wires.web, identity, settings.bot_token_now, sleep=sleep)
     app = slack_app(
@@ -170,7 +173,6 @@ def build(
             sleep=sleep,
         ),
         ensure_caught_up=catch_up.ensure_caught_up,
-        follow=EarlyReplies(wires.web, messages),
         store_since=lambda: namespace.since,
         now=now,
         session_lifetime=lifetime,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -15,7 +15,6 @@ from bridge.features.conversations.sessions import Sessions
 from bridge.features.home.pages import StoredPages
 from bridge.features.statistics.reader import Statistics
 from bridge.features.statistics.snapshots import SnapshotStore
-from bridge.ids import ThreadKey
 from bridge.metrics import Metrics
 from bridge.project.connection import ProjectConnection
 
@@ -24,10 +23,9 @@ from bridge.project.connection import ProjectConnection
 class Deps(EngineDeps):
     """The parts of a bridge that handlers use.
 
-    *default_agent* is ``BRIDGE_DEFAULT_AGENT``. *store_since* returns since when the store has data. *follow* queues
-    replies that arrived before their root, by ``ts``, and raises `SlackError`. *workspace* is the workspace's address
-    in Slack. *long_run* is how long a run takes before its card offers to notify people. *run_url*, *workflow_url* and
-    *agent_url* are templates of addresses in the project's own pages, or ``""``.
+    *default_agent* is ``BRIDGE_DEFAULT_AGENT``. *store_since* returns since when the store has data. *workspace* is the
+    workspace's address in Slack. *long_run* is how long a run takes before its card offers to notify people. *run_url*,
+    *workflow_url* and *agent_url* are templates of addresses in the project's own pages, or ``""``.
     """
 
     sessions: Sessions
@@ -35,7 +33,6 @@ class Deps(EngineDeps):
     home_pages: StoredPages
     context: Context
     parts: PartReader
-    follow: Callable[[ThreadKey, Sequence[str]], Awaitable[None]]
     store_since: Callable[[], datetime | None]
     session_lifetime: timedelta
     metrics: Metrics

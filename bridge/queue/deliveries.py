@@ -7,25 +7,29 @@ ends loses lines it hasn't written.
 
 Refusals while Redis is down matter later: Slack retries a refused event at once, after a minute and after five, and
 related ones may arrive in between, such as a reply to a refused message, or its deletion. So refusals are recorded:
-when (by Slack's clock, from the first ``ts`` to the last), which messages were deleted, and which have a newer text;
-never the text itself. They are written, for all processes to see, as soon as Redis is back, before or shortly after
-this process accepts the next message; a process that dies loses those it hasn't written.
+when (by Slack's clock, from the first ``ts`` to the last), where, which messages were deleted, and which have a newer
+text; never the text itself. They are written, for all processes to see, as soon as Redis is back, before or shortly
+after this process accepts the next message; the places are then read from Slack's history (`bridge.queue.outages`). A
+process that dies loses those it hasn't written; ``tests/model/recovery_model.py`` says what remains.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from datetime import datetime
 from typing import Any, Final
 
 from bridge.errors import StoreUnavailable
 from bridge.ids import MessageKey
-from bridge.queue.keys import PASSED_IN_A_DAY, REFUSING_LENGTH, RESENT_WITHIN, TRACE, milliseconds
+from bridge.inbound import InboundMessage
+from bridge.queue.keys import MARKED, PASSED_IN_A_DAY, REFUSING_LENGTH, RESENT_WITHIN, TRACE, milliseconds
 from bridge.queue.records import Delivery
 from bridge.queue.redis.connection import translated
-from bridge.queue.scripting import Scripts
+from bridge.queue.scripting import Scripts, epoch_ms
 
 NOT_YET: Final = "not yet: "
 """The prefix of a reason if the message may still become a turn, when Slack resends it."""
@@ -35,6 +39,7 @@ _MOST_WAITING: Final = 1000
 _DAY: Final = 86_400  # seconds
 _PAUSE: Final = 0.1  # seconds between attempts
 _MOST_CHANGED: Final = 1000  # edits and deletions
+_MOST_UNREAD: Final = 1000  # messages; Slack's retries deliver the others
 
 
 def _key(scripts: Scripts, message: MessageKey) -> str:
@@ -85,30 +90,43 @@ async def passed_over(scripts: Scripts, message: MessageKey) -> list[Delivery]:
 
 
 class Refusals:
-    """Collects and records refusals."""
+    """Collects and records refusals.
 
-    def __init__(self, scripts: Scripts, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+    *on_unread* is called if a place has to be read from Slack's history; None: none is. A message is read with its
+    thread, or with its channel if it starts one.
+    """
+
+    def __init__(
+        self,
+        scripts: Scripts,
+        now: Callable[[], datetime],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
         self._scripts = scripts
+        self._now = now
         self._sleep = sleep
         self._stretch: tuple[str, str] | None = None
         self._repeated: set[str] = set()
         self._changed: dict[MessageKey, str] = {}
+        self._unread: dict[MessageKey, tuple[str, bool]] = {}  # in which place; whether it addresses the bot
+        self.on_unread: Callable[[], None] | None = None
         self.writer: asyncio.Task[None] | None = None  # while something isn't recorded yet
 
-    def message(self, ts: str, *, is_repeated: bool = False) -> None:
-        """Record that the message with this *ts* was refused; *is_repeated*: Slack has sent it before."""
-        if not is_repeated:
-            first, last = self._stretch or (ts, ts)
-            self._stretch = min(first, ts, key=float), max(last, ts, key=float)
+    def message(self, message: InboundMessage) -> None:
+        """Record that *message* was refused."""
+        if not message.retry:
+            first, last = self._stretch or (message.ts, message.ts)
+            self._stretch = min(first, message.ts, key=float), max(last, message.ts, key=float)
         elif len(self._repeated) < REFUSING_LENGTH:
-            self._repeated.add(ts)
-        self._write_later()
+            self._repeated.add(message.ts)
+        self._is_unread(message)
 
-    def edited(self, message: MessageKey, version: str) -> None:
-        """Record that an edit of *message*, to its text as of *version*, was refused."""
-        if self._changed.get(message, version) and len(self._changed) < _MOST_CHANGED:
-            self._changed[message] = max(self._changed.get(message, version), version, key=float)
-        self._write_later()
+    def edited(self, message: InboundMessage) -> None:
+        """Record that an edit of *message*, to this text, was refused."""
+        key, version = message.key, message.edited_ts
+        if self._changed.get(key, version) and len(self._changed) < _MOST_CHANGED:
+            self._changed[key] = max(self._changed.get(key, version), version, key=float)
+        self._is_unread(message)
 
     def deleted(self, message: MessageKey) -> None:
         """Record that the deletion of *message* was refused."""
@@ -116,27 +134,38 @@ class Refusals:
             self._changed[message] = ""
         self._write_later()
 
+    def _is_unread(self, message: InboundMessage) -> None:
+        age = self._now().timestamp() - float(message.ts)  # an edit's message may be old
+        if self.on_unread is not None and len(self._unread) < _MOST_UNREAD and age < RESENT_WITHIN.total_seconds():
+            place = f"c:{message.team}:{message.channel}:" if message.is_root else f"t:{message.thread}"
+            self._unread[message.key] = place, message.is_mention or message.is_direct
+        self._write_later()
+
     async def write(self) -> None:
         """Write the refusals that aren't in Redis yet. Raises `StoreUnavailable`."""
         if not self._is_pending:
             return
-        stretch, repeated, changed = self._stretch, set(self._repeated), dict(self._changed)
-        stretches = [*([stretch] if stretch else []), *((ts, ts) for ts in sorted(repeated))]
-        marks = [word for message, version in changed.items() for word in (str(message), version)]
-        times = [ts for one in stretches for ts in one]
-        await self._scripts.run(
-            "refused", milliseconds(RESENT_WITHIN), REFUSING_LENGTH, len(stretches), *times, *marks, confirmed=True
-        )
+        stretch, repeated, changed, unread = self._stretch, set(self._repeated), {**self._changed}, {**self._unread}
+        what = {
+            "stretches": [*([stretch] if stretch else []), *((ts, ts) for ts in sorted(repeated))],
+            "changed": [(str(message), version) for message, version in changed.items()],
+            "unread": [(str(message), message.ts, *where) for message, where in unread.items()],
+        }
+        how = (milliseconds(RESENT_WITHIN), REFUSING_LENGTH, epoch_ms(self._now()), milliseconds(MARKED))
+        marked = await self._scripts.run("refused", *how, json.dumps(what), confirmed=True)
+        if marked and self.on_unread is not None:
+            self.on_unread()
         if self._stretch == stretch:
             self._stretch = None
         self._repeated -= repeated
+        self._unread = {message: where for message, where in self._unread.items() if message not in unread}
         for message, version in changed.items():
             if self._changed.get(message) == version:
                 del self._changed[message]
 
     @property
     def _is_pending(self) -> bool:
-        return bool(self._stretch or self._repeated or self._changed)
+        return bool(self._stretch or self._repeated or self._changed or self._unread)
 
     def _write_later(self) -> None:
         if self.writer is None:

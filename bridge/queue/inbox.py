@@ -9,8 +9,8 @@ processes are claimed once their lease expires.
 
 Slack retries refused messages, so they may arrive out of order. A late message goes before newer ones that no worker
 has started on. A message that didn't become a turn, because it was deleted or edited, may leave a mark (`voids` in
-``scripts/prelude.lua``). A message that depends on a refused one is refused too, or its ``ts`` is stored (`Early`,
-`Deferred`); see `bridge.queue.deliveries`.
+``scripts/prelude.lua``). A message that depends on a refused one is refused too, or its thread is read from
+Slack's history (`Early`, `Deferred`); see `bridge.queue.deliveries`.
 
 If this process has a free worker, `put` and the following take are one step (`hand_to`). If Redis's answer to such a
 put is lost, the worker finds out whether the put ran (`settle`); if it didn't, it never will, and Slack retries the
@@ -114,7 +114,7 @@ class Early:
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
-    """The reply's ``ts`` is stored until the root of its thread arrives (`Record.follows`)."""
+    """The reply's thread is marked as unread: it's found there, below its refused root, in Slack's history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ class Inbox:
         self._passed = PassedOver(scripts)
         self._free_worker: Callable[[], Offer | None] | None = None  # no worker here yet
         self.stops = Stops(scripts, now=now)
-        self.refusals = Refusals(scripts)
+        self.refusals = Refusals(scripts, now)
 
     def hand_to(self, free_worker: Callable[[], Offer | None]) -> None:
         """Call *free_worker* for each message: the worker gets its lane at once if that was empty."""

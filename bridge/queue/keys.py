@@ -109,8 +109,6 @@ class Keys:
     seen_message = Key[MessageKey]("seen:m:<message>", "string", "8 days, or 15 minutes without a turn",
                                    "the turn a message became; before that, a marker that earlier edits are obsolete")
     refusing = Key[[]]("refusing", "zset", RESENT_WITHIN, "periods in which messages were refused")
-    deferred = Key[ThreadKey]("deferred:<thread>", "string", "10 minutes",
-                              "ts of replies that arrived before their thread's first message")
     refused = Key[str]("refused:<turn>", "string", REFUSED, "a failed write to the queue, ignored if it arrives late")
     shown = Key[MessageKey]("shown:<message>", "string", TRACE, "the turn that one of the bot's messages shows")
     passed = Key[str, str, int]("passed:<team>:<channel>:<day>", "list", TRACE,
@@ -123,7 +121,7 @@ class Keys:
     unread = Key[[]]("unread", "zset", MARKED, "threads and pages left to read, newest first")
     catching_up = Key[[]]("catching_up", "string", CATCHING_UP, "the process that catches up")
     unread_thread = Key[ThreadKey]("unread_thread:<thread>", "string", UNREAD_THREAD,
-                                   "a thread that has yet to be read")
+                                   "a thread that has yet to be read: the refused messages, or the outage")
     late = Key[ThreadKey]("late:<thread>", "string", LATE, "the turn whose answer says that it's late")
     offer = Key[ThreadKey]("offer:<thread>", "string", TRACE, "the turn that offers to send messages that are too old")
     offered = Key[ThreadKey]("offered:<thread>", "list", TRACE, "turns of messages that were too old when found")

@@ -105,6 +105,10 @@ class Namespace:
             raise
         self.is_held = True
 
+    def notice_outage(self) -> None:
+        """Notice an outage before the next `hold` does."""
+        self.has_outage = True
+
     def _look_for_a_wipe(self, since: datetime, settings_count: tuple[int, int]) -> None:
         """Log what a wipe deleted, because people have to set it up again."""
         if self.since is not None and since != self.since:

@@ -94,8 +94,7 @@ class Record:
     *body* is the input, *outcome* the reply as JSON, from POSTING on. *takes* counts how often a worker started on it;
     more than once means that an earlier worker didn't finish. *handed_out* counts workers that neither finished it nor
     released it, *edits* changes of the text. *searches*: it's a reply in a thread that may have been bound before the
-    store was wiped. *follows* are the ``ts`` of replies that arrived before this one, the refused root of their thread.
-    *has_unread_thread*: when it arrived, its thread had yet to be read for older messages.
+    store was wiped. *has_unread_thread*: when it arrived, its thread had yet to be read for older messages.
     """
 
     id: TurnId
@@ -117,7 +116,6 @@ class Record:
     searches: bool = False
     has_unread_thread: bool = False
     is_again: bool = False  # someone requested it again, whatever its age
-    follows: tuple[str, ...] = ()
     has_queued_reaction: bool = False
     waits: bool = False  # its post waits for Slack, and a stop may end it
     went_by_url: bool = False  # its outcome may have been posted by response_url, and can't be looked for
@@ -249,7 +247,6 @@ def read_head(held: Held, answer: Sequence[Any]) -> Head:
             searches="searches" in fields,
             has_unread_thread="unread" in fields,
             is_again="of" in fields,
-            follows=tuple(dict.fromkeys(fields.get("follows", "").split())),
             has_queued_reaction="queued_reaction" in fields,
             waits="waits" in fields,
             went_by_url="out" in fields,

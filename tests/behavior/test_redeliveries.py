@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -30,6 +30,7 @@ BOT = US.bot_user
 async def ingress(redis: Redis) -> AsyncIterator[Ingress]:
     async with open_ingress(redis) as ingress:
         ingress.harness.store.namespace.since = None  # every thread is new
+        ingress.harness.store.clock.time = datetime.fromtimestamp(float(ROOT) + 20, UTC)
         yield ingress
 
 
@@ -524,7 +525,7 @@ async def test_a_reply_without_further_retries_is_read_when_its_root_arrives(ing
     assert kept == [200, 200]
     assert ingress.harness.service.messages == ["begin", "first, changed since", "second"]
     (asked,) = (call.args for call in ingress.harness.seen.called(READ))
-    assert (asked["ts"], asked["oldest"], asked["latest"]) == (ROOT, ts(1), ts(2))
+    assert asked["ts"] == ROOT
     assert await traced(ingress, ts(2), 2) == [
         "not yet: it's read again once its thread's first message arrives, within ten minutes",
         "a reply in a thread with a conversation",
@@ -610,8 +611,8 @@ async def test_a_stored_reply_expires_after_ten_minutes(ingress: Ingress) -> Non
     await refused_root(ingress)
     await sent(ingress, said("first", ts(1)), retry=3)
 
-    (deferred,) = [key for key in await ingress.keys() if ":deferred:" in key]
-    assert 0 < await ingress.harness.store.redis.pttl(deferred) <= 10 * 60 * 1000
+    (marked,) = [key for key in await ingress.keys() if ":unread_thread:" in key]
+    assert 0 < await ingress.harness.store.redis.pttl(marked) <= 10 * 60 * 1000
 
 
 @pytest.mark.parametrize(
@@ -627,7 +628,7 @@ async def test_an_unrelated_reply_in_an_unbound_thread_is_ignored(ingress: Ingre
     assert await sent(ingress, said("just talk", reply, thread_ts=root)) == 200
 
     assert await traced(ingress, reply) == ["not for an agent: its thread has no conversation"]
-    assert not [key for key in await ingress.keys() if ":deferred:" in key]
+    assert not [key for key in await ingress.keys() if ":unread_thread:" in key]
 
 
 async def test_a_reply_to_a_deleted_root_is_ignored(ingress: Ingress) -> None:
@@ -655,8 +656,10 @@ async def test_an_edited_reply_to_a_refused_root_is_sent_with_its_new_text(ingre
     await sent(ingress, said(f"<@{BOT}> begin"), retry=2)
     reply = await sent(ingress, said("old", ts(1)), retry=2)
     await ingress.harness.work()
+    reply_again = await sent(ingress, said("old", ts(1)), retry=3)
+    await ingress.harness.work()
 
-    assert (edit, reply) == (200, 200)
+    assert (edit, reply, reply_again) == (200, 503, 200)
     assert ingress.harness.service.messages == ["begin", "new"]
 
 
@@ -677,3 +680,177 @@ def envelope_of(event: dict[str, Any], retry: int = 0) -> dict[str, Any]:
     """An envelope's content, as `bridge.door.sockets` passes it on."""
     payload = {"type": "event_callback", "event_id": f"Ev{event['ts']}", "event": event, "retry_attempt": retry}
     return payload | {"is_ext_shared_channel": False}
+
+
+# Refused messages in Slack's history
+
+
+async def begun(ingress: Ingress, *replies: dict[str, Any]) -> None:
+    """Begin a conversation, and write it and *replies* to the history."""
+    reads(ingress, *replies)
+    await sent(ingress, said(f"<@{BOT}> begin"))
+    await ingress.harness.work()
+
+
+async def caught_up(ingress: Ingress) -> None:
+    """Write the refusals, read what they marked, and let the agents answer."""
+    parts = ingress.harness.parts()
+    await parts.turns.deps.inbox.refusals.write()
+    await parts.catch_up.catch_up()
+    await ingress.harness.work()
+
+
+async def test_a_live_reply_waits_for_a_refused_one(ingress: Ingress) -> None:
+    first, second = said("first", ts(1)), said("second", ts(2))
+    await begun(ingress, first, second)
+    with redis_unavailable(ingress):
+        assert await sent(ingress, first) == 503
+
+    assert await sent(ingress, second) == 200
+    await ingress.harness.work()
+    assert await sent(ingress, first, retry=2) == 200
+    await ingress.harness.work()
+
+    assert ingress.harness.service.messages == ["begin", "first", "second"]
+    assert "late" not in str(ingress.harness.seen.messages[-1].blocks)
+
+
+@pytest.mark.parametrize("at", [ROOT, ts(1)], ids=["root", "reply"])
+async def test_a_refused_message_is_read_without_a_retry(ingress: Ingress, at: str) -> None:
+    refused = said(f"<@{BOT}> begin") if at == ROOT else said("first", at)
+    if at == ROOT:
+        reads(ingress)
+    else:
+        await begun(ingress, refused)
+    with redis_unavailable(ingress):
+        await sent(ingress, refused)
+
+    await caught_up(ingress)
+    again = [await sent(ingress, refused, retry=retry) for retry in (2, 3)]
+    await caught_up(ingress)
+
+    assert ingress.harness.service.messages == ["begin", "first"][: 1 + (at != ROOT)]
+    assert again == [200, 200]
+    assert ingress.harness.parts().catch_up.has_outage()
+
+
+async def test_a_root_and_its_replies_are_read_in_order(ingress: Ingress) -> None:
+    reply = said("and this", ts(1))
+    reads(ingress, reply)
+    await refused_root(ingress)
+    assert await sent(ingress, reply) == 503
+
+    await caught_up(ingress)
+
+    assert ingress.harness.service.messages == ["begin", "and this"]
+
+
+async def test_a_retry_of_a_refused_reply_ends_the_waiting(ingress: Ingress) -> None:
+    first, second = said("first", ts(1)), said("second", ts(2))
+    await begun(ingress, first, second)
+    ingress.harness.slack.faults.on(READ, RateLimited(60))
+    with redis_unavailable(ingress):
+        await sent(ingress, first)
+
+    await sent(ingress, second)
+    await sent(ingress, first, retry=1)
+    await ingress.harness.work()
+
+    assert ingress.harness.service.messages == ["begin", "first", "second"]
+    assert ingress.harness.seen.called(READ) == []
+
+
+async def test_without_history_a_reply_does_not_wait_for_a_refused_one(ingress: Ingress) -> None:
+    first, second = said("first", ts(1)), said("second", ts(2))
+    await begun(ingress, first, second)
+    ingress.harness.slack.faults.on(READ, Error("missing_scope"), times=None)
+    with redis_unavailable(ingress):
+        await sent(ingress, first)
+
+    await sent(ingress, second)
+    await ingress.harness.work()
+    await sent(ingress, first, retry=1)
+    await ingress.harness.work()
+
+    assert ingress.harness.service.messages == ["begin", "second", "first"]
+
+
+async def test_with_limited_history_a_reply_waits_a_minute_at_most(ingress: Ingress) -> None:
+    first, second = said("first", ts(1)), said("second", ts(2))
+    await begun(ingress, first, second)
+    with redis_unavailable(ingress):
+        await sent(ingress, first)
+
+    await sent(ingress, second)
+
+    (marked,) = [key for key in await ingress.keys() if ":unread_thread:" in key]
+    assert 0 < await ingress.harness.store.redis.pttl(marked) <= 60_000
+
+
+async def test_an_edit_that_was_refused_is_read(ingress: Ingress) -> None:
+    edited = said("new", ts(1), edited={"user": USER, "ts": f"{SECOND_AFTER}.000000"})
+    await begun(ingress, edited)
+    with redis_unavailable(ingress):
+        await sent(ingress, said("old", ts(1)))
+        await sent(ingress, changed("new", ts(1), was="old"), "Ev-edit")
+
+    await caught_up(ingress)
+
+    assert ingress.harness.service.messages == ["begin", "new"]
+
+
+async def test_a_refused_edit_of_a_waiting_message_is_read(ingress: Ingress) -> None:
+    edited = said("new", ts(1), edited={"user": USER, "ts": f"{SECOND_AFTER}.000000"})
+    await begun(ingress, edited, said("third", ts(2)))
+    await sent(ingress, said("old", ts(1)))
+    with redis_unavailable(ingress):
+        await sent(ingress, changed("new", ts(1), was="old"), "Ev-edit")
+        await sent(ingress, said("third", ts(2)))
+
+    await caught_up(ingress)
+
+    assert ingress.harness.service.messages == ["begin", "new", "third"]
+
+
+async def test_a_refused_command_is_run_once(ingress: Ingress) -> None:
+    command = said("!mute", ts(1))
+    await begun(ingress, command)
+    with redis_unavailable(ingress):
+        await sent(ingress, command)
+
+    await caught_up(ingress)
+    await sent(ingress, command, retry=2)
+    await ingress.harness.work()
+
+    assert await ingress.harness.store.redis.hget(f"{PREFIX}thread:{THREAD}", "muted")
+    assert [one.text for one in ingress.harness.seen.ephemerals if "offline" in one.text] == []
+
+
+async def test_refused_talk_among_people_is_not_read(ingress: Ingress) -> None:
+    with redis_unavailable(ingress):
+        await sent(ingress, said("just talk", ts(1)))
+
+    await caught_up(ingress)
+
+    assert ingress.harness.seen.called(READ) == []
+
+
+async def test_a_refused_edit_of_an_old_message_is_not_read(ingress: Ingress) -> None:
+    ingress.harness.store.clock.time += timedelta(days=2)
+    with redis_unavailable(ingress):
+        await sent(ingress, changed(f"<@{BOT}> new", after=2 * 24 * 3600.0), "Ev-edit")
+
+    await caught_up(ingress)
+
+    assert ingress.harness.seen.reads == 0
+
+
+async def test_refused_messages_are_not_read_if_catching_up_is_off(ingress: Ingress) -> None:
+    reads(ingress)
+    ingress.harness.configure(BRIDGE_CATCH_UP="off")
+    with redis_unavailable(ingress):
+        await sent(ingress, said(f"<@{BOT}> begin"))
+
+    await caught_up(ingress)
+
+    assert ingress.harness.service.messages == []

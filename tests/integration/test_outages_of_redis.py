@@ -93,6 +93,36 @@ async def test_messages_after_a_refused_one_are_answered_in_order(
         assert len(system.chats()) == 6
 
 
+async def test_refused_messages_are_answered_before_slack_retries(private_redis: Callable[[], RealRedis]) -> None:
+    server = private_redis()
+    async with open_system(server.url, "test", retry_delays=(600.0,)) as system:
+        await system.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+        busy = await system.mention(BOB, RANDOM, "begin")
+        await system.answered(RANDOM, busy)
+
+        server.kill()
+        root = await system.mention(ALICE, GENERAL, "hello there")
+        await system.slack.people.say(ALICE, GENERAL, "and this", thread_ts=root)
+        await system.slack.people.say(BOB, RANDOM, "first", thread_ts=busy)
+        refused = [delivery.status for delivery in system.slack.deliveries[-3:]]
+        await asyncio.to_thread(server.start)
+        await system.slack.people.say(BOB, RANDOM, "second", thread_ts=busy)
+        await system.answered(GENERAL, root, 2)
+        await system.answered(RANDOM, busy, 3)
+
+        assert refused == [503] * 3
+        assert [words for words in system.chats() if words in {"begin", "first", "second"}] == [
+            "begin",
+            "first",
+            "second",
+        ]
+        assert [words for words in system.chats() if words in {"hello there", "and this"}] == [
+            "hello there",
+            "and this",
+        ]
+        assert len(system.chats()) == 5
+
+
 async def refused_meanwhile(system: System, what: str) -> None:
     """Wait until a command is answered with the notice that nothing can be accepted."""
 

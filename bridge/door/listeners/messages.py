@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from slack_bolt.async_app import AsyncApp
 
 from bridge.door.listeners.app import NotStored, in_time
-from bridge.errors import SlackRefused
 from bridge.features.conversations.receive import NO_RULE, Received, Receiver
-from bridge.ids import MessageKey, ThreadKey
+from bridge.ids import MessageKey
 from bridge.inbound import SLACK_ITSELF, InboundMessage
 from bridge.metrics import Metrics
 from bridge.slack import contents
-from bridge.slack.api import Identity, SlackWeb
-from bridge.slack.payloads import RETRY, Json, items, mapping, next_cursor, text, timestamp
+from bridge.slack.api import Identity
+from bridge.slack.payloads import RETRY, Json, items, mapping, text, timestamp
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +30,6 @@ ORDINARY: Final = (None, "", "file_share", "thread_broadcast", "me_message")
 
 _PASSED_OVER: Final = ("ignored", "unbound", "early", "deferred")  # no turn, so a trace shows them from a list
 _IN_A_CANVAS: Final = "document_mention"
-_PAGE: Final = "200"
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,9 +214,9 @@ class MessageListeners:
             refusals = self.receiver.inbox.refusals
             match parse(body, self.identity, has_apps=True):
                 case InboundMessage() as message:
-                    refusals.message(message.ts, is_repeated=message.retry > 0)
+                    refusals.message(message)
                 case Edited(message) if message.edited_ts:
-                    refusals.edited(message.key, message.edited_ts)
+                    refusals.edited(message)
                 case Deleted(key):
                     refusals.deleted(key)
             raise
@@ -275,42 +273,3 @@ class MessageListeners:
                 key, event=text(body, "event_id"), retry=body.get(RETRY, 0), why=received.reason
             )
         return received
-
-
-@dataclass(frozen=True, slots=True)
-class EarlyReplies:
-    """Reads replies that arrived before the refused root of their thread; only their ``ts`` was stored.
-
-    *messages* handles them as if Slack had sent them now, with their current text. If Slack rate-limits this, the next
-    attempt continues. https://docs.slack.dev/reference/methods/conversations.replies
-    """
-
-    web: SlackWeb
-    messages: MessageListeners
-    read_until: dict[ThreadKey, str] = field(default_factory=dict)
-
-    async def __call__(self, thread: ThreadKey, replies: Sequence[str]) -> None:
-        """Read *replies*, each by its ``ts``, and handle them. Raises `SlackError` and `StoreUnavailable`."""
-        arguments = {"channel": thread.channel, "ts": thread.root, "limit": _PAGE, "inclusive": "true"}
-        begin = self.read_until.get(thread) or min(replies, key=float)
-        arguments |= {"oldest": begin, "latest": max(replies, key=float)}
-        while True:
-            try:
-                page = await self.web.read("conversations.replies", arguments)
-            except SlackRefused:
-                self.read_until.pop(thread, None)
-                raise
-            found = {timestamp(one, "ts"): one for one in map(mapping, items(page.get("messages")))}
-            for ts in sorted(set(replies) & found.keys(), key=float):  # without deleted ones
-                event = {"type": "message", **found[ts], "channel": thread.channel}
-                identity = f"history:{MessageKey(thread.team, thread.channel, ts)}"
-                body = {"type": "event_callback", "event_id": identity, "event": event}
-                parsed = parse(body, self.messages.identity)
-                if isinstance(parsed, InboundMessage) and parsed.edited_ts:  # its earlier text may be queued by now
-                    parsed = Edited(parsed, may_be_new=True)
-                await self.messages.handle(body, parsed)
-            arguments["cursor"] = next_cursor(page)
-            if not arguments["cursor"]:
-                self.read_until.pop(thread, None)
-                return
-            self.read_until[thread] = max([begin, *filter(None, found)], key=float)

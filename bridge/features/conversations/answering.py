@@ -25,7 +25,6 @@ from bridge.errors import (
     NotFound,
     ProjectError,
     SlackError,
-    SlackRefused,
     SlackUnreachable,
 )
 from bridge.features.buttons import Answered
@@ -34,7 +33,6 @@ from bridge.features.conversations.layout import title_of
 from bridge.features.deps import Deps
 from bridge.features.lookups import may_set
 from bridge.features.pauses import check_rule
-from bridge.ids import ThreadKey
 from bridge.inbound import InboundMessage, Notice
 from bridge.project import Agent, ChatAnswer
 from bridge.project.reading import TOO_LARGE
@@ -118,7 +116,7 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
         notes.append(answers.NO_SESSION)
     if found.is_cut:
         notes.append(answers.CUT.format(size=size(found.size) or TOO_LARGE))
-    if message.was_found and not turn.record.is_again and await deps.said_once.may_note_late(message.thread, turn.id):
+    if message.is_late and not turn.record.is_again and await deps.said_once.may_note_late(message.thread, turn.id):
         notes.append(answers.LATE)
     by = await turn.project.catalog.agent_name(agent) if is_named else ""
     shown = partial(answers.answer, found.message, found.toolsUsed, notes=notes, feedback=feedback, by=by)
@@ -142,8 +140,6 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
 
     Raises `ProjectError`, `StoreUnavailable` and `TryLater`.
     """
-    if turn.record.follows:
-        await _queue_earlier_replies(deps, message.thread, turn.record.follows)
     conversation, read = turn.conversation, None
     if conversation.agent is None and not message.is_root:
         recovered = await _recover(deps, turn, message)
@@ -319,13 +315,3 @@ async def _search(deps: Deps, message: InboundMessage) -> ThreadRead | None:
     if read.recalled is None:
         await deps.sessions.mark_searched(thread)
     return read
-
-
-async def _queue_earlier_replies(deps: Deps, thread: ThreadKey, replies: Sequence[str]) -> None:
-    """Queue the *replies* (``ts``) that arrived before their thread's refused root. Raises `TryLater`."""
-    try:
-        await deps.follow(thread, replies)
-    except SlackRefused as exc:  # a retry would fail, too
-        log.warning("can't read replies that arrived before their thread's first message", extra={"detail": exc.detail})
-    except SlackError as exc:
-        raise TryLater(exc.retry_after or _SLACK_PAUSE) from exc

@@ -50,6 +50,7 @@ _LONGEST_MENTION = 100
 _LONGEST_NAME = 200  # characters of a message that may be an agent's name
 STOP, HELP = "/stop", "/help"  # the command lines of `!stop` and `!help`, which may be typed anywhere
 LAST_RETRY = 3  # https://docs.slack.dev/apis/events-api/#retries; Socket Mode retries as often
+_LATE_AFTER = timedelta(minutes=1)
 YOUNG = timedelta(minutes=10)  # Slack's last retry comes about six minutes after the event
 REMEMBERED = TRACE - timedelta(hours=1)  # how long seen messages are known; the hour is for edits on their way
 NO_RULE = "posted by an app without a rule here"
@@ -97,6 +98,7 @@ class Receiver:
     bot_user: str
     store_since: Callable[[], datetime | None]
     catalog: Catalog
+    now: Callable[[], datetime]
     on_queued: Callable[[InboundMessage, TurnId, int], None] | None = None
 
     async def receive(self, message: InboundMessage) -> Received:
@@ -144,12 +146,17 @@ class Receiver:
         return received
 
     async def found(self, message: InboundMessage) -> Received:
-        """Decide about *message*, which was found in Slack's history after an outage, by the rules of `receive`.
+        """Decide about *message*, which was found in Slack's history, by the rules of `receive`.
 
-        Commands aren't run so late, and full or paused threads get no notice. The caller retries after ``full`` and
-        ``paused``, and after ``outdated`` reads the message again, as it was edited in the meantime.
+        Late commands aren't run, and full or paused threads get no notice. The caller retries after ``full`` and
+        ``paused``, and after ``outdated`` reads the message again, as it was edited in the meantime. If it isn't late,
+        its earlier text may be queued already, and its edit refused.
         """
-        return await self.receive(message.model_copy(update={"was_found": True, "retry": LAST_RETRY}))
+        is_late = self.now().timestamp() - float(message.ts) > _LATE_AFTER.total_seconds()
+        message = message.model_copy(update={"was_found": True, "is_late": is_late, "retry": LAST_RETRY})
+        if message.edited_ts and not is_late:
+            return await self.edited(message, may_be_new=True)
+        return await self.receive(message)
 
     async def _was_settled(self, message: InboundMessage) -> bool:
         """Whether *message* was delivered before, and wasn't for an agent then.
@@ -194,7 +201,7 @@ class Receiver:
         app, rule = found
         message = message.model_copy(update={"app": app})  # for the same look at its rule when its turn begins
         is_run = rule.workflow is not None
-        if is_run and message.was_found:
+        if is_run and message.is_late:
             return Received("ignored", "found too late to run a workflow")
         if await self._was_settled(message):
             return _KNOWN
@@ -301,7 +308,7 @@ class Receiver:
                 condition=Condition.BOUND, version=message.edited_ts, why="it names an agent where one is chosen",
             )  # fmt: skip
             return Received("queued") if isinstance(chosen, Queued) else _received(chosen)
-        if message.was_found and line is not None:
+        if message.is_late and line is not None:
             return await self._notify(message, "command_missed", "missed", condition)
         why = _REPLIES.get(condition) or (
             "it mentions the bot"

@@ -6,7 +6,6 @@
 local key, unread = catch_up_key(), unread_key()
 local seen = redis.call('HMGET', key, 'to', 'done', 'planned')
 if seen[1] ~= ARGV[1] or seen[2] then return 'changed' end
-local function thread_of(unit) return string.match(unit, '^t:(.*)$') end
 for i = 8, #ARGV, 2 do
   redis.call('ZADD', unread, 'GT', ARGV[i], ARGV[i + 1])
   local thread = thread_of(ARGV[i + 1])

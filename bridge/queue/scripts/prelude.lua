@@ -66,6 +66,45 @@ local function note_outage(first, last, lifetime, was_wiped)
   redis.call('PEXPIRE', key, lifetime)
 end
 
+-- The thread that a unit to read is, if it's one.
+local function thread_of(unit) return string.match(unit, '^t:(.*)$') end
+
+-- Mark `units`, each with the ts of its latest message, as unread from the `first` ts on, together with an outage that's
+-- still unread. A reader that has copied them already notices, as the outage then has another end, which identifies it.
+local function mark_unread(units, first, now, lifetime)
+  local key, unread = catch_up_key(), unread_key()
+  local last = tonumber(now) -- ms, as in the outage
+  first = 1000 * first
+  for unit, ts in pairs(units) do
+    last = math.max(last, 1000 * ts + 1)
+    redis.call('ZADD', unread, 'GT', ts, unit)
+  end
+  local seen = redis.call('HMGET', key, 'from', 'to', 'done')
+  if seen[1] and not seen[3] then
+    first, last = math.min(first, seen[1]), math.max(last, seen[2] + 1)
+  else
+    redis.call('DEL', key)
+    redis.call('HSET', key, 'v', VERSION, 'planned', 1, 'threads', 1)
+  end
+  redis.call('HSET', key, 'from', string.format('%d', first), 'to', string.format('%d', last))
+  redis.call('PEXPIRE', key, lifetime)
+  redis.call('PEXPIRE', unread, lifetime)
+end
+
+-- Let new messages of a thread wait, for `ms` at most, until the message of this ts has arrived or was looked for.
+local function wait_for(thread, ts, ms)
+  local key = unread_thread_key(thread)
+  local known = redis.call('GET', key)
+  if not known or #known < 2000 then redis.call('SET', key, (known and known .. ' ' or '') .. ts, 'PX', ms) end
+end
+
+local function no_longer_wait_for(thread, known, ts)
+  local left = {}
+  for other in string.gmatch(known, '%S+') do if other ~= ts then left[#left + 1] = other end end
+  if #left == 0 then redis.call('DEL', unread_thread_key(thread))
+  else redis.call('SET', unread_thread_key(thread), table.concat(left, ' '), 'KEEPTTL') end
+end
+
 -- Whether a catch-up is under way.
 local function is_catching_up()
   local seen = redis.call('HMGET', catch_up_key(), 'from', 'done')

@@ -20,7 +20,7 @@
 -- Returns {'queued', turns waiting before it, all turns before it including the running one}, and if a worker got a lane,
 --          its entry, the lane, and the head if that's this turn | {'duplicate', turn} | {'full'} | {'unbound'} | {'late'}
 --          | {'void', 'deleted' or 'edited' since} | {'newer'}: its new text was refused and will be resent
---          | {'early'}: its thread's first message was refused and will be resent | {'deferred'}: its ts is stored until then
+--          | {'early'}: its thread's first message was refused and will be resent | {'deferred'}: its thread will be read
 --          | {'muted'} | {'paused', 'thread' or 'person', ms left, '1' for the first refusal} | {'stale'}: see the writes
 --          | {'others', '1' if its author was notified here before}: the agent is talking with someone else, or others have
 --            written since it got its author's last message.
@@ -37,9 +37,8 @@ end
 local text_version, is_last, was_found, worker = ARGV[21], ARGV[22] == '1', ARGV[24] == '1', ARGV[28]
 local person, said_at, is_auto = ARGV[25], ARGV[26], ARGV[27] == '1'
 local event_mark, message_mark = seen_event_key(event), seen_message_key(message)
-local deferred = deferred_key(thread) -- replies that arrived before their thread's first message
 -- An absent identity ('') makes a key that never exists.
-local known = redis.call('MGET', refused_key(turn), event_mark, message_mark, seen_message_key(thread), deferred, unread_thread_key(thread))
+local known = redis.call('MGET', refused_key(turn), event_mark, message_mark, seen_message_key(thread), unread_thread_key(thread))
 if known[1] then return {'late'} end
 local since, is_pending = voids(known[3])
 if since and (tonumber(text_version) or 0) < since then
@@ -63,7 +62,7 @@ local function overtaken_by(written)
     local seen = redis.call('HMGET', turn_key(id), 'ts', 'step', 'takes', 'withdrawn', 'unread')
     if seen[2] ~= 'queued' or (tonumber(seen[1] or '') or 0) <= written then break end
     if redis.call('LINDEX', box_key(lane), 0) == id
-        and (seen[4] or (seen[3] and not (seen[5] and known[6]) and redis.call('HGET', parked_key(), lane) ~= id)) then
+        and (seen[4] or (seen[3] and not (seen[5] and known[5]) and redis.call('HGET', parked_key(), lane) ~= id)) then
       break
     end
     first, count = id, count + 1
@@ -105,7 +104,8 @@ end
 if condition == 'bound' and not talk[1] then
   if not is_early() then return {'unbound'} end
   if not is_last then return {'early'} end
-  redis.call('SET', deferred, string.sub((known[5] and known[5] .. ' ' or '') .. ts, -2000), 'PX', 1000 * YOUNG)
+  mark_unread({['t:' .. thread] = tonumber(ts)}, root, now, ARGV[19])
+  wait_for(thread, ts, 1000 * YOUNG)
   return {'deferred'}
 end
 -- Messages written before the bot was called into the thread aren't for it, however late they arrive.
@@ -161,6 +161,7 @@ if condition == 'start' or condition == 'bound' then
 end
 if event ~= '' then redis.call('SET', event_mark, turn, 'PX', seen_ms) end
 if message ~= '' then redis.call('SET', message_mark, turn, 'PX', ARGV[19]) end
+if known[5] then no_longer_wait_for(thread, known[5], ts) end
 local record = {'v', VERSION, 'lane', lane, 'step', 'queued', 'at', now, 'body', body, 'thread', thread,
   'kind', ARGV[14], 'came', ARGV[18]}
 local first, overtaken = nil, 0
@@ -172,11 +173,7 @@ local ahead = length - overtaken
 if first then add(record, 'overtakes', overtaken) end
 if ahead > 0 then add(record, 'behind', ahead) end
 if starts then add(record, 'starts', 1) end -- its text may choose the agent
-if known[6] and not was_found then add(record, 'unread', 1) end
-if known[5] and message == thread and condition == 'start' then
-  add(record, 'follows', known[5]) -- the deferred replies, which are read before this turn runs
-  redis.call('DEL', deferred)
-end
+if known[5] and not was_found then add(record, 'unread', 1) end
 if condition == 'search' then add(record, 'searches', 1) end
 redis.call('HSET', turn_key(turn), unpack(record))
 if first then

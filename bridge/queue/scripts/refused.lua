@@ -1,11 +1,14 @@
--- Record the refusals by a process while Redis was down, as far as later messages depend on them. Repeatable.
--- ARGV: lifetime (ms), how many stretches to store at most, how many follow, for each the ts of its first and last refused
---       message; then for each message whose edit or deletion was refused, its identity and new version ('': deleted).
--- Returns 'ok'.
-local lifetime, count = ARGV[1], tonumber(ARGV[3])
-for i = 4, 2 + 2 * count, 2 do note_refusals(ARGV[i], ARGV[i + 1], lifetime, ARGV[2]) end
-for i = 4 + 2 * count, #ARGV, 2 do
-  local message, version = ARGV[i], ARGV[i + 1]
+-- Record the refusals by a process while Redis was down, as far as later messages depend on them, and mark where messages
+-- have to be read from Slack's history. Repeatable.
+-- ARGV: lifetime (ms), how many stretches to store at most, now (ms), lifetime of the marks (ms), then as JSON
+--       `stretches`: for each the ts of its first and last refused message,
+--       `changed`: for each message whose edit or deletion was refused, its identity and new version ('': deleted),
+--       `unread`: for each refused message its identity, ts, the unit to read, and whether it addresses the bot.
+-- Returns how many units were marked.
+local lifetime, what = ARGV[1], cjson.decode(ARGV[5])
+for _, stretch in ipairs(what.stretches) do note_refusals(stretch[1], stretch[2], lifetime, ARGV[2]) end
+for _, changed in ipairs(what.changed) do
+  local message, version = changed[1], changed[2]
   if version == '' then
     withdraw(message, lifetime)
   else
@@ -16,4 +19,18 @@ for i = 4 + 2 * count, #ARGV, 2 do
     end
   end
 end
-return 'ok'
+local units, first, marked = {}, math.huge, 0
+for _, unread in ipairs(what.unread) do
+  local message, ts, unit = unread[1], unread[2], unread[3]
+  local thread, mark = thread_of(unit), redis.call('GET', seen_message_key(message))
+  local since, is_pending = voids(mark)
+  -- It's a turn already, or deleted, or said among people.
+  local is_settled = mark and not is_pending or (thread and not unread[4] and redis.call('EXISTS', thread_key(thread)) == 0)
+  if not is_settled then
+    if thread then wait_for(thread, ts, 60000) end -- Slack's next retry would take as long
+    if not units[unit] then marked = marked + 1 end
+    units[unit], first = math.max(units[unit] or 0, tonumber(ts)), math.min(first, tonumber(ts))
+  end
+end
+if marked > 0 then mark_unread(units, first, ARGV[3], ARGV[4]) end
+return marked
