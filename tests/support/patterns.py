@@ -25,6 +25,7 @@ _PLACEHOLDER = "U0X"  # for what a pattern inserts at run time
 class Used:
     """A pattern, where it's written, and the methods it's used with."""
 
+    module: str
     place: str
     pattern: re.Pattern[Any]
     methods: frozenset[str]
@@ -52,7 +53,7 @@ def patterns() -> tuple[Used, ...]:
                     place = f"{path.relative_to(ROOT)}:{call.lineno}"
                     pattern = re.compile(_value(call.args[0], module, place), _flags(call, name, module, place))
                     methods = {name} if name != "compile" else uses.get(assigned.get(call, ""), SEARCHES | MATCHES)
-                    found.append(Used(place, pattern, frozenset(methods)))
+                    found.append(Used(module.__name__, place, pattern, frozenset(methods)))
     return tuple(found)
 
 
