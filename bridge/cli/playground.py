@@ -28,7 +28,7 @@ from bridge.setting_types import EMBEDDED
 from bridge.settings import VARIABLES, Settings, environment, load, unknown_names
 
 try:
-    from bridge.playground.local_server import next_free_port, require_free
+    from bridge.playground.local_server import next_reserved, reserved
     from bridge.playground.playground import NAMESPACE, Playground, PlaygroundOptions, open_playground
 except ModuleNotFoundError as exc:
     if exc.name is None or exc.name.startswith("bridge"):
@@ -154,24 +154,23 @@ async def _play(plan: Plan, port: int | None, *, open_browser: bool) -> int:
     until = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, until.set)
-    if port is None:
-        port = next_free_port(_FIRST_PORT)
-        if port != _FIRST_PORT:
-            _print(f"Port {_FIRST_PORT} is in use, so the page gets {port or 'another one'}.")
     try:
-        require_free(port)
+        listener = next_reserved(_FIRST_PORT) if port is None else reserved(port)
     except OSError as exc:
         other = f"{this_program()} playground --port 0"
         raise ConfigurationError(
             [f"port {port} can't be used ({exc.strerror}): choose another, as in {other}"]
         ) from exc
+    if port is None and (got := listener.getsockname()[1]) != _FIRST_PORT:
+        _print(f"Port {_FIRST_PORT} is in use, so the page gets {got}.")
     async with AsyncExitStack() as stack:
+        stack.enter_context(listener)
         plan.log_file.write_bytes(b"")
         log_file = stack.enter_context(plan.log_file.open("a", encoding="utf-8"))
         configure(plan.settings.log_format, plan.settings.log_level, log_file)
         _print(f"Starting the bridge. Its log goes to {plan.log_file}")
         redis = None if plan.is_redis_real else await stack.enter_async_context(EmbeddedRedis(plan.settings.data_dir))
-        running = await stack.enter_async_context(open_playground(_options(plan, port, redis)))
+        running = await stack.enter_async_context(open_playground(_options(plan, listener, redis)))
         _introduce(running, plan)
         has_display = (
             sys.platform in {"darwin", "win32"} or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
@@ -186,7 +185,7 @@ async def _play(plan: Plan, port: int | None, *, open_browser: bool) -> int:
     return code
 
 
-def _options(plan: Plan, port: int, redis: EmbeddedRedis | None) -> PlaygroundOptions:
+def _options(plan: Plan, port: socket.socket, redis: EmbeddedRedis | None) -> PlaygroundOptions:
     """Make the playground's options. With the page's Slack, the bridge listens on localhost, unless configured."""
     is_set = {name: plan.is_slack_real or _is_configured(plan.environ, name) for name in ("BRIDGE_HOST", "BRIDGE_PORT")}
     host = plan.settings.host if is_set["BRIDGE_HOST"] else "127.0.0.1"

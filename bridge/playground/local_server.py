@@ -16,47 +16,59 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.server import ServerState
 
+_HOST = "127.0.0.1"
 _DRAIN_SECONDS = 1
 _BACKLOG = 2048
 _PONG_SECONDS = 30.0
 _LAST_PORT = 65535
 _PORTS_TRIED = 100
 
+Port = int | socket.socket
+"""A port by its number, or one that this process already listens to."""
 
-def free_port(typed: str) -> int:
-    """Read a port from a command line, and check that it's free; 0 is any free one."""
+
+def typed_port(typed: str) -> socket.socket:
+    """Read a port from a command line, and listen to it; 0 is any free one."""
     if not (typed.isdecimal() and int(typed) <= _LAST_PORT):
         raise argparse.ArgumentTypeError(f"“{typed}” isn't a port: use a number from 0 to {_LAST_PORT}, such as 8090")
     try:
-        require_free(int(typed))
+        return reserved(int(typed))
     except OSError as exc:
         raise argparse.ArgumentTypeError(f"{typed} can't be used ({exc.strerror}): choose another, such as 0") from exc
-    return int(typed)
 
 
-def require_free(port: int) -> None:
-    """Check that *port* is free, before anything is started. Raises OSError.
+def reserved(port: int) -> socket.socket:
+    """Listen to *port*, or to any free one if it's 0, before anything is started. Raises OSError if it's in use.
 
-    With SO_REUSEADDR, macOS lets a program have a port of 127.0.0.1 that another one has on all addresses, and Linux
-    refuses a used one only when it's listened to.
+    With SO_REUSEADDR, macOS lets a program have a port of 127.0.0.1 that another one has on all addresses.
     """
     with socket.socket() as probe:
         probe.settimeout(0.5)
-        if port and probe.connect_ex(("127.0.0.1", port)) == 0:
+        if port and probe.connect_ex((_HOST, port)) == 0:
             raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server itself does
-        probe.bind(("127.0.0.1", port))
-        probe.listen()
+    return _listening(port)
 
 
-def next_free_port(first: int) -> int:
-    """Return *first*, or the next port that's free."""
+def next_reserved(first: int) -> socket.socket:
+    """Listen to *first*, or to the next free port: two programs that start at once get different ones."""
     for port in range(first, first + _PORTS_TRIED):
         with contextlib.suppress(OSError):
-            require_free(port)
-            return port
-    return 0
+            return reserved(port)
+    return reserved(0)
+
+
+def _listening(port: int) -> socket.socket:
+    # Name the protocol: only then does asyncio set TCP_NODELAY, without which small responses take 40 ms.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((_HOST, port))
+        listener.listen(_BACKLOG)  # Linux refuses a used port only here
+        listener.setblocking(False)
+    except OSError:
+        listener.close()
+        raise
+    return listener
 
 
 @runtime_checkable
@@ -68,7 +80,7 @@ class Mutable(Protocol):
 
 
 class LocalServer:
-    """Serves *app* on *port* (0: any free one); after `stop`, `start` opens the same port again.
+    """Serves *app* on *port* (0: any free one, or a `reserved` one); after `stop`, `start` opens the same port again.
 
     WebSockets need *sockets*, their protocol class, and are pinged every *ping_seconds*.
     """
@@ -77,13 +89,11 @@ class LocalServer:
         self,
         app: ASGIApp,
         *,
-        host: str = "127.0.0.1",
-        port: int = 0,
+        port: Port = 0,
         sockets: type[asyncio.Protocol] | None = None,
         ping_seconds: float | None = None,
     ) -> None:
         self._app = app
-        self._host = host
         self._port = port
         self._sockets = sockets
         self._ping_seconds = ping_seconds
@@ -92,7 +102,8 @@ class LocalServer:
     @property
     def url(self) -> str:
         """The address, without a trailing slash; known once the server has started."""
-        return f"http://{self._host}:{self._port}"
+        port = self._port if isinstance(self._port, int) else self._port.getsockname()[1]
+        return f"http://{_HOST}:{port}"
 
     async def start(self) -> None:
         """Open the socket and serve requests."""
@@ -111,7 +122,9 @@ class LocalServer:
         server = uvicorn.Server(config)
         server.lifespan = config.lifespan_class(config)
         # Not `serve()`, which installs signal handlers: those belong to the program.
-        await server.startup(sockets=[self._listen()])
+        listener = _listening(self._port) if isinstance(self._port, int) else self._port
+        self._port = listener.getsockname()[1]
+        await server.startup(sockets=[listener])
         self._server = server
 
     async def stop(self) -> None:
@@ -128,16 +141,6 @@ class LocalServer:
             task.cancel()
         # Not `shutdown()`, which says goodbye to each client and always waits 0.1 s.
         await _ended(server.server_state)
-
-    def _listen(self) -> socket.socket:
-        # Name the protocol: only then does asyncio set TCP_NODELAY, without which small responses take 40 ms.
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((self._host, self._port))
-        listener.listen(_BACKLOG)
-        listener.setblocking(False)
-        self._port = listener.getsockname()[1]
-        return listener
 
     async def __aenter__(self) -> Self:
         await self.start()

@@ -16,6 +16,7 @@ from typing import Final
 
 from bridge.playground.bridge_process import BridgeProcess
 from bridge.playground.emulator.emulator import EmulatedSlack
+from bridge.playground.local_server import Port
 from bridge.playground.page.routes import Page
 from bridge.playground.sample_project import SampleProject
 from bridge.playground.status_page import StatusPage
@@ -32,7 +33,7 @@ class PlaygroundOptions:
     The bridge logs to *log_file*. *redis* is None where a real one is named in *environ*.
     """
 
-    port: int
+    port: Port
     folder: Path
     log_file: Path
     environ: Mapping[str, str]

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
-from bridge.playground.local_server import LocalServer
+from bridge.playground.local_server import LocalServer, Port
 from bridge.playground.page.supervisor import PartStatus, Supervisor
 
 _HEADERS: Final = {
@@ -35,7 +35,7 @@ _PAGE: Final = """<!doctype html>
 class StatusPage:
     """A page at *port* with the parts of *supervisor*."""
 
-    def __init__(self, supervisor: Supervisor, *, port: int) -> None:
+    def __init__(self, supervisor: Supervisor, *, port: Port) -> None:
         self._supervisor = supervisor
         self._server = LocalServer(Starlette(routes=[Route("/", self._page)]), port=port)
 

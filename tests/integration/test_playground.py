@@ -151,17 +151,22 @@ async def test_a_second_playground_on_the_same_folder_is_refused_in_one_line(pla
     assert output.count("\n") == 1
 
 
-async def test_without_a_port_the_next_free_one_is_used(folder: Path) -> None:
+async def test_without_a_port_each_playground_gets_the_next_free_one(folder: Path) -> None:
+    folders = [folder / "a", folder / "b"]
+    for one in folders:
+        one.mkdir()
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         with contextlib.suppress(OSError):  # another program has the port
             listener.bind(("0.0.0.0", 8080))
             listener.listen()
-        playground = await Playground(folder, port=()).start()
-        await playground.end()
+        started = await asyncio.gather(*(Playground(one, port=()).start() for one in folders))
+        for playground in started:
+            await playground.end()
 
-    assert "Port 8080 is in use, so the page gets " in playground.text
-    assert int(playground.url.rpartition(":")[2]) > 8080
+    assert all("Port 8080 is in use, so the page gets " in playground.text for playground in started)
+    first, second = (int(playground.url.rpartition(":")[2]) for playground in started)
+    assert 8080 < min(first, second) < max(first, second)
 
 
 async def test_a_port_in_use_is_refused_in_one_line(folder: Path) -> None:

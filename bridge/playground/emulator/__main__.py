@@ -27,7 +27,7 @@ from pathlib import Path
 
 from bridge.playground.emulator.deliver import AppDelivery
 from bridge.playground.emulator.emulator import EmulatedSlack
-from bridge.playground.local_server import free_port, next_free_port
+from bridge.playground.local_server import next_reserved, typed_port
 
 _TOKEN = "xoxb-playground"  # noqa: S105 - opens nothing but the emulator
 _SECRET = "playground-signing-secret"  # noqa: S105 - as above
@@ -82,7 +82,7 @@ async def _run(asked: argparse.Namespace) -> None:
         bot_token=asked.bot_token,
         app_token=asked.app_token,
         events_url=asked.events_url,
-        port=asked.port if asked.port is not None else next_free_port(8090),
+        port=asked.port or next_reserved(8090),
         data_dir=asked.data_dir,
     ) as slack:
         slack.use_sockets = bool(asked.app_token)
@@ -107,7 +107,7 @@ def main() -> None:
         prog="python -m bridge.playground.emulator", description="Run an emulated Slack workspace."
     )
     add = parser.add_argument
-    add("--port", type=free_port, metavar="PORT", help="Port to serve on; by default 8090, or the next free one.")
+    add("--port", type=typed_port, metavar="PORT", help="Port to serve on; by default 8090, or the next free one.")
     add(
         "--events-url",
         default="http://127.0.0.1:3000/slack/events",

@@ -32,7 +32,7 @@ from bridge.playground.emulator.storage import NoStorage, SqliteStorage
 from bridge.playground.emulator.tickets import Tickets
 from bridge.playground.emulator.ui import UserInterface
 from bridge.playground.emulator.workspace import Workspace
-from bridge.playground.local_server import Background, LocalServer
+from bridge.playground.local_server import Background, LocalServer, Port
 from bridge.playground.websocket import MutableWebSocket
 
 PING_SECONDS: Final = 5.0
@@ -71,7 +71,7 @@ class EmulatedSlack:
         app_token: str = "",
         config_token: str = "",
         events_url: str = "",
-        port: int = 0,
+        port: Port = 0,
         clock: Callable[[], float] = time.time,
         new_id: Callable[[str], str] = random_id,
         retry_delays: Sequence[float] = RETRY_DELAYS,

@@ -18,11 +18,11 @@ import contextlib
 import sys
 from pathlib import Path
 
-from bridge.playground.local_server import free_port, next_free_port
+from bridge.playground.local_server import Port, next_reserved, typed_port
 from bridge.playground.sample_project.server import SampleProject
 
 
-async def _run(port: int, api_key: str, data_dir: Path | None) -> None:
+async def _run(port: Port, api_key: str, data_dir: Path | None) -> None:
     async with SampleProject(api_key=api_key, port=port, data_dir=data_dir) as project:
         sys.stdout.write(f"Sample project service: {project.base_url}\n")
         sys.stdout.flush()
@@ -35,7 +35,7 @@ def main() -> None:
         prog="python -m bridge.playground.sample_project", description="Run a sample project service."
     )
     parser.add_argument(
-        "--port", type=free_port, metavar="PORT", help="Port to serve on; by default 8081, or the next free one."
+        "--port", type=typed_port, metavar="PORT", help="Port to serve on; by default 8081, or the next free one."
     )
     parser.add_argument(
         "--api-key", default="sample-key", metavar="KEY", help="The key that it accepts; %(default)s by default."
@@ -48,7 +48,7 @@ def main() -> None:
     )
     asked = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_run(asked.port if asked.port is not None else next_free_port(8081), asked.api_key, asked.data_dir))
+        asyncio.run(_run(asked.port or next_reserved(8081), asked.api_key, asked.data_dir))
 
 
 if __name__ == "__main__":

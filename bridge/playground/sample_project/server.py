@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from bridge.playground.local_server import Cut, DropAfter, DropBefore, LocalServer, Silence
+from bridge.playground.local_server import Cut, DropAfter, DropBefore, LocalServer, Port, Silence
 from bridge.playground.sample_project.answers import Hang, Planned, PlannedAnswer, Plans, Proper
 from bridge.playground.sample_project.operations import Operations, Refused
 
@@ -51,7 +51,7 @@ class SampleProject:
     """
 
     def __init__(
-        self, *, api_key: str, port: int = 0, clock: Callable[[], float] = time.time, data_dir: Path | None = None
+        self, *, api_key: str, port: Port = 0, clock: Callable[[], float] = time.time, data_dir: Path | None = None
     ) -> None:
         self.operations = Operations(clock, data_dir=data_dir)
         self._clock = clock
