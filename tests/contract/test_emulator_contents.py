@@ -109,25 +109,18 @@ async def test_a_forwarded_alert_has_its_text_and_its_webhooks_name(slack: Emula
 
 
 async def test_a_pasted_table_is_attached_to_the_message(slack: EmulatedSlack, app: App) -> None:
-    await slack.people.paste_table(sample.ALICE, sample.GENERAL, [["Name", "Amount"], ["Item A", 1200.5]], "which?")
+    table = slack.people.table([["Name", "Amount"], ["Item A", 1200.5]])
+    await slack.people.say(sample.ALICE, sample.GENERAL, "which?", attachments=[table])
 
     (pasted,) = app.events[-1]["attachments"]
-    (table,) = pasted["blocks"]
+    (block,) = pasted["blocks"]
     assert set(pasted) == {"id", "blocks", "fallback"}
     assert pasted["fallback"] == "[no preview available]"
-    assert table["rows"][1] == [
+    assert block["rows"][1] == [
         {"type": "raw_text", "text": "Item A"},
         {"type": "raw_number", "value": 1200.5, "text": "1200.5"},
     ]
-    assert isinstance(Block.parse(table), TableBlock)
-
-
-async def test_a_pasted_table_may_be_among_the_blocks(slack: EmulatedSlack, app: App) -> None:
-    await slack.people.paste_table(sample.ALICE, sample.GENERAL, [["a"], ["b"]], "see", in_blocks=True)
-
-    event = app.events[-1]
-    assert [block["type"] for block in event["blocks"]] == ["rich_text", "table"]
-    assert "attachments" not in event
+    assert isinstance(Block.parse(block), TableBlock)
 
 
 async def test_another_apps_bot_user_posts_as_itself(slack: EmulatedSlack, app: App) -> None:
@@ -146,31 +139,6 @@ async def test_an_incoming_webhook_post_has_no_user(slack: EmulatedSlack, app: A
     (event,) = app.events
     assert (event["subtype"], event["username"], event["bot_id"]) == ("bot_message", "Monitoring", "B0OTHERBOT")
     assert "user" not in event
-
-
-async def test_a_link_preview_is_a_change_but_not_an_edit(slack: EmulatedSlack, app: App) -> None:
-    ts = await slack.people.say(sample.ALICE, sample.GENERAL, f"<@{sample.BRIDGE}> <https://example.com/a>")
-    before = len(app.events)
-
-    await slack.people.preview_link(sample.GENERAL, ts, "https://example.com/a", "A page", "About & more")
-
-    (event,) = app.events[before:]
-    (preview,) = event["message"]["attachments"]
-    assert (event["subtype"], "edited" in event["message"]) == ("message_changed", False)
-    assert (preview["title"], preview["text"]) == ("A page", "About &amp; more")
-    assert event["message"]["text"] == event["previous_message"]["text"]
-
-
-async def test_a_link_to_a_message_is_previewed_but_not_shared(slack: EmulatedSlack, app: App) -> None:
-    linked = await slack.people.say(sample.BOB, sample.RANDOM, "the linked one")
-    url = slack.permalink(sample.RANDOM, linked)
-    ts = await slack.people.say(sample.ALICE, sample.GENERAL, f"see <{url}>")
-
-    await slack.people.preview_link(sample.GENERAL, ts, url)
-
-    (preview,) = app.events[-1]["message"]["attachments"]
-    assert (preview["is_msg_unfurl"], preview["text"]) == (True, "the linked one")
-    assert "is_share" not in preview
 
 
 # Files
@@ -262,7 +230,8 @@ async def test_a_file_in_a_channel_without_the_bot_isnt_found(slack: EmulatedSla
 async def test_a_voice_clip_is_transcribed_after_a_while(
     slack: EmulatedSlack, app: App, client: AsyncWebClient
 ) -> None:
-    ts = await slack.people.record(sample.ALICE, sample.DM_ALICE, WORDS, is_transcribed=False)
+    said = slack.people.clip(sample.ALICE, WORDS, is_transcribed=False)
+    ts = await slack.people.say(sample.ALICE, sample.DM_ALICE, "", files=[said])
     (clip,) = files_of(app)
     assert (clip["subtype"], clip["media_display_type"]) == ("slack_audio", "audio")
     assert clip["duration_ms"] > 0
@@ -280,7 +249,8 @@ async def test_a_voice_clip_is_transcribed_after_a_while(
 
 
 async def test_a_long_transcript_is_whole_in_its_subtitles(slack: EmulatedSlack, app: App) -> None:
-    await slack.people.record(sample.ALICE, sample.DM_ALICE, " ".join([WORDS] * 9))
+    said = slack.people.clip(sample.ALICE, " ".join([WORDS] * 9))
+    await slack.people.say(sample.ALICE, sample.DM_ALICE, "", files=[said])
 
     (clip,) = files_of(app)
     fetched = await fetch(clip["vtt"])
@@ -291,7 +261,8 @@ async def test_a_long_transcript_is_whole_in_its_subtitles(slack: EmulatedSlack,
 
 
 async def test_a_clip_that_cannot_be_transcribed_says_so(slack: EmulatedSlack, client: AsyncWebClient) -> None:
-    await slack.people.record(sample.ALICE, sample.DM_ALICE, WORDS, is_transcribed=False)
+    said = slack.people.clip(sample.ALICE, WORDS, is_transcribed=False)
+    await slack.people.say(sample.ALICE, sample.DM_ALICE, "", files=[said])
     (clip,) = slack.files
 
     await slack.people.transcribe(clip.id, fails=True)
@@ -379,38 +350,3 @@ async def test_each_kind_of_conversation_needs_its_own_scope(
     refused = await refusal(client.users_conversations(types=kind))
 
     assert (refused["error"], refused["needed"]) == ("missing_scope", scope)
-
-
-# Views
-
-
-async def test_a_direct_message_has_its_authors_open_channel(slack: EmulatedSlack, app: App) -> None:
-    ts = await slack.people.say(sample.ALICE, sample.RANDOM, "look")
-    await slack.people.look_at(sample.ALICE, sample.RANDOM, ts)
-
-    await slack.people.say(sample.ALICE, sample.DM_ALICE, "what is this?")
-    await slack.people.open_messages(sample.ALICE)
-
-    entity = {
-        "type": "slack#/types/message_context",
-        "value": {"channel_id": sample.RANDOM, "message_ts": ts},
-        "team_id": sample.TEAM,
-    }
-    changed, message, opened = app.events[-3:]
-    assert (changed["type"], changed["context"]) == ("app_context_changed", {"entities": [entity]})
-    assert message["app_context"] == {"entities": [entity]}
-    assert (opened["tab"], opened["context"]) == ("messages", {"entities": [entity]})
-
-
-async def test_a_channel_message_does_not_name_the_open_channel(slack: EmulatedSlack, app: App) -> None:
-    await slack.people.look_at(sample.ALICE, sample.RANDOM)
-
-    await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
-
-    assert "app_context" not in app.events[-1]
-
-
-async def test_a_person_without_an_open_channel_has_an_empty_context(slack: EmulatedSlack, app: App) -> None:
-    await slack.people.look_at(sample.ALICE)
-
-    assert app.events[-1]["context"] == {}

@@ -6,7 +6,6 @@ that only Slack writes are as in slackapi/java-slack-sdk (``Attachment.java``, `
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -54,11 +53,6 @@ def _author(message: Message, author: Member) -> Json:
     return {"author_id": author.id, "author_name": name, "author_subname": name, "author_link": link}
 
 
-def previewed(message: Message, author: Member, channel: Channel, link: str) -> Json:
-    """The preview of a link to a message: the same, but not shared."""
-    return {name: value for name, value in forwarded(message, author, channel, link).items() if name != "is_share"}
-
-
 def _fallback(message: Message, author: Member) -> str:
     at = datetime.fromtimestamp(float(message.ts), UTC)
     return f"[{at:%B %-d, %Y %-I:%M %p}] {message.username or author.name}: {message.text}"
@@ -84,20 +78,6 @@ def _cell(value: str | float) -> Json:
 def pasted(block: Json) -> Json:
     """A pasted table: an attachment whose content appears nowhere else (vercel/chat#803)."""
     return {"id": 1, "blocks": [block], "fallback": NO_PREVIEW}
-
-
-def page_preview(url: str, title: str, text: str, service: str) -> Json:
-    """The preview of a web page: https://docs.slack.dev/messaging/unfurling-links-in-messages."""
-    return {
-        "id": 1,
-        "from_url": url,
-        "original_url": url,
-        "service_name": service,
-        "title": title,
-        "title_link": url,
-        "text": html.escape(text, quote=False),
-        "fallback": f"{service}: {title}",
-    }
 
 
 def stub(file: File) -> Json:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 from typing import Final, Self
@@ -14,16 +13,14 @@ from starlette.routing import BaseRoute
 
 from bridge.playground.emulator.app_pages import AppPages
 from bridge.playground.emulator.clock import SlackClock
-from bridge.playground.emulator.deliver import ACK_SECONDS, RETRY_DELAYS, AppDelivery, Deliverer
+from bridge.playground.emulator.deliver import ACK_SECONDS, RETRY_DELAYS, Deliverer
 from bridge.playground.emulator.entities import File, Json, Message, View
 from bridge.playground.emulator.events import Events
-from bridge.playground.emulator.faults import Faults
 from bridge.playground.emulator.manifests import Installation
 from bridge.playground.emulator.over_http import OverHttp
 from bridge.playground.emulator.over_sockets import OverSockets
 from bridge.playground.emulator.people import People
 from bridge.playground.emulator.rates import Rates
-from bridge.playground.emulator.responses import Response
 from bridge.playground.emulator.server import ALL_SCOPES, ApiCall, ApiServer
 from bridge.playground.emulator.sessions import StatusChange
 from bridge.playground.emulator.socket_mode import SocketMode
@@ -115,6 +112,14 @@ class EmulatedSlack:
         self.people = People(workspace, deliverer, api, events=events, server=self._server)
         self.ui = UserInterface(workspace, deliverer, api, tickets=tickets, server=self._server)
         self.socket_mode = SocketMode(sockets, api.faults)
+        self.faults = api.faults
+        self.rates = rates
+        self.scopes, self.unsubscribed = installation.scopes, installation.unsubscribed
+        # What tests see:
+        self.calls = api.calls  # by the app
+        self.unknown_methods = api.unknown_methods  # called, but not emulated
+        self.deliveries = deliverer.deliveries  # every request to the app
+        self.responses = api.answers  # by response URLs, and in the bodies of responses to commands
         self._api = api
         self._deliverer = deliverer
         self._sockets = sockets
@@ -215,21 +220,6 @@ class EmulatedSlack:
             self.socket_mode.cut()
 
     @property
-    def unsubscribed(self) -> set[str]:
-        """Names of events, such as ``message.im``, that the app isn't subscribed to."""
-        return self._installation.unsubscribed
-
-    @property
-    def faults(self) -> Faults:
-        """The planned faults."""
-        return self._api.faults
-
-    @property
-    def rates(self) -> Rates:
-        """Rate limits, off until ``rates.is_on`` is set."""
-        return self._api.rates
-
-    @property
     def limits_history(self) -> bool:
         """Whether history is limited to one call a minute and 15 messages, as for apps sold outside the Marketplace.
 
@@ -240,11 +230,6 @@ class EmulatedSlack:
     @limits_history.setter
     def limits_history(self, is_so: bool) -> None:
         self._api.rates.limits_history = is_so
-
-    @property
-    def scopes(self) -> set[str]:
-        """The scopes of the app's token."""
-        return self._api.scopes
 
     @property
     def page_limit(self) -> int:
@@ -261,26 +246,6 @@ class EmulatedSlack:
     def sockets(self) -> list[Connection]:
         """The open connections, oldest first."""
         return self.socket_mode.connections
-
-    @property
-    def calls(self) -> list[ApiCall]:
-        """Every call by the app."""
-        return self._api.calls
-
-    @property
-    def unknown_methods(self) -> Counter[str]:
-        """Called methods that aren't emulated."""
-        return self._api.unknown_methods
-
-    @property
-    def deliveries(self) -> list[AppDelivery]:
-        """Every request to the app."""
-        return self._deliverer.deliveries
-
-    @property
-    def responses(self) -> list[Response]:
-        """Responses by response URLs, and in the bodies of responses to commands."""
-        return self._api.answers
 
     @property
     def files(self) -> list[File]:

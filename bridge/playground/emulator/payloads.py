@@ -38,8 +38,6 @@ def envelope(event: Json, *, event_id: str, now: float, channel: Channel | None)
 def message_event(message: Message, channel: Channel, author: Member | None) -> Json:
     """A ``message`` event."""
     event = message.as_json() | {"channel": channel.id, "event_ts": message.ts, "channel_type": channel.kind}
-    if message.app_context is not None:
-        event["app_context"] = message.app_context
     return event | _origin(message, channel, author)
 
 
@@ -191,17 +189,10 @@ def reaction_event(message: Message, user: str, name: str, now: str, *, is_added
     }
 
 
-def home_opened(user: str, channel: str, tab: str, now: str, more: Json) -> Json:
-    """Someone opened the app: https://docs.slack.dev/reference/events/app_home_opened.
-
-    *more* has the ``view`` of a published Home, and the ``context`` they look at.
-    """
-    return {"type": "app_home_opened", "user": user, "channel": channel, "tab": tab, "event_ts": now, **more}
-
-
-def context_changed(user: str, channel: str, context: Json, now: str) -> Json:
-    """Someone looks at something else: https://docs.slack.dev/reference/events/app_context_changed."""
-    return {"type": "app_context_changed", "user": user, "channel": channel, "context": context, "event_ts": now}
+def home_opened(user: str, channel: str, tab: str, now: str, view: Json | None) -> Json:
+    """Someone opened the app: https://docs.slack.dev/reference/events/app_home_opened. *view* is a published Home."""
+    event = {"type": "app_home_opened", "user": user, "channel": channel, "tab": tab, "event_ts": now}
+    return event | ({"view": view} if view else {})
 
 
 def file_changed(file: str, now: str) -> Json:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from bridge.playground.emulator import contents, invitations, payloads, sample, widgets
 from bridge.playground.emulator.deliver import AppDelivery, Deliverer
-from bridge.playground.emulator.entities import Channel, File, Json, Member, Message
+from bridge.playground.emulator.entities import File, Json, Message
 from bridge.playground.emulator.events import Events, Tried
 from bridge.playground.emulator.richtext import rich_text
 from bridge.playground.emulator.server import ApiServer
@@ -31,7 +31,6 @@ class People:
         self._api = api
         self._events = events
         self._server = server
-        self._context_of: dict[str, list[Json]] = {}
 
     async def say(
         self,
@@ -66,7 +65,6 @@ class People:
                 files=shown,
                 blocks=self._workspace.messages.identified(list(blocks)),
                 attachments=list(attachments),
-                app_context=self._context(user) if self._is_with_app(channel) else None,
                 at=at,
                 client_msg_id=secrets.token_hex(16),
             )
@@ -84,10 +82,6 @@ class People:
         )
         return contents.stub(self._workspace.files[file["id"]]) if is_foreign else file
 
-    def _is_with_app(self, channel: str) -> bool:
-        where = self._workspace.channels[channel]
-        return where.is_im and self._workspace.bot.id in where.members
-
     async def forward(
         self,
         user: str,
@@ -102,78 +96,14 @@ class People:
     ) -> str:
         """Forward a message as *user* to the channel *to*, with an optional *comment*. Returns the ts."""
         self._require_member(user, channel)
-        attachment = self._quoted(channel, ts, contents.forwarded)
-        return await self.say(user, to, comment, thread_ts=thread_ts, attachments=[attachment], at=at, wait=wait)
-
-    def _quoted(self, channel: str, ts: str, quoted: Callable[[Message, Member, Channel, str], Json]) -> Json:
         message, where = self._existing(channel, ts), self._workspace.channels[channel]
-        link = self._workspace.messages.permalink(message)
-        return quoted(message, self._workspace.people[message.user], where, link)
-
-    async def paste_table(
-        self,
-        user: str,
-        channel: str,
-        rows: Sequence[Sequence[str | float]],
-        text: str = "",
-        *,
-        thread_ts: str | None = None,
-        in_blocks: bool = False,
-        wait: bool = True,
-    ) -> str:
-        """Paste a table below *text* as *user*. Returns the ts.
-
-        It is in an attachment or, as also observed, among the message's own blocks (*in_blocks*).
-        """
-        if not in_blocks:
-            shown = [self.table(rows)]
-            return await self.say(user, channel, text, thread_ts=thread_ts, attachments=shown, wait=wait)
-        table = contents.table(rows, block_id=self._workspace.new_id("b"))
-        written = rich_text(text, block_id=self._workspace.new_id("b")) if text else []
-        return await self.say(user, channel, text, thread_ts=thread_ts, blocks=[*written, table], wait=wait)
+        author, link = self._workspace.people[message.user], self._workspace.messages.permalink(message)
+        attachment = contents.forwarded(message, author, where, link)
+        return await self.say(user, to, comment, thread_ts=thread_ts, attachments=[attachment], at=at, wait=wait)
 
     def table(self, rows: Sequence[Sequence[str | float]]) -> Json:
         """The attachment of a pasted table."""
         return contents.pasted(contents.table(rows, block_id=self._workspace.new_id("b")))
-
-    async def preview_link(self, channel: str, ts: str, url: str, title: str = "", text: str = "") -> None:
-        """Unfurl a link in a message, a moment after it was posted.
-
-        A link to a message shows that message, but doesn't forward it.
-        """
-        message = self._existing(channel, ts)
-        linked = next((one for one in self._all_messages() if self._workspace.messages.permalink(one) == url), None)
-        if linked is not None:
-            preview = self._quoted(linked.channel, linked.ts, contents.previewed)
-        else:
-            preview = contents.page_preview(url, title, text, service=url.split("/")[2])
-        with self._workspace.together():
-            shown = {"attachments": [*message.attachments, preview]}
-            before = self._workspace.messages.edit(message, message.user, shown, is_edit=False)
-            tried = self._events.changed(MessageEdited(message, before))
-        await _heard(tried)
-
-    def _all_messages(self) -> Iterator[Message]:
-        for channel in self._workspace.channels:
-            yield from self._workspace.messages.of(channel)
-
-    async def record(
-        self,
-        user: str,
-        channel: str,
-        words: str,
-        *,
-        text: str = "",
-        thread_ts: str | None = None,
-        is_transcribed: bool = True,
-        wait: bool = True,
-    ) -> str:
-        """Post a voice clip of *words* as *user*. Returns the ts.
-
-        Its transcript is ready at once, or ``processing`` until `transcribe` is called.
-        """
-        shown = [self.clip(user, words, is_transcribed=is_transcribed)]
-        return await self.say(user, channel, text, thread_ts=thread_ts, files=shown, wait=wait)
 
     def clip(self, user: str, words: str, *, is_transcribed: bool = True) -> Json:
         """Record a voice clip as *user*, for a message like the files of `attach`."""
@@ -231,22 +161,6 @@ class People:
     def start_group(self, *users: str) -> str:
         """Start a group message. Returns the channel."""
         return self._workspace.group_message(users).id
-
-    async def look_at(self, user: str, channel: str = "", ts: str = "") -> None:
-        """Set what *user* looks at beside the app: a channel, a message in it, or nothing.
-
-        Direct messages to the app say so, and ``app_home_opened``: https://docs.slack.dev/reference/events/app_context_changed.
-        """
-        value: Json | str = {"channel_id": channel, "message_ts": ts} if ts else channel
-        kind = f"slack#/types/{'message_context' if ts else 'channel_id'}"
-        self._context_of[user] = [{"type": kind, "value": value, "team_id": sample.TEAM}] if channel else []
-        context, now = self._context(user) or {}, self._workspace.new_ts()
-        where = self._workspace.direct_message(user).id
-        await _heard(self._events.done(payloads.context_changed(user, where, context, now)))
-
-    def _context(self, user: str) -> Json | None:
-        entities = self._context_of.get(user)
-        return None if entities is None else {"entities": entities} if entities else {}
 
     def _offer_to_invite(self, message: Message) -> None:
         channel = self._workspace.channels[message.channel]
@@ -373,9 +287,7 @@ class People:
     async def _open_tab(self, user: str, tab: str) -> None:
         channel, home = self._workspace.direct_message(user).id, self._workspace.homes.get(user)
         view = home.as_json() if home is not None and tab == "home" else None
-        more = {"view": view, "context": self._context(user)}
-        known = {name: value for name, value in more.items() if value is not None}
-        event = payloads.home_opened(user, channel, tab, self._workspace.new_ts(), known)
+        event = payloads.home_opened(user, channel, tab, self._workspace.new_ts(), view)
         await _heard(self._events.done(event))
 
     async def join(self, user: str, channel: str) -> None:
@@ -385,16 +297,6 @@ class People:
             text = f"<@{user}> has joined the channel"
             tried = self._events.posted(self._workspace.messages.post(user, channel, text, subtype="channel_join"))
         await _heard(tried)
-
-    async def leave(self, user: str, channel: str) -> None:
-        """Leave a channel as *user*, who may be the bot."""
-        self._workspace.leave(user, self._workspace.channels[channel])
-
-    def deactivate(self, user: str) -> None:
-        """Deactivate *user*."""
-        person = self._workspace.people[user]
-        person.deleted = True
-        self._workspace.add_person(person)
 
     async def send_event(self, event: Json, channel: str = "", *, event_id: str = "") -> None:
         """Send any event; a known *event_id* makes it a duplicate."""

@@ -24,11 +24,6 @@ def find(blocks: list[Json], action_id: str, block_id: str = "") -> tuple[Json, 
     raise LookupError(action_id)
 
 
-def action_ids(blocks: list[Json]) -> list[str]:
-    """All interactive elements, in order."""
-    return [element["action_id"] for element, _ in _elements(blocks) if "action_id" in element]
-
-
 def _elements(blocks: list[Json]) -> Iterator[tuple[Json, str]]:
     for block in blocks:
         single = [block[name] for name in ("accessory", "element") if name in block]

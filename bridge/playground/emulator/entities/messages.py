@@ -35,7 +35,6 @@ class Message:
     to: str = ""
     unfurls: bool = True  # whether links may unfurl
     username: str = ""  # an incoming webhook's name; it has no user
-    app_context: Json | None = None  # what the author looked at, in the app's direct message
 
     @property
     def is_reply(self) -> bool:

@@ -30,8 +30,8 @@ ELSEWHERE: Final[Mapping[str, str]] = MappingProxyType(
             " disputed, and can be chosen"
         ),
         "Forwards and links": (
-            "which of an alert's attachments a forward of it carries is a guess (the words of the first); a link is"
-            " previewed only on demand"
+            "which of an alert's attachments a forward of it carries is a guess (the words of the first); no links are"
+            " previewed"
         ),
         "Installation": "the page installs the app with all permissions",
         "Request URL": "a failing one is never disabled",

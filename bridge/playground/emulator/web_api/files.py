@@ -88,8 +88,3 @@ def _share(call: MethodCall, files: list[File]) -> None:
         file.shared_in.append((channel.id, message.ts))
         call.workspace.add_file(file)
     call.happened.append(MessagePosted(message))
-
-
-def _is_wanted(file: File, channel: str, user: str) -> bool:
-    in_channel = not channel or any(where == channel for where, _ in file.shared_in)
-    return file.content is not None and in_channel and user in {"", file.user}

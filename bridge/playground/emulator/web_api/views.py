@@ -52,14 +52,6 @@ def _exchange(call: MethodCall) -> Trigger:
         raise Refusal(exc.error) from exc
 
 
-def _named(call: MethodCall) -> View:
-    external = call.text("external_id")
-    for view in call.workspace.views.values():
-        if view.id == call.text("view_id") or (external and view.content.get("external_id") == external):
-            return view
-    raise Refusal("not_found")
-
-
 def _opened(call: MethodCall, view: View) -> Json:
     call.workspace.open_view(view)
     return {"ok": True, "view": view.as_json()}
