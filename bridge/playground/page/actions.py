@@ -5,40 +5,16 @@ from __future__ import annotations
 import base64
 import contextlib
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, SkipValidation, ValidationError, validate_call
 
 from bridge.playground.emulator import EmulatedSlack
 from bridge.playground.emulator.entities import Json, Message
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.sample import OTHER_BOT, SLACKBOT
-from bridge.playground.page.bodies import (
-    ActionBody,
-    AlertBody,
-    AttachedFile,
-    ChannelBody,
-    ClickBody,
-    ClickInViewBody,
-    Clip,
-    CommandBody,
-    EditBody,
-    EmptyBody,
-    ForwardBody,
-    GroupBody,
-    MessageBody,
-    ReactBody,
-    SayBody,
-    SelectBody,
-    SelectInViewBody,
-    ShortcutBody,
-    SuggestBody,
-    SwitchBody,
-    ThreadBody,
-    ViewBody,
-)
 from bridge.playground.page.choices import Choices, LeftEmpty, filled_in
 from bridge.playground.page.errors import ActionFailed, explain, require_ack
 from bridge.playground.page.messages import shown_option
@@ -55,6 +31,7 @@ _FEWEST_OTHERS: Final = 2
 _MONITORING: Final = "Monitoring"
 _MOST_TITLE: Final = 150  # https://docs.slack.dev/reference/block-kit/blocks/header-block
 _MOST_WORDS: Final = 3000  # https://docs.slack.dev/reference/block-kit/blocks/section-block
+_INVALID: Final = "The page sent an invalid request. Reload it and try again."
 
 
 @dataclass(frozen=True)
@@ -73,22 +50,45 @@ class Actor:
         """The person's ID."""
         return self.viewer.me.id
 
-    def own(self, done: MessageBody) -> Message:
-        """The message that *done* names, if it is the person's own. Raises ActionFailed."""
-        message = self.viewer.message(done.channel, done.ts)
+    def own(self, channel: str, ts: str) -> Message:
+        """A message, if it is the person's own. Raises ActionFailed."""
+        message = self.viewer.message(channel, ts)
         if message.user != self.me:
             raise ActionFailed("You can only change your own messages.")
         return message
 
 
-B = TypeVar("B", bound=ActionBody)
-Do = Callable[[Actor, Any], Awaitable[Json | None]]
-_ACTIONS: Final[dict[str, tuple[type[ActionBody], Do]]] = {}
+class AttachedFile(BaseModel):
+    """A file: text in *content*, anything else in *base64*; *alt_txt* describes an image."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    name: str
+    content: str = ""
+    base64: str = ""
+    alt_txt: str = ""
 
 
-def _action(name: str, body: type[B]) -> Callable[[Callable[[Actor, B], Awaitable[Json | None]]], Do]:
-    def register(do: Callable[[Actor, B], Awaitable[Json | None]]) -> Do:
-        _ACTIONS[name] = body, do
+class Clip(BaseModel):
+    """A voice clip: its words, and when Slack's transcript is ready."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    words: str
+    transcript: Literal["ready", "later", "never"] = "ready"
+
+
+Do = Callable[..., Awaitable[Json | None]]
+By = Annotated[Actor, SkipValidation]
+_ACTIONS: Final[dict[str, Do]] = {}
+_checked: Final = validate_call(config=ConfigDict(strict=True, arbitrary_types_allowed=True))
+
+
+def _action(name: str) -> Callable[[Do], Do]:
+    """Register an action. Its keyword arguments are the fields of the request; others are refused."""
+
+    def register(do: Do) -> Do:
+        _ACTIONS[name] = _checked(do)
         return do
 
     return register
@@ -96,41 +96,51 @@ def _action(name: str, body: type[B]) -> Callable[[Callable[[Actor, B], Awaitabl
 
 async def act(name: str, sent: Any, actor: Actor) -> Json:
     """Carry out an action. An error comes as a sentence for the reader."""
-    body, do = _ACTIONS.get(name, (None, None))
-    if body is None or do is None:
+    do = _ACTIONS.get(name)
+    if do is None:
         return {"ok": False, "error": f"The playground has no action {name!r}. Reload the page and try again."}
+    if not isinstance(sent, dict):
+        return {"ok": False, "error": _INVALID}
     try:
-        done = await do(actor, body.model_validate(sent))
+        done = await do(actor, **sent)
     except ValidationError:
-        return {"ok": False, "error": "The page sent an invalid request. Reload it and try again."}
+        return {"ok": False, "error": _INVALID}
     except (ActionFailed, Refusal, LookupError, ValueError) as exc:
         return {"ok": False, "error": explain(exc)}
     return {"ok": True, **(done or {})}
 
 
-@_action("say", SayBody)
-async def _say(actor: Actor, said: SayBody) -> Json:
-    channel = actor.viewer.channel(said.channel)
-    if channel.is_archived:
+@_action("say")
+async def _say(
+    actor: By,
+    *,
+    channel: str,
+    text: str,
+    thread_ts: str | None = None,
+    broadcast: bool = False,
+    files: Sequence[AttachedFile] = (),
+    table: Sequence[Sequence[str]] = (),
+    clip: Clip | None = None,
+) -> Json:
+    if actor.viewer.channel(channel).is_archived:
         raise ActionFailed("This channel is archived. Nobody can post here.")
-    if not (said.text.strip() or said.files or said.table or said.clip):
+    if not (text.strip() or files or table or clip):
         raise ActionFailed("The message is empty. Type something first.")
-    if len(said.text) > MOST_TEXT:
-        raise ActionFailed(f"A message can have up to {MOST_TEXT:,} characters. This one has {len(said.text):,}.")
-    if said.thread_ts:
-        actor.viewer.message(said.channel, said.thread_ts)
-    table = [actor.slack.people.table(_cells(said.table))] if said.table else []
-    ts = await actor.slack.people.say(
+    if len(text) > MOST_TEXT:
+        raise ActionFailed(f"A message can have up to {MOST_TEXT:,} characters. This one has {len(text):,}.")
+    if thread_ts:
+        actor.viewer.message(channel, thread_ts)
+    posted = await actor.slack.people.say(
         actor.me,
-        said.channel,
-        as_slack_writes(said.text, actor.names),
-        thread_ts=said.thread_ts,
-        broadcast=said.broadcast,
-        files=[*_files(actor, said.files[:MOST_FILES]), *_clip(actor, said.clip)],
-        attachments=table,
+        channel,
+        as_slack_writes(text, actor.names),
+        thread_ts=thread_ts,
+        broadcast=broadcast,
+        files=[*_files(actor, files[:MOST_FILES]), *_clip(actor, clip)],
+        attachments=[actor.slack.people.table(_cells(table))] if table else [],
         wait=False,  # the bridge may be down: Slack's retries deal with that
     )
-    return {"ts": ts}
+    return {"ts": posted}
 
 
 def _files(actor: Actor, files: Sequence[AttachedFile]) -> list[Json]:
@@ -174,20 +184,19 @@ def _cell(typed: str, *, is_text: bool = False) -> str | float:
     return typed or " "  # Slack rejects empty cells
 
 
-@_action("forward", ForwardBody)
-async def _forward(actor: Actor, asked: ForwardBody) -> Json:
-    if actor.viewer.message(asked.channel, asked.ts).to:
+@_action("forward")
+async def _forward(actor: By, *, channel: str, ts: str, to: str, comment: str = "") -> Json:
+    if actor.viewer.message(channel, ts).to:
         raise ActionFailed("A message only you can see can't be forwarded.")
-    if actor.viewer.channel(asked.to).is_archived:
+    if actor.viewer.channel(to).is_archived:
         raise ActionFailed("That channel is archived. Choose another one.")
-    comment = as_slack_writes(asked.comment, actor.names)
-    ts = await actor.slack.people.forward(actor.me, asked.channel, asked.ts, to=asked.to, comment=comment, wait=False)
-    return {"ts": ts}
+    comment = as_slack_writes(comment, actor.names)
+    return {"ts": await actor.slack.people.forward(actor.me, channel, ts, to=to, comment=comment, wait=False)}
 
 
-@_action("start_group", GroupBody)
-async def _start_group(actor: Actor, asked: GroupBody) -> Json:
-    others = [one for one in dict.fromkeys(asked.users) if one != actor.me]
+@_action("start_group")
+async def _start_group(actor: By, *, users: Sequence[str]) -> Json:
+    others = [one for one in dict.fromkeys(users) if one != actor.me]
     if len(others) < _FEWEST_OTHERS:
         raise ActionFailed("Choose at least two people. A message to one person is a direct message.")
     if any(one not in actor.viewer.workspace.people or actor.viewer.workspace.people[one].deleted for one in others):
@@ -195,151 +204,164 @@ async def _start_group(actor: Actor, asked: GroupBody) -> Json:
     return {"channel": actor.slack.people.start_group(actor.me, *others)}
 
 
-@_action("app_posts", AlertBody)
-async def _app_posts(actor: Actor, asked: AlertBody) -> Json:
+@_action("app_posts")
+async def _app_posts(
+    actor: By,
+    *,
+    channel: str,
+    title: str,
+    text: str,
+    by: Literal["webhook", "bot"] = "webhook",
+    form: Literal["attachment", "blocks"] = "attachment",
+) -> Json:
     """Post as another app, with an empty ``text``, like many alerts."""
-    channel = actor.viewer.channel(asked.channel)
-    if not (asked.title.strip() and asked.text.strip()):
+    members = actor.viewer.channel(channel).members
+    title, text = title.strip(), text.strip()
+    if not (title and text):
         raise ActionFailed("An alert needs a title and text.")
-    if asked.by == "bot" and OTHER_BOT not in channel.members:
+    if by == "bot" and OTHER_BOT not in members:
         raise ActionFailed("The other app's bot isn't in this channel. Use the incoming webhook instead.")
-    title, text = escaped(asked.title.strip()), escaped(asked.text.strip())
     blocks: list[Json] = []
     attachments: list[Json] = []
-    if asked.form == "blocks":
-        head = {"type": "header", "text": {"type": "plain_text", "text": asked.title.strip()[:_MOST_TITLE]}}
-        blocks = [head, {"type": "section", "text": {"type": "mrkdwn", "text": text[:_MOST_WORDS]}}]
+    if form == "blocks":
+        head = {"type": "header", "text": {"type": "plain_text", "text": title[:_MOST_TITLE]}}
+        blocks = [head, {"type": "section", "text": {"type": "mrkdwn", "text": escaped(text)[:_MOST_WORDS]}}]
     else:
-        attachments = [{"color": "danger", "title": title, "text": text, "fallback": title, "mrkdwn_in": ["text"]}]
-    webhook = _MONITORING if asked.by == "webhook" else ""
+        title = escaped(title)
+        attachments = [
+            {"color": "danger", "title": title, "text": escaped(text), "fallback": title, "mrkdwn_in": ["text"]}
+        ]
+    webhook = _MONITORING if by == "webhook" else ""
     ts = await actor.slack.people.app_posts(
-        asked.channel, webhook=webhook, blocks=blocks, attachments=attachments, wait=False
+        channel, webhook=webhook, blocks=blocks, attachments=attachments, wait=False
     )
     return {"ts": ts}
 
 
-@_action("edit", EditBody)
-async def _edit(actor: Actor, edited: EditBody) -> None:
-    actor.own(edited)
-    if not edited.text.strip():
+@_action("edit")
+async def _edit(actor: By, *, channel: str, ts: str, text: str) -> None:
+    actor.own(channel, ts)
+    if not text.strip():
         raise ActionFailed("A message can't be empty. You can delete it instead.")
-    await actor.slack.people.edit(edited.channel, edited.ts, as_slack_writes(edited.text, actor.names))
+    await actor.slack.people.edit(channel, ts, as_slack_writes(text, actor.names))
 
 
-@_action("delete", MessageBody)
-async def _delete(actor: Actor, deleted: MessageBody) -> None:
-    actor.own(deleted)
-    await actor.slack.people.delete(deleted.channel, deleted.ts)
+@_action("delete")
+async def _delete(actor: By, *, channel: str, ts: str) -> None:
+    actor.own(channel, ts)
+    await actor.slack.people.delete(channel, ts)
 
 
-@_action("react", ReactBody)
-async def _react(actor: Actor, reacted: ReactBody) -> None:
-    if actor.viewer.message(reacted.channel, reacted.ts).to:
+@_action("react")
+async def _react(actor: By, *, channel: str, ts: str, name: str) -> None:
+    if actor.viewer.message(channel, ts).to:
         raise ActionFailed("You can't react to a message only you can see.")
-    await actor.slack.people.react(actor.me, reacted.channel, reacted.ts, reacted.name)
+    await actor.slack.people.react(actor.me, channel, ts, name)
 
 
-@_action("read", ChannelBody)
-async def _read(actor: Actor, read: ChannelBody) -> None:
-    channel = actor.viewer.channel(read.channel)
-    if actor.viewer.workspace.is_unread(actor.me, channel):  # otherwise each read would refresh every window
-        actor.slack.people.read(actor.me, channel.id)
+@_action("read")
+async def _read(actor: By, *, channel: str) -> None:
+    shown = actor.viewer.channel(channel)
+    if actor.viewer.workspace.is_unread(actor.me, shown):  # otherwise each read would refresh every window
+        actor.slack.people.read(actor.me, channel)
 
 
-@_action("command", CommandBody)
-async def _command(actor: Actor, typed: CommandBody) -> None:
-    actor.viewer.channel(typed.channel)
-    if typed.command not in {one.command for one in actor.supervisor.commands()}:
-        raise ActionFailed(f"{typed.command} is not a valid command. Put a space first to send it as a message.")
-    if typed.in_thread:
-        raise ActionFailed(f"{typed.command} is not supported in threads. Sorry! Type !{typed.command[1:]} instead.")
-    await actor.slack.ui.command(actor.me, typed.channel, typed.command, typed.text)
+@_action("command")
+async def _command(actor: By, *, channel: str, command: str, text: str = "", in_thread: bool = False) -> None:
+    actor.viewer.channel(channel)
+    if command not in {one.command for one in actor.supervisor.commands()}:
+        raise ActionFailed(f"{command} is not a valid command. Put a space first to send it as a message.")
+    if in_thread:
+        raise ActionFailed(f"{command} is not supported in threads. Sorry! Type !{command[1:]} instead.")
+    await actor.slack.ui.command(actor.me, channel, command, text)
 
 
-@_action("click", ClickBody)
-async def _click(actor: Actor, at: ClickBody) -> None:
-    if actor.viewer.message(at.channel, at.ts).user == SLACKBOT:
-        await actor.slack.people.answer_slackbot(actor.me, at.channel, at.ts, at.action_id, wait=False)
+@_action("click")
+async def _click(actor: By, *, channel: str, ts: str, action_id: str, block_id: str = "") -> None:
+    if actor.viewer.message(channel, ts).user == SLACKBOT:
+        await actor.slack.people.answer_slackbot(actor.me, channel, ts, action_id, wait=False)
         return
-    require_ack(await actor.slack.ui.click(actor.me, at.channel, at.ts, at.action_id, block_id=at.block_id))
+    require_ack(await actor.slack.ui.click(actor.me, channel, ts, action_id, block_id=block_id))
 
 
-@_action("select", SelectBody)
-async def _select(actor: Actor, at: SelectBody) -> None:
-    message = actor.viewer.message(at.channel, at.ts)
-    value = actor.choices.chosen(message.all_blocks, at.block_id, at.action_id, at.value)
-    require_ack(await actor.slack.ui.select(actor.me, at.channel, at.ts, at.action_id, value, block_id=at.block_id))
+@_action("select")
+async def _select(actor: By, *, channel: str, ts: str, action_id: str, value: Any, block_id: str = "") -> None:
+    message = actor.viewer.message(channel, ts)
+    value = actor.choices.chosen(message.all_blocks, block_id, action_id, value)
+    require_ack(await actor.slack.ui.select(actor.me, channel, ts, action_id, value, block_id=block_id))
 
 
-@_action("click_in_view", ClickInViewBody)
-async def _click_in_view(actor: Actor, at: ClickInViewBody) -> None:
-    actor.viewer.view(at.view_id)
-    require_ack(await actor.slack.ui.click_in_view(actor.me, at.view_id, at.action_id, block_id=at.block_id))
+@_action("click_in_view")
+async def _click_in_view(actor: By, *, view_id: str, action_id: str, block_id: str = "") -> None:
+    actor.viewer.view(view_id)
+    require_ack(await actor.slack.ui.click_in_view(actor.me, view_id, action_id, block_id=block_id))
 
 
-@_action("select_in_view", SelectInViewBody)
-async def _select_in_view(actor: Actor, at: SelectInViewBody) -> None:
-    view = actor.viewer.view(at.view_id)
-    value = actor.choices.chosen(view.blocks, at.block_id, at.action_id, at.value)
-    require_ack(await actor.slack.ui.select_in_view(actor.me, at.view_id, at.action_id, value, block_id=at.block_id))
+@_action("select_in_view")
+async def _select_in_view(actor: By, *, view_id: str, action_id: str, value: Any, block_id: str = "") -> None:
+    view = actor.viewer.view(view_id)
+    value = actor.choices.chosen(view.blocks, block_id, action_id, value)
+    require_ack(await actor.slack.ui.select_in_view(actor.me, view_id, action_id, value, block_id=block_id))
 
 
-@_action("suggest", SuggestBody)
-async def _suggest(actor: Actor, at: SuggestBody) -> Json:
-    if at.view_id:
-        actor.viewer.view(at.view_id)
+@_action("suggest")
+async def _suggest(
+    actor: By, *, action_id: str, typed: str, block_id: str = "", channel: str = "", ts: str = "", view_id: str = ""
+) -> Json:
+    if view_id:
+        actor.viewer.view(view_id)
     else:
-        actor.viewer.message(at.channel, at.ts)
-    where = {"view_id": at.view_id} if at.view_id else {"channel": at.channel, "ts": at.ts}
-    options = await actor.slack.ui.suggestions(actor.me, at.action_id, at.typed, block_id=at.block_id, **where)
-    actor.choices.offered(at.action_id, options)
+        actor.viewer.message(channel, ts)
+    where = {"view_id": view_id} if view_id else {"channel": channel, "ts": ts}
+    options = await actor.slack.ui.suggestions(actor.me, action_id, typed, block_id=block_id, **where)
+    actor.choices.offered(action_id, options)
     return {"options": [shown_option(one) for one in options]}
 
 
-@_action("submit", ViewBody)
-async def _submit(actor: Actor, sent: ViewBody) -> None:
-    view = actor.viewer.view(sent.view_id)
+@_action("submit")
+async def _submit(actor: By, *, view_id: str, values: Mapping[str, Mapping[str, Any]]) -> None:
+    view = actor.viewer.view(view_id)
     try:
-        values = filled_in(view.blocks, sent.values, actor.choices)
+        entered = filled_in(view.blocks, values, actor.choices)
     except LeftEmpty as left:
         actor.viewer.workspace.change_view(
             view, errors=dict.fromkeys(left.blocks, "Please complete this required field.")
         )
         raise ActionFailed("Fill in the required fields.") from left
-    require_ack(await actor.slack.ui.submit(sent.view_id, values, actor.me))
+    require_ack(await actor.slack.ui.submit(view_id, entered, actor.me))
 
 
-@_action("close", ViewBody)
-async def _close(actor: Actor, closed: ViewBody) -> None:
-    actor.viewer.view(closed.view_id)
-    await actor.slack.ui.close(closed.view_id, actor.me)
+@_action("close")
+async def _close(actor: By, *, view_id: str) -> None:
+    actor.viewer.view(view_id)
+    await actor.slack.ui.close(view_id, actor.me)
 
 
-@_action("shortcut", ShortcutBody)
-async def _shortcut(actor: Actor, used: ShortcutBody) -> None:
-    if used.ts:
-        actor.viewer.message(used.channel, used.ts)
-        require_ack(await actor.slack.ui.message_shortcut(actor.me, used.channel, used.ts, used.callback_id))
+@_action("shortcut")
+async def _shortcut(actor: By, *, callback_id: str, channel: str = "", ts: str = "") -> None:
+    if ts:
+        actor.viewer.message(channel, ts)
+        require_ack(await actor.slack.ui.message_shortcut(actor.me, channel, ts, callback_id))
     else:
-        require_ack(await actor.slack.ui.shortcut(actor.me, used.callback_id))
+        require_ack(await actor.slack.ui.shortcut(actor.me, callback_id))
 
 
-@_action("stop", ThreadBody)
-async def _stop(actor: Actor, stopped: ThreadBody) -> None:
-    actor.viewer.message(stopped.channel, stopped.thread_ts)
-    await actor.slack.people.press_stop(actor.me, stopped.channel, stopped.thread_ts)
+@_action("stop")
+async def _stop(actor: By, *, channel: str, thread_ts: str) -> None:
+    actor.viewer.message(channel, thread_ts)
+    await actor.slack.people.press_stop(actor.me, channel, thread_ts)
 
 
-@_action("open_home", EmptyBody)
-async def _open_home(actor: Actor, _: EmptyBody) -> None:
+@_action("open_home")
+async def _open_home(actor: By) -> None:
     await actor.slack.people.open_home(actor.me)
 
 
-@_action("open_messages", EmptyBody)
-async def _open_messages(actor: Actor, _: EmptyBody) -> None:
+@_action("open_messages")
+async def _open_messages(actor: By) -> None:
     await actor.slack.people.open_messages(actor.me)
 
 
-@_action("fault", SwitchBody)
-async def _fault(actor: Actor, turned: SwitchBody) -> None:
-    await actor.switches.set_fault(turned.name, turned.is_on)
+@_action("fault")
+async def _fault(actor: By, *, name: str, is_on: bool = True) -> None:
+    await actor.switches.set_fault(name, is_on)
