@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse, PlainTextResponse
 
 from bridge.playground.emulator import EmulatedSlack, sample
 from support.page_client import Window, calls
-from support.slack_app import TOKEN, App, field_of, form
+from support.slack_app import App, field_of, form
 
 ASK = {"type": "external_select", "action_id": "ask", "min_query_length": 0}
 FORM = form(field_of("text"), field_of("ask", ASK), title="Run :tada:")
@@ -136,13 +136,12 @@ async def test_shortcuts_home_and_messages_reach_the_app(alice: Window, app: App
     assert (await alice.sees(sample.GENERAL))["home"] is None
 
 
-async def test_the_state_has_prompts_commands_shortcuts_parts_and_gaps(alice: Window, http: httpx.AsyncClient) -> None:
+async def test_the_state_has_prompts_commands_shortcuts_and_parts(alice: Window, http: httpx.AsyncClient) -> None:
     prompt = {"title": "Hello", "message": "hello"}
     before = await alice.sees(sample.DM_ALICE)
     await calls(
         http, "assistant.threads.setSuggestedPrompts", channel_id=sample.DM_ALICE, title="Try", prompts=[prompt]
     )
-    await http.post("/api/no.such.method", headers={"Authorization": f"Bearer {TOKEN}"})
 
     seen = await alice.sees(sample.DM_ALICE, full="1")
 
@@ -153,6 +152,5 @@ async def test_the_state_has_prompts_commands_shortcuts_parts_and_gaps(alice: Wi
     ]
     assert [one["type"] for one in seen["shortcuts"]] == ["message", "global"]
     assert seen["parts"] == [{"name": "Redis", "is_stand_in": True, "is_up": True, "detail": "embedded"}]
-    assert seen["gaps"] == [{"method": "no.such.method", "count": 1}]
     assert ["tada", "🎉"] in seen["emoji"]
     assert all(glyph for _, glyph in seen["emoji"])

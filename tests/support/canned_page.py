@@ -91,7 +91,6 @@ def empty_content() -> Json:
         ],
         "shortcuts": [],
         "emoji": [["thumbsup", "👍"], ["tada", "🎉"]],
-        "gaps": [],
         "parts": [{"name": "Slack", "is_stand_in": True, "is_up": True, "detail": ""}],
         "faults": [],
     }

@@ -117,7 +117,6 @@ class EmulatedSlack:
         self.scopes, self.unsubscribed = installation.scopes, installation.unsubscribed
         # What tests see:
         self.calls = api.calls  # by the app
-        self.unknown_methods = api.unknown_methods  # called, but not emulated
         self.deliveries = deliverer.deliveries  # every request to the app
         self.responses = api.answers  # by response URLs, and in the bodies of responses to commands
         self._api = api

@@ -18,7 +18,7 @@ _ESCAPED = re.compile(
 _TYPED = re.compile(
     r"(?P<url>https?://[^\s<>]*[^\s<>.,;:!?)'\"*_~])|(?<![\w/&])(?P<sigil>[@#])(?P<name>\w(?:[\w.-]*\w)?)"
 )
-_BROADCASTS = frozenset({"here", "channel", "everyone"})
+BROADCASTS = frozenset({"here", "channel", "everyone"})
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
@@ -50,7 +50,7 @@ def with_ids(typed: str, *, channels: Mapping[str, str], people: Mapping[str, st
         if word["url"]:
             return f"<{word['url']}>"
         name = word["name"].casefold()
-        if word["sigil"] == "@" and name in _BROADCASTS:
+        if word["sigil"] == "@" and name in BROADCASTS:
             return f"<!{name}>"
         return (channels if word["sigil"] == "#" else people).get(name, word[0])
 

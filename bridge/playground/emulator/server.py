@@ -6,7 +6,6 @@ import asyncio
 import json
 import time
 import urllib.parse
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from email.utils import formatdate
@@ -83,7 +82,6 @@ class ApiServer:
     installation: Installation = field(default_factory=lambda: Installation(set(ALL_SCOPES)))
     page_limit: int = 1000
     calls: list[ApiCall] = field(default_factory=list)
-    unknown_methods: Counter[str] = field(default_factory=Counter)
     answers: list[responses.Response] = field(default_factory=list)
     app_token: str = ""
     config_token: str = ""
@@ -194,7 +192,6 @@ class ApiServer:
         """The method, if the token may call it."""
         method = web_api.METHODS.get(asked.method)
         if method is None:
-            self.unknown_methods[asked.method] += 1
             raise Refusal("unknown_method", req_method=asked.method)
         if not token:
             raise Refusal("not_authed")

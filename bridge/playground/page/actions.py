@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, SkipValidation, ValidationError, val
 
 from bridge.playground.emulator import EmulatedSlack
 from bridge.playground.emulator.entities import Json, Message
+from bridge.playground.emulator.escapes import entities
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.sample import OTHER_BOT, SLACKBOT
 from bridge.playground.page.choices import Choices, LeftEmpty, filled_in
@@ -20,7 +21,7 @@ from bridge.playground.page.errors import ActionFailed, explain, require_ack
 from bridge.playground.page.messages import shown_option
 from bridge.playground.page.names import Names
 from bridge.playground.page.supervisor import Supervisor, Switchboard
-from bridge.playground.page.typed import as_slack_writes, escaped
+from bridge.playground.page.typed import as_slack_writes
 from bridge.playground.page.viewer import Viewer
 
 MOST_TEXT: Final = 40_000
@@ -225,11 +226,11 @@ async def _app_posts(
     attachments: list[Json] = []
     if form == "blocks":
         head = {"type": "header", "text": {"type": "plain_text", "text": title[:_MOST_TITLE]}}
-        blocks = [head, {"type": "section", "text": {"type": "mrkdwn", "text": escaped(text)[:_MOST_WORDS]}}]
+        blocks = [head, {"type": "section", "text": {"type": "mrkdwn", "text": entities(text)[:_MOST_WORDS]}}]
     else:
-        title = escaped(title)
+        title = entities(title)
         attachments = [
-            {"color": "danger", "title": title, "text": escaped(text), "fallback": title, "mrkdwn_in": ["text"]}
+            {"color": "danger", "title": title, "text": entities(text), "fallback": title, "mrkdwn_in": ["text"]}
         ]
     webhook = _MONITORING if by == "webhook" else ""
     ts = await actor.slack.people.app_posts(

@@ -11,7 +11,6 @@ from bridge.playground.emulator.changes import Change
 from bridge.playground.emulator.workspace import Workspace
 
 BATCH_SECONDS: Final = 0.05  # seconds within which changes are announced once
-_NOT_SHOWN: Final = frozenset({"waiting", "scheduled", "pin", "ticket"})  # Slack stores it, the page doesn't show it
 POLL_SECONDS: Final = 1.0  # seconds between polls of what doesn't announce its changes
 KEEP_ALIVE_POLLS: Final = 15  # polls without a change before the stream sends a keep-alive
 
@@ -34,7 +33,7 @@ class Live:
     async def events(self) -> AsyncIterator[str]:
         """Server-sent events for all windows of a browser; the first at once."""
         heard = asyncio.Event()
-        leave = self._workspace.subscribe(lambda change: None if change.kind in _NOT_SHOWN else heard.set())
+        leave = self._workspace.subscribe(lambda _: heard.set())
         try:
             before, quiet = self._elsewhere(), 0
             yield self._changed()

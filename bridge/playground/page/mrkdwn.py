@@ -11,6 +11,7 @@ from html import escape
 from itertools import groupby
 from typing import Final
 
+from bridge.playground.emulator.escapes import unescaped
 from bridge.playground.page.clean import clean
 from bridge.playground.page.emojis import emoji_html, glyph
 from bridge.playground.page.names import Names
@@ -45,11 +46,6 @@ _STYLES: Final = ("strong", "em", "del")
 def mrkdwn_html(text: str, names: Names, *, is_verbatim: bool = False) -> str:
     """Slack's markup as HTML. In a *verbatim* text only marked links are links."""
     return clean("".join(_parts(text, _Reader(names, is_verbatim=is_verbatim))))
-
-
-def plain_text(mrkdwn: str) -> str:
-    """Undo the three escapes."""
-    return mrkdwn.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
 def _parts(text: str, reader: _Reader) -> Iterator[str]:
@@ -121,18 +117,18 @@ class _Reader:
         """The HTML of a token in angle brackets."""
         target, _, label = inside.partition("|")
         if target.startswith("@"):
-            return self._names.person(target[1:], plain_text(label))
+            return self._names.person(target[1:], unescaped(label))
         if target.startswith("#"):
             return self._names.channel(target[1:])
         if target.startswith("!"):
-            return self._special(target[1:], plain_text(label))
+            return self._special(target[1:], unescaped(label))
         return _link(target, label) if re.match(r"[a-z][a-z0-9+.-]*:", target, re.IGNORECASE) else escape(f"<{inside}>")
 
     def _special(self, what: str, label: str) -> str:
         kind, _, rest = what.partition("^")
         if kind == "date":
             seconds, wording, link = (*rest.split("^", 2), "", "")[:3]
-            return self._names.date(seconds, plain_text(wording), plain_text(link), label)
+            return self._names.date(seconds, unescaped(wording), unescaped(link), label)
         return self._names.group(rest, label) if kind == "subteam" else self._names.broadcast(kind)
 
     def _words(self, inside: str) -> str:
@@ -141,10 +137,10 @@ class _Reader:
 
 
 def _link(target: str, label: str) -> str:
-    address = plain_text(target)
-    shown = plain_text(label) or re.sub(r"^(?:mailto|tel):", "", address)
+    address = unescaped(target)
+    shown = unescaped(label) or re.sub(r"^(?:mailto|tel):", "", address)
     return f'<a href="{escape(address)}">{escape(shown)}</a>'
 
 
 def _escaped(text: str) -> str:
-    return escape(plain_text(text), quote=False)
+    return escape(unescaped(text), quote=False)

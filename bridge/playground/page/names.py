@@ -9,7 +9,8 @@ from datetime import UTC, datetime, tzinfo
 from html import escape
 from typing import Final
 
-_BROADCASTS: Final = frozenset({"channel", "here", "everyone"})
+from bridge.playground.emulator.escapes import BROADCASTS
+
 _DATE_WORD: Final = re.compile(r"\{(\w+)\}")
 _LATEST: Final = 253_402_300_000  # the year 9999
 
@@ -48,7 +49,7 @@ class Names:
 
     def broadcast(self, reach: str) -> str:
         """Mention everyone."""
-        if reach not in _BROADCASTS:
+        if reach not in BROADCASTS:
             return escape(f"<!{reach}>")
         return f'<span class="mention broadcast">@{reach}</span>'
 

@@ -85,7 +85,6 @@ class Page:
             tuple(self._supervisor.commands()),
             tuple(self._switches.faults()),
             tuple(self._steps.taken(self._supervisor.parts())),
-            self._slack.unknown_methods.total(),
             tuple(workspace.status(one.channel, one.thread_ts) for one in shown),
         )
 
@@ -128,9 +127,8 @@ class Page:
             return _not_seen()
 
     def _shared_state(self) -> SharedState:
-        gaps = self._slack.unknown_methods
         steps = self._steps.taken(self._supervisor.parts())
-        return SharedState(self._live.version, self._supervisor, self._switches.faults(), gaps, steps)
+        return SharedState(self._live.version, self._supervisor, self._switches.faults(), steps)
 
     async def _stream(self, _: Request) -> Response:
         return StreamingResponse(self._live.events(), media_type="text/event-stream")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -30,12 +29,11 @@ class StateQuery:
 
 @dataclass(frozen=True)
 class SharedState:
-    """What every window shows: the parts, the faults, gaps in the emulation, and the first steps taken."""
+    """What every window shows: the parts, the faults, and the first steps taken."""
 
     version: int
     supervisor: Supervisor
     faults: Sequence[Switch]
-    gaps: Counter[str]
     steps: Sequence[str]
 
 
@@ -62,7 +60,6 @@ def state(viewer: Viewer, names: Names, asked: StateQuery, shared: SharedState) 
         "faults": [asdict(one) for one in shared.faults],
         "steps": list(shared.steps),
         "since": viewer.since,
-        "gaps": [{"method": method, "count": count} for method, count in shared.gaps.most_common()],
     }
 
 

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Final
 
-from bridge.playground.page.mrkdwn import plain_text
+from bridge.playground.emulator.escapes import entities, unescaped, with_ids
 from bridge.playground.page.names import Names
 
 _CODE: Final = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
-_WORD: Final = re.compile(
-    r"(?P<url>https?://[^\s<>`]*[^\s<>`.,;:!?)'\"*_~])|(?<![\w/])(?P<sigil>[@#])(?P<name>[\w.-]*\w)",
-)
 _TOKEN: Final = re.compile(r"<(?P<sigil>[@#!]?)(?P<target>[^<>|\n]+)(?:\|(?P<label>[^<>\n]*))?>")
-_BROADCASTS: Final = frozenset({"here", "channel", "everyone"})
 
 
 def as_slack_writes(typed: str, names: Names) -> str:
     """Escape *typed* text and replace known names with IDs, except in code."""
-    parts = _CODE.split(escaped(typed))
+    channels = {name.casefold(): f"<#{key}>" for key, name in names.channels.items()}
+    people = {name.casefold(): f"<@{key}>" for key, name in names.people.items()}
+    groups = {name.casefold(): f"<!subteam^{key}>" for key, name in names.groups.items()}
+    parts = _CODE.split(typed)
     # Every second part is code.
-    return "".join(part if at % 2 else _with_ids(part, names) for at, part in enumerate(parts))
+    return "".join(
+        entities(part) if at % 2 else with_ids(part, channels=channels, people=people | groups)
+        for at, part in enumerate(parts)
+    )
 
 
 def as_typed(text: str, names: Names) -> str:
@@ -40,31 +41,4 @@ def as_typed(text: str, names: Names) -> str:
             case _:
                 return target
 
-    return plain_text(_TOKEN.sub(back, text))
-
-
-def escaped(text: str) -> str:
-    """Escape Slack's three control characters."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _with_ids(text: str, names: Names) -> str:
-    people, channels, groups = _ids(names.people), _ids(names.channels), _ids(names.groups)
-
-    def written(word: re.Match[str]) -> str:
-        if word["url"]:
-            return f"<{word['url']}>"
-        name = word["name"].casefold()
-        if word["sigil"] == "#":
-            return f"<#{channels[name]}>" if name in channels else word[0]
-        if name in _BROADCASTS:
-            return f"<!{name}>"
-        if name in groups:
-            return f"<!subteam^{groups[name]}>"
-        return f"<@{people[name]}>" if name in people else word[0]
-
-    return _WORD.sub(written, text)
-
-
-def _ids(names: Mapping[str, str]) -> dict[str, str]:
-    return {name.casefold(): key for key, name in names.items()}
+    return unescaped(_TOKEN.sub(back, text))

@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 import { fetchWires } from "./api.js";
-import { faultSwitches, gapsFound, partsInDetail } from "./faults.js";
+import { faultSwitches, partsInDetail } from "./faults.js";
 import { icon } from "./icons.js";
 import { change, page, shownThread } from "./state.js";
 
@@ -18,7 +18,7 @@ export function drawer() {
       h("button", { type: "button", class: "bare", "aria-label": "Close", "data-short": "Close", title: "Close", onclick: close }, icon("close")),
     ),
     h("div", { class: "tabs", role: "tablist", key: "tabs" }, tab("wires", "Trace"), tab("faults", "Parts and faults")),
-    h("div", { class: "drawer-body", role: "tabpanel", key: page.drawer, tabindex: 0 }, page.drawer === "wires" ? wires() : [partsInDetail(), gapsFound(), faultSwitches()]),
+    h("div", { class: "drawer-body", role: "tabpanel", key: page.drawer, tabindex: 0 }, page.drawer === "wires" ? wires() : [partsInDetail(), faultSwitches()]),
   );
 }
 

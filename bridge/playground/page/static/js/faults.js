@@ -22,19 +22,6 @@ export function partsInDetail() {
   );
 }
 
-/** Web API methods that the app called but the emulated Slack lacks. */
-export function gapsFound() {
-  const { gaps } = page.world;
-  if (!gaps.length) return null;
-  return h(
-    "section",
-    { class: "gaps", key: "gaps", role: "alert" },
-    h("h3", {}, "Not emulated"),
-    h("p", {}, "The app called Web API methods that this Slack doesn't have, and got unknown_method:"),
-    h("ul", {}, gaps.map((gap) => h("li", { key: gap.method }, h("code", {}, gap.method), ` × ${gap.count}`))),
-  );
-}
-
 export function faultSwitches() {
   const groups = grouped(page.world.faults);
   return h(

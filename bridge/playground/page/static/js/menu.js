@@ -7,24 +7,18 @@ import { change, page } from "./state.js";
 const GAP = 4;
 
 /** A button with a menu. `items` are {label, run, isDanger, hint}. */
-export function menuButton(key, { label, shows, items, look = "bare", short = null, tabindex = null }) {
-  const isOpen = page.menu === key;
-  return h(
-    "span",
-    { class: "has-menu", key },
-    opener(key, { label, shows, look, short, tabindex, isOpen, kind: "menu" }),
-    isOpen && popover({ role: "menu", "aria-label": label }, items().map((item) => menuItem(item))),
-  );
+export function menuButton(key, { items, ...more }) {
+  return panelButton(key, { ...more, kind: "menu", content: () => items().map((item) => menuItem(item)) });
 }
 
 /** A button with a panel of any content. */
-export function panelButton(key, { label, shows, content, look = "bare", short = null, tabindex = null }) {
+export function panelButton(key, { label, shows, content, look = "bare", short = null, tabindex = null, kind = "dialog" }) {
   const isOpen = page.menu === key;
   return h(
     "span",
     { class: "has-menu", key },
-    opener(key, { label, shows, look, short, tabindex, isOpen, kind: "dialog" }),
-    isOpen && popover({ role: "dialog", "aria-label": label }, content()),
+    opener(key, { label, shows, look, short, tabindex, isOpen, kind }),
+    isOpen && popover({ role: kind, "aria-label": label }, content()),
   );
 }
 

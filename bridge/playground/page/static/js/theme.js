@@ -1,4 +1,4 @@
-// The theme chosen with "Dark mode", also for the documentation. Both pages load this module before their first paint.
+// The theme chosen with "Dark mode". The page loads this module before its first paint.
 
 import { storage } from "./storage.js";
 

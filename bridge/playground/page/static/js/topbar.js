@@ -35,7 +35,7 @@ function behind() {
 }
 
 function partsBar() {
-  const { parts, gaps, faults } = page.world;
+  const { parts, faults } = page.world;
   const on = faults.filter((fault) => fault.is_on).length;
   const down = parts.filter((one) => !one.is_up).length;
   return h(
@@ -44,7 +44,6 @@ function partsBar() {
     parts.map(part),
     h("span", { class: "part only-phone", key: "sum" }, h("span", { class: `dot${down || on ? " is-bad" : ""}` }), down ? `${down} down` : on ? counted(on, "fault") : "all up"),
     on > 0 && h("span", { class: "pill is-warning", key: "faults" }, counted(on, "fault")),
-    gaps.length > 0 && h("span", { class: "pill is-bad", key: "gaps", title: "The app called Web API methods that aren't emulated" }, counted(gaps.length, "gap")),
   );
 }
 
