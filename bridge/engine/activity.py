@@ -6,7 +6,7 @@ Both are written in the step that ends the turn, so neither can be missing and n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -66,32 +66,36 @@ class Activity:
         self._audit_lifetime = audit_lifetime
         self._now = now
 
-    def writes(
-        self,
-        turn: TurnId,
-        record: Record | None,
-        what: str,
-        *,
-        about: str = "",
-        outcome: Outcome | None = None,
-        posted: str = "",
-    ) -> list[Write]:
-        """List the writes for *turn*, which ended with *what* in the message *posted* (``ts``).
+    def recent(self, record: Record, outcome: Outcome | None, *, posted: str = "") -> list[Write]:
+        """Return the write for the person's recent activity, if the *outcome* belongs there.
 
-        The write for the person's activity, if any, comes first. *record* is None if it couldn't be read.
+        It was shown in the message *posted* (``ts``), if the bot itself could post it.
         """
-        found: list[Write] = []
-        if record is not None and outcome is not None:
-            body, person = record.body, PersonKey(record.body.team, record.body.user)
-            if outcome.workflow is not None and outcome.ended:
-                card = (body.channel, posted) if posted else ("", "")
-                run = RecentRun(outcome.workflow, outcome.ran, outcome.ended, self._now(), *card)
-                found.append(("push", self._keys.recent_runs(person), _SHOWN_MS, run.to_line(), MOST))
-            elif isinstance(body, InboundMessage) and outcome.session is not None and not body.app:
-                score, thread = epoch_ms(self._now()), str(body.thread)
-                found.append(("rank", self._keys.recent_threads(person), _SHOWN_MS, thread, score, MOST))
+        if outcome is None:
+            return []
+        body, person = record.body, PersonKey(record.body.team, record.body.user)
+        if outcome.workflow is not None and outcome.ended:
+            card = (body.channel, posted) if posted else ("", "")
+            run = RecentRun(outcome.workflow, outcome.ran, outcome.ended, self._now(), *card)
+            return [("push", self._keys.recent_runs(person), _SHOWN_MS, run.to_line(), MOST)]
+        if isinstance(body, InboundMessage) and outcome.session is not None and not body.app:
+            score, thread = epoch_ms(self._now()), str(body.thread)
+            return [("rank", self._keys.recent_threads(person), _SHOWN_MS, thread, score, MOST)]
+        return []
+
+    def is_news(self, recent: Sequence[Write], answers: Sequence[str]) -> bool:
+        """Whether the *recent* activity is a new line in Home, by Redis' *answers* to the writes that began with it."""
+        return bool(recent) and (recent[0][0] == "push" or answers[0] == "1")  # a thread may be listed already
+
+    def audit(
+        self, turn: TurnId, record: Record | None, what: str, *, about: str = "", outcome: Outcome | None = None
+    ) -> list[Write]:
+        """Return the write of the audit entry for *turn*, which ended with *what*, if there's an audit.
+
+        *record* is None if it couldn't be read.
+        """
         if not self._audit_lifetime:
-            return found
+            return []
         by = {"user": "", "channel": "", "thread": "", "did": ""}
         is_refused = what in REFUSED
         if record is not None:
@@ -113,8 +117,8 @@ class Activity:
         entry |= {"allowed": "0" if is_refused else "1", "outcome": what, "turn": turn}
         entry |= {"cause": cause} if cause else {}
         flat = tuple([part for field in entry.items() for part in field])
-        audit: Append = ("append", self._keys.audit(), milliseconds(self._audit_lifetime), AUDIT_LENGTH, *flat)
-        return [*found, audit]
+        written: Append = ("append", self._keys.audit(), milliseconds(self._audit_lifetime), AUDIT_LENGTH, *flat)
+        return [written]
 
     async def refresh_home(self, turn: Turn) -> None:
         """Queue a redraw of the person's Home tab, once per turn, if they may be looking at it."""

@@ -13,8 +13,8 @@ from bridge.engine.deps import EngineDeps
 from bridge.engine.feature import HELP, Command, add_command
 from bridge.engine.notices import command_gone, help_card, help_lines
 from bridge.engine.picking import edit_distance, most_typos, pick
+from bridge.engine.places import recipient_of
 from bridge.engine.questions import Question, TypedText
-from bridge.engine.reply_poster import recipient_of
 from bridge.engine.results import Form, Outcome, Result, shown
 from bridge.engine.turn import Turn
 from bridge.errors import (

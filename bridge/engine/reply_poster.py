@@ -13,15 +13,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 
 from bridge.engine import notices
+from bridge.engine.places import MENU_MARK, RUN_MARK, is_posted_publicly, place_of, recipient_of
 from bridge.engine.results import NewThread, Outcome
 from bridge.engine.turn import Turn
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable, ThreadGone
 from bridge.ids import side_id
-from bridge.inbound import Click, Inbound, InboundMessage, Notice, Shortcut, StopRequest, Submission, TriggeredRun
+from bridge.inbound import Click, Inbound, InboundMessage
 from bridge.queue.patience import Patience
 from bridge.queue.turn import SLACK_TIMEOUT, Journal, Watches
 from bridge.slack.api import RESPONSE_URL, Guard
-from bridge.slack.blockkit.reply import Audience
 from bridge.slack.parts import MessageTag, Place
 from bridge.slack.post import THREAD_GONE, ExistingParts, Recipient, Say, first_of
 
@@ -37,9 +37,6 @@ MAX_DELIVERIES = 8
 """A turn that this many workers took without finishing or releasing it becomes a dead letter. So does one whose post
 blocked its process beyond the lease this often: a process that takes over its own lane isn't counted otherwise."""
 
-RUN_MARK = "bridge_run"
-MENU_MARK = "bridge_menu"
-
 
 class NeverFinished(Exception):
     """A turn was started too often without ever finishing."""
@@ -47,45 +44,6 @@ class NeverFinished(Exception):
 
 class PostInDoubt(Exception):
     """Whether a turn's outcome is in Slack is unknown, so it isn't posted again."""
-
-
-def place_of(body: Inbound, audience: Audience = Audience.CHANNEL) -> Place:
-    """Return where a public answer to *body* is posted: its thread, or else its channel or the person's direct message.
-
-    For `Audience.THREAD`, a message outside of a thread starts one.
-    """
-    match body:
-        case InboundMessage():
-            return Place(body.channel, body.thread_ts or body.ts)
-        case Click() if audience is Audience.THREAD and not body.is_ephemeral:
-            return Place(body.channel, body.thread_ts or body.message_ts)
-        case Click() | Submission() | Shortcut() if not recipient_of(body).is_reachable:
-            return Place(body.user)  # used outside of a channel: the answer is a direct message
-        case Click() | StopRequest() | Submission() | Notice() | TriggeredRun():
-            return Place(body.channel, body.thread_ts)
-        case _:
-            return Place(body.channel)
-
-
-def is_posted_publicly(body: Inbound, audience: Audience) -> bool:
-    """Whether the answer to *body* is posted publicly: a private one is, too, in direct messages and for apps."""
-    match body:
-        case InboundMessage():
-            has_no_one_else = body.is_direct or bool(body.app)
-        case Click() | Submission() | Shortcut():
-            has_no_one_else = not recipient_of(body).is_reachable
-        case _:
-            has_no_one_else = isinstance(body, TriggeredRun)
-    return audience is not Audience.PRIVATE or has_no_one_else
-
-
-def recipient_of(body: Inbound) -> Recipient:
-    """Return the recipient of a private answer to *body*."""
-    response_url = getattr(body, "response_url", "")
-    if isinstance(body, Submission):  # where the form was opened, not where its result is shown
-        return Recipient(body.opened_in or body.channel, body.user, "", response_url)
-    thread_ts = body.thread_ts if isinstance(body, InboundMessage | Click | StopRequest | Notice) else ""
-    return Recipient(body.channel, body.user, thread_ts, response_url)
 
 
 def _mark_of(turn: Turn, outcome: Outcome) -> MessageTag:

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from functools import partial
 
+from bridge.engine.places import RUN_MARK, place_of
+from bridge.errors import SlackAmbiguous, SlackError
 from bridge.project.connection import ProjectConnection
 from bridge.queue.records import Taken
 from bridge.queue.turn import Journal, Lease, QueuedTurn, Watches
+from bridge.slack.blockkit.reply import Reply
+from bridge.slack.indicators import after_a_while
+from bridge.slack.parts import MessageTag
+from bridge.slack.post import ExistingParts, Say
+
+log = logging.getLogger(__name__)
 
 
 class Turn(QueuedTurn):
@@ -20,7 +32,38 @@ class Turn(QueuedTurn):
         watches: Watches,
         *,
         may_begin: Callable[[], bool],
+        say: Say,
         project: ProjectConnection,
     ) -> None:
         super().__init__(taken, lease, journal, watches, may_begin=may_begin)
         self.project = project
+        self._say = say
+
+    @asynccontextmanager
+    async def progress(self, shown: Reply, *, later: Reply, after: timedelta) -> AsyncIterator[None]:
+        """Post *shown* if the block takes a while; it becomes *later* if the block takes longer than *after*.
+
+        The message becomes the turn's outcome, whose mark must be `RUN_MARK`. If Slack doesn't accept it, the outcome
+        is a new message. Only for use within the effect of `once`.
+        """
+        show, change = partial(self._show_progress, shown), partial(self._change_progress, later)
+        async with after_a_while(change, after=after), after_a_while(show):
+            yield
+
+    async def _show_progress(self, shown: Reply) -> None:
+        mark, place = MessageTag(RUN_MARK, self.id), place_of(self.body)
+        try:
+            self.card = await self._say.post(place, shown, mark, ExistingParts(), self.lease.ensure)
+        except SlackError as exc:
+            log.info("progress not posted yet", extra={"detail": exc.detail})
+            self.is_card_in_doubt |= isinstance(exc, SlackAmbiguous)
+        else:
+            await self.journal.card(self.taken, self.card)
+
+    async def _change_progress(self, later: Reply) -> None:
+        if not self.card:
+            return
+        try:
+            await self._say.update(self.channel, self.card, later, MessageTag(RUN_MARK, self.id), self.lease.ensure)
+        except SlackError as exc:
+            log.info("progress not updated", extra={"detail": exc.detail})

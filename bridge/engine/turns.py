@@ -19,19 +19,16 @@ from bridge.engine.access import UNREACHABLE
 from bridge.engine.activity import Activity
 from bridge.engine.deps import EngineDeps
 from bridge.engine.dispatch import Features
+from bridge.engine.places import MENU_MARK, RUN_MARK, place_of, recipient_of
 from bridge.engine.questions import remove_notice
 from bridge.engine.reply_poster import (
     CLOCK_SKEW,
     MAX_DELIVERIES,
-    MENU_MARK,
-    RUN_MARK,
     NeverFinished,
     PostInDoubt,
     ReplyPoster,
-    place_of,
-    recipient_of,
 )
-from bridge.engine.results import Done, Form, HomeView, Outcome, Result, TryLater, Wait
+from bridge.engine.results import Done, Form, HomeChanged, HomeView, Outcome, Result, TryLater, Wait
 from bridge.engine.turn import Turn
 from bridge.engine.unfinished import notice_left, notice_left_unread
 from bridge.errors import (
@@ -112,34 +109,60 @@ class Turns:
             while (turn := await self._take(lease, begins=begins)) is not None:
                 begins = False
                 with facts(turn=turn.id):
-                    try:
-                        match await self._handle(turn):
-                            case Outcome() as outcome:
-                                return await self._show(turn, outcome)
-                            case Reply() as reply:
-                                return await self._show(turn, Outcome(what="shown", reply=reply))
-                            case Form() as form:
-                                return await self._open(turn, form)
-                            case HomeView() as home:
-                                return await self._done(turn, await self._publish(turn, home))
-                            case Wait() as wait:
-                                if await self._park(turn, wait):
-                                    return None
-                            case Done() as done:
-                                writes = turn.staged if done.keeps_text else ()
-                                return await self._done(turn, done.reason, keep_text=done.keeps_text, writes=writes)
-                    except TurnChanged:
-                        continue
-                    except NeverFinished:
-                        return await self._give_up(turn, "started several times, never finished")
-                    except RecordNotUnderstood:  # its outcome, or the note on its request
-                        return await self._give_up(turn, _OTHER_VERSION, is_readable=turn.step is not Step.POSTING)
-                    except TurnStopped:
-                        return await self._stopped(turn)
-                    finally:
-                        await turn.until_shown.aclose()
+                    if await self._finish(turn):
+                        return
         except (Draining, WorkPaused):
             await self.journal.release(lease.held)
+
+    async def _finish(self, turn: Turn) -> bool:
+        """Take *turn* to its end; False if it must be taken again. These exceptions steer it.
+
+        | raised                | what the turn does next                                          |
+        | --------------------- | ---------------------------------------------------------------- |
+        | `TurnChanged`         | it's taken again, as its message, its thread or a menu changed   |
+        | `TurnStopped`         | it ends, and shows nothing                                       |
+        | `DeletedMeanwhile`    | its outcome is shown to its person only (`_show`)                |
+        | `ThreadGone`          | the same, or it ends with its conversation (`_show`, `_park`)    |
+        | `PostInDoubt`         | a notice offers to show the outcome (`_show`)                    |
+        | `SlackRefused`        | its person is told in a direct message (`_show`, `_park`)        |
+        | `NeverFinished`       | it becomes a dead letter, with a notice                          |
+        | `RecordNotUnderstood` | the same                                                         |
+        | `Draining`            | its lane is released for another process (`work`)                |
+        | `WorkPaused`          | the same, once Slack accepts the token again                     |
+        | `LaneLost`            | nothing: another worker has it                                   |
+        """
+        try:
+            return await self._show_result(turn, await self._handle(turn))
+        except TurnChanged:
+            return False
+        except NeverFinished:
+            await self._give_up(turn, "started several times, never finished")
+        except RecordNotUnderstood:  # its outcome, or the note on its request
+            await self._give_up(turn, _OTHER_VERSION, is_readable=turn.step is not Step.POSTING)
+        except TurnStopped:
+            await self._stopped(turn)
+        finally:
+            await turn.until_shown.aclose()
+        return True
+
+    async def _show_result(self, turn: Turn, result: Result) -> bool:
+        """Show what the handler returned, and end the turn; False if it must be taken again."""
+        match result:
+            case Outcome():
+                await self._show(turn, result)
+            case Reply():
+                await self._show(turn, Outcome(what="shown", reply=result))
+            case Form():
+                await self._open(turn, result)
+            case HomeView():
+                await self._done(turn, await self._publish(turn, result))
+            case Wait():
+                return await self._park(turn, result)
+            case Done(reason, _, keeps_text):
+                await self._done(turn, reason, keep_text=keeps_text, writes=turn.staged if keeps_text else ())
+            case HomeChanged():  # `Features.handle` has redrawn it
+                raise TypeError(result)
+        return True
 
     async def _take(self, lease: Lease, *, begins: bool) -> Turn | None:
         """Take the head of a lane; None if the lane is empty, or was released to other workers."""
@@ -156,6 +179,7 @@ class Turns:
                 self.journal,
                 self.watches,
                 may_begin=self.deps.say.token.accepted.is_set,
+                say=self.deps.say,
                 project=self.deps.project,
             )
         if head.is_newer:  # during a rolling upgrade, the process that wrote this record is still running
@@ -389,11 +413,11 @@ class Turns:
                 await self.deps.indicators.clear_working(place_of(record.body))
         if record.is_again:  # before the last step, so that a successor would do it
             await self.patience.through_outages(remove_notice, self.deps, turn.id, record.body.channel)
-        own = self.activity.writes(turn.id, record, what, about=about, outcome=outcome, posted=posted)
-        writes = [*own, *(turn.staged if posted else writes)]  # what `Feature.once_posted` has staged
+        recent = self.activity.recent(record, outcome, posted=posted)
+        audit = self.activity.audit(turn.id, record, what, about=about, outcome=outcome)
+        writes = [*recent, *audit, *(turn.staged if posted else writes)]  # what `Feature.once_posted` has staged
         answers = await self.journal.done(turn.taken, what=what, posted=posted, keep_text=keep_text, writes=writes)
-        operation = own[0][0] if own else ""
-        if operation == "push" or (operation == "rank" and answers[0] == "1"):  # the Home tab has a new line
+        if self.activity.is_news(recent, answers):
             await self.patience.through_outages(self.activity.refresh_home, turn)
         if record.has_queued_reaction:
             await self._remove_queued_reaction(record)
@@ -421,7 +445,7 @@ class Turns:
     ) -> None:
         """Make a turn a dead letter and queue the *notice* about it, in one step."""
         queues = [self.deps.inbox.queues(notice, why=f"turn {turn} couldn't be finished")] if notice else []
-        writes = [*self.activity.writes(turn, record, f"dead: {reason}"), *queues, *writes]
+        writes = [*self.activity.audit(turn, record, f"dead: {reason}"), *queues, *writes]
         await self.journal.bury(lease.held, turn, reason=reason, writes=writes)
         if record is not None:
             if record.has_queued_reaction:

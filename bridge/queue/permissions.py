@@ -68,7 +68,7 @@ def guard(script: str) -> str:
         "local key = probe_key()",
         "local may = redis.acl_check_cmd or function(...)",
         "  local answer = redis.pcall(...)",
-        "  return type(answer) ~= 'table' or not string.find(answer.err or '', 'user executing')",
+        "  return type(answer) ~= 'table' or not string.find(tostring(answer.err), 'user executing')",
         "end",
         "local function denied(name)",
         '  return redis.error_reply("NOPERM this user has no permissions to run the \'" .. name .. "\' command")',

@@ -169,7 +169,7 @@ async def test_the_documented_custom_command_works(where: str, running: Running)
 
     settings = running.settings()
     async with ProjectClient(settings["PROJECT_BASE_URL"], settings["PROJECT_API_KEY"]) as project:
-        reply: Any = await added.handler(SimpleNamespace(project=project), None)
+        reply: Any = await added.handler(None, SimpleNamespace(project=SimpleNamespace(client=project)))
 
     assert "members" in reply.text
 

@@ -438,6 +438,7 @@ class Harness:
             process.journal,
             turns.watches,
             may_begin=token.accepted.is_set,
+            say=turns.deps.say,
             project=turns.deps.project,
         )
 

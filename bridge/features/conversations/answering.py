@@ -17,7 +17,7 @@ from functools import partial
 from bridge.engine import notices
 from bridge.engine.notices import Unread
 from bridge.engine.picking import is_called, nearest
-from bridge.engine.reply_poster import place_of
+from bridge.engine.places import place_of
 from bridge.engine.results import Done, Outcome, Result, TryLater, Wait
 from bridge.engine.turn import Turn
 from bridge.errors import (

@@ -11,8 +11,8 @@ from typing import assert_never
 
 from bridge.engine import notices
 from bridge.engine.feature import Feature
+from bridge.engine.places import recipient_of
 from bridge.engine.questions import Question, remove_notice
-from bridge.engine.reply_poster import recipient_of
 from bridge.engine.results import NewThread, Outcome, QueuedAgain, Result, ShownLate, shown
 from bridge.engine.turn import Turn
 from bridge.errors import ControlNotUnderstood, SlackError, TooOften

@@ -9,16 +9,15 @@ import asyncio
 import json
 import logging
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, assert_never
 
 from bridge.engine import notices
+from bridge.engine.places import RUN_MARK, recipient_of
 from bridge.engine.questions import Question
-from bridge.engine.reply_poster import RUN_MARK, place_of, recipient_of
 from bridge.engine.results import Outcome, RunEnded, shown
 from bridge.engine.turn import Turn
-from bridge.errors import NotFound, ProjectError, RecordNotUnderstood, SlackAmbiguous, SlackError, TooOften
+from bridge.errors import NotFound, ProjectError, RecordNotUnderstood, SlackError, TooOften
 from bridge.features.deps import Deps
 from bridge.features.workflows import run_card
 from bridge.ids import TurnId
@@ -32,9 +31,6 @@ from bridge.queue.scripting import Scripts
 from bridge.queue.turn import AlreadyUsed
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Reply
-from bridge.slack.indicators import after_a_while
-from bridge.slack.parts import MessageTag
-from bridge.slack.post import ExistingParts
 
 log = logging.getLogger(__name__)
 
@@ -60,11 +56,11 @@ async def run(
     if not (workflow.is_active or is_sure):
         return run_card.confirm(workflow, given)
     described = await _describe(deps, turn, workflow.id, workflow.name, given)
-    card = _Card(deps, turn, described)
+    running, is_long = run_card.running(described), run_card.running(described, is_long=True)
 
     async def start() -> tuple[RunResult | ProjectError, timedelta]:
         began = deps.now()
-        async with after_a_while(card.offer_notice, after=deps.long_run), after_a_while(card.show):
+        async with turn.progress(running, later=is_long, after=deps.long_run):
             try:
                 result: RunResult | ProjectError = await turn.project.client.run_workflow(workflow.id, given)
             except NotFound as exc:
@@ -111,37 +107,6 @@ async def _ended(
         card = run_card.failed(described, result, took)
         outcome = _outcome(type(result).__name__, card, described, run_card.FAILED, result.cause)
     return _with_notice(outcome, turn, kit.spoken(took)) if took >= deps.long_run else outcome
-
-
-@dataclass(frozen=True, slots=True)
-class _Card:
-    """The card of a run that isn't over."""
-
-    deps: Deps
-    turn: Turn
-    run: run_card.Run
-
-    async def show(self) -> None:
-        """Post the card. If Slack doesn't accept it, the result is a new message."""
-        turn, running = self.turn, run_card.running(self.run)
-        mark, guard = MessageTag(RUN_MARK, turn.id), turn.lease.ensure
-        try:
-            turn.card = await self.deps.say.post(place_of(turn.body), running, mark, ExistingParts(), guard)
-        except SlackError as exc:
-            log.info("run card not posted yet", extra={"detail": exc.detail})
-            turn.is_card_in_doubt |= isinstance(exc, SlackAmbiguous)
-        else:
-            await turn.journal.card(turn.taken, turn.card)
-
-    async def offer_notice(self) -> None:
-        """Add the button to the card of a run that takes long, if there's a card."""
-        turn, running = self.turn, run_card.running(self.run, is_long=True)
-        mark, guard = MessageTag(RUN_MARK, turn.id), turn.lease.ensure
-        try:
-            if turn.card:
-                await self.deps.say.update(turn.channel, turn.card, running, mark, guard)
-        except SlackError as exc:
-            log.info("run card not updated", extra={"detail": exc.detail})
 
 
 def _with_notice(outcome: Outcome, turn: Turn, took: str = "") -> Outcome:
