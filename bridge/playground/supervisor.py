@@ -6,17 +6,13 @@ import json
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from bridge.playground.bridge_process import BridgeProcess
 from bridge.playground.page.supervisor import OfferedCommand, OfferedShortcut, PartStatus, Switch
 from bridge.playground.sample_project import SampleProject
 
 Json = dict[str, Any]
-
-REDIS_STOPPED: Final = "redis_stopped"
-KILL_BRIDGE: Final = "kill_bridge"
-CATCH_UP: Final = "catch_up"
 
 
 class StoppableRedis(Protocol):
@@ -100,25 +96,37 @@ class PlaygroundSupervisor:
 
     def faults(self) -> list[Switch]:
         """The switches: kill the bridge, catch up on missed messages, and stop our own Redis."""
-        return [_KILL, _CATCH_UP, *self._redis_switches()]
-
-    def _redis_switches(self) -> list[Switch]:
+        kill = Switch(
+            "kill_bridge",
+            "Bridge",
+            "kill -9 the bridge",
+            "The bridge is killed in the middle of its work, then restarts. Nothing is lost or answered twice.",
+            self._kill,
+            button="Kill it now",
+        )
+        catch_up = Switch(
+            "catch_up",
+            "Bridge",
+            "Catch up on the last hour",
+            "Runs bridge catch-up --since 1h. Over HTTP, the bridge can't tell when Slack couldn't reach it.",
+            self._catch_up,
+            button="Catch up now",
+        )
         if self._redis is None:
-            return []
+            return [kill, catch_up]
         explains = "Messages you send arrive once Redis is back: the bridge asks Slack to retry. Commands fail."
-        return [Switch(REDIS_STOPPED, "Redis", "Redis stopped", explains, is_on=self._redis.is_stopped)]
+        stopped = self._redis.is_stopped
+        return [kill, catch_up, Switch("redis_stopped", "Redis", "Redis stopped", explains, self._stop_redis, stopped)]
 
-    async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - the Protocol's signature
-        """Turn a switch. Raises LookupError for an unknown name."""
-        match name:
-            case "redis_stopped" if self._redis is not None:
-                await (self._redis.stop() if is_on else self._redis.start())
-            case "kill_bridge":
-                self._bridge.kill()
-            case "catch_up":
-                await self._bridge.asked("catch-up", "--since", "1h")
-            case _:
-                raise LookupError(name)
+    async def _kill(self, _: bool) -> None:  # noqa: FBT001 - a switch has two states; so below
+        self._bridge.kill()
+
+    async def _catch_up(self, _: bool) -> None:  # noqa: FBT001
+        await self._bridge.asked("catch-up", "--since", "1h")
+
+    async def _stop_redis(self, is_on: bool) -> None:  # noqa: FBT001
+        if self._redis is not None:
+            await (self._redis.stop() if is_on else self._redis.start())
 
     def commands(self) -> list[OfferedCommand]:
         """The slash commands in the bridge's manifest; none until it has been read."""
@@ -167,21 +175,3 @@ class PlaygroundSupervisor:
         printed = await self._bridge.asked("trace", permalink, "--json")
         steps: list[Json] = json.loads(printed).get("steps", []) if printed else []
         return [{**step, "at": datetime.fromisoformat(step["at"]).timestamp()} for step in steps]
-
-
-_KILL: Final = Switch(
-    KILL_BRIDGE,
-    "Bridge",
-    "kill -9 the bridge",
-    "The bridge is killed in the middle of its work, then restarts. Nothing is lost or answered twice.",
-    is_action=True,
-    button="Kill it now",
-)
-_CATCH_UP: Final = Switch(
-    CATCH_UP,
-    "Bridge",
-    "Catch up on the last hour",
-    "Runs bridge catch-up --since 1h. Over HTTP, the bridge can't tell when Slack couldn't reach it.",
-    is_action=True,
-    button="Catch up now",
-)

@@ -17,7 +17,7 @@ async def switches(window: Window) -> dict[str, bool]:
 @pytest.mark.usefixtures("service")
 async def test_each_fault_switches_on_and_off(alice: Window) -> None:
     before = await switches(alice)
-    lasting = [one["name"] for one in (await alice.sees())["faults"] if not one["is_action"]]
+    lasting = [one["name"] for one in (await alice.sees())["faults"] if not one["button"]]
     for name in lasting:
         await alice.does("fault", name=name, is_on=True)
     during = await switches(alice)

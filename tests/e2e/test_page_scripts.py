@@ -390,7 +390,7 @@ async def test_the_drawer_shows_the_trace_and_switches_faults(server: CannedPage
     step = {"at": 1.0, "wire": "Slack → bridge", "what": "event message", "detail": "", "ms": 2.5, "outcome": "200"}
     fault = {"name": "slow", "group": "Slack", "title": "Slow Slack", "explains": "", "is_on": False}
     server.wires = [step | {"body": {"event": "yes"}}]
-    server.show(messages=[message("1700000000.000100", "U2", "x")], faults=[fault | {"is_action": False}])
+    server.show(messages=[message("1700000000.000100", "U2", "x")], faults=[fault])
     await page.get_by_test_id("message").get_by_label("Show trace").click()
     await expect(page.get_by_test_id("drawer")).to_contain_text("event message")
     await expect(page.get_by_test_id("drawer")).to_contain_text("2.5 ms")

@@ -24,10 +24,9 @@ class FakeSupervisor:
         return [PartStatus("Redis", is_stand_in=True, is_up=self.redis_is_up, detail="embedded")]
 
     def faults(self) -> list[Switch]:
-        return [Switch("redis_stopped", "Redis", "Redis stopped", "Later.", is_on=not self.redis_is_up)]
+        return [Switch("redis_stopped", "Redis", "Redis stopped", "Later.", self.stop, not self.redis_is_up)]
 
-    async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - the Protocol's signature
-        assert name == "redis_stopped"
+    async def stop(self, is_on: bool) -> None:  # noqa: FBT001 - a switch has two states
         self.redis_is_up = not is_on
 
     def commands(self) -> list[OfferedCommand]:

@@ -20,7 +20,7 @@ from bridge.playground.page.choices import Choices, LeftEmpty, filled_in
 from bridge.playground.page.errors import ActionFailed, explain, require_ack
 from bridge.playground.page.messages import shown_option
 from bridge.playground.page.names import Names
-from bridge.playground.page.supervisor import Supervisor, Switchboard
+from bridge.playground.page.supervisor import Supervisor, Switch
 from bridge.playground.page.typed import as_slack_writes
 from bridge.playground.page.viewer import Viewer
 
@@ -43,7 +43,7 @@ class Actor:
     viewer: Viewer
     names: Names
     supervisor: Supervisor
-    switches: Switchboard
+    switches: Callable[[], list[Switch]]
     choices: Choices
 
     @property
@@ -365,4 +365,7 @@ async def _open_messages(actor: By) -> None:
 
 @_action("fault")
 async def _fault(actor: By, *, name: str, is_on: bool = True) -> None:
-    await actor.switches.set_fault(name, is_on)
+    for switch in actor.switches():
+        if switch.name == name:
+            return await switch.turn(is_on)
+    raise LookupError(name)

@@ -19,13 +19,13 @@ from bridge.playground.emulator.tickets import in_window
 from bridge.playground.page import docs
 from bridge.playground.page.actions import Actor, act
 from bridge.playground.page.choices import Choices
-from bridge.playground.page.faults import ProjectFaults, SlackFaults, Switchboards
+from bridge.playground.page.faults import ProjectFaults, SlackFaults
 from bridge.playground.page.first_steps import FirstSteps
 from bridge.playground.page.guard import Guarded
 from bridge.playground.page.live import Live
 from bridge.playground.page.names import Names
 from bridge.playground.page.state import SharedState, StateQuery, state
-from bridge.playground.page.supervisor import Supervisor, Trace
+from bridge.playground.page.supervisor import Supervisor, Switch, Trace
 from bridge.playground.page.viewer import NotVisible, Viewer
 from bridge.playground.page.wires import Traces, steps_of
 from bridge.playground.sample_project import SampleProject
@@ -50,8 +50,9 @@ class Page:
         self._supervisor = supervisor
         self._project = project
         self._host = host
-        boards = [ProjectFaults(project)] if project is not None else []
-        self._switches = Switchboards(supervisor, SlackFaults(slack), *boards)
+        self._boards: list[Supervisor | SlackFaults | ProjectFaults] = [supervisor, SlackFaults(slack)]
+        if project is not None:
+            self._boards.append(ProjectFaults(project))
         self._traces = Traces(trace, time.monotonic)
         self._choices = Choices()
         self._names: dict[str, Names] = {}
@@ -76,6 +77,9 @@ class Page:
             *docs.routes(self._host),
         ]
 
+    def _faults(self) -> list[Switch]:
+        return [switch for board in self._boards for switch in board.faults()]
+
     def _elsewhere(self) -> Hashable:
         """What the page shows besides the workspace, and automatic changes in the workspace."""
         workspace = self._slack.workspace
@@ -83,7 +87,7 @@ class Page:
         return (
             tuple(self._supervisor.parts()),
             tuple(self._supervisor.commands()),
-            tuple(self._switches.faults()),
+            tuple(self._faults()),
             tuple(self._steps.taken(self._supervisor.parts())),
             tuple(workspace.status(one.channel, one.thread_ts) for one in shown),
         )
@@ -128,7 +132,7 @@ class Page:
 
     def _shared_state(self) -> SharedState:
         steps = self._steps.taken(self._supervisor.parts())
-        return SharedState(self._live.version, self._supervisor, self._switches.faults(), steps)
+        return SharedState(self._live.version, self._supervisor, self._faults(), steps)
 
     async def _stream(self, _: Request) -> Response:
         return StreamingResponse(self._live.events(), media_type="text/event-stream")
@@ -162,7 +166,7 @@ class Page:
             return JSONResponse({"ok": False, "error": "That person is no longer in this workspace."}, status_code=404)
         except ValueError:
             return JSONResponse({"ok": False, "error": "Expected JSON."}, status_code=400)
-        actor = Actor(self._slack, viewer, self._names_for(viewer), self._supervisor, self._switches, self._choices)
+        actor = Actor(self._slack, viewer, self._names_for(viewer), self._supervisor, self._faults, self._choices)
         with in_window(request.query_params.get("window", "")):
             return JSONResponse(await act(request.path_params["action"], sent, actor))
 

@@ -57,10 +57,14 @@ def state(viewer: Viewer, names: Names, asked: StateQuery, shared: SharedState) 
         "shortcuts": [asdict(one) for one in supervisor.shortcuts()],
         **({"emoji": [[name, glyph(name)] for name in COMMON]} if asked.is_full else {}),
         "parts": [asdict(one) for one in supervisor.parts()],
-        "faults": [asdict(one) for one in shared.faults],
+        "faults": [_switch(one) for one in shared.faults],
         "steps": list(shared.steps),
         "since": viewer.since,
     }
+
+
+def _switch(one: Switch) -> Json:
+    return {name: getattr(one, name) for name in ("name", "group", "title", "explains", "is_on", "button")}
 
 
 def _is_listed(person: Member) -> bool:

@@ -6,7 +6,7 @@ The page never starts or stops a process itself: it asks a `Supervisor` for stat
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 Trace = Callable[[str], Awaitable[list[dict[str, Any]]]]
@@ -28,15 +28,15 @@ class PartStatus:
 
 @dataclass(frozen=True)
 class Switch:
-    """A fault that can be switched on; an action happens once and is never on."""
+    """A fault that can be switched on by *turn*; an action, which has a *button*, happens once and is never on."""
 
     name: str
     group: str  # the part it affects
     title: str
     explains: str
+    turn: Callable[[bool], Awaitable[None]] = field(compare=False)
     is_on: bool = False
-    is_action: bool = False
-    button: str = "Do it now"  # of an action
+    button: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,18 +58,11 @@ class OfferedShortcut:
     type: str
 
 
-class Switchboard(Protocol):
-    """A set of switches."""
+class Supervisor(Protocol):
+    """The parts behind the page."""
 
     def faults(self) -> list[Switch]:
-        """Every switch with its state."""
-
-    async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - a switch has two states
-        """Turn a switch; *is_on* is ignored for an action. Raises LookupError for an unknown name."""
-
-
-class Supervisor(Switchboard, Protocol):
-    """The parts behind the page. Its switches are those of Redis and the bridge."""
+        """The switches of Redis and the bridge."""
 
     def parts(self) -> list[PartStatus]:
         """The state of each part. Called often, so it must not do I/O."""

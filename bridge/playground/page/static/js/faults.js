@@ -28,7 +28,7 @@ export function faultSwitches() {
     "section",
     { class: "faults", key: "faults", "aria-label": "Faults" },
     h("p", { class: "quiet" }, "Break something, keep talking, then fix it: no message is lost."),
-    [...groups].map(([group, faults]) => h("fieldset", { key: group }, h("legend", {}, group), faults.map((fault) => (fault.is_action ? action(fault) : toggle(fault))))),
+    [...groups].map(([group, faults]) => h("fieldset", { key: group }, h("legend", {}, group), faults.map((fault) => (fault.button ? action(fault) : toggle(fault))))),
   );
 }
 
