@@ -14,6 +14,7 @@ import signal
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
 from functools import partial
 
 import aiohttp
@@ -24,7 +25,7 @@ from bridge.app.wires import Wires, opened_wires
 from bridge.door.guard import Guard
 from bridge.door.http import Reach, Readiness, build, serving
 from bridge.door.listeners.app import dispatcher
-from bridge.door.sockets import Sockets
+from bridge.door.sockets import SILENCE, Sockets
 from bridge.errors import SlackError, SlackRefused, StoreUnavailable
 from bridge.logs import configure
 from bridge.proxies import unusable_proxy_settings
@@ -32,6 +33,7 @@ from bridge.queue.namespace import Namespace
 from bridge.queue.outages import Outages
 from bridge.queue.patience import Patience
 from bridge.queue.scripting import Scripts
+from bridge.queue.turn import LEASE
 from bridge.queue.wipe import CURE
 from bridge.recovery.catch_up import CatchUp
 from bridge.settings import Settings
@@ -62,9 +64,22 @@ async def serve(settings: Settings) -> int:
 
 
 class Bridge:
-    """One process of the bridge, built from *settings* and *wires*; it runs until *draining* is set."""
+    """One process of the bridge, built from *settings* and *wires*; it runs until *draining* is set.
 
-    def __init__(self, settings: Settings, wires: Wires, draining: asyncio.Event) -> None:
+    *lease* is how long it holds a thread's queue unrenewed, and *silence* after how long a silent socket is replaced.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        wires: Wires,
+        draining: asyncio.Event,
+        *,
+        lease: timedelta = LEASE,
+        silence: timedelta = SILENCE,
+    ) -> None:
+        self._lease = lease
+        self._silence = silence
         self._settings = settings
         self._wires = wires
         self._draining = draining
@@ -132,6 +147,7 @@ class Bridge:
             consumer=self._consumer,
             patience=self._patience,
             draining=self._draining,
+            lease=self._lease,
         )
         self._catch_up = parts.catch_up
         await self._patience.through_outages(parts.catch_up.mark_threads)
@@ -180,7 +196,7 @@ class Bridge:
             yield
             return
         opened = partial(self._open_socket, token.get_secret_value())
-        self._sockets = sockets = Sockets(opened, dispatch, self._wires.metrics)
+        self._sockets = sockets = Sockets(opened, dispatch, self._wires.metrics, self._silence)
         closing = asyncio.Event()
         async with asyncio.TaskGroup() as group:
             group.create_task(sockets.run(closing))

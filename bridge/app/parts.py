@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -41,7 +42,7 @@ from bridge.queue.outages import Outages
 from bridge.queue.patience import Patience
 from bridge.queue.records import Limits
 from bridge.queue.scripting import Scripts
-from bridge.queue.turn import Elapsed, Journal, Watches
+from bridge.queue.turn import LEASE, Elapsed, Journal, Watches
 from bridge.queue.worker import Slots, Worker
 from bridge.recovery.catch_up import CatchUp
 from bridge.settings import Settings
@@ -79,8 +80,12 @@ def build(
     draining: asyncio.Event,
     monotonic: Callable[[], float] | None = None,
     sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep,
+    lease: timedelta = LEASE,
 ) -> Parts:
-    """Build the parts, without running them; *consumer* names this process for the queue."""
+    """Build the parts, without running them; *consumer* names this process for the queue.
+
+    All processes of a namespace need the same *lease*.
+    """
     now, monotonic = wires.web.now, monotonic or Elapsed()
 
     # Storage
@@ -148,6 +153,7 @@ def build(
         store_since=lambda: namespace.since,
         depth=inbox.depth,
         monotonic=monotonic,
+        lease=lease,
     )
 
     # Work
@@ -211,6 +217,7 @@ def build(
         monotonic=monotonic,
         watches=watches,
         may_begin=wires.web.token.accepted.is_set,
+        lease=lease,
     )
     wires.metrics.watch_queue(lambda: worker.depth)
     return Parts(

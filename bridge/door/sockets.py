@@ -16,6 +16,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from datetime import timedelta
 from http import HTTPStatus
 
 import aiohttp
@@ -28,10 +29,10 @@ from bridge.slack.payloads import Dispatch, Json, Malformed, mapping, read_envel
 
 log = logging.getLogger(__name__)
 
+SILENCE = timedelta(seconds=30)
+
 # All in seconds.
-SILENCE = 30.0
 _GIVE_UP = 120.0
-_PING_EVERY = 7.5
 _HELLO_WITHIN = 10.0
 _OLD_SOCKET_STAYS = 15.0  # Slack closes a socket about 10 s after announcing it
 _STABLE_AFTER = 10.0  # after a shorter connection, there's a pause before the next
@@ -44,10 +45,12 @@ Open = Callable[[], Awaitable[aiohttp.ClientWebSocketResponse]]
 class Sockets:
     """Keeps one socket open (two while one replaces the other), and dispatches what arrives.
 
-    *open_socket* opens a new socket, *dispatch* answers a request. `opened` is set once the first socket is open.
+    *open_socket* opens a new socket, *dispatch* answers a request, *silence* is how long a socket may be silent.
+    `opened` is set once the first socket is open.
     """
 
-    def __init__(self, open_socket: Open, dispatch: Dispatch, metrics: Metrics) -> None:
+    def __init__(self, open_socket: Open, dispatch: Dispatch, metrics: Metrics, silence: timedelta = SILENCE) -> None:
+        self._silence = silence.total_seconds()
         self.opened = asyncio.Event()
         self._open_socket = open_socket
         self._dispatch = dispatch
@@ -58,7 +61,7 @@ class Sockets:
     @property
     def is_up(self) -> bool:
         """Whether an open socket has recently received anything."""
-        return any(connection.silent_for() < SILENCE for connection in self._connections)
+        return any(connection.silent_for() < self._silence for connection in self._connections)
 
     async def acknowledgement(self, envelope: Json) -> Json | None:
         """Dispatch an *envelope* and return its acknowledgement; None if that failed, so that Slack resends it."""
@@ -147,8 +150,8 @@ class Sockets:
     async def _watch(self, connection: _Connection) -> None:
         """Ping, and close the connection if nothing comes back, or once its successor has taken over."""
         leaving_since: float | None = None
-        while connection.silent_for() < SILENCE:
-            await asyncio.sleep(_PING_EVERY)
+        while connection.silent_for() < self._silence:
+            await asyncio.sleep(self._silence / 4)
             await connection.ping()
             if connection.is_leaving.is_set():
                 leaving_since = leaving_since or time.monotonic()

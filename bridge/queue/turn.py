@@ -52,7 +52,9 @@ LEASE = timedelta(seconds=15)
 process takes over within 20 s."""
 
 SLACK_TIMEOUT = timedelta(seconds=10)
-"""The longest a post may take. It starts only if the lease lasts longer, so it's over when a successor looks for it."""
+"""The longest a post may take. It starts only if the lease lasts longer, so it's over when a successor looks for it.
+
+Of a lease with another length, a post needs two thirds at most."""
 
 _MOST_REMEMBERED_STOPS = 1000  # the signal of a stop may arrive before the answer to `Journal.take`
 
@@ -193,7 +195,7 @@ def _since_boot() -> float:
 class Lease:
     """The lease of a *held* lane, last renewed at *renewed_at* (seconds of *monotonic*); *renew* renews it now.
 
-    *head* is the lane's head, if the lane was handed over with it.
+    *head* is the lane's head, if the lane was handed over with it. *length* is how long it lasts.
     """
 
     def __init__(
@@ -204,18 +206,20 @@ class Lease:
         renewed_at: float,
         renew: Callable[[], Awaitable[None]],
         head: Head | None = None,
+        length: timedelta = LEASE,
     ) -> None:
         self.held = held
         self.lane = held.lane
         self.monotonic = monotonic
         self.is_lost = False  # another worker has it
         self.head = head
+        self._length = length
         self._renewed_at = renewed_at
         self._renew = renew
 
     def has_passed_since(self, since: float) -> bool:
         """Whether more time than a lease has passed since *since* (seconds of *monotonic*)."""
-        return self.monotonic() - since > LEASE.total_seconds()
+        return self.monotonic() - since > self._length.total_seconds()
 
     def renewed(self, at: float) -> None:
         """Note that a command sent at *at* (seconds of *monotonic*) renewed the lease."""
@@ -223,8 +227,8 @@ class Lease:
 
     def check(self, needs: timedelta = timedelta(0)) -> None:
         """Raise `LaneLost` unless the lease lasts for *needs*; call this immediately before an outside effect."""
-        age = self.monotonic() - self._renewed_at
-        if self.is_lost or age + needs.total_seconds() > LEASE.total_seconds():
+        age = timedelta(seconds=self.monotonic() - self._renewed_at)
+        if self.is_lost or age + min(needs, self._length * 2 / 3) > self._length:
             raise LaneLost(self.lane)
 
     async def ensure(self, needs: timedelta) -> None:

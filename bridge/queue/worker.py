@@ -36,7 +36,6 @@ log = logging.getLogger(__name__)
 
 _BLOCK = timedelta(seconds=1)
 _CLAIM_EVERY = timedelta(seconds=1)
-_RENEW_EVERY = LEASE / 4
 _HEARTBEAT_EVERY = timedelta(seconds=5)
 _STORE_RETRY = timedelta(seconds=0.5)
 _CLAIM_MOST = 64
@@ -133,6 +132,7 @@ class Worker:
         block: timedelta = _BLOCK,
         watches: Watches | None = None,
         may_begin: Callable[[], bool] = lambda: True,
+        lease: timedelta = LEASE,
     ) -> None:
         self._inbox = inbox
         self._journal = journal
@@ -146,6 +146,7 @@ class Worker:
         self._block = block
         self._watches = watches or Watches()
         self._may_begin = may_begin
+        self._lease_length = lease
         self.depth = 0  # lanes with work, in all processes
         self._held: dict[str, Lease] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -186,7 +187,7 @@ class Worker:
                 self._inbox.hand_to(offer)
 
             upkeep = [
-                group.create_task(self._repeat(_RENEW_EVERY, self._renew)),
+                group.create_task(self._repeat(self._lease_length / 4, self._renew)),
                 group.create_task(self._repeat(_HEARTBEAT_EVERY, self._heartbeat)),
                 group.create_task(self._repeat(_STORE_RETRY, partial(self._watches.listen, self._inbox.stops))),
             ]
@@ -256,7 +257,7 @@ class Worker:
         if not self._may_begin():
             return
         began = self._monotonic()
-        for held in await self._inbox.claim_from_the_dead(lease=LEASE, most=_CLAIM_MOST):
+        for held in await self._inbox.claim_from_the_dead(lease=self._lease_length, most=_CLAIM_MOST):
             log.info("took over a lane", extra={"lane": held.lane})
             begin(held, began)
 
@@ -277,7 +278,9 @@ class Worker:
 
     def _lease(self, held: Held, began: float, head: Head | None = None) -> Lease:
         renew = partial(self._patience.through_outages, self._renew)
-        lease = Lease(held, monotonic=self._monotonic, renewed_at=began, renew=renew, head=head)
+        lease = Lease(
+            held, monotonic=self._monotonic, renewed_at=began, renew=renew, head=head, length=self._lease_length
+        )
         self._held[held.entry] = lease
         return lease
 

@@ -95,7 +95,8 @@ class CatchUp:
     """Catches up on outages, for one *process*.
 
     *receive* handles one message of a channel and returns the decision. *has_outage* returns whether there may be
-    something to read, *store_since* when the store's data begins, and *depth* how many lanes have work.
+    something to read, *store_since* when the store's data begins, and *depth* how many lanes have work. *lease* is that
+    of workers.
     """
 
     outages: Outages
@@ -110,6 +111,7 @@ class CatchUp:
     store_since: Callable[[], datetime | None]
     depth: Callable[[], Awaitable[int]]
     monotonic: Callable[[], float] = time.monotonic
+    lease: timedelta = LEASE
     _later: dict[Unit, float] = field(default_factory=dict)
     _done: set[tuple[str, Unit]] = field(default_factory=set)  # threads already read
     _loading: dict[Unit, _Thread] = field(default_factory=dict)
@@ -208,7 +210,7 @@ class CatchUp:
 
     def _left_of_old_leases(self, outage: PastOutage) -> timedelta:
         """Return how long a worker may still post answers of turns from before the store was wiped (tests/model)."""
-        return outage.ended + LEASE - self.now() if outage.was_wiped else timedelta(0)
+        return outage.ended + self.lease - self.now() if outage.was_wiped else timedelta(0)
 
     # Planning.
 

@@ -60,8 +60,8 @@ def become(request: dict[str, Any], files: list[int]) -> int:
     os.environ.update(request["environ"])
     os.chdir(request.get("folder", "."))
     sys.argv = ["bridge", *request["words"]]
-    if request.get("point_log"):
-        return instrumented_bridge.run_until_killed(request["kill_at"], request["point_log"])
+    if request.get("point_log") or request.get("timing"):
+        return instrumented_bridge.run_until_killed(request["kill_at"], request["point_log"], request["timing"])
     try:
         bridge_main()
     except SystemExit as exc:

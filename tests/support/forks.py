@@ -62,17 +62,24 @@ class Fork:
 
 
 async def fork(
-    environ: Mapping[str, str], arguments: Sequence[str] = (), *, kill_at: str = "", point_log: str = ""
+    environ: Mapping[str, str],
+    arguments: Sequence[str] = (),
+    *,
+    kill_at: str = "",
+    point_log: str = "",
+    timing: Mapping[str, float] | None = None,
 ) -> Fork:
     """Fork ``bridge serve`` with *environ* added to our own and *arguments*.
 
-    With a *point_log*, `support.instrumented_bridge` writes the points it passes to that file and dies at *kill_at*.
+    With a *point_log*, `support.instrumented_bridge` writes the points it passes to that file and dies at *kill_at*;
+    *timing* has seconds for arguments of `bridge.app.Bridge`.
     """
     request = {
         "environ": {**os.environ, **environ},
         "words": ["serve", *arguments],
         "kill_at": kill_at,
         "point_log": point_log,
+        "timing": timing or {},
     }
     process, _ = await _forked(request, 1)
     return process

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Mapping
+from datetime import timedelta
 
 import httpx_aiohttp
 
@@ -19,7 +21,7 @@ from bridge.slack.api import opened
 from support.kill_points import InstrumentedTransport, KillPoints, instrumented, watch_slack
 
 
-async def serve(settings: Settings, points: KillPoints) -> int:
+async def serve(settings: Settings, points: KillPoints, timing: Mapping[str, timedelta]) -> int:
     """Run a bridge as `bridge.app.serve` does, on instrumented wires."""
     configure(settings.log_format, settings.log_level)
     draining = asyncio.Event()
@@ -41,12 +43,16 @@ async def serve(settings: Settings, points: KillPoints) -> int:
     ):
         if web.client.session is not None:
             watch_slack(web.client.session, points)
-        await Bridge(settings, Wires(metrics, redis, blocking, web, project), draining).run()
+        await Bridge(settings, Wires(metrics, redis, blocking, web, project), draining, **timing).run()
     return 0
 
 
-def run_until_killed(kill_at: str, point_log: str) -> int:
-    """Run the bridge that the environment configures until *kill_at*; write the points it passes to *point_log*."""
-    file = os.open(point_log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+def run_until_killed(kill_at: str, point_log: str, timing: Mapping[str, float]) -> int:
+    """Run the bridge that the environment configures until *kill_at*; write the points passed to *point_log*, if any.
+
+    *timing* has seconds for arguments of `Bridge`.
+    """
+    lasting = {name: timedelta(seconds=seconds) for name, seconds in timing.items()}
+    file = os.open(point_log or os.devnull, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     points = KillPoints(kill_at, lambda point: os.write(file, f"{point}\n".encode()) and None)
-    return run(lambda: serve(load(os.environ), points))
+    return run(lambda: serve(load(os.environ), points, lasting))

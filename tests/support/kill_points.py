@@ -23,6 +23,7 @@ import httpx
 from redis.asyncio import Redis
 from redis.asyncio.connection import AbstractConnection
 
+from bridge.queue.keys import Keys
 from bridge.queue.scripting import digest, source
 
 READS = frozenset(
@@ -36,6 +37,9 @@ READS = frozenset(
 
 TAKES = frozenset({"XAUTOCLAIM", "XREADGROUP"})
 """Commands that change something only if they return something."""
+
+PROBE = Keys("").probe()[1:]
+"""The end of the key on which a bridge tries all commands when it starts, without an effect."""
 
 SLACK_READS = ("auth.test", "conversations.", "users.", "usergroups.", "team.")
 _SLACK_METHOD = re.compile(
@@ -118,6 +122,12 @@ class InstrumentedConnection(AbstractConnection):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._asked: deque[str] = deque()
+
+    def pack_commands(self, commands: Any) -> Any:
+        if not any(str(word).endswith(PROBE) for words in commands for word in words):
+            return super().pack_commands(commands)
+        self._asked.extend("" for _ in commands)
+        return [chunk for words in commands for chunk in super(InstrumentedConnection, self).pack_command(*words)]
 
     def pack_command(self, *args: Any) -> Any:
         name = self.points.command(args)

@@ -20,7 +20,7 @@ class KillableBridge(BridgeProcess):
 
     async def start(self) -> Self:
         """Fork it."""
-        self.began(await fork(self.environ, kill_at=self.kill_at, point_log=str(self.log_file)))
+        self.began(await fork(self.environ, kill_at=self.kill_at, point_log=str(self.log_file), timing=self.timing))
         return self
 
     def point_log(self) -> list[str]:

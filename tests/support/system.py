@@ -42,7 +42,8 @@ _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # the default context reads a
 class BridgeProcess:
     """``bridge serve`` as a process; *log* is its output so far.
 
-    *pages* are the public pages it served just before it shut down.
+    *pages* are the public pages it served just before it shut down. *timing* has seconds for arguments of
+    `bridge.app.Bridge`, such as ``lease``.
     """
 
     environ: Mapping[str, str]
@@ -51,6 +52,7 @@ class BridgeProcess:
     pages: str = ""
     process: asyncio.subprocess.Process | Fork | None = None
     is_forked: bool = True  # otherwise it compiles all its code again
+    timing: Mapping[str, float] = field(default_factory=dict)
     _reader: asyncio.Task[None] | None = None
 
     @property
@@ -60,8 +62,8 @@ class BridgeProcess:
 
     async def start(self) -> Self:
         """Start it, without waiting until it is ready."""
-        if self.is_forked and forks.are_possible():
-            self.began(await forks.fork(self.environ, self.arguments))
+        if self.timing or (self.is_forked and forks.are_possible()):
+            self.began(await forks.fork(self.environ, self.arguments, timing=self.timing))
             return self
         command = [sys.executable, "-m", "bridge", "serve", *self.arguments]
         process = await asyncio.create_subprocess_exec(
@@ -186,17 +188,24 @@ class System:
         self.ephemerals_before = len(self.slack.workspace.messages.private)
         self.posts_since = time.time()
 
-    async def start_bridge(self, *arguments: str, **environ: str) -> BridgeProcess:
+    async def start_bridge(
+        self, *arguments: str, timing: Mapping[str, float] | None = None, **environ: str
+    ) -> BridgeProcess:
         """Start a bridge, wait until it is ready, and send Slack's requests to it."""
-        bridge = await self.bridge(*arguments, **environ).start()
+        bridge = self.bridge(*arguments, **environ)
+        bridge.timing = timing or {}
+        await bridge.start()
         await bridge.ready()
         self.slack.events_url = f"{bridge.url}/slack/events"
         return bridge
 
-    async def start_bridge_on_a_socket(self, **environ: str) -> BridgeProcess:
+    async def start_bridge_on_a_socket(
+        self, *, timing: Mapping[str, float] | None = None, **environ: str
+    ) -> BridgeProcess:
         """Start a bridge in Socket Mode, without a signing secret, and wait until it is ready."""
         self.slack.use_sockets = True
         bridge = self.bridge(SLACK_APP_TOKEN=APP_TOKEN, SLACK_SIGNING_SECRET="", **environ)
+        bridge.timing = timing or {}
         await bridge.start()
         return await bridge.ready()
 
