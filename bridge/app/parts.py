@@ -124,7 +124,7 @@ def build(
         on_queued=queued_reactions.on_queued,
     )
     intake = Intake(inbox, access, wires.metrics)
-    messages = MessageListeners(receiver, identity, wires.metrics)
+    messages = MessageListeners(receiver, inbox, identity, wires.metrics)
     if settings.catch_up == "on":
         inbox.refusals.on_unread = namespace.notice_outage
     stopping = Stopping(inbox, access)

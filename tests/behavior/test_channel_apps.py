@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from bridge.engine.decisions import Received
 from bridge.features.channels import forms
 from bridge.features.channels.settings import MOST_APPS, NOTHING_SET, AppRule, ChannelSettings
-from bridge.features.conversations.receive import Received
 from bridge.inbound import Alert, Click, InboundMessage, SlashCommand, Submission
 from bridge.playground.emulator.limits import check_view
 from bridge.playground.emulator.sample import BOB, CAROL, OTHER_BOT, RANDOM

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
+from bridge.engine.decisions import Received
 from bridge.errors import SlackUnreachable
-from bridge.features.conversations.receive import Received
 from bridge.ids import own_lane
 from bridge.inbound import MessageFile, Notice, Table
 from bridge.playground.emulator.sample import BOB, OTHER_BOT, RANDOM, STRANGER

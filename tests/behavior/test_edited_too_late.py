@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
+from bridge.engine.decisions import Received
 from bridge.engine.notices import SEND_EDITED
-from bridge.features.conversations.receive import Received
 from support.harness import Harness
 from support.store import BOT, CHANNEL, ROOT, USER, message, ts
 

@@ -48,6 +48,7 @@ def test_imports_follow_the_rules() -> None:
         ("features/statistics/commands.py", "import bridge.settings", "Only the command line and the composition root"),
         ("engine/results.py", "import slack_sdk", "Slack's libraries are called at the edge only"),
         ("engine/turns.py", "import bridge.features.deps", "Imports point down"),
+        ("door/guard.py", "import bridge.features.home.pages", "The door names no feature"),
         ("door/guard.py", "import httpx", "httpx is called in bridge.project only"),
         ("door/listeners/__init__.py", "import redis.asyncio", "Redis is called in bridge.queue only"),
         ("slack/blockkit/reply.py", "import time", "Layouts are pure"),

@@ -23,10 +23,11 @@ from bridge.app.parts import Parts, build
 from bridge.app.wires import Wires
 from bridge.door.guard import Guard
 from bridge.door.listeners.app import dispatcher
+from bridge.engine.decisions import Received
 from bridge.engine.results import Result
 from bridge.engine.turn import Turn
 from bridge.engine.turns import Turns
-from bridge.features.conversations.receive import Received, Receiver
+from bridge.features.conversations.receive import Receiver
 from bridge.features.reports.store import ReportStore
 from bridge.inbound import Inbound, InboundMessage
 from bridge.metrics import Metrics

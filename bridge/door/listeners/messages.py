@@ -10,15 +10,16 @@ import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from slack_bolt.async_app import AsyncApp
 
 from bridge.door.listeners.app import NotStored, in_time
-from bridge.features.conversations.receive import NO_RULE, Received, Receiver
+from bridge.engine.decisions import NO_RULE, Received
 from bridge.ids import MessageKey
 from bridge.inbound import SLACK_ITSELF, InboundMessage
 from bridge.metrics import Metrics
+from bridge.queue.inbox import Inbox
 from bridge.slack import contents
 from bridge.slack.api import Identity
 from bridge.slack.payloads import RETRY, Json, items, mapping, text, timestamp
@@ -190,11 +191,40 @@ def _seen_channel(message: Mapping[str, Any]) -> str:
     return ""
 
 
+class MessageReceiver(Protocol):
+    """Decides about messages, and queues those for an agent. Methods may raise `StoreUnavailable` and `SlackError`."""
+
+    async def receive(self, message: InboundMessage) -> Received:
+        """Decide about a message."""
+        ...
+
+    async def found(self, message: InboundMessage) -> Received:
+        """Decide about a message from Slack's history."""
+        ...
+
+    async def edited(self, message: InboundMessage, *, may_be_new: bool = False) -> Received:
+        """Handle an edit; *may_be_new*: it may be for the bot only now."""
+        ...
+
+    async def deleted(self, message: MessageKey, at: str) -> Received:
+        """Handle a deletion *at* a Slack ts."""
+        ...
+
+    async def mentioned_in_canvas(self, message: InboundMessage) -> Received:
+        """Handle a mention in a canvas."""
+        ...
+
+    async def has_app_rules(self, team: str, channel: str) -> bool:
+        """Whether a channel has a rule for any app's messages."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class MessageListeners:
     """Listeners for messages: they parse, let the *receiver* decide and store, then acknowledge."""
 
-    receiver: Receiver
+    receiver: MessageReceiver
+    inbox: Inbox
     identity: Identity
     metrics: Metrics
 
@@ -211,7 +241,7 @@ class MessageListeners:
             async with in_time(kind, self.metrics):
                 received = await self.handle(body, parsed)
         except NotStored:
-            refusals = self.receiver.inbox.refusals
+            refusals = self.inbox.refusals
             match parse(body, self.identity, has_apps=True):
                 case InboundMessage() as message:
                     refusals.message(message)
@@ -239,13 +269,13 @@ class MessageListeners:
     async def _of_app(self, body: Json, parsed: OfApp) -> Parsed:
         """Parse an app's message if its channel has rules for apps. Raises `StoreUnavailable`."""
         channel = text(mapping(body.get("event")), "channel")
-        has_apps = (await self.receiver.channels.get(self.identity.team, channel)).apps
+        has_apps = await self.receiver.has_app_rules(self.identity.team, channel)
         return parse(body, self.identity, has_apps=True) if has_apps else parsed
 
     async def handle(self, body: Json, parsed: Parsed) -> Received:
         """Handle the *parsed* event of *body*, and return the decision. Raises `StoreUnavailable` and `SlackError`."""
-        if self.receiver.inbox.refusals.writer and not isinstance(parsed, Ignored):
-            await self.receiver.inbox.refusals.write()  # the decision may depend on them
+        if self.inbox.refusals.writer and not isinstance(parsed, Ignored):
+            await self.inbox.refusals.write()  # the decision may depend on them
         if isinstance(parsed, OfApp):
             parsed = await self._of_app(body, parsed)
         match parsed:
@@ -269,7 +299,5 @@ class MessageListeners:
         if received.decision in _PASSED_OVER and ts and not is_about_another and not self.identity.wrote(event):
             # For the trace, which knows the bot's own messages from their turns.
             key = MessageKey(self.identity.team, channel, ts)
-            self.receiver.inbox.pass_over(
-                key, event=text(body, "event_id"), retry=body.get(RETRY, 0), why=received.reason
-            )
+            self.inbox.pass_over(key, event=text(body, "event_id"), retry=body.get(RETRY, 0), why=received.reason)
         return received

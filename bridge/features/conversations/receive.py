@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Literal, assert_never
 
 from bridge.engine.access import Access
+from bridge.engine.decisions import NO_RULE, Received
 from bridge.engine.dispatch import Features
 from bridge.engine.notices import app_paused, edited, paused, unmentioned
 from bridge.engine.picking import is_called
@@ -53,7 +54,6 @@ LAST_RETRY = 3  # https://docs.slack.dev/apis/events-api/#retries; Socket Mode r
 _LATE_AFTER = timedelta(minutes=1)
 YOUNG = timedelta(minutes=10)  # Slack's last retry comes about six minutes after the event
 REMEMBERED = TRACE - timedelta(hours=1)  # how long seen messages are known; the hour is for edits on their way
-NO_RULE = "posted by an app without a rule here"
 _NOT_ADDRESSED = "not addressed to the bot"
 _NEEDS_MENTION = "replies need a mention here"
 _OTHERS_WRITE = "others are writing in this thread, so the reply needs a mention"
@@ -68,17 +68,6 @@ _REPLIES = {
     Condition.SEARCH: "a reply in a thread that may have had a conversation before data was lost",
 }
 _IN_ORDER = re.compile(r"/(?:new(?!\S)|agent |session )")  # `!` commands that wait for earlier messages being answered
-
-
-@dataclass(frozen=True, slots=True)
-class Received:
-    """The decision about a message, in a word for metrics and logs, and its *reason* in a phrase."""
-
-    decision: Literal[
-        "queued", "duplicate", "ignored", "refused", "full", "paused", "unbound", "muted", "early", "deferred",
-        "edited", "asked", "known", "late", "unknown", "withdrawn", "stopped", "missed", "outdated",
-    ]  # fmt: skip
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +133,10 @@ class Receiver:
         if received.decision == "unbound" and message.thread.is_older_than(self.store_since()):
             return await self._queue(message, line, Condition.SEARCH, is_auto=is_auto)
         return received
+
+    async def has_app_rules(self, team: str, channel: str) -> bool:
+        """Whether a channel has a rule for any app's messages. Raises `StoreUnavailable`."""
+        return bool((await self.channels.get(team, channel)).apps)
 
     async def found(self, message: InboundMessage) -> Received:
         """Decide about *message*, which was found in Slack's history, by the rules of `receive`.
