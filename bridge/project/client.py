@@ -3,8 +3,8 @@
 A library that's usable without Slack. Errors are the `ProjectError` tree of `bridge.errors`. It logs and reports names,
 statuses, times and the service's own error messages; never the key, messages, inputs or outputs.
 
-The transport (`bridge.project.clients`) raises `ConnectTimeout` for a refused connection, but also if the server closed
-the connection after reading the request, so the exception's cause decides: only aiohttp's connector errors and
+The transport (`bridge.project.transport`) raises `ConnectTimeout` for a refused connection, but also if the server
+closed the connection after reading the request, so the exception's cause decides: only aiohttp's connector errors and
 connection time-out mean that nothing was sent. aiohttp itself retries a GET once if the server closes the connection
 without an answer (RFC 9112, 9.3.1), a POST never.
 
@@ -44,8 +44,8 @@ from bridge.errors import (
     TimedOut,
 )
 from bridge.project import models
-from bridge.project.clients import clients
 from bridge.project.reading import API, AnswerShape, RowsShape, ServiceResponse, read_answer, read_rows, refusal
+from bridge.project.transport import Requests
 from bridge.setting_types import project_address
 
 _log = logging.getLogger(__name__)
@@ -121,21 +121,18 @@ class ProjectClient:
         self._noted: set[tuple[str, str]] = set()
         self._breaker = Breaker(monotonic)
         self._probing = asyncio.Lock()
-        self._http, self._http_anew = clients(f"{self._base_url}{API}/", api_key, transport)
+        self._requests = Requests(f"{self._base_url}{API}/", api_key, transport)
 
     def __repr__(self) -> str:
         return f"ProjectClient({self._base_url!r})"
 
     async def __aenter__(self) -> Self:
-        await self._http.__aenter__()
-        await self._http_anew.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        await self._http_anew.__aexit__(kind, error, traceback)
-        await self._http.__aexit__(kind, error, traceback)
+        await self._requests.aclose()
 
     # The eight operations.
 
@@ -304,14 +301,7 @@ class ProjectClient:
         try:
             async with (
                 asyncio.timeout(self._connect + seconds),  # for an answer that arrives bit by bit
-                (self._http if content is None else self._http_anew).stream(
-                    "GET" if content is None else "POST",
-                    path,
-                    content=content,
-                    headers=None if content is None else {"Content-Type": "application/json"},
-                    # The transport applies the pool timeout to everything before the request, including DNS.
-                    timeout=httpx.Timeout(seconds, connect=self._connect, pool=self._connect),
-                ) as response,
+                self._requests.send(path, content, connect=self._connect, read=seconds) as response,
             ):
                 received = ServiceResponse(response.status_code, httpx.Headers(response.headers))
                 response.headers.pop("content-encoding", None)  # so that httpx leaves the body as it is

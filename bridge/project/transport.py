@@ -1,4 +1,4 @@
-"""The HTTP clients for the project service: one for reads, and one for requests that mustn't be repeated.
+"""`Requests`: HTTP to the project service, for reads, and for requests that mustn't be repeated.
 
 httpx's own pool scans all connections for each request, which is slow beyond a few hundred calls in flight, so requests
 go through aiohttp (``httpx-aiohttp``).
@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import functools
 import ssl
-from collections.abc import Callable
-from http.cookiejar import CookieJar, DefaultCookiePolicy
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import aiohttp
@@ -31,36 +31,62 @@ from bridge.project.framing import LONGEST_HEADER, MOST_HEADERS, Framing
 from bridge.proxies import proxy_for
 
 _KEEP_ALIVE = 4.0  # seconds; less than the 5 s after which Node and uvicorn close an idle connection
+_MOST_URLS = 256
 
 
-def clients(
-    base_url: str, api_key: str, transport: httpx.AsyncBaseTransport | None
-) -> tuple[httpx.AsyncClient, httpx.AsyncClient]:
-    """Return the clients for *base_url*, for reads and for other requests; *transport* is for tests.
+class Requests:
+    """Sends requests to *base_url*; *transport* is for tests.
+
+    They go straight to httpx's transport: merging URLs, headers and cookies, which its client does for each, takes
+    0.18 ms of processor time, 9 % of a turn.
 
     Raises `ConfigurationError` if the environment names a proxy or certificates that can't be used.
     """
-    pooled = anew = transport
-    if pooled is None or anew is None:
-        proxy, trusted = proxy_for(base_url), _trusted()
-        pooled = _Transport(trusted, proxy, keepalive_timeout=_KEEP_ALIVE)
-        anew = _Transport(trusted, proxy, force_close=True)
-    return _client(base_url, api_key, pooled), _client(base_url, api_key, anew)
 
-
-def _client(base_url: str, api_key: str, transport: httpx.AsyncBaseTransport) -> httpx.AsyncClient:
-    return httpx.AsyncClient(
-        base_url=base_url,
-        headers={
+    def __init__(self, base_url: str, api_key: str, transport: httpx.AsyncBaseTransport | None) -> None:
+        pooled = anew = transport
+        if pooled is None or anew is None:
+            proxy, trusted = proxy_for(base_url), _trusted()
+            pooled = _Transport(trusted, proxy, keepalive_timeout=_KEEP_ALIVE)
+            anew = _Transport(trusted, proxy, force_close=True)
+        self._pooled, self._anew = pooled, anew
+        self._is_closed = False
+        self._url = functools.lru_cache(_MOST_URLS)(lambda path: httpx.URL(f"{base_url}{path}"))
+        self._headers = {
             "Authorization": f"Bearer {api_key}",
             "Accept": "application/json",
             "Accept-Encoding": "gzip, deflate",
             "User-Agent": f"slack-project-bridge/{__version__}",
-        },
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # the key is enough; there's no session
-        transport=transport,
-        trust_env=False,  # proxies are read by `bridge.proxies`
-    )
+        }
+
+    @asynccontextmanager
+    async def send(
+        self, path: str, content: bytes | None, *, connect: float, read: float
+    ) -> AsyncIterator[httpx.Response]:
+        """Send a read, or a request with JSON *content*, and yield the response, whose body hasn't been read.
+
+        The time limits are in seconds.
+        """
+        if self._is_closed:
+            raise RuntimeError("the client is closed")
+        # The transport applies the pool timeout to everything before the request, including DNS.
+        limits = {"connect": connect, "pool": connect, "read": read, "write": read}
+        headers = self._headers if content is None else {**self._headers, "Content-Type": "application/json"}
+        method, transport = ("GET", self._pooled) if content is None else ("POST", self._anew)
+        request = httpx.Request(
+            method, self._url(path), headers=headers, content=content, extensions={"timeout": limits}
+        )
+        response = await transport.handle_async_request(request)
+        try:
+            yield response
+        finally:
+            await response.aclose()
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        self._is_closed = True
+        await self._anew.aclose()
+        await self._pooled.aclose()
 
 
 class _Transport(AiohttpTransport):
