@@ -34,6 +34,7 @@ from bridge.features.conversations.stopping import Stopping
 from bridge.features.deps import Deps
 from bridge.features.home.pages import StoredPages
 from bridge.features.registry import features
+from bridge.ids import ThreadKey
 from bridge.project import Catalog
 from bridge.project.connection import ProjectConnection
 from bridge.queue.inbox import Inbox
@@ -86,60 +87,59 @@ def build(
 
     All processes of a namespace need the same *lease*.
     """
-    now, monotonic = wires.web.now, monotonic or Elapsed()
-
-    # Storage
-    lifetime = settings.session_lifetime
+    monotonic = monotonic or Elapsed()
     limits = Limits(settings.thread_turns, settings.user_turns, settings.user_runs, settings.app_turns)
-    inbox = Inbox(scripts, consumer=consumer, session_lifetime=lifetime, now=now, limits=limits)
-    journal = Journal(scripts, patience, consumer=consumer, session_lifetime=lifetime, now=now, limits=limits)
-    sessions = Sessions(scripts, session_lifetime=lifetime)
-    channels = Channels(scripts, replies=settings.thread_replies)
+    how: Any = {
+        "consumer": consumer, "session_lifetime": settings.session_lifetime, "now": wires.web.now, "limits": limits,
+    }  # fmt: skip
+    inbox, journal = Inbox(scripts, **how), Journal(scripts, patience, **how)
 
-    # Slack and the service
-    say = Say(wires.web, identity, monotonic=monotonic, sleep=sleep)
-    indicators = Indicators(wires.web, identity, monotonic=monotonic)
-    directory = Directory(wires.web, identity, monotonic=monotonic)
-    project = ProjectConnection(wires.project, Catalog(wires.project, monotonic=monotonic))
+    async def ensure_caught_up(thread: ThreadKey) -> None:
+        await catch_up.ensure_caught_up(thread)
+
+    deps = _deps(
+        settings,
+        wires,
+        scripts,
+        identity,
+        namespace,
+        inbox=inbox,
+        ensure_caught_up=ensure_caught_up,
+        monotonic=monotonic,
+        sleep=sleep,
+    )
+    queued_reactions = QueuedReactions(
+        deps.indicators, deps.say, scripts, notices.in_line, monotonic=monotonic, sleep=sleep
+    )
 
     # Input
-    access = Access(
-        home=identity.home,
-        directory=directory,
-        allowed_channels=settings.allowed_channels,
-        allowed_users=settings.allowed_users,
-        runners=settings.runners,
-    )
-    queued_reactions = QueuedReactions(indicators, say, scripts, notices.in_line, monotonic=monotonic, sleep=sleep)
     receiver = Receiver(
         inbox=inbox,
-        sessions=sessions,
-        access=access,
+        sessions=deps.sessions,
+        access=deps.access,
         features=features,
-        channels=channels,
+        channels=deps.channels,
         bot_user=identity.bot_user,
-        store_since=lambda: namespace.since,
-        catalog=project.catalog,
-        now=now,
+        store_since=deps.store_since,
+        catalog=deps.project.catalog,
+        now=deps.now,
         on_queued=queued_reactions.on_queued,
     )
-    intake = Intake(inbox, access, wires.metrics)
+    intake, stopping = Intake(inbox, deps.access, wires.metrics), Stopping(inbox, deps.access)
     messages = MessageListeners(receiver, inbox, identity, wires.metrics)
     if settings.catch_up == "on":
         inbox.refusals.on_unread = namespace.notice_outage
-    stopping = Stopping(inbox, access)
     token_watch = TokenWatch(wires.web, identity, settings.bot_token_now, sleep=sleep)
     app = slack_app(
         wires.web,
         identity,
         wires.metrics,
-        partial(answer_not_stored, identity, say),
+        partial(answer_not_stored, identity, deps.say),
         messages,
-        InteractionListeners(intake, identity, project.catalog, settings.command_prefix),
+        InteractionListeners(intake, identity, deps.project.catalog, settings.command_prefix),
         EventListeners(intake, stopping.stop, identity),
         token_watch,
     )
-
     catch_up = CatchUp(
         outages=Outages(scripts),
         web=wires.web,
@@ -148,60 +148,25 @@ def build(
         patience=patience,
         metrics=wires.metrics,
         process=consumer,
-        now=now,
+        now=deps.now,
         has_outage=lambda: namespace.has_outage,
-        store_since=lambda: namespace.since,
+        store_since=deps.store_since,
         depth=inbox.depth,
         monotonic=monotonic,
         lease=lease,
     )
 
     # Work
-    deps = Deps(
-        scripts=scripts,
-        project=project,
-        inbox=inbox,
-        sessions=sessions,
-        channels=channels,
-        home_pages=StoredPages(scripts),
-        said_once=SaidOnce(scripts),
-        access=access,
-        say=say,
-        indicators=indicators,
-        directory=directory,
-        context=Context(say, directory, channels, identity.bot_user, is_on=settings.context == "on"),
-        parts=PartReader(
-            directory,
-            identity.bot_user,
-            Files(wires.web, identity, settings.slack_api_url),
-            Documents(),
-            mode=settings.files,
-            sleep=sleep,
-        ),
-        ensure_caught_up=catch_up.ensure_caught_up,
-        store_since=lambda: namespace.since,
-        now=now,
-        session_lifetime=lifetime,
-        metrics=wires.metrics,
-        home_sections=features.home_sections,
-        bot_user=identity.bot_user,
-        default_agent=settings.default_agent or "",
-        command_prefix=settings.command_prefix,
-        workspace=identity.workspace,
-        run_url=settings.run_url or "",
-        workflow_url=settings.workflow_url or "",
-        agent_url=settings.agent_url or "",
-    )
-    slots, watches = Slots(settings.max_turns), Watches(channels.heard)
+    slots, watches = Slots(settings.max_turns), Watches(deps.channels.heard)
     turns = Turns(
         deps=deps,
         features=features,
         journal=journal,
-        poster=ReplyPoster(say, patience, journal, watches, features.reporters),
+        poster=ReplyPoster(deps.say, patience, journal, watches, features.reporters),
         patience=patience,
         slots=slots,
         metrics=wires.metrics,
-        activity=Activity(scripts, inbox, features, audit_lifetime=settings.audit_lifetime, now=now),
+        activity=Activity(scripts, inbox, features, audit_lifetime=settings.audit_lifetime, now=deps.now),
         max_age=settings.max_age,
         watches=watches,
     )
@@ -220,14 +185,59 @@ def build(
         lease=lease,
     )
     wires.metrics.watch_queue(lambda: worker.depth)
-    return Parts(
-        app=app,
-        receiver=receiver,
-        stopping=stopping,
-        worker=worker,
-        turns=turns,
-        queued_reactions=queued_reactions,
-        clock=Clock(deps, features.clocks, features.jobs, patience),
-        token_watch=token_watch,
-        catch_up=catch_up,
+    clock = Clock(deps, features.clocks, features.jobs, patience)
+    return Parts(app, receiver, stopping, worker, turns, queued_reactions, clock, token_watch, catch_up)
+
+
+def _deps(
+    settings: Settings,
+    wires: Wires,
+    scripts: Scripts,
+    identity: Identity,
+    namespace: Namespace,
+    *,
+    inbox: Inbox,
+    ensure_caught_up: Callable[[ThreadKey], Coroutine[Any, Any, None]],
+    monotonic: Callable[[], float],
+    sleep: Callable[[float], Coroutine[Any, Any, None]],
+) -> Deps:
+    """Build what handlers use."""
+    say = Say(wires.web, identity, monotonic=monotonic, sleep=sleep)
+    directory = Directory(wires.web, identity, monotonic=monotonic)
+    channels = Channels(scripts, replies=settings.thread_replies)
+    access = Access(
+        home=identity.home,
+        directory=directory,
+        allowed_channels=settings.allowed_channels,
+        allowed_users=settings.allowed_users,
+        runners=settings.runners,
+    )
+    files = Files(wires.web, identity, settings.slack_api_url)
+    return Deps(
+        scripts=scripts,
+        project=ProjectConnection(wires.project, Catalog(wires.project, monotonic=monotonic)),
+        inbox=inbox,
+        sessions=Sessions(scripts, session_lifetime=settings.session_lifetime),
+        channels=channels,
+        home_pages=StoredPages(scripts),
+        said_once=SaidOnce(scripts),
+        access=access,
+        say=say,
+        indicators=Indicators(wires.web, identity, monotonic=monotonic),
+        directory=directory,
+        context=Context(say, directory, channels, identity.bot_user, is_on=settings.context == "on"),
+        parts=PartReader(directory, identity.bot_user, files, Documents(), mode=settings.files, sleep=sleep),
+        ensure_caught_up=ensure_caught_up,
+        store_since=lambda: namespace.since,
+        now=wires.web.now,
+        session_lifetime=settings.session_lifetime,
+        metrics=wires.metrics,
+        home_sections=features.home_sections,
+        bot_user=identity.bot_user,
+        default_agent=settings.default_agent or "",
+        command_prefix=settings.command_prefix,
+        workspace=identity.workspace,
+        run_url=settings.run_url or "",
+        workflow_url=settings.workflow_url or "",
+        agent_url=settings.agent_url or "",
     )
