@@ -20,8 +20,8 @@ from functools import partial
 import aiohttp
 
 from bridge import __version__
+from bridge.app.connections import Connections, opened_connections
 from bridge.app.parts import build as build_parts
-from bridge.app.wires import Wires, opened_wires
 from bridge.door.guard import Guard
 from bridge.door.http import Reach, Readiness, build, serving
 from bridge.door.listeners.app import dispatcher
@@ -41,7 +41,7 @@ from bridge.slack.api import Identity
 from bridge.slack.payloads import Dispatch
 from bridge.slack.scopes import missing, required_by
 
-__all__ = ["Bridge", "Wires", "serve"]
+__all__ = ["Bridge", "Connections", "serve"]
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ async def serve(settings: Settings) -> int:
     draining = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, draining.set)
-    async with opened_wires(settings) as wires:
+    async with opened_connections(settings) as wires:
         await Bridge(settings, wires, draining).run()
     log.info("stopped")
     return 0
@@ -72,7 +72,7 @@ class Bridge:
     def __init__(
         self,
         settings: Settings,
-        wires: Wires,
+        wires: Connections,
         draining: asyncio.Event,
         *,
         lease: timedelta = LEASE,

@@ -11,7 +11,7 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncApp
 
-from bridge.app.wires import Wires
+from bridge.app.connections import Connections
 from bridge.documents import Documents
 from bridge.door.listeners.app import Intake, slack_app
 from bridge.door.listeners.events import EventListeners
@@ -71,7 +71,7 @@ class Parts:
 
 def build(
     settings: Settings,
-    wires: Wires,
+    wires: Connections,
     scripts: Scripts,
     identity: Identity,
     namespace: Namespace,
@@ -191,7 +191,7 @@ def build(
 
 def _deps(
     settings: Settings,
-    wires: Wires,
+    wires: Connections,
     scripts: Scripts,
     identity: Identity,
     namespace: Namespace,

@@ -80,7 +80,7 @@ _METADATA_REFUSED = ("metadata_", "invalid_metadata_")
 https://docs.slack.dev/reference/methods/chat.postMessage#errors
 """
 
-Form = tuple[Block, ...]
+Blocks = tuple[Block, ...]
 
 ExistingParts = dict[str, str]
 """The bot's messages that carry a turn's tag: the ``ts`` of each by the name of its part (`bridge.slack.parts`)."""
@@ -212,7 +212,7 @@ class Say:
         """
         deadline = self._deadline(guard)
 
-        async def send(text: str, blocks: Form, *, replaces: bool) -> None:
+        async def send(text: str, blocks: Blocks, *, replaces: bool) -> None:
             if recipient.response_url:
                 body = _response(text, blocks, "ephemeral", replaces=replaces)
                 if recipient.thread_ts and not replaces:
@@ -245,7 +245,7 @@ class Say:
         """
         deadline = self._deadline(guard)
 
-        async def send(text: str, blocks: Form, *, replaces: bool) -> None:
+        async def send(text: str, blocks: Blocks, *, replaces: bool) -> None:
             body = _response(text, blocks, "in_channel", replaces=replaces)
             await deadline.check()
             await self._web.respond(response_url, body, seconds=max(deadline.left(), 1.0))
@@ -260,7 +260,7 @@ class Say:
         deadline = self._deadline(guard)
         part = next(parts_of(reply), Part("0", reply.text))
 
-        async def send(text: str, blocks: Form) -> None:
+        async def send(text: str, blocks: Blocks) -> None:
             body: Json = {
                 "channel": channel,
                 "ts": ts,
@@ -321,7 +321,7 @@ class Say:
                 raise
 
     async def _post_message(
-        self, posting: _Posting, name: str, text: str, blocks: Form = (), *, is_tagged_in_a_block: bool = False
+        self, posting: _Posting, name: str, text: str, blocks: Blocks = (), *, is_tagged_in_a_block: bool = False
     ) -> None:
         """Post one message with its tag. If Slack may have accepted it, search for it, and post it again if missing.
 
@@ -462,7 +462,7 @@ class BlockFallback:
     def __init__(self) -> None:
         self._refused: set[str] = set()  # kinds of blocks this workspace is known to reject
 
-    async def send(self, part: Part, send: Callable[[str, Form], Awaitable[None]]) -> bool:
+    async def send(self, part: Part, send: Callable[[str, Blocks], Awaitable[None]]) -> bool:
         """Send the first form of *part* that Slack accepts; False if it rejects all, and only plain text is left.
 
         Raises what *send* raises, except rejections of blocks.
@@ -500,7 +500,7 @@ async def _laid_out(reply: Reply, most: int | None = None) -> list[Part]:
     return found
 
 
-def _response(text: str, blocks: Form, audience: str, *, replaces: bool) -> Json:
+def _response(text: str, blocks: Blocks, audience: str, *, replaces: bool) -> Json:
     body: Json = {
         "response_type": audience,
         "replace_original": replaces,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bridge.features.reports import layout as blocks
+from bridge.features.reports import layout
 from bridge.features.reports.schedule import StoredReport
 from bridge.inbound import Click, Inbound, SlashCommand
 from bridge.playground.emulator.sample import CAROL, DM_ALICE, RANDOM
@@ -96,7 +96,7 @@ async def test_a_command_is_answered_with_its_result(harness: Harness, words: st
 async def test_an_invalid_schedule_offers_the_form(harness: Harness, words: str) -> None:
     refused = await act_as(harness, typed(words), "1")
 
-    assert list(buttons(refused["blocks"])) == [blocks.OPEN]
+    assert list(buttons(refused["blocks"])) == [layout.OPEN]
 
 
 async def test_only_runners_and_owners_change_reports(harness: Harness) -> None:
@@ -106,13 +106,13 @@ async def test_only_runners_and_owners_change_reports(harness: Harness) -> None:
     await act_as(harness, typed("report daily 09:00", CAROL), "3")
     (one,) = await stored_reports(harness)
 
-    refused = await act_as(harness, click(blocks.DELETE, f"0:{one.id}"), "4")
+    refused = await act_as(harness, click(layout.DELETE, f"0:{one.id}"), "4")
     assert "Only the person who scheduled this report" in refused["text"]
     assert len(await stored_reports(harness)) == 1
 
     harness.configure(BRIDGE_RUNNERS=CAROL)
-    await act_as(harness, click(blocks.PAUSE, f"0:{one.id}", CAROL), "5")
-    await act_as(harness, click(blocks.DELETE, f"0:{one.id}", CAROL), "6")
+    await act_as(harness, click(layout.PAUSE, f"0:{one.id}", CAROL), "5")
+    await act_as(harness, click(layout.DELETE, f"0:{one.id}", CAROL), "6")
     assert await stored_reports(harness) == []
 
 
@@ -120,34 +120,34 @@ async def test_the_list_pauses_resumes_runs_and_deletes(harness: Harness) -> Non
     await act_as(harness, typed("report daily 09:00"), "1")
     listed = await act_as(harness, typed("reports"), "2")
     assert " · Alice Adler" in str(listed["blocks"])
-    value = buttons(listed["blocks"])[blocks.PAUSE]
+    value = buttons(listed["blocks"])[layout.PAUSE]
 
-    paused = await act_as(harness, click(blocks.PAUSE, value), "3")
+    paused = await act_as(harness, click(layout.PAUSE, value), "3")
     assert paused["replace_original"]
-    assert blocks.RESUME in buttons(paused["blocks"])
+    assert layout.RESUME in buttons(paused["blocks"])
     assert [one.paused for one in await stored_reports(harness)] == ["asked"]
 
     for again in ("4", "4b"):  # a paused report can be run by hand, once per click
-        await act_as(harness, click(blocks.NOW, value), again)
+        await act_as(harness, click(layout.NOW, value), again)
     assert len(harness.seen.replies("bridge_report")) == 2
 
     harness.store.clock.time = datetime(2026, 4, 1, 12, tzinfo=UTC)
-    await act_as(harness, click(blocks.RESUME, value), "5")
+    await act_as(harness, click(layout.RESUME, value), "5")
     assert [one.due for one in await stored_reports(harness)] == [datetime(2026, 4, 2, 7, tzinfo=UTC)]
 
-    gone = await act_as(harness, click(blocks.DELETE, value), "6")
+    gone = await act_as(harness, click(layout.DELETE, value), "6")
     assert "No reports are scheduled" in gone["text"]
-    assert "already deleted" in (await act_as(harness, click(blocks.NOW, value), "7"))["text"]
+    assert "already deleted" in (await act_as(harness, click(layout.NOW, value), "7"))["text"]
 
 
 async def test_a_new_report_names_its_channel_and_is_deletable(harness: Harness) -> None:
     made = await act_as(harness, typed("report daily 09:00 <#C0RANDOM|sales>"), "1")
-    delete = next(one for one in made["blocks"][-1]["elements"] if one["action_id"] == blocks.DELETE)
+    delete = next(one for one in made["blocks"][-1]["elements"] if one["action_id"] == layout.DELETE)
 
     assert {"type": "channel", "channel_id": RANDOM} in made["blocks"][0]["elements"][0]["elements"]
     assert "confirm" in delete
-    gone = await act_as(harness, click(blocks.DELETE, delete["value"]), "2")
-    again = await act_as(harness, click(blocks.DELETE, delete["value"]), "3")
+    gone = await act_as(harness, click(layout.DELETE, delete["value"]), "2")
+    again = await act_as(harness, click(layout.DELETE, delete["value"]), "3")
 
     assert gone["replace_original"]
     assert "Deleted" in gone["text"]
@@ -194,16 +194,16 @@ async def test_a_report_that_differs_is_another_one(harness: Harness, other: str
     assert len(await stored_reports(harness)) == 2
 
 
-@pytest.mark.parametrize("place", ["0", blocks.ALONE])
+@pytest.mark.parametrize("place", ["0", layout.ALONE])
 async def test_a_deletion_names_owner_and_channel_and_tells_the_owner(harness: Harness, place: str) -> None:
     await act_as(harness, typed("report daily 09:00"), "1")
     (one,) = await stored_reports(harness)
     listed = await act_as(harness, typed("reports", CAROL), "2")
 
-    gone = await act_as(harness, click(blocks.DELETE, f"{place}:{one.id}", CAROL), "3")
-    await act_as(harness, click(blocks.DELETE, f"{place}:{one.id}", CAROL), "4")
+    gone = await act_as(harness, click(layout.DELETE, f"{place}:{one.id}", CAROL), "3")
+    await act_as(harness, click(layout.DELETE, f"{place}:{one.id}", CAROL), "4")
 
-    delete = next(one for one in elements(listed["blocks"]) if one["action_id"] == blocks.DELETE)
+    delete = next(one for one in elements(listed["blocks"]) if one["action_id"] == layout.DELETE)
     assert "Scheduled by Alice Adler: every day at 09:00 (Europe/Berlin)." in delete["confirm"]["text"]["text"]
     assert "Deleted the report of Alice Adler in " in str(gone["blocks"])
     assert {"type": "channel", "channel_id": CHANNEL} in gone["blocks"][0]["elements"][0]["elements"]
@@ -215,7 +215,7 @@ async def test_an_owner_who_deletes_gets_no_notice(harness: Harness) -> None:
     await act_as(harness, typed("report daily 09:00"), "1")
     (one,) = await stored_reports(harness)
 
-    await act_as(harness, click(blocks.DELETE, f"0:{one.id}"), "2")
+    await act_as(harness, click(layout.DELETE, f"0:{one.id}"), "2")
 
     assert harness.seen.messages == []
 
@@ -225,7 +225,7 @@ async def test_an_owner_is_told_who_paused_their_report(harness: Harness) -> Non
     (one,) = await stored_reports(harness)
 
     for event in ("2", "3"):
-        await act_as(harness, click(blocks.PAUSE, f"0:{one.id}", CAROL), event)
+        await act_as(harness, click(layout.PAUSE, f"0:{one.id}", CAROL), event)
 
     (notice,) = harness.seen.messages
     assert "Carol Conti paused your report" in notice.words

@@ -17,7 +17,7 @@ from redis.asyncio import Redis
 from bridge.engine import notices
 from bridge.features.buttons import RUN_FORM, run_value
 from bridge.features.conversations import menu
-from bridge.features.workflows import forms, run_card as runs
+from bridge.features.workflows import forms, run_card
 from bridge.playground.emulator import sample
 from bridge.playground.emulator.entities import Channel, Group, Member
 from bridge.playground.emulator.sample import BRIDGE, OTHER_TEAM, TEAM
@@ -147,11 +147,11 @@ SURFACES: dict[str, tuple[str, Surface]] = {
     ),
     "button that runs, on another's card": (
         "runs",
-        lambda surfaces, who, at, _: surfaces.click(who, at, runs.AGAIN, run_value(3, "hello")),
+        lambda surfaces, who, at, _: surfaces.click(who, at, run_card.AGAIN, run_value(3, "hello")),
     ),
     "button that confirms": (
         "runs",
-        lambda surfaces, who, at, _: surfaces.click(who, at, runs.CONFIRM, run_value(3, "hello")),
+        lambda surfaces, who, at, _: surfaces.click(who, at, run_card.CONFIRM, run_value(3, "hello")),
     ),
     "button that opens the form": (
         "gets the form",

@@ -22,7 +22,7 @@ from slack_bolt.response import BoltResponse
 
 from bridge.door.guard import LARGEST_BODY, Guard
 from bridge.features.conversations import menu
-from bridge.features.workflows import forms, run_card as runs
+from bridge.features.workflows import forms, run_card
 from bridge.metrics import Metrics
 from support.ingress import FORM, JSON, SECRET, Headers, Ingress, open_ingress, request, signed
 
@@ -141,7 +141,7 @@ EVENTS = [
 INTERACTIONS = [
     {**INTERACTION, "type": "block_actions", "actions": [{"action_id": action, "value": '{"w": 3}', "block_id": "b"}],
      "container": {"type": "message", "message_ts": "1700000000.000100"}, "message": MESSAGE}
-    for action in (runs.AGAIN, runs.CONFIRM, menu.CHOOSE)
+    for action in (run_card.AGAIN, run_card.CONFIRM, menu.CHOOSE)
 ] + [
     {**INTERACTION, "type": "view_submission", "view": VIEW},
     {**INTERACTION, "type": "view_closed", "view": VIEW},

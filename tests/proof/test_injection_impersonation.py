@@ -23,7 +23,7 @@ from bridge.errors import (
 from bridge.features.agents import layout as agents
 from bridge.features.channels import layout as channels
 from bridge.features.conversations import answers, menu
-from bridge.features.workflows import layout as workflows, run_card as runs
+from bridge.features.workflows import layout as workflows, run_card
 from bridge.project.models import Agent, RunResult, Workflow
 from bridge.slack import parts
 from bridge.slack.blockkit import kit, lists
@@ -58,8 +58,8 @@ def an_agent(name: str) -> Agent:
     return Agent(id=1, name=name, model="m")
 
 
-def a_run(words: str) -> runs.Run:
-    return runs.Run(workflow=1, name="Report", input=words, started_by=words, turn="t1")
+def a_run(words: str) -> run_card.Run:
+    return run_card.Run(workflow=1, name="Report", input=words, started_by=words, turn="t1")
 
 
 def texts_of(shown: Any) -> Iterator[str]:
@@ -108,12 +108,14 @@ NAMED: dict[str, Callable[[str], Reply]] = {
     "chosen": lambda words: menu.chosen(5, words),
     "session_info": lambda words: notices.session_info(words, 5),
     "session_info without a session": lambda words: notices.session_info(words, None),
-    "confirm": lambda words: runs.confirm(a_workflow(words), "x"),
-    "confirmed": lambda words: runs.confirmed(a_workflow(words)),
-    "offer_form": lambda words: runs.offer_form(a_workflow(words)),
-    "running": lambda words: runs.running(a_run(words)),
-    "failed": lambda words: runs.failed(a_run(words), ServiceRefused("run_workflow", 422, words), timedelta(seconds=1)),
-    "unknown": lambda words: runs.unknown(a_run(words)),
+    "confirm": lambda words: run_card.confirm(a_workflow(words), "x"),
+    "confirmed": lambda words: run_card.confirmed(a_workflow(words)),
+    "offer_form": lambda words: run_card.offer_form(a_workflow(words)),
+    "running": lambda words: run_card.running(a_run(words)),
+    "failed": lambda words: run_card.failed(
+        a_run(words), ServiceRefused("run_workflow", 422, words), timedelta(seconds=1)
+    ),
+    "unknown": lambda words: run_card.unknown(a_run(words)),
     "no agent has": lambda words: agents.agent_list([], words),
     "no workflow has": lambda words: workflows.workflow_list([], words),
     "agents with": lambda words: agents.agent_list([an_agent(f"{words} x".replace(FORGED, "forged"))], words),
@@ -167,8 +169,8 @@ def test_output_with_a_fence_stays_in_its_code_block(words: str) -> None:
         return [element for block in blocks for element in block.get("elements", []) if element.get("type") == kind]
 
     cards = [
-        runs.node_results({"node": words, "other": {"text": words}}),
-        runs.finished(
+        run_card.node_results({"node": words, "other": {"text": words}}),
+        run_card.finished(
             a_run("alice"), RunResult(runId=1, status="completed", output={"x": words}), timedelta(seconds=1)
         ),
     ]

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from redis.asyncio import Redis
 
-from bridge.features.workflows import forms, run_card as runs
+from bridge.features.workflows import forms, run_card
 from support.ingress import FORM, JSON, Ingress, open_ingress, signed
 
 PERSON = {"id": "U0ALICE", "team_id": "T0HOME"}
@@ -23,9 +23,9 @@ CLICK = {
     "type": "block_actions", "user": PERSON, "channel": {"id": "C0GENERAL"}, "trigger_id": "1.2.a",
     "response_url": "https://hooks.slack.com/actions/T1/1/a",
     "container": {"type": "message", "message_ts": "1700000000.000100", "channel_id": "C0GENERAL"},
-    "actions": [{"action_id": runs.AGAIN, "value": '{"w": 3, "i": "hello"}'}],
+    "actions": [{"action_id": run_card.AGAIN, "value": '{"w": 3, "i": "hello"}'}],
 }  # fmt: skip
-CONFIRMATION = {**CLICK, "actions": [{"action_id": runs.CONFIRM, "value": '{"w": 3, "i": "hello"}'}]}
+CONFIRMATION = {**CLICK, "actions": [{"action_id": run_card.CONFIRM, "value": '{"w": 3, "i": "hello"}'}]}
 SUBMISSION = {
     "type": "view_submission", "user": PERSON,
     "view": {

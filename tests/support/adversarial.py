@@ -12,7 +12,7 @@ from bridge.engine.picking import pick
 from bridge.errors import NoSuch, NotSure, SeveralFit
 from bridge.features.conversations.answering import named_first
 from bridge.features.conversations.answers import answer
-from bridge.features.workflows import run_card as runs
+from bridge.features.workflows import run_card
 from bridge.project import Agent
 from bridge.project.models import RunResult
 from bridge.slack import parts
@@ -95,12 +95,12 @@ def as_a_card(text: str) -> None:
 
 
 def shown_run(**results: Any) -> Reply:
-    run = runs.Run(workflow=3, name="Report", input="x", started_by="Ada", turn="t")
+    run = run_card.Run(workflow=3, name="Report", input="x", started_by="Ada", turn="t")
     result = RunResult.model_validate(
         {"runId": 1, "status": "completed", "output": None, "nodeResults": None} | results
     )
-    runs.node_results(result.nodeResults)
-    return runs.finished(run, result, timedelta(seconds=1))
+    run_card.node_results(result.nodeResults)
+    return run_card.finished(run, result, timedelta(seconds=1))
 
 
 def picked(text: str) -> None:

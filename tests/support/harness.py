@@ -19,8 +19,8 @@ from typing import Any
 import httpx
 from redis.asyncio import Redis
 
+from bridge.app.connections import Connections
 from bridge.app.parts import Parts, build
-from bridge.app.wires import Wires
 from bridge.door.guard import Guard
 from bridge.door.listeners.app import dispatcher
 from bridge.engine.decisions import Received
@@ -275,7 +275,7 @@ class Harness:
     """
 
     store: Store
-    wires: Wires
+    wires: Connections
     slack: EmulatedSlack
     service: Service
     identity: Identity
@@ -527,7 +527,7 @@ async def open_harness(redis: Redis, **environ: str) -> AsyncIterator[Harness]:
         ) as door,
     ):
         slack.events_url = f"{door.url}/slack/events"
-        wires = Wires(metrics, redis, redis, web, project)
+        wires = Connections(metrics, redis, redis, web, project)
         at = {"SLACK_API_URL": slack.api_url}
         harness = Harness(
             store, wires, slack, service, (await web.hello()).identity, guard, {**_ENVIRON, **at, **environ}

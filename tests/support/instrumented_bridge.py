@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import httpx_aiohttp
 
-from bridge.app import Bridge, Wires
+from bridge.app import Bridge, Connections
 from bridge.cli.running import run
 from bridge.logs import configure
 from bridge.metrics import Metrics
@@ -43,7 +43,7 @@ async def serve(settings: Settings, points: KillPoints, timing: Mapping[str, tim
     ):
         if web.client.session is not None:
             watch_slack(web.client.session, points)
-        await Bridge(settings, Wires(metrics, redis, blocking, web, project), draining, **timing).run()
+        await Bridge(settings, Connections(metrics, redis, blocking, web, project), draining, **timing).run()
     return 0
 
 

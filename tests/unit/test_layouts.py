@@ -18,7 +18,7 @@ from bridge.features.agents import layout as agents
 from bridge.features.channels import layout as channels
 from bridge.features.conversations import answers
 from bridge.features.registry import features
-from bridge.features.workflows import forms, layout as workflows, run_card as runs
+from bridge.features.workflows import forms, layout as workflows, run_card
 from bridge.playground.emulator.limits import check_blocks, check_view
 from bridge.project.models import Agent, AgentDetail, RunResult, Workflow, WorkflowDetail
 from bridge.slack.blockkit import kit, modals
@@ -64,8 +64,8 @@ def agent(id_: int = 1, name: str = "Support", **more: Any) -> Agent:
     return Agent(id=id_, name=name, **({"model": "large"} | more))
 
 
-def a_run(name: str = "Report", input_: Any = "x") -> runs.Run:
-    return runs.Run(workflow=3, name=name, input=input_, started_by=name, turn="turn-1")
+def a_run(name: str = "Report", input_: Any = "x") -> run_card.Run:
+    return run_card.Run(workflow=3, name=name, input=input_, started_by=name, turn="turn-1")
 
 
 def result(output: Any, nodes: Any = None, status: str = "completed") -> RunResult:
@@ -197,8 +197,8 @@ def test_undocumented_json_does_not_crash(one: Any, other: Any) -> None:
     workflows.workflow_card(workflow(), WorkflowDetail(nodes=one, edges=other))
     agents.agent_card(agent(), AgentDetail(tools=one))
     answers.answer("text", one)
-    runs.finished(a_run(), result(one, other), timedelta())
-    runs.node_results(one)
+    run_card.finished(a_run(), result(one, other), timedelta())
+    run_card.node_results(one)
 
 
 @pytest.mark.parametrize(
@@ -234,8 +234,8 @@ def test_an_empty_answer_says_so() -> None:
 
 
 def test_output_is_shown_as_json_or_text() -> None:
-    as_json = runs.finished(a_run(), result({"a": ["ä"]}), timedelta(seconds=1.25))
-    as_text = runs.finished(a_run(), result("two\nlines"), timedelta(seconds=65))
+    as_json = run_card.finished(a_run(), result({"a": ["ä"]}), timedelta(seconds=1.25))
+    as_text = run_card.finished(a_run(), result("two\nlines"), timedelta(seconds=65))
 
     assert '{\n  "a": [\n    "ä"\n  ]\n}' in texts(as_json)
     assert "run 4711 · 1.2 s" in texts(as_json)
@@ -247,7 +247,7 @@ def test_output_is_shown_as_json_or_text() -> None:
 def test_long_output_is_attached_whole() -> None:
     output = {"rows": list(range(5000))}
 
-    reply = runs.finished(a_run(), result(output), timedelta())
+    reply = run_card.finished(a_run(), result(output), timedelta())
 
     assert reply.files[0].name == "run-4711-output.json"
     assert json.loads(reply.files[0].content) == output
@@ -271,16 +271,16 @@ def buttons(reply: Reply) -> dict[str, str]:
     ],
 )
 def test_a_card_starts_with_its_status_emoji(status: str, title: str) -> None:
-    reply = runs.finished(a_run(), result("ok", status=status), timedelta())
+    reply = run_card.finished(a_run(), result("ok", status=status), timedelta())
 
     assert texts(reply).startswith(title)
     assert reply.text == title.replace(" ·", ":")
 
 
 def test_a_card_shows_a_running_failed_or_unknown_run() -> None:
-    assert runs.running(a_run()).text.startswith("⏳ Report: running")
-    assert runs.failed(a_run(), CannotConnect("run_workflow")).text == "❌ Report: failed"
-    assert runs.unknown(a_run()).text == "⚠️ Report: outcome unknown"
+    assert run_card.running(a_run()).text.startswith("⏳ Report: running")
+    assert run_card.failed(a_run(), CannotConnect("run_workflow")).text == "❌ Report: failed"
+    assert run_card.unknown(a_run()).text == "⚠️ Report: outcome unknown"
 
 
 @pytest.mark.parametrize(
@@ -304,7 +304,7 @@ def test_a_card_shows_a_running_failed_or_unknown_run() -> None:
     ],
 )
 def test_a_failed_run_says_where_and_why_without_json(output: Any, nodes: Any, sentence: str) -> None:
-    reply = runs.finished(a_run(), result(output, nodes, status="failed"), timedelta())
+    reply = run_card.finished(a_run(), result(output, nodes, status="failed"), timedelta())
 
     assert sentence in texts(reply)
     assert "{" not in texts(reply)
@@ -321,30 +321,30 @@ def test_a_failed_run_says_where_and_why_without_json(output: Any, nodes: Any, s
 )
 def test_output_is_folded_to_ten_lines(output: Any, shown: str, buttons_: set[str]) -> None:
     found = result(output)
-    reply = runs.finished(a_run(), found, timedelta())
+    reply = run_card.finished(a_run(), found, timedelta())
 
     assert shown in texts(reply)
     assert buttons(reply).keys() - {"run:again"} == buttons_
-    assert runs.has_more(found) is bool(buttons_)
+    assert run_card.has_more(found) is bool(buttons_)
     assert reply.files == ()
 
 
 def test_a_failed_run_says_why_in_an_undocumented_field() -> None:
     found = RunResult.model_validate({"status": "failed", "output": None, "error": {"message": "boom"}})
 
-    assert "Failed: “boom”" in texts(runs.finished(a_run(), found, timedelta()))
+    assert "Failed: “boom”" in texts(run_card.finished(a_run(), found, timedelta()))
 
 
 def test_a_failed_run_without_a_reason_shows_its_output() -> None:
-    shown = texts(runs.finished(a_run(), result({"code": 5}, "odd", status="failed"), timedelta()))
+    shown = texts(run_card.finished(a_run(), result({"code": 5}, "odd", status="failed"), timedelta()))
 
     assert "Failed. The workflow gave no reason." in shown
     assert '"code": 5' in shown
 
 
 def test_a_failed_run_offers_output_that_says_more_than_its_reason() -> None:
-    more = runs.finished(a_run(), result({"error": "late", "rows": [1]}, status="failed"), timedelta())
-    same = runs.finished(a_run(), result({"error": "late"}, status="failed"), timedelta())
+    more = run_card.finished(a_run(), result({"error": "late", "rows": [1]}, status="failed"), timedelta())
+    same = run_card.finished(a_run(), result({"error": "late"}, status="failed"), timedelta())
 
     assert ("run:output" in buttons(more), "run:output" in buttons(same)) == (True, False)
 
@@ -360,34 +360,34 @@ def test_a_failed_run_offers_output_that_says_more_than_its_reason() -> None:
     ],
 )
 def test_a_card_shows_the_input_in_one_line(given: Any, line: str) -> None:
-    assert line in texts(runs.running(a_run(input_=given)))
+    assert line in texts(run_card.running(a_run(input_=given)))
 
 
 def test_cards_link_to_the_projects_own_pages() -> None:
     run = dataclasses.replace(a_run(), url="https://p.example/w/{id}/runs/{runId}")
 
     (link,) = [
-        one for one in objects(runs.finished(run, result("ok"), timedelta()).blocks) if one.get("type") == "link"
+        one for one in objects(run_card.finished(run, result("ok"), timedelta()).blocks) if one.get("type") == "link"
     ]
     assert link["url"] == "https://p.example/w/3/runs/4711"
-    assert [one for one in objects(runs.running(run).blocks) if one.get("type") == "link"] == []
+    assert [one for one in objects(run_card.running(run).blocks) if one.get("type") == "link"] == []
 
 
 def test_a_finished_run_offers_its_nodes_and_another_run() -> None:
-    reply = runs.finished(a_run(input_={"x": 1}), result("ok", {"n": 1}), timedelta())
+    reply = run_card.finished(a_run(input_={"x": 1}), result("ok", {"n": 1}), timedelta())
 
     assert buttons(reply) == {"run:nodes": "turn-1", "run:again": '{"w":3,"i":{"x":1}}'}
 
 
 def test_a_button_leaves_out_input_that_is_too_long() -> None:
-    assert buttons(runs.unknown(a_run(input_="x" * 3000))) == {"run:again": '{"w":3}'}
-    assert buttons(runs.confirm(workflow(3), "x" * 3000)) == {"run:confirm": '{"w":3}'}
+    assert buttons(run_card.unknown(a_run(input_="x" * 3000))) == {"run:again": '{"w":3}'}
+    assert buttons(run_card.confirm(workflow(3), "x" * 3000)) == {"run:confirm": '{"w":3}'}
 
 
 def test_repeating_an_unknown_run_asks_first() -> None:
     asked = [
         shown["confirm"]["text"]["text"]
-        for shown in objects(runs.unknown(a_run()).blocks)
+        for shown in objects(run_card.unknown(a_run()).blocks)
         if "confirm" in shown and "value" in shown
     ]
 
@@ -399,7 +399,7 @@ def test_output_nested_too_deeply_is_reported() -> None:
     for _ in range(100_000):
         deep = [deep]
 
-    assert "nested too deeply" in texts(runs.finished(a_run(), result(deep), timedelta()))
+    assert "nested too deeply" in texts(run_card.finished(a_run(), result(deep), timedelta()))
 
 
 def test_a_workflow_has_a_run_button_for_runners_only() -> None:
@@ -427,7 +427,7 @@ def test_an_agent_s_tools_are_named_or_counted(tools: Any, shown: str) -> None:
 
 
 def test_a_nodes_result_is_headed_by_its_name() -> None:
-    reply = runs.node_results({"n1": {"name": "Check", "ok": True}, "n2": {"name": ""}, "n3": "text"})
+    reply = run_card.node_results({"n1": {"name": "Check", "ok": True}, "n2": {"name": ""}, "n3": "text"})
 
     bold = [one["text"] for one in objects(reply.blocks) if (one.get("style") or {}).get("bold")]
     assert bold == ["Check", "n2", "n3"]
@@ -436,10 +436,10 @@ def test_a_nodes_result_is_headed_by_its_name() -> None:
 def test_cut_node_results_are_attached_whole() -> None:
     results = {f"node {number}": "x" * 400 for number in range(100)}
 
-    reply = runs.node_results(results)
+    reply = run_card.node_results(results)
 
     assert json.loads(reply.files[0].content) == results
-    assert runs.node_results({"a": 1}).files == ()
+    assert run_card.node_results({"a": 1}).files == ()
 
 
 @pytest.mark.parametrize(

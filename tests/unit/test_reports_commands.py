@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bridge.features.registry import features
-from bridge.features.reports import layout as blocks
+from bridge.features.reports import layout
 from bridge.features.reports.schedule import ReportSpec, Schedule, StoredReport
 from bridge.inbound import Submission
 from bridge.playground.emulator.limits import check_blocks, check_view
@@ -24,7 +24,7 @@ FORM = {
 
 
 def test_the_form_writes_the_text_of_the_command() -> None:
-    assert blocks.form_words(FORM) == "every Tuesday 17:30 America/New_York --compare 7d --only runs,tags"
+    assert layout.form_words(FORM) == "every Tuesday 17:30 America/New_York --compare 7d --only runs,tags"
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_the_form_writes_the_text_of_the_command() -> None:
     ],
 )
 def test_an_invalid_value_in_the_form_is_shown_at_its_field(changes: dict[str, Any], field: str | None) -> None:
-    sent = Submission(team=TEAM, channel=CHANNEL, user=USER, form=blocks.FORM, values=FORM | changes)
+    sent = Submission(team=TEAM, channel=CHANNEL, user=USER, form=layout.FORM, values=FORM | changes)
 
     assert list(features.problems_of(sent)) == ([field] if field else [])
 
@@ -55,7 +55,7 @@ def test_slack_accepts_every_page_of_the_list(count: int) -> None:
     reports = [(StoredReport(f"report-{number:09}", spec, MOMENT), "Ada <!here>") for number in range(count)]
     shown = []
     for page in range(-1, 4):
-        reply = blocks.report_list(reports, page)
+        reply = layout.report_list(reports, page)
         check_blocks(list(reply.blocks))
         shown += [
             button["value"] for block in reply.blocks if block["type"] == "actions" for button in block["elements"]
@@ -66,13 +66,13 @@ def test_slack_accepts_every_page_of_the_list(count: int) -> None:
 
 @pytest.mark.parametrize("channel", ["", CHANNEL, DM_ALICE])
 def test_slack_accepts_the_form(channel: str) -> None:
-    check_view(blocks.report_form(Origin(channel=channel), "UTC"))
+    check_view(layout.report_form(Origin(channel=channel), "UTC"))
 
 
 @pytest.mark.parametrize("error", ["is_archived", "something new <!channel>", ""])
 def test_slack_accepts_the_notice_of_a_paused_report(error: str) -> None:
-    reply = features.words_of(blocks.pause_notice("daily 09:00", CHANNEL, error))
+    reply = features.words_of(layout.pause_notice("daily 09:00", CHANNEL, error))
 
     check_blocks(list(reply.blocks))
     assert "<!channel>" not in reply.text
-    assert "couldn't be posted" in features.words_of(f"{blocks.PAUSED}:of a later release").text
+    assert "couldn't be posted" in features.words_of(f"{layout.PAUSED}:of a later release").text

@@ -11,7 +11,7 @@ from bridge.engine.results import Form, HomeChanged, PostedReport, Result, shown
 from bridge.engine.turn import Turn
 from bridge.errors import BadSchedule, NotAllowed
 from bridge.features.deps import Deps
-from bridge.features.reports import layout as blocks
+from bridge.features.reports import layout
 from bridge.features.reports.phrases import find_zone
 from bridge.features.reports.reporter import due, post
 from bridge.features.reports.schedule import ReportSpec, StoredReport, next_due, read_report
@@ -26,11 +26,11 @@ from bridge.slack.blockkit.mrkdwn import mentions_in
 from bridge.slack.blockkit.reply import Block
 
 _DIGITS: Final = 5
-_CHANGES: Final = {blocks.PAUSE: "paused", blocks.RESUME: "resumed"}
+_CHANGES: Final = {layout.PAUSE: "paused", layout.RESUME: "resumed"}
 
 reports = Feature("reports")
-reports.notice(blocks.PAUSED)(blocks.report_paused)
-reports.notice(blocks.CHANGED)(blocks.report_changed)
+reports.notice(layout.PAUSED)(layout.report_paused)
+reports.notice(layout.CHANGED)(layout.report_changed)
 reports.slots(due)
 reports.labels["report, by hand"] = "report (Post now)"
 reports.outcomes |= {
@@ -52,13 +52,13 @@ async def schedule_report(deps: Deps, turn: Turn, *, schedule: str = "") -> Resu
         wanted = read_report(schedule)
         return await _schedule(deps, turn, wanted, await _channel_of(deps, wanted, turn))
     except BadSchedule as exc:
-        return shown(blocks.not_scheduled(exc), what=type(exc).__name__)
+        return shown(layout.not_scheduled(exc), what=type(exc).__name__)
 
 
 @reports.command("/stats reports")
 async def list_reports(deps: Deps, turn: Turn) -> Result:
     """List scheduled reports, to pause, post or delete them."""
-    return shown(blocks.report_list(await _with_owners(deps, turn.user, 0)))
+    return shown(layout.report_list(await _with_owners(deps, turn.user, 0)))
 
 
 async def open_report_form(deps: Deps, turn: Turn) -> Result:
@@ -67,43 +67,43 @@ async def open_report_form(deps: Deps, turn: Turn) -> Result:
     zone = await _zone_of(deps, turn.user) or "UTC"
     thread_ts = turn.thread.root if turn.thread else ""
     origin = Origin(channel=turn.channel, thread_ts=thread_ts, response_url=turn.response_url)
-    return Form(blocks.report_form(origin, zone), otherwise=blocks.offer_report_form())
+    return Form(layout.report_form(origin, zone), otherwise=layout.offer_report_form())
 
 
 def read_report_form(values: Mapping[str, Any]) -> ReportSpec | FormErrors:
     """Parse the form; errors are shown under their fields."""
     try:
-        return read_report(blocks.form_words(values))
+        return read_report(layout.form_words(values))
     except BadSchedule as exc:
-        return FormErrors({blocks.field_of(exc.part): sentence(exc)})
+        return FormErrors({layout.field_of(exc.part): sentence(exc)})
 
 
-@reports.form(blocks.FORM, label="form: Schedule report", reader=read_report_form)
+@reports.form(layout.FORM, label="form: Schedule report", reader=read_report_form)
 async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: ReportSpec) -> Result:
     """Schedule the report described in the form."""
     await deps.access.check_runner(turn.user, "report")
     try:
-        return await _schedule(deps, turn, wanted, str(submission.values.get(blocks.CHANNEL) or ""))
+        return await _schedule(deps, turn, wanted, str(submission.values.get(layout.CHANNEL) or ""))
     except BadSchedule as exc:
-        return shown(blocks.not_scheduled(exc), what=type(exc).__name__)
+        return shown(layout.not_scheduled(exc), what=type(exc).__name__)
 
 
-@reports.button(blocks.OPEN, label="button: Schedule report")
-@reports.button(blocks.PAGE, label="button: All reports")
-@reports.button(blocks.NEXT_PAGE, label="button: Next")
-@reports.button(blocks.PAUSE, label="button: Pause report")
-@reports.button(blocks.RESUME, label="button: Resume report")
-@reports.button(blocks.NOW, label="button: Post now")
-@reports.button(blocks.DELETE, label="button: Delete report")
+@reports.button(layout.OPEN, label="button: Schedule report")
+@reports.button(layout.PAGE, label="button: All reports")
+@reports.button(layout.NEXT_PAGE, label="button: Next")
+@reports.button(layout.PAUSE, label="button: Pause report")
+@reports.button(layout.RESUME, label="button: Resume report")
+@reports.button(layout.NOW, label="button: Post now")
+@reports.button(layout.DELETE, label="button: Delete report")
 async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Handle a button of scheduled reports."""
     match click.action_id:
-        case blocks.OPEN:
+        case layout.OPEN:
             return await open_report_form(deps, turn)
-        case blocks.PAGE | blocks.NEXT_PAGE:
+        case layout.PAGE | layout.NEXT_PAGE:
             page = _page(click.value)
             listed = await _with_owners(deps, click.user, page)
-            return shown(blocks.report_list(listed, page, replaces_original=click.is_ephemeral))
+            return shown(layout.report_list(listed, page, replaces_original=click.is_ephemeral))
         case _:
             return await _change(deps, turn, click)
 
@@ -113,24 +113,24 @@ async def _change(deps: Deps, turn: Turn, click: Click) -> Result:
     page, id_ = _page(click.value), click.value.partition(":")[2]
     stored = await store_of(deps).get(id_)
     if stored is None:
-        return HomeChanged() if click.view else shown(blocks.report_gone())
+        return HomeChanged() if click.view else shown(layout.report_gone())
     if click.user != stored.spec.owner and not await deps.access.may_run(click.user):
         raise NotAllowed("not_yours")
     about, what = named("report", stored.id, stored.called), _CHANGES.get(click.action_id, "deleted")
-    if click.action_id in {blocks.NOW, blocks.RESUME}:
+    if click.action_id in {layout.NOW, layout.RESUME}:
         owner = stored.spec.owner
         if refusal := await deps.access.refusal_now(owner, stored.spec.channel, is_set_up=True):
             name = "" if owner == click.user else await deps.directory.user_name(owner)
-            return shown(blocks.may_not_post(refusal, name), f"refused: {refusal}", about)
+            return shown(layout.may_not_post(refusal, name), f"refused: {refusal}", about)
     match click.action_id:
-        case blocks.NOW:
+        case layout.NOW:
             body, event = due_report(stored, deps.now(), is_asked_for=True), f"report:{stored.id}:asked:{turn.id}"
             await deps.inbox.put(body, event=event, why="someone requested a report")
-            return shown(blocks.posting_now(), "requested", about)
-        case blocks.PAUSE:
+            return shown(layout.posting_now(), "requested", about)
+        case layout.PAUSE:
             told = await _notice_of_change(deps, stored, click.user, is_deleted=False)
-            await deps.inbox.write(*store_of(deps).pause(stored.id, blocks.ASKED, *told))
-        case blocks.RESUME:
+            await deps.inbox.write(*store_of(deps).pause(stored.id, layout.ASKED, *told))
+        case layout.RESUME:
             if stored.paused:
                 due_at = next_due(stored.spec.schedule, stored.clock, deps.now())
                 await deps.inbox.write(*store_of(deps).resume(stored, due_at))
@@ -141,11 +141,11 @@ async def _change(deps: Deps, turn: Turn, click: Click) -> Result:
         return HomeChanged()
     deleted = None
     if what == "deleted":
-        deleted = blocks.report_deleted(stored, await deps.directory.user_name(stored.spec.owner))
-    if deleted and click.value.startswith(f"{blocks.ALONE}:"):
+        deleted = layout.report_deleted(stored, await deps.directory.user_name(stored.spec.owner))
+    if deleted and click.value.startswith(f"{layout.ALONE}:"):
         return shown(deleted, what, about)
     listed = await _with_owners(deps, click.user, page)
-    return shown(blocks.report_list(listed, page, replaces_original=True, above=deleted), what, about)
+    return shown(layout.report_list(listed, page, replaces_original=True, above=deleted), what, about)
 
 
 async def _notice_of_change(deps: Deps, stored: StoredReport, by: str, *, is_deleted: bool) -> list[Write]:
@@ -153,7 +153,7 @@ async def _notice_of_change(deps: Deps, stored: StoredReport, by: str, *, is_del
     spec = stored.spec
     if by == spec.owner:
         return []
-    what = blocks.change_notice(stored, await deps.directory.user_name(by), is_deleted=is_deleted)
+    what = layout.change_notice(stored, await deps.directory.user_name(by), is_deleted=is_deleted)
     notice = Notice(team=spec.team, channel=spec.owner, user=spec.owner, what=what, of="notice", is_offer=True)
     return [deps.inbox.queues(notice, why="someone changed a report")]
 
@@ -179,12 +179,12 @@ async def _schedule(deps: Deps, turn: Turn, spec: ReportSpec, channel: str) -> R
     for known in await store.all():
         if known.id != turn.id and known.is_same(spec):
             about = named("report", known.id, known.called)
-            return shown(blocks.report_exists(known, await deps.directory.user_name(known.spec.owner)), "exists", about)
+            return shown(layout.report_exists(known, await deps.directory.user_name(known.spec.owner)), "exists", about)
     if await store.is_full():
         raise BadSchedule("many", f"{MOST_REPORTS:,}")
     report = StoredReport(turn.id, spec, next_due(spec.schedule, ZoneInfo(zone), deps.now()))
     turn.stage(*store.add(report.id, spec, report.due, deps.now()))
-    reply = blocks.report_scheduled(report, knows_zone=bool(known_zone))
+    reply = layout.report_scheduled(report, knows_zone=bool(known_zone))
     return shown(reply, what="report scheduled", about=named("report", report.id, report.called))
 
 
@@ -206,7 +206,7 @@ async def _with_owners(deps: Deps, user: str, page: int) -> list[tuple[StoredRep
         one for one in await store_of(deps).all() if one.spec.owner == user or not one.spec.channel.startswith("D")
     ]
     reports = sorted(known, key=lambda one: (bool(one.paused), one.due, one.id))
-    places = blocks.shown_on(page, len(reports))
+    places = layout.shown_on(page, len(reports))
     names = {place: await deps.directory.user_name(reports[place].spec.owner) for place in places}
     return [(report, names.get(place, "")) for place, report in enumerate(reports)]
 
@@ -230,7 +230,7 @@ async def _channel_of(deps: Deps, wanted: ReportSpec, turn: Turn) -> str:
 @reports.home_section
 async def shown_in_home(deps: Deps, turn: Turn) -> list[Block]:
     """Return the section of Home with the person's own reports."""
-    return blocks.home_section(
+    return layout.home_section(
         [one for one in await store_of(deps).all() if (one.spec.team, one.spec.owner) == (turn.team, turn.user)]
     )
 
@@ -254,6 +254,6 @@ async def report_posted(deps: Deps, turn: Turn, report: PostedReport, ts: str) -
 @reports.once_refused(PostedReport)
 async def report_refused(deps: Deps, turn: Turn, report: PostedReport, error: str) -> None:
     """Pause a report that Slack rejects, and notify its owner in a direct message, unless it's already paused."""
-    what = blocks.pause_notice(report.called, turn.channel, error)
+    what = layout.pause_notice(report.called, turn.channel, error)
     notice = Notice(team=turn.team, channel=turn.user, user=turn.user, what=what, of="report")
     turn.stage(*store_of(deps).pause(report.report, error, deps.inbox.queues(notice, why="a report was paused")))

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Wires:
+class Connections:
     """Connections to Redis (one of them for reads that block), Slack's Web API, and the project service.
 
     *keeper* watches an embedded Redis, and is None for any other.
@@ -36,7 +36,7 @@ class Wires:
 
 
 @asynccontextmanager
-async def opened_wires(settings: Settings) -> AsyncIterator[Wires]:
+async def opened_connections(settings: Settings) -> AsyncIterator[Connections]:
     """Open the wires to the addresses in *settings*."""
     metrics = Metrics()
     async with AsyncExitStack() as stack:
@@ -57,4 +57,4 @@ async def opened_wires(settings: Settings) -> AsyncIterator[Wires]:
             run_timeout=settings.run_timeout,
             observe=metrics.upstream,
         )
-        yield Wires(metrics, redis, blocking, web, await stack.enter_async_context(project), keeper)
+        yield Connections(metrics, redis, blocking, web, await stack.enter_async_context(project), keeper)
