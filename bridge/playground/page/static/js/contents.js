@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { fill, inputField } from "./fill.js";
 import { size } from "./format.js";
-import { icon } from "./icons.js";
+import { closeButton, icon } from "./icons.js";
 import { change } from "./state.js";
 
 const MOST_FILE = 1_000_000; // bytes
@@ -51,7 +51,7 @@ function item(name, sign, remove, more = null) {
     remove();
     change();
   };
-  return h("li", { key: name }, icon(sign), name, more, h("button", { type: "button", class: "bare", "aria-label": `Remove ${name}`, "data-short": "Remove", onclick }, icon("close")));
+  return h("li", { key: name }, icon(sign), name, more, closeButton(onclick, `Remove ${name}`));
 }
 
 function describe(file) {

@@ -2,6 +2,7 @@
 
 import { words } from "./blocks/text.js";
 import { h } from "./dom.js";
+import { closeButton } from "./icons.js";
 import { change, page } from "./state.js";
 
 /** Ask a Block Kit `confirm` question. Resolves to whether the person agreed. */
@@ -45,6 +46,23 @@ export function question() {
   );
 }
 
+/** A form in a dialog; `buttons` are in its footer. */
+export function dialogForm({ key, testid, title, close, submit, content, buttons }) {
+  return h(
+    "dialog",
+    { class: "modal", key, "data-testid": testid, "aria-labelledby": `${testid}-title`, ...modal(close) },
+    h(
+      "form",
+      { novalidate: true, onsubmit: (event) => (event.preventDefault(), submit()) },
+      h("header", {}, h("h2", { id: `${testid}-title` }, title), closeButton(close)),
+      h("div", { class: "modal-body", key: "body" }, content),
+      h("footer", { key: "foot" }, buttons),
+    ),
+  );
+}
+
+export const problem = (text) => text && h("p", { class: "error", role: "alert", key: "problem" }, text);
+
 /** The field that gets the focus: the one the app names, else the first, as in Slack; without fields, the main button. */
 function firstToFill(dialog) {
   const fields = [...dialog.querySelectorAll(".modal-body :is(input, textarea, select)")];
@@ -54,7 +72,7 @@ function firstToFill(dialog) {
 const focusedBefore = new WeakMap(); // dialog → the element that had the focus before
 
 /** Props of a modal <dialog>: Escape closes it, and the focus returns to where it was. */
-export function modal(close) {
+function modal(close) {
   return {
     mounted: (element) => {
       focusedBefore.set(element, document.activeElement);

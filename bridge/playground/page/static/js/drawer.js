@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { fetchWires } from "./api.js";
 import { faultSwitches, partsInDetail } from "./faults.js";
-import { icon } from "./icons.js";
+import { closeButton } from "./icons.js";
 import { change, page, shownThread } from "./state.js";
 
 export function drawer() {
@@ -15,7 +15,7 @@ export function drawer() {
       "header",
       { class: "panel-head", key: "head" },
       h("h2", { tabindex: -1 }, "Trace and faults"),
-      h("button", { type: "button", class: "bare", "aria-label": "Close", "data-short": "Close", title: "Close", onclick: close }, icon("close")),
+      closeButton(close),
     ),
     h("div", { class: "tabs", role: "tablist", key: "tabs" }, tab("wires", "Trace"), tab("faults", "Parts and faults")),
     h("div", { class: "drawer-body", role: "tabpanel", key: page.drawer, tabindex: 0 }, page.drawer === "wires" ? wires() : [partsInDetail(), faultSwitches()]),

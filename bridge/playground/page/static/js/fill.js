@@ -1,8 +1,7 @@
 // The page's own forms: a few fields in a dialog.
 
-import { modal } from "./dialogs.js";
+import { dialogForm, problem } from "./dialogs.js";
 import { h } from "./dom.js";
-import { icon } from "./icons.js";
 import { change, page } from "./state.js";
 
 /** Ask for some fields. Resolves to their values by name, or null if the person cancels. */
@@ -23,27 +22,19 @@ export const inputField = (name, label, more = {}) => ({ name, label, value: mor
 export function filling() {
   const form = page.filling;
   if (!form) return null;
-  return h(
-    "dialog",
-    { class: "modal", key: "filling", "data-testid": "fill", "aria-labelledby": "form-heading", ...modal(() => form.end(null)) },
-    h(
-      "form",
-      { novalidate: true, onsubmit: (event) => (event.preventDefault(), submit(form)) },
-      h(
-        "header",
-        {},
-        h("h2", { id: "form-heading" }, form.title),
-        h("button", { type: "button", class: "bare", "aria-label": "Close", "data-short": "Close", onclick: () => form.end(null) }, icon("close")),
-      ),
-      h("div", { class: "modal-body", key: "body" }, form.about, form.problem && h("p", { class: "error", role: "alert", key: "problem" }, form.problem), form.fields.map((field) => row(form, field))),
-      h(
-        "footer",
-        { key: "foot" },
-        h("button", { type: "button", class: "button", onclick: () => form.end(null) }, "Cancel"),
-        h("button", { type: "submit", class: "button is-primary", "data-testid": "fill-submit" }, form.confirm),
-      ),
-    ),
-  );
+  const cancel = () => form.end(null);
+  return dialogForm({
+    key: "filling",
+    testid: "fill",
+    title: form.title,
+    close: cancel,
+    submit: () => submit(form),
+    content: [form.about, problem(form.problem), form.fields.map((field) => row(form, field))],
+    buttons: [
+      h("button", { type: "button", class: "button", onclick: cancel }, "Cancel"),
+      h("button", { type: "submit", class: "button is-primary", "data-testid": "fill-submit" }, form.confirm),
+    ],
+  });
 }
 
 function submit(form) {

@@ -1,6 +1,6 @@
 // The page's own icons, on a 20 × 20 grid.
 
-import { svg } from "./dom.js";
+import { h, svg } from "./dom.js";
 
 const PATHS = {
   add: "M10 4v12M4 10h12",
@@ -31,6 +31,10 @@ const PATHS = {
   up: "M7 9V17H3.5V9zM7 9l3-6.5c2 0 2.5 1.5 2 3L11.5 8H16l-1.5 9H7",
   down: "M7 11V3H3.5v8zM7 11l3 6.5c2 0 2.5-1.5 2-3L11.5 12H16l-1.5-9H7",
 };
+
+/** A bare button to close something. */
+export const closeButton = (onclick, label = "Close") =>
+  h("button", { type: "button", class: "bare", "aria-label": label, "data-short": label.split(" ")[0], title: label, onclick }, icon("close"));
 
 export function icon(name) {
   return svg("svg", { class: "icon", viewBox: "0 0 20 20", "aria-hidden": "true" }, svg("path", { d: PATHS[name], "stroke-width": name === "more" ? 2.6 : null }));

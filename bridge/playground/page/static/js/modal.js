@@ -6,31 +6,23 @@ import { blocks } from "./blocks/index.js";
 import { inView } from "./blocks/surface.js";
 import { words } from "./blocks/text.js";
 import { complaints, valuesOf } from "./blocks/values.js";
-import { modal as asModal } from "./dialogs.js";
+import { dialogForm, problem } from "./dialogs.js";
 import { h } from "./dom.js";
-import { icon } from "./icons.js";
 import { change, forget, page, remembered } from "./state.js";
 
 export function modal() {
   const view = page.world.views.findLast((one) => one.type === "modal");
   if (!view) return null;
   const sending = remembered(`sending ${view.id}`, { isBusy: false, error: "" });
-  return h(
-    "dialog",
-    { class: "modal", key: view.id, "data-testid": "modal", "aria-labelledby": "modal-title", ...asModal(() => close(view)) },
-    h(
-      "form",
-      { novalidate: true, onsubmit: (event) => (event.preventDefault(), submit(view, sending)) },
-      h(
-        "header",
-        {},
-        h("h2", { id: "modal-title" }, words(view.title)),
-        h("button", { type: "button", class: "bare", "aria-label": "Close", "data-short": "Close", onclick: () => close(view) }, icon("close")),
-      ),
-      h("div", { class: "modal-body", key: "body" }, sending.error && h("p", { class: "error", role: "alert", key: "error" }, sending.error), blocks(view.blocks, inView(view))),
-      h("footer", { key: "foot" }, buttons(view, sending)),
-    ),
-  );
+  return dialogForm({
+    key: view.id,
+    testid: "modal",
+    title: words(view.title),
+    close: () => close(view),
+    submit: () => submit(view, sending),
+    content: [problem(sending.error), blocks(view.blocks, inView(view))],
+    buttons: buttons(view, sending),
+  });
 }
 
 function buttons(view, sending) {

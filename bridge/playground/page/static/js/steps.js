@@ -5,7 +5,7 @@ import { focusOn } from "./a11y.js";
 import { openThread, toggleDrawer } from "./actions.js";
 import { deliver } from "./composer.js";
 import { h } from "./dom.js";
-import { icon } from "./icons.js";
+import { closeButton, icon } from "./icons.js";
 import { bot, change, isWithBot, page, person, shownChannel } from "./state.js";
 import { storage } from "./storage.js";
 
@@ -92,7 +92,7 @@ export function stepLine(known) {
     { class: "steps", key: "steps", "aria-label": "First steps" },
     h("span", { class: "quiet" }, "Next:"),
     h("div", { class: "steps-row", key: "row" }, steps.map((step) => chip(step, known))),
-    h("button", { type: "button", class: "bare", key: "close", "aria-label": "Hide first steps", "data-short": "Hide", title: "Hide first steps", onclick: () => finish(STEPS) }, icon("close")),
+    closeButton(() => finish(STEPS), "Hide first steps"),
   );
 }
 

@@ -3,7 +3,7 @@
 import { closeThread } from "./actions.js";
 import { composer } from "./composer.js";
 import { h } from "./dom.js";
-import { icon } from "./icons.js";
+import { closeButton } from "./icons.js";
 import { statusLine } from "./message.js";
 import { messageList, threadKey } from "./messages.js";
 import { channelById, page, placeName, shownThread } from "./state.js";
@@ -20,7 +20,7 @@ export function threadPanel() {
       "header",
       { class: "panel-head", key: "head" },
       h("h2", {}, "Thread", h("small", {}, where)),
-      h("button", { type: "button", class: "bare", "aria-label": "Close thread", "data-short": "Close", title: "Close thread", onclick: closeThread }, icon("close")),
+      closeButton(closeThread, "Close thread"),
     ),
     thread ? list(thread) : h("div", { class: "scroll-frame", key: "loading", "aria-busy": "true" }),
     !channel.is_archived &&

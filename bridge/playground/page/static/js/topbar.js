@@ -4,7 +4,7 @@ import { become, toggleDrawer } from "./actions.js";
 import { act } from "./api.js";
 import { h } from "./dom.js";
 import { counted } from "./format.js";
-import { icon } from "./icons.js";
+import { closeButton, icon } from "./icons.js";
 import { addressOf, change, isTalk, page } from "./state.js";
 
 export function topbar() {
@@ -98,7 +98,7 @@ export function troubles() {
         { key: "notice", class: "trouble is-notice", role: "alert" },
         icon("warning"),
         h("span", {}, page.notice),
-        h("button", { class: "bare", "aria-label": "Dismiss", "data-short": "Dismiss", onclick: () => change({ notice: "" }) }, icon("close")),
+        closeButton(() => change({ notice: "" }), "Dismiss"),
       ),
   ];
 }

@@ -2,7 +2,7 @@
 // https://www.w3.org/WAI/ARIA/apg/patterns/combobox/
 
 import { h } from "../dom.js";
-import { icon } from "../icons.js";
+import { closeButton, icon } from "../icons.js";
 import { change, channelById, page, person, placeName, remembered } from "../state.js";
 import { suggestions } from "./surface.js";
 
@@ -178,7 +178,7 @@ const chip = (it, value) =>
     "span",
     { class: "chip", key: `chip ${value}` },
     labelOf(it, value),
-    h("button", { type: "button", class: "bare", "aria-label": `Remove ${labelOf(it, value)}`, "data-short": "Remove", onclick: () => it.entered(it.values.filter((one) => one !== value)) }, icon("close")),
+    closeButton(() => it.entered(it.values.filter((one) => one !== value)), `Remove ${labelOf(it, value)}`),
   );
 
 const clearButton = (it) =>
