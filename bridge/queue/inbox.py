@@ -442,17 +442,17 @@ class Inbox:
         return how
 
     async def withdraw(
-        self, message: MessageKey, *, is_young: bool = False
+        self, message: MessageKey, *, thread: ThreadKey | None = None, is_young: bool = False
     ) -> Literal["withdrawn", "stopped", "late", "unknown"]:
         """Withdraw a deleted message that waits, or stop the work on it.
 
         Returns ``withdrawn``, ``stopped``, ``late`` (it was answered, or started a run) or ``unknown``. The first
         message of a thread takes along its conversation, and all messages that wait there. With *is_young*, Slack may
-        be about to resend an unknown message: it's marked as deleted.
+        be about to resend an unknown message: it's marked as deleted. It no longer counts as said in its *thread*.
         """
         marked = milliseconds(RESENT_WITHIN) if is_young else ""
         how: Literal["withdrawn", "stopped", "late", "unknown"] = await self._scripts.run(
-            "withdraw", str(message), marked, confirmed=True
+            "withdraw", str(message), marked, str(thread or ""), confirmed=True
         )
         return how
 

@@ -189,6 +189,26 @@ async def test_an_edit_of_talk_is_not_new_talk(talk: Talk) -> None:
     assert talk.asked[1:] == ["again", "more"]
 
 
+@pytest.mark.parametrize(
+    ("steps", "deleted", "asked"),
+    [
+        ([(BOB, "lunch?")], "lunch?", ["and more"]),
+        ([(BOB, "lunch?"), (CAROL, "sure")], "lunch?", []),
+        ([(BOB, "lunch?"), (CAROL, "sure")], "sure", []),
+        ([(ALICE, "more"), (BOB, "lunch?")], "more", ["more"]),
+    ],
+)
+async def test_deleted_talk_is_no_talk(talk: Talk, steps: list[Step], deleted: str, asked: list[str]) -> None:
+    await talk.say(ALICE, f"{HEY}hello")
+    await talk.happens(*steps)
+
+    await talk.harness.slack.people.delete(GENERAL, talk.posted[deleted])
+    await talk.harness.work()
+    await talk.say(ALICE, "and more")
+
+    assert talk.asked[1:] == asked
+
+
 async def test_a_deleted_waiting_message_leaves_no_partner(talk: Talk) -> None:
     await talk.say(ALICE, f"{HEY}hello")
     said = await talk.harness.slack.people.say(BOB, GENERAL, f"{HEY}wait", thread_ts=talk.root)

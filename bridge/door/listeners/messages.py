@@ -16,7 +16,7 @@ from slack_bolt.async_app import AsyncApp
 
 from bridge.door.listeners.app import NotStored, in_time
 from bridge.engine.decisions import NO_RULE, Received
-from bridge.ids import MessageKey
+from bridge.ids import MessageKey, ThreadKey
 from bridge.inbound import SLACK_ITSELF, InboundMessage
 from bridge.metrics import Metrics
 from bridge.queue.inbox import Inbox
@@ -54,10 +54,11 @@ class Edited:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """A *message* that was deleted *at* a Slack ts."""
+    """A *message* that was deleted *at* a Slack ts; *thread* is its thread if it's known to be a reply."""
 
     message: MessageKey
     at: str
+    thread: ThreadKey | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,9 @@ def _parse_deletion(event: Mapping[str, Any], ts: str, identity: Identity) -> De
     if not ts:
         return Ignored("not the deletion of a message")
     at = timestamp(event, "event_ts") or timestamp(event, "ts") or ts
-    return Deleted(MessageKey(identity.team, text(event, "channel"), ts), at)
+    channel, root = text(event, "channel"), timestamp(mapping(event.get("previous_message")), "thread_ts")
+    thread = ThreadKey(identity.team, channel, root) if root and root != ts else None
+    return Deleted(MessageKey(identity.team, channel, ts), at, thread)
 
 
 def _parse_edit(body: Mapping[str, Any], event: Mapping[str, Any], identity: Identity, *, has_apps: bool) -> Parsed:
@@ -206,8 +209,8 @@ class MessageReceiver(Protocol):
         """Handle an edit; *may_be_new*: it may be for the bot only now."""
         ...
 
-    async def deleted(self, message: MessageKey, at: str) -> Received:
-        """Handle a deletion *at* a Slack ts."""
+    async def deleted(self, message: MessageKey, at: str, thread: ThreadKey | None) -> Received:
+        """Handle a deletion *at* a Slack ts, in a *thread* if it was a reply."""
         ...
 
     async def mentioned_in_canvas(self, message: InboundMessage) -> Received:
@@ -283,8 +286,8 @@ class MessageListeners:
                 received = await self.receiver.receive(parsed)
             case Edited(message, may_be_new):
                 received = await self.receiver.edited(message, may_be_new=may_be_new)
-            case Deleted(key, at):
-                received = await self.receiver.deleted(key, at)
+            case Deleted(key, at, thread):
+                received = await self.receiver.deleted(key, at, thread)
             case CanvasMention(message):
                 received = await self.receiver.mentioned_in_canvas(message)
             case Ignored(reason):

@@ -21,7 +21,7 @@ from bridge.errors import ProjectError
 from bridge.features.channels.settings import NOTHING_SET, AppRule, Channels
 from bridge.features.conversations.menu import CHOOSE
 from bridge.features.conversations.sessions import Sessions
-from bridge.ids import MessageKey, TurnId, thread_lane
+from bridge.ids import MessageKey, ThreadKey, TurnId, thread_lane
 from bridge.inbound import Click, InboundMessage, Notice, TriggeredRun
 from bridge.project import Catalog
 from bridge.queue.deliveries import NOT_YET
@@ -281,13 +281,14 @@ class Receiver:
             case _:
                 return Received("unknown")
 
-    async def deleted(self, message: MessageKey, at: str) -> Received:
+    async def deleted(self, message: MessageKey, at: str, thread: ThreadKey | None) -> Received:
         """Handle a deletion *at* a Slack ts: withdraw the message if it's waiting, or stop the work on it.
 
+        What a person said to others in a *thread* counts no longer.
         An unknown one may have been refused; if it's young, it's marked, as Slack may be about to resend it.
         """
         is_young = float(at) - float(message.ts) < YOUNG.total_seconds()
-        return Received(await self.inbox.withdraw(message, is_young=is_young))
+        return Received(await self.inbox.withdraw(message, thread=thread, is_young=is_young))
 
     async def _queue(
         self, message: InboundMessage, line: str | None, condition: Condition, *, is_auto: bool = False

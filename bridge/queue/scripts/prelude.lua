@@ -189,13 +189,13 @@ end
 
 -- Withdraw a deleted message, or stop the work on it. If it isn't a turn yet, it leaves a mark for `lifetime` (ms, '':
 -- none), since Slack may resend it; during a catch-up, which may already have read the message, it always does.
-local function withdraw(message, lifetime)
+local function withdraw(message, lifetime, thread)
   local mark = seen_message_key(message)
   local turn = redis.call('GET', mark)
   local is_turn = turn and not voids(turn)
-  local thread = is_turn and redis.call('HGET', turn_key(turn), 'thread') or ''
+  thread = is_turn and redis.call('HGET', turn_key(turn), 'thread') or thread
   local result = is_turn and delete_turn(turn, thread == message and 'thread' or 'message')
-  local said = (result == 'withdrawn' or result == 'stopped') and redis.call('HGET', thread_key(thread), 'said')
+  local said = result ~= 'late' and redis.call('HGET', thread_key(thread), 'said')
   if said then redis.call('HSET', thread_key(thread), 'said', with_said(said, string.match(message, '[^:]*$'), '')) end
   end_conversation(message) -- a thread is named by its first message
   if result then return result end

@@ -10,7 +10,7 @@ for _, stretch in ipairs(what.stretches) do note_refusals(stretch[1], stretch[2]
 for _, changed in ipairs(what.changed) do
   local message, version = changed[1], changed[2]
   if version == '' then
-    withdraw(message, lifetime)
+    withdraw(message, lifetime, '')
   else
     local mark = seen_message_key(message)
     local found = redis.call('GET', mark)
