@@ -235,7 +235,7 @@ NAMES = st.dictionaries(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(NAMES, NAMES, st.integers(min_value=0, max_value=20))
 def test_slack_accepts_every_form_of_any_statistics(
     categories: dict[str, int], tags: dict[str, int], points: int

@@ -30,7 +30,8 @@ def spelled(source: str) -> Iterator[str]:
 
 
 def test_no_key_is_spelled_outside_the_table() -> None:
-    found = [f"{one.name}: {key}" for one in CODE for key in spelled(one.read_text())]
+    sources = {one: source for one in CODE if "}:" in (source := one.read_text()) or ".prefix" in source}
+    found = [f"{one.name}: {key}" for one, source in sources.items() for key in spelled(source)]
     found += [
         f"{one.name}: {key}" for one in SCRIPTS for key in re.findall(r".*\b(?:KEYS|prefix)\b.*", one.read_text())
     ]

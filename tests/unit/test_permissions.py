@@ -55,7 +55,8 @@ async def careful(redis: Redis, redis_server: RealRedis) -> AsyncIterator[Carefu
 def sent_by_code() -> Iterator[str]:
     """Find the commands that the bridge sends outside of its scripts."""
     for path in (path for path in BRIDGE.rglob("*.py") if "playground" not in path.parts):
-        for node in ast.walk(ast.parse(path.read_text())):
+        text = path.read_text()
+        for node in ast.walk(ast.parse(text)) if re.search(r"\b_?(redis|pipe)\.", text) else ():
             match node:
                 case ast.Call(func=ast.Attribute(value=value, attr=name)) if re.search(
                     r"\b_?(redis|pipe)$", ast.unparse(value)
