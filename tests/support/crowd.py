@@ -1,4 +1,4 @@
-"""Twenty people writing during an outage: in threads, in DMs and by mentions in channels."""
+"""A dozen people writing during an outage: in threads, in DMs and by mentions in channels."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from support.outage import Line, outage, talk
 from support.system import System, text_of
 from support.waiting import wait_until
 
-PEOPLE = 20
-THREADS = 40
+PEOPLE = 12
+THREADS = 20
 MENTION = f"<@{BRIDGE}> "
 
 
