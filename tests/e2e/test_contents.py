@@ -171,7 +171,7 @@ async def test_catch_up_answers_a_message_from_an_outage(opens: Opens) -> None:
 
         await window.turn("Catch up on the last hour")
         await lost.get_by_role("button", name="1 reply").click(timeout=PATIENCE)
-        await window.sees(window.in_thread("I was offline when this message was sent"))
+        await window.sees(window.in_thread("your lost line is 7"))
 
 
 async def test_every_control_has_a_text_label_on_a_phone(opens: Opens) -> None:

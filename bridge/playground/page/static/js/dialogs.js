@@ -50,11 +50,11 @@ export function question() {
 export function dialogForm({ key, testid, title, close, submit, content, buttons }) {
   return h(
     "dialog",
-    { class: "modal", key, "data-testid": testid, "aria-labelledby": `${testid}-title`, ...modal(close) },
+    { class: "modal", key, "data-testid": testid, "aria-labelledby": `${testid}-heading`, ...modal(close) },
     h(
       "form",
       { novalidate: true, onsubmit: (event) => (event.preventDefault(), submit()) },
-      h("header", {}, h("h2", { id: `${testid}-title` }, title), closeButton(close)),
+      h("header", {}, h("h2", { id: `${testid}-heading` }, title), closeButton(close)),
       h("div", { class: "modal-body", key: "body" }, content),
       h("footer", { key: "foot" }, buttons),
     ),

@@ -5,7 +5,7 @@ import { focusOn } from "./a11y.js";
 import { openThread, toggleDrawer } from "./actions.js";
 import { deliver } from "./composer.js";
 import { h } from "./dom.js";
-import { closeButton, icon } from "./icons.js";
+import { closeButton } from "./icons.js";
 import { bot, change, isWithBot, page, person, shownChannel } from "./state.js";
 import { storage } from "./storage.js";
 
