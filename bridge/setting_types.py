@@ -59,6 +59,11 @@ def _printable(given: str, what: str) -> str:
 @_setting_type
 def secret(given: str, what: str) -> str:
     """Accept one word of printable characters that isn't a Slack token."""
+    return secret_word(given, what)
+
+
+def secret_word(given: str, what: str) -> str:
+    """Return a secret, if it's one word of printable characters and no Slack token. Raises ValueError."""
     if found := _SLACK_TOKENS.match(given):
         raise ValueError(f"starts with {found[0]}…, so it's a Slack token: use {what} instead")
     return _printable(given, f"copy {what} again")

@@ -22,6 +22,7 @@ import aiohttp
 from bridge import __version__
 from bridge.app.connections import Connections, opened_connections
 from bridge.app.parts import build as build_parts
+from bridge.config import Config, no_file
 from bridge.door.guard import Guard
 from bridge.door.http import Reach, Readiness, build, serving
 from bridge.door.listeners.app import dispatcher
@@ -49,7 +50,7 @@ _SLACK_RETRY = 2.0
 _NOTED_EVERY = 60.0  # seconds
 
 
-async def serve(settings: Settings) -> int:
+async def serve(settings: Settings, config: Config) -> int:
     """Run the bridge until SIGTERM or SIGINT, and return the exit code. Raises `BridgeError` if it can't run."""
     configure(settings.log_format, settings.log_level)
     for problem in unusable_proxy_settings():
@@ -58,13 +59,13 @@ async def serve(settings: Settings) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, draining.set)
     async with opened_connections(settings) as wires:
-        await Bridge(settings, wires, draining).run()
+        await Bridge(settings, wires, draining, config).run()
     log.info("stopped")
     return 0
 
 
 class Bridge:
-    """One process of the bridge, built from *settings* and *wires*; it runs until *draining* is set.
+    """One process of the bridge, built from *settings*, *wires* and *config*; it runs until *draining* is set.
 
     *lease* is how long it holds a thread's queue unrenewed, and *silence* after how long a silent socket is replaced.
     """
@@ -74,6 +75,7 @@ class Bridge:
         settings: Settings,
         wires: Connections,
         draining: asyncio.Event,
+        config: Config | None = None,
         *,
         lease: timedelta = LEASE,
         silence: timedelta = SILENCE,
@@ -83,6 +85,7 @@ class Bridge:
         self._settings = settings
         self._wires = wires
         self._draining = draining
+        self._config = config or no_file(settings.project_base_url, settings.project_api_key)
         self._patience = Patience(draining)
         self._scripts = Scripts(wires.redis, settings.namespace, wires.metrics)
         self._consumer = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"

@@ -13,14 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from pydantic import SecretStr
 
 from bridge.cli.printing import out
 from bridge.cli.troubles import trouble_lines
+from bridge.config import Config, read_config
 from bridge.errors import (
     BridgeError,
     ConfigurationError,
 )
-from bridge.settings import environment, load, well_formed
+from bridge.settings import Settings, environment, load, well_formed
 
 CANNOT_RUN = 1
 WRONG_SETTINGS = 2
@@ -39,10 +41,32 @@ def values_or_exit(*needed: str) -> dict[str, Any]:
     return well_formed(environ)
 
 
-def problems_of(environ: Mapping[str, str], slips: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the lines that ``bridge serve`` would print about the settings, and about *slips* in them."""
+def loaded(environ: Mapping[str, str], slips: Sequence[str] = ()) -> tuple[Settings, Config]:
+    """Return the settings, and what the operator's file sets. Raises `ConfigurationError` with all problems of both."""
+    problems: list[str] = []
+    values = well_formed(environ)
     try:
-        load(environ, slips)
+        settings = load(environ, slips)
+    except ConfigurationError as exc:
+        problems += exc.problems
+    try:
+        config = read_config(
+            values.get("BRIDGE_CONFIG"),
+            environ,
+            base_url=values.get("PROJECT_BASE_URL", ""),
+            api_key=values.get("PROJECT_API_KEY", SecretStr("")),
+        )
+    except ConfigurationError as exc:
+        problems += exc.problems
+    if problems:
+        raise ConfigurationError(problems)
+    return settings, config
+
+
+def problems_of(environ: Mapping[str, str], slips: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the lines that ``bridge serve`` would print about the settings and the operator's file, with *slips*."""
+    try:
+        loaded(environ, slips)
     except ConfigurationError as exc:
         return exc.problems
     return ()

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from bridge.cli.running import complain, run, say, setup_hint
+from bridge.cli.running import complain, loaded, run, say, setup_hint
 from bridge.errors import ConfigurationError
-from bridge.settings import environment, load, unknown_names
+from bridge.settings import environment, unknown_names
 
 
 def serve(
@@ -29,7 +29,7 @@ def serve(
         environ = environment(os.environ, Path(".env"), embedded_redis=embedded_redis, slips=slips)
         for line in unknown_names(environ):
             say(f"warning: {line}")
-        settings = load(environ, slips)
+        settings, config = loaded(environ, slips)
     except ConfigurationError as exc:
         code = complain([exc])
         for line in setup_hint(exc.problems):
@@ -37,4 +37,4 @@ def serve(
         raise typer.Exit(code) from None
     from bridge.app import serve as serve_bridge  # noqa: PLC0415 - saves 800 ms if the settings are wrong
 
-    raise typer.Exit(run(lambda: serve_bridge(settings)))
+    raise typer.Exit(run(lambda: serve_bridge(settings, config)))

@@ -1,0 +1,374 @@
+"""The operator's file: a TOML file that names the projects besides the one of PROJECT_BASE_URL. It's optional.
+
+It's read as a whole or not at all: `read_config` reports all problems at once, each with its line and its fix, and
+never shows a value, as any may be a key pasted into the wrong place. The fields' docstrings are the documentation.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from bridge.errors import ConfigurationError
+from bridge.setting_types import project_address, secret_word
+from bridge.slack.blockkit.folding import name_key
+
+DEFAULT: Final = "default"
+"""The ID of the project of PROJECT_BASE_URL and PROJECT_API_KEY."""
+
+FILE: Final = Path("bridge.toml")
+"""The file if BRIDGE_CONFIG isn't set, beside .env."""
+
+_ID: Final = re.compile(r"[a-z][a-z0-9-]{0,30}")
+_OF_SLACK: Final = frozenset({"here", "channel", "everyone"})  # Slack makes a mention of them
+_LONGEST_NAME: Final = 75  # an option's text
+_CHANNEL: Final = re.compile(r"[CG][A-Z0-9]{2,}", re.ASCII)
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_OF_KEYS: Final = frozenset({"apikey", "key", "token", "secret", "password"})
+_PLACE: Final = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
+_PART: Final = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
+_PATH: Final = rf"{_PART}(?:\s*\.\s*{_PART})*"
+_HEADER: Final = re.compile(rf"\s*(\[\[?)\s*({_PATH})\s*\]")
+_SETTING: Final = re.compile(rf"\s*({_PATH})\s*=")
+
+Place = tuple[str | int, ...]
+"""Where something is in the file, such as ``("projects", "data", "name")``."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectSettings:
+    """A project on the service. *channels* belong to it; its *id* is what people type after ``@``."""
+
+    id: str
+    name: str
+    base_url: str
+    api_key: SecretStr
+    channels: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Projects:
+    """All projects in the order of the file, except that the default one is first."""
+
+    listed: tuple[ProjectSettings, ...]
+
+    def __iter__(self) -> Iterator[ProjectSettings]:
+        """Iterate over the projects."""
+        return iter(self.listed)
+
+    def __len__(self) -> int:
+        """Count them."""
+        return len(self.listed)
+
+    @property
+    def default(self) -> ProjectSettings:
+        """The project of PROJECT_BASE_URL and PROJECT_API_KEY."""
+        return self.listed[0]
+
+    def get(self, id: str) -> ProjectSettings | None:  # noqa: A002 - its name
+        """Return the project with this ID."""
+        return next((one for one in self.listed if one.id == id), None)
+
+    def find(self, typed: str) -> ProjectSettings | None:
+        """Return the project whose ID or name someone has *typed*."""
+        key = name_key(typed)
+        return next((one for one in self.listed if key in {name_key(one.id), name_key(one.name)}), None)
+
+    def of_channel(self, channel: str) -> ProjectSettings | None:
+        """Return the project that the file names for *channel*."""
+        return next((one for one in self.listed if channel in one.channels), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What the operator's *file* sets; None: there's no file. Its *revision* changes with its text."""
+
+    projects: Projects
+    file: Path | None = None
+    revision: str = ""
+    lines: Mapping[Place, int] = field(default_factory=dict)
+
+    def source(self, *place: str) -> str:
+        """Return where a value is set, such as ``bridge.toml:3``; ``""`` if the file doesn't set it."""
+        return f"{self.file}:{self.lines[place]}" if place in self.lines else ""
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
+
+
+def _name(given: str) -> str:
+    name = given.strip()
+    if not name_key(name) or len(name) > _LONGEST_NAME or re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", name):
+        raise ValueError(f'isn\'t usable: use up to {_LONGEST_NAME} characters on one line, such as "Data"')
+    return name
+
+
+def _channel(given: str) -> str:
+    if not _CHANNEL.fullmatch(given):
+        raise ValueError('has an invalid entry: use channel IDs such as "C0123456789"')
+    return given
+
+
+_Name = Annotated[str, AfterValidator(_name)]
+_Channels = frozenset[Annotated[str, AfterValidator(_channel)]]
+
+
+class DefaultProjectTable(_Table):
+    """``[projects.default]``: the project of PROJECT_BASE_URL and PROJECT_API_KEY, if it's to have a name."""
+
+    name: _Name = Field("", examples=['"Company"'])
+    """What people see, where there's more than one project. Without it: default."""
+    channels: _Channels = Field(frozenset(), examples=['["C0123456789"]'])
+    """The IDs of channels that belong to it, whatever is set in Slack."""
+
+
+class ProjectTable(_Table):
+    """``[projects.<id>]``: one more project.
+
+    Its ID is what people type after @: up to 31 lower-case letters, digits and hyphens, starting with a letter. The
+    records of its threads carry the ID, so to rename a project, change its name.
+    """
+
+    name: _Name = Field("", examples=['"Data"'])
+    """What people see, and may type. Without it: the ID. No two projects have the same name, in upper or lower case."""
+    base_url: Annotated[str, AfterValidator(project_address)] = Field(examples=['"https://project.example.com"'])
+    """The project service's address (*baseUrl*)."""
+    api_key_env: str | None = Field(None, examples=['"DATA_KEY"'])
+    """The environment variable with the project's API key (*apiKey*); it may also be in .env. Each project needs this
+    or api_key_file. The key itself can't be in this file."""
+    api_key_file: str | None = Field(None, examples=['"/run/secrets/data"'])
+    """A file with the project's API key and nothing else. A relative path begins at this file's folder."""
+    channels: _Channels = Field(frozenset(), examples=['["C0123456789"]'])
+    """The IDs of channels that belong to it, whatever is set in Slack. A channel belongs to one project."""
+
+
+class _ProjectTables(_Table):
+    model_config = ConfigDict(extra="allow")
+
+    default: DefaultProjectTable = DefaultProjectTable()
+    __pydantic_extra__: dict[str, ProjectTable] = Field(init=False)
+
+
+class _Tables(_Table):
+    projects: _ProjectTables = _ProjectTables()
+
+
+def no_file(base_url: str, api_key: SecretStr) -> Config:
+    """Return what's in force without a file: the default project."""
+    return Config(Projects((ProjectSettings(DEFAULT, DEFAULT, base_url, api_key),)))
+
+
+def read_config(path: Path | None, environ: Mapping[str, str], *, base_url: str, api_key: SecretStr) -> Config:
+    """Read the operator's file at *path*, or `FILE` if that exists. Raises `ConfigurationError` with all problems.
+
+    *environ* has the variables that the file names; *base_url* and *api_key* are the default project's.
+    """
+    without = no_file(base_url, api_key)
+    file = path or FILE
+    try:
+        raw = file.read_bytes()
+        text = raw.decode("utf-8-sig").replace("\r\n", "\n")
+    except (OSError, UnicodeDecodeError) as exc:
+        if path is None and isinstance(exc, FileNotFoundError):
+            return without
+        why = exc.strerror if isinstance(exc, OSError) else "not text in UTF-8"
+        what, cure = (f"{FILE}", "fix or remove it") if path is None else ("BRIDGE_CONFIG", "set it to a readable file")
+        raise ConfigurationError([f"{what} can't be read ({why}): {cure}"]) from None
+    lines: dict[Place, int] = {}
+    try:
+        given = tomllib.loads(text)
+        lines = _lines(text)
+        projects, found = _resolved(_Tables.model_validate(given).projects, without.projects.default, file, environ)
+    except (tomllib.TOMLDecodeError, RecursionError) as exc:
+        place = _PLACE.search(str(exc))
+        number = (place and place[1]) or text.rstrip().count("\n") + 1
+        why = _PLACE.sub("", str(exc)) if isinstance(exc, tomllib.TOMLDecodeError) else "too many levels"
+        line = f'{file} line {number} isn\'t valid TOML ({why}): write text in quotation marks, such as name = "Data"'
+        raise ConfigurationError([" ".join(line.split())]) from None
+    except ValidationError as exc:
+        found = [_problem(error) for error in exc.errors(include_url=False)]
+        projects = without.projects
+    if found:
+        numbered = sorted((_line(one, lines, text), one.in_words) for one in found)
+        raise ConfigurationError([f"{file} line {number}, {words}" for number, words in numbered])
+    return Config(projects, file, hashlib.sha256(raw).hexdigest()[:12], lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """What's wrong with the setting at *place*, with its fix; *entry* is the wrong one in a list."""
+
+    place: Place
+    problem: str
+    entry: str = ""
+
+    @property
+    def in_words(self) -> str:
+        parts = [part for part in self.place if isinstance(part, str)]
+        path = ".".join(part if re.fullmatch(r"[\w-]+", part, re.ASCII) else json.dumps(part) for part in parts)
+        return f"{path} {self.problem}"
+
+
+def _resolved(
+    tables: _ProjectTables, default: ProjectSettings, file: Path, environ: Mapping[str, str]
+) -> tuple[Projects, list[_Problem]]:
+    """Return the projects with their keys, and what's wrong with them."""
+    known, others = tables.default, tables.__pydantic_extra__ or {}
+    found: list[_Problem] = []
+    listed = [ProjectSettings(DEFAULT, known.name or DEFAULT, default.base_url, default.api_key, known.channels)]
+    for id_, table in others.items():
+        if not _ID.fullmatch(id_):
+            cure = "use up to 31 lower-case letters, digits and hyphens, such as [projects.orders-eu]"
+            found.append(_Problem(("projects", id_), f"isn't a usable ID: {cure}"))
+        elif id_ in _OF_SLACK:
+            cure = f"use another ID, since @{id_} notifies people in Slack"
+            found.append(_Problem(("projects", id_), f"isn't a usable ID: {cure}"))
+        key = ""
+        try:
+            key = _key(id_, table, file, environ)
+        except _WrongKey as exc:
+            found.append(_Problem(("projects", id_, *exc.at), str(exc)))
+        listed.append(ProjectSettings(id_, table.name or id_, table.base_url, SecretStr(key), table.channels))
+    names: dict[str, str] = {}
+    channels: dict[str, str] = {}
+    for one in listed:
+        for word, place in ((one.id, ("projects", one.id)), (one.name, ("projects", one.id, "name"))):
+            owner = names.setdefault(name_key(word), one.id)
+            if owner != one.id:
+                problem = f"has the ID or name of projects.{owner}: give each project its own"
+                found.append(_Problem(place, problem))
+        for channel in sorted(one.channels):
+            owner = channels.setdefault(channel, one.id)
+            if owner != one.id:
+                problem = f"has a channel of projects.{owner}: list each channel in one project only"
+                found.append(_Problem(("projects", one.id, "channels"), problem, channel))
+    return Projects(tuple(listed)), found
+
+
+class _WrongKey(ValueError):
+    """A project's key can't be used; *at* is the setting with the problem, if any."""
+
+    def __init__(self, problem: str, *at: str) -> None:
+        super().__init__(problem)
+        self.at = at
+
+
+def _key(id_: str, table: ProjectTable, file: Path, environ: Mapping[str, str]) -> str:
+    """Return a project's key. Raises `_WrongKey`."""
+    if table.api_key_env is not None and table.api_key_file is not None:
+        raise _WrongKey("and api_key_env are both set: remove one of them", "api_key_file")
+    if table.api_key_env is not None:
+        at, kind = "api_key_env", "a variable that"
+        if not _VARIABLE.fullmatch(table.api_key_env):
+            raise _WrongKey(f"isn't a variable's name: use one such as {_variable(id_)}", at)
+        key = environ.get(table.api_key_env, "").strip()
+        if not key:
+            raise _WrongKey(f"names {kind} isn't set: set it in .env or in the environment", at)
+    elif table.api_key_file is not None:
+        at, kind = "api_key_file", "a file that"
+        try:
+            key = (file.parent / Path(table.api_key_file).expanduser()).read_text(encoding="utf-8").strip()
+        except (OSError, ValueError, RuntimeError) as exc:
+            why = exc.strerror if isinstance(exc, OSError) else "not text"
+            raise _WrongKey(f"names {kind} can't be read ({why}): name a readable file with the key", at) from None
+        if not key:
+            raise _WrongKey(f"names {kind} is empty: write the key to it", at)
+    else:
+        raise _WrongKey(f'has no key: add api_key_env = "{_variable(id_)}", or api_key_file')
+    try:
+        return secret_word(key, "the project's key")
+    except ValueError as exc:
+        raise _WrongKey(f"names {kind} {exc}", at) from None
+
+
+def _variable(id_: str) -> str:
+    """Return a good name for the variable with a project's key."""
+    return f"{id_.upper().replace('-', '_')}_KEY" if _ID.fullmatch(id_) else "DATA_KEY"
+
+
+def _problem(error: Mapping[str, Any]) -> _Problem:
+    """Describe an error of pydantic, without the value."""
+    place: Place = error["loc"]
+    if isinstance(place[-1], int):
+        return replace(_problem({**error, "loc": place[:-1]}), entry=str(error["input"]))
+    name = str(place[-1])
+    table = _Tables if len(place) == 1 else DefaultProjectTable if place[1] == DEFAULT else ProjectTable
+    fields: Mapping[str, Any] = table.model_fields
+    example = f"{name} = {fields[name].examples[0]}" if name in fields and fields[name].examples else ""
+    problem = "isn't a table: write it as [projects.data]"
+    if error["type"] == "value_error":
+        problem = str(error["ctx"]["error"])
+    elif error["type"] == "missing":
+        problem = f"is missing: add {example}"
+    elif error["type"] != "extra_forbidden":
+        problem = f"has a value of the wrong type: write it as {example}" if example else problem
+    elif table is DefaultProjectTable and name in ProjectTable.model_fields:
+        problem = "belongs to PROJECT_BASE_URL and PROJECT_API_KEY: remove it here"
+    elif re.sub("[^a-z]", "", name.lower()) in _OF_KEYS:
+        variable = _variable(str(place[1]))
+        cure = f'set {variable} in .env, and write api_key_env = "{variable}" here'
+        problem = f"isn't allowed, since this file can't hold keys: {cure}"
+    elif near := difflib.get_close_matches(name, fields, n=1, cutoff=0.6):
+        problem = f"isn't a setting: did you mean {near[0]}?"
+    else:
+        *others, last = fields
+        problem = f"isn't a setting: use {', '.join(others)}{' or ' if others else ''}{last}"
+    return _Problem(place, problem)
+
+
+def _line(problem: _Problem, lines: Mapping[Place, int], text: str) -> int:
+    """Return the line of a problem, or of the table that lacks a setting."""
+    place = problem.place
+    while place and place not in lines:
+        place = place[:-1]
+    number = lines.get(place, 1)
+    later = (at for at, line in enumerate(text.split("\n")[number - 1 :], number) if problem.entry in line)
+    return next(later, number)
+
+
+def _lines(text: str) -> dict[Place, int]:
+    """Return the line of each table and setting, as far as they have one of their own."""
+    lines: dict[Place, int] = {}
+    count: dict[Place, int] = {}  # of each array of tables
+    table: Place = ()
+    for number, line in enumerate(text.split("\n"), start=1):
+        if header := _HEADER.match(line):
+            place: Place = ()
+            parts = _parts(header[2])
+            for at, part in enumerate(parts, start=1):
+                place = (*place, part)
+                if header[1] == "[[" and at == len(parts):
+                    count[place] = count.get(place, 0) + 1
+                if place in count:
+                    lines.setdefault(place, number)
+                    place = (*place, count[place] - 1)
+                lines.setdefault(place, number)
+            table = place
+        elif setting := _SETTING.match(line):
+            place = table
+            for part in _parts(setting[1]):
+                place = (*place, part)
+                lines.setdefault(place, number)
+    return lines
+
+
+def _parts(path: str) -> list[str]:
+    """Return the parts of a TOML key, without quotation marks."""
+    parts: list[str] = []
+    with suppress(tomllib.TOMLDecodeError):  # it's in a text of several lines
+        value: Any = tomllib.loads(f"{path} = 0")
+        while isinstance(value, dict):
+            ((part, value),) = value.items()
+            parts.append(part)
+    return parts

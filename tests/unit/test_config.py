@@ -1,0 +1,229 @@
+"""The operator's file: what it sets, and the line and fix of each error."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from bridge.config import Config, read_config
+from bridge.errors import ConfigurationError
+
+ENVIRON = {"DATA_KEY": "data-key-1", "ORDERS_KEY": "orders-key-1", "BOT": "xoxb-secret", "SPACED": "two words"}
+DATA = """\
+[projects.data]
+name = "Data"
+base_url = "https://data.example/"
+api_key_env = "DATA_KEY"
+"""
+
+
+def read(folder: Path, text: str | bytes) -> Config:
+    file = folder / "bridge.toml"
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_config(file, ENVIRON, base_url="https://project.example", api_key=SecretStr("default-key"))
+
+
+def problems(folder: Path, text: str | bytes) -> list[str]:
+    with pytest.raises(ConfigurationError) as caught:
+        read(folder, text)
+    return [problem.removeprefix(f"{folder}/") for problem in caught.value.problems]
+
+
+def test_without_a_file_there_is_one_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    config = read_config(None, {}, base_url="https://project.example", api_key=SecretStr("k"))
+
+    assert [(one.id, one.name, one.base_url) for one in config.projects] == [
+        ("default", "default", "https://project.example")
+    ]
+    assert (config.file, config.projects.default.api_key.get_secret_value()) == (None, "k")
+
+
+def test_the_default_file_is_in_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bridge.toml").write_text('projects.default.name = "Company"', encoding="utf-8")
+
+    config = read_config(None, {}, base_url="https://project.example", api_key=SecretStr("k"))
+
+    assert config.projects.default.name == "Company"
+    assert config.source("projects", "default", "name") == "bridge.toml:1"
+
+
+def test_projects_keep_the_order_of_the_file_after_the_default_one(tmp_path: Path) -> None:
+    (tmp_path / "orders").write_text("orders-key-2\n", encoding="utf-8")
+    config = read(
+        tmp_path,
+        '\ufeff[projects.orders]\r\nbase_url = "https://orders.example/api/sdk"\r\napi_key_file = "orders"\r\n'
+        f'{DATA}channels = ["C0123456789", "G0123456789"]\n[projects.default]\nchannels = ["C0DEFAULT01"]\n',
+    )
+
+    projects = config.projects
+    assert [(one.id, one.name) for one in projects] == [("default", "default"), ("orders", "orders"), ("data", "Data")]
+    assert [one.base_url for one in projects] == [
+        "https://project.example", "https://orders.example", "https://data.example",
+    ]  # fmt: skip
+    assert [one.api_key.get_secret_value() for one in projects] == ["default-key", "orders-key-2", "data-key-1"]
+    assert projects.of_channel("G0123456789") is projects.get("data") is projects.find("data") is projects.find(" DATA")
+    assert projects.of_channel("C0DEFAULT01") is projects.default
+    assert projects.of_channel("C0ELSEWHERE") is projects.get("Data") is projects.find("dat") is None
+    assert config.source("projects", "data", "channels").endswith("bridge.toml:8")
+    assert config.source("projects", "orders", "name") == ""
+    assert not re.search("[a-z]+-key-[12]|default-key", repr(config))
+
+
+def test_its_revision_changes_with_its_text(tmp_path: Path) -> None:
+    first = read(tmp_path, DATA).revision
+
+    assert read(tmp_path, DATA).revision == first
+    assert read(tmp_path, DATA.replace("Data", "Sales")).revision != first
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        # The file
+        ('name = "x', 1, "isn't valid TOML ("),
+        ("[projects.data]\nname = Data\n", 2, "isn't valid TOML (Invalid value): write text in quotation marks"),
+        (DATA + DATA, 5, "isn't valid TOML (Cannot declare ('projects', 'data') twice)"),
+        ("[project.data]", 1, "project isn't a setting: did you mean projects?"),
+        ("zones = 1", 1, "zones isn't a setting: use projects"),
+        ("projects = 1", 1, "projects isn't a table: write it as [projects.data]"),
+        ("[projects]\n\ndata = 3", 3, "projects.data isn't a table: write it as [projects.data]"),
+        # IDs
+        (DATA.replace("data]", "Data]"), 1, "projects.Data isn't a usable ID: use up to 31 lower-case letters"),
+        (DATA.replace("data]", '"my data"]'), 1, 'projects."my data" isn\'t a usable ID: use'),
+        (DATA.replace("data]", "7]"), 1, "projects.7 isn't a usable ID: use"),
+        (DATA.replace("data]", "d" * 32 + "]"), 1, "isn't a usable ID: use"),
+        (DATA.replace("data]", "here]"), 1, "projects.here isn't a usable ID: use another ID, since @here notifies"),
+        # Names
+        (DATA.replace('"Data"', "7"), 2, 'projects.data.name has a value of the wrong type: write it as name = "Data"'),
+        (DATA.replace('"Data"', '" "'), 2, "projects.data.name isn't usable: use up to 75 characters on one line"),
+        (DATA.replace("Data", "D" * 76), 2, "projects.data.name isn't usable: use"),
+        (DATA.replace("Data", "a\\nb"), 2, "projects.data.name isn't usable: use"),
+        (
+            '[projects.default]\nname = "dátä"\n' + DATA.replace("Data", "DA\u0301TA\u0308"),
+            4,
+            "projects.data.name has the ID or name of projects.default: give each project its own",
+        ),
+        (DATA.replace("Data", "Default"), 2, "projects.data.name has the ID or name of projects.default: give"),
+        (
+            f"{DATA.replace('Data', 'Orders')}\n{DATA.replace('data]', 'orders]')}",
+            6,
+            "projects.orders has the ID or name of projects.data: give each project its own",
+        ),
+        (
+            f"{DATA.replace('data]', 'a-b]')}{DATA.replace('data]', 'a--b]').replace('Data', 'Other')}",
+            5,
+            "projects.a--b has the ID or name of projects.a-b: give",
+        ),
+        # Addresses
+        (DATA.replace("https://", ""), 3, "projects.data.base_url isn't a web address: use one such as https://"),
+        (DATA.replace("data.ex", "me:hunter2@data.ex"), 3, "projects.data.base_url has a query, a fragment or a pass"),
+        (
+            DATA.replace("base_url", "baseurl"),
+            3,
+            "projects.data.baseurl isn't a setting: did you mean base_url?",
+        ),
+        ('[projects.data]\napi_key_env = "DATA_KEY"', 1, 'projects.data.base_url is missing: add base_url = "https:/'),
+        # Keys
+        (
+            DATA.replace("api_key_env", "api_key"),
+            4,
+            "projects.data.api_key isn't allowed, since this file can't hold keys: set DATA_KEY in .env, and write",
+        ),
+        (f'{DATA}apiKey = "hunter2"', 5, "projects.data.apiKey isn't allowed, since this file can't hold keys: set"),
+        (f'{DATA}api_key_fil = "x"', 5, "projects.data.api_key_fil isn't a setting: did you mean api_key_file?"),
+        (f'{DATA}colour = "x"', 5, "projects.data.colour isn't a setting: use name, base_url, api_key_env, api_key_f"),
+        (
+            DATA.replace('api_key_env = "DATA_KEY"', ""),
+            1,
+            'projects.data has no key: add api_key_env = "DATA_KEY", or api_key_file',
+        ),
+        (f'{DATA}api_key_file = "x"', 5, "projects.data.api_key_file and api_key_env are both set: remove one"),
+        (
+            DATA.replace("DATA_KEY", "sk-hunter2"),
+            4,
+            "projects.data.api_key_env isn't a variable's name: use one such as DATA_KEY",
+        ),
+        (
+            DATA.replace("DATA_KEY", "hunter2"),
+            4,
+            "projects.data.api_key_env names a variable that isn't set: set it in .env or in the environment",
+        ),
+        (DATA.replace("DATA_KEY", "BOT"), 4, "projects.data.api_key_env names a variable that starts with xoxb-…, so"),
+        (DATA.replace("DATA_KEY", "SPACED"), 4, "api_key_env names a variable that contains spaces or special chara"),
+        (
+            DATA.replace("env = ", "file = "),
+            4,
+            "projects.data.api_key_file names a file that can't be read (No such file or directory): name a readable",
+        ),
+        (DATA.replace('env = "DATA_KEY"', 'file = "."'), 4, "names a file that can't be read (Is a directory): name"),
+        (DATA.replace('env = "DATA_KEY"', 'file = "empty"'), 4, "names a file that is empty: write the key to it"),
+        (DATA.replace('env = "DATA_KEY"', 'file = "\\u0000"'), 4, "names a file that can't be read (not text): name a"),
+        # The default project
+        (
+            f'[projects.default]\nname = "Company"\nbase_url = "https://x.example"\n{DATA}',
+            3,
+            "projects.default.base_url belongs to PROJECT_BASE_URL and PROJECT_API_KEY: remove it here",
+        ),
+        ('[projects.default]\napi_key = "hunter2"', 2, "projects.default.api_key isn't allowed, since this file can't"),
+        ('[projects.default]\nnam = "x"', 2, "projects.default.nam isn't a setting: did you mean name?"),
+        # Channels
+        (f"{DATA}channels = 3", 5, 'projects.data.channels has a value of the wrong type: write it as channels = ["C0'),
+        (
+            f'{DATA}channels = [\n  "C0123456789",\n  "#general",\n]',
+            7,
+            'projects.data.channels has an invalid entry: use channel IDs such as "C0123456789"',
+        ),
+        (f'{DATA}channels = ["D0123456789"]', 5, "projects.data.channels has an invalid entry: use channel IDs such"),
+        (f"{DATA}channels = [7]", 5, 'projects.data.channels has a value of the wrong type: write it as channels = ["'),
+        (
+            f'[projects.default]\nchannels = ["C0123456789"]\n{DATA}channels = ["C0AAAAAAAAA",\n"C0123456789"]',
+            8,
+            "projects.data.channels has a channel of projects.default: list each channel in one project only",
+        ),
+        # Other ways to write TOML
+        ('projects = {data = {api_key = "hunter2"}}', 1, "projects.data.api_key isn't allowed"),
+        ('[projects]\n"data".api_key = "hunter2"', 2, "projects.data.api_key isn't allowed"),
+    ],
+)
+def test_an_error_has_its_line_and_its_cure(tmp_path: Path, text: str, line: int, problem: str) -> None:
+    (tmp_path / "empty").write_text(" \n", encoding="utf-8")
+
+    found = problems(tmp_path, text)
+
+    first = next(one for one in found if problem in one)
+    assert first.startswith(f"bridge.toml line {line}")
+    assert ": " in first
+    assert "hunter2" not in str(found)
+    assert not re.search("xoxb-secret|two words|key-1", str(found))
+
+
+def test_all_problems_are_reported_in_the_order_of_the_file(tmp_path: Path) -> None:
+    found = problems(tmp_path, f'{DATA.replace("DATA_KEY", "NONE")}channels = ["x"]\n[projects.Orders]\nkey = "k"')
+
+    assert [re.match(r"bridge\.toml line \d+, [\w.]+", one)[0] for one in found] == [  # type: ignore[index]
+        "bridge.toml line 5, projects.data.channels",
+        "bridge.toml line 6, projects.Orders.base_url",
+        "bridge.toml line 7, projects.Orders.key",
+    ]
+
+
+@pytest.mark.parametrize("raw", [b"\xff\xfe", b"name = '\xe9'"])
+def test_a_file_in_another_encoding_is_refused(tmp_path: Path, raw: bytes) -> None:
+    assert problems(tmp_path, raw) == [
+        "BRIDGE_CONFIG can't be read (not text in UTF-8): set it to a readable file",
+    ]
+
+
+def test_a_file_that_is_named_must_exist(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        read_config(tmp_path / "hunter2", {}, base_url="", api_key=SecretStr(""))
+
+    assert caught.value.problems == (
+        "BRIDGE_CONFIG can't be read (No such file or directory): set it to a readable file",
+    )
