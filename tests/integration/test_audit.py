@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from pathlib import Path
@@ -25,45 +24,6 @@ async def audit_with(system: System, folder: Path, *words: str, **environ: str) 
     code, output, said = await run(("audit", *words), folder, {**os.environ, **here})
     assert code == 0
     return output, said
-
-
-async def test_the_audit_shows_actions_and_limits(system: System, tmp_path: Path) -> None:
-    await system.start_bridge(
-        BRIDGE_DEFAULT_AGENT="Memory",
-        BRIDGE_THREAD_TURNS_PER_MINUTE="2",
-        BRIDGE_USER_RUNS_PER_HOUR="1",
-        BRIDGE_THREAD_REPLIES="all",
-    )
-    root = await system.mention(ALICE, GENERAL, "hello there")
-    await system.answered(GENERAL, root)
-    await system.replied(BOB, GENERAL, root, f"<@{BRIDGE}> and what about me?")
-    await system.replied(ALICE, GENERAL, root, "one too many")
-    for _ in range(2):
-        await system.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 hello")
-    notice = await system.ephemeral_text(ALICE)
-
-    async def is_saved() -> bool:
-        return int(await system.redis.xlen(f"{{{system.namespace}}}:audit")) == 5
-
-    await wait_until(is_saved, "all five actions are in the audit")
-    acts = [json.loads(line) for line in (await audit(system, tmp_path, "--json")).splitlines()]
-    table = await audit(system, tmp_path, "--since", "1h")
-
-    assert "hourly limit of workflow runs" in notice
-    assert "too fast" in system.said(GENERAL, root)[-1]
-    assert sorted((act["user"], act["did"], act["is_allowed"], act["outcome"]) for act in acts) == sorted(
-        [
-            (ALICE, "message", True, "answered"),
-            (BOB, "message", True, "answered"),
-            (ALICE, "message", False, "paused"),
-            (ALICE, "/workflows run", True, "ran"),
-            (ALICE, "/workflows run", False, "too_often"),
-        ]
-    )
-    assert len(table.splitlines()) == 6
-    assert table.count("refused") == 2
-    assert secrets_in(table) == []
-    assert "hello there" not in table + json.dumps(acts)
 
 
 async def test_the_table_names_people_channels_and_agents(system: System, tmp_path: Path) -> None:

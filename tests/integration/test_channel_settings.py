@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from bridge.playground.emulator.entities import Message
-from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, GENERAL, RANDOM
-from bridge.playground.sample_project.answers import Hang, Proper
+from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL
+from bridge.playground.sample_project.answers import Hang
 from support.kill_runs import end_leases
 from support.system import TAKEOVER_SECONDS, System, text_of
 from support.waiting import wait_until
@@ -76,70 +76,3 @@ async def test_an_alert_runs_its_workflow_once_despite_retries_and_kills(system:
     assert ("can't tell" in card) is (dies == "in the run")
     assert "Started by Alertmanager, set up by " in card
     assert notices(system, GENERAL, "Started by") == []  # only in the alert's thread
-
-
-async def test_an_agent_answers_an_alert_in_its_thread_and_people_continue(system: System) -> None:
-    await system.start_bridge()
-    await change(system, f"channel ask Memory {APP}")
-    await change(system, "channel replies all")
-
-    ts = await alert(system, "my name is Db-1, and my disk is full")
-    await system.answered(GENERAL, ts)
-    answers = await system.replied(ALICE, GENERAL, ts, "what is my name?")
-    await system.slack.people.app_posts(GENERAL, "resolved", thread_ts=ts, webhook="Alertmanager")
-    await change(system, f"channel ignore {APP}")
-    ignored = await alert(system, "disk full again")
-
-    assert len(system.chats()) == 2
-    assert len(system.answers(GENERAL, ts)) == 2
-    assert answers
-    assert system.answers(GENERAL, ignored) == []
-
-
-async def test_two_bots_that_answer_each_other_are_stopped(system: System) -> None:
-    """The other bot posts at the top level whenever ours does."""
-    await system.start_bridge(BRIDGE_APP_TURNS_PER_MINUTE="4")
-    await change(system, f"channel ask Memory {APP}", RANDOM)
-    system.project.on("POST", "/api/sdk/agents/1/chat", Proper(delay=0.02), times=None)
-    heard: set[str] = set()
-
-    async def answer_everything() -> None:
-        while True:
-            posted = [one for one in system.slack.messages(RANDOM) if one.user == BRIDGE]
-            posted += [reply for one in system.slack.messages(RANDOM) for reply in system.answers(RANDOM, one.ts)]
-            for one in posted:
-                if one.ts not in heard:
-                    heard.add(one.ts)
-                    await system.slack.people.app_posts(RANDOM, "and you?", webhook="Echo")
-            await asyncio.sleep(0.05)
-
-    other = asyncio.create_task(answer_everything())
-    await wait_until(lambda: notices(system, RANDOM, "is posting too fast"), "the channel is notified")
-    await asyncio.sleep(2.0)
-    other.cancel()
-    await asyncio.gather(other, return_exceptions=True)
-
-    assert len(system.chats()) == 4
-    assert len(notices(system, RANDOM, "is posting too fast")) == 1
-
-
-async def test_the_form_shows_the_apps_that_have_posted_and_sets_everything(system: System) -> None:
-    await system.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    await alert(system)
-    await system.slack.ui.command(ALICE, GENERAL, "/agents", "default")
-    await wait_until(lambda: system.slack.views(ALICE), "the form is open")
-    view = system.slack.views(ALICE)[-1]
-    fields = [block["block_id"] for block in view.blocks if block["type"] == "input"]
-    assert f"app:{APP}" in fields
-
-    run = {"text": {"type": "plain_text", "text": "Runs Greet"}, "value": "workflow:3"}
-    every = {"text": {"type": "plain_text", "text": "Every top-level message"}, "value": "all"}
-    await system.slack.ui.submit(view.id, {"answers": every, f"app:{APP}": run}, ALICE)
-    await wait_until(lambda: notices(system, GENERAL, "Changed by"), "the channel is notified")
-    root = await system.slack.people.say(BOB, GENERAL, "anybody?")
-    await system.answered(GENERAL, root)
-    ts = await alert(system)
-    await system.answered(GENERAL, ts)
-
-    assert system.chats() == ["anybody?"]
-    assert len(system.runs()) == 1

@@ -9,37 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bridge.playground.emulator.sample import ALICE, BOB, GENERAL, RANDOM
+from bridge.playground.emulator.sample import ALICE, GENERAL
 from support.busy_disk import busy_disk
 from support.real_redis import ON_DISK, RealRedis
 from support.system import System, open_system
-
-CHAT = "/api/sdk/agents/1/chat"
-
-
-async def test_messages_of_an_outage_of_the_service_are_answered_after_it(system: System) -> None:
-    await system.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    root = await system.mention(ALICE, GENERAL, "hello there")
-    await system.answered(GENERAL, root)
-    await system.project.stop()
-
-    await system.slack.people.say(ALICE, GENERAL, "are you there?", thread_ts=root)
-    answers = await system.answered(GENERAL, root, 2, timeout=30)
-    await system.slack.people.say(ALICE, GENERAL, "and now?", thread_ts=root)
-    other = await system.mention(BOB, RANDOM, "hello from here")
-    await system.answered(RANDOM, other, 1, timeout=30)
-    await system.project.start()
-    await system.answered(GENERAL, root, 4, timeout=30)
-    await system.answered(RANDOM, other, 2, timeout=30)
-
-    assert "unavailable" in answers[1]
-    assert "is queued" in answers[1]
-    assert system.chats()[0:1] == ["hello there"]
-    assert [words for words in system.chats() if words in {"are you there?", "and now?"}] == [
-        "are you there?",
-        "and now?",
-    ]
-    assert sum("unavailable" in words for words in system.said(GENERAL, root)) == 1, "notified once"
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ import pytest
 
 from bridge.cli.manifest import app_manifest
 from bridge.playground.emulator.entities import Message
-from bridge.playground.emulator.sample import ALICE, BRIDGE, DM_ALICE, GENERAL, PRIVATE, RANDOM
+from bridge.playground.emulator.sample import ALICE, DM_ALICE, GENERAL, PRIVATE, RANDOM
 from support.forks import run
 from support.playground import bare_environment
-from support.system import System, shared_system, text_of
+from support.system import System, shared_system
 from support.waiting import wait_until
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -57,38 +57,6 @@ async def becomes_due(system: System, report: str) -> float:
     return due
 
 
-async def test_one_of_two_bridges_posts_a_slot_and_discusses_it(system: System) -> None:
-    report = await schedule_report(system, GENERAL, "report daily 09:00 --only runs,tags")
-    due = await becomes_due(system, report)
-    await wait_until(lambda: reports(system, GENERAL), "the report is posted")
-    (post,) = reports(system, GENERAL)
-    assert float(post.ts) - due < 2, "it was found within a second"
-    assert "Schedule: every day at 09:00 (Europe/Berlin)" in text_of(post)
-
-    await system.mention(ALICE, GENERAL, "1: why so many?", thread_ts=post.ts)
-    await system.answered(GENERAL, post.ts, 3)  # the report itself and its charts come first
-
-    (asked,) = system.chats()
-    assert "> Statistics: " in asked
-    assert asked.endswith("why so many?")
-    assert len(reports(system, GENERAL)) == 1
-
-
-async def test_a_report_for_an_archived_channel_pauses_and_notifies_its_owner(system: System) -> None:
-    report = await schedule_report(system, RANDOM, "report weekly mon 09:00")
-    channel = system.slack.workspace.channels[RANDOM]
-    system.slack.workspace.change_channel(channel, is_archived=True)
-
-    await becomes_due(system, report)
-    await wait_until(lambda: notices(system), "the owner is notified")
-    await system.slack.ui.command(ALICE, GENERAL, "/stats", "reports")
-
-    listed = await system.ephemeral_text(ALICE, 2)
-    assert "Paused: its channel is archived" in listed
-    assert len(notices(system)) == 1
-    system.slack.workspace.change_channel(channel, is_archived=False)
-
-
 async def test_a_channel_is_found_by_each_of_its_names(system: System) -> None:
     """With ids, as in the manifest, and without, as in an older one; in messages with and without."""
     minutes = count(30)  # the same report wouldn't be scheduled again
@@ -123,11 +91,6 @@ async def test_a_form_schedules_a_report_without_typing(system: System) -> None:
     await system.slack.ui.submit(view.id, {"often": "every Friday", "time": "16:45"}, ALICE)
 
     assert "every Friday at 16:45" in await system.ephemeral_text(ALICE)
-
-
-def notices(system: System) -> list[str]:
-    shown = system.slack.messages(DM_ALICE)
-    return [words for one in shown if one.user == BRIDGE and "is paused" in (words := text_of(one))]
 
 
 async def test_reports_are_listed_and_set_again_by_command(system: System, tmp_path: Path) -> None:

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from bridge.playground.emulator.faults import Error
-from bridge.playground.emulator.sample import ALICE, BRIDGE, DM_ALICE, GENERAL
+from bridge.playground.emulator.sample import ALICE, DM_ALICE, GENERAL
 from bridge.playground.emulator.server import ApiCall
 from bridge.playground.sample_project.answers import PlannedAnswer, Proper
 from bridge.playground.sample_project.conversation import scripted
 from bridge.playground.sample_project.sample import SampleAgent, SampleWorkflow
-from support.system import System, shared_system, text_of
+from support.system import System, shared_system
 from support.unsafe_markup import violations
 from support.waiting import wait_until
 
@@ -60,41 +60,6 @@ async def latest_card(system: System, words: str) -> str:
 
     await wait_until(newest, f"a card that says {words}")
     return newest()[-1]
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        EVIL,
-        f"```\n{EVIL}\n```\n{EVIL}",
-        f"````\n```\n{EVIL}\n````\n{EVIL}",
-        f"| a | b |\n|---|---|\n| {EVIL} | x |",
-        f"# {EVIL}\n> {EVIL}\n- {EVIL}",
-        "`" * 3 + "python\n# never closed <!channel>\n" + EVIL,
-        "[bank.example][1]\n\n[1]: https://evil.example\n" + EVIL,
-        "<!CHANNEL> <!Here> <@w0BOB> <HTTPS://evil.example|bank> @Channel, @EVERYONE!",
-    ],
-)
-async def test_an_agents_answer_pings_no_one(system: System, words: str) -> None:
-    system.project.on(
-        "POST", CHAT, PlannedAnswer(200, {"sessionId": 1, "message": words, "toolsUsed": [EVIL, {"name": EVIL}]})
-    )
-
-    root = await system.mention(ALICE, GENERAL, EVIL)
-    await system.answered(GENERAL, root)
-
-    assert_harmless(system, "chat.postMessage")
-
-
-async def test_an_answer_whose_blocks_slack_refuses_is_as_harmless_in_plain_text(system: System) -> None:
-    system.project.on("POST", CHAT, PlannedAnswer(200, {"sessionId": 1, "message": EVIL}))
-    system.slack.faults.on("chat.postMessage", Error("invalid_blocks"))
-
-    root = await system.mention(ALICE, GENERAL, "hello there")
-    await system.answered(GENERAL, root)
-
-    assert_harmless(system, "chat.postMessage")
-    assert "&lt;!channel&gt;" in system.answers(GENERAL, root)[0].text.replace("\u2060", "")
 
 
 async def test_the_services_error_messages_are_harmless(system: System) -> None:
@@ -157,47 +122,6 @@ async def test_lists_forms_questions_and_misspellings_are_harmless(system: Syste
     assert len(offered) == 2
     assert {option["text"]["type"] for option in offered} == {"plain_text"}
     assert_harmless(system, "response_url", "views.open")
-
-
-async def test_the_project_and_its_statistics_are_harmless(system: System) -> None:
-    project = {
-        "id": 7,
-        "name": EVIL,
-        "description": EVIL,
-        "visibility": EVIL,
-        "promptCount": 1,
-        "memberCount": 2,
-        "createdAt": "2026-01-01T00:00:00Z",
-    }
-    counted = [{"name": EVIL, "count": 3}, {"name": f"{EVIL} two", "count": 2}]
-    stats = {
-        "promptCount": 1,
-        "runCount": 2,
-        "versionCount": 3,
-        "categories": counted,
-        "tags": counted,
-        "lastUpdated": "2026-01-01T00:00:00Z",
-    }
-    system.project.on("GET", "/api/sdk/project", PlannedAnswer(200, project), times=None)
-    system.project.on("GET", "/api/sdk/stats", PlannedAnswer(200, stats), times=None)
-
-    for command in ("/project", "/stats"):
-        await system.slack.ui.command(ALICE, GENERAL, command)
-        await system.slack.ui.command(ALICE, GENERAL, command, "--share")
-    await wait_until(lambda: len(system.called("response_url")) >= 2, "the commands are answered")
-    await wait_until(lambda: len(system.called("chat.postMessage")) >= 2, "the shared answer is posted")
-
-    assert_harmless(system, "response_url", "chat.postMessage")
-
-
-async def test_a_thread_started_by_a_command_quotes_it_without_pinging(system: System) -> None:
-    typed = "chat 1 <!channel> @here @bob @channel <@U0BOB|bob> https://evil.example"
-    await system.slack.ui.command(ALICE, GENERAL, "/agents", typed)
-    await wait_until(lambda: len(system.called("chat.postMessage")) >= 2, "the thread is started and answered")
-
-    root = next(message for message in system.slack.messages(GENERAL)[::-1] if message.user == BRIDGE)
-    assert "evil.example" in text_of(root)
-    assert_harmless(system, "chat.postMessage")
 
 
 @pytest.mark.parametrize(

@@ -55,30 +55,6 @@ async def test_slacks_stop_button_ends_the_call_and_holds_waiting_messages(syste
     assert system.chats() == ["stop-native"]
 
 
-async def test_only_the_authors_cross_stops_a_turn(system: System) -> None:
-    root = await start_slow_turn(system, GENERAL, "stop-crossed")
-
-    await system.slack.people.react(BOB, GENERAL, root, "x")
-    await system.slack.people.react(ALICE, GENERAL, root, "eyes")
-    assert status_of(system, GENERAL, root) == "processing"
-    await system.slack.people.react(ALICE, GENERAL, root, "x")
-
-    assert "Stopped" in await ended(system, GENERAL, root)
-
-
-async def test_a_typed_stop_delivered_as_two_events_stops_once(system: System) -> None:
-    root = await start_slow_turn(system, GENERAL, "stop-written")
-
-    ts = await system.mention(ALICE, GENERAL, "!stop", thread_ts=root)
-
-    assert "Stopped" in await ended(system, GENERAL, root)
-    await wait_until(system.is_at_rest, "nothing is queued")
-    events = [one.payload["event"] for one in system.slack.deliveries if one.kind == "event"]
-    assert sorted(one["type"] for one in events if one.get("ts") == ts) == ["app_mention", "message"]
-    assert len(system.answers(GENERAL, root)) == 1
-    assert system.ephemerals(ALICE) == [], "no one is notified that nothing was running"
-
-
 async def test_an_answer_that_waits_for_slack_is_not_posted_after_a_stop(system: System) -> None:
     system.project.on("POST", "/api/sdk/agents/1/chat", Proper(delay=0.3))
     root = await system.mention(ALICE, GENERAL, "stop-waiting")

@@ -1,9 +1,10 @@
-"""Which thread messages are for the agent, and how they reach it; one bridge for the file."""
+"""What only shows between a real bridge and Slack, in threads and commands; one bridge for the file."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 
 import pytest
 
@@ -12,27 +13,23 @@ from bridge.playground.emulator.sample import (
     ALICE,
     BOB,
     BRIDGE,
-    DM_ALICE,
     GENERAL,
+    NOBOT,
     OTHER_BOT,
+    PRIVATE,
     RANDOM,
-    SLACK,
-    SLACKBOT,
+    RUNNERS,
     TEAM,
 )
-from bridge.playground.sample_project.answers import Proper
 from support.forks import run
-from support.real_redis import RealRedis
 from support.secrecy import API_KEY
-from support.system import System, open_shared_system, shared_system
+from support.system import System, shared_system, text_of
 from support.waiting import wait_until
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-CHAT = "/api/sdk/agents/1/chat"
 
-
-opened, system = shared_system(BRIDGE_DEFAULT_AGENT="1")
+opened, system = shared_system(is_at_rest=True, BRIDGE_DEFAULT_AGENT="1")
 
 
 async def a_conversation(system: System, channel: str = GENERAL) -> str:
@@ -54,110 +51,6 @@ async def asked_next(system: System, root: str, channel: str = GENERAL) -> list[
     return system.chats()
 
 
-@pytest.mark.parametrize(
-    "twins", [("app_mention", "message"), ("message", "app_mention"), ("message",), ("app_mention",)]
-)
-async def test_a_mention_is_answered_once_however_slack_delivers_it(system: System, twins: tuple[str, ...]) -> None:
-    system.slack.events.twins = twins
-
-    root = await system.mention(ALICE, GENERAL, "hello there")
-    await system.answered(GENERAL, root)
-
-    assert await asked_next(system, root) == ["hello there", "the last one"]
-    assert len(system.answers(GENERAL, root)) == 2
-
-
-async def test_replies_during_the_first_turn_wait_and_are_answered_in_its_session(system: System) -> None:
-    system.project.on("POST", CHAT, Proper(delay=0.4))
-
-    root = await system.mention(ALICE, GENERAL, "my name is Alice")
-    await system.slack.people.say(ALICE, GENERAL, "one", thread_ts=root)
-    await system.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
-    answers = await system.answered(GENERAL, root, 3)
-
-    assert system.chats() == ["my name is Alice", "one", "what is my name?"]
-    assert "Alice" in answers[2]
-    assert len({body.get("sessionId") for body in system.bodies()[1:]}) == 1
-
-
-async def test_only_waiting_messages_can_be_edited_and_withdrawn(system: System) -> None:
-    system.project.on("POST", CHAT, Proper(delay=0.8))
-    root = await system.mention(ALICE, GENERAL, "the first")
-    await wait_until(system.chats, "the agent is asked")
-    replies = [await system.slack.people.say(ALICE, GENERAL, f"reply {n}", thread_ts=root) for n in range(4)]
-
-    await system.slack.people.edit(GENERAL, root, f"<@{BRIDGE}> the first, changed too late")
-    await system.slack.people.edit(GENERAL, replies[0], "reply zer")
-    await system.slack.people.edit(GENERAL, replies[0], "reply zero")
-    await system.slack.people.delete(GENERAL, replies[1])
-    await system.slack.people.edit(GENERAL, replies[2], f"<@{BRIDGE}> reply two, with a mention")
-    await system.answered(GENERAL, root, 4)
-
-    assert system.chats() == ["the first", "reply zero", "reply two, with a mention", "reply 3"]
-
-
-async def test_a_direct_message_starts_a_thread_that_replies_continue(system: System) -> None:
-    root = await system.slack.people.say(ALICE, DM_ALICE, "my name is Alice")
-    await system.answered(DM_ALICE, root)
-    answers = await system.replied(ALICE, DM_ALICE, root, "what is my name?")
-    other = await system.slack.people.say(ALICE, DM_ALICE, "what is my name?")
-    apart = await system.answered(DM_ALICE, other)
-
-    assert "Alice" in answers[1]
-    assert "haven't told" in apart[0], "another root is another conversation"
-    assert all(message.thread_ts == root for message in system.answers(DM_ALICE, root))
-
-
-async def test_other_bots_joins_and_edits_of_answered_messages_are_never_sent(system: System) -> None:
-    root = await a_conversation(system)
-
-    await system.slack.people.say(OTHER_BOT, GENERAL, "beep", thread_ts=root)
-    await system.slack.people.say(OTHER_BOT, GENERAL, f"<@{BRIDGE}> beep")
-    await system.slack.people.edit(GENERAL, root, f"<@{BRIDGE}> hello there, again")
-    await system.slack.people.send_event(
-        {
-            "type": "message",
-            "subtype": "channel_topic",
-            "channel": GENERAL,
-            "user": ALICE,
-            "text": "a new topic",
-            "ts": "1700000000.000100",
-            "thread_ts": root,
-            "channel_type": "channel",
-        },
-        GENERAL,
-    )
-    await system.slack.people.send_event(
-        {
-            "type": "message",
-            "hidden": True,
-            "channel": GENERAL,
-            "user": ALICE,
-            "text": "hidden",
-            "ts": "1700000000.000200",
-            "thread_ts": root,
-            "channel_type": "channel",
-        },
-        GENERAL,
-    )
-
-    assert await asked_next(system, root) == ["the last one"]
-    assert len(system.answers(GENERAL, root)) == 2
-
-
-@pytest.mark.parametrize("user", [SLACK, SLACKBOT])
-async def test_slackbots_messages_never_reach_an_agent(system: System, user: str) -> None:
-    root = await a_conversation(system)
-
-    await system.slack.people.slack_says(GENERAL, "Reminder: the weekly meeting", user=user, thread_ts=root)
-    await system.slack.people.slack_says(GENERAL, f"Reminder: ask <@{BRIDGE}>", user=user)
-    await system.slack.people.slack_says(DM_ALICE, "archived the channel", user=user)
-
-    assert await asked_next(system, root) == ["the last one"]
-    assert system.called("users.info") == []
-    assert system.ephemerals(user) == []
-
-
 async def test_another_apps_bot_whose_posts_lack_their_bot_id_never_reaches_an_agent(system: System) -> None:
     root = await a_conversation(system)
     about = {"user": OTHER_BOT, "team": TEAM, "channel": GENERAL, "channel_type": "channel"}
@@ -170,30 +63,6 @@ async def test_another_apps_bot_whose_posts_lack_their_bot_id_never_reaches_an_a
 
     assert await asked_next(system, root) == ["the last one"]
     assert len(system.called("users.info")) <= 1, "users are looked up once in ten minutes"
-
-
-async def test_files_with_text_and_broadcast_replies_are_ordinary_messages(system: System) -> None:
-    root = await a_conversation(system)
-    file = {"id": "F0FILE", "name": "list.csv", "mimetype": "text/csv"}
-
-    await system.slack.people.say(ALICE, GENERAL, "what is in this file?", thread_ts=root, files=[file])
-    await system.slack.people.say(ALICE, GENERAL, "everybody may read this", thread_ts=root, broadcast=True)
-
-    named = "what is in this file?\n\n[file “list.csv”]"
-    assert await asked_next(system, root) == [named, "everybody may read this", "the last one"]
-
-
-async def test_an_answer_carries_its_session_and_its_tools(system: System) -> None:
-    root = await system.mention(ALICE, GENERAL, "Support: what time is it?")
-    answers = await system.answered(GENERAL, root)
-
-    answer = system.answers(GENERAL, root)[0]
-    metadata = answer.metadata or {}
-    assert metadata["event_type"] == "bridge_turn"
-    assert metadata["event_payload"]["agent"] == 4
-    assert metadata["event_payload"]["session"] == max(system.project.operations.talks)
-    assert "search_docs, current_time" in answers[0]
-    assert [block["type"] for block in answer.blocks] == ["markdown", "context", "context_actions"]
 
 
 async def test_a_vote_is_counted_and_shown_by_bridge_feedback(system: System) -> None:
@@ -243,13 +112,89 @@ async def test_an_answer_costs_one_slack_call_besides_its_status(system: System)
     assert [method for method in called if method != "agents.sessions.setStatus"] == ["chat.postMessage"]
 
 
-async def test_a_slow_agent_shows_a_status_until_it_answers(redis_server: RealRedis) -> None:
-    # A bridge of its own: each shows at most twenty statuses a minute, and earlier tests may have used them up.
-    async with open_shared_system(redis_server.url, BRIDGE_DEFAULT_AGENT="1") as system:
-        system.project.on("POST", CHAT, Proper(delay=1.6))
+async def private_answer(system: System, user: str, channel: str, command: str, text: str) -> str:
+    before = len(system.ephemerals(user))
+    answer = await system.slack.ui.command(user, channel, command, text)
+    assert answer.status == 200
+    return await system.ephemeral_text(user, before + 1)
 
-        root = await system.mention(ALICE, GENERAL, "take your time")
-        await system.answered(GENERAL, root)
 
-        assert system.slack.statuses(GENERAL, root)[0].status == "processing"
-        await wait_until(lambda: system.slack.status(GENERAL, root) == "", "the status is cleared")
+async def test_a_command_in_a_channel_without_the_bot_explains_and_starts_no_thread(system: System) -> None:
+    notice = await private_answer(system, ALICE, NOBOT, "/agents", "chat Memory my name is Alice")
+
+    assert "Invite me" in notice
+    assert system.chats() == []
+    assert system.posted(NOBOT) == []
+
+
+async def test_invalid_json_input_runs_only_after_a_choice(system: System) -> None:
+    await system.slack.ui.command(ALICE, GENERAL, "/workflows", 'run Echo {"day": }')
+    assert "Line 1, character 9: expected a value" in await system.ephemeral_text(ALICE)
+    question, before = system.ephemerals(ALICE)[-1], len(system.slack.views(ALICE))
+    (key,) = [key for key in await system.keys() if ":typed:" in key and await system.redis.ttl(key) > 60]
+
+    await system.slack.ui.click(ALICE, GENERAL, question.ts, "run:fix")
+    await wait_until(lambda: len(system.slack.views(ALICE)) > before, "the form is open")
+    view = system.slack.views(ALICE)[-1]
+    shown = {block["block_id"]: block["element"] for block in view.blocks}
+    assert shown["input"]["initial_value"] == '{"day": }'
+    assert shown["kind"]["initial_option"]["value"] == "json"
+    assert system.runs() == []
+    await system.slack.ui.submit(view.id, {"input": '{"day": 1}'}, ALICE)
+    await wait_until(lambda: len(system.runs()) == 1, "the corrected input runs")
+    for _ in range(2):
+        await system.slack.ui.click(ALICE, GENERAL, question.ts, "run:text")
+    await wait_until(
+        lambda: "You already used" in text_of(system.ephemerals(ALICE)[-1]), "the second press is answered"
+    )
+
+    assert system.runs() == [{"day": 1}, '{"day": }'], "one question, one run as text"
+    assert not await system.redis.exists(key), "the button works once, and its input is deleted"
+
+
+async def human_thread(system: System, channel: str, replies: int) -> str:
+    """Start a thread between people; return its root."""
+    root = await system.slack.people.say(ALICE, channel, "the root")
+    for number in range(replies):
+        await system.slack.people.say(BOB, channel, f"reply {number}", thread_ts=root)
+    return root
+
+
+async def test_with_fifteen_messages_per_call_the_newest_are_quoted(system: System) -> None:
+    system.slack.page_limit = 15
+    first = await human_thread(system, GENERAL, 18)
+    await system.mention(ALICE, GENERAL, "what happened?", thread_ts=first)
+    await system.answered(GENERAL, first)
+    system.start_test()
+
+    second = await human_thread(system, GENERAL, 40)
+    await system.mention(ALICE, GENERAL, "what happened?", thread_ts=second)
+    await system.answered(GENERAL, second)
+
+    (asked,) = system.chats()
+    assert "> Alice Adler: the root" in asked
+    assert re.search(r"^> \[showing (the newest )?\d+ of 40 messages\]$", asked, re.MULTILINE)
+    assert re.search(r"^> Bob Brandt: reply [23]\d$", asked, re.MULTILINE), "people wrote at irregular intervals"
+    assert "> Bob Brandt: reply 3\n" not in asked
+
+
+@pytest.mark.parametrize("has_twin", [False, True])
+async def test_a_group_direct_message_is_like_a_channel(system: System, *, has_twin: bool) -> None:
+    system.slack.events.mentions_in_mpims = has_twin
+    group = system.slack.people.start_group(ALICE, BOB, BRIDGE)
+    await system.slack.people.say(BOB, group, "nothing for the bot")
+
+    root = await system.mention(ALICE, group, "hello there")
+    await system.answered(group, root)
+    await system.slack.people.say(BOB, group, "not for the bot", thread_ts=root)
+    await system.replied(BOB, group, root, f"<@{BRIDGE}> and me?")
+
+    assert [one.rpartition("\n")[2] for one in system.chats()] == ["hello there", "Bob Brandt: and me?"]
+    assert len(system.answers(group, root)) == 2
+
+
+async def test_user_groups_and_channels_without_a_label_are_named(system: System) -> None:
+    root = await system.mention(ALICE, GENERAL, f"who of <!subteam^{RUNNERS}> is in <#{RANDOM}> or <#{PRIVATE}|>?")
+    await system.answered(GENERAL, root)
+
+    assert system.chats() == ["who of @runners is in #random or #private?"]

@@ -46,6 +46,7 @@ def parsed(event: dict[str, Any]) -> Parsed:
         ({"thread_ts": LATER, "client_msg_id": "c"}, {"thread_ts": LATER, "is_typed": True}),
         ({"thread_ts": "root"}, {}),
         ({"subtype": "file_share", "files": [{"id": "F1"}]}, {"parts": (MessageFile(id="F1"),)}),
+        ({"subtype": "thread_broadcast", "thread_ts": LATER}, {"thread_ts": LATER}),
         ({"files": [{"id": "F1"}], "text": ""}, {"parts": (MessageFile(id="F1"),), "text": ""}),
         ({"text": "", "blocks": [RICH]}, {"text": f"<@{US.bot_user}> said", "is_mention": True}),
         ({"user_team": "T2", "team": "T1"}, {"user_team": "T2"}),
@@ -119,6 +120,7 @@ def test_a_mention_in_a_canvas_has_its_own_kind() -> None:
     "more",
     [
         {"subtype": "channel_join"},
+        {"subtype": "channel_topic"},
         {"subtype": ["odd"]},
         {"bot_id": US.bot_id},
         {"app_id": "A0", "user": US.bot_user},
