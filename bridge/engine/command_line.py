@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from bridge.engine.deps import EngineDeps
 from bridge.engine.feature import HELP, Command, add_command
 from bridge.engine.notices import command_gone, help_card, help_lines
-from bridge.engine.picking import edit_distance, most_typos, pick
+from bridge.engine.picking import likeness, pick
 from bridge.engine.places import recipient_of
 from bridge.engine.questions import Question, TypedText
 from bridge.engine.results import Form, Outcome, Result, shown
@@ -343,8 +343,8 @@ class CommandLine:
         word, names = line[1:], self._names()
         if word in names or not _WORD.fullmatch(word):
             return ""
-        near = [name for name in names if edit_distance(word, name) <= most_typos(name)]
-        return min(near, key=lambda name: edit_distance(word, name), default="")
+        nearest = max(names, key=lambda name: likeness(word, name))
+        return nearest if likeness(word, nearest) else ""
 
     def _names(self) -> list[str]:
         return list(dict.fromkeys([HELP, *(command.path[0] for command in self.commands)]))

@@ -154,7 +154,7 @@ def _misspelled(spots: Sequence[_Spot], named: Sequence[tuple[str, T]]) -> list[
         for known, one in named:
             pairs = list(zip(spot.key.split(" "), known.split(" "), strict=False))
             is_as_long = known.count(" ") == spot.key.count(" ") and known != spot.key
-            if is_as_long and all(edit_distance(typed, word) <= most_typos(word) for typed, word in pairs):
+            if is_as_long and all(likeness(typed, word) for typed, word in pairs):
                 found.append(Pick(one, spot.rest))
     return found
 
@@ -184,24 +184,13 @@ def _nearest(typed: Sequence[str], named: Sequence[tuple[str, T]]) -> list[tuple
     return [names[name] for name in best[:_NEAREST]]
 
 
-def edit_distance(typed: str, name: str) -> int:
-    """Return how many letters are missing, extra, wrong or swapped (Damerau-Levenshtein distance)."""
-    if typed == name:
-        return 0
-    if abs(len(typed) - len(name)) > 2 or len(name) > _LONGEST_WORD:  # noqa: PLR2004 - never similar
-        return max(len(typed), len(name))
-    before, last, row = [0] * (len(name) + 1), list(range(len(name) + 1)), [0]
-    for at, letter in enumerate(typed):
-        row = [at + 1]
-        for place, wanted in enumerate(name):
-            count = min(row[-1] + 1, last[place + 1] + 1, last[place] + (letter != wanted))
-            if at and place and (letter, typed[at - 1]) == (name[place - 1], wanted):
-                count = min(count, before[place - 1] + 1)
-            row.append(count)
-        before, last = last, row
-    return row[-1]
+def likeness(typed: str, name: str) -> float:
+    """Return how well *typed* fits as a misspelled *name*, up to 1; 0 if it has more than a few typos.
 
-
-def most_typos(name: str) -> int:
-    """Return how many typos are allowed in a name: none in one of two letters, which would be like any other."""
-    return min(2, len(name) // _LETTERS_FOR_A_TYPO)
+    A wrong letter, an extra or missing one, or two that are swapped cost about as much as the name's share of a letter.
+    """
+    typos = min(2, len(name) // _LETTERS_FOR_A_TYPO)  # none in a word of two letters, which would be like any other
+    if typed == name or abs(len(typed) - len(name)) > typos or len(name) > _LONGEST_WORD:
+        return float(typed == name)
+    matcher, least = difflib.SequenceMatcher(None, typed, name), 0.99 - typos / len(name)  # 0.01 for rounding
+    return ratio if matcher.quick_ratio() >= least and (ratio := matcher.ratio()) >= least else 0.0
