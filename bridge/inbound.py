@@ -107,6 +107,18 @@ class _Inbound(BaseModel, frozen=True):
     is_greeting: ClassVar[bool] = False  # not a request: Slack needn't retry it, and without access there's no notice
 
 
+class Respondable(_Inbound):
+    """An input that can be answered in private through Slack's *response_url*, for half an hour; ``""``: it can't."""
+
+    response_url: str = ""
+
+
+class Interaction(Respondable):
+    """A person's use of one of the bridge's commands or controls; for 3 s, *trigger_id* opens a form."""
+
+    trigger_id: str = ""
+
+
 class InboundMessage(_Inbound):
     """A message.
 
@@ -187,17 +199,15 @@ class TriggeredRun(_Inbound):
         return self.message.retry
 
 
-class SlashCommand(_Inbound):
+class SlashCommand(Interaction):
     """A slash command as typed: *command* (``/workflows``, without the configured prefix) and *text*."""
 
     kind: Literal["command"] = "command"
     command: str
     text: str = ""
-    response_url: str = ""
-    trigger_id: str = ""
 
 
-class Click(_Inbound):
+class Click(Interaction):
     """A click on a button, or a choice in a menu: *action_id* and *value* are from the bridge's block.
 
     *message_ts* is the block's message, *thread_ts* its thread, or ``""``. Only one person sees a message that
@@ -210,8 +220,6 @@ class Click(_Inbound):
     message_ts: str = ""
     thread_ts: str = ""
     is_ephemeral: bool = False
-    response_url: str = ""
-    trigger_id: str = ""
     view: str = ""  # "home" or "modal", with *channel* in its private_metadata; "" in a message
     view_hash: str = ""
     private_metadata: str = ""
@@ -235,7 +243,7 @@ class StopRequest(_Inbound):
         return ThreadKey(self.team, self.channel, self.thread_ts or self.message_ts)
 
 
-class Submission(_Inbound):
+class Submission(Interaction):
     """A submitted form that is valid: *form* is its callback_id, *values* are by input name.
 
     *private_metadata* is the bridge's own data. The result is shown in *channel*, or in its thread *thread_ts*; private
@@ -248,11 +256,9 @@ class Submission(_Inbound):
     private_metadata: str = ""
     thread_ts: str = ""
     opened_in: str = ""
-    response_url: str = ""
-    trigger_id: str = ""
 
 
-class Notice(_Inbound):
+class Notice(Respondable):
     """A private notice, decided on arrival: *what* is its name, with facts after a colon (`bridge.engine.notices`).
 
     *of* is the person's action, named as in `bridge.engine.activity.action_name`. *is_offer*: nothing was refused.
@@ -264,7 +270,6 @@ class Notice(_Inbound):
     is_offer: bool = False
     ts: str = ""
     thread_ts: str = ""
-    response_url: str = ""
 
 
 class HomeOpened(_Inbound):
@@ -285,7 +290,7 @@ class MessagesTabOpened(_Inbound):
     kind: Literal["messages_opened"] = "messages_opened"
 
 
-class Shortcut(_Inbound):
+class Shortcut(Interaction):
     """A used shortcut: *name* is its callback_id. A message shortcut has the message's *text*, *parts* and *author*.
 
     *text* has Slack's escapes. A global shortcut has no channel, so it can only show a form. *refusal* is the reason if
@@ -298,8 +303,6 @@ class Shortcut(_Inbound):
     author: str = ""
     message_ts: str = ""
     thread_ts: str = ""
-    response_url: str = ""
-    trigger_id: str = ""
     refusal: str = ""
     parts: tuple[MessagePart, ...] = ()
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 import json
 from typing import Any, Final, NoReturn
 
+Json = dict[str, Any]
+"""A JSON object."""
+
 DEEPEST: Final = 100
 """How many arrays and objects may contain each other."""
 

@@ -23,9 +23,9 @@ import aiohttp
 from aiohttp import WSMsgType
 
 from bridge.errors import SlackError, SlackGone, SlackRefused
-from bridge.json_reader import read_json
+from bridge.json_reader import Json, read_json
 from bridge.metrics import Metrics
-from bridge.slack.payloads import Dispatch, Json, Malformed, mapping, read_envelope, text
+from bridge.slack.payloads import Dispatch, Malformed, mapping, read_envelope, text
 
 log = logging.getLogger(__name__)
 

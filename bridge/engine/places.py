@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from bridge.inbound import Click, Inbound, InboundMessage, Notice, Shortcut, StopRequest, Submission, TriggeredRun
+from bridge.inbound import (
+    Click,
+    Inbound,
+    InboundMessage,
+    Notice,
+    Respondable,
+    Shortcut,
+    StopRequest,
+    Submission,
+    TriggeredRun,
+)
 from bridge.slack.blockkit.reply import Audience
 from bridge.slack.parts import Place
 from bridge.slack.post import Recipient
@@ -46,7 +56,7 @@ def is_posted_publicly(body: Inbound, audience: Audience) -> bool:
 
 def recipient_of(body: Inbound) -> Recipient:
     """Return the recipient of a private answer to *body*."""
-    response_url = getattr(body, "response_url", "")
+    response_url = body.response_url if isinstance(body, Respondable) else ""
     if isinstance(body, Submission):  # where the form was opened, not where its result is shown
         return Recipient(body.opened_in or body.channel, body.user, "", response_url)
     thread_ts = body.thread_ts if isinstance(body, InboundMessage | Click | StopRequest | Notice) else ""

@@ -37,7 +37,7 @@ from typing import Any, TypeVar
 
 from bridge.errors import DID_NOT_ARRIVE, LaneLost, ProjectError, StoreUnavailable, TooOften
 from bridge.ids import MessageKey, PersonKey, ThreadKey, TurnId
-from bridge.inbound import Click, InboundMessage, Notice
+from bridge.inbound import Click, InboundMessage, Interaction, Notice, Respondable
 from bridge.queue.keys import DEAD, TRACE, milliseconds
 from bridge.queue.patience import Patience
 from bridge.queue.records import UNLIMITED, Head, Held, Limits, Taken, Write, read_head
@@ -100,8 +100,8 @@ class QueuedTurn:
             self.thread = body.thread
         elif isinstance(body, Click | Notice) and body.thread_ts:
             self.thread = ThreadKey(body.team, body.channel, body.thread_ts)
-        self.response_url: str = getattr(body, "response_url", "")
-        self.trigger_id: str = getattr(body, "trigger_id", "")
+        self.response_url = body.response_url if isinstance(body, Respondable) else ""
+        self.trigger_id = body.trigger_id if isinstance(body, Interaction) else ""
         self.conversation = taken.conversation
         self.lease = lease
         self.journal = journal

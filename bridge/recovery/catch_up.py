@@ -23,12 +23,13 @@ from typing import Any, Final
 from bridge.engine.results import TryLater
 from bridge.errors import SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable, StoreUnavailable
 from bridge.ids import MessageKey, ThreadKey
+from bridge.json_reader import Json
 from bridge.metrics import Metrics
 from bridge.queue.keys import MARKED
 from bridge.queue.outages import BOUND, Outages, PastOutage, Unit
 from bridge.queue.patience import Draining, Patience
 from bridge.queue.turn import LEASE
-from bridge.slack.api import Identity, Json, SlackWeb
+from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.payloads import next_cursor, objects
 
 log = logging.getLogger(__name__)

@@ -31,7 +31,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from yarl import URL
 
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable
-from bridge.json_reader import read_json
+from bridge.json_reader import Json, read_json
 from bridge.metrics import Metrics
 from bridge.proxies import proxy_for
 from bridge.slack.payloads import items, mapping
@@ -58,7 +58,6 @@ _CLOCK_WRONG = timedelta(minutes=5)  # what Slack's signatures tolerate
 _CLOCK_ASKED_EVERY = 10.0  # seconds
 _CLOCK_SECONDS = 2.0  # Slack waits at most 3 s for an answer
 
-Json = dict[str, Any]
 Sleep = Callable[[float], Awaitable[None]]
 Monotonic = Callable[[], float]
 Clock = Callable[[], datetime]

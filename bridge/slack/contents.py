@@ -22,8 +22,6 @@ from bridge.documents import FORMATS
 from bridge.inbound import Alert, FileKind, LeftOut, MessageFile, MessagePart, Quotation, Table
 from bridge.slack.payloads import items, mapping, objects, text
 
-Json = Mapping[str, Any]
-
 MOST: Final = 200_000  # characters of all parts of a message together
 _MOST_LOOKS: Final = 20_000  # values of a message's JSON
 _MOST_ATTACHMENTS: Final = 50
@@ -67,7 +65,7 @@ class Contents(NamedTuple):
     parts: tuple[MessagePart, ...] = ()
 
 
-def read(message: Json) -> Contents:
+def read(message: Mapping[str, Any]) -> Contents:
     """Read a message from an event or a history. Never raises.
 
     If an app's ``text`` is only a fallback, it's replaced by what the message shows.
@@ -91,7 +89,7 @@ def escape(words: str) -> str:
     return words.replace("<", "&lt;").replace(">", "&gt;") if "<" in words or ">" in words else words
 
 
-def read_file(file: Json) -> MessageFile:
+def read_file(file: Mapping[str, Any]) -> MessageFile:
     """Read a file object: https://docs.slack.dev/reference/objects/file-object."""
     return _Reading().file(file)
 
@@ -144,7 +142,7 @@ class _Reading:
         self._files = 0
         self._left_out = 0
 
-    def read(self, message: Json, written: str, blocks: Sequence[Any], *, is_app: bool) -> Contents:
+    def read(self, message: Mapping[str, Any], written: str, blocks: Sequence[Any], *, is_app: bool) -> Contents:
         """Read the whole message."""
         parts: list[MessagePart] = []
         others = [block for block in blocks if not _is_rich(block)]
@@ -178,7 +176,7 @@ class _Reading:
             parts.append(LeftOut(count=self._left_out))
         return Contents(written, tuple(parts))
 
-    def _quotation(self, attachment: Json) -> Quotation:
+    def _quotation(self, attachment: Mapping[str, Any]) -> Quotation:
         """Read a forwarded message. Slack doesn't document them; see the payloads recorded in the tests."""
         texts: list[str] = []
         files = self._some_files(attachment)
@@ -200,7 +198,7 @@ class _Reading:
             is_cut=self._was_cut(),
         )
 
-    def _alert(self, attachment: Json) -> str:
+    def _alert(self, attachment: Mapping[str, Any]) -> str:
         """Read an app's attachment: https://docs.slack.dev/legacy/legacy-messaging/legacy-secondary-message-attachments.
 
         Its fallback text is used only if it has no other.
@@ -275,7 +273,7 @@ class _Reading:
                 links.append(self._take(_link(url, label)))
         return " ".join(filter(None, links))
 
-    def _rich(self, block: Json) -> str:
+    def _rich(self, block: Mapping[str, Any]) -> str:
         """Write rich text as Markdown: https://docs.slack.dev/reference/block-kit/blocks/rich-text-block."""
         return "\n".join(filter(None, map(self._rich_piece, items(block.get("elements"))))).strip("\n")
 
@@ -313,7 +311,7 @@ class _Reading:
             texts.append(self._take(_element(element, is_code=is_code)))
         return "".join(texts)
 
-    def _table(self, block: Json) -> None:
+    def _table(self, block: Mapping[str, Any]) -> None:
         """Collect a table: https://docs.slack.dev/reference/block-kit/blocks/table-block."""
         rows = []
         for row in items(block.get("rows")):
@@ -338,7 +336,7 @@ class _Reading:
             shown = str(number)
         return self._take(escape(shown)) if shown else self._text_of(cell, _DEEPEST)
 
-    def _some_files(self, where: Json) -> list[MessageFile]:
+    def _some_files(self, where: Mapping[str, Any]) -> list[MessageFile]:
         """Read the files of *where*; files beyond the message's limit are only counted."""
         found = objects(where.get("files"))
         included = found[: max(0, _MOST_FILES - self._files)]
@@ -346,7 +344,7 @@ class _Reading:
         self._left_out += len(found) - len(included)
         return list(map(self.file, included))
 
-    def file(self, file: Json) -> MessageFile:
+    def file(self, file: Mapping[str, Any]) -> MessageFile:
         """Read a file object."""
         kind, size = _kind_of(file), _whole(file.get("size"), 10**12)
         name, title = text(file, "name")[:_SHORT], text(file, "title")[:_SHORT]
@@ -406,7 +404,7 @@ class _Reading:
         return found
 
 
-def _mail_head(file: Json) -> str:
+def _mail_head(file: Mapping[str, Any]) -> str:
     def people(name: str) -> str:
         return ", ".join(text(one, "original") for one in objects(file.get(name))[:_MOST_FILES])
 
@@ -415,14 +413,14 @@ def _mail_head(file: Json) -> str:
     return "".join(f"{name}: {' '.join(value.split())}\n" for name, value in head.items() if value.strip()) + "\n"
 
 
-def _is_link_preview(attachment: Json) -> bool:
+def _is_link_preview(attachment: Mapping[str, Any]) -> bool:
     """Whether an attachment is a link preview: https://docs.slack.dev/messaging/unfurling-links-in-messages."""
     if attachment.get("is_share") is True or attachment.get("message_blocks"):
         return False
     return any(attachment.get(name) for name in ("from_url", "original_url", "is_msg_unfurl", "is_app_unfurl"))
 
 
-def _kind_of(file: Json) -> FileKind:
+def _kind_of(file: Mapping[str, Any]) -> FileKind:
     """Return the kind of a file, by Slack's description or its name's extension."""
     mode, filetype = text(file, "mode"), text(file, "filetype").casefold()
     mimetype = text(file, "mimetype").casefold().partition(";")[0].strip()
@@ -457,14 +455,14 @@ def _kind_of(file: Json) -> FileKind:
     return "text" if _TEXT_ENDINGS.fullmatch(ending) else "other"
 
 
-def _format_of(file: Json) -> str:
+def _format_of(file: Mapping[str, Any]) -> str:
     """Return a document's format, by its ``filetype`` or its name's extension; ``""`` for other files."""
     ending = PurePath(text(file, "name")).suffix[1:].casefold()
     named = (text(file, "filetype").casefold(), "" if text(file, "mimetype").startswith("text/") else ending)
     return next((one for one in named if one in FORMATS), "")
 
 
-def _element(element: Json, *, is_code: bool) -> str:
+def _element(element: Mapping[str, Any], *, is_code: bool) -> str:
     """Write one element of rich text, with Slack's escapes."""
     match element:
         case {"type": "user", "user_id": str() as id_} if _ID.fullmatch(id_):
@@ -507,7 +505,7 @@ def _address(url: str) -> str:
     return re.sub(r"\s", "%20", url).replace("<", "%3C").replace(">", "%3E").replace("|", "%7C")
 
 
-def _id(where: Json, name: str) -> str:
+def _id(where: Mapping[str, Any], name: str) -> str:
     found = text(where, name)
     return found if _ID.fullmatch(found) else ""
 

@@ -29,10 +29,11 @@ from datetime import timedelta
 from bridge.errors import LaneLost, SlackError, SlackRefused, StoreUnavailable
 from bridge.ids import TurnId
 from bridge.inbound import InboundMessage
+from bridge.json_reader import Json
 from bridge.queue.records import Step
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
-from bridge.slack.api import Identity, Json, SlackWeb
+from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.markdown import harmless_title
 from bridge.slack.blockkit.reply import Reply

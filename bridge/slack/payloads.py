@@ -19,9 +19,8 @@ from urllib.parse import parse_qsl
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
-from bridge.json_reader import read_json
+from bridge.json_reader import Json, read_json
 
-Json = dict[str, Any]
 Dispatch = Callable[[AsyncBoltRequest], Awaitable[BoltResponse]]
 """Answers a request, and never raises (`bridge.door.listeners.app`)."""
 

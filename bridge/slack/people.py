@@ -11,7 +11,8 @@ from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
 from bridge.errors import SlackError, SlackRefused
-from bridge.slack.api import Identity, Json, SlackWeb
+from bridge.json_reader import Json
+from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.blockkit.folding import name_key
 from bridge.slack.blockkit.mrkdwn import Mentions
 from bridge.slack.payloads import mapping, next_cursor, objects

@@ -22,7 +22,8 @@ from functools import partial
 from itertools import islice
 
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreachable, ThreadGone
-from bridge.slack.api import Deadline, Guard, Identity, Json, Monotonic, Pace, SlackWeb, Sleep
+from bridge.json_reader import Json
+from bridge.slack.api import Deadline, Guard, Identity, Monotonic, Pace, SlackWeb, Sleep
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Attachment, Block, Reply, View
 from bridge.slack.history import History, Pages

@@ -18,10 +18,10 @@ from bridge.engine import notices
 from bridge.features.buttons import RUN_FORM, run_value
 from bridge.features.conversations import menu
 from bridge.features.workflows import forms, run_card
+from bridge.json_reader import Json
 from bridge.playground.emulator import sample
 from bridge.playground.emulator.entities import Channel, Group, Member
 from bridge.playground.emulator.sample import BRIDGE, OTHER_TEAM, TEAM
-from bridge.slack.api import Json
 from bridge.slack.blockkit import modals
 from bridge.slack.blockkit.reply import View
 from support.harness import open_harness

@@ -15,10 +15,11 @@ from slack_bolt.response import BoltResponse
 from bridge.engine.results import Form, Outcome, Result
 from bridge.errors import NotAllowed
 from bridge.inbound import Notice
+from bridge.json_reader import Json
 from bridge.playground.emulator import payloads, sample
 from bridge.playground.emulator.entities import Channel, Member, Message, View
 from bridge.playground.emulator.faults import Http
-from bridge.slack.api import Identity, Json
+from bridge.slack.api import Identity
 from support.harness import Harness
 from support.store import ROOT, message
 

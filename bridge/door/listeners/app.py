@@ -34,12 +34,13 @@ from bridge.engine.access import Access
 from bridge.engine.activity import action_name
 from bridge.errors import SlackError, StoreUnavailable
 from bridge.features.registry import features
-from bridge.inbound import SLACK_ITSELF, Inbound, Notice, to_json
+from bridge.inbound import SLACK_ITSELF, Inbound, Interaction, Notice, Respondable, Submission, to_json
+from bridge.json_reader import Json
 from bridge.logs import new_reference
 from bridge.metrics import Metrics
 from bridge.queue.inbox import Duplicate, Inbox
 from bridge.slack.api import Identity, SlackWeb
-from bridge.slack.payloads import Dispatch, Json
+from bridge.slack.payloads import Dispatch
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +87,7 @@ class Intake:
         if inbound.user in SLACK_ITSELF:
             self.metrics.event(inbound.kind, "ignored")
             return
-        if not identity and (trigger := getattr(inbound, "trigger_id", "")):
+        if not identity and isinstance(inbound, Interaction) and (trigger := inbound.trigger_id):
             identity = f"trigger:{trigger}"
         elif not identity:
             identity = f"contents:{hashlib.sha256(to_json(inbound).encode()).hexdigest()}"
@@ -109,11 +110,11 @@ def _refused(inbound: Inbound, why: str) -> Inbound:
         return inbound.model_copy(update={name: value for name, value in instead.items() if name in fields})
     return Notice(
         team=inbound.team,
-        channel=getattr(inbound, "opened_in", "") or inbound.channel,
+        channel=(isinstance(inbound, Submission) and inbound.opened_in) or inbound.channel,
         user=inbound.user,
         what=why,
         of=action_name(inbound, features.commands.fixed_words),
-        response_url=getattr(inbound, "response_url", ""),
+        response_url=inbound.response_url if isinstance(inbound, Respondable) else "",
         thread_ts=getattr(inbound, "thread_ts", ""),
     )
 

@@ -15,8 +15,9 @@ from slack_bolt.async_app import AsyncApp
 from bridge.door.listeners.app import Intake, NotStored, in_time
 from bridge.features.registry import features
 from bridge.inbound import SLACK_ITSELF, StopRequest
+from bridge.json_reader import Json
 from bridge.slack.api import Identity
-from bridge.slack.payloads import Json, mapping, text, timestamp
+from bridge.slack.payloads import mapping, text, timestamp
 
 CROSS = "x"
 """Slack's name for ❌."""

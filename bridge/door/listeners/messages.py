@@ -18,11 +18,12 @@ from bridge.door.listeners.app import NotStored, in_time
 from bridge.engine.decisions import NO_RULE, Received
 from bridge.ids import MessageKey, ThreadKey
 from bridge.inbound import SLACK_ITSELF, InboundMessage
+from bridge.json_reader import Json
 from bridge.metrics import Metrics
 from bridge.queue.inbox import Inbox
 from bridge.slack import contents
 from bridge.slack.api import Identity
-from bridge.slack.payloads import RETRY, Json, items, mapping, text, timestamp
+from bridge.slack.payloads import RETRY, items, mapping, text, timestamp
 
 log = logging.getLogger(__name__)
 

@@ -18,8 +18,9 @@ from typing import Final
 from slack_bolt.async_app import AsyncApp
 
 from bridge.errors import SlackError
+from bridge.json_reader import Json
 from bridge.slack.api import Identity, SlackWeb
-from bridge.slack.payloads import Json, items, mapping, text
+from bridge.slack.payloads import items, mapping, text
 
 log = logging.getLogger(__name__)
 
