@@ -91,7 +91,7 @@ FORGED = [
     "-\t[bank.example](https://evil.example)",
     "[bank.example](https://evil.example)\r\n\r\n- [bank.example](https://evil.example)",
     f"{'> ' * 120}[bank.example](https://evil.example)",
-    "![" * 300 + "bank.example" + "](https://evil.example)" * 300,
+    "![" * 210 + "bank.example" + "](https://evil.example)" * 210,  # deeper than readers look
     "> # [bank.example](https://evil.example)",
     "| a |\n|---|\n| [bank.example](https://evil.example) |",
 ]
