@@ -19,7 +19,6 @@ message.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -37,7 +36,7 @@ from bridge.queue.deliveries import PassedOver, Refusals, passed_over
 from bridge.queue.keys import GROUP, MARKED, REFUSED, RESENT_WITHIN, SEEN, TRACE, milliseconds
 from bridge.queue.records import UNLIMITED, Delivery, Head, Held, InDoubt, Limits, Offer, Write, read_head
 from bridge.queue.redis.connection import translated
-from bridge.queue.scripting import Scripts, epoch_ms
+from bridge.queue.scripting import Scripts, as_json, epoch_ms
 from bridge.queue.stops import Stops
 
 _BATCH = 64
@@ -132,13 +131,59 @@ class Others:
     is_told: bool
 
 
-InThread = Queued | Duplicate | Full | Muted | Paused | Void | Early
-"""The results for a message in any thread."""
+@dataclass(frozen=True, slots=True)
+class Choosing:
+    """The thread waits for a choice in the *menu* (a ``ts``), and the message may be one; nothing was stored."""
 
-InBoundThread = InThread | Unbound | Deferred
-"""The results if the message's thread must meet a `Condition`."""
+    menu: str
 
-Put = InBoundThread | Others | Stale
+
+Put = Queued | Duplicate | Full | Muted | Paused | Void | Early | Unbound | Deferred | Others | Stale | Choosing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """What arrived, and how it becomes a turn: *inbound*, once per *message*, or without one once per *event*.
+
+    *condition* is about *thread*, which is also the turn's lane with *in_order*; otherwise the turn gets its own.
+    *agent* binds the thread to that agent if it has none. After *within*, nothing is stored, not even by a Redis that
+    runs the command late: the sender already got a notice. With *is_limited* it counts as a turn of its thread and its
+    person, and is `Paused` at their limit. With *is_auto* it counts only if the agent is talking with its author
+    (`Others`). If it *may_choose* and the thread waits for a choice of its agent, the result is `Choosing`. *version*
+    is when the message got this text, if that isn't its first; *is_last*: Slack won't resend it. An *app*'s post counts
+    for that app in its channel, and for no person. A message that *was_found* in Slack's history doesn't wait until its
+    thread has been read. *why* is for the trace. *writes* are made in the same step if the turn is queued; if the first
+    is an ``if`` that doesn't hold, the result is `Stale`.
+    """
+
+    inbound: Inbound
+    event: str = ""
+    message: MessageKey | None = None
+    thread: ThreadKey | None = None
+    in_order: bool = True
+    condition: Condition = Condition.NONE
+    agent: int | None = None
+    within: timedelta | None = None
+    is_limited: bool = False
+    is_auto: bool = False
+    may_choose: bool = False
+    version: str = ""
+    is_last: bool = False
+    app: str = ""
+    was_found: bool = False
+    why: str = ""
+    writes: Sequence[Write] = ()
+
+    @property
+    def said_at(self) -> str:
+        """When its author has written in a channel's thread, as far as that changes who the agent is talking with."""
+        inbound = self.inbound
+        if self.thread is None or self.app or inbound.channel.startswith("D"):
+            return ""
+        if isinstance(inbound, InboundMessage) and (self.is_limited or self.condition is Condition.START):
+            return (inbound.is_mention and inbound.edited_ts) or inbound.ts  # an edit may have called the bot in
+        return self.message.ts if self.message and isinstance(inbound, Notice) else ""
+
 
 Requeued = Literal["queued", "already", "gone", "full"]
 """The results of queueing a text again: another click *already* did, it's *gone* (expired), or too many are waiting."""
@@ -175,18 +220,9 @@ class Inbox:
         """Call *free_worker* for each message: the worker gets its lane at once if that was empty."""
         self._free_worker = free_worker
 
-    # Each kind of input can meet only some of the results, and a caller handles all of those (`assert_never`).
-
     @overload
     async def put(
-        self,
-        inbound: Inbound,
-        *,
-        event: str = "",
-        thread: ThreadKey | None = None,
-        in_order: Literal[False] = False,
-        within: timedelta | None = None,
-        why: str = "",
+        self, inbound: Inbound, *, event: str = "", within: timedelta | None = None, why: str = ""
     ) -> Queued | Duplicate: ...
 
     @overload
@@ -194,156 +230,33 @@ class Inbox:
         self, inbound: Inbound, *, event: str, why: str, writes: Sequence[Write]
     ) -> Queued | Duplicate | Stale: ...
 
-    @overload
-    async def put(
-        self,
-        inbound: Inbound,
-        *,
-        event: str,
-        message: MessageKey | None = None,
-        thread: ThreadKey | None,
-        in_order: bool = True,
-        condition: Literal[Condition.NONE, Condition.START],
-        agent: int | None = None,
-        is_limited: bool = False,
-        version: str = "",
-        is_last: bool = False,
-        app: str = "",
-        was_found: bool = False,
-        why: str = "",
-    ) -> InThread: ...
-
-    @overload
-    async def put(
-        self,
-        inbound: Inbound,
-        *,
-        event: str,
-        message: MessageKey | None = None,
-        thread: ThreadKey,
-        in_order: bool = True,
-        condition: Condition,
-        is_limited: bool = False,
-        version: str = "",
-        is_last: bool = False,
-        was_found: bool = False,
-        why: str = "",
-    ) -> InBoundThread: ...
-
-    @overload
-    async def put(
-        self,
-        inbound: Inbound,
-        *,
-        event: str,
-        message: MessageKey,
-        thread: ThreadKey,
-        in_order: bool = True,
-        condition: Condition,
-        is_limited: bool = False,
-        is_auto: bool,
-        version: str = "",
-        is_last: bool = False,
-        was_found: bool = False,
-        why: str = "",
-    ) -> InBoundThread | Others: ...
-
-    @overload
-    async def put(
-        self,
-        inbound: Inbound,
-        *,
-        event: str,
-        thread: ThreadKey,
-        in_order: bool,
-        condition: Condition,
-        is_limited: bool,
-        writes: Sequence[Write],
-    ) -> InBoundThread | Stale: ...
-
     async def put(
         self,
         inbound: Inbound,
         *,
         event: str = "",
-        message: MessageKey | None = None,
-        thread: ThreadKey | None = None,
-        in_order: bool = True,
-        condition: Condition = Condition.NONE,
-        agent: int | None = None,
         within: timedelta | None = None,
-        is_limited: bool = False,
-        is_auto: bool = False,
-        version: str = "",
-        is_last: bool = False,
-        app: str = "",
-        was_found: bool = False,
         why: str = "",
         writes: Sequence[Write] = (),
-    ) -> Put:
-        """Store *inbound*, once per *event* identity and *message*. Raises `StoreUnavailable`.
+    ) -> Queued | Duplicate | Stale:
+        """Store *inbound* in a lane of its own, as `put_message` does. Raises `StoreUnavailable`."""
+        put = await self.put_message(Arrival(inbound=inbound, event=event, within=within, why=why, writes=writes))
+        if not isinstance(put, Queued | Duplicate | Stale):
+            raise TypeError(put)  # the other results are about threads
+        return put
 
-        *condition* is about *thread*, which is also the turn's lane with *in_order*; otherwise the turn gets its own.
-        *agent* binds the thread to that agent if it has none. After *within*, nothing is stored, not even by a Redis
-        that runs the command late: the sender already got a notice. With *is_limited* it counts as a turn of its thread
-        and its person, and is `Paused` at their limit. With *is_auto* it counts only if the agent is talking with its
-        author (`Others`). *version* is when the message got this text, if that isn't its
-        first; *is_last*: Slack won't resend it. An *app*'s post counts for that app in its channel, and for no person.
-        A message that *was_found* in Slack's history doesn't wait until its thread has been read. *why* is for the
-        trace. *writes* are made in the same step if the turn is queued; if the first is an ``if`` that doesn't hold,
-        the result is `Stale`.
-        """
-        turn, now = new_turn_id(), self._now()
-        message_body = inbound if isinstance(inbound, InboundMessage | TriggeredRun) else None
-        who, turns = inbound.user, self._limits.user_turns
-        if app:
-            who, turns = f"{inbound.channel}:{app}", self._limits.app_turns
-        # A command is for the bot, so it doesn't change who the agent is talking with.
-        is_talk = thread is not None and not app and not inbound.channel.startswith("D")
-        said_at = ""
-        if is_talk and isinstance(inbound, InboundMessage) and (is_limited or condition is Condition.START):
-            # An edit may have called the bot in.
-            said_at = (inbound.is_mention and inbound.edited_ts) or inbound.ts
-        elif is_talk and message and isinstance(inbound, Notice):
-            said_at = message.ts
-        delivery = Delivery(
-            now, self.consumer, event if message else "", message_body.retry if message_body else 0, why
-        )
+    async def put_message(self, arrival: Arrival) -> Put:
+        """Store what arrived. Raises `StoreUnavailable`."""
+        turn, now, inbound = new_turn_id(), self._now(), arrival.inbound
         # Slack resends messages, and only messages. So only a message may turn out to be stored although it was
         # refused, and only a message's lane is handed to a free worker.
+        message_body = inbound if isinstance(inbound, InboundMessage | TriggeredRun) else None
         offer = self._free_worker() if message_body and self._free_worker else None
-        taken_by = (self.consumer, epoch_ms(now), 1) if offer else ("",)
         try:
             answer = await self._scripts.run(
                 "put",
-                turn,
-                thread_lane(thread) if thread and in_order else own_lane(turn),
-                event,
-                str(message or ""),
-                condition,
-                str(thread or ""),
-                WAITING_LIMIT,
-                epoch_ms(now),
-                _SEEN_MS,
-                self._session_ms,
+                self._as_json(arrival, turn, now, worker=self.consumer if offer else None),
                 to_json(inbound),
-                "" if agent is None else agent,
-                self._scripts.redis_time(now, within) if within else "",
-                inbound.kind,
-                self._limits.thread_turns if is_limited and thread else 0,
-                str(PersonKey(inbound.team, who)),  # the person or app whose limit it counts for
-                turns if is_limited else 0,
-                delivery.to_line(),
-                _MARKED_MS,
-                inbound.user if is_limited and message_body else "",
-                version,
-                int(is_last),
-                json.dumps(writes) if writes else "",
-                int(was_found),
-                inbound.user if said_at else "",
-                said_at,
-                int(is_auto),
-                *taken_by,
                 confirmed=True,
                 repeatable=message_body is not None,
             )
@@ -371,8 +284,53 @@ class Inbox:
                 return Others(is_told=str(is_told) == "1")
             case ["void", because]:
                 return Void(str(because))
+            case ["menu", ts]:
+                return Choosing(str(ts))
             case _:
                 return _WITHOUT_DETAILS[answer[0]]
+
+    def _as_json(self, arrival: Arrival, turn: TurnId, now: datetime, *, worker: str | None) -> str:
+        """Serialize all but the body for ``put.lua``; empty fields are left out."""
+        inbound, thread, limits = arrival.inbound, arrival.thread, self._limits
+        message_body = inbound if isinstance(inbound, InboundMessage | TriggeredRun) else None
+        who, turns = inbound.user, limits.user_turns
+        if arrival.app:
+            who, turns = f"{inbound.channel}:{arrival.app}", limits.app_turns
+        event, retry = arrival.event if arrival.message else "", message_body.retry if message_body else 0
+        said_at = arrival.said_at
+        fields = {
+            "turn": turn,
+            "lane": thread_lane(thread) if thread and arrival.in_order else own_lane(turn),
+            "event": arrival.event,
+            "message": str(arrival.message or ""),
+            "thread": str(thread or ""),
+            "condition": arrival.condition,
+            "kind": inbound.kind,
+            "now": str(epoch_ms(now)),
+            "came": Delivery(now, self.consumer, event, retry, arrival.why).to_line(),
+            "worker": worker,
+            "agent": None if arrival.agent is None else str(arrival.agent),  # Lua's numbers have 53 bits
+            "deadline": self._scripts.redis_time(now, arrival.within) if arrival.within else None,
+            "author": inbound.user if said_at else "",  # the person who has written in a channel's thread
+            "said_at": said_at,
+            "speaker": inbound.user if arrival.is_limited and message_body else "",  # who speaks to the agent
+            "counts_for": str(PersonKey(inbound.team, who)),  # the person or app whose limit it counts for
+            "version": arrival.version,
+            "is_auto": arrival.is_auto,
+            "is_last": arrival.is_last,
+            "may_choose": arrival.may_choose,
+            "was_found": arrival.was_found,
+            "writes": arrival.writes,
+        }
+        numbers = {
+            "limit": WAITING_LIMIT,
+            "thread_turns": limits.thread_turns if arrival.is_limited and thread else 0,
+            "person_turns": turns if arrival.is_limited else 0,
+            "session_ms": self._session_ms,
+            "marked_ms": _MARKED_MS,
+            "seen_ms": _SEEN_MS,
+        }
+        return as_json({name: value for name, value in fields.items() if value} | numbers)
 
     async def settle(self, doubt: InDoubt) -> Head | None:
         """Return the lane's head if the put in doubt handed its lane to this process, and renew the lease; else None.
@@ -390,21 +348,9 @@ class Inbox:
         key, lane = self._scripts.keys.turn(turn), own_lane(turn)
         return ("queue", key, 0, turn, lane, epoch_ms(now), inbound.kind, to_json(inbound), came)
 
-    async def menu_of(self, thread: ThreadKey) -> str:
-        """Return the ``ts`` of the menu of agents that *thread* waits for, ``""`` if it waits for none.
-
-        Raises `StoreUnavailable`.
-        """
-        keys, redis = self._scripts.keys, self._scripts.redis
-        with translated():
-            turn = await redis.hget(keys.parked(), thread_lane(thread))
-            if turn is None or await redis.hexists(keys.thread(thread), "agent"):
-                return ""
-            return str(await redis.hget(keys.turn(TurnId(str(turn))), "card") or "")
-
     async def write(self, *writes: Write) -> list[str]:
         """Make *writes* in one step, which may be repeated. Returns Redis's answers."""
-        return [str(answer) for answer in await self._scripts.run("write", json.dumps(writes), confirmed=True)]
+        return [str(answer) for answer in await self._scripts.run("write", as_json(writes), confirmed=True)]
 
     def pass_over(self, message: MessageKey, *, event: str, retry: int, why: str) -> None:
         """Record in the background *why* a message didn't become a turn."""

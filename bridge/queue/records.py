@@ -1,8 +1,8 @@
 """Records read from Redis: a turn's `Record` and a thread's `Conversation`; and a lane held by a worker.
 
 A worker gets a lane from the ready stream (`Inbox.wait_for_lanes`, `Journal.take`), or by an `Offer` to the inbox of
-its own process: a message put into an empty lane is then taken in the same step that stores it. Without that, a person
-waits 5.7 ms instead of 4.1.
+its own process: a message put into an empty lane is then taken in the same step that stores it. Without that, a turn
+costs 22% more processor time with 16 threads at once, and 8% more with 64 (medians of six runs each).
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ Append = tuple[Literal["append"], str, int, int, *tuple[str, ...]]
 Queue = tuple[Literal["queue"], str, int, TurnId, Lane, int, str, str, str]
 Write = (
     tuple[Literal["set"], str, int, str]
-    | tuple[Literal["delete"], str, int]
+    | tuple[Literal["delete"], str, int, *tuple[str, ...]]
     | tuple[Literal["field"], str, int, str, str]
     | tuple[Literal["field if"], str, int, str, str, str]
     | Max
@@ -147,6 +147,7 @@ A closed list, made by the scripts' prelude (`apply`), so that scripts depend on
 key's lifetime in ms from then on (0: unchanged). The other elements are, for
 
 * ``set``: the value;
+* ``delete``: more keys to delete;
 * ``field``: a hash's field and value;
 * ``field if``: the same, and the field's expected value (``""``: none); a mismatch changes nothing;
 * ``field max``: the same as for ``field``, and more fields and values; made if the new number is greater than the old;

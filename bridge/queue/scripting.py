@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import logging
 import re
 from datetime import datetime, timedelta
@@ -39,16 +40,19 @@ def source(name: str) -> str:
 
     It begins by checking that all its commands are allowed (`bridge.queue.permissions`).
     """
-    folder = files("bridge.queue") / "scripts"
-    script, prelude = (
-        re.sub(r"(?m)^\s*--.*\n|\s+--.*$", "", (folder / f"{each}.lua").read_text()) for each in (name, "prelude")
-    )
-    for part in reversed(re.split(r"(?m)^(?=local )", prelude)):  # a part uses only those before it
+    script = _code(f"{name}.lua")
+    for part in reversed(re.split(r"(?m)^(?=local )", _code("prelude.lua"))):  # a part uses only those before it
         names = re.match(r"local (?:function )?([\w, ]+)", part)
         if names and re.search(rf"\b(?:{names[1].strip().replace(', ', '|')})\b", script):
             script = part + script
     checks = guard(script)
     return f"local VERSION = {VERSION}\n{helpers(checks + script)}\n{checks}\n{script}"
+
+
+def _code(name: str) -> str:
+    """Return the text of a script without its comments."""
+    text = (files("bridge.queue") / "scripts" / name).read_text()
+    return "".join(f"{code}\n" for line in text.splitlines() if (code := line.partition("--")[0].rstrip()))
 
 
 @cache
@@ -60,6 +64,11 @@ def digest(name: str) -> str:
 def epoch_ms(moment: datetime) -> int:
     """Convert a time for scripts."""
     return int(moment.timestamp() * 1000)
+
+
+def as_json(value: Any) -> str:
+    """Serialize *value* for scripts. Lone surrogates, which Lua can't read, become question marks."""
+    return json.dumps(value, ensure_ascii=False).encode(errors="replace").decode()
 
 
 def or_empty(value: int | None) -> str | int:

@@ -27,7 +27,6 @@ right before each outside effect: a process that was suspended for longer than t
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
@@ -42,7 +41,7 @@ from bridge.queue.keys import DEAD, TRACE, milliseconds
 from bridge.queue.patience import Patience
 from bridge.queue.records import UNLIMITED, Head, Held, Limits, Taken, Write, read_head
 from bridge.queue.redis.connection import translated
-from bridge.queue.scripting import Scripts, epoch_ms
+from bridge.queue.scripting import Scripts, as_json, epoch_ms
 from bridge.queue.stops import SETTINGS, Stops
 
 T = TypeVar("T")
@@ -286,7 +285,7 @@ class Journal:
         person = PersonKey(record.body.team, record.body.user)
         answer = await self._run(
             "sent", taken.held, record.id, epoch_ms(self._now()), taken.token, record.edits, note,
-            str(person), self._limits.user_runs, *bound, self._session_ms, _as_json(writes), confirmed=True,
+            str(person), self._limits.user_runs, *bound, self._session_ms, _serialized(writes), confirmed=True,
         )  # fmt: skip
         if answer.startswith("paused:"):
             raise TooOften("runs", timedelta(milliseconds=max(0.0, float(answer.removeprefix("paused:")))))
@@ -297,7 +296,7 @@ class Journal:
 
     async def unsent(self, taken: Taken, *, writes: Iterable[Write] = ()) -> None:
         """Undo SENT, and its writes with *writes*: the request certainly didn't arrive."""
-        await self._run("unsent", taken.held, taken.record.id, _as_json(writes))
+        await self._run("unsent", taken.held, taken.record.id, _serialized(writes))
 
     async def outcome(self, taken: Taken, outcome: str, *, what: str, writes: Iterable[Write] = ()) -> None:
         """Record the *outcome* to show, together with its *writes*. *what* names the outcome for the trace.
@@ -307,7 +306,7 @@ class Journal:
         after recording it.
         """
         answer = await self._run(
-            "outcome", taken.held, taken.record.id, epoch_ms(self._now()), outcome, what, _as_json(writes),
+            "outcome", taken.held, taken.record.id, epoch_ms(self._now()), outcome, what, _serialized(writes),
             taken.record.edits,
         )  # fmt: skip
         if answer == "changed":
@@ -373,13 +372,13 @@ class Journal:
         """
         body = taken.record.body
         shown = str(MessageKey(body.team, body.channel, posted)) if posted else ""
-        how = ("done", what, shown, int(keep_text), milliseconds(TRACE), _as_json(writes), self._session_ms)
+        how = ("done", what, shown, int(keep_text), milliseconds(TRACE), _serialized(writes), self._session_ms)
         _ok, *answers = await self._run("finish", taken.held, taken.record.id, epoch_ms(self._now()), *how)
         return [str(answer) for answer in answers]
 
     async def bury(self, held: Held, turn: TurnId, *, reason: str, writes: Iterable[Write] = ()) -> None:
         """Make a turn that can't be finished a dead letter with its *reason*, and continue with the lane."""
-        how = ("dead", reason, "", 1, milliseconds(DEAD), _as_json(writes), self._session_ms)
+        how = ("dead", reason, "", 1, milliseconds(DEAD), _serialized(writes), self._session_ms)
         await self._run("finish", held, turn, epoch_ms(self._now()), *how)
 
     async def release(self, held: Held) -> None:
@@ -410,10 +409,10 @@ class Journal:
         return answer
 
 
-def _as_json(writes: Iterable[Write]) -> str:
-    """Serialize *writes* for a script; ``""`` for none. Lone surrogates become question marks."""
+def _serialized(writes: Iterable[Write]) -> str:
+    """Serialize *writes* for a script; ``""`` for none."""
     listed = list(writes)
-    return json.dumps(listed, ensure_ascii=False).encode(errors="replace").decode() if listed else ""
+    return as_json(listed) if listed else ""
 
 
 class Watches:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -18,7 +18,7 @@ from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, thread_lane
 from bridge.inbound import InboundMessage
 from bridge.metrics import Metrics
 from bridge.playground.emulator import sample
-from bridge.queue.inbox import Condition, Inbox, Put, Queued
+from bridge.queue.inbox import Arrival, Condition, Inbox, Put, Queued
 from bridge.queue.namespace import Namespace
 from bridge.queue.patience import Patience
 from bridge.queue.records import UNLIMITED, Held, Limits, Offer, Taken
@@ -133,10 +133,10 @@ class Store:
         inbound = inbound or message()
         self.on_put(inbound)
         condition = Condition.START if inbound.is_root else Condition.BOUND
-        how: dict[str, Any] = {
-            "event": inbound.event_id, "message": inbound.key, "thread": inbound.thread, "condition": condition,
-        }  # fmt: skip
-        return await self.process(by).inbox.put(inbound, **how | changes)
+        arrival = Arrival(
+            inbound=inbound, event=inbound.event_id, message=inbound.key, thread=inbound.thread, condition=condition
+        )
+        return await self.process(by).inbox.put_message(replace(arrival, **changes))
 
     async def queue(self, inbound: InboundMessage | None = None, **changes: Any) -> TurnId:
         """Queue a message; return its turn."""

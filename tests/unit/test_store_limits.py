@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from redis.asyncio import Redis
 
-from bridge.queue.inbox import Condition, Paused, Put, Queued
+from bridge.queue.inbox import Arrival, Condition, Paused, Put, Queued
 from bridge.queue.records import Limits
 from support.store import THREAD, Store, message, open_store, ts
 
@@ -20,7 +20,8 @@ async def limited(redis: Redis) -> Store:
 async def test_all_processes_count_together(limited: Store) -> None:
     async def put(process: str, stamp: str) -> Put:
         inbox, one = limited.process(process).inbox, message(ts=stamp)
-        return await inbox.put(one, event=stamp, thread=THREAD, condition=Condition.START, is_limited=True)
+        arrival = Arrival(inbound=one, event=stamp, thread=THREAD, condition=Condition.START, is_limited=True)
+        return await inbox.put_message(arrival)
 
     puts = [await put(process, ts(number)) for number, process in enumerate("abc", start=1)]
 

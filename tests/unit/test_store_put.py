@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 from bridge.errors import StoreUnavailable
 from bridge.ids import own_lane
 from bridge.inbound import Click, HomeOpened, Inbound, Notice, Shortcut, StopRequest
-from bridge.queue.inbox import Condition, Duplicate, Full, Queued, Unbound
+from bridge.queue.inbox import Arrival, Choosing, Condition, Duplicate, Full, Queued, Unbound
 from bridge.queue.records import VERSION
 from support.store import CHANNEL, LANE, ROOT, SPARE, TEAM, THREAD, USER, Store, key_of, message, ts
 
@@ -189,8 +189,9 @@ async def test_a_put_before_its_deadline_is_stored(store: Store) -> None:
 
 async def test_events_messages_and_waiting_turns_have_their_lifetimes(store: Store, redis: Redis) -> None:
     turn = await store.queue()
+    await store.process().inbox.put(HomeOpened(team=TEAM, channel=CHANNEL, user=USER), event="opened")
 
-    assert 24.9 < 24 * await store.days_left(f"seen:e:Ev{ROOT}") <= 25
+    assert 24.9 < 24 * await store.days_left("seen:e:opened") <= 25
     assert 7.9 < await store.days_left(f"seen:m:{key_of(ROOT)}") <= 8
     assert await redis.ttl(f"{{test}}:turn:{turn}") == -1
     assert await redis.ttl(f"{{test}}:box:{LANE}") == -1
@@ -198,10 +199,29 @@ async def test_events_messages_and_waiting_turns_have_their_lifetimes(store: Sto
 
 async def test_a_notice_in_place_of_a_message_marks_it_as_seen(store: Store) -> None:
     notice = Notice(team=TEAM, channel=CHANNEL, user=USER, what="user")
-    put = await store.process().inbox.put(
-        notice, event=f"Ev{ROOT}", message=key_of(ROOT), thread=THREAD, in_order=False
-    )
+    arrival = Arrival(inbound=notice, event=f"Ev{ROOT}", message=key_of(ROOT), thread=THREAD, in_order=False)
+    put = await store.process().inbox.put_message(arrival)
 
     assert isinstance(put, Queued)
     assert await store.put() == Duplicate(put.turn)
     assert await store.sessions.thread(THREAD) is None
+
+
+async def test_a_possible_choice_finds_the_menu_and_is_not_stored(store: Store) -> None:
+    await store.queue()
+    taken = await store.process().take()
+    await store.process().journal.card(taken, "1700000009.000100")
+    assert await store.process().journal.park(taken, THREAD)
+    before = await store.dump()
+
+    put = await store.put(message("Support", ts(1)), may_choose=True)
+
+    assert put == Choosing("1700000009.000100")
+    assert await store.dump() == before
+    assert isinstance(await store.put(message("Support", ts(1))), Queued), "if it isn't one"
+
+
+async def test_a_possible_choice_without_a_menu_is_stored(store: Store) -> None:
+    await store.conversation()
+
+    assert isinstance(await store.put(message("Support", ts(1)), may_choose=True), Queued)

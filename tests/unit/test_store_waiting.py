@@ -7,6 +7,7 @@ from redis.asyncio import Redis
 
 from bridge.ids import TurnId
 from bridge.inbound import Notice
+from bridge.queue.inbox import Arrival
 from bridge.queue.records import Step
 from support.store import CHANNEL, LANE, PREFIX, ROOT, TEAM, THREAD, USER, Process, Store, key_of, message, ts
 
@@ -61,7 +62,8 @@ async def test_an_unknown_message_can_be_neither_edited_nor_withdrawn(store: Sto
 
 async def test_editing_a_refused_message_does_not_queue_it(store: Store) -> None:
     notice = Notice(team=TEAM, channel=CHANNEL, user=USER, what="user")
-    await store.process().inbox.put(notice, message=key_of(ROOT), event=f"Ev{ROOT}")
+    arrival = Arrival(inbound=notice, message=key_of(ROOT), event=f"Ev{ROOT}")
+    await store.process().inbox.put_message(arrival)
 
     assert await store.process().inbox.edit(message("let me in")) == "unknown"
 

@@ -109,7 +109,8 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
         turn.until_shown.push_async_callback(deps.indicators.set_title, place_of(message), question.title)
     known = session if found.sessionId is None and not is_new else found.sessionId
     is_named = question.names_agent
-    turn.stage(*deps.sessions.answered(message, known, expected=session, agent=agent, names_agent=is_named))
+    is_news = is_named and not turn.conversation.names_agent
+    turn.stage(*deps.sessions.answered(message, known, expected=session, agent=agent, names_agent=is_news))
     feedback = Answered(turn.id, agent, known)
     notes = [answers.SESSION_GONE] if is_new else []
     if known is None:

@@ -24,18 +24,16 @@ from bridge.ids import MessageKey, ThreadKey, TurnId, side_id, thread_lane
 from bridge.inbound import Click, InboundMessage, Notice
 from bridge.project import Catalog
 from bridge.queue.inbox import (
+    Arrival,
     Condition,
-    Deferred,
     Duplicate,
-    Early,
     Full,
-    InBoundThread,
     Muted,
     Paused,
+    Put,
     Queued,
     Requeued,
     Stale,
-    Unbound,
     Void,
 )
 from bridge.slack.blockkit import failures
@@ -87,15 +85,17 @@ async def send_reply(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: A
     message = await deps.sessions.unsent(click.value)
     if message is None:
         return shown(notices.message_gone(), "gone")
-    put = await deps.inbox.put(
-        message,
-        event=f"reply:{message.key}",
-        message=message.key,
-        thread=message.thread,
-        condition=Condition.BOUND,
-        version=message.edited_ts,
-        is_limited=True,
-        why="its author had it sent",
+    put = await deps.inbox.put_message(
+        Arrival(
+            inbound=message,
+            event=f"reply:{message.key}",
+            message=message.key,
+            thread=message.thread,
+            condition=Condition.BOUND,
+            version=message.edited_ts,
+            is_limited=True,
+            why="its author had it sent",
+        )
     )
     return _put_by_button(put, notices.sent_reply())
 
@@ -169,14 +169,16 @@ async def start_thread(deps: Deps, turn: Turn, new: NewThread, ts: str) -> None:
         team=turn.team, channel=turn.channel, user=turn.user, source="form", text=new.text, ts=ts, is_mention=True,
         thread_ts=new.thread_ts, calls_in=bool(new.thread_ts), parts=new.parts,
     )  # fmt: skip
-    put = await deps.inbox.put(
-        message,
-        event=f"root:{turn.id}",
-        message=MessageKey(turn.team, turn.channel, ts),
-        thread=message.thread,
-        condition=Condition.START,
-        agent=new.agent,
-        is_limited=True,
+    put = await deps.inbox.put_message(
+        Arrival(
+            inbound=message,
+            event=f"root:{turn.id}",
+            message=MessageKey(turn.team, turn.channel, ts),
+            thread=message.thread,
+            condition=Condition.START,
+            agent=new.agent,
+            is_limited=True,
+        )
     )
     match put:
         case Queued() | Duplicate():
@@ -189,10 +191,8 @@ async def start_thread(deps: Deps, turn: Turn, new: NewThread, ts: str) -> None:
             what = "muted"
         case Paused(limited, wait):
             what = notices.paused(limited, wait, is_first=False)
-        case Early():
-            what = "not_queued"
         case _:
-            assert_never(put)
+            what = "not_queued"
     to = recipient_of(turn.body)
     notice = Notice(
         team=turn.team,
@@ -227,21 +227,23 @@ async def slip_settled(deps: Deps, turn: Turn, click: Click) -> Result:
         source="word" if is_text else "typed",
     )
     condition = Condition.START if is_text else Condition.NONE  # a command doesn't start a conversation
-    put = await deps.inbox.put(
-        message,
-        event=f"slip:{turn.id}",
-        thread=message.thread,
-        in_order=is_text or slip.command == "new",
-        condition=condition if message.is_mention or message.is_direct else Condition.BOUND,
-        is_limited=is_text,
-        writes=question.uses(),  # the first of the two buttons counts
+    put = await deps.inbox.put_message(
+        Arrival(
+            inbound=message,
+            event=f"slip:{turn.id}",
+            thread=message.thread,
+            in_order=is_text or slip.command == "new",
+            condition=condition if message.is_mention or message.is_direct else Condition.BOUND,
+            is_limited=is_text,
+            writes=question.uses(),  # the first of the two buttons counts
+        )
     )
     if isinstance(put, Stale):
         return await question.answered() or shown(notices.already_used(), "already")
     return _put_by_button(put, notices.slip_settled("" if is_text else slip.command))
 
 
-def _put_by_button(put: InBoundThread, queued: Reply) -> Outcome:
+def _put_by_button(put: Put, queued: Reply) -> Outcome:
     """Say what became of a message that a button has put: *queued*, or the reason why it wasn't."""
     match put:
         case Queued() | Duplicate():
@@ -252,12 +254,10 @@ def _put_by_button(put: InBoundThread, queued: Reply) -> Outcome:
             return shown(notices.thread_full(), "full")
         case Muted():
             return shown(notices.thread_muted(), "muted")
-        case Unbound() | Early() | Deferred():
-            return shown(notices.no_conversation(), "gone")
         case Void():
             return shown(notices.message_gone(), "gone")
         case _:
-            assert_never(put)
+            return shown(notices.no_conversation(), "gone")
 
 
 @conversations.button(menu.CHOOSE, label="menu: Choose an agent")

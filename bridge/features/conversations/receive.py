@@ -1,14 +1,14 @@
 """Decide about an incoming message: whether it's for an agent, and under which conditions it's queued.
 
-This runs before the event is acknowledged to Slack. It ends with one `Inbox.put`, which marks the message as seen and
-queues it in one step; only then does Slack get its acknowledgement.
+This runs before the event is acknowledged to Slack. It ends with one `Inbox.put_message`, which marks the message as
+seen and queues it in one step; only then does Slack get its acknowledgement.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal, assert_never
 
@@ -26,16 +26,18 @@ from bridge.inbound import Click, InboundMessage, Notice, TriggeredRun
 from bridge.project import Catalog
 from bridge.queue.deliveries import NOT_YET
 from bridge.queue.inbox import (
+    Arrival,
+    Choosing,
     Condition,
     Deferred,
     Duplicate,
     Early,
     Full,
-    InBoundThread,
     Inbox,
     Muted,
     Others,
     Paused,
+    Put,
     Queued,
     Stale,
     Unbound,
@@ -199,8 +201,8 @@ class Receiver:
         if await self._was_settled(message):
             return _KNOWN
         about = {"team": message.team, "channel": message.channel, "user": rule.owner}
-        put = await self.inbox.put(
-            message.model_copy(update={"owner": rule.owner})
+        arrival = Arrival(
+            inbound=message.model_copy(update={"owner": rule.owner})
             if rule.workflow is None
             else TriggeredRun(**about, workflow=rule.workflow, message=message),
             event=message.event_id,
@@ -215,6 +217,7 @@ class Receiver:
             app=app,
             why=f"its app, {app}, {'runs a workflow' if is_run else 'is answered'} in its channel",
         )
+        put = await self.inbox.put_message(arrival)
         if isinstance(put, Paused):
             if message.was_found:
                 return _received(put)
@@ -269,11 +272,13 @@ class Receiver:
                 if (message.text.strip() or message.parts) and self.features.commands.line_of(
                     message, self.bot_user
                 ) is None:
-                    await self.inbox.put(
-                        _notice(message, edited(str(message.key)), of="edit", is_offer=True),
-                        event=f"edit:{message.key}:{message.edited_ts}" if message.edited_ts else message.event_id,
-                        thread=message.thread,
-                        in_order=False,
+                    await self.inbox.put_message(
+                        Arrival(
+                            inbound=_notice(message, edited(str(message.key)), of="edit", is_offer=True),
+                            event=f"edit:{message.key}:{message.edited_ts}" if message.edited_ts else message.event_id,
+                            thread=message.thread,
+                            in_order=False,
+                        )
                     )
                 return Received("asked")
             case "edited" | "known" | "late" as result:
@@ -293,15 +298,9 @@ class Receiver:
     async def _queue(
         self, message: InboundMessage, line: str | None, condition: Condition, *, is_auto: bool = False
     ) -> Received:
-        """Queue *message*; *line* is its command line if it's a command. For *is_auto*, see `Inbox.put`."""
+        """Queue *message*; *line* is its command line if it's a command. For *is_auto*, see `Arrival`."""
         if await self._was_settled(message):
             return _KNOWN
-        if line is None and (choice := await self._choice(message)):
-            chosen = await self.inbox.put(
-                choice, event=message.event_id, message=message.key, thread=message.thread, in_order=False,
-                condition=Condition.BOUND, version=message.edited_ts, why="it names an agent where one is chosen",
-            )  # fmt: skip
-            return Received("queued") if isinstance(chosen, Queued) else _received(chosen)
         if message.is_late and line is not None:
             return await self._notify(message, "command_missed", "missed", condition)
         why = _REPLIES.get(condition) or (
@@ -313,9 +312,9 @@ class Receiver:
         )
         why += ", as a command" if line else ""
         why += f", with {summary(message.parts)}" if message.parts else ""
-        in_order = line is None or (_IN_ORDER.match(line) is not None and not await self.inbox.menu_of(message.thread))
-        put = await self.inbox.put(
-            message,
+        in_order = line is None or _IN_ORDER.match(line) is not None
+        arrival = Arrival(
+            inbound=message,
             event=message.event_id,
             message=message.key,
             thread=message.thread,
@@ -327,7 +326,19 @@ class Receiver:
             was_found=message.was_found,
             is_limited=line is None,  # !stop must work even in a thread that a loop has filled
             is_auto=is_auto,
+            may_choose=bool(self._named_by(message)) if line is None else in_order,
         )
+        put = await self.inbox.put_message(arrival)
+        if isinstance(put, Choosing):
+            if line is None and (choice := await self._choice(message, put.menu)):
+                arrival = Arrival(
+                    inbound=choice, event=message.event_id, message=message.key, thread=message.thread,
+                    in_order=False, condition=Condition.BOUND, version=message.edited_ts,
+                    why="it names an agent where one is chosen",
+                )  # fmt: skip
+                return _received(await self.inbox.put_message(arrival))
+            # A command doesn't wait for the choice.
+            put = await self.inbox.put_message(replace(arrival, in_order=line is None, may_choose=False))
         match put:
             case Others(is_told):
                 if not is_told:
@@ -352,27 +363,22 @@ class Receiver:
             case Paused():
                 what = paused(put.limited, put.wait, is_first=put.is_first)
                 return await self._notify(message, what, "paused")
-            case Duplicate() | Muted() | Unbound() | Void() | Early() | Deferred():
-                return _received(put)
             case _:
-                assert_never(put)
+                return _received(put)
 
-    async def _choice(self, message: InboundMessage) -> Click | None:
-        """Return the choice of the agent whose name is all that *message* says, if its thread waits for a choice.
-
-        Raises `StoreUnavailable`.
-        """
+    def _named_by(self, message: InboundMessage) -> str:
+        """Return all that *message* says, if that may be an agent's name."""
         said = addressed(message.text, self.bot_user)[1].strip()
-        if message.is_root or message.parts or message.app or not 0 < len(said) <= _LONGEST_NAME or "\n" in said:
-            return None
-        menu_ts = await self.inbox.menu_of(message.thread)
-        if not menu_ts:
-            return None
+        is_other = message.is_root or message.parts or message.app or len(said) > _LONGEST_NAME or "\n" in said
+        return "" if is_other else said
+
+    async def _choice(self, message: InboundMessage, menu_ts: str) -> Click | None:
+        """Return the choice in the menu *menu_ts* of the agent whose name is all that *message* says."""
         try:
             agents = await self.catalog.get_agents()
         except ProjectError:
             return None
-        wanted = name_key(plain_command_text(said)).rstrip(":").rstrip()
+        wanted = name_key(plain_command_text(self._named_by(message))).rstrip(":").rstrip()
         named = [agent for agent in agents if is_called(wanted, agent)]
         if len(named) != 1:
             return None
@@ -392,8 +398,8 @@ class Receiver:
         is_auto: bool = False,
     ) -> Received:
         """Queue a private notice instead of *message*, which counts as seen from then on."""
-        put = await self.inbox.put(
-            _notice(message, what),
+        arrival = Arrival(
+            inbound=_notice(message, what),
             event=message.event_id,
             message=message.key,
             thread=message.thread,
@@ -405,6 +411,7 @@ class Receiver:
             why=f"refused: {what}",
             is_auto=is_auto,
         )
+        put = await self.inbox.put_message(arrival)
         if isinstance(put, Others):  # it wasn't for the bot, so once is enough
             if not put.is_told:
                 await self._tell(message, what)
@@ -447,7 +454,7 @@ def _notice(message: InboundMessage, what: str, *, of: str = "", is_offer: bool 
     )
 
 
-def _received(put: InBoundThread) -> Received:
+def _received(put: Put) -> Received:
     match put:
         case Queued():
             return Received("queued")
@@ -475,6 +482,10 @@ def _received(put: InBoundThread) -> Received:
             return Received(
                 "deferred", f"{NOT_YET}it's read again once its thread's first message arrives, within ten minutes"
             )
+        case Others():
+            return Received("ignored", _OTHERS_WRITE)
+        case Stale() | Choosing():
+            raise TypeError(put)  # neither is possible here
         case _:
             assert_never(put)
 

@@ -81,21 +81,18 @@ class Sessions:
         lives, keys, thread = self._session_ms, self._keys, message.thread
         conversation = keys.thread(thread)
         owner = message.user if message.is_direct else ""  # the person whose direct message it is
-        always: tuple[Write, ...] = (
-            ("delete", keys.outage_notice(thread), 0),
-            ("delete", keys.words(thread), 0),
-            ("field", conversation, 0, "v", str(VERSION)),
-            ("field max", conversation, lives, "heard", message.ts),
+        writes: tuple[Write, ...] = (
+            ("delete", keys.outage_notice(thread), 0, keys.words(thread)),
+            ("field max", conversation, lives, "heard", message.ts, "v", str(VERSION)),
         )
         if names_agent:
-            always = (*always, ("field", conversation, 0, "named", "1"))
-        if session is None:
-            return always
-        return (
-            *always,
-            ("field if", conversation, lives, "session", str(session), "" if expected is None else str(expected)),
-            ("field", keys.bound(thread.team, session), lives, str(thread), f"{agent}:{owner}"),
-        )
+            writes = (*writes, ("field", conversation, 0, "named", "1"))
+        if session is not None and session != expected:
+            before = "" if expected is None else str(expected)
+            writes = (*writes, ("field if", conversation, lives, "session", str(session), before))
+        if session is not None:
+            writes = (*writes, ("field", keys.bound(thread.team, session), lives, str(thread), f"{agent}:{owner}"))
+        return writes
 
     def tells(self, message: InboundMessage, *, is_offered: bool) -> tuple[Write, ...]:
         """Return the writes with a notice that the agent didn't get a reply, at most one in 30 days per person.

@@ -43,13 +43,12 @@ end
 if redis.call('EXISTS', READY) == 0 or #redis.call('XINFO', 'GROUPS', READY) == 0 then
   redis.call('XGROUP', 'CREATE', READY, GROUP, '0', 'MKSTREAM')
 end
-local time = redis.call('TIME')
-local clock = time[1] * 1000 + math.floor(time[2] / 1000)
+local at = clock()
 if ARGV[15] ~= '' then
-  redis.call('ZADD', processes_key(), clock, ARGV[15])
-  redis.call('ZREMRANGEBYSCORE', processes_key(), '-inf', clock - tonumber(ARGV[16]))
+  redis.call('ZADD', processes_key(), at, ARGV[15])
+  redis.call('ZREMRANGEBYSCORE', processes_key(), '-inf', at - tonumber(ARGV[16]))
   redis.call('PEXPIRE', processes_key(), ARGV[16])
 end
-return {'ours', held[3], string.format('%d', clock), is_catching_up() and '1' or '',
+return {'ours', held[3], string.format('%d', at), is_catching_up() and '1' or '',
   redis.call('ZCARD', reports_key()), redis.call('HLEN', channels_key()),
   held[7] or '', held[8] or '', held[9] or ''}

@@ -2,18 +2,25 @@
 local READY, GROUP = ready_key(), 'workers'
 local YOUNG = 600 -- seconds; Slack may resend any younger message: its third and last retry is after about six minutes
 local ENDED = 90000000 -- ms; an ended conversation isn't searched for in its thread, as after any search
+local MINUTE = 60000 -- ms
 local GRACE = 604800000 -- ms; `discard_expired` has this long before a parked lane's keys expire
 
 -- Append a field and its value to the arguments of HSET. Return `earlier` lines of a trace with one more, up to a limit.
 local function add(fields, name, value) fields[#fields + 1], fields[#fields + 2] = name, value end
 local function with_line(earlier, line) return (earlier and #earlier < 2000 and earlier .. '\n' or '') .. line end
 
+-- This server's clock, in ms.
+local function clock()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
 -- Add a lane's entry. The invariant: a lane with work has exactly one entry, or is parked.
 local function activate(lane) redis.call('XADD', READY, '*', 'lane', lane) end
 
--- Hand the longest-waiting lane to a free worker ('': none). Returns the lane's entry and the lane, nothing if none waits.
+-- Hand the longest-waiting lane to a free worker, if there is one. Returns the lane's entry and the lane, nothing if none waits.
 local function next_for(worker)
-  if worker == '' then return end
+  if not worker then return end
   local streams = redis.pcall('XREADGROUP', 'GROUP', GROUP, worker, 'COUNT', 1, 'STREAMS', READY, '>')
   if not streams or streams.err then return end -- no group: the store was wiped
   local entry = streams[1][2][1]
@@ -34,13 +41,43 @@ local function with_said(said, at, person, how)
   return table.concat(lines, '\n', math.max(1, #lines - 19))
 end
 
--- How many turns wait in a lane without the one being worked on, and with it.
+-- Whether the agent is talking with a person: it got a message of theirs last (`partner`, if `said` doesn't say), and no
+-- one else has written since, before the time `at`.
+local function is_talking_with(person, at, said, partner)
+  local is_alone = true
+  for when, who, sent in string.gmatch(said, '(%S+) (%S+) (%S)') do
+    if tonumber(when) >= tonumber(at) then break end
+    if sent == '1' then partner, is_alone = who, true
+    elseif who ~= partner then is_alone = false end
+  end
+  return partner == person and is_alone
+end
+
+-- How many turns wait in a lane without the one being worked on, and with it; and its head.
 local function waiting_in(lane)
   local head = redis.call('LINDEX', box_key(lane), 0)
   if not head then return 0, 0 end
   local is_running = redis.call('HGET', turn_key(head), 'step') ~= 'queued'
   local length = redis.call('LLEN', box_key(lane))
-  return length - (is_running and 1 or 0), length
+  return length - (is_running and 1 or 0), length, head
+end
+
+-- Find where a late message goes: before the first waiting turn that was written after it, but not before a turn queued at
+-- the end on purpose (it has no 'ts'), nor before a head that a worker holds or that was stopped. No worker holds a parked
+-- head, nor one that waits until its thread has been read (`Turns`). Also returns how many turns the message overtakes.
+local function overtaken_by(lane, written, is_unread)
+  local first, count = nil, 0
+  for place = -1, -redis.call('LLEN', box_key(lane)), -1 do
+    local id = redis.call('LINDEX', box_key(lane), place)
+    local seen = redis.call('HMGET', turn_key(id), 'ts', 'step', 'takes', 'withdrawn', 'unread')
+    if seen[2] ~= 'queued' or (tonumber(seen[1] or '') or 0) <= written then break end
+    if redis.call('LINDEX', box_key(lane), 0) == id
+        and (seen[4] or (seen[3] and not (seen[5] and is_unread) and redis.call('HGET', parked_key(), lane) ~= id)) then
+      break
+    end
+    first, count = id, count + 1
+  end
+  return first, count
 end
 
 -- Record that messages were refused between two times (seconds, from their ts); stores at most `most` such stretches.
@@ -48,6 +85,38 @@ local function note_refusals(first, last, lifetime, most)
   redis.call('ZADD', refusing_key(), last, first .. ' ' .. last)
   redis.call('ZREMRANGEBYRANK', refusing_key(), 0, -1 - tonumber(most))
   redis.call('PEXPIRE', refusing_key(), lifetime)
+end
+
+-- Whether messages were refused when one was written, give or take a second.
+local function was_refused(written)
+  local ends = redis.call('ZRANGEBYSCORE', refusing_key(), string.format('%.6f', written - 1), '+inf')
+  for _, stretch in ipairs(ends) do
+    if tonumber(string.match(stretch, '^%S+')) <= written + 1 then return true end
+  end
+  return false
+end
+
+-- Whether the first message of a reply's thread was refused, and Slack will resend it; both were written then (s).
+local function is_early(written, started)
+  return written and started and written - started < YOUNG and was_refused(started)
+end
+
+-- The changes of a conversation's record by an arrival that joins it. `put` knows this one feature's record, because the
+-- queue must know whether a lane's thread is bound, is muted, has several speakers, and who has written there. Generic
+-- arguments would be conditions over fields with a refusal for each, a conditional update, and the same again in sent.lua
+-- and look_at_head.
+local function joined(a, is_bound, speaker, ts)
+  local changes = {}
+  if not is_bound then
+    add(changes, 'v', VERSION)
+    if ts ~= '' and a.message ~= a.thread then -- an edit may have called the bot in, unless it overtook its refused message
+      local is_by_edit = (tonumber(a.version) or 0) > tonumber(ts) and not was_refused(tonumber(ts))
+      add(changes, 'since', is_by_edit and a.version or ts)
+    end
+  end
+  if a.speaker and not speaker then add(changes, 'speaker', a.speaker)
+  elseif a.speaker and a.speaker ~= speaker then add(changes, 'several', 1) end -- messages to the agent name their author
+  return changes
 end
 
 -- Index the last activity of a bound thread. `forget` prunes the index; it lives as long as its threads.
@@ -242,6 +311,12 @@ local function owns(entry, consumer, lane, turn)
   return turn == nil or redis.call('LINDEX', box_key(lane), 0) == turn, pending[1][4]
 end
 
+-- Add to a turn's record that a worker starts on it for the first time; a line for each, for the trace.
+local function first_look(record, worker, now, takes, process)
+  add(record, 'takes', (takes or 0) + 1)
+  add(record, 'process', with_line(process, now .. ' ' .. worker))
+end
+
 -- Look at the head of a lane, for a worker that holds its entry.
 -- how: now (ms), begins ('1': this worker's first look, '0': a later one).
 -- Returns {'newer', id}: written by a later version, left unchanged | {'turn', id, turn hash, thread hash, how often the
@@ -250,11 +325,10 @@ local function look_at_head(id, consumer, handed_out, how)
   local key = turn_key(id)
   local seen = redis.call('HMGET', key, 'v', 'thread', 'process', 'takes')
   if tonumber(seen[1] or '0') > VERSION then return {'newer', id} end
-  local thread = seen[2] or ''
-  local conversation = redis.call('HGETALL', thread_key(thread))
+  local conversation, record = redis.call('HGETALL', thread_key(seen[2] or '')), {}
   if how[2] == '1' then
-    redis.call('HSET', key, 'takes', (seen[4] or 0) + 1,
-      'process', with_line(seen[3], how[1] .. ' ' .. consumer)) -- a line for each take, for the trace
+    first_look(record, consumer, how[1], seen[4], seen[3])
+    redis.call('HSET', key, unpack(record))
   end
   return {'turn', id, redis.call('HGETALL', key), conversation, handed_out}
 end
@@ -264,7 +338,7 @@ local function make(write)
   local how, key, ms = write[1], write[2], write[3]
   local answer
   if how == 'set' then answer = redis.call('SET', key, write[4])
-  elseif how == 'delete' then answer = redis.call('DEL', key)
+  elseif how == 'delete' then answer = redis.call('DEL', key, unpack(write, 4))
   elseif how == 'field' then answer = redis.call('HSET', key, write[4], write[5])
   elseif how == 'field if' then -- the field still has the value the caller saw
     answer = (redis.call('HGET', key, write[4]) or '') == write[6] and redis.call('HSET', key, write[4], write[5])
@@ -299,11 +373,12 @@ local function holds(guard)
   return true
 end
 
--- Make a step's writes: `writes` is a JSON list, or '' for none. An 'if' that doesn't hold skips the writes it guards.
+-- Make a step's writes: a list, as JSON or decoded, or '' for none. An 'if' that doesn't hold skips the writes it guards.
 -- Returns Redis's answer to each write ('': not made).
 local function apply(writes)
   local answers, left_out = {}, 0
-  for _, write in ipairs(writes ~= '' and cjson.decode(writes) or {}) do
+  if type(writes) == 'string' then writes = writes ~= '' and cjson.decode(writes) or {} end
+  for _, write in ipairs(writes) do
     local answer
     if left_out > 0 then left_out = left_out - 1
     elseif write[1] ~= 'if' then answer = make(write)
@@ -323,4 +398,16 @@ local function count(key, window)
   local counted = redis.call('INCR', key)
   if counted == 1 then redis.call('PEXPIRE', key, window) end
   return counted
+end
+
+-- The limits that an arrival counts for: whose, the counter's key, the limit, and how much is counted in this minute.
+local function paces_of(a, of_thread, of_person)
+  local paces = {}
+  if a.thread_turns > 0 then
+    paces[1] = {of = 'thread', key = thread_pace_key(a.thread), limit = a.thread_turns, count = tonumber(of_thread or '0')}
+  end
+  if a.person_turns > 0 then
+    paces[#paces + 1] = {of = 'person', key = person_pace_key(a.counts_for), limit = a.person_turns, count = tonumber(of_person or '0')}
+  end
+  return paces
 end
