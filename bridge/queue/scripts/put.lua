@@ -11,7 +11,7 @@ if a.deadline and clock() > a.deadline then return {'late'} end
 -- An absent identity ('') makes a key that never exists.
 local known = redis.call('MGET', refused_key(turn), seen_event_key(a.event or ''), seen_message_key(message),
   seen_message_key(thread), unread_thread_key(thread), thread_pace_key(thread), person_pace_key(a.counts_for))
-local unread = known[5]
+local unread = known[5] -- its thread has yet to be read
 if known[1] then return {'late'} end
 local since, is_pending = voids(known[3])
 if since and (tonumber(a.version) or 0) < since then
