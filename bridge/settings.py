@@ -332,16 +332,9 @@ def environment(
     A line that can't be parsed, or a name that's almost a setting's, is a slip: a problem that mustn't go unnoticed.
     Raises `ConfigurationError` with them, or adds them to *slips*.
     """
-    try:
-        text = env_file.read_text(encoding="utf-8") if env_file.is_file() else ""
-    except (OSError, UnicodeDecodeError) as exc:
-        why = exc.strerror if isinstance(exc, OSError) else "not text"
-        raise ConfigurationError([f"{env_file} can't be read ({why}): fix or remove it"]) from None
     found: list[str] = []
     pairs: dict[str, str] = {}
-    for binding in parse_stream(StringIO(text)):  # without interpolation: a password may contain "${"
-        line = binding.original.string
-        number = binding.original.line + line[: len(line) - len(line.lstrip())].count("\n")
+    for binding, number in _bindings(env_file):
         found += _slips_in(binding, f"{env_file} line {number}")
         if binding.key is not None and binding.value is not None:
             pairs[binding.key] = binding.value
@@ -365,6 +358,27 @@ def environment(
     if embedded_redis and not given.keys() & {"REDIS_URL", "REDIS_URL_FILE"}:
         given["REDIS_URL"] = EMBEDDED
     return given
+
+
+def origins(process: Mapping[str, str], env_file: Path) -> dict[str, str]:
+    """Return where each variable of `environment` is set: in the ``environment``, or in a line such as ``.env:3``."""
+    places = {binding.key: f"{env_file}:{number}" for binding, number in _bindings(env_file) if binding.key}
+    own = (name for name, value in process.items() if value.strip() or name in _ACCESS)
+    return places | dict.fromkeys((name for name in own if not _is_of_service(name, process[name])), "environment")
+
+
+def _bindings(env_file: Path) -> list[tuple[Binding, int]]:
+    """Parse *env_file*, if it exists; each of its bindings comes with its line. Raises `ConfigurationError`."""
+    try:
+        text = env_file.read_text(encoding="utf-8") if env_file.is_file() else ""
+    except (OSError, UnicodeDecodeError) as exc:
+        why = exc.strerror if isinstance(exc, OSError) else "not text"
+        raise ConfigurationError([f"{env_file} can't be read ({why}): fix or remove it"]) from None
+    numbered = []
+    for binding in parse_stream(StringIO(text)):  # without interpolation: a password may contain "${"
+        line = binding.original.string
+        numbered.append((binding, binding.original.line + line[: len(line) - len(line.lstrip())].count("\n")))
+    return numbered
 
 
 def _slips_in(binding: Binding, where: str) -> list[str]:

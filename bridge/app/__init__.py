@@ -12,8 +12,9 @@ import os
 import secrets
 import signal
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
@@ -22,17 +23,18 @@ import aiohttp
 from bridge import __version__
 from bridge.app.connections import Connections, opened_connections
 from bridge.app.parts import build as build_parts
-from bridge.config import Config, no_file
+from bridge.config import Config, Projects, no_file
 from bridge.door.guard import Guard
 from bridge.door.http import Reach, Readiness, build, serving
 from bridge.door.listeners.app import dispatcher
 from bridge.door.sockets import SILENCE, Sockets
-from bridge.errors import SlackError, SlackRefused, StoreUnavailable
+from bridge.errors import ConfigurationError, SlackError, SlackRefused, StoreUnavailable
 from bridge.logs import configure
 from bridge.proxies import unusable_proxy_settings
 from bridge.queue.namespace import Namespace
 from bridge.queue.outages import Outages
 from bridge.queue.patience import Patience
+from bridge.queue.reloads import InForce, Reloads
 from bridge.queue.scripting import Scripts
 from bridge.queue.turn import LEASE
 from bridge.queue.wipe import CURE
@@ -48,25 +50,30 @@ log = logging.getLogger(__name__)
 
 _SLACK_RETRY = 2.0
 _NOTED_EVERY = 60.0  # seconds
+_LOOKED_EVERY = 1.0  # seconds
 
 
-async def serve(settings: Settings, config: Config) -> int:
-    """Run the bridge until SIGTERM or SIGINT, and return the exit code. Raises `BridgeError` if it can't run."""
+async def serve(settings: Settings, read_config: Callable[[], Config]) -> int:
+    """Run the bridge until SIGTERM or SIGINT, and return the exit code. Raises `BridgeError` if it can't run.
+
+    *read_config* reads the operator's file, at the start and on SIGHUP; it raises `ConfigurationError`.
+    """
     configure(settings.log_format, settings.log_level)
     for problem in unusable_proxy_settings():
         log.warning("a proxy setting can't be used", extra={"problem": problem})
-    draining = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, draining.set)
+    draining, hung_up = asyncio.Event(), asyncio.Event()
+    for number, event in ((signal.SIGTERM, draining), (signal.SIGINT, draining), (signal.SIGHUP, hung_up)):
+        asyncio.get_running_loop().add_signal_handler(number, event.set)
     async with opened_connections(settings) as wires:
-        await Bridge(settings, wires, draining, config).run()
+        await Bridge(settings, wires, draining, read_config, hung_up).run()
     log.info("stopped")
     return 0
 
 
 class Bridge:
-    """One process of the bridge, built from *settings*, *wires* and *config*; it runs until *draining* is set.
+    """One process of the bridge, built from *settings* and *wires*; it runs until *draining* is set.
 
+    *read_config* reads the operator's file, again whenever *hung_up* is set; without it, there's one project.
     *lease* is how long it holds a thread's queue unrenewed, and *silence* after how long a silent socket is replaced.
     """
 
@@ -75,7 +82,8 @@ class Bridge:
         settings: Settings,
         wires: Connections,
         draining: asyncio.Event,
-        config: Config | None = None,
+        read_config: Callable[[], Config] | None = None,
+        hung_up: asyncio.Event | None = None,
         *,
         lease: timedelta = LEASE,
         silence: timedelta = SILENCE,
@@ -85,7 +93,10 @@ class Bridge:
         self._settings = settings
         self._wires = wires
         self._draining = draining
-        self._config = config or no_file(settings.project_base_url, settings.project_api_key)
+        self._read_config = read_config or partial(no_file, settings.project_base_url, settings.project_api_key)
+        config = self._read_config()
+        self._projects, self._revision = config.projects, config.revision
+        self._hung_up = hung_up or asyncio.Event()
         self._patience = Patience(draining)
         self._scripts = Scripts(wires.redis, settings.namespace, wires.metrics)
         self._consumer = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
@@ -167,6 +178,7 @@ class Bridge:
             # Process the queue until the process drains.
             async with parts.queued_reactions.at_work(), asyncio.TaskGroup() as group:
                 background = [self._log_ready(), parts.clock.run(), parts.token_watch.run(), parts.catch_up.run()]
+                background.append(self._reload_on_request(Reloads(self._scripts)))
                 if self._guard is not None and self._settings.catch_up == "on":
                     background.append(self._note_refused(self._guard, parts.catch_up.outages))
                 tasks = [group.create_task(each) for each in background]
@@ -175,6 +187,51 @@ class Bridge:
                     task.cancel()  # it may be waiting for Slack or the service
         with suppress(StoreUnavailable):
             await namespace.leave()
+
+    async def reload(self, projects: Projects) -> None:
+        """Use *projects* from now on: all of them, or if `ConfigurationError` is raised, none."""
+        self._projects = projects
+
+    async def _reload_on_request(self, reloads: Reloads) -> None:
+        """Read the operator's file again on SIGHUP and on `bridge config reload`, and report what's in force."""
+        in_force = self._in_force()
+        while True:
+            is_asked, request, reported = self._hung_up.is_set(), "", None
+            self._hung_up.clear()
+            with suppress(StoreUnavailable):
+                request, reported = await reloads.requested(self._consumer)
+            if is_asked or (request and request != in_force.request):
+                problems = await self._reload()
+                known = replace(in_force, problems=problems) if problems else self._in_force()
+                in_force = replace(known, request=request or in_force.request)
+            if in_force != reported:
+                with suppress(StoreUnavailable):
+                    await reloads.report(self._consumer, in_force)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LOOKED_EVERY):
+                    await self._hung_up.wait()
+
+    async def _reload(self) -> tuple[str, ...]:
+        """Read the operator's file again, and use it if it has no problems; returns those."""
+        problems: tuple[str, ...] = ()
+        try:
+            config = await asyncio.to_thread(self._read_config)
+            await self.reload(config.projects)
+        except ConfigurationError as exc:
+            problems = exc.problems
+        else:
+            self._revision = config.revision
+        if problems:
+            log.error(
+                "the new configuration was refused; the old one stays in force", extra={"problems": "; ".join(problems)}
+            )
+        else:
+            log.info("the configuration was reloaded", extra={"projects": [one.id for one in self._projects]})
+        return problems
+
+    def _in_force(self) -> InForce:
+        projects = tuple(one.id for one in self._projects)
+        return InForce(self._revision, projects, self._wires.web.now().timestamp())
 
     async def _claim(self, namespace: Namespace) -> None:
         """Claim the namespace once Redis is up, and log once if it's down."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -13,9 +14,10 @@ from bridge.cli.access import access_of
 from bridge.cli.printing import line_width, out
 from bridge.cli.probes import probe
 from bridge.cli.rows import is_well, shown
-from bridge.cli.running import CANNOT_RUN, problems_of, run, say, setup_hint
+from bridge.cli.running import CANNOT_RUN, config_of, problems_of, run, say, setup_hint
 from bridge.cli.store import JsonOption
 from bridge.cli.troubles import settings_rows
+from bridge.config import Projects
 from bridge.errors import ConfigurationError
 from bridge.logs import configure
 from bridge.proxies import unusable_proxy_settings
@@ -42,6 +44,7 @@ def check(
     configure("console", "ERROR")  # problems are shown in rows
     warnings: list[str] = []
     slips: list[str] = []
+    projects: Projects | None = None
     try:
         environ = environment(os.environ, Path(".env"), embedded_redis=embedded_redis, slips=slips)
     except ConfigurationError as exc:  # .env can't be read
@@ -49,10 +52,12 @@ def check(
     else:
         values, warnings = well_formed(environ), [*unknown_names(environ), *unusable_proxy_settings()]
         problems = problems_of(environ, slips)
+        with suppress(ConfigurationError):  # it's among the problems
+            projects = config_of(environ).projects
 
     async def show() -> int:
         if access is None:
-            rows = [*settings_rows(problems, warnings), *await probe(values, now=lambda: datetime.now(UTC))]
+            rows = [*settings_rows(problems, warnings), *await probe(values, projects, now=lambda: datetime.now(UTC))]
         else:
             of_access = [*slips, *(line for line in problems if line.startswith(_OF_ACCESS) and line not in slips)]
             found = None if slips else await access_of(values, *access)

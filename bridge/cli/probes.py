@@ -30,6 +30,7 @@ from bridge.cli.troubles import (
     redis_trouble,
     slack_trouble,
 )
+from bridge.config import DEFAULT, Projects, ProjectSettings
 from bridge.errors import (
     CannotConnect,
     ConfigurationError,
@@ -55,8 +56,14 @@ PATIENCE: Final = timedelta(seconds=30)
 T = TypeVar("T")
 
 
-async def probe(values: Mapping[str, Any], *, now: Callable[[], datetime], patience: timedelta = PATIENCE) -> list[Row]:
-    """Probe the services that *values*, by variable, configure.
+async def probe(
+    values: Mapping[str, Any],
+    projects: Projects | None = None,
+    *,
+    now: Callable[[], datetime],
+    patience: timedelta = PATIENCE,
+) -> list[Row]:
+    """Probe the services that *values*, by variable, configure. Several *projects* get a row each.
 
     Slack comes first, because it says which bot should own the namespace.
     """
@@ -82,7 +89,9 @@ async def probe(values: Mapping[str, Any], *, now: Callable[[], datetime], patie
     rows = await in_time(SLACK, slack())
     others = [in_time(REDIS, _redis_rows(values, identity))]
     url, key = values.get("PROJECT_BASE_URL"), values.get("PROJECT_API_KEY")
-    if url is not None and key:
+    if projects is not None and len(projects) > 1:
+        others += [in_time(PROJECT, _one_row(one)) for one in projects if one.base_url and one.api_key]
+    elif url is not None and key:
         others.append(in_time(PROJECT, project_rows(url, key.get_secret_value())))
     return sum(await asyncio.gather(*others), rows)
 
@@ -354,6 +363,21 @@ def _first(what: str, *cases: tuple[object, State, str, str]) -> Row:
 # The project service
 
 _MOST_UNUSABLE: Final = 5
+_TELLING: Final = frozenset({"get_project", "get_workflows", "get_agents"})
+
+
+async def _one_row(project: ProjectSettings) -> list[Row]:
+    """Check one of several projects, in one row: its first problem, or what it has."""
+    rows = await project_rows(project.base_url, project.api_key.get_secret_value())
+    what = project.id if project.name == project.id else f"{project.id} ({project.name})"
+    worst = next((row for state in (FAILURE, WARNING) for row in rows if row.state == state), None)
+    if worst is None:
+        return [Row(PROJECT, what, OK, "; ".join(row.detail for row in rows if row.what in _TELLING))]
+    cure = worst.cure
+    if project.id != DEFAULT:  # it's set in the file
+        cure = cure.replace("PROJECT_BASE_URL", f"projects.{project.id}.base_url")
+        cure = cure.replace("this project's PROJECT_API_KEY", f"the key of projects.{project.id}")
+    return [replace(worst, what=what, detail=f"{worst.what}: {worst.detail}", cure=cure)]
 
 
 async def project_rows(base_url: str, api_key: str) -> list[Row]:

@@ -41,26 +41,33 @@ def values_or_exit(*needed: str) -> dict[str, Any]:
     return well_formed(environ)
 
 
-def loaded(environ: Mapping[str, str], slips: Sequence[str] = ()) -> tuple[Settings, Config]:
-    """Return the settings, and what the operator's file sets. Raises `ConfigurationError` with all problems of both."""
+def loaded(environ: Mapping[str, str], slips: Sequence[str] = ()) -> Settings:
+    """Return the settings. Raises `ConfigurationError` with all their problems, and those of the operator's file."""
     problems: list[str] = []
-    values = well_formed(environ)
     try:
         settings = load(environ, slips)
     except ConfigurationError as exc:
         problems += exc.problems
     try:
-        config = read_config(
-            values.get("BRIDGE_CONFIG"),
-            environ,
-            base_url=values.get("PROJECT_BASE_URL", ""),
-            api_key=values.get("PROJECT_API_KEY", SecretStr("")),
-        )
+        config_of(environ)
     except ConfigurationError as exc:
         problems += exc.problems
     if problems:
         raise ConfigurationError(problems)
-    return settings, config
+    return settings
+
+
+def config_of(environ: Mapping[str, str], settings: Settings | None = None) -> Config:
+    """Read the operator's file, which may name variables of *environ*. Raises `ConfigurationError`.
+
+    The default project is the one of *settings*, or else of the valid settings in *environ*.
+    """
+    if settings is not None:
+        key = settings.project_api_key
+        return read_config(settings.config, environ, base_url=settings.project_base_url, api_key=key)
+    values = well_formed(environ)
+    url, key = values.get("PROJECT_BASE_URL", ""), values.get("PROJECT_API_KEY") or SecretStr("")
+    return read_config(values.get("BRIDGE_CONFIG"), environ, base_url=url, api_key=key)
 
 
 def problems_of(environ: Mapping[str, str], slips: Sequence[str] = ()) -> tuple[str, ...]:

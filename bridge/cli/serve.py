@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from bridge.cli.running import complain, loaded, run, say, setup_hint
+from bridge.cli.running import complain, config_of, loaded, run, say, setup_hint
+from bridge.config import Config
 from bridge.errors import ConfigurationError
 from bridge.settings import environment, unknown_names
 
@@ -22,19 +23,24 @@ def serve(
 ) -> None:
     """Run the bridge.
 
-    SIGTERM and SIGINT stop it; running work gets up to BRIDGE_DRAIN_SECONDS to finish.
+    SIGTERM and SIGINT stop it; running work gets up to BRIDGE_DRAIN_SECONDS to finish. SIGHUP reloads the operator's
+    file.
     """
     slips: list[str] = []
     try:
         environ = environment(os.environ, Path(".env"), embedded_redis=embedded_redis, slips=slips)
         for line in unknown_names(environ):
             say(f"warning: {line}")
-        settings, config = loaded(environ, slips)
+        settings = loaded(environ, slips)
     except ConfigurationError as exc:
         code = complain([exc])
         for line in setup_hint(exc.problems):
             say(line)
         raise typer.Exit(code) from None
+
+    def read_again() -> Config:
+        return config_of(environment(os.environ, Path(".env")), settings)
+
     from bridge.app import serve as serve_bridge  # noqa: PLC0415 - saves 800 ms if the settings are wrong
 
-    raise typer.Exit(run(lambda: serve_bridge(settings, config)))
+    raise typer.Exit(run(lambda: serve_bridge(settings, read_again)))

@@ -104,6 +104,8 @@ class Keys:
     held = Key[[]]("held", "hash", "while some are waiting", "lane → ts of the stop holding its messages", stays=True)
     stops = Key[[]]("stops", "Pub/Sub channel", "not stored", "stopped turns; changes to channel settings")
     processes = Key[[]]("processes", "zset", HEARD, "running processes, by last heartbeat")
+    reload = Key[[]]("reload", "string", HEARD, "the latest request to read the operator's file again")
+    in_force = Key[str]("in_force:<process>", "string", HEARD, "what a process uses of the operator's file")
     probe = Key[[]]("probe", "string", PROBE, "nothing, to find out which commands the Redis user may run")
     seen_event = Key[str]("seen:e:<event>", "string", SEEN, "the turn that an event became")
     seen_message = Key[MessageKey]("seen:m:<message>", "string", "8 days, or 15 minutes without a turn",

@@ -93,6 +93,13 @@ async def status_of(scripts: Scripts) -> Status:
         )
 
 
+async def running(scripts: Scripts) -> list[str]:
+    """List the running processes. Raises `StoreUnavailable`."""
+    with translated():
+        heard = await last_heard(scripts.redis, scripts.keys)
+    return sorted(name for name, age in heard.items() if age < RUNNING)
+
+
 async def last_heard(redis: Redis, keys: Keys) -> dict[str, timedelta]:
     """Return how long ago each process sent a heartbeat, latest first, by Redis's clock. Raises redis-py's errors."""
     seconds, microseconds = await redis.time()

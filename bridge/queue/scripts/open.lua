@@ -48,6 +48,7 @@ if ARGV[15] ~= '' then
   redis.call('ZADD', processes_key(), at, ARGV[15])
   redis.call('ZREMRANGEBYSCORE', processes_key(), '-inf', at - tonumber(ARGV[16]))
   redis.call('PEXPIRE', processes_key(), ARGV[16])
+  redis.call('PEXPIRE', in_force_key(ARGV[15]), ARGV[16])
 end
 return {'ours', held[3], string.format('%d', at), is_catching_up() and '1' or '',
   redis.call('ZCARD', reports_key()), redis.call('HLEN', channels_key()),

@@ -1,0 +1,230 @@
+"""`bridge config`: the settings and the operator's file, where each value comes from, and what processes use."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final, get_args
+
+import typer
+from pydantic import SecretStr
+
+from bridge.cli.printing import columns, form_for, moment, out, printable, to_json
+from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, config_of, problems_of, run, say
+from bridge.cli.store import JsonOption, in_store, opened
+from bridge.config import DEFAULT, Config
+from bridge.errors import BridgeError, ConfigurationError
+from bridge.logs import configure
+from bridge.queue.reloads import InForce, Reloads
+from bridge.queue.scripting import Scripts
+from bridge.queue.status import running
+from bridge.settings import Settings, environment, origins, well_formed
+
+_ANSWERED_IN: Final = 15.0  # seconds; a process looks every second
+_LOOK_AGAIN: Final = 0.2  # seconds
+_NONE_RUNS: Final = "No bridge is running."
+
+config = typer.Typer(
+    add_completion=False,
+    help="Show the settings and where each comes from, or reload bridge.toml.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The *value* of a setting, ``set`` for a secret, or None; *source* is a file and line, ``environment`` or so."""
+
+    name: str
+    value: str | None
+    source: str
+
+
+@config.command("show")
+def show_all(*, as_json: JsonOption = False) -> None:
+    """Show each setting and where it comes from.
+
+    Also shows whether the running processes use the file as it is now. Secrets are only shown as set.
+    """
+    configure("console", "ERROR")
+    slips: list[str] = []
+    found: Config | None = None
+    try:
+        environ = environment(os.environ, Path(".env"), slips=slips)
+        places = origins(os.environ, Path(".env"))
+    except ConfigurationError as exc:
+        raise typer.Exit(complain([exc])) from None
+    problems = problems_of(environ, slips)
+    with suppress(ConfigurationError):  # it's among the problems
+        found = config_of(environ)
+    settings = settings_of(environ, places)
+    projects = projects_of(found, settings) if found else []
+
+    async def show() -> int:
+        processes = await _processes(well_formed(environ))
+        if as_json:
+            shown = {
+                "ok": not problems,
+                "problems": problems,
+                "settings": settings,
+                "file": str(found.file) if found and found.file else None,
+                "projects": projects,
+                "processes": None if processes is None else for_programs(processes),
+            }
+            out(to_json(shown, indent=2))
+        else:
+            out("\n".join([*_table(settings, projects, found), *_states(processes, found)]), signs=True)
+        return complain([ConfigurationError(problems)]) if problems else 0
+
+    raise typer.Exit(run(show))
+
+
+@config.command("reload")
+def reload_all(*, as_json: JsonOption = False) -> None:
+    """Have every running process read bridge.toml again.
+
+    A process takes all of it or, if it has a problem, none. SIGHUP does the same for one process.
+    """
+
+    async def ask(scripts: Scripts) -> int:
+        reloads = Reloads(scripts)
+        request, until = await reloads.request(), time.monotonic() + _ANSWERED_IN
+        while True:
+            reports = await reloads.reports(await running(scripts))
+            answered = {name: one for name, one in reports.items() if one and one.request == request}
+            if len(answered) == len(reports) or time.monotonic() > until:
+                break
+            await asyncio.sleep(_LOOK_AGAIN)
+        refused = [name for name, one in answered.items() if one.problems]
+        if as_json:
+            processes = for_programs({name: answered.get(name) for name in reports})
+            out(to_json({"ok": len(answered) == len(reports) > 0 == len(refused), "processes": processes}, indent=2))
+        elif not reports:
+            say(f"{_NONE_RUNS} It reads the file when it starts; bridge check finds problems in it.")
+        else:
+            taken = len(answered) - len(refused)
+            total = "1 process" if len(reports) == 1 else f"{len(reports)} processes"
+            lines = [line for name in reports for line in _answer(name, answered.get(name))]
+            out("\n".join([*lines, f"{taken} of {total} took it."]), signs=True)
+        if refused:
+            return WRONG_SETTINGS
+        return 0 if reports and len(answered) == len(reports) else CANNOT_RUN
+
+    in_store(ask)
+
+
+def settings_of(environ: Mapping[str, str], places: Mapping[str, str]) -> list[Value]:
+    """List the settings in *environ*; *places* say where variables are set."""
+    values, listed = well_formed(environ), []
+    for name, field in ((str(field.alias), field) for field in Settings.model_fields.values()):
+        value = values.get(name)
+        variable = next((one for one in (name, f"{name}_FILE") if one in environ), "")
+        source = ", ".join([variable] * (variable != name) + [places.get(variable, "--embedded-redis")])
+        if value is None and variable:
+            shown: str | None = "invalid"
+        elif not value and not isinstance(value, int):  # and no time, which is never 0 by default
+            shown = None
+        elif SecretStr in (field.annotation, *get_args(field.annotation)):
+            shown = "set"
+        elif variable == name:
+            shown = environ[name].strip()
+        elif isinstance(value, frozenset):
+            shown = ",".join(sorted(value))
+        else:
+            shown = str(field.default if not variable and isinstance(value, timedelta) else value)
+        listed.append(Value(name, shown, source if variable else "" if shown is None else "default"))
+    return listed
+
+
+def projects_of(found: Config, settings: list[Value]) -> list[dict[str, Any]]:
+    """List the projects, each with the sources of its values."""
+    known = {one.name: one.source for one in settings}
+    listed = []
+    for one in found.projects:
+        is_default = one.id == DEFAULT
+        key = found.source("projects", one.id, "api_key_env") or found.source("projects", one.id, "api_key_file")
+        listed.append(
+            {
+                "id": one.id,
+                "name": one.name,
+                "base_url": one.base_url or None,
+                "api_key": "set" if one.api_key.get_secret_value() else None,
+                "channels": sorted(one.channels),
+                "sources": {
+                    "name": found.source("projects", one.id, "name") or "default",
+                    "base_url": known["PROJECT_BASE_URL"]
+                    if is_default
+                    else found.source("projects", one.id, "base_url"),
+                    "api_key": known["PROJECT_API_KEY"] if is_default else key,
+                    "channels": found.source("projects", one.id, "channels"),
+                },
+            }
+        )
+    return listed
+
+
+def for_programs(processes: Mapping[str, InForce | None]) -> list[dict[str, Any]]:
+    """Return what each process uses, for JSON."""
+    return [{"name": name, "in_force": one and asdict(one)} for name, one in processes.items()]
+
+
+async def _processes(values: Mapping[str, Any]) -> dict[str, InForce | None] | None:
+    """Return what each running process uses; None if Redis can't be asked."""
+    if not all(values.get(name) for name in ("REDIS_URL", "BRIDGE_NAMESPACE", "BRIDGE_DATA_DIR")):
+        return None
+    try:
+        async with opened(values) as scripts:
+            return await Reloads(scripts).reports(await running(scripts))
+    except BridgeError:
+        return None
+
+
+def _table(settings: list[Value], projects: list[dict[str, Any]], found: Config | None) -> list[str]:
+    rows = [(one.name, one.source, one.value or "not set") for one in settings]
+    for one in projects:
+        values = {**one, "channels": ", ".join(one["channels"])}
+        rows += [(f"{one['id']}.{name}", place, values[name] or "not set") for name, place in one["sources"].items()]
+    form = "  " + form_for([(printable(name), printable(place), "") for name, place, _value in rows])
+    lines = [columns(form, *row) for row in rows]
+    if projects:
+        file = f" ({found.file})" if found and found.file else ""
+        lines[len(settings) : len(settings)] = ["", f"Projects{file}"]
+    return ["Settings", *lines]
+
+
+def _states(processes: Mapping[str, InForce | None] | None, found: Config | None) -> list[str]:
+    lines = ["", "Processes"]
+    if processes is None:
+        return [*lines, "  ! Redis can't be asked what the running processes use; bridge check says why."]
+    for name, one in processes.items():
+        if one is None:
+            lines.append(f"  ! {printable(name)}  hasn't reported what it uses")
+            continue
+        since = f"since {moment(datetime.fromtimestamp(one.since, UTC))}"
+        what = f"{'a file' if one.revision else 'no file'} {since}: projects {', '.join(one.projects)}"
+        if one.problems:
+            lines += [f"  ✗ {printable(name)}  refused the file, and still uses {what}", *_listed(one.problems)]
+        elif found is None or one.revision != found.revision:
+            lines.append(f"  ! {printable(name)}  uses {what}. The file has changed: run bridge config reload.")
+        else:
+            lines.append(f"  ✓ {printable(name)}  uses this configuration {since}")
+    return lines if processes else [*lines, f"  {_NONE_RUNS}"]
+
+
+def _answer(name: str, one: InForce | None) -> list[str]:
+    if one is None:
+        return [f"  ! {printable(name)}  didn't answer; its log may say why"]
+    if one.problems:
+        return [f"  ✗ {printable(name)}  refused it, and still uses the old one", *_listed(one.problems)]
+    return [f"  ✓ {printable(name)}  took it: projects {', '.join(one.projects)}"]
+
+
+def _listed(problems: tuple[str, ...]) -> list[str]:
+    return [f"      {printable(problem)}" for problem in problems]

@@ -1,0 +1,79 @@
+"""Reloads of the operator's file: the request that all processes see, and what each has in force.
+
+A process looks for a request every second. The key stays for an hour, so neither an outage of Redis nor a slow start
+loses it.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from bridge.queue.keys import HEARD, milliseconds
+from bridge.queue.redis.connection import translated
+from bridge.queue.scripting import Scripts
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """What a process uses of the operator's file: its *revision* (``""``: no file) and *projects*, *since* when.
+
+    *problems* say why it refused the file when it last read it, for *request* if that's why it did.
+    """
+
+    revision: str
+    projects: tuple[str, ...]
+    since: float
+    problems: tuple[str, ...] = ()
+    request: str = ""
+
+
+class Reloads:
+    """Requests and reports in Redis. Methods may raise `StoreUnavailable`."""
+
+    def __init__(self, scripts: Scripts) -> None:
+        self._redis = scripts.redis
+        self._keys = scripts.keys
+
+    async def request(self) -> str:
+        """Ask every process to read its file again; returns the request, which their reports name."""
+        request = secrets.token_hex(8)
+        with translated():
+            await self._redis.set(self._keys.reload(), request, px=milliseconds(HEARD))
+        return request
+
+    async def requested(self, process: str) -> tuple[str, InForce | None]:
+        """Return the latest request (``""``: none), and what *process* last reported."""
+        with translated():
+            found: Any = await self._redis.mget([self._keys.reload(), self._keys.in_force(process)])
+        return str(found[0] or ""), _read(found[1])
+
+    async def report(self, process: str, in_force: InForce) -> None:
+        """Record what *process* has in force; its heartbeat renews the record."""
+        with translated():
+            await self._redis.set(self._keys.in_force(process), json.dumps(asdict(in_force)), px=milliseconds(HEARD))
+
+    async def reports(self, processes: Iterable[str]) -> dict[str, InForce | None]:
+        """Return what each of *processes* last reported."""
+        names = list(processes)
+        with translated():
+            found: Any = await self._redis.mget([self._keys.in_force(name) for name in names]) if names else []
+        return dict(zip(names, map(_read, found), strict=True))
+
+
+def _read(text: str | None) -> InForce | None:
+    """Read a report; None if there's none that this version understands."""
+    try:
+        found = json.loads(text or "")
+        return InForce(
+            str(found["revision"]),
+            tuple(found["projects"]),
+            float(found["since"]),
+            tuple(found["problems"]),
+            str(found["request"]),
+        )
+    except (ValueError, TypeError, KeyError):
+        return None

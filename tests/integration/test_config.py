@@ -1,0 +1,272 @@
+"""The operator's file next to real bridges: `bridge check`, `bridge config`, SIGHUP, and a start with a wrong file."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridge.playground.sample_project.server import SampleProject
+from support.forks import run, start
+from support.secrecy import API_KEY, BOT_TOKEN, SIGNING_SECRET
+from support.system import BridgeProcess, System
+from support.waiting import wait_until
+
+DATA_KEY = "data-key-1"
+SECRETS = (API_KEY, BOT_TOKEN, SIGNING_SECRET, DATA_KEY)
+
+
+@pytest.fixture
+async def data_project() -> AsyncIterator[SampleProject]:
+    async with SampleProject(api_key=DATA_KEY) as project:
+        yield project
+
+
+def with_data(folder: Path, base_url: str, *more: str, name: str = "bridge.toml") -> str:
+    """Write a file with a second project; returns its path."""
+    lines = ["[projects.data]", 'name = "Data"', f'base_url = "{base_url}"', 'api_key_env = "DATA_KEY"', *more]
+    (folder / name).write_text("\n".join(lines), encoding="utf-8")
+    return str(folder / name)
+
+
+async def says(system: System, folder: Path, *words: str, **environ: str) -> tuple[int, str, str]:
+    """Run the command line with the settings of *system*; returns its exit code, output and errors."""
+    own = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    found = await run(words, folder, {**own, **system.bridge().environ, "NO_COLOR": "1", **environ})
+    assert [secret for secret in SECRETS if secret in found[1] + found[2]] == []
+    return found
+
+
+def is_logged(bridge: BridgeProcess, message: str) -> dict[str, Any] | None:
+    lines = [json.loads(line) for line in bridge.log.decode().splitlines() if line.startswith("{")]
+    return next((line for line in reversed(lines) if message in line["message"]), None)
+
+
+# bridge serve
+
+
+async def test_a_wrong_file_starts_no_bridge(system: System, tmp_path: Path) -> None:
+    file = with_data(tmp_path, "data.example", "nam = 'hunter2'")
+
+    bridge = await system.bridge(BRIDGE_CONFIG=file, DATA_KEY=DATA_KEY, BRIDGE_PORT="many").start()
+
+    assert await bridge.wait() == 2
+    assert bridge.log.decode().splitlines() == [
+        "BRIDGE_PORT isn't a whole number from 0 to 65535: use one such as 3000",
+        f"{file} line 3, projects.data.base_url isn't a web address: use one such as https://project.example.com",
+        f"{file} line 5, projects.data.nam isn't a setting: did you mean name?",
+    ]
+
+
+# bridge check
+
+
+async def test_each_of_several_projects_has_a_row(system: System, tmp_path: Path, data_project: SampleProject) -> None:
+    with_data(tmp_path, data_project.base_url)
+
+    _, output, _ = await says(system, tmp_path, "check", "--json", DATA_KEY=DATA_KEY)
+
+    rows = [row for row in json.loads(output)["rows"] if row["area"] == "Project service"]
+    counts = f"{len(data_project.operations.workflows)} workflows; {len(data_project.operations.agents)} agents"
+    assert [(row["what"], row["state"], row["detail"]) for row in rows] == [
+        ("default", "ok", f"reachable, key accepted; {counts}"),
+        ("data (Data)", "ok", f"reachable, key accepted; {counts}"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "path", "detail", "cure"),
+    [
+        ("another", "", "get_project: the key was rejected", "copy the key of projects.data again"),
+        (DATA_KEY, "/x", "get_project: nothing found at this address", "check projects.data.base_url: it's the servi"),
+    ],
+)
+async def test_a_projects_problem_names_its_setting_in_the_file(
+    system: System, tmp_path: Path, data_project: SampleProject, *, key: str, path: str, detail: str, cure: str
+) -> None:
+    with_data(tmp_path, f"{data_project.base_url}{path}")
+
+    code, output, _ = await says(system, tmp_path, "check", "--json", DATA_KEY=key)
+
+    (row,) = (row for row in json.loads(output)["rows"] if row["what"] == "data (Data)")
+    assert code == 1
+    assert detail in row["detail"]
+    assert cure in row["cure"]
+
+
+async def test_a_wrong_file_is_checked_with_its_line(system: System, tmp_path: Path) -> None:
+    with_data(tmp_path, "https://data.example", 'channels = ["general"]')
+
+    code, output, _ = await says(system, tmp_path, "check", "--json", DATA_KEY=DATA_KEY)
+
+    rows = json.loads(output)["rows"]
+    assert code == 1
+    assert rows[0] == {
+        "area": "Settings",
+        "what": "bridge.toml",
+        "state": "failure",
+        "detail": "line 5, projects.data.channels has an invalid entry",
+        "cure": 'use channel IDs such as "C0123456789"',
+    }
+    assert "get_agents" in {row["what"] for row in rows}  # the other project is probed as ever
+
+
+async def test_a_file_with_one_project_changes_no_row(system: System, tmp_path: Path) -> None:
+    _, before, _ = await says(system, tmp_path, "check", "--json")
+    (tmp_path / "bridge.toml").write_text('[projects.default]\nname = "Company"', encoding="utf-8")
+
+    _, after, _ = await says(system, tmp_path, "check", "--json")
+
+    whats = [[row["what"] for row in json.loads(output)["rows"]] for output in (before, after)]
+    assert whats[0] == whats[1]
+
+
+# bridge config show
+
+
+async def test_show_names_the_source_of_each_value(system: System, tmp_path: Path) -> None:
+    with_data(tmp_path, "https://data.example", 'channels = ["C0123456789"]')
+    (tmp_path / ".env").write_text("# keys\nDATA_KEY=data-key-1\nBRIDGE_MAX_AGE=2h\n", encoding="utf-8")
+    (tmp_path / "secret").write_text(SIGNING_SECRET, encoding="utf-8")
+
+    code, output, _ = await says(
+        system, tmp_path, "config", "show", "--json", SLACK_SIGNING_SECRET="", SLACK_SIGNING_SECRET_FILE="secret"
+    )
+
+    shown = json.loads(output)
+    settings = {one["name"]: (one["value"], one["source"]) for one in shown["settings"]}
+    assert (code, shown["ok"], shown["file"], shown["processes"]) == (0, True, "bridge.toml", [])
+    assert settings["SLACK_BOT_TOKEN"] == ("set", "environment")
+    assert settings["SLACK_SIGNING_SECRET"] == ("set", "SLACK_SIGNING_SECRET_FILE, environment")
+    assert settings["BRIDGE_MAX_AGE"] == ("2h", ".env:3")
+    assert settings["BRIDGE_RUN_TIMEOUT"] == ("900", "default")
+    assert settings["BRIDGE_DEFAULT_AGENT"] == (None, "")
+    assert settings["PROJECT_BASE_URL"] == (system.project.base_url, "environment")
+    default, data = shown["projects"]
+    assert (default["base_url"], default["sources"]["base_url"]) == (system.project.base_url, "environment")
+    assert data == {
+        "id": "data",
+        "name": "Data",
+        "base_url": "https://data.example",
+        "api_key": "set",
+        "channels": ["C0123456789"],
+        "sources": {
+            "name": "bridge.toml:2",
+            "base_url": "bridge.toml:3",
+            "api_key": "bridge.toml:4",
+            "channels": "bridge.toml:5",
+        },
+    }
+
+
+async def test_show_compares_the_file_with_what_processes_use(system: System, tmp_path: Path) -> None:
+    file = with_data(tmp_path, "https://data.example")
+    bridge = await system.start_bridge(BRIDGE_CONFIG=file, DATA_KEY=DATA_KEY)
+
+    async def shows(words: str) -> bool:
+        code, output, _ = await says(system, tmp_path, "config", "show", DATA_KEY=DATA_KEY)
+        return code == 0 and words in output
+
+    await wait_until(lambda: shows("uses this configuration since"), "the process has reported")
+    with_data(tmp_path, "https://other.example")
+    assert await shows("The file has changed: run bridge config reload.")
+    bridge.send_signal(signal.SIGHUP)
+    await wait_until(lambda: shows("uses this configuration since"), "the process has the new file")
+
+
+async def test_show_names_the_problems_of_a_wrong_file(system: System, tmp_path: Path) -> None:
+    (tmp_path / "bridge.toml").write_text("[projects.default]\nnam = 'x'", encoding="utf-8")
+
+    code, output, errors = await says(system, tmp_path, "config", "show", BRIDGE_PORT="many")
+
+    assert code == 2
+    assert "  BRIDGE_PORT " in output
+    assert "many" not in output + errors
+    assert errors.splitlines()[-2:] == [
+        "BRIDGE_PORT isn't a whole number from 0 to 65535: use one such as 3000",
+        "bridge.toml line 2, projects.default.nam isn't a setting: did you mean name?",
+    ]
+
+
+# Reloads
+
+
+async def test_a_reload_is_taken_by_all_processes(system: System, tmp_path: Path) -> None:
+    file = str(tmp_path / "bridge.toml")
+    Path(file).write_text("", encoding="utf-8")
+    bridges = [await system.start_bridge(BRIDGE_CONFIG=file, DATA_KEY=DATA_KEY) for _ in range(2)]
+    with_data(tmp_path, "https://data.example")
+
+    code, output, _ = await says(system, tmp_path, "config", "reload")
+
+    assert code == 0, output
+    assert output.count("took it: projects default, data") == 2
+    assert output.endswith("2 of 2 processes took it.\n")
+    assert all(is_logged(bridge, "the configuration was reloaded") for bridge in bridges)
+
+
+async def test_a_process_that_refuses_a_reload_keeps_the_old_one(system: System, tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder in (here, there):
+        folder.mkdir()
+    files = [with_data(folder, "https://data.example") for folder in (here, there)]
+    takes, refuses = [await system.start_bridge(BRIDGE_CONFIG=file, DATA_KEY=DATA_KEY) for file in files]
+    with_data(here, "https://other.example")
+    with_data(there, "https://other.example", "key = 'hunter2'")
+
+    code, output, _ = await says(system, tmp_path, "config", "reload", "--json")
+    _, text, _ = await says(system, tmp_path, "config", "reload")
+
+    states = [one["in_force"] for one in json.loads(output)["processes"]]
+    problem = (
+        f"{files[1]} line 5, projects.data.key isn't allowed, since this file can't hold keys: set DATA_KEY in .env"
+    )
+    assert code == 2
+    assert sorted(state["projects"] for state in states) == [["default", "data"]] * 2
+    assert [problem in "".join(state["problems"]) for state in states].count(True) == 1
+    assert len({state["revision"] for state in states}) == 2
+    assert problem in text
+    assert "1 of 2 processes took it." in text
+    refusal = is_logged(refuses, "the new configuration was refused; the old one stays in force")
+    assert refusal is not None
+    assert (refusal["level"], problem in refusal["problems"]) == ("error", True)
+    assert is_logged(takes, "refused") is None
+
+
+async def test_a_hang_up_reloads_one_process(system: System, tmp_path: Path) -> None:
+    file = with_data(tmp_path, "https://data.example")
+    first, second = [await system.start_bridge(BRIDGE_CONFIG=file, DATA_KEY=DATA_KEY) for _ in range(2)]
+
+    first.send_signal(signal.SIGHUP)
+    await wait_until(lambda: is_logged(first, "the configuration was reloaded"), "it's reloaded")
+    with_data(tmp_path, "nonsense")
+    first.send_signal(signal.SIGHUP)
+    await wait_until(lambda: is_logged(first, "the new configuration was refused"), "it's refused")
+
+    assert is_logged(second, "reloaded") is is_logged(second, "refused") is None
+    assert (await first.state())[0] == 200
+
+
+async def test_a_reload_without_a_bridge_says_so(system: System, tmp_path: Path) -> None:
+    code, _, errors = await says(system, tmp_path, "config", "reload")
+
+    assert code == 1
+    assert "No bridge is running." in errors
+
+
+async def test_a_key_added_to_env_is_found_by_a_reload(system: System, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("", encoding="utf-8")
+    bridge = system.bridge()
+    bridge.began(await start(["serve"], tmp_path, bridge.environ))
+    await bridge.ready()
+    with_data(tmp_path, "https://data.example")
+    (tmp_path / ".env").write_text(f"DATA_KEY={DATA_KEY}\n", encoding="utf-8")
+
+    code, output, _ = await says(system, tmp_path, "config", "reload")
+
+    assert (code, "took it: projects default, data" in output) == (0, True), output
