@@ -17,7 +17,9 @@ docs/reference/messages.md lists them with their causes.
     │   ├── NamespaceTaken, LaneLost, RecordNotUnderstood
     │   └── StoreUnavailable: StoreWiped
     ├── CommandError            what a person typed
-    │   └── UnknownCommand, UnknownOption, BadUsage, NoSuch, SeveralFit, BadSchedule, BadInput
+    │   ├── UnknownCommand, UnknownOption, BadUsage, NoSuch, SeveralFit, BadSchedule, BadInput
+    │   └── ProjectNotChosen
+    ├── ProjectRemoved          it's about a project that the bridge no longer serves
     └── NotAllowed, TooOften    permissions and rate limits
 """
 
@@ -434,6 +436,24 @@ class BadInput(CommandError):
         self.problem = problem
         self.line = line
         self.column = column
+
+
+class ProjectNotChosen(CommandError):
+    """The bridge serves several projects, and a command doesn't say which one it's about.
+
+    *buttons* carry it out in the one that the person chooses.
+    """
+
+    buttons: Sequence[Mapping[str, Any]] = ()
+
+
+class ProjectRemoved(BridgeError):
+    """The bridge no longer serves the project with this *id*."""
+
+    def __init__(self, id: str) -> None:  # noqa: A002 - its name
+        super().__init__(id)
+        self.about = f"project {id}"
+        self.id = id
 
 
 class NotAllowed(BridgeError):

@@ -64,14 +64,26 @@ class MessageKey(NamedTuple):
 
 
 class PersonKey(NamedTuple):
-    """A Slack *user* of a *team*."""
+    """A Slack *user* of a *team*, for what they do in one *project* (``""``: the default one, or any)."""
 
     team: str
     user: str
+    project: str = ""
 
     def __str__(self) -> str:
         """Return the stored form."""
-        return f"{self.team}:{self.user}"
+        return f"{self.team}:{self.user}:{self.project}" if self.project else f"{self.team}:{self.user}"
+
+
+class InProject(NamedTuple):
+    """The *id* of a session or workflow of a *project* (``""``: the default one)."""
+
+    project: str
+    id: int
+
+    def __str__(self) -> str:
+        """Return the stored form."""
+        return f"{self.project}/{self.id}" if self.project else str(self.id)
 
 
 def thread_lane(thread: ThreadKey) -> Lane:

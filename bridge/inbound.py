@@ -99,11 +99,15 @@ MessagePart = Annotated[Quotation | Table | Alert | MessageFile | LeftOut, Field
 
 
 class _Inbound(BaseModel, frozen=True):
+    """An input. *project* is the project it's about (`bridge.engine.projects`); *names_project*: it says so itself."""
+
     team: str
     channel: str  # "" if there is none: a form opened from Home
     user: str
     user_team: str = ""  # the person's workspace or organization, if Slack says it
     is_shared: bool = False  # the channel is shared with another workspace (Slack Connect)
+    project: str = ""
+    names_project: bool = False
     is_greeting: ClassVar[bool] = False  # not a request: Slack needn't retry it, and without access there's no notice
 
 

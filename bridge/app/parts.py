@@ -11,7 +11,7 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncApp
 
-from bridge.app.connections import Connections
+from bridge.app.connections import Connections, OpenedProject
 from bridge.documents import Documents
 from bridge.door.listeners.app import Intake, slack_app
 from bridge.door.listeners.events import EventListeners
@@ -22,6 +22,7 @@ from bridge.engine import notices
 from bridge.engine.access import Access
 from bridge.engine.activity import Activity
 from bridge.engine.clock import Clock
+from bridge.engine.projects import Projects
 from bridge.engine.reply_poster import ReplyPoster
 from bridge.engine.said_once import SaidOnce
 from bridge.engine.turns import Turns
@@ -121,7 +122,7 @@ def build(
         channels=deps.channels,
         bot_user=identity.bot_user,
         store_since=deps.store_since,
-        catalog=deps.project.catalog,
+        projects=deps.projects,
         now=deps.now,
         on_queued=queued_reactions.on_queued,
     )
@@ -136,7 +137,7 @@ def build(
         wires.metrics,
         partial(answer_not_stored, identity, deps.say),
         messages,
-        InteractionListeners(intake, identity, deps.project.catalog, settings.command_prefix),
+        InteractionListeners(intake, identity, deps.projects, settings.command_prefix),
         EventListeners(intake, stopping.stop, identity),
         token_watch,
     )
@@ -189,6 +190,16 @@ def build(
     return Parts(app, receiver, stopping, worker, turns, queued_reactions, clock, token_watch, catch_up)
 
 
+def _projects(wires: Connections, monotonic: Callable[[], float]) -> Projects:
+    """Give each project a catalog of its own."""
+    return Projects(
+        *(
+            ProjectConnection(one.client, Catalog(one.client, monotonic=monotonic), one.id, one.name, one.channels)
+            for one in (OpenedProject(wires.project), *wires.others)
+        )
+    )
+
+
 def _deps(
     settings: Settings,
     wires: Connections,
@@ -215,7 +226,7 @@ def _deps(
     files = Files(wires.web, identity, settings.slack_api_url)
     return Deps(
         scripts=scripts,
-        project=ProjectConnection(wires.project, Catalog(wires.project, monotonic=monotonic)),
+        projects=_projects(wires, monotonic),
         inbox=inbox,
         sessions=Sessions(scripts, session_lifetime=settings.session_lifetime),
         channels=channels,

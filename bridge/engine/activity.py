@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from bridge.engine.dispatch import Features
+from bridge.engine.projects import ASK
 from bridge.engine.recent import MOST, RecentRun
 from bridge.engine.results import NewThread, Outcome
 from bridge.engine.turn import Turn
@@ -73,7 +74,7 @@ class Activity:
         """
         if outcome is None:
             return []
-        body, person = record.body, PersonKey(record.body.team, record.body.user)
+        body, person = record.body, PersonKey(record.body.team, record.body.user, outcome.project or "")
         if outcome.workflow is not None and outcome.ended:
             card = (body.channel, posted) if posted else ("", "")
             run = RecentRun(outcome.workflow, outcome.ran, outcome.ended, self._now(), *card)
@@ -104,8 +105,11 @@ class Activity:
             by["did"] = action_name(body, self._features.commands.fixed_words)
             is_refused |= isinstance(body, Notice) and not body.is_offer
             is_refused |= isinstance(body, HomeOpened | Shortcut) and body.refusal != ""
-        cause = ""
+        cause = project = ""
+        if record is not None and record.body.project != ASK:
+            project = record.body.project
         if outcome is not None:
+            project = project if outcome.project is None else outcome.project
             about, cause = outcome.concerns, outcome.cause
             agents = [one.agent for one in outcome.after if isinstance(one, NewThread)]
             agent = agents[0] if agents else outcome.agent
@@ -116,6 +120,7 @@ class Activity:
         entry = {"v": "1", "at": str(epoch_ms(record.accepted_at)) if record else "", **by, "about": about}
         entry |= {"allowed": "0" if is_refused else "1", "outcome": what, "turn": turn}
         entry |= {"cause": cause} if cause else {}
+        entry |= {"project": project} if project else {}
         flat = tuple([part for field in entry.items() for part in field])
         written: Append = ("append", self._keys.audit(), milliseconds(self._audit_lifetime), AUDIT_LENGTH, *flat)
         return [written]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bridge.engine.access import Access
+from bridge.engine.projects import Projects
 from bridge.engine.said_once import SaidOnce
 from bridge.ids import ThreadKey
-from bridge.project.connection import ProjectConnection
 from bridge.queue.inbox import Inbox
 from bridge.queue.scripting import Scripts
 from bridge.slack.indicators import Indicators
@@ -27,7 +27,7 @@ class EngineDeps:
 
     scripts: Scripts
     inbox: Inbox
-    project: ProjectConnection
+    projects: Projects
     access: Access
     said_once: SaidOnce
     say: Say

@@ -63,9 +63,8 @@ class Recent:
         self._redis = scripts.redis
         self._keys = scripts.keys
 
-    async def of(self, team: str, user: str) -> RecentActivity:
-        """Return a person's recent activity."""
-        person = PersonKey(team, user)
+    async def of(self, person: PersonKey) -> RecentActivity:
+        """Return a person's recent activity in a project."""
         with translated():
             async with self._redis.pipeline(transaction=False) as pipe:
                 pipe.lrange(self._keys.recent_runs(person), 0, MOST - 1)

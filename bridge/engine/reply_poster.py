@@ -22,6 +22,7 @@ from bridge.inbound import Click, Inbound, InboundMessage
 from bridge.queue.patience import Patience
 from bridge.queue.turn import SLACK_TIMEOUT, Journal, Watches
 from bridge.slack.api import RESPONSE_URL, Guard
+from bridge.slack.blockkit.in_project import mark_reply
 from bridge.slack.parts import MessageTag, Place
 from bridge.slack.post import THREAD_GONE, ExistingParts, Recipient, Say, first_of
 
@@ -51,7 +52,7 @@ def _mark_of(turn: Turn, outcome: Outcome) -> MessageTag:
     if outcome.mark == MENU_MARK:
         return MessageTag(outcome.mark, side_id(turn.id, "menu"), outcome.agent, outcome.session)
     said = turn.body.ts if isinstance(turn.body, InboundMessage) else ""
-    return MessageTag(outcome.mark, turn.id, outcome.agent, outcome.session, said)
+    return MessageTag(outcome.mark, turn.id, outcome.agent, outcome.session, said, outcome.project or "")
 
 
 class ReplyPoster:
@@ -144,7 +145,7 @@ class ReplyPoster:
         is_private = not is_posted_publicly(body, audience)
         is_elsewhere = is_by_url or is_private
         place = Place(body.user) if is_elsewhere else place_of(body, audience)
-        notice = notices.in_doubt(turn.id, body.channel if is_elsewhere else "")
+        notice = mark_reply(notices.in_doubt(turn.id, body.channel if is_elsewhere else ""), outcome.project or "")
         doubts = attempt = 0
         while True:
             if attempt or turn.record.waits:

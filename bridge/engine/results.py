@@ -82,7 +82,8 @@ class Outcome(BaseModel, frozen=True):
     its name, and *ended* how the run ended. *keeps_text*: the reply has a button that sends the text again. *after* is
     handled once the reply is posted, perhaps twice. *concerns* is the subject for the audit: a kind, an ID and a name
     (``agent 7 Support``). *cause* is why a call of the project service failed, for operators (`ProjectError.cause`).
-    *is_outside*: its thread is gone, so only its person sees it, in the channel.
+    *is_outside*: its thread is gone, so only its person sees it, in the channel. *project* is the one that it's about;
+    None: the turn's.
     """
 
     what: str
@@ -98,6 +99,7 @@ class Outcome(BaseModel, frozen=True):
     concerns: str = ""
     cause: str = ""
     is_outside: bool = False
+    project: str | None = None
 
     @classmethod
     def from_json(cls, text: str) -> Outcome:

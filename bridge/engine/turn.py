@@ -9,7 +9,8 @@ from datetime import timedelta
 from functools import partial
 
 from bridge.engine.places import RUN_MARK, place_of
-from bridge.errors import SlackAmbiguous, SlackError
+from bridge.engine.projects import ASK, Projects
+from bridge.errors import ProjectNotChosen, ProjectRemoved, SlackAmbiguous, SlackError
 from bridge.project.connection import ProjectConnection
 from bridge.queue.records import Taken
 from bridge.queue.turn import Journal, Lease, QueuedTurn, Watches
@@ -22,7 +23,10 @@ log = logging.getLogger(__name__)
 
 
 class Turn(QueuedTurn):
-    """A turn of a thread, command, click or form, with the *project* that it's about."""
+    """A turn of a thread, command, click or form, about one of the *projects*.
+
+    *project_key* is that project's in records, also if it's no longer served.
+    """
 
     def __init__(
         self,
@@ -33,11 +37,24 @@ class Turn(QueuedTurn):
         *,
         may_begin: Callable[[], bool],
         say: Say,
-        project: ProjectConnection,
+        projects: Projects,
     ) -> None:
         super().__init__(taken, lease, journal, watches, may_begin=may_begin)
-        self.project = project
+        self.project_key = taken.project
+        self._projects = projects
+        self._project: ProjectConnection | None = None
         self._say = say
+
+    @property
+    def project(self) -> ProjectConnection:
+        """The project, the same throughout the turn. Raises `ProjectNotChosen` and `ProjectRemoved`."""
+        if self._project is None:
+            if self.project_key == ASK:
+                raise ProjectNotChosen
+            self._project = self._projects.get(self.project_key)
+        if self._project is None:
+            raise ProjectRemoved(self.project_key)
+        return self._project
 
     @asynccontextmanager
     async def progress(self, shown: Reply, *, later: Reply, after: timedelta) -> AsyncIterator[None]:

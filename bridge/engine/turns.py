@@ -74,6 +74,7 @@ from bridge.queue.turn import (
 )
 from bridge.queue.worker import Line, Slots
 from bridge.slack.blockkit import failures
+from bridge.slack.blockkit.in_project import mark_reply, mark_view
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.parts import MessageTag
 from bridge.slack.post import ExistingParts
@@ -180,7 +181,7 @@ class Turns:
                 self.watches,
                 may_begin=self.deps.say.token.accepted.is_set,
                 say=self.deps.say,
-                project=self.deps.project,
+                projects=self.deps.projects,
             )
         if head.is_newer:  # during a rolling upgrade, the process that wrote this record is still running
             log.warning("queued work needs a newer version of the bridge", extra={"lane": lease.lane})
@@ -344,6 +345,7 @@ class Turns:
             return await self._notify_of_doubt(turn, outcome, is_by_url=record.went_by_url)
         try:
             if not is_recorded:
+                outcome = _about(turn, outcome)
                 text = outcome.model_dump_json()
                 if outcome.cause:
                     key = self.deps.scripts.keys.turn(turn.id)
@@ -464,7 +466,7 @@ class Turns:
         """Open a form, or offer a button for it if the trigger is older than 3 s."""
         if turn.trigger_id and turn.record.takes == 1:
             try:
-                await self.deps.say.open_form(turn.trigger_id, form.view)
+                await self.deps.say.open_form(turn.trigger_id, mark_view(form.view, turn.project_key))
             except SlackError as exc:
                 log.info("can't open a form, offering a button", extra={"detail": exc.detail})
             else:
@@ -476,7 +478,7 @@ class Turns:
     async def _publish(self, turn: Turn, home: HomeView) -> str:
         """Show a person's Home tab. If Slack doesn't accept it now, it's redrawn when they open it again."""
         try:
-            await self.deps.say.publish_home(turn.user, home.view, home.view_hash)
+            await self.deps.say.publish_home(turn.user, mark_view(home.view, turn.project_key), home.view_hash)
         except SlackRefused as exc:
             if exc.error == "hash_conflict":
                 return "home is newer"
@@ -489,7 +491,7 @@ class Turns:
 
     async def _park(self, turn: Turn, wait: Wait) -> bool:
         """Show the menu, once, and hold the lane; False if someone has already chosen."""
-        menu = Outcome(what="menu", reply=wait.menu, mark=MENU_MARK)
+        menu = _about(turn, Outcome(what="menu", reply=wait.menu, mark=MENU_MARK))
         if not turn.record.card:
             try:
                 ts = await self.poster.post(turn, menu, may_be_posted=turn.record.takes > 1)
@@ -532,6 +534,14 @@ class Turns:
             if isinstance(exc, ThreadGone):
                 await self.patience.through_outages(self.deps.inbox.withdraw, MessageKey(*thread))
         await self.patience.through_outages(self.deps.said_once.notified, thread)
+
+
+def _about(turn: Turn, outcome: Outcome) -> Outcome:
+    """Return *outcome* with the project that it and its buttons belong to: *turn*'s, unless it says another."""
+    if outcome.project is not None or not turn.project_key:
+        return outcome
+    reply = mark_reply(outcome.reply, turn.project_key)
+    return outcome.model_copy(update={"project": turn.project_key, "reply": reply})
 
 
 def _thread(turn: Turn) -> ThreadKey:

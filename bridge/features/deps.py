@@ -46,4 +46,4 @@ class Deps(EngineDeps):
 
     def statistics(self, project: ProjectConnection) -> Statistics:
         """Return the statistics of *project*, with what was recorded of them."""
-        return Statistics(project.client, SnapshotStore(self.scripts), self.now)
+        return Statistics(project.client, SnapshotStore(self.scripts, project.key), self.now)

@@ -28,7 +28,7 @@ class AuditEntry:
 
     *about* is its subject: a kind, an ID and a name (``workflow 3 Daily digest``), or only the first one or two.
     *asked_at* is when the request arrived, *ended_at* when *outcome* was final. *cause* says why a call of the project
-    service failed, if one did.
+    service failed, if one did. *project* is the one that it was about, ``""`` for the default one.
     """
 
     ended_at: datetime
@@ -42,6 +42,7 @@ class AuditEntry:
     outcome: str
     turn: str
     cause: str = ""
+    project: str = ""
 
     @classmethod
     def from_redis(cls, entry: str, fields: Mapping[str, str]) -> AuditEntry:
@@ -54,7 +55,7 @@ class AuditEntry:
             is_allowed=fields.get("allowed") != "0",
             **{
                 name: fields.get(name, "")
-                for name in ("user", "channel", "thread", "did", "about", "outcome", "turn", "cause")
+                for name in ("user", "channel", "thread", "did", "about", "outcome", "turn", "cause", "project")
             },
         )
 

@@ -315,6 +315,7 @@ class Inbox:
             "said_at": said_at,
             "speaker": inbound.user if arrival.is_limited and message_body else "",  # who speaks to the agent
             "counts_for": str(PersonKey(inbound.team, who)),  # the person or app whose limit it counts for
+            "project": inbound.project,  # of its thread from now on
             "version": arrival.version,
             "is_auto": arrival.is_auto,
             "is_last": arrival.is_last,

@@ -1,7 +1,9 @@
 """Every key in Redis, with its content and lifetime; ``python -m bridge.queue.keys`` prints the table.
 
-All begin with ``{namespace}:``; the braces are a hash tag, so one bridge's keys share a cluster slot and each script is
-atomic there too. Keys are built only here: code calls ``keys.thread(thread)``, scripts ``thread_key(thread)``.
+All begin with ``{namespace}:``; the braces are a hash tag, so one bridge's keys share a cluster slot and each script
+is atomic there too. In another project than the default one, a session or a workflow is ``<project>/<ID>``, and a
+person's runs and conversations have keys of their own, ``<person>:<project>``. Keys are built only here: code calls
+``keys.thread(thread)``, scripts ``thread_key(thread)``.
 
 A waiting turn and its box don't expire, unless they wait for people: those are discarded after BRIDGE_SESSION_DAYS,
 and expire a week later if no process runs to do so. Texts are deleted with DONE, except those of dead letters and
@@ -18,7 +20,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Generic, Literal, ParamSpec
 
-from bridge.ids import Lane, MessageKey, PersonKey, ThreadKey
+from bridge.ids import InProject, Lane, MessageKey, PersonKey, ThreadKey
 
 HEARD = timedelta(hours=1)
 RESENT_WITHIN = timedelta(minutes=15)  # Slack retries at once, after 1 and after 5 minutes
@@ -117,7 +119,7 @@ class Keys:
                                 f"messages that didn't become turns, and why: the last {PASSED_IN_A_DAY:,}")
     queued_notice = Key[str]("queued_notice:<turn>", "string", TRACE, "the notice that a turn was queued again")
     thread = Key[ThreadKey]("thread:<thread>", "hash", "BRIDGE_SESSION_DAYS",
-                            "agent, session, speaker, last heard, muted, who wrote last", erased="parts")
+                            "project, agent, session, speaker, last heard, muted, who wrote last", erased="parts")
     active = Key[[]]("active", "zset", "BRIDGE_SESSION_DAYS each", "threads with a conversation, by newest message")
     catch_up = Key[[]]("catch_up", "hash", MARKED, "an outage, and the progress of catching up")
     unread = Key[[]]("unread", "zset", MARKED, "threads and pages left to read, newest first")
@@ -127,7 +129,7 @@ class Keys:
     late = Key[ThreadKey]("late:<thread>", "string", LATE, "the turn whose answer says that it's late")
     offer = Key[ThreadKey]("offer:<thread>", "string", TRACE, "the turn that offers to send messages that are too old")
     offered = Key[ThreadKey]("offered:<thread>", "list", TRACE, "turns of messages that were too old when found")
-    bound = Key[str, int]("bound:<team>:<session>", "hash", "BRIDGE_SESSION_DAYS",
+    bound = Key[str, InProject]("bound:<team>:<session>", "hash", "BRIDGE_SESSION_DAYS",
                           "thread → agent, direct message owner", erased="parts")
     greeted = Key[PersonKey]("greeted:<person>", "string", "1 year, or 1 hour",
                              "a greeted person, or the turn that greets them")
@@ -136,6 +138,7 @@ class Keys:
     unsent = Key[MessageKey | str]("unsent:<message>", "string", TRACE,
                              "a reply that wasn't for the agent, until its author has it sent", erased="key")
     told = Key[PersonKey]("told:<person>", "hash", TOLD, "when they were told that replies need a mention")
+    last_project = Key[PersonKey]("project:<person>", "string", RECENT, "the project of their direct messages")
     looked = Key[ThreadKey]("looked:<thread>", "string", SEEN, "a thread that was searched for its lost session")
     channels = Key[[]]("defaults", "hash", "forever", "team:channel → see `bridge.features.channels.settings`",
                        stays=True, erased="set up")
@@ -146,7 +149,7 @@ class Keys:
     recent_threads = Key[PersonKey]("recent:t:<person>", "zset", RECENT, "their 10 latest conversations")
     home = Key[PersonKey]("home:<person>", "string", RECENT,
                           "the pages they last saw in Home, and the ID of their direct message")
-    input = Key[PersonKey, int]("input:<person>:<workflow>", "string", REMEMBERED,
+    input = Key[PersonKey, InProject]("input:<person>:<workflow>", "string", REMEMBERED,
                                 "input that the person asked the bot to remember")
     typed = Key[PersonKey, str]("typed:<person>:<turn>", "string", TYPED,
                                 "invalid JSON input, until its author chooses")
@@ -157,6 +160,7 @@ class Keys:
     waiters = Key[str]("waiters:<turn>", "hash", WAITERS, "people who want to know when a run ends", erased="parts")
     snapshots = Key[[]]("snapshots", "hash", "400 days each",
                         "hour → statistics, see `bridge.features.statistics.snapshots`")
+    project_snapshots = Key[str]("snapshots:<project>", "hash", "400 days each", "the same for other projects")
     claimed = Key[str, int]("claimed:<job>:<number>", "string", "4 minutes, or its period when done",
                             "the process that does a periodic job (`Feature.every`) in this period")
     audit = Key[[]]("audit", "stream", "BRIDGE_AUDIT_DAYS each", "who did what, see `bridge.queue.audit`",

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 
 from bridge.errors import RecordNotUnderstood
 from bridge.ids import Lane, TurnId
-from bridge.inbound import Inbound, from_json
+from bridge.inbound import Inbound, InboundMessage, from_json
 
 VERSION = 1
 """The version of both records. From 1.0.0 on, a release reads its own and older versions; increase it if older releases
@@ -45,6 +45,7 @@ class Conversation:
     *is_several*: more than one person has written to the agent. *heard* is the ``ts`` of the newest answered message.
     *is_muted*: nothing is sent to the agent. *said*: who has written, and whether the agent gets it (`with_said` in the
     scripts' prelude). *names_agent*: answers name their agent; another one answered before, or the default does.
+    *project* is the one that the agent and the session belong to (``""``: the default one); None if it isn't bound.
     """
 
     agent: int | None = None
@@ -54,6 +55,7 @@ class Conversation:
     heard: str = ""
     said: str = field(default="", compare=False)
     names_agent: bool = field(default=False, compare=False)
+    project: str | None = field(default=None, compare=False)
 
     def has_unsent(self, after: str, before: str) -> bool:
         """Whether people have written something between two ``ts`` that the agent doesn't get."""
@@ -84,6 +86,7 @@ class Conversation:
             heard=fields.get("heard", ""),
             said=fields.get("said", ""),
             names_agent="named" in fields,
+            project=fields.get("project", "" if "v" in fields else None),
         )
 
 
@@ -180,6 +183,14 @@ class Taken:
     record: Record
     conversation: Conversation
     token: str = field(compare=False)
+
+    @property
+    def project(self) -> str:
+        """The project that the turn is about: its thread's, unless its message names one, or else its input's."""
+        body, of_thread = self.record.body, self.conversation.project
+        if isinstance(body, InboundMessage) and not body.names_project and of_thread is not None:
+            return of_thread
+        return body.project
 
 
 @dataclass(frozen=True, slots=True)

@@ -282,10 +282,11 @@ class Journal:
         it has none yet. Raises `AlreadyUsed` if the *writes* start with an ``if`` that doesn't hold.
         """
         record, bound = taken.record, (str(first[0]), first[1]) if first else ("", "")
-        person = PersonKey(record.body.team, record.body.user)
+        person = PersonKey(record.body.team, record.body.user, taken.project)
         answer = await self._run(
             "sent", taken.held, record.id, epoch_ms(self._now()), taken.token, record.edits, note,
-            str(person), self._limits.user_runs, *bound, self._session_ms, _serialized(writes), confirmed=True,
+            str(person), self._limits.user_runs, *bound, self._session_ms, taken.project, _serialized(writes),
+            confirmed=True,
         )  # fmt: skip
         if answer.startswith("paused:"):
             raise TooOften("runs", timedelta(milliseconds=max(0.0, float(answer.removeprefix("paused:")))))

@@ -21,10 +21,11 @@ from bridge.slack.payloads import items, mapping, next_cursor, objects, text, ti
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The *agent* and the *session* in the metadata of a thread's newest answer."""
+    """The *agent* and the *session* in the metadata of a thread's newest answer, and their *project*."""
 
     agent: int
     session: int
+    project: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +191,10 @@ class History:
                             "event_type": "bridge_turn",
                             "event_payload": {"agent": int() | str() as agent, "session": int() | str() as session},
                         } if _is_number(agent) and _is_number(session):
-                            recalled, is_answer = Recalled(int(agent), int(session)), True
-                            answered.add(str(message["metadata"]["event_payload"].get("message")))
+                            payload = message["metadata"]["event_payload"]
+                            recalled = Recalled(int(agent), int(session), str(payload.get("project") or ""))
+                            is_answer = True
+                            answered.add(str(payload.get("message")))
                         case {"event_type": "bridge_run"}:
                             is_answer = True
                     content = _content(message)

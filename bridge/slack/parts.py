@@ -21,6 +21,7 @@ from typing import Any
 
 from bridge.ids import TurnId
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.in_project import is_marked
 from bridge.slack.blockkit.markdown import messages
 from bridge.slack.blockkit.reply import Attachment, Block, Reply
 
@@ -48,9 +49,9 @@ class MessageTag:
     """A message's metadata, by which the bot finds its messages: ``event_type`` and its payload.
 
     *kind* is ``bridge_turn`` (an agent's answer, or a notice instead), ``bridge_run`` or ``bridge_root``. *message* is
-    the ``ts`` of the message it answers. Everyone in the workspace can read metadata, so it has only IDs. If Slack
-    rejects it, the ID of a block has the turn and the part (`in_blocks`); so does the name of a file, since files have
-    no metadata.
+    the ``ts`` of the message it answers, *project* the project of the IDs (``""``: the default one). Everyone in the
+    workspace can read metadata, so it has only IDs. If Slack rejects it, the ID of a block has the turn and the part
+    (`in_blocks`); so does the name of a file, since files have no metadata.
     """
 
     kind: str
@@ -58,6 +59,7 @@ class MessageTag:
     agent: int | None = None
     session: int | None = None
     message: str = ""
+    project: str = ""
 
     def metadata(self, part: str, count: int) -> dict[str, Any]:
         """Return the metadata of one *part* of *count*."""
@@ -68,6 +70,8 @@ class MessageTag:
             payload["session"] = _exact(self.session)
         if self.message:
             payload["message"] = self.message
+        if self.project:
+            payload["project"] = self.project
         return {"event_type": self.kind, "event_payload": payload}
 
     def in_blocks(self, part: str, blocks: Sequence[Block], text: str) -> list[Block]:
@@ -80,7 +84,12 @@ class MessageTag:
             {"type": "section", "text": {"type": "mrkdwn", "text": piece, "verbatim": True}}
             for piece in pieces(text, kit.SECTION_TEXT)
         ]
-        at = next((number for number, block in enumerate(shown) if block["type"] != "markdown"), len(shown))
+        free = (
+            number
+            for number, block in enumerate(shown)
+            if block["type"] != "markdown" and not is_marked(block.get("block_id", ""))
+        )
+        at = next(free, len(shown))
         tagged = shown[at] if at < len(shown) else kit.context("·")
         return [*shown[:at], {**tagged, "block_id": f"{_PREFIX}{self.turn}:{part}"}, *shown[at + 1 :]]
 

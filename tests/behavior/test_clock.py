@@ -99,7 +99,7 @@ async def test_one_process_takes_an_unread_hours_snapshot(harness: Harness) -> N
         await asyncio.gather(*(clock.do(job) for clock in clocks))
 
     assert harness.service.requests == 1
-    store = harness.parts().turns.deps.statistics(harness.parts().turns.deps.project).store
+    store = harness.parts().turns.deps.statistics(harness.parts().turns.deps.projects.default).store
     assert await store.hours() == [hour_of(harness.store.clock())]
 
 

@@ -8,6 +8,7 @@ from bridge.cli.forget import _erase_reports, _erase_rules
 from bridge.features.buttons import FEEDBACK
 from bridge.features.channels.settings import AppRule
 from bridge.features.workflows.inputs import Remembered, RememberedInputs
+from bridge.ids import InProject, PersonKey
 from bridge.inbound import Click
 from bridge.playground.emulator.sample import BOB, RANDOM
 from bridge.queue.erasure import Erased, erase_person, line_of
@@ -39,7 +40,9 @@ async def act(harness: Harness, user: str) -> None:
         event=f"vote{len(harness.seen.messages)}",
     )
     await harness.work()
-    await RememberedInputs(harness.store.scripts).remember(TEAM, user, 3, Remembered("text", f"input of {user}"))
+    await RememberedInputs(harness.store.scripts).remember(
+        PersonKey(TEAM, user), InProject("", 3), Remembered("text", f"input of {user}")
+    )
 
 
 @pytest.fixture

@@ -80,6 +80,8 @@ _CAUSES: Final[dict[type[BridgeError], tuple[str, str]]] = {
     errors.NotSure: (TYPED, "A command that acts needs an ID or a whole name. A button carries it out."),
     errors.BadSchedule: (TYPED, "It isn't a valid schedule."),
     errors.BadInput: (TYPED, "The input begins with `{` or `[` but isn't valid JSON. *Fix it* opens the form."),
+    errors.ProjectNotChosen: (TYPED, "There are several projects, and none is set for the channel."),
+    errors.ProjectRemoved: (SERVICE, "The operator's file no longer has this project; put it back, and all goes on."),
     errors.ProjectError: (SERVICE, "A request to the service failed."),
     errors.CannotConnect: (SERVICE, "No connection was made, so nothing was sent. Check `PROJECT_BASE_URL`."),
     errors.CircuitOpen: (SERVICE, "Five requests in a row failed, so the bridge waits before it tries again."),

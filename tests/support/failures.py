@@ -94,6 +94,8 @@ EXAMPLES = [
     errors.BadSchedule("many", "1,000"),
     errors.BadSchedule("of a later release", ""),
     errors.BadInput("expected a value", 1, 2),
+    errors.ProjectNotChosen(),
+    errors.ProjectRemoved("orders"),
     *(
         errors.NotAllowed(reason)
         for reason in (

@@ -440,7 +440,7 @@ class Harness:
             turns.watches,
             may_begin=token.accepted.is_set,
             say=turns.deps.say,
-            project=turns.deps.project,
+            projects=turns.deps.projects,
         )
 
     async def answer(self, inbound: Inbound, **how: Any) -> Result:

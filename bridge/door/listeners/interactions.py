@@ -17,14 +17,14 @@ from slack_bolt.response import BoltResponse
 
 from bridge.door.listeners.app import IN_TIME, Intake
 from bridge.engine import notices
+from bridge.engine.projects import Projects, chosen_by
 from bridge.errors import BridgeError, SlackError
 from bridge.features.registry import features
 from bridge.inbound import Click, Shortcut, SlashCommand, Submission
 from bridge.json_reader import Json
-from bridge.project import Catalog
 from bridge.slack import contents
 from bridge.slack.api import Identity
-from bridge.slack.blockkit import modals
+from bridge.slack.blockkit import in_project, modals
 from bridge.slack.blockkit.reply import Block
 from bridge.slack.payloads import items, mapping, text
 from bridge.slack.post import Recipient, Say
@@ -57,6 +57,8 @@ def parse_click(body: Json, identity: Identity) -> Click:
     container, message, view = mapping(body.get("container")), mapping(body.get("message")), mapping(body.get("view"))
     option, carried = mapping(action.get("selected_option")), text(view, "private_metadata")
     origin = modals.Origin.parse(carried)
+    action_id = text(action, "action_id")
+    value = text(option, "value") or text(action, "value") or text(action, "selected_conversation")
     # A click in a modal or in Home belongs to the channel that the bridge put into its private_metadata.
     message_ts = text(container, "message_ts") or text(message, "ts")
     thread_ts = text(container, "thread_ts") or text(message, "thread_ts")
@@ -65,8 +67,11 @@ def parse_click(body: Json, identity: Identity) -> Click:
         channel=text(mapping(body.get("channel")), "id") or text(container, "channel_id") or origin.opened_in,
         user=text(mapping(body.get("user")), "id"),
         **_home_of(body),
-        action_id=text(action, "action_id"),
-        value=text(option, "value") or text(action, "value") or text(action, "selected_conversation"),
+        action_id=action_id,
+        value=value,
+        project=chosen_by(action_id, value)
+        or origin.project
+        or in_project.project_of(text(action, "block_id") or text(body, "block_id")),
         message_ts=message_ts,
         thread_ts="" if thread_ts == message_ts else thread_ts,  # a thread's root isn't in it
         is_ephemeral=container.get("is_ephemeral") is True,
@@ -93,6 +98,7 @@ def parse_submission(body: Json, identity: Identity) -> Submission:
         **_home_of(body),
         form=form,
         values=values,
+        project=origin.project,
         private_metadata=text(view, "private_metadata"),
         response_url=origin.response_url,
         trigger_id=text(body, "trigger_id"),
@@ -164,7 +170,7 @@ class InteractionListeners:
 
     intake: Intake
     identity: Identity
-    catalog: Catalog
+    projects: Projects
     prefix: str = ""
 
     def register(self, app: AsyncApp) -> None:
@@ -212,8 +218,10 @@ class InteractionListeners:
         query, form = text(body, "value"), text(mapping(body.get("view")), "callback_id")
         try:
             async with asyncio.timeout(IN_TIME.total_seconds()):
-                if not await self.intake.access.refusal(parse_click(body, self.identity)):
-                    options = await features.options(self.catalog, form, text(body, "action_id"), query)
+                click = parse_click(body, self.identity)
+                project = self.projects.get(click.project)
+                if project and not await self.intake.access.refusal(click):
+                    options = await features.options(project.catalog, form, text(body, "action_id"), query)
         except (BridgeError, TimeoutError) as exc:
             log.warning("can't load a menu's options", extra={"why": type(exc).__name__})
         await ack(options=options)

@@ -38,6 +38,7 @@ from bridge.project import Agent, ChatAnswer
 from bridge.project.reading import TOO_LARGE
 from bridge.queue.audit import named
 from bridge.queue.records import Conversation
+from bridge.queue.turn import TurnChanged
 from bridge.slack.blockkit.content_words import size
 from bridge.slack.blockkit.failures import failure
 from bridge.slack.blockkit.folding import fold, id_key, name_key, undecorated
@@ -110,7 +111,11 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     known = session if found.sessionId is None and not is_new else found.sessionId
     is_named = question.names_agent
     is_news = is_named and not turn.conversation.names_agent
-    turn.stage(*deps.sessions.answered(message, known, expected=session, agent=agent, names_agent=is_news))
+    turn.stage(
+        *deps.sessions.answered(
+            message, known, project=turn.project_key, expected=session, agent=agent, names_agent=is_news
+        )
+    )
     feedback = Answered(turn.id, agent, known)
     notes = [answers.SESSION_GONE] if is_new else []
     if known is None:
@@ -170,7 +175,7 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
             text = " ".join(filter(None, [await deps.parts.text(to[: to.rfind(">") + 1]), named[1]]))
         if not (text or message.parts):
             # Only a name was typed: the next message goes to that agent.
-            await deps.sessions.choose_agent(message.thread, agent)
+            await deps.sessions.choose_agent(message.thread, agent, project=turn.project_key)
             return notices.mention_without_text()
         name = next((known.name for known in agents if known.id == agent), "")
         title = title_of(text) if message.is_direct and message.is_root else ""
@@ -207,9 +212,13 @@ async def _recover(deps: Deps, turn: Turn, message: InboundMessage) -> tuple[Con
     counts = not is_auto or Conversation(said=read.said).is_with(message.user, message.ts)
     line = f"{message.ts} {message.user} "
     said = read.said.replace(f"{line}0", f"{line}1") if counts else read.said
-    await deps.sessions.rebind(message.thread, expected=None, session=found.session, agent=found.agent, said=said)
+    await deps.sessions.rebind(
+        message.thread, project=found.project, expected=None, session=found.session, agent=found.agent, said=said
+    )
     if not counts:
         return Done("others are writing in its thread, so it needs a mention")
+    if found.project != turn.project_key:
+        raise TurnChanged  # take the turn again, now that its project is known
     return await deps.sessions.thread(message.thread) or Conversation(), read
 
 

@@ -143,6 +143,7 @@ async def show_after_all(deps: Deps, turn: Turn, click: Click) -> Result:
             "reply": outcome.reply.model_copy(update={"replaces_original": False}),
             "after": (*outcome.after, ShownLate(turn=click.value, notice=offer_ts)),
             "ended": "",  # the run belongs to the other turn's person
+            "project": outcome.project or "",
         }
     )
 
@@ -168,6 +169,7 @@ async def start_thread(deps: Deps, turn: Turn, new: NewThread, ts: str) -> None:
     message = InboundMessage(
         team=turn.team, channel=turn.channel, user=turn.user, source="form", text=new.text, ts=ts, is_mention=True,
         thread_ts=new.thread_ts, calls_in=bool(new.thread_ts), parts=new.parts,
+        project=turn.project_key,
     )  # fmt: skip
     put = await deps.inbox.put_message(
         Arrival(
@@ -225,6 +227,7 @@ async def slip_settled(deps: Deps, turn: Turn, click: Click) -> Result:
         is_mention=slip.a,
         is_direct=turn.channel.startswith("D"),
         source="word" if is_text else "typed",
+        project=turn.project_key,
     )
     condition = Condition.START if is_text else Condition.NONE  # a command doesn't start a conversation
     put = await deps.inbox.put_message(
@@ -265,7 +268,7 @@ def _put_by_button(put: Put, queued: Reply) -> Outcome:
 async def choose_agent(deps: Deps, turn: Turn, click: Click) -> Result:
     """Choose the agent for a thread's waiting messages; the first choice wins."""
     wanted = id_of(click.value)
-    chosen = await deps.sessions.choose_agent(_thread_of(click), wanted)
+    chosen = await deps.sessions.choose_agent(_thread_of(click), wanted, project=turn.project_key)
     if chosen != wanted:
         return shown(menu.chosen_before(), "agent was chosen before")
     is_default = (await deps.channels.get(turn.team, turn.channel)).agent == chosen

@@ -21,7 +21,7 @@ from bridge.features.conversations.sessions import Bound
 from bridge.features.conversations.stopping import stopped
 from bridge.features.deps import Deps
 from bridge.features.lookups import agent_name
-from bridge.ids import ThreadKey
+from bridge.ids import InProject, ThreadKey
 from bridge.inbound import Click, InboundMessage, MessagesTabOpened, StopRequest
 from bridge.project.models import Agent
 from bridge.queue.audit import named
@@ -143,8 +143,12 @@ async def hand_over(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
     if conversation.agent == agent.id:
         return shown(layout.answers_already(agent.name))
     before = await agent_name(turn, conversation.agent) if conversation.agent is not None else ""
-    await deps.sessions.choose_agent(thread, agent.id)  # releases messages that wait for a choice
-    if not await deps.sessions.rebind(thread, expected=conversation.session, session=None, agent=agent.id):
+    await deps.sessions.choose_agent(
+        thread, agent.id, project=turn.project_key
+    )  # releases messages that wait for a choice
+    if not await deps.sessions.rebind(
+        thread, project=turn.project_key, expected=conversation.session, session=None, agent=agent.id
+    ):
         return shown(layout.changed_meanwhile())
     return shown(layout.handed_over(agent.name, before, conversation.session), what="handed over")
 
@@ -190,9 +194,11 @@ async def continue_session(deps: Deps, turn: Turn, click: Click) -> Result:
 async def _continue(
     deps: Deps, turn: Turn, thread: ThreadKey, session: int, agent: int, *, before: int | None = None
 ) -> Result:
-    if not await deps.sessions.rebind(thread, expected=before, session=session, agent=agent):
+    if not await deps.sessions.rebind(thread, project=turn.project_key, expected=before, session=session, agent=agent):
         return shown(layout.changed_meanwhile())
-    await deps.sessions.choose_agent(thread, agent)  # releases messages that wait for a choice
+    await deps.sessions.choose_agent(
+        thread, agent, project=turn.project_key
+    )  # releases messages that wait for a choice
     notice = layout.continued(session, await agent_name(turn, agent), before)
     return shown(notice, what="session continued", about=named("session", session))
 
@@ -208,6 +214,6 @@ async def _bound(deps: Deps, turn: Turn, number: str) -> Bound | None:
     """
     if not ID.fullmatch(number):
         return None
-    threads = await deps.sessions.bound_to(turn.team, int(number))
+    threads = await deps.sessions.bound_to(turn.team, InProject(turn.project_key, int(number)))
     allowed = [one for one in threads if one.thread.channel == turn.channel or one.owner == turn.user]
     return allowed[0] if allowed else None

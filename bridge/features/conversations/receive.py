@@ -17,13 +17,13 @@ from bridge.engine.decisions import NO_RULE, Received
 from bridge.engine.dispatch import Features
 from bridge.engine.notices import app_paused, edited, paused, unmentioned
 from bridge.engine.picking import is_called
+from bridge.engine.projects import Projects
 from bridge.errors import ProjectError
 from bridge.features.channels.settings import NOTHING_SET, AppRule, Channels
 from bridge.features.conversations.menu import CHOOSE
 from bridge.features.conversations.sessions import Sessions
 from bridge.ids import MessageKey, ThreadKey, TurnId, thread_lane
 from bridge.inbound import Click, InboundMessage, Notice, TriggeredRun
-from bridge.project import Catalog
 from bridge.queue.deliveries import NOT_YET
 from bridge.queue.inbox import (
     Arrival,
@@ -76,7 +76,7 @@ _IN_ORDER = re.compile(r"/(?:new(?!\S)|agent |session )")  # `!` commands that w
 class Receiver:
     """Decides about incoming messages, and queues them in the *inbox*.
 
-    *bot_user* is the bot's own user ID. *channels* has the channel settings, *catalog* the agents' names. *store_since*
+    *bot_user* is the bot's own user ID. *channels* has the channel settings. *store_since*
     returns when the store's data begins: older threads may have been bound before. *on_queued* is called with the
     number of messages that a newly queued one waits for, and returns at once.
     """
@@ -88,7 +88,7 @@ class Receiver:
     channels: Channels
     bot_user: str
     store_since: Callable[[], datetime | None]
-    catalog: Catalog
+    projects: Projects
     now: Callable[[], datetime]
     on_queued: Callable[[InboundMessage, TurnId, int], None] | None = None
 
@@ -375,7 +375,9 @@ class Receiver:
     async def _choice(self, message: InboundMessage, menu_ts: str) -> Click | None:
         """Return the choice in the menu *menu_ts* of the agent whose name is all that *message* says."""
         try:
-            agents = await self.catalog.get_agents()
+            bound = await self.sessions.thread(message.thread)
+            project = self.projects.get((bound and bound.project) or "")
+            agents = await project.catalog.get_agents() if project else ()
         except ProjectError:
             return None
         wanted = name_key(plain_command_text(self._named_by(message))).rstrip(":").rstrip()
@@ -385,7 +387,7 @@ class Receiver:
         return Click(
             team=message.team, channel=message.channel, user=message.user, user_team=message.user_team,
             is_shared=message.is_shared, action_id=CHOOSE, value=str(named[0].id), message_ts=menu_ts,
-            thread_ts=message.thread.root,
+            thread_ts=message.thread.root, project=(bound and bound.project) or "",
         )  # fmt: skip
 
     async def _notify(

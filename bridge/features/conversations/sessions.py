@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from bridge.ids import PersonKey, ThreadKey, thread_lane
+from bridge.ids import InProject, PersonKey, ThreadKey, thread_lane
 from bridge.inbound import InboundMessage, from_json, to_json
 from bridge.queue.keys import SEEN, TOLD, TRACE, milliseconds
 from bridge.queue.records import VERSION, Conversation, Write
@@ -47,21 +47,34 @@ class Sessions:
             fields: dict[str, str] = await self._redis.hgetall(self._keys.thread(thread))  # type: ignore[assignment]
         return Conversation.from_redis(fields) if fields else None
 
-    async def choose_agent(self, thread: ThreadKey, agent: int) -> int:
-        """Give *thread* its agent, and release its waiting messages. Returns the agent: the first choice wins."""
-        answer = await self._scripts.run("choose", str(thread), thread_lane(thread), agent, self._session_ms)
+    async def choose_agent(self, thread: ThreadKey, agent: int, *, project: str = "") -> int:
+        """Give *thread* an agent of *project*, and release its waiting messages.
+
+        Returns the agent: the first choice wins.
+        """
+        lane = thread_lane(thread)
+        answer = await self._scripts.run("choose", str(thread), lane, agent, self._session_ms, project)
         return int(answer)
 
     async def rebind(
-        self, thread: ThreadKey, *, expected: int | None, session: int | None, agent: int | None = None, said: str = ""
+        self,
+        thread: ThreadKey,
+        *,
+        project: str = "",
+        expected: int | None,
+        session: int | None,
+        agent: int | None = None,
+        said: str = "",
     ) -> bool:
         """Replace the session (None: none) if it's still *expected*, and the agent if one is given.
 
-        *said* is who has written in the thread (`Conversation.said`), for a thread that was found again.
+        Both are of *project*. *said* is who has written in the thread (`Conversation.said`), for a thread that was
+        found again.
         """
         answer = await self._scripts.run(
-            "rebind", str(thread), or_empty(expected), or_empty(agent), or_empty(session), self._session_ms, said
-        )
+            "rebind", str(thread), or_empty(expected), or_empty(agent), or_empty(session), self._session_ms, said,
+            project, str(InProject(project, session or 0)),
+        )  # fmt: skip
         return str(answer) == "1"
 
     def answered(
@@ -69,6 +82,7 @@ class Sessions:
         message: InboundMessage,
         session: int | None,
         *,
+        project: str = "",
         expected: int | None,
         agent: int,
         names_agent: bool = False,
@@ -85,13 +99,18 @@ class Sessions:
             ("delete", keys.outage_notice(thread), 0, keys.words(thread)),
             ("field max", conversation, lives, "heard", message.ts, "v", str(VERSION)),
         )
+        if project:  # the root may have been deleted since, and with it the record
+            writes = (*writes, ("field", conversation, 0, "project", project))
         if names_agent:
             writes = (*writes, ("field", conversation, 0, "named", "1"))
         if session is not None and session != expected:
             before = "" if expected is None else str(expected)
             writes = (*writes, ("field if", conversation, lives, "session", str(session), before))
         if session is not None:
-            writes = (*writes, ("field", keys.bound(thread.team, session), lives, str(thread), f"{agent}:{owner}"))
+            writes = (
+                *writes,
+                ("field", keys.bound(thread.team, InProject(project, session)), lives, str(thread), f"{agent}:{owner}"),
+            )
         return writes
 
     def tells(self, message: InboundMessage, *, is_offered: bool) -> tuple[Write, ...]:
@@ -119,13 +138,14 @@ class Sessions:
         """Drop the session, so that the next message starts a new one with the same agent."""
         conversation = await self.thread(thread)
         if conversation is not None:
-            await self.rebind(thread, expected=conversation.session, session=None)
+            project = conversation.project or ""
+            await self.rebind(thread, project=project, expected=conversation.session, session=None)
 
     async def mute(self, thread: ThreadKey, *, is_muted: bool) -> bool:
         """Stop or resume sending *thread* to its agent. False: it isn't bound."""
         return str(await self._scripts.run("mute", str(thread), int(is_muted), self._session_ms)) == "1"
 
-    async def bound_to(self, team: str, session: int) -> list[Bound]:
+    async def bound_to(self, team: str, session: InProject) -> list[Bound]:
         """List the threads this bridge bound to *session*."""
         with translated():
             key = self._keys.bound(team, session)

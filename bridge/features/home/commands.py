@@ -19,6 +19,7 @@ from bridge.errors import NotAllowed, ProjectError
 from bridge.features.deps import Deps
 from bridge.features.home import layout
 from bridge.features.home.pages import HomePages
+from bridge.ids import PersonKey
 from bridge.inbound import Click, HomeOpened
 from bridge.slack.blockkit.failures import sentence
 from bridge.slack.payloads import mapping, text
@@ -80,7 +81,7 @@ async def _gather(deps: Deps, turn: Turn) -> layout.Home:
             _or_none(catalog.get_workflows()),
             _or_none(catalog.get_agents()),
         ),
-        Recent(deps.scripts).of(turn.team, turn.user),
+        Recent(deps.scripts).of(PersonKey(turn.team, turn.user, turn.project_key)),
         deps.access.is_runner(turn.user),
         asyncio.gather(*(section(deps, turn) for section in deps.home_sections)),
     )

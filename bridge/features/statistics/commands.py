@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from bridge.engine.feature import Feature
 from bridge.engine.results import Result
 from bridge.engine.turn import Turn
-from bridge.errors import BadSchedule
+from bridge.errors import BadSchedule, ProjectError
 from bridge.features.buttons import REPORT_FORM
 from bridge.features.deps import Deps
 from bridge.features.statistics.layout import with_below
@@ -19,10 +19,17 @@ stats = Feature("stats")
 
 @stats.every(timedelta(hours=1))
 async def take_snapshot(deps: Deps) -> None:
-    """Record the statistics, unless this hour already has a snapshot."""
-    statistics = deps.statistics(deps.project)
-    if hour_of(deps.now()) not in await statistics.store.hours():
-        await statistics.read()
+    """Record each project's statistics, unless this hour already has a snapshot."""
+    failed: list[ProjectError] = []
+    for project in deps.projects:
+        statistics = deps.statistics(project)
+        try:
+            if hour_of(deps.now()) not in await statistics.store.hours():
+                await statistics.read()
+        except ProjectError as exc:
+            failed.append(exc)
+    if failed:
+        raise failed[0]
 
 
 @stats.command("/stats", read_only=True)

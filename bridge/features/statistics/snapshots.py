@@ -190,12 +190,12 @@ def parse_moment(text: str, now: datetime) -> datetime | None:
 
 
 class SnapshotStore:
-    """The snapshots of one namespace. Methods may raise `StoreUnavailable`."""
+    """The snapshots of one *project*, by its key. Methods may raise `StoreUnavailable`."""
 
-    def __init__(self, scripts: Scripts) -> None:
+    def __init__(self, scripts: Scripts, project: str = "") -> None:
         self._redis = scripts.redis
         self._keys = scripts.keys
-        self._key = scripts.keys.snapshots()
+        self._key = scripts.keys.project_snapshots(project) if project else scripts.keys.snapshots()
 
     async def hours(self) -> list[int]:
         """Return the hours that have a snapshot, in order."""

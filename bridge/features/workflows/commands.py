@@ -18,7 +18,7 @@ from bridge.features.pauses import check_rule
 from bridge.features.workflows import forms, layout, run_card
 from bridge.features.workflows.inputs import Remembered, RememberedInputs
 from bridge.features.workflows.runs import RunResults, Waiters, notify_of_end, run, unknown_run
-from bridge.ids import TurnId
+from bridge.ids import InProject, PersonKey, TurnId
 from bridge.inbound import Click, Shortcut, Submission, TriggeredRun
 from bridge.project import Catalog
 from bridge.project.models import Workflow
@@ -194,7 +194,8 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, request: for
     await deps.access.check_runner(turn.user)
     workflow = await workflow_by_id(turn, request.workflow)
     remembered = Remembered(request.kind, request.typed) if request.is_remembered else None
-    await RememberedInputs(deps.scripts).remember(turn.team, turn.user, workflow.id, remembered)
+    person, where = PersonKey(turn.team, turn.user), InProject(turn.project_key, workflow.id)
+    await RememberedInputs(deps.scripts).remember(person, where, remembered)
     is_sure = Origin.parse(submission.private_metadata).is_sure
     return await run(deps, turn, workflow, request.input, is_sure=is_sure)
 
@@ -245,7 +246,10 @@ async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
 async def _ask_for_input(deps: Deps, turn: Turn, workflow: Workflow | None, *, is_sure: bool = False) -> Form:
     """Open the form, with *workflow* chosen if it's known, and the person's remembered input filled in."""
     origin = _origin(turn, is_sure=is_sure)
-    known = await RememberedInputs(deps.scripts).get(turn.team, turn.user, workflow.id) if workflow else None
+    known = None
+    if workflow is not None:
+        person, where = PersonKey(turn.team, turn.user), InProject(turn.project_key, workflow.id)
+        known = await RememberedInputs(deps.scripts).get(person, where)
     if known is None:
         view = forms.run_form(workflow, origin)
     else:

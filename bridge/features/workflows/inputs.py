@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from bridge.ids import PersonKey
+from bridge.ids import InProject, PersonKey
 from bridge.queue.keys import REMEMBERED, milliseconds
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
@@ -26,10 +26,10 @@ class RememberedInputs:
         self._redis = scripts.redis
         self._keys = scripts.keys
 
-    async def get(self, team: str, user: str, workflow: int) -> Remembered | None:
+    async def get(self, person: PersonKey, workflow: InProject) -> Remembered | None:
         """Return a person's remembered input for a workflow."""
         with translated():
-            text = await self._redis.get(self._keys.input(PersonKey(team, user), workflow))
+            text = await self._redis.get(self._keys.input(person, workflow))
         try:
             found = json.loads(text or "null")
         except ValueError:
@@ -39,9 +39,9 @@ class RememberedInputs:
                 return Remembered(kind, typed)
         return None
 
-    async def remember(self, team: str, user: str, workflow: int, remembered: Remembered | None) -> None:
+    async def remember(self, person: PersonKey, workflow: InProject, remembered: Remembered | None) -> None:
         """Store a person's input for a month, or delete it with None."""
-        key = self._keys.input(PersonKey(team, user), workflow)
+        key = self._keys.input(person, workflow)
         with translated():
             if remembered is None:
                 await self._redis.delete(key)

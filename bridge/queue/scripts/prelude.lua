@@ -53,6 +53,13 @@ local function is_talking_with(person, at, said, partner)
   return partner == person and is_alone
 end
 
+-- Bind a thread, unless it's bound: it keeps the project ('': the default one) in which it began.
+local function bind(conversation, project)
+  if redis.call('HSETNX', conversation, 'v', VERSION) == 1 and project ~= '' then
+    redis.call('HSETNX', conversation, 'project', project)
+  end
+end
+
 -- How many turns wait in a lane without the one being worked on, and with it; and its head.
 local function waiting_in(lane)
   local head = redis.call('LINDEX', box_key(lane), 0)
@@ -109,6 +116,7 @@ local function joined(a, is_bound, speaker, ts)
   local changes = {}
   if not is_bound then
     add(changes, 'v', VERSION)
+    if a.project then redis.call('HSETNX', thread_key(a.thread), 'project', a.project) end -- a report's thread has one
     if ts ~= '' and a.message ~= a.thread then -- an edit may have called the bot in, unless it overtook its refused message
       local is_by_edit = (tonumber(a.version) or 0) > tonumber(ts) and not was_refused(tonumber(ts))
       add(changes, 'since', is_by_edit and a.version or ts)

@@ -34,6 +34,7 @@ _SENTENCES: Final[dict[type, str]] = {
     ),
     errors.NamespaceTaken: "The bridge's database belongs to another bot. Let your admin know.",
     errors.LaneLost: "Another bridge process is handling this. You don't need to do anything.",
+    errors.ProjectNotChosen: "Which project is this about?",
     errors.ControlNotUnderstood: (
         "Another version of the bridge made this, and I can't read it, so nothing was done. Use a newer message, or "
         "type the command."
@@ -159,7 +160,7 @@ def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Rep
     blocks = [kit.with_code(text, *codes) if codes else kit.section(text)]
     if isinstance(error, errors.UnknownCommand) and error.help:
         blocks.append(kit.usages(error.help))
-    buttons = [*error.buttons] if isinstance(error, errors.NotSure) else []
+    buttons = [*error.buttons] if isinstance(error, errors.NotSure | errors.ProjectNotChosen) else []
     if isinstance(error, errors.CommandError) and error.form is not None:
         buttons.append(error.form)
     if buttons:
@@ -209,6 +210,8 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
             return f"Several {error.kind}s start with {typed}: {names}. Use an ID, such as {error.matches[0][0]}."
         case errors.NotSure():
             return _not_sure(error)
+        case errors.ProjectRemoved():
+            return f"I'm no longer connected to the project {kit.named(error.id, 80)}. Ask your admin to add it back."
         case errors.BadInput():
             return f"This input isn't valid JSON, so the workflow didn't run. {where_json_breaks(error)}"
         case errors.BadSchedule():

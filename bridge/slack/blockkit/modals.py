@@ -40,7 +40,8 @@ class Origin(Carried):
 
     *is_sure*: the person confirmed running an inactive workflow. *direct* is the person's direct message with the bot,
     if known; *chosen* is the channel the form is about. If the form was opened from a message, that is *message_ts*,
-    written by *author* in the thread *thread_ts*; *files* are its files' IDs.
+    written by *author* in the thread *thread_ts*; *files* are its files' IDs. *project* is written by
+    `bridge.slack.blockkit.in_project`.
     """
 
     channel: str = ""
@@ -52,6 +53,7 @@ class Origin(Carried):
     author: str = ""
     message_ts: str = ""
     files: tuple[str, ...] = ()
+    project: str = ""
 
     @property
     def opened_in(self) -> str:
@@ -73,7 +75,7 @@ def modal(form: str, title: str, submit: str, blocks: Sequence[Block], origin: O
         "callback_id": form,
         "title": kit.plain(title, kit.VIEW_TITLE),
         "close": kit.plain("Cancel" if submit else "Close", kit.VIEW_TITLE),
-        "private_metadata": origin.model_dump_json(),
+        "private_metadata": origin.model_dump_json(exclude={"project"}),
         "blocks": list(blocks[: kit.VIEW_BLOCKS]),
     }
     if submit:

@@ -1,0 +1,62 @@
+"""The projects that a bridge serves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from bridge.project.connection import DEFAULT, ProjectConnection
+from bridge.slack.blockkit.folding import name_key
+
+ASK: Final = "?"
+"""The project of a command that doesn't say which one it's about: its person is asked."""
+
+
+CHOOSE: Final = "project:choose"
+"""The menu that asks which project a command is about."""
+
+OF_DIRECT: Final = "project:direct"
+"""Home's menu of the project of a person's direct messages."""
+
+
+def chosen_by(action_id: str, value: str) -> str:
+    """Return the project chosen in one of these menus (`menu_of`); ``""`` for any other control."""
+    chosen = value.partition(":")[0] if action_id in {CHOOSE, OF_DIRECT} else ""
+    return "" if chosen == DEFAULT else chosen
+
+
+class Projects:
+    """The projects that a bridge serves, the default one first. They may change while it runs (`replace`)."""
+
+    def __init__(self, *projects: ProjectConnection) -> None:
+        self._all = projects
+
+    def __iter__(self) -> Iterator[ProjectConnection]:
+        return iter(self._all)
+
+    def replace(self, *projects: ProjectConnection) -> None:
+        """Serve these *projects* instead; turns that are being worked on go on with the earlier ones."""
+        self._all = projects
+
+    @property
+    def default(self) -> ProjectConnection:
+        """The project of PROJECT_BASE_URL and PROJECT_API_KEY."""
+        return self._all[0]
+
+    @property
+    def is_several(self) -> bool:
+        """Whether there are several; otherwise, people see nothing of projects."""
+        return len(self._all) > 1
+
+    def get(self, key: str) -> ProjectConnection | None:
+        """Return the project that a record names (`ProjectConnection.key`); None if it's no longer served."""
+        return next((one for one in self._all if one.key == key), None)
+
+    def find(self, typed: str) -> ProjectConnection | None:
+        """Return the project whose ID or name someone has *typed*."""
+        key = name_key(typed)
+        return next((one for one in self._all if key and key in {name_key(one.id), name_key(one.name)}), None)
+
+    def of_channel(self, channel: str) -> ProjectConnection | None:
+        """Return the project that the operator's file names for *channel*."""
+        return next((one for one in self._all if channel in one.channels), None)
