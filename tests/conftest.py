@@ -35,7 +35,6 @@ MOSTLY_WAITING = (
     "integration/test_outages_of_redis",
     "integration/test_cluster",
     "integration/test_shutdown",
-    "integration/test_channel_settings",
     "integration/test_token",
     "integration/test_outages",
     "integration/test_redis_stopped",

@@ -686,7 +686,9 @@ async def test_an_expired_message_cannot_be_resent(harness: Harness) -> None:
 @pytest.mark.parametrize(("thread_ts", "root"), [("4.0", "4.0"), ("", "5.0")])
 async def test_an_agent_is_chosen_for_the_menu_s_thread(harness: Harness, thread_ts: str, root: str) -> None:
     reply = shown(await harness.answer(click("agent:choose", "1", thread_ts=thread_ts)))
+    later = shown(await harness.answer(click("agent:choose", "2", "U3", thread_ts=thread_ts)))
 
+    assert "already chosen an agent" in later.text
     conversation = await harness.store.sessions.thread(ThreadKey(TEAM, CHANNEL, root))
     assert conversation is not None
     assert conversation.agent == 1

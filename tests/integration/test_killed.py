@@ -1,4 +1,4 @@
-"""kill -9 at any moment: nothing is lost or doubled, and the order stays.
+"""Two processes, one after or beside the other: nothing is lost or doubled, and the order stays.
 
 One test waits for a short lease to expire; the others expire it as soon as its owner is killed.
 """
@@ -15,7 +15,7 @@ import pytest
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.faults import Slow
 from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL
-from bridge.playground.sample_project.answers import Hang, Proper
+from bridge.playground.sample_project.answers import Proper
 from support.kill_runs import end_leases
 from support.real_redis import RealRedis
 from support.system import TAKEOVER_SECONDS, System, open_system, text_of
@@ -25,68 +25,6 @@ CHAT = "/api/sdk/agents/1/chat"
 PATIENCE = TAKEOVER_SECONDS + 10.0
 
 needs_forks = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only forked bridges have another lease")
-
-
-async def test_a_request_without_a_response_is_unknown_and_can_be_resent(system: System) -> None:
-    system.project.on("POST", CHAT, Hang())
-    bridge = await system.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    root = await system.mention(ALICE, GENERAL, "remember the number 42")
-    await wait_until(lambda: len(system.chats()) == 1, "the agent is asked")
-    await system.slack.people.say(ALICE, GENERAL, "and the number 43", thread_ts=root)
-
-    await bridge.kill()
-    await end_leases(system)
-    await system.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    answers = await system.answered(GENERAL, root, 2, timeout=PATIENCE)
-
-    assert "can't tell" in answers[0]
-    assert system.chats() == ["remember the number 42", "and the number 43"], "asked once each, in order"
-
-    notice = system.answers(GENERAL, root)[0]
-    await system.slack.ui.click(ALICE, GENERAL, notice.ts, "turn:again")
-    await system.slack.ui.click(ALICE, GENERAL, notice.ts, "turn:again")
-    await wait_until(lambda: len(system.chats()) > 2, "it's sent again")
-    await wait_until(lambda: notice.ts not in {one.ts for one in system.answers(GENERAL, root)}, "the notice is gone")
-
-    assert system.chats()[2:] == ["remember the number 42"], "sent again once, at the end"
-    assert not any("Queued after" in text_of(one) for one in system.answers(GENERAL, root))
-
-
-async def test_an_answer_that_slack_accepted_is_not_reposted_by_a_successor(system: System) -> None:
-    bridge = await system.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    root = await system.mention(ALICE, GENERAL, "hello there")
-    await system.answered(GENERAL, root)
-    system.slack.faults.on("chat.postMessage", Slow(1.0))
-    await system.slack.people.say(ALICE, GENERAL, "hello again", thread_ts=root)
-    await wait_until(lambda: len(system.chats()) == 2, "the agent is asked")
-    await wait_until(lambda: len(system.slack.calls_of("chat.postMessage")) == 2, "the answer is being posted")
-
-    await bridge.kill()
-    # A lease outlasts a post in flight. This one is expired early, so the post has to arrive first.
-    await system.answered(GENERAL, root, 2)
-    await end_leases(system)
-    await system.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    await system.slack.people.say(ALICE, GENERAL, "and once more", thread_ts=root)
-    await system.answered(GENERAL, root, 3, timeout=PATIENCE)
-
-    assert system.chats() == ["hello there", "hello again", "and once more"]
-    assert len(system.answers(GENERAL, root)) == 3
-
-
-async def test_a_run_whose_bridge_is_killed_keeps_one_card(system: System) -> None:
-    system.project.on("POST", "/api/sdk/workflows/1/run", Hang())
-    bridge = await system.start_bridge()
-    await system.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 hello")
-    await wait_until(lambda: _cards(system), "the card says running")
-
-    await bridge.kill()
-    await end_leases(system)
-    await system.start_bridge()
-    await wait_until(lambda: "can't tell" in text_of(_cards(system)[0]), "the card says that the outcome is unknown")
-    await wait_until(system.is_at_rest, "nothing is queued")
-
-    assert len(_cards(system)) == 1
-    assert system.runs() == ["hello"]
 
 
 async def test_a_wrong_clock_does_not_repeat_a_post_made_before_a_kill(redis_server: RealRedis) -> None:
@@ -146,3 +84,27 @@ async def test_two_processes_share_the_load_and_answer_everything_once(system: S
         [f"{what} {number}" for what in ("thread", "reply") for number in range(20)]
     )
     assert all(len(system.answers(GENERAL, root)) == 2 for root in roots)
+
+
+def notices(system: System, channel: str, words: str) -> list[Message]:
+    """The bot's top-level messages in *channel* that contain these *words*."""
+    return [one for one in system.slack.messages(channel) if one.user == BRIDGE and words in text_of(one)]
+
+
+async def change(system: System, text: str, channel: str = GENERAL, user: str = ALICE) -> None:
+    """Change a setting of *channel* and wait for the notice."""
+    before = len(notices(system, channel, "Changed by"))
+    await system.slack.ui.command(user, channel, "/agents", text)
+    await wait_until(lambda: len(notices(system, channel, "Changed by")) > before, "the channel is notified")
+
+
+async def test_a_changed_setting_reaches_every_process(system: System) -> None:
+    await system.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+    await system.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1")
+    await change(system, "channel answers all")
+
+    roots = [await system.slack.people.say(ALICE, GENERAL, f"question {number}") for number in range(6)]
+    for root in roots:
+        await system.answered(GENERAL, root)
+
+    assert sorted(system.chats()) == [f"question {number}" for number in range(6)]

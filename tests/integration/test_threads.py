@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
+import time
+from functools import partial
 
 import pytest
 
@@ -21,12 +24,15 @@ from bridge.playground.emulator.sample import (
     RUNNERS,
     TEAM,
 )
+from bridge.playground.sample_project.answers import PlannedAnswer
 from support.forks import run
 from support.secrecy import API_KEY
 from support.system import System, shared_system, text_of
 from support.waiting import wait_until
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+CHAT = "/api/sdk/agents/1/chat"
 
 
 opened, system = shared_system(is_at_rest=True, BRIDGE_DEFAULT_AGENT="1")
@@ -148,8 +154,11 @@ async def test_invalid_json_input_runs_only_after_a_choice(system: System) -> No
         lambda: "You already used" in text_of(system.ephemerals(ALICE)[-1]), "the second press is answered"
     )
 
+    async def is_deleted() -> bool:
+        return not await system.redis.exists(key)
+
+    await wait_until(is_deleted, "the button works once, and its input is deleted")
     assert system.runs() == [{"day": 1}, '{"day": }'], "one question, one run as text"
-    assert not await system.redis.exists(key), "the button works once, and its input is deleted"
 
 
 async def human_thread(system: System, channel: str, replies: int) -> str:
@@ -198,3 +207,34 @@ async def test_user_groups_and_channels_without_a_label_are_named(system: System
     await system.answered(GENERAL, root)
 
     assert system.chats() == ["who of @runners is in #random or #private?"]
+
+
+async def asked(system: System, answer: str) -> str:
+    """Have an agent give *answer*, and wait until all of it is posted."""
+    system.project.on("POST", CHAT, PlannedAnswer(200, {"sessionId": 1, "message": answer, "toolsUsed": ["the_tool"]}))
+    root = await system.mention(ALICE, GENERAL, "tell me everything")
+    posts = partial(system.called, "chat.postMessage")
+    await wait_until(
+        lambda: any("the_tool" in str(call.args) and call.is_ok for call in posts()), "the last part is posted", 20
+    )
+    return root
+
+
+async def test_a_long_answer_of_short_lines_delays_no_other_turn(system: System) -> None:
+    answer = "1\n" * 200_000
+    waited: list[float] = []
+
+    async def ask_how_it_is() -> None:
+        while True:
+            began = time.monotonic()
+            await system.bridges[0].state()
+            waited.append(time.monotonic() - began)
+            await asyncio.sleep(0.02)
+
+    asking = asyncio.create_task(ask_how_it_is())
+    root = await asked(system, answer)
+    asking.cancel()
+
+    await wait_until(lambda: len(system.answers(GENERAL, root)) == 2, "the file is uploaded")
+    assert (system.slack.files[-1].content or b"").decode() == answer
+    assert max(waited) < 8  # it took twenty and more, time after time
