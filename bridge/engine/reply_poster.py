@@ -130,7 +130,7 @@ class ReplyPoster:
             attempt, has_waited = attempt + 1, True
             # An attempt longer than a lease blocked the process for too long.
             leases_outlived += turn.lease.has_passed_since(began)
-            if turn.record.handed_out + leases_outlived > MAX_DELIVERIES:
+            if turn.record.times_delivered + leases_outlived > MAX_DELIVERIES:
                 raise NeverFinished
             await self._wait(turn, trouble, attempt, is_partly_posted=bool(existing))
 

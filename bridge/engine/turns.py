@@ -299,7 +299,7 @@ class Turns:
         record = turn.record
         if record.is_stopped:
             raise TurnStopped(turn.id)
-        if record.handed_out > MAX_DELIVERIES:
+        if record.times_delivered > MAX_DELIVERIES:
             raise NeverFinished
         if record.step is Step.POSTING:
             return Outcome.from_json(record.outcome)

@@ -3,6 +3,9 @@
 A worker gets a lane from the ready stream (`Inbox.wait_for_lanes`, `Journal.take`), or by an `Offer` to the inbox of
 its own process: a message put into an empty lane is then taken in the same step that stores it. Without that, a turn
 costs 22% more processor time with 16 threads at once, and 8% more with 64 (medians of six runs each).
+
+A process *holds* a lane while its consumer has the lane's pending entry, and a worker *takes* the lane's head each time
+it starts on that. (Messages that wait after a stop are held, too, but by the stop: `bridge.queue.stops`.)
 """
 
 from __future__ import annotations
@@ -95,9 +98,10 @@ class Record:
     """The record of a turn: one message, command, click or form being handled.
 
     *body* is the input, *outcome* the reply as JSON, from POSTING on. *takes* counts how often a worker started on it;
-    more than once means that an earlier worker didn't finish. *handed_out* counts workers that neither finished it nor
-    released it, *edits* changes of the text. *searches*: it's a reply in a thread that may have been bound before the
-    store was wiped. *has_unread_thread*: when it arrived, its thread had yet to be read for older messages.
+    more than once means that an earlier worker didn't finish. *times_delivered* (Redis's word) counts workers that
+    neither finished it nor released it, *edits* changes of the text. *searches*: it's a reply in a thread that may have
+    been bound before the store was wiped. *has_unread_thread*: when it arrived, its thread had yet to be read for older
+    messages.
     """
 
     id: TurnId
@@ -106,7 +110,7 @@ class Record:
     body: Inbound
     accepted_at: datetime
     takes: int = 1
-    handed_out: int = 1
+    times_delivered: int = 1
     edits: int = 0
     outcome: str = ""
     note: str = ""  # describes the request after SENT, in case its outcome is unknown
@@ -123,7 +127,6 @@ class Record:
     waits: bool = False  # its post waits for Slack, and a stop may end it
     went_by_url: bool = False  # its outcome may have been posted by response_url, and can't be looked for
     is_doubtful: bool = False  # its outcome may be missing in Slack, and people were notified
-    is_card_in_doubt: bool = False  # an earlier worker may have posted its card
 
 
 Guard = tuple[Literal["if"], str, int, int, *tuple[str, ...]]
@@ -236,7 +239,7 @@ def read_head(held: Held, answer: Sequence[Any]) -> Head:
     """Read the result of ``look_at_head`` in the scripts' prelude."""
     if answer[0] == "newer":
         return Unreadable(held, TurnId(answer[1]), is_newer=True)
-    _, turn_id, turn, conversation, handed_out = answer
+    _, turn_id, turn, conversation, times_delivered = answer
     fields = dict(zip(turn[::2], turn[1::2], strict=True))
     try:
         record = Record(
@@ -246,7 +249,7 @@ def read_head(held: Held, answer: Sequence[Any]) -> Head:
             body=from_json(fields["body"]),
             accepted_at=datetime.fromtimestamp(int(fields["at"]) / 1000, UTC),
             takes=int(fields.get("takes", "0")),
-            handed_out=int(handed_out),
+            times_delivered=int(times_delivered),
             edits=int(fields.get("edits", "0")),
             outcome=fields.get("outcome", ""),
             note=fields.get("note", ""),

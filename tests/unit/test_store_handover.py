@@ -33,7 +33,7 @@ async def test_a_free_worker_gets_the_lane_with_its_head(store: Store) -> None:
     turn = await store.queue()
 
     assert (handed(offer).record.id, handed(offer).record.step) == (turn, Step.QUEUED)
-    assert (handed(offer).record.takes, handed(offer).record.handed_out) == (1, 1)
+    assert (handed(offer).record.takes, handed(offer).record.times_delivered) == (1, 1)
     assert handed(offer).held.lane == LANE
     assert await store.process("b").hold() == [], "no other worker gets it"
     assert await store.entries() == 1

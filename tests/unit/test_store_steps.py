@@ -69,7 +69,7 @@ async def test_looking_again_after_waiting_is_not_a_new_take(store: Store) -> No
 
     again = await process.take(first.held, begins=False)
 
-    assert (again.record.takes, again.record.handed_out) == (1, 1)
+    assert (again.record.takes, again.record.times_delivered) == (1, 1)
 
 
 async def test_each_worker_that_takes_over_is_counted(store: Store) -> None:
@@ -78,7 +78,7 @@ async def test_each_worker_that_takes_over_is_counted(store: Store) -> None:
 
     over = await store.process("b").take((await store.process("b").take_over())[0])
 
-    assert (over.record.takes, over.record.handed_out) == (2, 2)
+    assert (over.record.takes, over.record.times_delivered) == (2, 2)
 
 
 @pytest.mark.parametrize(
@@ -361,7 +361,7 @@ async def test_a_released_lane_is_claimed_by_another_worker(store: Store) -> Non
 
     assert await store.entries() == 1
     over = await store.process("b").take()
-    assert (over.record.id, over.record.takes, over.record.handed_out) == (turn, 2, 1)
+    assert (over.record.id, over.record.takes, over.record.times_delivered) == (turn, 2, 1)
 
 
 async def test_a_turns_card_is_stored(store: Store) -> None:

@@ -312,7 +312,7 @@ end
 
 -- The fence: whether the lane's entry is pending for this consumer (and the turn is the head of its lane).
 -- A worker that fails this check was presumed dead and must change nothing; the same goes for one that finds no group,
--- because the store was wiped. Also returns how often the entry was handed out.
+-- because the store was wiped. Also returns how often the entry was delivered.
 local function owns(entry, consumer, lane, turn)
   local pending = redis.pcall('XPENDING', READY, GROUP, entry, entry, 1)
   if pending.err or #pending == 0 or pending[1][2] ~= consumer then return false end
@@ -328,8 +328,8 @@ end
 -- Look at the head of a lane, for a worker that holds its entry.
 -- how: now (ms), begins ('1': this worker's first look, '0': a later one).
 -- Returns {'newer', id}: written by a later version, left unchanged | {'turn', id, turn hash, thread hash, how often the
---          entry was handed out}.
-local function look_at_head(id, consumer, handed_out, how)
+--          entry was delivered}.
+local function look_at_head(id, consumer, times_delivered, how)
   local key = turn_key(id)
   local seen = redis.call('HMGET', key, 'v', 'thread', 'process', 'takes')
   if tonumber(seen[1] or '0') > VERSION then return {'newer', id} end
@@ -338,7 +338,7 @@ local function look_at_head(id, consumer, handed_out, how)
     first_look(record, consumer, how[1], seen[4], seen[3])
     redis.call('HSET', key, unpack(record))
   end
-  return {'turn', id, redis.call('HGETALL', key), conversation, handed_out}
+  return {'turn', id, redis.call('HGETALL', key), conversation, times_delivered}
 end
 
 -- Make one write (`Write` in bridge.queue.records).
