@@ -99,7 +99,7 @@ class Config:
     lines: Mapping[Place, int] = field(default_factory=dict)
 
     def source(self, *place: str) -> str:
-        """Return where a value is set, such as ``bridge.toml:3``; ``""`` if the file doesn't set it."""
+        """Return where a value is set, as file and line, or ``""`` if the file doesn't set it."""
         return f"{self.file}:{self.lines[place]}" if place in self.lines else ""
 
 

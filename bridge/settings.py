@@ -101,7 +101,7 @@ class Settings(BaseSettings):
     project_api_key: Annotated[SecretStr, secret("the project's key")] = _setting("PROJECT_API_KEY")
     """The project's API key (*apiKey*)."""
     config: Annotated[Path | None, folder()] = _setting("BRIDGE_CONFIG", None, example="bridge.toml")
-    """A TOML file with more projects. Not set: `bridge.toml` beside .env, if it exists."""
+    """A TOML file with more projects. Not set: bridge.toml beside .env, if it exists."""
     redis_url: Annotated[SecretStr, redis_address()] = _setting("REDIS_URL", example="redis://localhost:6379/0")
     """The address of Redis (6.2 or later) or Valkey: redis://user:password@host:6379/0, rediss:// (TLS),
     unix:///path, redis+sentinel://host:26379,host:26379/master/0, or redis+cluster://host:6379,host:6379 (rediss+…

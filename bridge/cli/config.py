@@ -32,7 +32,7 @@ _NONE_RUNS: Final = "No bridge is running."
 
 config = typer.Typer(
     add_completion=False,
-    help="Show the settings and where each comes from, or reload bridge.toml.",
+    help="Show where settings come from, or reload bridge.toml.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -15,9 +15,11 @@ from pathlib import Path
 
 import httpx
 import pytest
+from pydantic import SecretStr
 from ruamel.yaml import YAML
 
 from bridge import __version__
+from bridge.config import read_config
 from bridge.documents import AT_ONCE
 from bridge.documents.child import MEMORY
 from bridge.door.http import Reach, Readiness, build
@@ -74,6 +76,15 @@ def test_env_lines_are_settings(block: Block, tmp_path: Path) -> None:
 
     assert unknown_names(environ) == []
     assert load(environ)
+
+
+@pytest.mark.parametrize("block", list(blocks("toml")), ids=lambda block: block.where)
+def test_operators_files_in_the_docs_are_valid(block: Block, tmp_path: Path) -> None:
+    (tmp_path / "bridge.toml").write_text(block.code, encoding="utf-8")
+
+    config = read_config(tmp_path / "bridge.toml", {"DATA_KEY": "k"}, base_url="", api_key=SecretStr(""))
+
+    assert len(config.projects) > 1
 
 
 async def test_the_kubernetes_manifest_matches_the_bridge_and_its_image() -> None:

@@ -14,6 +14,7 @@ from typing import Final
 import typer
 
 from bridge.cli import COMMANDS, command_of, program
+from bridge.config import DefaultProjectTable, ProjectTable
 from bridge.engine.feature import Command
 from bridge.features.registry import features
 from bridge.metrics import Metrics
@@ -60,6 +61,20 @@ def settings() -> str:
         needed = "**required**" if field.is_required() else given
         words = " ".join(str(field.description).split())
         parts.append(f"## {field.alias}\n\n{needed}\n\n{words}")
+    return "\n\n".join(parts)
+
+
+def bridge_toml() -> str:
+    """Every table of the operator's file with its settings."""
+    parts = []
+    for table in (DefaultProjectTable, ProjectTable):
+        words = " ".join(str(table.__doc__).split()).replace("``", "`")
+        title, _, rest = words.partition(": ")
+        settings = [
+            (f"`{name} = {field.examples[0]}`" if field.examples else name, " ".join(str(field.description).split()))
+            for name, field in table.model_fields.items()
+        ]
+        parts.append(f"## {title}\n\n{rest[0].upper()}{rest[1:]}\n\n{_table(('Setting', 'Meaning'), settings)}")
     return "\n\n".join(parts)
 
 
@@ -138,6 +153,7 @@ def emulator() -> str:
 PAGES: Final[dict[str, Callable[[], str]]] = {
     "commands": commands,
     "settings": settings,
+    "bridge-toml": bridge_toml,
     "command-line": command_line,
     "permissions": permissions,
     "metrics": metrics,
