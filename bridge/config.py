@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,11 +20,9 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from bridge.errors import ConfigurationError
+from bridge.project.connection import DEFAULT
 from bridge.setting_types import project_address, secret_word
 from bridge.slack.blockkit.folding import name_key
-
-DEFAULT: Final = "default"
-"""The ID of the project of PROJECT_BASE_URL and PROJECT_API_KEY."""
 
 FILE: Final = Path("bridge.toml")
 """The file if BRIDGE_CONFIG isn't set, beside .env."""
@@ -57,43 +55,13 @@ class ProjectSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Projects:
-    """All projects in the order of the file, except that the default one is first."""
-
-    listed: tuple[ProjectSettings, ...]
-
-    def __iter__(self) -> Iterator[ProjectSettings]:
-        """Iterate over the projects."""
-        return iter(self.listed)
-
-    def __len__(self) -> int:
-        """Count them."""
-        return len(self.listed)
-
-    @property
-    def default(self) -> ProjectSettings:
-        """The project of PROJECT_BASE_URL and PROJECT_API_KEY."""
-        return self.listed[0]
-
-    def get(self, id: str) -> ProjectSettings | None:  # noqa: A002 - its name
-        """Return the project with this ID."""
-        return next((one for one in self.listed if one.id == id), None)
-
-    def find(self, typed: str) -> ProjectSettings | None:
-        """Return the project whose ID or name someone has *typed*."""
-        key = name_key(typed)
-        return next((one for one in self.listed if key in {name_key(one.id), name_key(one.name)}), None)
-
-    def of_channel(self, channel: str) -> ProjectSettings | None:
-        """Return the project that the file names for *channel*."""
-        return next((one for one in self.listed if channel in one.channels), None)
-
-
-@dataclass(frozen=True, slots=True)
 class Config:
-    """What the operator's *file* sets; None: there's no file. Its *revision* changes with its text."""
+    """What the operator's *file* sets; None: there's no file. Its *revision* changes with its text.
 
-    projects: Projects
+    The *projects* are in the order of the file, except that the default one is first.
+    """
+
+    projects: tuple[ProjectSettings, ...]
     file: Path | None = None
     revision: str = ""
     lines: Mapping[Place, int] = field(default_factory=dict)
@@ -166,7 +134,7 @@ class _Tables(_Table):
 
 def no_file(base_url: str, api_key: SecretStr) -> Config:
     """Return what's in force without a file: the default project."""
-    return Config(Projects((ProjectSettings(DEFAULT, DEFAULT, base_url, api_key),)))
+    return Config((ProjectSettings(DEFAULT, DEFAULT, base_url, api_key),))
 
 
 def read_config(path: Path | None, environ: Mapping[str, str], *, base_url: str, api_key: SecretStr) -> Config:
@@ -189,7 +157,7 @@ def read_config(path: Path | None, environ: Mapping[str, str], *, base_url: str,
     try:
         given = tomllib.loads(text)
         lines = _lines(text)
-        projects, found = _resolved(_Tables.model_validate(given).projects, without.projects.default, file, environ)
+        projects, found = _resolved(_Tables.model_validate(given).projects, without.projects[0], file, environ)
     except (tomllib.TOMLDecodeError, RecursionError) as exc:
         place = _PLACE.search(str(exc))
         number = (place and place[1]) or text.rstrip().count("\n") + 1
@@ -222,7 +190,7 @@ class _Problem:
 
 def _resolved(
     tables: _ProjectTables, default: ProjectSettings, file: Path, environ: Mapping[str, str]
-) -> tuple[Projects, list[_Problem]]:
+) -> tuple[tuple[ProjectSettings, ...], list[_Problem]]:
     """Return the projects with their keys, and what's wrong with them."""
     known, others = tables.default, tables.__pydantic_extra__ or {}
     found: list[_Problem] = []
@@ -253,7 +221,7 @@ def _resolved(
             if owner != one.id:
                 problem = f"has a channel of projects.{owner}: list each channel in one project only"
                 found.append(_Problem(("projects", one.id, "channels"), problem, channel))
-    return Projects(tuple(listed)), found
+    return tuple(listed), found
 
 
 class _WrongKey(ValueError):

@@ -12,7 +12,7 @@ import os
 import secrets
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -23,7 +23,7 @@ import aiohttp
 from bridge import __version__
 from bridge.app.connections import Connections, opened_connections
 from bridge.app.parts import build as build_parts
-from bridge.config import Config, Projects, no_file
+from bridge.config import Config, ProjectSettings, no_file
 from bridge.door.guard import Guard
 from bridge.door.http import Reach, Readiness, build, serving
 from bridge.door.listeners.app import dispatcher
@@ -188,9 +188,9 @@ class Bridge:
         with suppress(StoreUnavailable):
             await namespace.leave()
 
-    async def reload(self, projects: Projects) -> None:
+    async def reload(self, projects: Sequence[ProjectSettings]) -> None:
         """Use *projects* from now on: all of them, or if `ConfigurationError` is raised, none."""
-        self._projects = projects
+        self._projects = tuple(projects)
 
     async def _reload_on_request(self, reloads: Reloads) -> None:
         """Read the operator's file again on SIGHUP and on `bridge config reload`, and report what's in force."""

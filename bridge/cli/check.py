@@ -17,7 +17,7 @@ from bridge.cli.rows import is_well, shown
 from bridge.cli.running import CANNOT_RUN, config_of, problems_of, run, say, setup_hint
 from bridge.cli.store import JsonOption
 from bridge.cli.troubles import settings_rows
-from bridge.config import Projects
+from bridge.config import ProjectSettings
 from bridge.errors import ConfigurationError
 from bridge.logs import configure
 from bridge.proxies import unusable_proxy_settings
@@ -44,7 +44,7 @@ def check(
     configure("console", "ERROR")  # problems are shown in rows
     warnings: list[str] = []
     slips: list[str] = []
-    projects: Projects | None = None
+    projects: tuple[ProjectSettings, ...] = ()
     try:
         environ = environment(os.environ, Path(".env"), embedded_redis=embedded_redis, slips=slips)
     except ConfigurationError as exc:  # .env can't be read

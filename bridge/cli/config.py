@@ -18,9 +18,10 @@ from pydantic import SecretStr
 from bridge.cli.printing import columns, form_for, moment, out, printable, to_json
 from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, config_of, problems_of, run, say
 from bridge.cli.store import JsonOption, in_store, opened
-from bridge.config import DEFAULT, Config
+from bridge.config import Config
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.logs import configure
+from bridge.project.connection import DEFAULT
 from bridge.queue.reloads import InForce, Reloads
 from bridge.queue.scripting import Scripts
 from bridge.queue.status import running

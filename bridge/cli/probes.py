@@ -30,7 +30,7 @@ from bridge.cli.troubles import (
     redis_trouble,
     slack_trouble,
 )
-from bridge.config import DEFAULT, Projects, ProjectSettings
+from bridge.config import ProjectSettings
 from bridge.errors import (
     CannotConnect,
     ConfigurationError,
@@ -41,6 +41,7 @@ from bridge.errors import (
 )
 from bridge.metrics import Metrics
 from bridge.project import ProjectClient
+from bridge.project.connection import DEFAULT
 from bridge.queue.redis.condition import RedisCondition, condition_of
 from bridge.queue.redis.connection import connect
 from bridge.queue.redis.embedded import embedded_redis, write_problem
@@ -58,7 +59,7 @@ T = TypeVar("T")
 
 async def probe(
     values: Mapping[str, Any],
-    projects: Projects | None = None,
+    projects: Sequence[ProjectSettings] = (),
     *,
     now: Callable[[], datetime],
     patience: timedelta = PATIENCE,
@@ -89,7 +90,7 @@ async def probe(
     rows = await in_time(SLACK, slack())
     others = [in_time(REDIS, _redis_rows(values, identity))]
     url, key = values.get("PROJECT_BASE_URL"), values.get("PROJECT_API_KEY")
-    if projects is not None and len(projects) > 1:
+    if len(projects) > 1:
         others += [in_time(PROJECT, _one_row(one)) for one in projects if one.base_url and one.api_key]
     elif url is not None and key:
         others.append(in_time(PROJECT, project_rows(url, key.get_secret_value())))

@@ -40,7 +40,7 @@ def test_without_a_file_there_is_one_project(tmp_path: Path, monkeypatch: pytest
     assert [(one.id, one.name, one.base_url) for one in config.projects] == [
         ("default", "default", "https://project.example")
     ]
-    assert (config.file, config.projects.default.api_key.get_secret_value()) == (None, "k")
+    assert (config.file, config.projects[0].api_key.get_secret_value()) == (None, "k")
 
 
 def test_the_default_file_is_in_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,7 +49,7 @@ def test_the_default_file_is_in_the_current_folder(tmp_path: Path, monkeypatch: 
 
     config = read_config(None, {}, base_url="https://project.example", api_key=SecretStr("k"))
 
-    assert config.projects.default.name == "Company"
+    assert config.projects[0].name == "Company"
     assert config.source("projects", "default", "name") == "bridge.toml:1"
 
 
@@ -67,9 +67,7 @@ def test_projects_keep_the_order_of_the_file_after_the_default_one(tmp_path: Pat
         "https://project.example", "https://orders.example", "https://data.example",
     ]  # fmt: skip
     assert [one.api_key.get_secret_value() for one in projects] == ["default-key", "orders-key-2", "data-key-1"]
-    assert projects.of_channel("G0123456789") is projects.get("data") is projects.find("data") is projects.find(" DATA")
-    assert projects.of_channel("C0DEFAULT01") is projects.default
-    assert projects.of_channel("C0ELSEWHERE") is projects.get("Data") is projects.find("dat") is None
+    assert [sorted(one.channels) for one in projects] == [["C0DEFAULT01"], [], ["C0123456789", "G0123456789"]]
     assert config.source("projects", "data", "channels").endswith("bridge.toml:8")
     assert config.source("projects", "orders", "name") == ""
     assert not re.search("[a-z]+-key-[12]|default-key", repr(config))
