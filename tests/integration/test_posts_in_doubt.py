@@ -14,7 +14,6 @@ from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.faults import DropAfter, DropBefore, Fault, Http, RateLimited
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, GENERAL, NOBOT, RANDOM
 from support.kill_runs import end_leases
-from support.killable_bridge import killable_bridge
 from support.real_redis import RealRedis
 from support.system import System, open_shared_system, text_of
 from support.waiting import wait_until
@@ -171,7 +170,7 @@ async def test_a_private_answer_by_url_is_never_shown_twice(system: System) -> N
 async def test_a_kill_after_a_card_was_sent_by_url_does_not_repeat_it(system: System, tmp_path: Path) -> None:
     (bridge,) = system.bridges
     await bridge.end()
-    killable = killable_bridge(system, tmp_path, "after slack response 1", BRIDGE_DEFAULT_AGENT="1")
+    killable = system.killable_bridge(tmp_path, "after slack response 1", BRIDGE_DEFAULT_AGENT="1")
     await (await killable.start()).ready()
     system.slack.events_url = f"{killable.url}/slack/events"
     before, offered = len(cards(system)), len(offers(system, DM_ALICE))

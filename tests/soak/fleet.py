@@ -7,8 +7,7 @@ import random
 import signal
 from pathlib import Path
 
-from support.killable_bridge import KillableBridge, killable_bridge
-from support.system import System
+from support.system import BridgeProcess, System
 
 _SIZE = 4
 _KIB = 1024
@@ -19,7 +18,7 @@ class Fleet:
     """The bridges of one *system*. Slack sends to one of them at a time."""
 
     def __init__(self, system: System, point_logs: Path, chance: random.Random) -> None:
-        self.alive: list[KillableBridge] = []
+        self.alive: list[BridgeProcess] = []
         self.started = 0
         self._system = system
         self._point_logs = point_logs
@@ -32,11 +31,9 @@ class Fleet:
                 group.create_task(self._replace())
             group.create_task(self._switch())
 
-    def signal_one(self, number: signal.Signals) -> KillableBridge:
+    def signal_one(self, number: signal.Signals) -> BridgeProcess:
         """Send a signal to a random bridge."""
-        bridge = self._chance.choice(
-            self.alive or [one for one in self._system.bridges if isinstance(one, KillableBridge)]
-        )
+        bridge = self._chance.choice(self.alive or self._system.bridges)
         bridge.send_signal(number)
         return bridge
 
@@ -51,7 +48,7 @@ class Fleet:
 
     async def _replace(self) -> None:
         while True:
-            bridge = killable_bridge(self._system, self._point_logs, BRIDGE_DEFAULT_AGENT="", BRIDGE_CHAT_TIMEOUT="10")
+            bridge = self._system.killable_bridge(self._point_logs, BRIDGE_DEFAULT_AGENT="", BRIDGE_CHAT_TIMEOUT="10")
             await bridge.start()
             self.started += 1
             self.alive.append(bridge)

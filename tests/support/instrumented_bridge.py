@@ -1,4 +1,4 @@
-"""A real bridge that kills itself at a given point, forked by `support.fork_server` for `support.killable_bridge`."""
+"""A real bridge that kills itself at a given point, forked by `support.fork_server` for `support.system`."""
 
 from __future__ import annotations
 

@@ -20,16 +20,15 @@ from itertools import chain, repeat, zip_longest
 from pathlib import Path
 
 from support.feature_stories import FEATURE_STORIES
-from support.killable_bridge import KillableBridge, killable_bridge
 from support.stories import CORE_STORIES, Story, Users, is_refused_by_redis, meets_a_busy_service, waits_long
-from support.system import System, open_system
+from support.system import BridgeProcess, System, open_system
 from support.waiting import wait_until
 
 RETRIES = (0.2, 0.4, 0.8, 1.6, 3.2, 6.4)  # so that Slack doesn't give up during a slow start
 PATIENCE = 40.0
 IDLE_MS = 60_000
 
-Disturbance = Callable[[System, KillableBridge], Awaitable[None]]
+Disturbance = Callable[[System, BridgeProcess], Awaitable[None]]
 
 
 @dataclass
@@ -120,15 +119,15 @@ class Supervisor:
             with suppress(asyncio.CancelledError):
                 await task
             for bridge in self._system.bridges:
-                if isinstance(bridge, KillableBridge):
-                    self._run.point_logs.append(bridge.point_log())
-                    if bridge.kill_at and bridge.kill_at not in bridge.point_log():
+                if bridge.point_log:
+                    self._run.point_logs.append(bridge.points())
+                    if bridge.kill_at and bridge.kill_at not in bridge.points():
                         self._run.missed_kills.append(bridge.kill_at)
 
     async def _supervise(self) -> None:
         disturbance = self._run.disturbance
         for kill_at in chain(self._run.kills, repeat("")):
-            bridge = killable_bridge(self._system, self._point_logs, kill_at, BRIDGE_DEFAULT_AGENT="")
+            bridge = self._system.killable_bridge(self._point_logs, kill_at, BRIDGE_DEFAULT_AGENT="")
             await bridge.start()
             if await _is_ready(bridge):
                 self._system.slack.events_url = f"{bridge.url}/slack/events"
@@ -140,7 +139,7 @@ class Supervisor:
             await end_leases(self._system)
 
 
-async def _is_ready(bridge: KillableBridge) -> bool:
+async def _is_ready(bridge: BridgeProcess) -> bool:
     """Wait until it is ready; False if it died first."""
 
     async def is_ready_or_dead() -> bool:
@@ -176,7 +175,7 @@ async def execute_all(
     return [run for some in await asyncio.gather(*map(one, runs)) for run in some]
 
 
-async def sigterm_while_busy(system: System, bridge: KillableBridge) -> None:
+async def sigterm_while_busy(system: System, bridge: BridgeProcess) -> None:
     """SIGTERM while a message waits for a busy service."""
     asked = "/api/sdk/agents/4/chat"
 

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Self
 
 import httpx
@@ -43,7 +44,8 @@ class BridgeProcess:
     """``bridge serve`` as a process; *log* is its output so far.
 
     *pages* are the public pages it served just before it shut down. *timing* has seconds for arguments of
-    `bridge.app.Bridge`, such as ``lease``.
+    `bridge.app.Bridge`, such as ``lease``. With a *point_log* it writes the points of `support.kill_points` that it
+    passes to that file, and kills itself at *kill_at* (``""``: never).
     """
 
     environ: Mapping[str, str]
@@ -53,6 +55,8 @@ class BridgeProcess:
     process: asyncio.subprocess.Process | Fork | None = None
     is_forked: bool = True  # otherwise it compiles all its code again
     timing: Mapping[str, float] = field(default_factory=dict)
+    kill_at: str = ""
+    point_log: Path | None = None
     _reader: asyncio.Task[None] | None = None
 
     @property
@@ -62,8 +66,9 @@ class BridgeProcess:
 
     async def start(self) -> Self:
         """Start it, without waiting until it is ready."""
-        if self.timing or (self.is_forked and forks.are_possible()):
-            self.began(await forks.fork(self.environ, self.arguments, timing=self.timing))
+        if self.timing or self.point_log or (self.is_forked and forks.are_possible()):
+            how: dict[str, Any] = {"kill_at": self.kill_at, "point_log": str(self.point_log or "")}
+            self.began(await forks.fork(self.environ, self.arguments, timing=self.timing, **how))
             return self
         command = [sys.executable, "-m", "bridge", "serve", *self.arguments]
         process = await asyncio.create_subprocess_exec(
@@ -80,6 +85,10 @@ class BridgeProcess:
         """Read the output of the *process* just started."""
         self.process = process
         self._reader = asyncio.create_task(self._read())
+
+    def points(self) -> list[str]:
+        """The points it has passed, in order."""
+        return self.point_log.read_text().splitlines() if self.point_log and self.point_log.exists() else []
 
     @property
     def has_ended(self) -> bool:
@@ -228,6 +237,12 @@ class System:
         }
         bridge = BridgeProcess(settings, arguments, is_forked=self.forks)
         self.bridges.append(bridge)
+        return bridge
+
+    def killable_bridge(self, point_logs: Path, kill_at: str = "", **environ: str) -> BridgeProcess:
+        """Prepare a bridge that writes its points to a file in the folder *point_logs*, and kills itself at one."""
+        bridge = self.bridge(**environ)
+        bridge.kill_at, bridge.point_log = kill_at, point_logs / f"{secrets.token_hex(8)}.log"
         return bridge
 
     async def mention(self, user: str, channel: str, text: str, thread_ts: str | None = None) -> str:
