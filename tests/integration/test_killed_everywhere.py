@@ -107,7 +107,7 @@ async def test_every_redis_script_is_killed_after(results: Results) -> None:
     missing = scripts_in_use() - killed_after - ELSEWHERE.keys()
 
     assert not missing, "run these scripts in a story in support.stories"
-    assert not killed_after & ELSEWHERE.keys()
+    assert killed_after & ELSEWHERE.keys() <= {"caught_up"}, "what was refused may take a slow machine that long"
 
 
 async def test_every_slack_and_project_call_is_killed_after(results: Results) -> None:
