@@ -14,7 +14,7 @@ from bridge.cli.printing import out, to_json
 from bridge.cli.running import CANNOT_RUN
 from bridge.cli.store import JsonOption, in_store
 from bridge.features.channels.settings import Channels
-from bridge.features.reports.store import ReportStore
+from bridge.features.schedules.store import TaskStore
 from bridge.queue.erasure import erase_person
 from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit.kit import counted
@@ -63,7 +63,7 @@ def forget(
 
 async def _erase_reports(scripts: Scripts, user: str) -> int:
     """Delete the person's reports; returns their number."""
-    store = ReportStore(scripts, session_lifetime=_SESSION)
+    store = TaskStore(scripts, session_lifetime=_SESSION)
     theirs = [report.id for report in await store.all() if report.spec.owner == user]
     for id_ in theirs:
         await scripts.run("write", json.dumps(store.delete(id_)), confirmed=True)

@@ -14,7 +14,7 @@ from bridge.cli.names import DisplayNames, opened_names
 from bridge.cli.printing import out
 from bridge.cli.running import WRONG_SETTINGS, say
 from bridge.cli.store import JsonOption, in_store
-from bridge.features.reports.listing import ListedChannel, Listing, read_listing, write_listing
+from bridge.features.schedules.listing import ListedChannel, Listing, read_listing, write_listing
 from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit.kit import counted
 

@@ -9,7 +9,7 @@ from bridge.features.conversations.commands import conversations
 from bridge.features.feedback.votes import feedback
 from bridge.features.home.commands import home
 from bridge.features.project_info.commands import project_info
-from bridge.features.reports.commands import reports
+from bridge.features.schedules.commands import reports
 from bridge.features.statistics.commands import stats
 from bridge.features.workflows.commands import workflows
 

@@ -9,8 +9,8 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import LaneLost
-from bridge.features.reports.schedule import read_report
-from bridge.features.reports.store import due_report
+from bridge.features.schedules.schedule import read_report
+from bridge.features.schedules.store import due_report
 from bridge.inbound import Click, HomeOpened, Inbound, Notice, SlashCommand, Submission, TriggeredRun
 from bridge.playground.emulator.faults import DropBefore, Error
 from bridge.playground.emulator.sample import DM_ALICE

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bridge.features.reports import layout
-from bridge.features.reports.schedule import StoredReport
+from bridge.features.schedules import layout
+from bridge.features.schedules.schedule import StoredTask
 from bridge.inbound import Click, Inbound, SlashCommand
 from bridge.playground.emulator.sample import CAROL, DM_ALICE, RANDOM
 from support.harness import Harness
@@ -33,7 +33,7 @@ def click(action: str, value: str, user: str = USER) -> Click:
     return Click(team=TEAM, channel=CHANNEL, user=user, action_id=action, value=value, is_ephemeral=True)
 
 
-async def stored_reports(harness: Harness) -> list[StoredReport]:
+async def stored_reports(harness: Harness) -> list[StoredTask]:
     return await harness.report_store().all()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from bridge.errors import ConfigurationError
 from bridge.features.channels.settings import AppRule, ChannelSettings
-from bridge.features.reports.listing import Listing, Written, read_listing, write_listing
+from bridge.features.schedules.listing import Listing, Written, read_listing, write_listing
 from bridge.inbound import SlashCommand
 from bridge.playground.emulator.sample import RANDOM
 from support.harness import Harness

@@ -11,8 +11,8 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.features.reports.schedule import ReportSpec, Schedule, StoredReport
-from bridge.features.reports.store import MOST_REPORTS
+from bridge.features.schedules.schedule import ReportSpec, Schedule, StoredTask
+from bridge.features.schedules.store import MOST_TASKS
 from bridge.inbound import Click
 from bridge.playground.emulator.faults import DropAfter, DropBefore, Error, Hang, RateLimited
 from bridge.playground.emulator.sample import BOB, DM_BOB
@@ -49,7 +49,7 @@ async def at(harness: Harness, moment: datetime) -> None:
     await harness.work()
 
 
-async def stored_reports(harness: Harness, id_: str = "r1") -> StoredReport:
+async def stored_reports(harness: Harness, id_: str = "r1") -> StoredTask:
     found = await harness.report_store().get(id_)
     assert found is not None
     return found
@@ -334,7 +334,7 @@ async def test_a_report_paused_or_deleted_after_its_claim_is_not_posted(harness:
 
 async def test_one_query_finds_the_due_reports_among_a_thousand(harness: Harness) -> None:
     schedules = harness.report_store()
-    for number in range(MOST_REPORTS):
+    for number in range(MOST_TASKS):
         await schedule(harness, f"r{number}", due=SLOT + timedelta(days=number % 300))
 
     harness.store.clock.time = SLOT

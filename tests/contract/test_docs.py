@@ -23,8 +23,8 @@ from bridge.config import read_config
 from bridge.documents import AT_ONCE
 from bridge.documents.child import MEMORY
 from bridge.door.http import Reach, Readiness, build
-from bridge.features.reports.phrases import describe
-from bridge.features.reports.schedule import read_report
+from bridge.features.schedules.phrases import describe
+from bridge.features.schedules.schedule import read_report
 from bridge.metrics import Metrics
 from bridge.playground.emulator import sample
 from bridge.settings import Settings, environment, load, unknown_names

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bridge.errors import BadSchedule
-from bridge.features.reports.schedule import Schedule, next_due, read_report
+from bridge.features.schedules.schedule import Schedule, next_due, read_report
 
 BERLIN, NEW_YORK, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"
 PIECES = [

@@ -28,7 +28,7 @@ from bridge.engine.results import Result
 from bridge.engine.turn import Turn
 from bridge.engine.turns import Turns
 from bridge.features.conversations.receive import Receiver
-from bridge.features.reports.store import ReportStore
+from bridge.features.schedules.store import TaskStore
 from bridge.inbound import Inbound, InboundMessage
 from bridge.metrics import Metrics
 from bridge.playground.emulator.emulator import EmulatedSlack
@@ -363,9 +363,9 @@ class Harness:
         """The slots for turns in process ``a``."""
         return self.parts().turns.slots
 
-    def report_store(self) -> ReportStore:
+    def report_store(self) -> TaskStore:
         """Return a store of reports on this Redis."""
-        return ReportStore(self.store.scripts, session_lifetime=SESSION_LIFETIME)
+        return TaskStore(self.store.scripts, session_lifetime=SESSION_LIFETIME)
 
     # People
 

@@ -24,7 +24,7 @@ from pydantic.fields import FieldInfo
 from bridge import engine, errors, features
 from bridge.errors import BridgeError
 from bridge.features.home.pages import HomePages
-from bridge.features.reports.schedule import StoredReport, read_report
+from bridge.features.schedules.schedule import StoredTask, read_report
 from bridge.features.statistics.layout import Note, Trend, nothing_yet
 from bridge.features.statistics.numbers import NUMBERS, PARTS, Changes
 from bridge.project.models import Workflow
@@ -238,7 +238,7 @@ _FIXED: Final[Mapping[Any, Any]] = {
     "thread_ts": "1700000000.123456",
     "called": "yesterday",
     "zone": _ZONE,
-    StoredReport: StoredReport("0123456789abcdef", _REPORT, _MOMENT, paused="restricted_action_read_only_channel"),
+    StoredTask: StoredTask("0123456789abcdef", _REPORT, _MOMENT, paused="restricted_action_read_only_channel"),
     Trend: Trend(NUMBERS[1], [(_MOMENT - timedelta(days=days), 1000 * days) for days in range(20, 0, -1)]),
     Note: nothing_yet(_MOMENT),
     Sequence[tuple[str, str]]: [("/workflows run [workflow] [input]", "Run one. Without an input, a form asks.")] * 20,

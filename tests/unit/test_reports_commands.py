@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from bridge.features.registry import features
-from bridge.features.reports import layout
-from bridge.features.reports.schedule import ReportSpec, Schedule, StoredReport
+from bridge.features.schedules import layout
+from bridge.features.schedules.schedule import ReportSpec, Schedule, StoredTask
 from bridge.inbound import Submission
 from bridge.playground.emulator.limits import check_blocks, check_view
 from bridge.playground.emulator.sample import DM_ALICE
@@ -52,7 +52,7 @@ def test_an_invalid_value_in_the_form_is_shown_at_its_field(changes: dict[str, A
 @pytest.mark.parametrize("count", [0, 1, 15, 16, 40])
 def test_slack_accepts_every_page_of_the_list(count: int) -> None:
     spec = ReportSpec(schedule=Schedule("cron * * * * *", ("* * * * *",)), zone="Europe/Berlin", channel=CHANNEL)
-    reports = [(StoredReport(f"report-{number:09}", spec, MOMENT), "Ada <!here>") for number in range(count)]
+    reports = [(StoredTask(f"report-{number:09}", spec, MOMENT), "Ada <!here>") for number in range(count)]
     shown = []
     for page in range(-1, 4):
         reply = layout.report_list(reports, page)

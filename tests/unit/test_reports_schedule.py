@@ -8,11 +8,11 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bridge.errors import BadSchedule
-from bridge.features.reports.layout import COMPARED, CRON, HOW_OFTEN
-from bridge.features.reports.schedule import (
+from bridge.features.schedules.layout import COMPARED, CRON, HOW_OFTEN
+from bridge.features.schedules.schedule import (
     ReportSpec,
     Schedule,
-    StoredReport,
+    StoredTask,
     is_too_late,
     last_due,
     next_due,
@@ -226,7 +226,7 @@ def test_an_error_quotes_its_part_and_suggests_near_ones(typed: str, quoted: str
 def test_a_report_of_an_earlier_release_is_described(earlier: str, crons: tuple[str, ...], shown: str) -> None:
     spec = ReportSpec(schedule=Schedule(earlier, crons), zone="UTC")
 
-    assert StoredReport("r1", spec, utc("2026-11-21T09:00")).called == f"{shown} (UTC)"
+    assert StoredTask("r1", spec, utc("2026-11-21T09:00")).called == f"{shown} (UTC)"
 
 
 def test_options_come_in_any_order_and_with_the_dashes_of_phones() -> None:

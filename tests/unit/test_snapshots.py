@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from bridge.errors import RecordNotUnderstood
-from bridge.features.reports.schedule import read_report
+from bridge.features.schedules.schedule import read_report
 from bridge.features.statistics.layout import stats_card
 from bridge.features.statistics.numbers import NUMBERS, Number
 from bridge.features.statistics.snapshots import (

@@ -11,11 +11,11 @@ from bridge.engine.results import Form, HomeChanged, PostedReport, Result, shown
 from bridge.engine.turn import Turn
 from bridge.errors import BadSchedule, NotAllowed
 from bridge.features.deps import Deps
-from bridge.features.reports import layout
-from bridge.features.reports.phrases import find_zone
-from bridge.features.reports.reporter import due, post
-from bridge.features.reports.schedule import ReportSpec, StoredReport, next_due, read_report
-from bridge.features.reports.store import MOST_REPORTS, due_report, store_of
+from bridge.features.schedules import layout
+from bridge.features.schedules.phrases import find_zone
+from bridge.features.schedules.reporter import due, post
+from bridge.features.schedules.schedule import ReportSpec, StoredTask, next_due, read_report
+from bridge.features.schedules.store import MOST_TASKS, due_report, store_of
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, Notice, Report, Submission
 from bridge.queue.audit import named
@@ -148,7 +148,7 @@ async def _change(deps: Deps, turn: Turn, click: Click) -> Result:
     return shown(layout.report_list(listed, page, replaces_original=True, above=deleted), what, about)
 
 
-async def _notice_of_change(deps: Deps, stored: StoredReport, by: str, *, is_deleted: bool) -> list[Write]:
+async def _notice_of_change(deps: Deps, stored: StoredTask, by: str, *, is_deleted: bool) -> list[Write]:
     """Return the write that tells a report's owner what someone else did with it; none if it was the owner."""
     spec = stored.spec
     if by == spec.owner:
@@ -181,8 +181,8 @@ async def _schedule(deps: Deps, turn: Turn, spec: ReportSpec, channel: str) -> R
             about = named("report", known.id, known.called)
             return shown(layout.report_exists(known, await deps.directory.user_name(known.spec.owner)), "exists", about)
     if await store.is_full():
-        raise BadSchedule("many", f"{MOST_REPORTS:,}")
-    report = StoredReport(turn.id, spec, next_due(spec.schedule, ZoneInfo(zone), deps.now()))
+        raise BadSchedule("many", f"{MOST_TASKS:,}")
+    report = StoredTask(turn.id, spec, next_due(spec.schedule, ZoneInfo(zone), deps.now()))
     turn.stage(*store.add(report.id, spec, report.due, deps.now()))
     reply = layout.report_scheduled(report, knows_zone=bool(known_zone))
     return shown(reply, what="report scheduled", about=named("report", report.id, report.called))
@@ -196,7 +196,7 @@ async def _zone_of(deps: Deps, user: str) -> str:
         return ""
 
 
-async def _with_owners(deps: Deps, user: str, page: int) -> list[tuple[StoredReport, str]]:
+async def _with_owners(deps: Deps, user: str, page: int) -> list[tuple[StoredTask, str]]:
     """Return the reports that *user* may know of by their next slots, paused ones last, with their owners' names.
 
     These are all but the reports in other people's direct messages. Names are looked up only for the reports shown on

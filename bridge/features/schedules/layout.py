@@ -1,7 +1,7 @@
 """Scheduled reports: their footer, list, form and notices.
 
 `form_words` turns the form's fields into the text of a `/stats report` command, so that both are parsed by
-`bridge.features.reports.schedule`.
+`bridge.features.schedules.schedule`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from bridge.errors import BadSchedule
 from bridge.features.buttons import REPORT_FORM
-from bridge.features.reports.phrases import find_zone
-from bridge.features.reports.schedule import StoredReport
+from bridge.features.schedules.phrases import find_zone
+from bridge.features.schedules.schedule import StoredTask
 from bridge.features.statistics.numbers import PARTS
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import failure, no_longer
@@ -99,7 +99,7 @@ _MOST_IN_HOME: Final = 5
 _FIELDS: Final = {OFTEN, CLOCK, CRON, ZONE, CHANNEL, COMPARE, ONLY}
 
 
-def small_print(report: StoredReport) -> list[Block]:
+def small_print(report: StoredTask) -> list[Block]:
     """Return the footer of a posted report: its schedule, and since when slots were skipped."""
     below = [kit.context(f"Schedule: {report.called}. Mention me in the thread to ask an agent about these numbers.")]
     if report.skipped is None:
@@ -110,7 +110,7 @@ def small_print(report: StoredReport) -> list[Block]:
     ]
 
 
-def report_scheduled(report: StoredReport, *, knows_zone: bool) -> Reply:
+def report_scheduled(report: StoredTask, *, knows_zone: bool) -> Reply:
     """Say that a report is scheduled, and when it's posted first."""
     when, ending = kit.words(report.when, bold=True), f" ({report.spec.zone}) in "
     notes = [] if knows_zone else [kit.context("Slack doesn't share your time zone, so this one is in UTC.")]
@@ -133,7 +133,7 @@ def not_scheduled(error: BadSchedule) -> Reply:
     return failure(error)
 
 
-def report_exists(report: StoredReport, owner: str) -> Reply:
+def report_exists(report: StoredTask, owner: str) -> Reply:
     """Say that the same report is already scheduled, with its *owner*'s name."""
     title, ending = "This report already exists: ", f", scheduled by {kit.named(owner, 80)}."
     when, zone = kit.words(report.when, bold=True), f" ({report.spec.zone}) in "
@@ -149,7 +149,7 @@ def report_exists(report: StoredReport, owner: str) -> Reply:
     )
 
 
-def delete_button(report: StoredReport, value: str, owner: str = "") -> Block:
+def delete_button(report: StoredTask, value: str, owner: str = "") -> Block:
     """Return the button that deletes a report, after a confirmation; *owner* is its owner's name, if it's shown."""
     by = f"Scheduled by {kit.named(owner, 80)}: " if owner else "Schedule: "
     text = f"{by}{report.called}. You can't undo this."
@@ -157,7 +157,7 @@ def delete_button(report: StoredReport, value: str, owner: str = "") -> Block:
     return kit.button(_DELETE, DELETE, value, asks=asks)
 
 
-def report_deleted(report: StoredReport, owner: str) -> Reply:
+def report_deleted(report: StoredTask, owner: str) -> Reply:
     """Name the report that was deleted, in place of the message with the button."""
     by = f"Deleted the report of {kit.named(owner, 80)} in "
     ending = f": {report.called}. It won't be posted again."
@@ -165,7 +165,7 @@ def report_deleted(report: StoredReport, owner: str) -> Reply:
     return kit.reply(by + "its channel" + ending, kit.rich(kit.paragraph(by, where, ending)), replaces_original=True)
 
 
-def change_notice(report: StoredReport, person: str, *, is_deleted: bool) -> str:
+def change_notice(report: StoredTask, person: str, *, is_deleted: bool) -> str:
     """Return the `Notice.what` for a report that *person* deleted or paused (`report_changed`)."""
     return f"{CHANGED}:" + json.dumps([report.called, report.spec.channel, person, is_deleted])
 
@@ -189,7 +189,7 @@ def report_changed(facts: str = "") -> Reply:
 
 
 def report_list(
-    reports: Sequence[tuple[StoredReport, str]],
+    reports: Sequence[tuple[StoredTask, str]],
     page: int = 0,
     *,
     replaces_original: bool = False,
@@ -213,7 +213,7 @@ def report_list(
     )
 
 
-def home_section(reports: Sequence[StoredReport]) -> list[Block]:
+def home_section(reports: Sequence[StoredTask]) -> list[Block]:
     """Return the section of the Home tab with a person's own *reports*."""
     blocks = [kit.header("Your reports")] if reports else []
     for report in reports[:_MOST_IN_HOME]:
@@ -323,7 +323,7 @@ def field_of(part: str) -> str:
     return CLOCK if part == "no_time" else part if part in _FIELDS else OFTEN
 
 
-def _shown(report: StoredReport, owner: str, page: int) -> list[Block]:
+def _shown(report: StoredTask, owner: str, page: int) -> list[Block]:
     value, when = f"{page}:{report.id}", kit.words(_capitalized(report.when), bold=True)
     ending = f" · {kit.named(owner, 80)}"
     next_is = kit.trusted_context("Next: {moment} (your time)", moment=report.due)
@@ -349,7 +349,7 @@ def _is_channel(channel: str) -> bool:
     return channel.startswith(("C", "G"))
 
 
-def _status(report: StoredReport) -> str:
+def _status(report: StoredTask) -> str:
     if not report.paused:
         return f"next {kit.DATE_AND_TIME.format(moment=report.due)}"
     if report.paused == ASKED:

@@ -14,17 +14,17 @@ from pydantic import AfterValidator, BaseModel, Field, StringConstraints, Valida
 
 from bridge.errors import BadSchedule, ConfigurationError
 from bridge.features.channels.settings import APP_ID, MOST_APPS, AppRule, Channels, ChannelSettings
-from bridge.features.reports.schedule import (
+from bridge.features.schedules.schedule import (
     ReportSpec,
     Schedule,
-    StoredReport,
+    StoredTask,
     next_due,
     only_of,
     read_cron,
     read_report,
     span_of,
 )
-from bridge.features.reports.store import MOST_REPORTS, ReportStore
+from bridge.features.schedules.store import MOST_TASKS, TaskStore
 from bridge.queue.scripting import Scripts
 
 _ATTEMPTS: Final = 5  # at a channel whose settings change meanwhile
@@ -75,7 +75,7 @@ class ListedReport(BaseModel, frozen=True, extra="forbid"):
         return self
 
     @classmethod
-    def of(cls, report: StoredReport) -> ListedReport:
+    def of(cls, report: StoredTask) -> ListedReport:
         """List a stored report."""
         spec = report.spec
         return cls(
@@ -191,8 +191,8 @@ async def write_listing(scripts: Scripts, listing: Listing, now: datetime) -> Wr
     known = {_same(report) for report in stored.values()}
     wanted = {one.id or _id_of(one): one for one in listing.reports}
     new = {id_ for id_, one in wanted.items() if id_ not in stored and _same(one) not in known}
-    if len(stored) + len(new) > MOST_REPORTS:
-        raise ConfigurationError([f"A bridge stores at most {MOST_REPORTS:,} reports: remove some from the list"])
+    if len(stored) + len(new) > MOST_TASKS:
+        raise ConfigurationError([f"A bridge stores at most {MOST_TASKS:,} reports: remove some from the list"])
     for id_, one in wanted.items():
         is_changed = id_ in new or (id_ in stored and not _is_stored(one, stored[id_]))
         reports += is_changed
@@ -218,8 +218,8 @@ async def _set(channels: Channels, listed: ListedChannel) -> bool:
     raise ConfigurationError([f"The settings of {listed.channel} keep changing: import the list again"])
 
 
-def _store(scripts: Scripts) -> ReportStore:
-    return ReportStore(scripts, session_lifetime=timedelta(0))  # no conversation is bound here
+def _store(scripts: Scripts) -> TaskStore:
+    return TaskStore(scripts, session_lifetime=timedelta(0))  # no conversation is bound here
 
 
 def _same(report: ListedReport) -> tuple[object, ...]:

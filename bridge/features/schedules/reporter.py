@@ -20,9 +20,9 @@ from bridge.engine.turn import Turn
 from bridge.errors import ProjectError, RecordNotUnderstood
 from bridge.features.deps import Deps
 from bridge.features.pauses import notify_of_pause
-from bridge.features.reports.layout import NO_CLOCK, PAUSED, small_print
-from bridge.features.reports.schedule import is_too_late, last_due, next_due, span_of
-from bridge.features.reports.store import due_report, store_of
+from bridge.features.schedules.layout import NO_CLOCK, PAUSED, small_print
+from bridge.features.schedules.schedule import is_too_late, last_due, next_due, span_of
+from bridge.features.schedules.store import due_report, store_of
 from bridge.features.statistics.layout import with_below
 from bridge.features.statistics.numbers import PARTS
 from bridge.features.statistics.snapshots import Snapshot, snapshot_of

@@ -1,7 +1,7 @@
 """Stored reports: a hash for each, a sorted set by age (``reports``), and one by the next slot (``due``).
 
 Each slot of a report gets exactly one turn: the step that queues the turn also advances the report to its next slot
-(`ReportStore.advance`, `bridge.engine.clock`).
+(`TaskStore.advance`, `bridge.engine.clock`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final
 from bridge.engine.results import PostedReport
 from bridge.errors import RecordNotUnderstood
 from bridge.features.deps import Deps
-from bridge.features.reports.schedule import ReportSpec, StoredReport
+from bridge.features.schedules.schedule import ReportSpec, StoredTask
 from bridge.ids import ThreadKey
 from bridge.inbound import Report
 from bridge.queue.keys import milliseconds
@@ -20,11 +20,11 @@ from bridge.queue.records import VERSION, Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 
-MOST_REPORTS: Final = 1000
+MOST_TASKS: Final = 1000
 """How many reports one bridge stores, about 600 bytes each."""
 
 
-class ReportStore:
+class TaskStore:
     """The reports of one namespace. Coroutines may raise `StoreUnavailable`; the other methods return writes.
 
     *session_lifetime* is how long an idle thread stays bound, and how long the text of a report is stored with its
@@ -36,19 +36,19 @@ class ReportStore:
         self._keys = scripts.keys
         self._session_ms = milliseconds(session_lifetime)
 
-    async def get(self, id_: str) -> StoredReport | None:
+    async def get(self, id_: str) -> StoredTask | None:
         """Return a report; None if it was deleted. Raises `RecordNotUnderstood`."""
         with translated():
             fields: Any = await self._redis.hgetall(self._keys.report(id_))
-        return StoredReport.from_redis(id_, fields) if fields else None
+        return StoredTask.from_redis(id_, fields) if fields else None
 
-    async def all(self) -> list[StoredReport]:
+    async def all(self) -> list[StoredTask]:
         """Return all reports, oldest first, without those that only a newer version can read."""
         with translated():
             ids: Any = await self._redis.zrange(self._keys.reports(), 0, -1)
         return [report for report, _fields in await self._read({str(id_): {} for id_ in ids})]
 
-    async def due(self, at: datetime, most: int) -> list[tuple[StoredReport, str]]:
+    async def due(self, at: datetime, most: int) -> list[tuple[StoredTask, str]]:
         """Return the reports due *at* a moment, the longest due first, each with its stored due time.
 
         That's one lookup in the index, however many reports are stored.
@@ -61,9 +61,9 @@ class ReportStore:
         return [(report, fields["due"]) for report, fields in reports]
 
     async def is_full(self) -> bool:
-        """Whether `MOST_REPORTS` are stored."""
+        """Whether `MOST_TASKS` are stored."""
         with translated():
-            return int(await self._redis.zcard(self._keys.reports())) >= MOST_REPORTS
+            return int(await self._redis.zcard(self._keys.reports())) >= MOST_TASKS
 
     def add(self, id_: str, spec: ReportSpec, due: datetime, now: datetime) -> tuple[Write, ...]:
         """Return the writes that store a report."""
@@ -105,7 +105,7 @@ class ReportStore:
             *more,
         )
 
-    def resume(self, report: StoredReport, due: datetime) -> tuple[Write, ...]:
+    def resume(self, report: StoredTask, due: datetime) -> tuple[Write, ...]:
         """Return the writes that make a paused report due again, without mentioning the slots skipped until then."""
         key, at = self._keys.report(report.id), epoch_ms(due)
         return (
@@ -147,7 +147,7 @@ class ReportStore:
             ("set", self._keys.words(thread), lives, report.words),
         )
 
-    async def _read(self, wanted: dict[str, dict[str, str]]) -> list[tuple[StoredReport, dict[str, str]]]:
+    async def _read(self, wanted: dict[str, dict[str, str]]) -> list[tuple[StoredTask, dict[str, str]]]:
         """Return the *wanted* reports, by ID with fields that replace stored ones, and their stored fields."""
         with translated():
             async with self._redis.pipeline(transaction=False) as pipe:
@@ -157,18 +157,18 @@ class ReportStore:
         found = []
         for (id_, replaced), fields in zip(wanted.items(), records, strict=True):
             try:
-                found.append((StoredReport.from_redis(id_, {**fields, **replaced}), fields))
+                found.append((StoredTask.from_redis(id_, {**fields, **replaced}), fields))
             except RecordNotUnderstood:
                 continue
         return found
 
 
-def store_of(deps: Deps) -> ReportStore:
+def store_of(deps: Deps) -> TaskStore:
     """Return the store of reports for a handler."""
-    return ReportStore(deps.scripts, session_lifetime=deps.session_lifetime)
+    return TaskStore(deps.scripts, session_lifetime=deps.session_lifetime)
 
 
-def due_report(report: StoredReport, slot: datetime, *, is_asked_for: bool = False) -> Report:
+def due_report(report: StoredTask, slot: datetime, *, is_asked_for: bool = False) -> Report:
     """Return the input to queue for a *slot* of a report, or for a request."""
     team, channel, owner = report.spec.team, report.spec.channel, report.spec.owner
     return Report(team=team, channel=channel, user=owner, report=report.id, slot=slot, is_asked_for=is_asked_for)

@@ -22,7 +22,7 @@ from cronsim import CronSim, CronSimError
 from pydantic import BaseModel, ValidationError
 
 from bridge.errors import BadSchedule, RecordNotUnderstood
-from bridge.features.reports.phrases import describe, find_zone, normalized, read_schedule
+from bridge.features.schedules.phrases import describe, find_zone, normalized, read_schedule
 from bridge.features.statistics.numbers import PARTS
 from bridge.slack.blockkit.folding import fold
 
@@ -73,7 +73,7 @@ class ReportSpec(BaseModel, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class StoredReport:
+class StoredTask:
     """A report, and its state.
 
     *due* is its next slot. *paused* is the reason why it's paused (``asked``, ``no clock``, or Slack's error), or
@@ -90,7 +90,7 @@ class StoredReport:
     numbers: str = ""
 
     @classmethod
-    def from_redis(cls, id_: str, fields: Mapping[str, str]) -> StoredReport:
+    def from_redis(cls, id_: str, fields: Mapping[str, str]) -> StoredTask:
         """Parse the ``report:`` hash. Raises `RecordNotUnderstood`."""
         try:
             return cls(
