@@ -15,6 +15,7 @@ import re
 from datetime import datetime, timedelta
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from redis.asyncio import Redis
@@ -38,10 +39,14 @@ _REPLICA_WAIT_MS = 50
 def source(name: str) -> str:
     """Return the text of ``scripts/<name>.lua``, after what it uses of the prelude, VERSION, and the keys' functions.
 
+    The script of another package is named with it: ``features.channels.channel`` is ``features/channels/channel.lua``.
     It begins by checking that all its commands are allowed (`bridge.queue.permissions`).
     """
-    script = _code(f"{name}.lua")
-    for part in reversed(re.split(r"(?m)^(?=local )", _code("prelude.lua"))):  # a part uses only those before it
+    package, _, file = name.rpartition(".")
+    folder = files(f"bridge.{package}") if package else files("bridge.queue") / "scripts"
+    script = _code(folder / f"{file}.lua")
+    prelude = re.split(r"(?m)^(?=local )", _code(files("bridge.queue") / "scripts" / "prelude.lua"))
+    for part in reversed(prelude):  # a part uses only those before it
         names = re.match(r"local (?:function )?([\w, ]+)", part)
         if names and re.search(rf"\b(?:{names[1].strip().replace(', ', '|')})\b", script):
             script = part + script
@@ -49,10 +54,9 @@ def source(name: str) -> str:
     return f"local VERSION = {VERSION}\n{helpers(checks + script)}\n{checks}\n{script}"
 
 
-def _code(name: str) -> str:
+def _code(file: Traversable) -> str:
     """Return the text of a script without its comments."""
-    text = (files("bridge.queue") / "scripts" / name).read_text()
-    return "".join(f"{code}\n" for line in text.splitlines() if (code := line.partition("--")[0].rstrip()))
+    return "".join(f"{code}\n" for line in file.read_text().splitlines() if (code := line.partition("--")[0].rstrip()))
 
 
 @cache

@@ -268,7 +268,7 @@ class QueuedReactions:
             await self._sleep(max(0.0, due - self._monotonic()))
             try:
                 # The script allows it only while the message is waiting, and once.
-                if self._shown.is_used_up() or await self._scripts.run("queued_reaction", turn) != "ok":
+                if self._shown.is_used_up() or await self._scripts.run("slack.queued_reaction", turn) != "ok":
                     continue
                 self._shown.add()
                 if not await self._indicators.add_queued_reaction(message.channel, message.ts):

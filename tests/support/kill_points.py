@@ -57,14 +57,14 @@ def slack_calls() -> set[str]:
     return {name for name in named if not name.startswith(SLACK_READS)}
 
 
-_RUNS = re.compile(r'\b_?run\(\s*"(\w+)"')
+_RUNS = re.compile(r'\b_?run\(\s*"([\w.]+)"')
 
 
 def script_names() -> list[str]:
     """Every script of the store."""
-    folder = files("bridge.queue") / "scripts"
-    names = [one.name.removesuffix(".lua") for one in folder.iterdir() if one.name.endswith(".lua")]
-    return sorted(set(names) - {"prelude"})
+    bridge = Path(str(files("bridge")))
+    paths = [path.relative_to(bridge).with_suffix("").parts for path in bridge.rglob("*.lua") if path.stem != "prelude"]
+    return sorted(path[-1] if path[0] == "queue" else ".".join(path) for path in paths)
 
 
 def scripts_in_use() -> set[str]:

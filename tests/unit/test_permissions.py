@@ -19,11 +19,11 @@ from bridge.queue.keys import Keys
 from bridge.queue.permissions import NEEDED, OPTIONAL, commands_in, cure, denied_to
 from bridge.queue.redis.connection import connect
 from bridge.queue.scripting import source
+from support.kill_points import script_names
 from support.real_redis import RealRedis
 from support.store import NAMESPACE, Store, message, open_store, ts
 
 BRIDGE = Path(str(files("bridge")))
-SCRIPTS = sorted(path.stem for path in (BRIDGE / "queue" / "scripts").glob("*.lua") if path.stem != "prelude")
 OF_THE_CHECK = {"INFO", "WAIT", "CONFIG GET"}  # it says what it doesn't know without them
 OTHER_NAMES = {
     "delete": "DEL", "hscan_iter": "HSCAN", "scan_iter": "SCAN", "xinfo_stream": "XINFO STREAM",
@@ -73,7 +73,7 @@ def test_every_command_that_the_bridge_uses_is_known() -> None:
     assert [call for text in texts for call in re.findall(r"redis\.p?call\((?!'[A-Z]+').*", text)] == []
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("script", script_names())
 async def test_a_script_without_a_permission_changes_nothing(script: str, store: Store, careful: Careful) -> None:
     text = source(script)
     await store.conversation()

@@ -156,7 +156,7 @@ class Channels:
     async def replace(self, team: str, channel: str, stored: StoredSettings, settings: ChannelSettings) -> bool:
         """Replace the *stored* settings. Returns False if someone else has changed them in the meantime."""
         answer = await self._scripts.run(
-            "channel", f"{team}:{channel}", stored.text, settings.to_text(), confirmed=True
+            "features.channels.channel", f"{team}:{channel}", stored.text, settings.to_text(), confirmed=True
         )
         self.heard(is_open=self._is_subscribed)
         return bool(answer)

@@ -52,8 +52,8 @@ class Sessions:
 
         Returns the agent: the first choice wins.
         """
-        lane = thread_lane(thread)
-        answer = await self._scripts.run("choose", str(thread), lane, agent, self._session_ms, project)
+        how = (str(thread), thread_lane(thread), agent, self._session_ms, project)
+        answer = await self._scripts.run("features.conversations.choose", *how)
         return int(answer)
 
     async def rebind(
@@ -72,8 +72,8 @@ class Sessions:
         found again.
         """
         answer = await self._scripts.run(
-            "rebind", str(thread), or_empty(expected), or_empty(agent), or_empty(session), self._session_ms, said,
-            project, str(InProject(project, session or 0)),
+            "features.conversations.rebind", str(thread), or_empty(expected), or_empty(agent), or_empty(session),
+            self._session_ms, said, project, str(InProject(project, session or 0)),
         )  # fmt: skip
         return str(answer) == "1"
 
@@ -143,7 +143,10 @@ class Sessions:
 
     async def mute(self, thread: ThreadKey, *, is_muted: bool) -> bool:
         """Stop or resume sending *thread* to its agent. False: it isn't bound."""
-        return str(await self._scripts.run("mute", str(thread), int(is_muted), self._session_ms)) == "1"
+        return (
+            str(await self._scripts.run("features.conversations.mute", str(thread), int(is_muted), self._session_ms))
+            == "1"
+        )
 
     async def bound_to(self, team: str, session: InProject) -> list[Bound]:
         """List the threads this bridge bound to *session*."""
