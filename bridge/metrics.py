@@ -6,7 +6,9 @@ or the service.
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
 
 from bridge.errors import ProjectError
 from bridge.inbound import KINDS
@@ -37,14 +39,9 @@ class Metrics:
             "bridge_turn_seconds", "From a message's or command's acceptance to its end", ["kind", "outcome"],
             buckets=_TURN_SECONDS, registry=registry,
         )  # fmt: skip
-        self._upstream = Histogram(
-            "bridge_upstream_seconds", "Calls to the project service", ["operation", "outcome"],
-            buckets=_CALL_SECONDS, registry=registry,
-        )  # fmt: skip
-        self._failures = Counter(
-            "bridge_project_failures", "Failed calls to the project service, by HTTP status or other cause",
-            ["operation", "cause"], registry=registry,
-        )  # fmt: skip
+        self.upstream = _ProjectCalls(registry)
+        """Measures a call of the project service, and counts its failure by cause."""
+        self._projects: dict[str, _ProjectCalls] = {}
         self.slack_calls = Counter(
             "bridge_slack_calls", "Calls to Slack's Web API", ["method", "outcome"], registry=registry
         )
@@ -90,12 +87,44 @@ class Metrics:
         """Measure how long Slack waited for an answer."""
         self._acks.labels(kind if kind in EVENT_KINDS else "other").observe(seconds)
 
-    def upstream(self, operation: str, error: ProjectError | None, seconds: float) -> None:
-        """Measure one call of the project service, and count its failure by cause."""
-        self._upstream.labels(operation, error.kind if error else "ok").observe(seconds)
-        if error is not None:
-            self._failures.labels(operation, error.label).inc()
+    def of_project(self, id: str) -> _ProjectCalls:  # noqa: A002 - its name
+        """Return what `upstream` is for another project than the default one: the samples have a label ``project``."""
+        return self._projects.setdefault(id, _ProjectCalls(None))
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield all metrics. A metric has the samples of every project, as the text format wants it."""
+        others = [(id_, one) for id_, calls in self._projects.items() for one in calls.collect()]
+        for metric in self.registry.collect():
+            for id_, one in others:
+                if one.name == metric.name:
+                    metric.samples += [each._replace(labels={**each.labels, "project": id_}) for each in one.samples]
+            yield metric
 
     def exposition(self) -> bytes:
         """Render all metrics in Prometheus's text format."""
-        return generate_latest(self.registry)
+        return generate_latest(self)
+
+
+class _ProjectCalls:
+    """Metrics of the calls of one project."""
+
+    def __init__(self, registry: CollectorRegistry | None) -> None:
+        self._seconds = Histogram(
+            "bridge_upstream_seconds", "Calls to the project service", ["operation", "outcome"],
+            buckets=_CALL_SECONDS, registry=registry,
+        )  # fmt: skip
+        self._failures = Counter(
+            "bridge_project_failures", "Failed calls to the project service, by HTTP status or other cause",
+            ["operation", "cause"], registry=registry,
+        )  # fmt: skip
+
+    def __call__(self, operation: str, error: ProjectError | None, seconds: float) -> None:
+        """Measure one call, and count its failure."""
+        self._seconds.labels(operation, error.kind if error else "ok").observe(seconds)
+        if error is not None:
+            self._failures.labels(operation, error.label).inc()
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield both metrics."""
+        yield from self._seconds.collect()
+        yield from self._failures.collect()

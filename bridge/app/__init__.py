@@ -23,6 +23,7 @@ import aiohttp
 from bridge import __version__
 from bridge.app.connections import Connections, opened_connections
 from bridge.app.parts import build as build_parts
+from bridge.app.projects import ProjectClients
 from bridge.config import Config, ProjectSettings, no_file
 from bridge.door.guard import Guard
 from bridge.door.http import Reach, Readiness, build, serving
@@ -96,6 +97,7 @@ class Bridge:
         self._read_config = read_config or partial(no_file, settings.project_base_url, settings.project_api_key)
         config = self._read_config()
         self._projects, self._revision = config.projects, config.revision
+        self._clients = ProjectClients(settings, wires.project, wires.metrics)
         self._hung_up = hung_up or asyncio.Event()
         self._patience = Patience(draining)
         self._scripts = Scripts(wires.redis, settings.namespace, wires.metrics)
@@ -122,6 +124,7 @@ class Bridge:
             )
         pages = build(self._guard, self._readiness, self._wires.metrics)
         async with (
+            self._clients,
             asyncio.TaskGroup() as group,
             serving(pages, self._settings.host, self._settings.port, group) as address,
         ):
@@ -136,6 +139,7 @@ class Bridge:
                 keeping.cancel()
 
     async def _reach_and_work(self) -> None:
+        await self._clients.serve(self._projects)
         self._identity = identity = await self._identify()
         self._namespace = namespace = Namespace(
             self._scripts,
@@ -161,6 +165,7 @@ class Bridge:
             consumer=self._consumer,
             patience=self._patience,
             draining=self._draining,
+            projects=self._clients.served,
             lease=self._lease,
         )
         self._catch_up = parts.catch_up
@@ -190,6 +195,7 @@ class Bridge:
 
     async def reload(self, projects: Sequence[ProjectSettings]) -> None:
         """Use *projects* from now on: all of them, or if `ConfigurationError` is raised, none."""
+        await self._clients.serve(projects)
         self._projects = tuple(projects)
 
     async def _reload_on_request(self, reloads: Reloads) -> None:
@@ -323,7 +329,7 @@ class Bridge:
             await asyncio.sleep(_NOTED_EVERY)
 
     def _readiness(self) -> Readiness:
-        namespace, project = self._namespace, self._wires.project
+        namespace = self._namespace
         trouble = self._wires.keeper.trouble if self._wires.keeper else ""
         if self._identity is None:
             slack = Reach.NOT_YET
@@ -341,7 +347,7 @@ class Bridge:
             redis=Reach.NOT_YET
             if namespace is None or namespace.since is None
             else _reach(is_up=namespace.is_held and not trouble),
-            project=_reach(is_up=project.is_up),
+            project=_reach(is_up=all(one.client.is_up for one in self._clients.served)),
             draining=self._draining.is_set(),
             accepts=self._accepts,
             redis_trouble=trouble,

@@ -11,7 +11,6 @@ from redis.asyncio import Redis
 
 from bridge.metrics import Metrics
 from bridge.project import ProjectClient
-from bridge.project.connection import DEFAULT
 from bridge.queue.redis.connection import blocking_connection, connect
 from bridge.queue.redis.embedded import Keeper, embedded_redis
 from bridge.setting_types import EMBEDDED
@@ -22,20 +21,10 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedProject:
-    """A project with its *client*; see `bridge.project.connection.ProjectConnection`."""
-
-    client: ProjectClient
-    id: str = DEFAULT
-    name: str = DEFAULT
-    channels: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
 class Connections:
     """Connections to Redis (one of them for reads that block), Slack's Web API, and the project service.
 
-    *keeper* watches an embedded Redis, and is None for any other. *others* are the projects besides *project*.
+    *keeper* watches an embedded Redis, and is None for any other.
     """
 
     metrics: Metrics
@@ -44,7 +33,6 @@ class Connections:
     web: SlackWeb
     project: ProjectClient
     keeper: Keeper | None = None
-    others: tuple[OpenedProject, ...] = ()
 
 
 @asynccontextmanager

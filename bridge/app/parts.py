@@ -11,7 +11,7 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncApp
 
-from bridge.app.connections import Connections, OpenedProject
+from bridge.app.connections import Connections
 from bridge.documents import Documents
 from bridge.door.listeners.app import Intake, slack_app
 from bridge.door.listeners.events import EventListeners
@@ -21,8 +21,9 @@ from bridge.door.listeners.token_watch import TokenWatch
 from bridge.engine import notices
 from bridge.engine.access import Access
 from bridge.engine.activity import Activity
+from bridge.engine.addressing import Addressing
 from bridge.engine.clock import Clock
-from bridge.engine.projects import Projects
+from bridge.engine.projects import ServedProjects
 from bridge.engine.reply_poster import ReplyPoster
 from bridge.engine.said_once import SaidOnce
 from bridge.engine.turns import Turns
@@ -80,15 +81,19 @@ def build(
     consumer: str,
     patience: Patience,
     draining: asyncio.Event,
+    projects: ServedProjects | None = None,
     monotonic: Callable[[], float] | None = None,
     sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep,
     lease: timedelta = LEASE,
 ) -> Parts:
     """Build the parts, without running them; *consumer* names this process for the queue.
 
+    Without *projects*, there's one.
+
     All processes of a namespace need the same *lease*.
     """
     monotonic = monotonic or Elapsed()
+    only = ProjectConnection(wires.project, Catalog(wires.project, monotonic=monotonic))
     limits = Limits(settings.thread_turns, settings.user_turns, settings.user_runs, settings.app_turns)
     how: Any = {
         "consumer": consumer, "session_lifetime": settings.session_lifetime, "now": wires.web.now, "limits": limits,
@@ -106,6 +111,7 @@ def build(
         namespace,
         inbox=inbox,
         ensure_caught_up=ensure_caught_up,
+        projects=projects or ServedProjects(only),
         monotonic=monotonic,
         sleep=sleep,
     )
@@ -114,6 +120,7 @@ def build(
     )
 
     # Input
+    addressing = Addressing(deps.projects, features.commands, scripts, identity.bot_user, deps.channels.project_of)
     receiver = Receiver(
         inbox=inbox,
         sessions=deps.sessions,
@@ -122,11 +129,11 @@ def build(
         channels=deps.channels,
         bot_user=identity.bot_user,
         store_since=deps.store_since,
-        projects=deps.projects,
+        addressing=addressing,
         now=deps.now,
         on_queued=queued_reactions.on_queued,
     )
-    intake, stopping = Intake(inbox, deps.access, wires.metrics), Stopping(inbox, deps.access)
+    intake, stopping = Intake(inbox, deps.access, wires.metrics, addressing), Stopping(inbox, deps.access)
     messages = MessageListeners(receiver, inbox, identity, wires.metrics)
     if settings.catch_up == "on":
         inbox.refusals.on_unread = namespace.notice_outage
@@ -190,16 +197,6 @@ def build(
     return Parts(app, receiver, stopping, worker, turns, queued_reactions, clock, token_watch, catch_up)
 
 
-def _projects(wires: Connections, monotonic: Callable[[], float]) -> Projects:
-    """Give each project a catalog of its own."""
-    return Projects(
-        *(
-            ProjectConnection(one.client, Catalog(one.client, monotonic=monotonic), one.id, one.name, one.channels)
-            for one in (OpenedProject(wires.project), *wires.others)
-        )
-    )
-
-
 def _deps(
     settings: Settings,
     wires: Connections,
@@ -209,6 +206,7 @@ def _deps(
     *,
     inbox: Inbox,
     ensure_caught_up: Callable[[ThreadKey], Coroutine[Any, Any, None]],
+    projects: ServedProjects,
     monotonic: Callable[[], float],
     sleep: Callable[[float], Coroutine[Any, Any, None]],
 ) -> Deps:
@@ -226,7 +224,7 @@ def _deps(
     files = Files(wires.web, identity, settings.slack_api_url)
     return Deps(
         scripts=scripts,
-        projects=_projects(wires, monotonic),
+        projects=projects,
         inbox=inbox,
         sessions=Sessions(scripts, session_lifetime=settings.session_lifetime),
         channels=channels,

@@ -6,6 +6,7 @@ import difflib
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import islice, takewhile
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -13,7 +14,6 @@ from bridge.engine.deps import EngineDeps
 from bridge.engine.feature import HELP, Command, add_command
 from bridge.engine.notices import command_gone, help_card, help_lines
 from bridge.engine.picking import likeness, pick
-from bridge.engine.places import recipient_of
 from bridge.engine.questions import Question, TypedText
 from bridge.engine.results import Form, Outcome, Result, shown
 from bridge.engine.turn import Turn
@@ -26,8 +26,6 @@ from bridge.errors import (
     NotSure,
     ProjectError,
     SeveralFit,
-    SlackError,
-    StoreError,
     UnknownCommand,
     UnknownOption,
 )
@@ -57,6 +55,7 @@ _SLASH: Final = re.compile(r"\s*[*_~`]*/([a-z](?:[\w-]*[a-z0-9])?)[*_~`]*(?=\s|$
 _LONGEST_BANG: Final = 100  # characters before and in a command's name
 _MOST_TYPED: Final = 1000  # characters of a line that may be the command's own words
 _WORD: Final = re.compile(r"[a-z][\w-]*")
+_ALIKE: Final = 0.5
 _UNTOUCHED: Final = "input"  # passed to a workflow as typed
 
 
@@ -136,12 +135,14 @@ class CommandLine:
         for command in self.commands:
             fixed = {*command.path[1:2], *([HELP] if command.usage.startswith("/") else [])}
             self.fixed_words[command.path[0]] = self.fixed_words.get(command.path[0], frozenset()) | fixed
+        self.of_projects = {command.path[0] for command in self.commands if command.of_project}
         self._longest_first = sorted(self.commands, key=lambda command: -len(command.path))
         self._forms_for_runners = {one.form["action_id"] for one in self.commands if one.form and one.for_runners}
 
     async def answer(self, line: str, deps: EngineDeps, turn: Turn) -> Result:
         """Carry out a *line* such as ``/workflows show 3``. Raises `BridgeError`, and what `Turn.once` raises."""
         try:
+            self._check_project(line, deps, turn)
             return await self._carry_out(await self._read(line, deps, turn), deps, turn)
         except CommandError as exc:
             is_for_runners = exc.form is not None and exc.form["action_id"] in self._forms_for_runners
@@ -154,6 +155,8 @@ class CommandLine:
     async def _carry_out(self, typed: Typed | Result, deps: EngineDeps, turn: Turn) -> Result:
         if not isinstance(typed, Typed):
             return typed
+        if typed.command.is_for_threads and (other := turn.check_thread()):
+            return other
         try:
             result = await typed.command.handler(deps, turn, **typed.values)
         except BridgeError as exc:
@@ -173,24 +176,17 @@ class CommandLine:
         if typed is None:
             return shown(command_gone(), "gone")
         found = await self._values(command, typed[meant.at :], turn, _start(deps, turn), meant=meant.id)
-        await deps.inbox.write(*question.uses())
-        if answered := await question.answered():  # by another press at the same moment
-            return answered
-        try:
-            result = await self._carry_out(found, deps, turn)
-        except BridgeError as exc:
-            if not isinstance(exc, StoreError):
-                await deps.inbox.write(*question.undo())
-            raise
-        if isinstance(result, Form):
-            await deps.inbox.write(*question.undo())
-        elif click.response_url:
-            chosen = kit.note(f"You chose {found.about.split(maxsplit=2)[-1]}.", replaces_original=True)
-            try:
-                await deps.say.whisper(recipient_of(click), chosen)
-            except SlackError as exc:
-                log.info("can't replace a question that was answered", extra={"detail": exc.detail})
-        return result
+        carried_out = partial(self._carry_out, found, deps, turn)
+        return await question.settled(carried_out, found.about.split(maxsplit=2)[-1])
+
+    def _check_project(self, line: str, deps: EngineDeps, turn: Turn) -> None:
+        """Raise `NoSuch` if *line* names a project that doesn't exist; the door has removed the name of any other."""
+        typed = split(line, _MOST_TYPED)[1:2] if deps.projects.is_several else []
+        if typed and typed[0][0].startswith("@"):
+            name, names = typed[0][1][1:], [one.name for one in deps.projects]
+            near = difflib.get_close_matches(name_key(name), [name_key(one) for one in names], n=1, cutoff=_ALIKE)
+            nearest = [one for one in names if name_key(one) in near]
+            raise NoSuch("project", name, nearest, lists=f"{_start(deps, turn)}project")
 
     async def _ask(self, error: NotSure, typed: str, command: Command, deps: EngineDeps, turn: Turn) -> Form:
         """Return the command's form, filled in with what may be meant; without one, raise *error* with buttons.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bridge.engine.access import Access
-from bridge.engine.projects import Projects
+from bridge.engine.projects import ServedProjects
 from bridge.engine.said_once import SaidOnce
 from bridge.ids import ThreadKey
 from bridge.queue.inbox import Inbox
@@ -27,7 +27,7 @@ class EngineDeps:
 
     scripts: Scripts
     inbox: Inbox
-    projects: Projects
+    projects: ServedProjects
     access: Access
     said_once: SaidOnce
     say: Say

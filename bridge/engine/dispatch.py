@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from bridge.engine.command_line import MEANT, CommandLine
 from bridge.engine.deps import EngineDeps
 from bridge.engine.feature import EventReader, Feature, ListedShortcut, MenuOptions, RegisteredForm, place_of_form
-from bridge.engine.notices import Slip, did_you_mean
+from bridge.engine.notices import Slip, command_gone, did_you_mean
+from bridge.engine.projects import ASK, CHOOSE, remember
+from bridge.engine.questions import Question, TypedText
 from bridge.engine.results import Form, HomeChanged, Outcome, Result, shown
 from bridge.engine.turn import Turn
-from bridge.errors import BridgeError, ControlNotUnderstood, NotAllowed, StoreError
+from bridge.errors import BridgeError, ControlNotUnderstood, NotAllowed, ProjectNotChosen, StoreError
+from bridge.ids import PersonKey
 from bridge.inbound import Click, HomeOpened, InboundMessage, Notice, Shortcut, SlashCommand, Submission
 from bridge.project import Catalog
 from bridge.slack.blockkit import kit, modals
@@ -46,10 +50,52 @@ class Features:
         self._unknown = _merge(feature.unknown for feature in features)
         self.labels = _merge(feature.labels for feature in features)
         self.labels |= {f"click {action_id}": "button: Did you mean" for action_id in MEANT}
+        self.labels |= {f"click {CHOOSE}": "menu: Choose a project"}
         self.outcomes = _merge(feature.outcomes for feature in features)
 
     async def handle(self, deps: EngineDeps, turn: Turn) -> Result:
-        """Answer any input. Raises `BridgeError`, `TryLater`, and what `Turn.once` raises."""
+        """Answer any input; ask which project it's about if a command or a button needs to know.
+
+        Raises `BridgeError`, `TryLater`, and what `Turn.once` raises.
+        """
+        try:
+            return _in_known_project(turn, await self._handle(deps, turn))
+        except ProjectNotChosen as exc:
+            asked = self._asked_by(deps, turn)
+            await TypedText(deps.scripts).store(turn, asked)
+            options = [kit.option(one.name, f"{one.id}:{turn.id}") for one in deps.projects]
+            exc.form, exc.buttons = None, (kit.select(CHOOSE, "Choose a project", options),)
+            raise
+
+    def _asked_by(self, deps: EngineDeps, turn: Turn) -> str:
+        """Return the command line that *turn* carries out, or else its button's action ID and value."""
+        match turn.body:
+            case SlashCommand(command=command, text=text):
+                return f"{command} {text}"
+            case InboundMessage() as message:
+                return self.commands.line_of(message, deps.bot_user) or ""
+            case body:
+                return f"{getattr(body, 'action_id', '')} {getattr(body, 'value', '')}"
+
+    async def _in_project(self, deps: EngineDeps, turn: Turn, click: Click) -> Result:
+        """Do, once, what a person did before they chose the project for it."""
+        question = Question(deps, turn, click)
+        if answered := await question.answered():
+            return answered
+        asked = await TypedText(deps.scripts).of(turn, click.value.partition(":")[2])
+        if asked is None:
+            return shown(command_gone(), "gone")
+        if turn.channel.startswith("D"):
+            await remember(deps.scripts, PersonKey(turn.team, turn.user), turn.project.key)
+        action_id, _, value = asked.partition(" ")
+        if asked.startswith("/"):
+            act = partial(self.commands.answer, asked, deps, turn)
+        else:
+            pressed = click.model_copy(update={"action_id": action_id, "value": value})
+            act = partial(self._press, deps, turn, pressed)
+        return await question.settled(act, turn.project.name)
+
+    async def _handle(self, deps: EngineDeps, turn: Turn) -> Result:
         match turn.body:
             case SlashCommand(command=command, text=text):
                 line = f"{command} {text}"
@@ -88,6 +134,8 @@ class Features:
         """Answer a click on a button, or a choice in a menu."""
         if click.action_id in MEANT:
             return await self.commands.meant(deps, turn, click)
+        if click.action_id == CHOOSE:
+            return await self._in_project(deps, turn, click)
         if click.action_id not in self._buttons:
             raise ControlNotUnderstood(click.action_id)
         result: Result = await self._buttons[click.action_id](deps, turn, click)
@@ -159,6 +207,13 @@ class Features:
         except BridgeError as exc:
             why = sentence(exc)
             return Form(modals.page("Sorry", [kit.section(why)], Origin()), otherwise=kit.reply(why))
+
+
+def _in_known_project(turn: Turn, result: Result) -> Result:
+    """Raise `ProjectNotChosen` if *result* is a form, whose menus depend on the project, and that isn't known."""
+    if isinstance(result, Form) and turn.project_key == ASK:
+        raise ProjectNotChosen
+    return result
 
 
 def _merge(tables: Iterable[dict[Any, Any]]) -> dict[Any, Any]:

@@ -83,6 +83,7 @@ class Command:
     form: Block | None  # a button that opens a form for this command
     for_runners: bool = False  # that button is only for people who may run workflows
     is_offered: bool = False  # that button is shown with the help, too
+    of_project: bool = False  # what follows its name is a project's
     fill: Fill | None = None  # opens that form with a workflow or an agent, and the text after its name
 
     @property
@@ -182,6 +183,7 @@ class Feature:
         form: Block | None = None,
         for_runners: bool = False,
         offered: bool = False,
+        of_project: bool = False,
         fill: Fill | None = None,
     ) -> Callable[[H], H]:
         """Register ``async def …(deps, turn, *, …)`` for *usage*; its docstring's first line is its help.
@@ -189,11 +191,12 @@ class Feature:
         *form* is a button that opens a form for the same command; errors offer it, except, if it's *for_runners*,
         to people who may not run workflows; *offered* shows it with the help, too. *fill*, ``async def …(deps, turn,
         workflow or agent, rest)``, opens it filled in if it's unsure which was meant. *read_only* allows ``--share``.
+        With *of_project*, the name of a project may follow, also without ``@``.
         """
 
         def register(handler: H) -> H:
             command = _parse(usage, handler, is_default=default, is_read_only=read_only, form=form)
-            command = replace(command, for_runners=for_runners, is_offered=offered, fill=fill)
+            command = replace(command, for_runners=for_runners, is_offered=offered, of_project=of_project, fill=fill)
             add_command(self.commands, command)
             return handler
 

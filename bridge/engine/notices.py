@@ -400,6 +400,12 @@ def service_down() -> Reply:
     return kit.note(text, audience=Audience.THREAD)
 
 
+def other_project(here: str, wanted: str) -> Reply:
+    """Say that a thread keeps its project *here*, although *wanted* was named."""
+    here, wanted = kit.named(here, 80), kit.named(wanted, 80)
+    return kit.reply(f"This thread is about {here}. To use {wanted}, start a new thread.")
+
+
 def no_agents() -> Reply:
     """Say that the project has no agents."""
     return kit.reply("This project has no agents yet.", audience=Audience.THREAD)

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from bridge.ids import PersonKey
 from bridge.project.connection import DEFAULT, ProjectConnection
+from bridge.queue.keys import RECENT, milliseconds
+from bridge.queue.redis.connection import translated
+from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit.folding import name_key
 
 ASK: Final = "?"
@@ -25,7 +29,7 @@ def chosen_by(action_id: str, value: str) -> str:
     return "" if chosen == DEFAULT else chosen
 
 
-class Projects:
+class ServedProjects:
     """The projects that a bridge serves, the default one first. They may change while it runs (`replace`)."""
 
     def __init__(self, *projects: ProjectConnection) -> None:
@@ -52,6 +56,11 @@ class Projects:
         """Return the project that a record names (`ProjectConnection.key`); None if it's no longer served."""
         return next((one for one in self._all if one.key == key), None)
 
+    def name_of(self, key: str) -> str:
+        """Return what people call a project; its ID if it's no longer served."""
+        known = self.get(key)
+        return known.name if known else key or DEFAULT
+
     def find(self, typed: str) -> ProjectConnection | None:
         """Return the project whose ID or name someone has *typed*."""
         key = name_key(typed)
@@ -60,3 +69,18 @@ class Projects:
     def of_channel(self, channel: str) -> ProjectConnection | None:
         """Return the project that the operator's file names for *channel*."""
         return next((one for one in self._all if channel in one.channels), None)
+
+
+async def last_project(scripts: Scripts, person: PersonKey, projects: ServedProjects) -> str | None:
+    """Return the project of a person's direct messages, if it's known and still served. Raises `StoreUnavailable`."""
+    with translated():
+        stored = await scripts.redis.get(scripts.keys.last_project(person))
+    found = projects.find(str(stored)) if stored else None
+    return found.key if found else None
+
+
+async def remember(scripts: Scripts, person: PersonKey, project: str) -> None:
+    """Store the project of a person's direct messages. Raises `StoreUnavailable`."""
+    with translated():
+        key = scripts.keys.last_project(person)
+        await scripts.redis.set(key, project or DEFAULT, px=milliseconds(RECENT))

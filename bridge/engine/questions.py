@@ -7,19 +7,22 @@ or that failed. A later press is told who answered.
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from bridge.engine import notices
 from bridge.engine.deps import EngineDeps
-from bridge.engine.results import Outcome, shown
+from bridge.engine.places import recipient_of
+from bridge.engine.results import Form, Outcome, Result, shown
 from bridge.engine.turn import Turn
-from bridge.errors import SlackError
+from bridge.errors import BridgeError, SlackError, StoreError
 from bridge.ids import MessageKey, PersonKey, TurnId
 from bridge.inbound import Click
 from bridge.queue.keys import ANSWERED, TYPED, milliseconds
 from bridge.queue.records import Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
+from bridge.slack.blockkit import kit
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +80,30 @@ class Question:
             return None
         who = "You" if user == self.click.user else await self.deps.directory.user_name(str(user))
         return shown(notices.already_used(who), "already")
+
+    async def settled(self, act: Callable[[], Awaitable[Result]], chosen: str) -> Result:
+        """Use the question up, *act* on the answer, and say what was *chosen*; undo that if it fails, or opens a form.
+
+        Raises what *act* raises, and `StoreUnavailable`.
+        """
+        await self.deps.inbox.write(*self.uses())
+        if answered := await self.answered():  # by another press at the same moment
+            return answered
+        try:
+            result = await act()
+        except BridgeError as exc:
+            if not isinstance(exc, StoreError):
+                await self.deps.inbox.write(*self.undo())
+            raise
+        if isinstance(result, Form):
+            await self.deps.inbox.write(*self.undo())
+        elif self.click.response_url:
+            note = kit.note(f"You chose {kit.one_line(chosen, 80)}.", replaces_original=True)
+            try:
+                await self.deps.say.whisper(recipient_of(self.click), note)
+            except SlackError as exc:
+                log.info("can't replace a question that was answered", extra={"detail": exc.detail})
+        return result
 
 
 class TypedText:

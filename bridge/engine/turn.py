@@ -8,8 +8,9 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
 
+from bridge.engine.notices import other_project
 from bridge.engine.places import RUN_MARK, place_of
-from bridge.engine.projects import ASK, Projects
+from bridge.engine.projects import ASK, ServedProjects
 from bridge.errors import ProjectNotChosen, ProjectRemoved, SlackAmbiguous, SlackError
 from bridge.project.connection import ProjectConnection
 from bridge.queue.records import Taken
@@ -37,7 +38,7 @@ class Turn(QueuedTurn):
         *,
         may_begin: Callable[[], bool],
         say: Say,
-        projects: Projects,
+        projects: ServedProjects,
     ) -> None:
         super().__init__(taken, lease, journal, watches, may_begin=may_begin)
         self.project_key = taken.project
@@ -55,6 +56,18 @@ class Turn(QueuedTurn):
         if self._project is None:
             raise ProjectRemoved(self.project_key)
         return self._project
+
+    @property
+    def project_name(self) -> str:
+        """The project's name for people, ``""`` if there's only one project, or it's not known or no longer served."""
+        return self._projects.name_of(self.project_key) if self._projects.is_several else ""
+
+    def check_thread(self) -> Reply | None:
+        """Return what to say if a message names another project than that of its thread, which nothing changes."""
+        of_thread = self.conversation.project
+        if of_thread is None or of_thread == self.project_key:
+            return None
+        return other_project(self._projects.name_of(of_thread), self._projects.name_of(self.project_key))
 
     @asynccontextmanager
     async def progress(self, shown: Reply, *, later: Reply, after: timedelta) -> AsyncIterator[None]:

@@ -20,6 +20,7 @@ from bridge.engine.activity import Activity
 from bridge.engine.deps import EngineDeps
 from bridge.engine.dispatch import Features
 from bridge.engine.places import MENU_MARK, RUN_MARK, place_of, recipient_of
+from bridge.engine.projects import ASK
 from bridge.engine.questions import remove_notice
 from bridge.engine.reply_poster import (
     CLOCK_SKEW,
@@ -540,8 +541,8 @@ def _about(turn: Turn, outcome: Outcome) -> Outcome:
     """Return *outcome* with the project that it and its buttons belong to: *turn*'s, unless it says another."""
     if outcome.project is not None or not turn.project_key:
         return outcome
-    reply = mark_reply(outcome.reply, turn.project_key)
-    return outcome.model_copy(update={"project": turn.project_key, "reply": reply})
+    reply, project = mark_reply(outcome.reply, turn.project_key), turn.project_key
+    return outcome.model_copy(update={"project": None if project == ASK else project, "reply": reply})
 
 
 def _thread(turn: Turn) -> ThreadKey:

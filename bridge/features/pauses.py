@@ -28,7 +28,7 @@ async def check_rule(deps: Deps, turn: Turn, message: InboundMessage) -> Done | 
     """
     while True:
         stored = await deps.channels.stored(turn.team, turn.channel)
-        rule = stored.settings.apps.get(message.app)
+        rule = stored.settings.of(turn.project_key).apps.get(message.app)
         if rule is None:
             return Done("its app no longer has a rule here")
         if rule.paused:

@@ -11,7 +11,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache, cached_property
 from typing import Any
@@ -24,6 +24,7 @@ from bridge.app.parts import Parts, build
 from bridge.door.guard import Guard
 from bridge.door.listeners.app import dispatcher
 from bridge.engine.decisions import Received
+from bridge.engine.projects import ServedProjects
 from bridge.engine.results import Result
 from bridge.engine.turn import Turn
 from bridge.engine.turns import Turns
@@ -37,7 +38,8 @@ from bridge.playground.emulator.faults import Error, Hang
 from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL
 from bridge.playground.emulator.server import ApiCall
 from bridge.playground.local_server import LocalServer
-from bridge.project import ProjectClient
+from bridge.project import Catalog, ProjectClient
+from bridge.project.connection import ProjectConnection
 from bridge.queue.patience import Patience
 from bridge.queue.records import Held
 from bridge.queue.turn import Lease
@@ -281,6 +283,8 @@ class Harness:
     identity: Identity
     guard: Guard
     environ: dict[str, str]
+    others: dict[str, Service] = field(default_factory=dict)
+    served: ServedProjects | None = None
     draining: asyncio.Event = field(default_factory=asyncio.Event)
     monotonic: float = 1000.0
     slept: list[float] = field(default_factory=list)
@@ -292,6 +296,7 @@ class Harness:
         self.seen = Seen(self.slack)
         self.metrics = self.wires.metrics
         self._parts: dict[str, Parts] = {}
+        self._connected: dict[str, ProjectConnection] = {}
         self.store.make = self._process
         self.store.on_put = self.add_message
 
@@ -323,10 +328,35 @@ class Harness:
                 consumer=name,
                 patience=Patience(self.draining, sleep=self.sleep),
                 draining=self.draining,
+                projects=self.served,
                 monotonic=lambda: self.monotonic,
                 sleep=self.sleep,
             )
         return self._parts[name]
+
+    def serve(self, *ids: str, **channels: str) -> None:
+        """Serve these projects besides the default one: each has a service in `others`, and one of *channels*, by ID.
+
+        Its name is its ID in capitals.
+        """
+        found = [ProjectConnection(self.wires.project, Catalog(self.wires.project, monotonic=lambda: self.monotonic))]
+        for id_ in ids:
+            if id_ not in self._connected:
+                service = self.others.setdefault(id_, Service())
+                client = ProjectClient(
+                    f"http://{id_}.test", API_KEY, transport=httpx.MockTransport(service.answer), sleep=self.sleep,
+                    monotonic=lambda: self.monotonic, observe=self.metrics.of_project(id_),
+                )  # fmt: skip
+                self._connected[id_] = ProjectConnection(
+                    client, Catalog(client, monotonic=lambda: self.monotonic), id_, id_.title()
+                )
+            here = frozenset(filter(None, [channels.get(id_, "")]))
+            found.append(replace(self._connected[id_], channels=here))
+        if self.served is None:
+            self.served = ServedProjects(*found)
+            self.configure()
+        else:
+            self.served.replace(*found)
 
     def _settings(self) -> Settings:
         """The settings of *environ*; most tests have the same, except for Slack's port."""
@@ -335,6 +365,8 @@ class Harness:
 
     async def end(self) -> None:
         """Cancel all pending writes: Redis is closed next, and a connection would be left open."""
+        for one in self._connected.values():
+            await one.client.__aexit__(None, None, None)
         inboxes = [parts.turns.deps.inbox for parts in self._parts.values()]
         writers = [task for inbox in inboxes for task in (inbox.refusals.writer, inbox._passed._writer) if task]
         for writer in writers:

@@ -32,6 +32,7 @@ from slack_bolt.response import BoltResponse
 
 from bridge.engine.access import Access
 from bridge.engine.activity import action_name
+from bridge.engine.addressing import Addressing
 from bridge.errors import SlackError, StoreUnavailable
 from bridge.features.registry import features
 from bridge.inbound import SLACK_ITSELF, Inbound, Interaction, Notice, Respondable, Submission, to_json
@@ -71,11 +72,12 @@ async def in_time(kind: str, metrics: Metrics) -> AsyncIterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """Stores commands, clicks, forms and opened tabs in the inbox."""
+    """Stores commands, clicks, forms and opened tabs in the inbox, each with its project."""
 
     inbox: Inbox
     access: Access
     metrics: Metrics
+    addressing: Addressing
 
     async def accept(self, inbound: Inbound, *, identity: str = "") -> None:
         """Store *inbound* once per *identity*, or a notice if its person has no access. Raises `NotStored`.
@@ -92,6 +94,7 @@ class Intake:
         elif not identity:
             identity = f"contents:{hashlib.sha256(to_json(inbound).encode()).hexdigest()}"
         async with in_time(inbound.kind, self.metrics):
+            inbound = await self.addressing.assign(inbound)
             refusal = await self.access.refusal(inbound)
             if refusal is not None and inbound.is_greeting:
                 self.metrics.event(inbound.kind, "ignored")  # the person gets a notice when they write

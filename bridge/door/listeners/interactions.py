@@ -17,7 +17,7 @@ from slack_bolt.response import BoltResponse
 
 from bridge.door.listeners.app import IN_TIME, Intake
 from bridge.engine import notices
-from bridge.engine.projects import Projects, chosen_by
+from bridge.engine.projects import ServedProjects, chosen_by
 from bridge.errors import BridgeError, SlackError
 from bridge.features.registry import features
 from bridge.inbound import Click, Shortcut, SlashCommand, Submission
@@ -170,7 +170,7 @@ class InteractionListeners:
 
     intake: Intake
     identity: Identity
-    projects: Projects
+    projects: ServedProjects
     prefix: str = ""
 
     def register(self, app: AsyncApp) -> None:

@@ -9,7 +9,7 @@ from bridge.errors import NoSuch
 from bridge.features.agents import asking, layout
 from bridge.features.buttons import OPEN_ASK, agent_options, ask_button, id_of
 from bridge.features.deps import Deps
-from bridge.features.lookups import agent_by_id, origin_of
+from bridge.features.lookups import agent_by_id, origin_of, own_pages
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, MessageFile, MessagePart, Shortcut, Submission
 from bridge.project import Catalog
@@ -33,7 +33,7 @@ async def list_agents(deps: Deps, turn: Turn, *, words: str = "") -> Result:
 @agents.command("/agents show <agent>", read_only=True)
 async def show_agent(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
     """Show one agent and its tools."""
-    return layout.agent_card(agent, await turn.project.client.get_agent(agent.id), deps.agent_url)
+    return layout.agent_card(agent, await turn.project.client.get_agent(agent.id), own_pages(turn, deps.agent_url))
 
 
 async def _filled(deps: Deps, turn: Turn, agent: Agent, message: str) -> Form:  # noqa: ARG001 - like every other
@@ -118,7 +118,7 @@ async def ask_about_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Resul
 
 
 async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
-    default = (await deps.channels.get(turn.team, turn.channel)).agent
+    default = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key).agent
     return layout.agent_list(await turn.project.catalog.get_agents(), page.words, default, page.page)
 
 

@@ -47,10 +47,12 @@ class ChannelSettings(BaseModel, frozen=True):
 
     *agent* answers if nothing else picks one. *answers*: whether mentions are answered, or every top-level message.
     *replies*: which replies in a thread go to its agent; None is ``BRIDGE_THREAD_REPLIES``. *apps* are the rules for
-    apps' top-level messages, by app ID (``A…``).
+    apps' top-level messages, by app ID (``A…``). *project* is the channel's (`ProjectConnection.key`), and of the IDs
+    here; None: none is set, and the IDs are of the default one.
     """
 
     v: int = VERSION
+    project: str | None = None
     agent: int | None = None
     answers: Literal["mentions", "all"] = "mentions"
     replies: Replies | None = None
@@ -74,6 +76,15 @@ class ChannelSettings(BaseModel, frozen=True):
         except ValidationError:
             log.warning("channel settings can't be parsed")
             return NOTHING_SET
+
+    @property
+    def known_project(self) -> str | None:
+        """The project that's set, or whose IDs are."""
+        return "" if self.project is None and (self.agent is not None or self.apps) else self.project
+
+    def of(self, project: str) -> ChannelSettings:
+        """Return the settings for *project*: the IDs of another one mean nothing there."""
+        return self if (self.project or "") == project else self.model_copy(update={"agent": None, "apps": {}})
 
     def with_app(self, app: str, rule: AppRule | None) -> ChannelSettings:
         """Return the settings with this *rule* for *app*; None removes the app's rule."""
@@ -128,6 +139,10 @@ class Channels:
                     await self._read()
         known = self._known or {}
         return known.get(f"{team}:{channel}", NOTHING_SET)
+
+    async def project_of(self, team: str, channel: str) -> str | None:
+        """Return the project that's set for *channel*, or whose agents and workflows are; None if none is known."""
+        return (await self.get(team, channel)).known_project
 
     async def _read(self) -> None:
         changes = self._changes

@@ -79,6 +79,8 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     """
     if message.app and (stopped := await check_rule(deps, turn, message)):
         return stopped
+    if other := turn.check_thread():
+        return other
     question = await _prepare(deps, turn, message)
     if not isinstance(question, _Question):
         return question
@@ -161,8 +163,8 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
         to, said = addressed(message.text, deps.bot_user)  # it may mention other people, too
         said = await deps.parts.text(said)
         named = named_first(said, agents)
-        settings = await deps.channels.get(turn.team, turn.channel)
-        wanted = named[0] if named else default_of(deps, settings.agent, agents)
+        settings = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key)
+        wanted = named[0] if named else default_of(deps, turn, settings.agent, agents)
         if agent is None and wanted is None:
             if not agents:
                 return notices.no_agents()
@@ -296,10 +298,11 @@ def configured(wanted: str, agents: Sequence[Agent]) -> Agent | None:
     return found[0] if wanted.strip() and len(found) == 1 else None
 
 
-def default_of(deps: Deps, channel_default: int | None, agents: Sequence[Agent]) -> Agent | None:
+def default_of(deps: Deps, turn: Turn, channel_default: int | None, agents: Sequence[Agent]) -> Agent | None:
     """Return the agent that answers in a channel if nothing else picks one."""
+    usual = "" if turn.project_key else deps.default_agent  # which may be an ID of the default project
     here = next((agent for agent in agents if agent.id == channel_default), None)
-    return here or configured(deps.default_agent, agents) or (agents[0] if len(agents) == 1 else None)
+    return here or configured(usual, agents) or (agents[0] if len(agents) == 1 else None)
 
 
 async def _search(deps: Deps, message: InboundMessage) -> ThreadRead | None:

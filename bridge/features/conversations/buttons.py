@@ -271,7 +271,8 @@ async def choose_agent(deps: Deps, turn: Turn, click: Click) -> Result:
     chosen = await deps.sessions.choose_agent(_thread_of(click), wanted, project=turn.project_key)
     if chosen != wanted:
         return shown(menu.chosen_before(), "agent was chosen before")
-    is_default = (await deps.channels.get(turn.team, turn.channel)).agent == chosen
+    settings = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key)
+    is_default = settings.agent == chosen
     may_set_default = not is_default and await may_set(deps, turn.user, turn.channel)
     name = await agent_name(turn, chosen)
     return shown(menu.chosen(chosen, name, may_set_default=may_set_default), "agent chosen")

@@ -89,7 +89,8 @@ async def messages_tab_opened(deps: Deps, turn: Turn, opened: MessagesTabOpened)
         agents = await turn.project.catalog.get_agents()
     except ProjectError as exc:
         return Done("the service is down", {"why": type(exc).__name__})
-    default = default_of(deps, (await deps.channels.get(turn.team, turn.channel)).agent, agents)
+    settings = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key)
+    default = default_of(deps, turn, settings.agent, agents)
     is_new = await deps.said_once.may_greet(turn.team, turn.user, turn.id)
     await deps.indicators.suggest_prompts(opened.channel, layout.prompts(agents, default))
     if not is_new:

@@ -13,11 +13,11 @@ from datetime import datetime, timedelta
 from typing import Literal, assert_never
 
 from bridge.engine.access import Access
+from bridge.engine.addressing import Addressing
 from bridge.engine.decisions import NO_RULE, Received
 from bridge.engine.dispatch import Features
 from bridge.engine.notices import app_paused, edited, paused, unmentioned
 from bridge.engine.picking import is_called
-from bridge.engine.projects import Projects
 from bridge.errors import ProjectError
 from bridge.features.channels.settings import NOTHING_SET, AppRule, Channels
 from bridge.features.conversations.menu import CHOOSE
@@ -88,7 +88,7 @@ class Receiver:
     channels: Channels
     bot_user: str
     store_since: Callable[[], datetime | None]
-    projects: Projects
+    addressing: Addressing
     now: Callable[[], datetime]
     on_queued: Callable[[InboundMessage, TurnId, int], None] | None = None
 
@@ -99,6 +99,7 @@ class Receiver:
         """
         if not message.text.strip() and not message.parts:
             return Received("ignored", "no text")
+        message = await self.addressing.assign(message)
         if message.app:
             return await self._receive_from_app(message)
         # In a direct message, everything is for the bot, even replies in threads without a conversation.
@@ -170,7 +171,7 @@ class Receiver:
 
         Apps' posts in threads never count, so that answers, which are in threads, can't start a loop.
         """
-        rules = (await self.channels.get(message.team, message.channel)).apps
+        rules = (await self.channels.get(message.team, message.channel)).of(message.project).apps
         app = message.app
         if rules and app.startswith("B"):
             app = await self.access.directory.app_of(app)
@@ -200,7 +201,7 @@ class Receiver:
             return Received("ignored", "found too late to run a workflow")
         if await self._was_settled(message):
             return _KNOWN
-        about = {"team": message.team, "channel": message.channel, "user": rule.owner}
+        about = {"team": message.team, "channel": message.channel, "user": rule.owner, "project": message.project}
         arrival = Arrival(
             inbound=message.model_copy(update={"owner": rule.owner})
             if rule.workflow is None
@@ -243,6 +244,7 @@ class Receiver:
         about like the message itself, and becomes its turn. With *may_be_new*, as the edit may have added the mention,
         that holds as long as messages are remembered, else only while Slack retries.
         """
+        message = await self.addressing.assign(message)
         if message.app and isinstance(why := await self._rule_for(message), str):
             return Received("ignored", why)
         received = await self._edit(message)
@@ -376,7 +378,7 @@ class Receiver:
         """Return the choice in the menu *menu_ts* of the agent whose name is all that *message* says."""
         try:
             bound = await self.sessions.thread(message.thread)
-            project = self.projects.get((bound and bound.project) or "")
+            project = self.addressing.projects.get((bound and bound.project) or "")
             agents = await project.catalog.get_agents() if project else ()
         except ProjectError:
             return None

@@ -105,14 +105,14 @@ async def post(deps: Deps, turn: Turn, report: Report) -> Result:
         audience=Audience.CHANNEL,
         is_report=True,
     )
-    default = (await deps.channels.get(spec.team, report.channel)).agent
+    default = (await deps.channels.get(spec.team, report.channel)).of(turn.project_key).agent
     posted = PostedReport(
         report=stored.id,
         called=stored.called,
         slot=report.slot,
         words=plain_command_text("\n".join([card.text, *(one.text for one in card.replies)])),
         numbers=snapshot_of(stats, deps.now()).to_text(),
-        binds=default is not None or bool(deps.default_agent),
+        binds=default is not None or (bool(deps.default_agent) and not turn.project_key),
     )
     reply = with_below(card, *small_print(stored))
     return Outcome(

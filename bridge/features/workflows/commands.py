@@ -13,7 +13,7 @@ from bridge.engine.turn import Turn
 from bridge.errors import BadInput, ControlNotUnderstood
 from bridge.features.buttons import DETAILS, FIND, RUN_FORM, id_of, run_button
 from bridge.features.deps import Deps
-from bridge.features.lookups import origin_of, workflow_by_id
+from bridge.features.lookups import origin_of, own_pages, workflow_by_id
 from bridge.features.pauses import check_rule
 from bridge.features.workflows import forms, layout, run_card
 from bridge.features.workflows.inputs import Remembered, RememberedInputs
@@ -235,7 +235,9 @@ class _ButtonValue(Carried):
 
 async def _card(deps: Deps, turn: Turn, workflow: Workflow) -> Reply:
     detail = await turn.project.client.get_workflow(workflow.id)
-    return layout.workflow_card(workflow, detail, may_run=await deps.access.is_runner(turn.user), url=deps.workflow_url)
+    return layout.workflow_card(
+        workflow, detail, may_run=await deps.access.is_runner(turn.user), url=own_pages(turn, deps.workflow_url)
+    )
 
 
 async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:

@@ -19,6 +19,7 @@ from bridge.engine.results import Outcome, RunEnded, shown
 from bridge.engine.turn import Turn
 from bridge.errors import NotFound, ProjectError, RecordNotUnderstood, SlackError, TooOften
 from bridge.features.deps import Deps
+from bridge.features.lookups import own_pages
 from bridge.features.workflows import run_card
 from bridge.ids import TurnId
 from bridge.inbound import Notice, TriggeredRun
@@ -210,7 +211,7 @@ async def _describe(deps: Deps, turn: Turn, workflow: int, name: str, given: Any
     if started_by == turn.user:  # the name is unknown, and an ID means nothing to people
         started_by = ""
     app = (turn.body.message.app_name or "an app") if isinstance(turn.body, TriggeredRun) else ""
-    return run_card.Run(workflow, name, given, started_by, turn.id, app, deps.run_url)
+    return run_card.Run(workflow, name, given, started_by, turn.id, app, own_pages(turn, deps.run_url))
 
 
 def _outcome(what: str, card: Reply, run: run_card.Run, ended: str, cause: str = "") -> Outcome:

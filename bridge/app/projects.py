@@ -1,0 +1,64 @@
+"""The clients of the projects in the operator's file, opened when a project is first served."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from types import TracebackType
+from typing import Self
+
+from bridge.config import ProjectSettings
+from bridge.engine.projects import ServedProjects
+from bridge.metrics import Metrics
+from bridge.project import Catalog, ProjectClient
+from bridge.project.connection import DEFAULT, ProjectConnection
+from bridge.settings import Settings
+
+
+class ProjectClients:
+    """Keeps the projects that are *served* as the operator's file has them; use it with ``async with``.
+
+    Each has a client, a circuit breaker and a catalog of its own. A client stays open until the end: turns may still
+    use one of a project that was removed, and a project that's put back gets it again.
+    """
+
+    def __init__(self, settings: Settings, default: ProjectClient, metrics: Metrics) -> None:
+        self.served = ServedProjects(ProjectConnection(default, Catalog(default)))
+        self._settings = settings
+        self._metrics = metrics
+        self._opened: dict[tuple[str, str, str], ProjectConnection] = {}
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+    async def serve(self, listed: Iterable[ProjectSettings]) -> None:
+        """Serve these projects from now on."""
+        default = self.served.default
+        self.served.replace(
+            *[
+                replace(default if one.id == DEFAULT else await self._open(one), name=one.name, channels=one.channels)
+                for one in listed
+            ]
+        )
+
+    async def _open(self, wanted: ProjectSettings) -> ProjectConnection:
+        key = wanted.api_key.get_secret_value()
+        place = (wanted.id, wanted.base_url, key)
+        if place not in self._opened:
+            client = ProjectClient(
+                wanted.base_url,
+                key,
+                chat_timeout=self._settings.chat_timeout,
+                run_timeout=self._settings.run_timeout,
+                observe=self._metrics.of_project(wanted.id),
+            )
+            await self._stack.enter_async_context(client)
+            self._opened[place] = ProjectConnection(client, Catalog(client), wanted.id)
+        return self._opened[place]

@@ -1,0 +1,114 @@
+"""Which project an input is about, decided once, before it's stored.
+
+It's the one named first (``/workflows @orders run 3``, ``@bridge @orders hello``), or else the channel's or, in a
+direct message, the person's last one. A thread keeps the project in which it began (`bridge.queue.records.Taken`), and
+buttons and forms have the project of what they belong to (`bridge.slack.blockkit.in_project`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeVar
+
+from bridge.engine.command_line import CommandLine
+from bridge.engine.projects import ASK, ServedProjects, last_project, remember
+from bridge.ids import PersonKey
+from bridge.inbound import HomeOpened, Inbound, InboundMessage, MessagesTabOpened, Shortcut, SlashCommand
+from bridge.project.connection import ProjectConnection
+from bridge.queue.scripting import Scripts
+from bridge.slack.blockkit.folding import fold
+from bridge.slack.blockkit.mrkdwn import addressed
+
+I = TypeVar("I", bound=Inbound)  # noqa: E741 - an input
+
+# Of folded text:
+_COMMAND: Final = re.compile(r"\s*[*_~`]*[!/]([a-z][\w-]*)(?=\s)\s*")
+_AT: Final = re.compile(r"\s*(?:@(?=\S)|<(?:@[uw]|!subteam\^s)[a-z0-9]+\|@?(?P<label>[^<>]+)>)")
+_MOST_TYPED: Final = 600  # characters that the mentions, a command and a project's name may take
+_MOST_WORDS: Final = 12  # of a project's name
+
+
+class NamedProject(NamedTuple):
+    """A *project* that a text names, and the *rest* of the text, without its name."""
+
+    project: ProjectConnection
+    rest: str
+
+
+def named_first(
+    text: str, projects: ServedProjects, *, bot_user: str = "", bare: Collection[str] = ()
+) -> NamedProject | None:
+    """Return the project that *text* names first, as ``@orders``: after mentions of the bot, and a command's name.
+
+    After a command in *bare*, a name alone counts, too. None if it names none.
+    """
+    mentions, said = addressed(text, bot_user) if bot_user else ("", text)
+    folded = fold(said, _MOST_TYPED)
+    command = _COMMAND.match(folded.text)
+    begin = command.end() if command else 0
+    at = _AT.match(folded.text, begin)
+    if at is None and not (command and command[1] in bare):
+        return None
+    head = mentions + folded.until(begin)
+    if at is not None and (label := at["label"]):  # Slack made a mention of it
+        found = projects.find(label)
+        return NamedProject(found, head + folded.after(at.end())) if found else None
+    begin = at.end() if at else begin
+    words = list(re.finditer(r"\S+", folded.text[begin:]))[:_MOST_WORDS]
+    for end in (begin + word.end() for word in reversed(words)):
+        found = projects.find(folded.between(begin, end).rstrip(":,"))
+        if found:
+            return NamedProject(found, head + folded.after(end))
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Addressing:
+    """Decides it. *of_channel* returns what's set for a channel, by its team and its ID (`ProjectConnection.key`)."""
+
+    projects: ServedProjects
+    commands: CommandLine
+    scripts: Scripts
+    bot_user: str
+    of_channel: Callable[[str, str], Awaitable[str | None]]
+
+    async def assign(self, inbound: I) -> I:
+        """Return *inbound* with its project, and without that project's name. Raises `StoreUnavailable`."""
+        if not self.projects.is_several or inbound.names_project:
+            return inbound
+        named: NamedProject | None = None
+        rest: dict[str, str] = {}
+        about: Inbound = inbound
+        match about:
+            case InboundMessage(source="typed", text=text):
+                named = named_first(text, self.projects, bot_user=self.bot_user, bare=self.commands.of_projects)
+                rest = {"text": named.rest if named else text}
+            case SlashCommand(command=command, text=text):
+                named = named_first(f"{command} {text}", self.projects, bare=self.commands.of_projects)
+                rest = {"text": named.rest[len(command) :].lstrip() if named else text}
+            case InboundMessage() | Shortcut() | HomeOpened() | MessagesTabOpened():
+                pass
+            case _:
+                return inbound
+        person = PersonKey(inbound.team, inbound.user)
+        if named:
+            if inbound.channel.startswith("D"):
+                await remember(self.scripts, person, named.project.key)
+            return inbound.model_copy(update={**rest, "project": named.project.key, "names_project": True})  # type: ignore[return-value] # a copy is of the same type
+        key = await self._usual(inbound, person)
+        if key is None:
+            is_command = isinstance(inbound, SlashCommand) or (
+                isinstance(inbound, InboundMessage) and self.commands.line_of(inbound, self.bot_user) is not None
+            )
+            key = ASK if is_command else ""
+        return inbound.model_copy(update={"project": key})  # type: ignore[return-value] # as above
+
+    async def _usual(self, inbound: Inbound, person: PersonKey) -> str | None:
+        """Return the project that counts where *inbound* comes from; None if none is known."""
+        is_in_channel = inbound.channel and not inbound.channel.startswith("D")
+        if is_in_channel and not isinstance(inbound, HomeOpened | MessagesTabOpened):
+            known = self.projects.of_channel(inbound.channel)
+            return known.key if known else await self.of_channel(inbound.team, inbound.channel)
+        return await last_project(self.scripts, person, self.projects)

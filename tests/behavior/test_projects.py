@@ -1,0 +1,216 @@
+"""Several projects in one workspace. Their agents, workflows and sessions have the same IDs and names."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from bridge.engine.projects import CHOOSE
+from bridge.features.conversations import menu
+from bridge.features.workflows import run_card
+from bridge.playground.emulator.sample import ALICE, BOB, DM_ALICE, GENERAL, RANDOM
+from support.harness import SALES, SUPPORT, Harness, Service
+
+MENTION = "<@U0BRIDGE>"
+
+
+@pytest.fixture
+def orders(harness: Harness) -> Service:
+    """The service of another project, which has #random."""
+    harness.serve("orders", orders=RANDOM)
+    return harness.others["orders"]
+
+
+async def say(harness: Harness, text: str, channel: str, root: str = "", user: str = ALICE) -> str:
+    """Post a message, and have it answered; returns its ``ts``."""
+    ts = await harness.slack.people.say(user, channel, text, thread_ts=root)
+    await harness.slack.settled()
+    await harness.work()
+    return ts
+
+
+async def command(harness: Harness, line: str, channel: str = GENERAL, user: str = ALICE) -> None:
+    await harness.type_command(line, user, channel)
+    await harness.work()
+
+
+async def press(harness: Harness, action_id: str, value: str = "", user: str = ALICE) -> None:
+    await harness.press(action_id, value, user)
+    await harness.work()
+
+
+def shown(harness: Harness) -> str:
+    """What the newest message of the bot says, as JSON."""
+    newest = max((*harness.seen.messages, *harness.seen.ephemerals), key=lambda one: one.ts)
+    return json.dumps([newest.text, newest.blocks])
+
+
+def asked(service: Service) -> list[tuple[str, Any]]:
+    return [(body["message"], body.get("sessionId")) for body in service.asked]
+
+
+async def test_a_channels_project_answers_there_in_its_own_session(harness: Harness, orders: Service) -> None:
+    here = await say(harness, f"{MENTION} one", GENERAL)
+    there = await say(harness, f"{MENTION} two", RANDOM)
+    await say(harness, "three", RANDOM, there)
+    await say(harness, "four", GENERAL, here)
+
+    assert asked(harness.service) == [("one", None), ("four", 42)]
+    assert asked(orders) == [("two", None), ("three", 42)]
+    payloads = [one.message.metadata["event_payload"] for one in harness.seen.messages if one.message.metadata]
+    assert [one.get("project") for one in payloads] == [None, "orders", "orders", None]
+
+
+async def test_a_project_named_first_answers_whatever_the_channel(harness: Harness, orders: Service) -> None:
+    root = await say(harness, f"{MENTION} @Orders Support: hello", GENERAL)
+    await say(harness, "and then?", GENERAL, root)
+
+    assert asked(orders) == [("hello", None), ("and then?", 42)]
+    assert harness.service.asked == []
+
+
+async def test_a_thread_keeps_its_project(harness: Harness, orders: Service) -> None:
+    root = await say(harness, f"{MENTION} hello", RANDOM)
+    harness.serve("orders", orders=GENERAL)  # the operator moves its channel
+    await say(harness, "again", RANDOM, root)
+    await say(harness, f"{MENTION} @default once more", RANDOM, root)
+
+    assert asked(orders) == [("hello", None), ("again", 42)]
+    assert harness.service.asked == []
+    assert "This thread is about Orders." in shown(harness)
+
+
+async def test_a_command_names_its_project(harness: Harness, orders: Service) -> None:
+    await command(harness, "/workflows @orders run 3 hello")
+
+    assert (orders.runs, harness.service.runs) == (["hello"], [])
+
+
+async def test_a_command_without_a_project_asks_for_it_and_does_the_rest(harness: Harness, orders: Service) -> None:
+    await command(harness, "/workflows run 3 hello")
+    assert "Which project is this about?" in shown(harness)
+    options = json.loads(shown(harness))[1][-1]["elements"][0]["options"]
+    value = next(one["value"] for one in options if one["text"]["text"] == "Orders")
+    await press(harness, CHOOSE, value)
+
+    assert (orders.runs, harness.service.runs) == (["hello"], [])
+
+
+async def test_a_form_without_a_project_asks_for_it_first(harness: Harness, orders: Service) -> None:
+    await command(harness, "/workflows run")
+    assert harness.seen.forms == []
+    options = json.loads(shown(harness))[1][-1]["elements"][0]["options"]
+    await press(harness, CHOOSE, options[1]["value"])
+
+    (form,) = harness.seen.forms
+    assert json.loads(form["private_metadata"])["project"] == "orders"
+    assert orders.runs == []
+
+
+@pytest.mark.usefixtures("orders")
+async def test_an_unknown_project_is_refused_with_a_suggestion(harness: Harness) -> None:
+    await command(harness, "/workflows @ordres run 3 hello")
+
+    assert "No project \\u201cordres\\u201d. Did you mean" in shown(harness)
+    assert harness.service.runs == []
+
+
+async def test_buttons_belong_to_the_project_of_their_message(harness: Harness, orders: Service) -> None:
+    await command(harness, "/workflows run 3 hello", RANDOM)
+    await press(harness, run_card.AGAIN)
+    await command(harness, "/workflows @default run 3 other")
+    await press(harness, run_card.AGAIN)
+
+    assert (orders.runs, harness.service.runs) == (["hello"] * 2, ["other"] * 2)
+
+
+async def test_a_menu_of_agents_offers_those_of_the_threads_project(harness: Harness, orders: Service) -> None:
+    orders.agents = [{**SUPPORT, "name": "Buyer"}, {**SALES, "name": "Seller"}]
+    harness.service.agents = [SUPPORT, SALES]
+    await say(harness, f"{MENTION} hello", RANDOM)
+    assert "Buyer" in shown(harness)
+    assert "Support" not in shown(harness)
+    await press(harness, menu.CHOOSE, "8")
+
+    assert [body["agent"] for body in orders.asked] == [8]
+    assert harness.service.asked == []
+
+
+async def test_a_lost_session_is_found_again_for_its_project(harness: Harness, orders: Service) -> None:
+    root = await say(harness, f"{MENTION} @orders hello", GENERAL)
+    await harness.store.redis.flushall()
+    await harness.store.namespace.hold()
+    await say(harness, f"{MENTION} and then?", GENERAL, root)
+
+    assert [session for _, session in asked(orders)] == [None, 42]
+    assert harness.service.asked == []
+
+
+async def test_direct_messages_go_to_the_persons_last_project(harness: Harness, orders: Service) -> None:
+    await say(harness, "one", DM_ALICE)
+    await say(harness, "@orders two", DM_ALICE)
+    await say(harness, "three", DM_ALICE)
+    await command(harness, "/workflows run 3 x", DM_ALICE)
+
+    assert [text for text, _ in asked(harness.service)] == ["one"]
+    assert [text for text, _ in asked(orders)] == ["two", "three"]
+    assert (orders.runs, harness.service.runs) == (["x"], [])
+
+
+async def test_remembered_inputs_are_each_projects_own(harness: Harness, orders: Service) -> None:
+    for project, text in (("orders", "theirs"), ("default", "ours")):
+        await command(harness, f"/workflows @{project} run 3")
+        view = harness.slack.views(ALICE)[-1]
+        values = {
+            "workflow": {"text": {"type": "plain_text", "text": "Import"}, "value": "3"},
+            "input": text,
+            "kind": "text",
+            "remember": ["yes"],
+        }
+        await harness.slack.ui.submit(view.id, values, ALICE)
+        await harness.work()
+    await command(harness, "/workflows @orders run 3")
+
+    assert "theirs" in json.dumps(harness.seen.forms[-1])
+    assert (orders.runs, harness.service.runs) == (["theirs"], ["ours"])
+
+
+async def test_a_removed_project_is_named_and_works_again_once_put_back(harness: Harness, orders: Service) -> None:
+    root = await say(harness, f"{MENTION} hello", RANDOM)
+    harness.serve()
+    await say(harness, "lost", RANDOM, root)
+    assert "no longer connected to the project" in shown(harness)
+    assert harness.service.asked == []
+
+    harness.serve("orders", orders=RANDOM)
+    await say(harness, "back", RANDOM, root)
+
+    assert [(text, session) for text, session in asked(orders)][-1] == ("back", 42)
+
+
+async def test_the_outage_of_one_project_holds_up_no_other(harness: Harness, orders: Service) -> None:
+    orders.always = httpx.Response(503)
+    await harness.slack.people.say(ALICE, RANDOM, f"{MENTION} waits")
+    await harness.slack.settled()
+    waiting = await harness.start_next()
+    await say(harness, f"{MENTION} hello", GENERAL, user=BOB)
+    assert asked(harness.service) == [("hello", None)]
+
+    orders.always = None
+    await waiting
+
+    assert asked(orders) == [("waits", None)]
+
+
+async def test_records_without_a_project_are_of_the_default_one(harness: Harness) -> None:
+    root = await say(harness, f"{MENTION} before", GENERAL)
+    harness.serve("orders", orders=GENERAL)
+    await say(harness, "with the file", GENERAL, root)
+    harness.serve()
+    await say(harness, "without", GENERAL, root)
+
+    assert asked(harness.service) == [("before", None), ("with the file", 42), ("without", 42)]
+    assert harness.others["orders"].asked == []
