@@ -414,9 +414,12 @@ class BadSchedule(CommandError):
 
     *part* is ``often``, ``time``, ``no_time``, ``times`` (more than one), ``weekday``, ``monthday``, ``cron``,
     ``zone``, ``channel``, ``name`` (of a channel), ``compare``, ``only``, ``option``, ``many`` (the limit, *typed*, is
-    reached) or ``since`` (of `/stats since`).
-    *choices* are possible values.
+    reached) or ``since`` (of `/stats since`). Questions and runs have also ``question``, ``input`` (*typed* says where
+    it breaks), ``unclosed`` (a quotation mark or bracket), ``placeholder`` and ``overlap``.
+    *choices* are possible values. *of* is the kind of task: ``report``, ``question`` or ``run``.
     """
+
+    of = "report"
 
     def __init__(self, part: str, typed: str, choices: Sequence[str] = ()) -> None:
         super().__init__(f"{part}: {typed}")
@@ -460,7 +463,8 @@ class NotAllowed(BridgeError):
     """This person isn't allowed to do this here.
 
     *reason* is one of ``stranger``, ``channel``, ``user``, ``runner``, ``default`` (channel settings), ``report``,
-    ``not_yours``, and ``unknown`` if Slack doesn't say enough about the person.
+    ``schedule`` (of questions and runs), ``not_yours`` (a report), ``not_your_schedule``, and ``unknown`` if Slack
+    doesn't say enough about the person.
     """
 
     def __init__(self, reason: str) -> None:

@@ -323,6 +323,37 @@ class Report(_Inbound):
     is_asked_for: bool = False
 
 
+class ScheduledTask(_Inbound):
+    """A scheduled question or run whose *slot* is due, queued by the bridge itself.
+
+    *user* is its owner. *does* is ``question`` or ``run``. *is_asked_for*: someone requested it outside of its
+    schedule. *thread_ts* is the thread that it continues, or ``""``.
+    """
+
+    kind: Literal["scheduled"] = "scheduled"
+    task: str
+    does: str
+    slot: AwareDatetime
+    is_asked_for: bool = False
+    thread_ts: str = ""
+
+
+class ScheduledRun(_Inbound):
+    """A run of *workflow* for a scheduled *task*'s *slot*, on behalf of its owner, the *user*.
+
+    *called* describes the schedule. *skipped* is the first slot since the last run that was skipped.
+    """
+
+    kind: Literal["scheduled_run"] = "scheduled_run"
+    task: str
+    slot: AwareDatetime
+    workflow: int
+    input: Any = ""
+    called: str = ""
+    skipped: AwareDatetime | None = None
+    numbers: str = ""
+
+
 Inbound = (
     InboundMessage
     | TriggeredRun
@@ -335,6 +366,8 @@ Inbound = (
     | MessagesTabOpened
     | Shortcut
     | Report
+    | ScheduledTask
+    | ScheduledRun
 )
 
 KINDS: Final = frozenset(str(one.model_fields["kind"].default) for one in get_args(Inbound))

@@ -161,8 +161,8 @@ def _subject(about: str, names: DisplayNames) -> str:
             return f"agent {names.agent(int(id_))}"
         case "agent" | "workflow" if name:
             return f"{kind} {name} ({id_})"
-        case "report" if name:
-            return f"report {name}"
+        case "report" | "schedule" if name:
+            return f"{kind} {name}"
         case _:
             return about
 

@@ -225,6 +225,8 @@ KINDS: Final = {
     "submission": "a submitted form",
     "shortcut": "a shortcut",
     "report": "a scheduled report",
+    "scheduled": "a scheduled question or run",
+    "scheduled_run": "a scheduled run",
     "notice": "a notice",
 }
 """Kinds of input in words for people, by the stored name."""

@@ -23,6 +23,8 @@ from bridge.inbound import (
     InboundMessage,
     Notice,
     Report,
+    ScheduledRun,
+    ScheduledTask,
     Shortcut,
     SlashCommand,
     Submission,
@@ -155,6 +157,10 @@ def action_name(inbound: Inbound, commands: FixedWords) -> str:
             return f"shortcut {inbound.name}"
         case Report():
             return "report, by hand" if inbound.is_asked_for else "report"
+        case ScheduledTask():
+            return f"scheduled {inbound.does}{', by hand' if inbound.is_asked_for else ''}"
+        case ScheduledRun():
+            return "scheduled run"
         case _:
             return inbound.kind
 

@@ -8,6 +8,8 @@ from bridge.inbound import (
     InboundMessage,
     Notice,
     Respondable,
+    ScheduledRun,
+    ScheduledTask,
     Shortcut,
     StopRequest,
     Submission,
@@ -36,7 +38,7 @@ def place_of(body: Inbound, audience: Audience = Audience.CHANNEL) -> Place:
             return Place(body.channel, body.thread_ts or body.message_ts)
         case Click() | Submission() | Shortcut() if not recipient_of(body).is_reachable:
             return Place(body.user)  # used outside of a channel: the answer is a direct message
-        case Click() | StopRequest() | Submission() | Notice() | TriggeredRun():
+        case Click() | StopRequest() | Submission() | Notice() | TriggeredRun() | ScheduledTask():
             return Place(body.channel, body.thread_ts)
         case _:
             return Place(body.channel)
@@ -50,7 +52,7 @@ def is_posted_publicly(body: Inbound, audience: Audience) -> bool:
         case Click() | Submission() | Shortcut():
             has_no_one_else = not recipient_of(body).is_reachable
         case _:
-            has_no_one_else = isinstance(body, TriggeredRun)
+            has_no_one_else = isinstance(body, TriggeredRun | ScheduledTask | ScheduledRun)
     return audience is not Audience.PRIVATE or has_no_one_else
 
 

@@ -44,6 +44,21 @@ class PostedReport(BaseModel, frozen=True):
     binds: bool = False
 
 
+class PostedTask(BaseModel, frozen=True):
+    """The data stored about a scheduled question or run once its message for a *slot* is posted.
+
+    *called* describes it. *thread_ts* is the thread that a question continues, or ``""``, and *ended* how a run ended.
+    *numbers* is the snapshot of the statistics that were filled in, for the next one.
+    """
+
+    task: str
+    called: str
+    slot: AwareDatetime
+    thread_ts: str = ""
+    ended: str = ""
+    numbers: str = ""
+
+
 class RunEnded(BaseModel, frozen=True):
     """The run that *turn* started has ended with *status*; those who asked to be notified are told.
 
@@ -93,7 +108,7 @@ class Outcome(BaseModel, frozen=True):
     session: int | None = None
     workflow: int | None = None
     keeps_text: bool = False
-    after: tuple[NewThread | PostedReport | ShownLate | QueuedAgain | Greeted | RunEnded, ...] = ()
+    after: tuple[NewThread | PostedReport | PostedTask | ShownLate | QueuedAgain | Greeted | RunEnded, ...] = ()
     ran: str = ""
     ended: str = ""
     concerns: str = ""

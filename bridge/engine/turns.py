@@ -55,6 +55,8 @@ from bridge.inbound import (
     InboundMessage,
     Notice,
     Report,
+    ScheduledRun,
+    ScheduledTask,
     Shortcut,
     SlashCommand,
     Submission,
@@ -84,6 +86,7 @@ log = logging.getLogger(__name__)
 
 _TRANSIENT = timedelta(seconds=2)
 _RECENT = timedelta(minutes=1)
+_OF_SCHEDULES = Report | ScheduledTask | ScheduledRun
 _REQUESTS = InboundMessage | SlashCommand | Click | Submission | Shortcut
 _OTHER_VERSION = "written by another version of the bridge"
 
@@ -393,7 +396,7 @@ class Turns:
             await self._done(turn, f"notified in a direct message: {exc.error}", writes=[queues])
         else:
             await self.patience.through_outages(self.features.refused, self.deps, turn, outcome, exc.error)
-            if isinstance(body, Report) and turn.staged:  # `Feature.once_refused` notifies the owner
+            if isinstance(body, _OF_SCHEDULES) and turn.staged:  # `Feature.once_refused` notifies the owner
                 notice = None
             await self._bury(turn.lease, turn.id, f"Slack: {exc.error}", turn.record, notice, writes=turn.staged)
 

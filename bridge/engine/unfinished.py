@@ -16,7 +16,9 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Reply
 
 _UNREQUESTED: Final = frozenset({"home", "messages_opened"})  # kinds of input; nothing is lost with them
-_OF_OWNERS: Final = frozenset({"report", "triggered_run"})  # their person isn't in the channel they're for
+_OF_OWNERS: Final = frozenset({"report", "triggered_run", "scheduled", "scheduled_run"})
+"""Kinds of input whose person isn't in the channel they're for."""
+_SCHEDULED: Final = {"scheduled": "a scheduled question or run", "scheduled_run": "a scheduled run"}
 
 
 class Unfinished(BaseModel, frozen=True):
@@ -59,7 +61,8 @@ def unfinished_notice(facts: str = "") -> Reply:
     elif given.step == "sent":
         text, small = "⚠️ No result came back, and I can't tell whether this ran.", notices.MAY_REPEAT
     else:
-        small, what = "", "this message" if is_message else given.command or "your last action"
+        small, action = "", given.command or _SCHEDULED.get(given.kind, "your last action")
+        what = "this message" if is_message else action
         text = f"⚠️ I couldn't handle {what}, even after several attempts"
         if given.error:
             text = f"⚠️ I couldn't ask which agent should answer: {notices.why_not_posted(given.error)}"

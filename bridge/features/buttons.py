@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from bridge.errors import ControlNotUnderstood
 from bridge.ids import TurnId
-from bridge.project.models import Agent
+from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.json_text import compact
 from bridge.slack.blockkit.modals import match_rank
@@ -35,6 +35,12 @@ SET_DEFAULT: Final = "default:set"
 
 REPORT_FORM: Final = "report:form"
 """The button opens the form that schedules a report."""
+
+QUESTION_FORM: Final = "schedule:question"
+"""The button opens the form that schedules a question; its value may be the agent's ID."""
+
+RUN_SCHEDULE_FORM: Final = "schedule:run"
+"""The button opens the form that schedules runs; its value may be the workflow's ID."""
 
 FEEDBACK: Final = "answer:feedback"
 """A person's vote on an agent's answer."""
@@ -99,6 +105,19 @@ def agent_options(agents: Sequence[Agent], query: str = "") -> list[Block]:
 def agent_option(agent: Agent) -> Block:
     """Return the option for *agent*, with its description."""
     return kit.option(agent.name or f"agent {agent.id}", str(agent.id), about=agent.description or "")
+
+
+def workflow_options(workflows: Sequence[Workflow], query: str) -> list[Block]:
+    """Return options for the workflows that match *query*, best match first."""
+    ranked = [(rank, one) for one in workflows if (rank := match_rank(one.id, one.name, query)) is not None]
+    ranked.sort(key=lambda pair: (pair[0], not pair[1].is_active, pair[1].name.casefold()))
+    return [workflow_option(workflow) for _, workflow in ranked[: kit.OPTIONS]]
+
+
+def workflow_option(workflow: Workflow) -> Block:
+    """Return the option for *workflow*."""
+    mark = "" if workflow.is_active else " (inactive)"
+    return kit.option(kit.one_line(workflow.name, kit.OPTION_TEXT - len(mark)) + mark, str(workflow.id))
 
 
 @dataclass(frozen=True, slots=True)

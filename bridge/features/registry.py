@@ -9,8 +9,8 @@ from bridge.features.conversations.commands import conversations
 from bridge.features.feedback.votes import feedback
 from bridge.features.home.commands import home
 from bridge.features.project_info.commands import project_info
-from bridge.features.schedules.commands import reports
+from bridge.features.schedules.commands import schedules
 from bridge.features.statistics.commands import stats
 from bridge.features.workflows.commands import workflows
 
-features = Features(workflows, agents, channels, project_info, stats, reports, conversations, home, feedback)
+features = Features(workflows, agents, channels, project_info, stats, schedules, conversations, home, feedback)

@@ -165,8 +165,8 @@ class Keys:
                             "the process that does a periodic job (`Feature.every`) in this period")
     audit = Key[[]]("audit", "stream", "BRIDGE_AUDIT_DAYS each", "who did what, see `bridge.queue.audit`",
                     erased="parts")
-    report = Key[str]("report:<report>", "hash", "until deleted", "see `bridge.features.schedules.schedule`",
-                      stays=True, erased="set up")
+    report = Key[str]("report:<report>", "hash", "until deleted", "see `bridge.features.schedules.store`", stays=True,
+                      erased="set up")
     reports = Key[[]]("reports", "zset", "forever", "all reports, by creation time", stays=True)
     due = Key[[]]("due", "zset", "forever", "active reports, by due time", stays=True)
     words = Key[ThreadKey]("words:<thread>", "string", "BRIDGE_SESSION_DAYS at most",

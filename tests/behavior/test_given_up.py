@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 
 from bridge.errors import LaneLost
 from bridge.features.schedules.schedule import read_report
-from bridge.features.schedules.store import due_report
+from bridge.features.schedules.store import due_task
 from bridge.inbound import Click, HomeOpened, Inbound, Notice, SlashCommand, Submission, TriggeredRun
 from bridge.playground.emulator.faults import DropBefore, Error
 from bridge.playground.emulator.sample import DM_ALICE
@@ -165,7 +165,7 @@ async def test_a_report_given_up_is_told_to_its_owner(harness: Harness) -> None:
     await harness.store.process().inbox.write(*store.add("r1", spec, START, START))
     stored = await store.get("r1")
     assert stored is not None
-    await harness.store.process().inbox.put(due_report(stored, START, is_asked_for=True))
+    await harness.store.process().inbox.put(due_task(stored, START, is_asked_for=True))
     await give_up(harness)
 
     await harness.work()

@@ -24,7 +24,15 @@ from pydantic.fields import FieldInfo
 from bridge import engine, errors, features
 from bridge.errors import BridgeError
 from bridge.features.home.pages import HomePages
-from bridge.features.schedules.schedule import StoredTask, read_report
+from bridge.features.schedules.schedule import (
+    QuestionSpec,
+    ReportSpec,
+    RunSpec,
+    StoredTask,
+    read_question,
+    read_report,
+    read_run,
+)
 from bridge.features.statistics.layout import Note, Trend, nothing_yet
 from bridge.features.statistics.numbers import NUMBERS, PARTS, Changes
 from bridge.project.models import Workflow
@@ -47,7 +55,7 @@ _CARRIED: Final = {"id", "input_turn", "key", "slip", "turn", "value"}
 """Names of arguments that go into a button, and have values of the bridge's own."""
 
 _PAGE: Final = f"{OWN_PAGES}{{id}}"
-_CHOSEN: Final = {"answers": "mentions", "replies": "all", "url": _PAGE, "template": _PAGE}
+_CHOSEN: Final = {"answers": "mentions", "replies": "all", "url": _PAGE, "template": _PAGE, "does": "run"}
 """Arguments that must be one of a few words, or come from a setting, with a value."""
 
 LAYOUTS: Final = frozenset({
@@ -231,6 +239,7 @@ _ZONE: Final = "America/Argentina/ComodRivadavia"
 _REPORT: Final = read_report(f'cron "*/5 8-18 1-31 * mon-fri" {_ZONE} --compare 7d --only runs,tags').model_copy(
     update={"channel": "C0123456789", "owner": "U0123456789"}
 )
+_OF_BOB: Final = {"channel": "C0123456789", "owner": "U0123456789", "zone": _ZONE}
 _FIXED: Final[Mapping[Any, Any]] = {
     "channel": "C0123456789",
     "id": "A0123456789",
@@ -239,6 +248,9 @@ _FIXED: Final[Mapping[Any, Any]] = {
     "thread_ts": "1700000000.123456",
     "called": "yesterday",
     "zone": _ZONE,
+    ReportSpec: _REPORT,
+    QuestionSpec: read_question(7, 'monthly 30 9 --continue "What about {{stats}}?"').model_copy(update=_OF_BOB),
+    RunSpec: read_run(3, 'weekdays 8:30 --overlap wait {"day": "{{date}}"}').model_copy(update=_OF_BOB),
     StoredTask: StoredTask("0123456789abcdef", _REPORT, _MOMENT, paused="restricted_action_read_only_channel"),
     Trend: Trend(NUMBERS[1], [(_MOMENT - timedelta(days=days), 1000 * days) for days in range(20, 0, -1)]),
     Note: nothing_yet(_MOMENT),

@@ -15,6 +15,7 @@ from hypothesis import given, strategies as st
 from bridge.engine import notices
 from bridge.errors import CannotConnect
 from bridge.features.agents import layout as agents
+from bridge.features.buttons import workflow_options
 from bridge.features.channels import layout as channels
 from bridge.features.conversations import answers
 from bridge.features.registry import features
@@ -535,9 +536,9 @@ def test_a_form_carries_where_it_was_opened() -> None:
 def test_options_are_ordered_by_match_quality() -> None:
     known = [workflow(1, "A report"), workflow(2, "Report"), workflow(3, "Reporting"), workflow(4, "Other")]
 
-    assert [option["value"] for option in forms.workflow_options(known, "report")] == ["2", "3", "1"]
-    assert [option["value"] for option in forms.workflow_options(known, "4")] == ["4"]
-    assert len(forms.workflow_options([workflow(number) for number in range(300)], "")) == 100
+    assert [option["value"] for option in workflow_options(known, "report")] == ["2", "3", "1"]
+    assert [option["value"] for option in workflow_options(known, "4")] == ["4"]
+    assert len(workflow_options([workflow(number) for number in range(300)], "")) == 100
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from bridge.features.registry import features
-from bridge.features.schedules import layout
+from bridge.features.schedules import forms, layout
+from bridge.features.schedules.layout import Listed
 from bridge.features.schedules.schedule import ReportSpec, Schedule, StoredTask
 from bridge.inbound import Submission
 from bridge.playground.emulator.limits import check_blocks, check_view
@@ -24,7 +25,7 @@ FORM = {
 
 
 def test_the_form_writes_the_text_of_the_command() -> None:
-    assert layout.form_words(FORM) == "every Tuesday 17:30 America/New_York --compare 7d --only runs,tags"
+    assert forms.form_words(FORM) == "every Tuesday 17:30 America/New_York --compare 7d --only runs,tags"
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,7 @@ def test_the_form_writes_the_text_of_the_command() -> None:
     ],
 )
 def test_an_invalid_value_in_the_form_is_shown_at_its_field(changes: dict[str, Any], field: str | None) -> None:
-    sent = Submission(team=TEAM, channel=CHANNEL, user=USER, form=layout.FORM, values=FORM | changes)
+    sent = Submission(team=TEAM, channel=CHANNEL, user=USER, form=forms.FORM, values=FORM | changes)
 
     assert list(features.problems_of(sent)) == ([field] if field else [])
 
@@ -52,21 +53,21 @@ def test_an_invalid_value_in_the_form_is_shown_at_its_field(changes: dict[str, A
 @pytest.mark.parametrize("count", [0, 1, 15, 16, 40])
 def test_slack_accepts_every_page_of_the_list(count: int) -> None:
     spec = ReportSpec(schedule=Schedule("cron * * * * *", ("* * * * *",)), zone="Europe/Berlin", channel=CHANNEL)
-    reports = [(StoredTask(f"report-{number:09}", spec, MOMENT), "Ada <!here>") for number in range(count)]
+    reports = [Listed(StoredTask(f"report-{number:09}", spec, MOMENT), "Ada <!here>") for number in range(count)]
     shown = []
     for page in range(-1, 4):
-        reply = layout.report_list(reports, page)
+        reply = layout.task_list(reports, page)
         check_blocks(list(reply.blocks))
         shown += [
             button["value"] for block in reply.blocks if block["type"] == "actions" for button in block["elements"]
         ]
 
-    assert {value.partition(":")[2] for value in shown} >= {report.id for report, _ in reports}
+    assert {value.partition(":")[2] for value in shown} >= {report.task.id for report in reports}
 
 
 @pytest.mark.parametrize("channel", ["", CHANNEL, DM_ALICE])
 def test_slack_accepts_the_form(channel: str) -> None:
-    check_view(layout.report_form(Origin(channel=channel), "UTC"))
+    check_view(forms.report_form(Origin(channel=channel), "UTC"))
 
 
 @pytest.mark.parametrize("error", ["is_archived", "something new <!channel>", ""])

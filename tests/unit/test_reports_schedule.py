@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bridge.errors import BadSchedule
-from bridge.features.schedules.layout import COMPARED, CRON, HOW_OFTEN
+from bridge.features.schedules.forms import COMPARED, CRON, HOW_OFTEN
 from bridge.features.schedules.schedule import (
     ReportSpec,
     Schedule,

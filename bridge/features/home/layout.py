@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from bridge.engine.recent import RecentConversation, RecentRun
@@ -119,7 +118,7 @@ def _conversations(home: Home) -> list[Block]:
     lines = []
     for one in home.conversations[:MOST_RECENT]:
         agent = kit.words(kit.one_line(names.get(one.agent, ""), 80) or "Conversation", bold=True)
-        when = _moment(one.at, kit.permalink(home.workspace, one.thread.channel, one.thread.root))
+        when = kit.date(one.at, kit.permalink(home.workspace, one.thread.channel, one.thread.root))
         lines.append(kit.paragraph(agent, *_place(one.thread.channel), " · ", when))
     return [kit.header("Your recent conversations"), kit.rich(kit.bullets(lines))] if lines else []
 
@@ -170,12 +169,3 @@ def _place(channel: str) -> list[Block | str]:
     if channel.startswith("D"):
         return [" in a direct message"]
     return [" in ", {"type": "channel", "channel_id": channel}] if _ID.fullmatch(channel) else []
-
-
-def _moment(moment: datetime, url: str) -> Block:
-    """Return a moment in the reader's own time zone, as a link to *url* unless it's ``""``."""
-    shown: Block = {
-        "type": "date", "timestamp": int(moment.timestamp()), "format": kit.MOMENT,
-        "fallback": kit.DATE_AND_TIME.format(moment=moment),
-    }  # fmt: skip
-    return shown | ({"url": url} if url else {})

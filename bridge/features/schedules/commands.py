@@ -1,172 +1,339 @@
-"""``/stats report`` and ``/stats reports``, with their buttons and their form."""
+"""``/stats report``, ``/agents ask``, ``/workflows schedule`` and ``/schedules``, with their buttons and forms."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final, TypeVar
 from zoneinfo import ZoneInfo
 
 from bridge.engine.feature import Feature
-from bridge.engine.results import Form, HomeChanged, PostedReport, Result, shown
+from bridge.engine.results import Form, HomeChanged, PostedReport, PostedTask, Result, shown
 from bridge.engine.turn import Turn
-from bridge.errors import BadSchedule, NotAllowed
+from bridge.errors import BadSchedule, NoSuch, NotAllowed
+from bridge.features.buttons import ID, QUESTION_FORM, RUN_SCHEDULE_FORM, agent_options, workflow_options
 from bridge.features.deps import Deps
-from bridge.features.schedules import layout
+from bridge.features.lookups import agent_by_id, origin_of, workflow_by_id
+from bridge.features.schedules import forms, layout
+from bridge.features.schedules.layout import Listed
 from bridge.features.schedules.phrases import find_zone
-from bridge.features.schedules.reporter import due, post
-from bridge.features.schedules.schedule import ReportSpec, StoredTask, next_due, read_report
-from bridge.features.schedules.store import MOST_TASKS, due_report, store_of
+from bridge.features.schedules.reporter import post
+from bridge.features.schedules.schedule import (
+    QuestionSpec,
+    ReportSpec,
+    RunSpec,
+    Spec,
+    StoredTask,
+    TaskSpec,
+    next_due,
+    read_question,
+    read_report,
+    read_run,
+)
+from bridge.features.schedules.slots import continued, due, target_of
+from bridge.features.schedules.store import MOST_TASKS, due_task, store_of
+from bridge.features.schedules.tasks import start
 from bridge.ids import ThreadKey
-from bridge.inbound import Click, Notice, Report, Submission
+from bridge.inbound import Click, Notice, Report, ScheduledTask, Submission
+from bridge.project import Catalog
+from bridge.project.models import Agent, Workflow
 from bridge.queue.audit import named
 from bridge.queue.records import Write
-from bridge.slack.blockkit.failures import sentence
-from bridge.slack.blockkit.modals import FormErrors, Origin
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in
 from bridge.slack.blockkit.reply import Block
 
+S = TypeVar("S", bound=TaskSpec)
+
 _DIGITS: Final = 5
 _CHANGES: Final = {layout.PAUSE: "paused", layout.RESUME: "resumed"}
+_KINDS: Final = {"report": "report", "question": "schedule", "run": "schedule"}
+"""The audit's word for each kind of task, which is also the reason if someone may not schedule it."""
 
-reports = Feature("reports")
-reports.notice(layout.PAUSED)(layout.report_paused)
-reports.notice(layout.CHANGED)(layout.report_changed)
-reports.slots(due)
-reports.labels["report, by hand"] = "report (Post now)"
-reports.outcomes |= {
+schedules = Feature("schedules")
+schedules.notices |= layout.NOTICES
+schedules.slots(due)
+schedules.labels |= {
+    "report, by hand": "report (Post now)",
+    "scheduled question, by hand": "scheduled question (Ask now)",
+    "scheduled run, by hand": "scheduled run (Run now)",
+}
+schedules.outcomes |= {
     "report": "posted",
     "report_paused": "notified: report paused",
     "report_changed": "notified: someone else changed the report",
-    "exists": "the same report was already scheduled",
-    "requested": "report requested",
+    "schedule_paused": "notified: schedule paused",
+    "schedule_changed": "notified: someone else changed the schedule",
+    "exists": "the same was already scheduled",
+    "question": "asked",
+    "overlap": "skipped: the one before was still running",
+    "requested": "requested by hand",
 }
 
 
-@reports.command("/stats report [schedule]")
+@schedules.command("/stats report [schedule]")
 async def schedule_report(deps: Deps, turn: Turn, *, schedule: str = "") -> Result:
     """Post the statistics on a schedule, such as every Monday at 9. Leave it out to get a form."""
     await deps.access.check_runner(turn.user, "report")
     if not schedule:
-        return await open_report_form(deps, turn)
+        return await _open_form(deps, turn, "report")
     try:
-        wanted = read_report(schedule)
-        return await _schedule(deps, turn, wanted, await _channel_of(deps, wanted, turn))
+        return await _schedule_typed(deps, turn, read_report(schedule))
     except BadSchedule as exc:
         return shown(layout.not_scheduled(exc), what=type(exc).__name__)
 
 
-@reports.command("/stats reports")
+async def _ask_filled(deps: Deps, turn: Turn, agent: Agent, typed: str) -> Form:
+    """Open the form to schedule a question for *agent*, filled in as far as *typed* can be read."""
+    try:
+        spec = read_question(agent.id, typed)
+    except BadSchedule:
+        return await _open_form(deps, turn, "question", agent, text=typed)
+    return await _open_form(deps, turn, "question", agent, spec=await _in_zone_of(deps, turn, spec))
+
+
+async def _run_filled(deps: Deps, turn: Turn, workflow: Workflow, typed: str) -> Form:
+    """Open the form to schedule runs of *workflow*, filled in as far as *typed* can be read."""
+    try:
+        spec = read_run(workflow.id, typed)
+    except BadSchedule:
+        return await _open_form(deps, turn, "run", workflow, text=typed)
+    return await _open_form(deps, turn, "run", workflow, spec=await _in_zone_of(deps, turn, spec))
+
+
+@schedules.command(
+    "/agents ask [agent] [schedule]",
+    form=kit.button("Schedule a question…", QUESTION_FORM, "-"),
+    for_runners=True,
+    fill=_ask_filled,
+)
+async def schedule_question(deps: Deps, turn: Turn, *, agent: Agent | None = None, schedule: str = "") -> Result:
+    """Ask an agent on a schedule, such as weekdays 8:30 “What changed?”. Leave it out to get a form."""
+    await deps.access.check_runner(turn.user, "schedule")
+    if agent is None or not schedule:
+        return await _open_form(deps, turn, "question", agent)
+    try:
+        return await _schedule_typed(deps, turn, read_question(agent.id, schedule))
+    except BadSchedule as exc:
+        exc.of = "question"
+        return shown(layout.not_scheduled(exc), what=type(exc).__name__)
+
+
+@schedules.command(
+    "/workflows schedule [workflow] [schedule]",
+    form=kit.button("Schedule a run…", RUN_SCHEDULE_FORM, "-"),
+    for_runners=True,
+    fill=_run_filled,
+)
+async def schedule_run(deps: Deps, turn: Turn, *, workflow: Workflow | None = None, schedule: str = "") -> Result:
+    """Run a workflow on a schedule, such as every Monday at 9. Leave it out to get a form."""
+    await deps.access.check_runner(turn.user, "schedule")
+    if workflow is None or not schedule:
+        return await _open_form(deps, turn, "run", workflow)
+    try:
+        return await _schedule_typed(deps, turn, read_run(workflow.id, schedule))
+    except BadSchedule as exc:
+        exc.of = "run"
+        return shown(layout.not_scheduled(exc), what=type(exc).__name__)
+
+
+@schedules.command("/stats reports")
 async def list_reports(deps: Deps, turn: Turn) -> Result:
     """List scheduled reports, to pause, post or delete them."""
-    return shown(layout.report_list(await _with_owners(deps, turn.user, 0)))
+    return shown(layout.task_list(await _listed(deps, turn, 0, is_all=False)))
 
 
-async def open_report_form(deps: Deps, turn: Turn) -> Result:
-    """Open the form to schedule a report, for people who may."""
-    await deps.access.check_runner(turn.user, "report")
+@schedules.command("/schedules")
+async def list_schedules(deps: Deps, turn: Turn) -> Result:
+    """List everything that's scheduled, to pause, start, edit or delete it."""
+    return shown(layout.task_list(await _listed(deps, turn, 0, is_all=True), is_all=True))
+
+
+async def _open_form(
+    deps: Deps,
+    turn: Turn,
+    does: str,
+    target: Agent | Workflow | None = None,
+    *,
+    spec: Spec | None = None,
+    editing: str = "",
+    text: str = "",
+) -> Form:
+    """Open the form to schedule what a task *does*, or to change it, for people who may."""
+    if not editing:
+        await deps.access.check_runner(turn.user, _KINDS[does])
     zone = await _zone_of(deps, turn.user) or "UTC"
     thread_ts = turn.thread.root if turn.thread else ""
-    origin = Origin(channel=turn.channel, thread_ts=thread_ts, response_url=turn.response_url)
-    return Form(layout.report_form(origin, zone), otherwise=layout.offer_report_form())
+    origin = (await origin_of(deps, turn)).model_copy(update={"thread_ts": thread_ts, "editing": editing})
+    match does:
+        case "question":
+            agent = target if isinstance(target, Agent) else None
+            question = spec if isinstance(spec, QuestionSpec) else None
+            view = forms.question_form(origin, zone, agent, question, text=text)
+        case "run":
+            workflow = target if isinstance(target, Workflow) else None
+            view = forms.run_form(origin, zone, workflow, spec if isinstance(spec, RunSpec) else None, text=text)
+        case _:
+            view = forms.report_form(origin, zone, spec if isinstance(spec, ReportSpec) else None)
+    return Form(view, otherwise=layout.offer_form(does))
 
 
-def read_report_form(values: Mapping[str, Any]) -> ReportSpec | FormErrors:
-    """Parse the form; errors are shown under their fields."""
+@schedules.form(forms.FORM, label="form: Schedule report", reader=forms.read_report_form)
+@schedules.form(forms.QUESTION, label="form: Schedule question", reader=forms.read_question_form)
+@schedules.form(forms.RUN, label="form: Schedule run", reader=forms.read_run_form)
+async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: Spec) -> Result:
+    """Schedule, or change, what's described in the form."""
+    editing = Origin.parse(submission.private_metadata).editing
+    channel = str(submission.values.get(forms.CHANNEL) or "")
+    if not editing:
+        await deps.access.check_runner(turn.user, _KINDS[wanted.does])
     try:
-        return read_report(layout.form_words(values))
+        return await _schedule(deps, turn, wanted, channel, editing=editing)
     except BadSchedule as exc:
-        return FormErrors({layout.field_of(exc.part): sentence(exc)})
-
-
-@reports.form(layout.FORM, label="form: Schedule report", reader=read_report_form)
-async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: ReportSpec) -> Result:
-    """Schedule the report described in the form."""
-    await deps.access.check_runner(turn.user, "report")
-    try:
-        return await _schedule(deps, turn, wanted, str(submission.values.get(layout.CHANNEL) or ""))
-    except BadSchedule as exc:
+        exc.of = wanted.does
         return shown(layout.not_scheduled(exc), what=type(exc).__name__)
 
 
-@reports.button(layout.OPEN, label="button: Schedule report")
-@reports.button(layout.PAGE, label="button: All reports")
-@reports.button(layout.NEXT_PAGE, label="button: Next")
-@reports.button(layout.PAUSE, label="button: Pause report")
-@reports.button(layout.RESUME, label="button: Resume report")
-@reports.button(layout.NOW, label="button: Post now")
-@reports.button(layout.DELETE, label="button: Delete report")
-async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Handle a button of scheduled reports."""
-    match click.action_id:
-        case layout.OPEN:
-            return await open_report_form(deps, turn)
-        case layout.PAGE | layout.NEXT_PAGE:
-            page = _page(click.value)
-            listed = await _with_owners(deps, click.user, page)
-            return shown(layout.report_list(listed, page, replaces_original=click.is_ephemeral))
-        case _:
-            return await _change(deps, turn, click)
+@schedules.options(forms.AGENT, form=forms.QUESTION)
+async def agents_to_ask(catalog: Catalog, query: str) -> list[Block]:
+    """Return options for the agents that match *query*."""
+    return agent_options(await catalog.get_agents(), query)
 
 
-async def _change(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Handle a button that changes or posts one report: its owner may, and people who may run workflows."""
-    page, id_ = _page(click.value), click.value.partition(":")[2]
+@schedules.options(forms.WORKFLOW, form=forms.RUN)
+async def workflows_to_run(catalog: Catalog, query: str) -> list[Block]:
+    """Return options for the workflows that match *query*."""
+    return workflow_options(await catalog.get_workflows(), query)
+
+
+@schedules.button(layout.OPEN, label="button: Schedule report")
+@schedules.button(QUESTION_FORM, label="button: Schedule question")
+@schedules.button(RUN_SCHEDULE_FORM, label="button: Schedule run")
+async def open_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Open a form, with the button's agent or workflow chosen."""
+    does = next(does for does, action_id in layout.OPENS.items() if action_id == click.action_id)
+    target = await _target(turn, does, int(click.value)) if ID.fullmatch(click.value) else None
+    return await _open_form(deps, turn, does, target)
+
+
+@schedules.button(layout.PAGE, label="button: All reports")
+@schedules.button(layout.NEXT_PAGE, label="button: Next")
+async def page_turned(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Show a page of the list."""
+    page, is_all = _page(click.value)
+    listed = await _listed(deps, turn, page, is_all=is_all)
+    return shown(layout.task_list(listed, page, is_all=is_all, replaces_original=click.is_ephemeral))
+
+
+@schedules.button(layout.PAUSE, label="button: Pause report")
+@schedules.button(layout.RESUME, label="button: Resume report")
+@schedules.button(layout.NOW, label="button: Post now")
+@schedules.button(layout.EDIT, label="button: Edit schedule")
+@schedules.button(layout.DELETE, label="button: Delete report")
+async def change(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Handle a button that changes or starts one task: its owner may, and people who may run workflows."""
+    id_ = click.value.partition(":")[2]
     stored = await store_of(deps).get(id_)
     if stored is None:
-        return HomeChanged() if click.view else shown(layout.report_gone())
-    if click.user != stored.spec.owner and not await deps.access.may_run(click.user):
-        raise NotAllowed("not_yours")
-    about, what = named("report", stored.id, stored.called), _CHANGES.get(click.action_id, "deleted")
+        return HomeChanged() if click.view else shown(layout.task_gone())
+    await _check_may_change(deps, click.user, stored)
+    target = await target_of(turn, stored)
+    about, what = _about(stored, target), _CHANGES.get(click.action_id, "deleted")
+    if click.action_id == layout.EDIT:
+        return await _edit(deps, turn, stored)
     if click.action_id in {layout.NOW, layout.RESUME}:
         owner = stored.spec.owner
         if refusal := await deps.access.refusal_now(owner, stored.spec.channel, is_set_up=True):
             name = "" if owner == click.user else await deps.directory.user_name(owner)
-            return shown(layout.may_not_post(refusal, name), f"refused: {refusal}", about)
+            is_report = isinstance(stored.spec, ReportSpec)
+            return shown(layout.may_not_start(refusal, name, is_report=is_report), f"refused: {refusal}", about)
     match click.action_id:
         case layout.NOW:
-            body, event = due_report(stored, deps.now(), is_asked_for=True), f"report:{stored.id}:asked:{turn.id}"
-            await deps.inbox.put(body, event=event, why="someone requested a report")
-            return shown(layout.posting_now(), "requested", about)
+            body = due_task(stored, deps.now(), is_asked_for=True, thread_ts=await continued(deps, stored))
+            why = f"someone requested a {stored.spec.does}"
+            await deps.inbox.put(body, event=f"report:{stored.id}:asked:{turn.id}", why=why)
+            return HomeChanged() if click.view else shown(layout.starting_now(stored.spec.does), "requested", about)
         case layout.PAUSE:
-            told = await _notice_of_change(deps, stored, click.user, is_deleted=False)
+            told = await _notice_of_change(deps, stored, target, click.user, "paused")
             await deps.inbox.write(*store_of(deps).pause(stored.id, layout.ASKED, *told))
         case layout.RESUME:
             if stored.paused:
                 due_at = next_due(stored.spec.schedule, stored.clock, deps.now())
                 await deps.inbox.write(*store_of(deps).resume(stored, due_at))
         case _:
-            told = await _notice_of_change(deps, stored, click.user, is_deleted=True)
+            told = await _notice_of_change(deps, stored, target, click.user, "deleted")
             await deps.inbox.write(*store_of(deps).delete(stored.id, *told))
     if click.view:
         return HomeChanged()
     deleted = None
     if what == "deleted":
-        deleted = layout.report_deleted(stored, await deps.directory.user_name(stored.spec.owner))
+        deleted = layout.deleted(stored, await deps.directory.user_name(stored.spec.owner))
     if deleted and click.value.startswith(f"{layout.ALONE}:"):
         return shown(deleted, what, about)
-    listed = await _with_owners(deps, click.user, page)
-    return shown(layout.report_list(listed, page, replaces_original=True, above=deleted), what, about)
+    page, is_all = _page(click.value)
+    listed = await _listed(deps, turn, page, is_all=is_all)
+    return shown(layout.task_list(listed, page, is_all=is_all, replaces_original=True, above=deleted), what, about)
 
 
-async def _notice_of_change(deps: Deps, stored: StoredTask, by: str, *, is_deleted: bool) -> list[Write]:
-    """Return the write that tells a report's owner what someone else did with it; none if it was the owner."""
+async def _check_may_change(deps: Deps, user: str, stored: StoredTask) -> None:
+    """Raise `NotAllowed` unless *user* may change the task."""
+    if user != stored.spec.owner and not await deps.access.may_run(user):
+        raise NotAllowed("not_yours" if isinstance(stored.spec, ReportSpec) else "not_your_schedule")
+
+
+async def _edit(deps: Deps, turn: Turn, stored: StoredTask) -> Result:
+    """Open the form that changes a task, whose text only its owner and people in its channel may read."""
+    spec = stored.spec
+    if turn.user != spec.owner and await deps.access.refusal_now(turn.user, spec.channel, is_set_up=True):
+        raise NotAllowed("not_your_schedule")
+    id_ = spec.agent if isinstance(spec, QuestionSpec) else spec.workflow if isinstance(spec, RunSpec) else None
+    target = None if id_ is None else await _target(turn, spec.does, id_)
+    return await _open_form(deps, turn, spec.does, target, spec=spec, editing=stored.id)
+
+
+async def _target(turn: Turn, does: str, id_: int) -> Agent | Workflow | None:
+    """Return the agent or workflow with an ID from a button; None if it no longer exists."""
+    if does == "question":
+        return await agent_by_id(turn, id_)
+    try:
+        return await workflow_by_id(turn, id_)
+    except NoSuch:
+        return None
+
+
+async def _notice_of_change(deps: Deps, stored: StoredTask, target: str, by: str, did: str) -> list[Write]:
+    """Return the write that tells a task's owner what someone else did with it; none if it was the owner."""
     spec = stored.spec
     if by == spec.owner:
         return []
-    what = layout.change_notice(stored, await deps.directory.user_name(by), is_deleted=is_deleted)
+    what = layout.change_notice(stored, layout.titled(stored, target), await deps.directory.user_name(by), did)
     notice = Notice(team=spec.team, channel=spec.owner, user=spec.owner, what=what, of="notice", is_offer=True)
-    return [deps.inbox.queues(notice, why="someone changed a report")]
+    return [deps.inbox.queues(notice, why="someone changed a schedule")]
 
 
-def _page(value: str) -> int:
-    """Return the list's page from a button's value; 0 if it has none."""
+def _page(value: str) -> tuple[int, bool]:
+    """Return the list's page from a button's value, 0 if it has none, and whether it's the list of everything."""
     page = value.partition(":")[0]
-    return int(page) if page.isascii() and page.isdecimal() and len(page) < _DIGITS else 0
+    number = page.removeprefix(layout.ALL)
+    is_number = number.isascii() and number.isdecimal() and len(number) < _DIGITS
+    return int(number) if is_number else 0, page.startswith(layout.ALL)
 
 
-async def _schedule(deps: Deps, turn: Turn, spec: ReportSpec, channel: str) -> Result:
-    """Schedule a report, once for each turn. Raises `BadSchedule` and `StoreUnavailable`."""
-    store = store_of(deps)
+async def _schedule_typed(deps: Deps, turn: Turn, spec: Spec) -> Result:
+    return await _schedule(deps, turn, spec, await _channel_of(deps, spec, turn))
+
+
+async def _schedule(deps: Deps, turn: Turn, spec: Spec, channel: str, *, editing: str = "") -> Result:
+    """Schedule a task, or change the one that's *edited*, once for each turn.
+
+    Who changes it owns it from then on. Raises `BadSchedule` and `StoreUnavailable`.
+    """
+    store, before = store_of(deps), None
+    if editing:
+        before = await store.get(editing)
+        if before is None or before.spec.does != spec.does:
+            return shown(layout.task_gone())
+        await _check_may_change(deps, turn.user, before)
     if deps.access.not_listed("", channel):
         raise BadSchedule("disabled", spec.channel)
     if not channel or not await deps.directory.may_post(channel):  # as far as Slack says
@@ -174,18 +341,41 @@ async def _schedule(deps: Deps, turn: Turn, spec: ReportSpec, channel: str) -> R
     if await deps.access.refusal_now(turn.user, channel, is_set_up=True) == "left":
         raise BadSchedule("name", spec.channel)
     known_zone = spec.zone or await _zone_of(deps, turn.user)
-    zone = known_zone or "UTC"
-    spec = spec.model_copy(update={"team": turn.team, "channel": channel, "owner": turn.user, "zone": zone})
+    spec = _owned(spec, turn, channel, known_zone or "UTC")
     for known in await store.all():
-        if known.id != turn.id and known.is_same(spec):
-            about = named("report", known.id, known.called)
-            return shown(layout.report_exists(known, await deps.directory.user_name(known.spec.owner)), "exists", about)
+        if known.id not in {turn.id, editing} and known.spec.identity == spec.identity:
+            owner, target = await deps.directory.user_name(known.spec.owner), await target_of(turn, known)
+            return shown(layout.already_scheduled(known, owner, target), "exists", _about(known, target))
+    due_at = next_due(spec.schedule, ZoneInfo(spec.zone), deps.now())
+    if before is not None:
+        changed = StoredTask(before.id, spec, due_at, before.paused)
+        target = await target_of(turn, changed)
+        told = await _notice_of_change(deps, before, await target_of(turn, before), turn.user, "changed")
+        turn.stage(*store.change(before, spec, due_at, *told))
+        reply = layout.scheduled(changed, target, knows_zone=bool(known_zone), is_changed=True)
+        return shown(reply, what="changed", about=_about(changed, target))
     if await store.is_full():
         raise BadSchedule("many", f"{MOST_TASKS:,}")
-    report = StoredTask(turn.id, spec, next_due(spec.schedule, ZoneInfo(zone), deps.now()))
-    turn.stage(*store.add(report.id, spec, report.due, deps.now()))
-    reply = layout.report_scheduled(report, knows_zone=bool(known_zone))
-    return shown(reply, what="report scheduled", about=named("report", report.id, report.called))
+    task = StoredTask(turn.id, spec, due_at)
+    target = await target_of(turn, task)
+    turn.stage(*store.add(task.id, spec, task.due, deps.now()))
+    reply = layout.scheduled(task, target, knows_zone=bool(known_zone))
+    return shown(reply, what=f"{_KINDS[spec.does]} scheduled", about=_about(task, target))
+
+
+def _owned(spec: S, turn: Turn, channel: str, zone: str) -> S:
+    return spec.model_copy(update={"team": turn.team, "channel": channel, "owner": turn.user, "zone": zone})
+
+
+def _about(task: StoredTask, target: str) -> str:
+    """Return the subject for the audit."""
+    return named(_KINDS[task.spec.does], task.id, layout.titled(task, target))
+
+
+async def _in_zone_of(deps: Deps, turn: Turn, spec: S) -> S:
+    """Return a spec as typed, as its form shows it."""
+    channel = await _channel_of(deps, spec, turn)
+    return _owned(spec, turn, channel, spec.zone or await _zone_of(deps, turn.user) or "UTC")
 
 
 async def _zone_of(deps: Deps, user: str) -> str:
@@ -196,30 +386,40 @@ async def _zone_of(deps: Deps, user: str) -> str:
         return ""
 
 
-async def _with_owners(deps: Deps, user: str, page: int) -> list[tuple[StoredTask, str]]:
-    """Return the reports that *user* may know of by their next slots, paused ones last, with their owners' names.
+async def _listed(deps: Deps, turn: Turn, page: int, *, is_all: bool) -> list[Listed]:
+    """Return the tasks that the person may know of by their next slots, paused ones last: all, or only reports.
 
-    These are all but the reports in other people's direct messages. Names are looked up only for the reports shown on
-    *page*; the others have ``""``. Raises `StoreUnavailable`.
+    These are all but those in other people's direct messages. Names and results are looked up only for those shown on
+    *page*. Raises `StoreUnavailable`.
     """
-    known = [
-        one for one in await store_of(deps).all() if one.spec.owner == user or not one.spec.channel.startswith("D")
-    ]
-    reports = sorted(known, key=lambda one: (bool(one.paused), one.due, one.id))
-    places = layout.shown_on(page, len(reports))
-    names = {place: await deps.directory.user_name(reports[place].spec.owner) for place in places}
-    return [(report, names.get(place, "")) for place, report in enumerate(reports)]
+    user = turn.user
+    known = [one for one in await store_of(deps).all() if is_all or isinstance(one.spec, ReportSpec)]
+    known = [one for one in known if one.spec.owner == user or not one.spec.channel.startswith("D")]
+    tasks = sorted(known, key=lambda one: (bool(one.paused), one.due, one.id))
+    places = layout.shown_on(page, len(tasks))
+    shown = iter(await _looked_up(deps, turn, [tasks[place] for place in places]))
+    return [next(shown) if place in places else Listed(task) for place, task in enumerate(tasks)]
 
 
-async def _channel_of(deps: Deps, wanted: ReportSpec, turn: Turn) -> str:
+async def _looked_up(deps: Deps, turn: Turn, tasks: Sequence[StoredTask]) -> list[Listed]:
+    answers, found = await store_of(deps).answers(tasks) if tasks else {}, []
+    for task in tasks:
+        owner, target = await deps.directory.user_name(task.spec.owner), await target_of(turn, task)
+        link = kit.permalink(deps.workspace, task.spec.channel, task.ts)
+        found.append(Listed(task, owner, target, *answers[task.id], link))
+    return found
+
+
+async def _channel_of(deps: Deps, wanted: TaskSpec, turn: Turn) -> str:
     """Return the ID of the channel that was typed, or else of *turn*'s channel. Raises `BadSchedule`.
 
-    Slack usually sends a channel's ID with its name; if it doesn't, the name is looked up.
+    Slack usually sends a channel's ID with its name; if it doesn't, or a question mentions others, the name is looked
+    up.
     """
     if not wanted.channel:
         return turn.channel
     mentioned = mentions_in(getattr(turn.body, "text", "")).channels
-    if mentioned:
+    if len(mentioned) == 1 or (mentioned and isinstance(wanted, ReportSpec)):
         return mentioned[-1]
     found = await deps.directory.channel_called(wanted.channel, turn.user)
     if not found:
@@ -227,21 +427,26 @@ async def _channel_of(deps: Deps, wanted: ReportSpec, turn: Turn) -> str:
     return found
 
 
-@reports.home_section
+@schedules.home_section
 async def shown_in_home(deps: Deps, turn: Turn) -> list[Block]:
-    """Return the section of Home with the person's own reports."""
-    return layout.home_section(
-        [one for one in await store_of(deps).all() if (one.spec.team, one.spec.owner) == (turn.team, turn.user)]
-    )
+    """Return the section of Home with what the person scheduled."""
+    tasks = [one for one in await store_of(deps).all() if (one.spec.team, one.spec.owner) == (turn.team, turn.user)]
+    return layout.home_section(await _looked_up(deps, turn, tasks))
 
 
-@reports.kind(Report)
+@schedules.kind(Report)
 async def report_due(deps: Deps, turn: Turn, report: Report) -> Result:
     """Post a report for a claimed slot, or on request."""
     return await post(deps, turn, report)
 
 
-@reports.once_posted(PostedReport)
+@schedules.kind(ScheduledTask)
+async def task_due(deps: Deps, turn: Turn, task: ScheduledTask) -> Result:
+    """Ask or run for a claimed slot, or on request."""
+    return await start(deps, turn, task)
+
+
+@schedules.once_posted(PostedReport)
 async def report_posted(deps: Deps, turn: Turn, report: PostedReport, ts: str) -> None:
     """Store the data of a report posted as *ts* for the next report, and for the first question in its thread."""
     if not ts:
@@ -251,9 +456,20 @@ async def report_posted(deps: Deps, turn: Turn, report: PostedReport, ts: str) -
     turn.stage(*store.posted(report, ThreadKey(turn.team, turn.channel, ts), stored.skipped if stored else None))
 
 
-@reports.once_refused(PostedReport)
-async def report_refused(deps: Deps, turn: Turn, report: PostedReport, error: str) -> None:
-    """Pause a report that Slack rejects, and notify its owner in a direct message, unless it's already paused."""
-    what = layout.pause_notice(report.called, turn.channel, error)
+@schedules.once_posted(PostedTask)
+async def task_posted(deps: Deps, turn: Turn, task: PostedTask, ts: str) -> None:
+    """Store what was asked or run, and where it's shown."""
+    store = store_of(deps)
+    stored = await store.get(task.task)
+    turn.stage(*store.posted_task(task, ts, stored.skipped if stored else None))
+
+
+@schedules.once_refused(PostedReport)
+@schedules.once_refused(PostedTask)
+async def post_refused(deps: Deps, turn: Turn, posted: PostedReport | PostedTask, error: str) -> None:
+    """Pause a task that Slack rejects, and notify its owner in a direct message, unless it's already paused."""
+    is_report = isinstance(posted, PostedReport)
+    id_ = posted.report if isinstance(posted, PostedReport) else posted.task
+    what = layout.pause_notice(posted.called, turn.channel, error, is_report=is_report)
     notice = Notice(team=turn.team, channel=turn.user, user=turn.user, what=what, of="report")
-    turn.stage(*store_of(deps).pause(report.report, error, deps.inbox.queues(notice, why="a report was paused")))
+    turn.stage(*store_of(deps).pause(id_, error, deps.inbox.queues(notice, why="a schedule was paused")))

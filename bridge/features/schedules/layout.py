@@ -1,87 +1,58 @@
-"""Scheduled reports: their footer, list, form and notices.
-
-`form_words` turns the form's fields into the text of a `/stats report` command, so that both are parsed by
-`bridge.features.schedules.schedule`.
-"""
+"""Schedules: their confirmations, footers, list and notices; their forms are in `bridge.features.schedules.forms`."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
 
 from bridge.errors import BadSchedule
-from bridge.features.buttons import REPORT_FORM
-from bridge.features.schedules.phrases import find_zone
-from bridge.features.schedules.schedule import StoredTask
-from bridge.features.statistics.numbers import PARTS
+from bridge.features.buttons import QUESTION_FORM, REPORT_FORM, RUN_SCHEDULE_FORM
+from bridge.features.run_status import status_icon
+from bridge.features.schedules.schedule import QuestionSpec, ReportSpec, RunSpec, StoredTask
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import failure, no_longer
-from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG, Origin, channel_menu, modal
-from bridge.slack.blockkit.reply import Audience, Block, Reply, View
-
-FORM: Final = "report"
-"""The form's callback_id."""
+from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG
+from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 PAUSE: Final = "report:pause"
 RESUME: Final = "report:resume"
 NOW: Final = "report:now"
+EDIT: Final = "report:edit"
 DELETE: Final = "report:delete"
 PAGE: Final = "report:page"
 NEXT_PAGE: Final = "report:page:next"
 OPEN: Final = REPORT_FORM
+OPENS: Final = {"report": REPORT_FORM, "question": QUESTION_FORM, "run": RUN_SCHEDULE_FORM}
+"""The button that opens the form of each kind of task."""
 
 ALONE: Final = "made"
 """Stands for the page's number in the values of buttons outside the list."""
 
-OFTEN: Final = "often"
-CLOCK: Final = "time"
-CRON: Final = "cron"
-ZONE: Final = "zone"
-CHANNEL: Final = "channel"
-COMPARE: Final = "compare"
-ONLY: Final = "only"
+ALL: Final = "s"
+"""Marks the page's number in the values of buttons in the list of everything, not only of reports."""
 
 ASKED: Final = "asked"
-"""The reason of a report paused by a person."""
+"""The reason of a task paused by a person."""
 
 NO_CLOCK: Final = "no clock"
-"""The reason of a report paused because the bridge's machine doesn't know its time zone."""
+"""The reason of a task paused because the bridge's machine doesn't know its time zone."""
+
+GONE: Final = "gone"
+"""The reason of a task paused because its agent or workflow no longer exists."""
 
 CHANGED: Final = "report_changed"
-"""The name of the notice to the owner of a report that someone else paused or deleted."""
+"""The name of the notice to the owner of a report that someone else paused, edited or deleted."""
 
 PAUSED: Final = "report_paused"
 """The name of the notice to the owner of a report that couldn't be posted."""
 
-HOW_OFTEN: Final = {
-    "every day": "Every day",
-    "every weekday": "Every weekday",
-    "every Monday": "Every Monday",
-    "every Tuesday": "Every Tuesday",
-    "every Wednesday": "Every Wednesday",
-    "every Thursday": "Every Thursday",
-    "every Friday": "Every Friday",
-    "every Saturday": "Every Saturday",
-    "every Sunday": "Every Sunday",
-    "every month on the 1st": "Every month on the 1st",
-    "every month on the 15th": "Every month on the 15th",
-    "every month on the last day": "Every month on the last day",
-    CRON: "Custom (cron expression)",
-}
-"""The form's choices: the words of the command, and their labels; likewise `COMPARED`."""
+TASK_CHANGED: Final = "schedule_changed"
+TASK_PAUSED: Final = "schedule_paused"
+"""The same for questions and runs."""
 
-COMPARED: Final = {
-    "-": "The previous report",
-    "1d": "A day earlier",
-    "7d": "A week earlier",
-    "28d": "Four weeks earlier",
-    "365d": "A year earlier",
-}
-
-_CRON_HINT: Final = (
-    "Minute, hour, day of the month, month, day of the week, such as 0 9 * * 1-5. Overrides the choices above."
-)
 _WHY_PAUSED: Final = {
     "is_archived": "its channel is archived",
     "channel_not_found": "I'm no longer in its channel",
@@ -89,14 +60,40 @@ _WHY_PAUSED: Final = {
     "restricted_action": "I'm not allowed to post in its channel",
     "missing_scope": "the app is missing a permission",
     NO_CLOCK: "the bridge's server doesn't know its time zone",
+    GONE: "its agent or workflow no longer exists",
 }
 _NOT_ALLOWED: Final = "Slack didn't allow it"
 _ITS_OWNER: Final = "its owner"
 _DELETE: Final = "Delete"
-_POST_NOW: Final = "Post now"
+_NOW: Final = {"report": "Post now", "question": "Ask now", "run": "Run now"}
+_DOING: Final = {"report": "Posting the report now.", "question": "Asking now.", "run": "Starting the run now."}
+_WONT: Final = {"report": "be posted", "question": "be asked", "run": "run"}
+_RUNNING: Final = {"question": "waiting for the answer", "run": "running"}
+_FORMS: Final = (("Schedule a report…", "report"), ("Schedule a question…", "question"), ("Schedule a run…", "run"))
 _A_PAGE: Final = 15  # of three blocks each
 _MOST_IN_HOME: Final = 5
-_FIELDS: Final = {OFTEN, CLOCK, CRON, ZONE, CHANNEL, COMPARE, ONLY}
+_TARGET: Final = 80
+_QUESTION: Final = 3000
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A *task* with the names of its *owner* and of its agent or workflow, the *target*.
+
+    *step* and *what* are those of what it started last (`TaskStore.answers`); *link* leads to its last message.
+    """
+
+    task: StoredTask
+    owner: str = ""
+    target: str = ""
+    step: str = ""
+    what: str = ""
+    link: str = ""
+
+
+def titled(task: StoredTask, target: str) -> str:
+    """Return what a task does, and when: ``ask Analyst every Monday at 09:00 (Europe/Berlin)``."""
+    return f"{_does(task, target)}{task.called}"
 
 
 def small_print(report: StoredTask) -> list[Block]:
@@ -110,150 +107,178 @@ def small_print(report: StoredTask) -> list[Block]:
     ]
 
 
-def report_scheduled(report: StoredTask, *, knows_zone: bool) -> Reply:
-    """Say that a report is scheduled, and when it's posted first."""
-    when, ending = kit.words(report.when, bold=True), f" ({report.spec.zone}) in "
+def question_root(task: StoredTask, text: str, agent: str, owner: str) -> Reply:
+    """Show a scheduled question, as the root of the thread where the agent answers, or in the thread it continues."""
+    asked = f"Scheduled question for {kit.named(agent, _TARGET)}"
+    below = [kit.context(f"{asked} by {kit.named(owner, 80)}: {task.called}. Reply in the thread to continue.")]
+    if task.skipped is not None:
+        since = "Questions since {moment} were skipped because they were too late, or one was still being answered."
+        below.insert(0, kit.trusted_context(since, moment=task.skipped))
+    quoted = kit.rich(kit.quotation(kit.cut(kit.clean(text), _QUESTION)))
+    return kit.reply(f"{asked}: {text}", quoted, *below, audience=Audience.CHANNEL)
+
+
+def overlapped(task: StoredTask, target: str) -> Reply:
+    """Say in the channel that a slot is skipped because its predecessor is still running."""
+    noun = task.spec.does
+    why = "the one before is still being answered" if noun == "question" else "the one before is still running"
+    text = f"Skipped: {titled(task, target)}, because {why}. Use --overlap wait to start it afterwards instead."
+    return kit.note(text, audience=Audience.CHANNEL)
+
+
+def scheduled(task: StoredTask, target: str = "", *, knows_zone: bool, is_changed: bool = False) -> Reply:
+    """Say that a task is scheduled, or was *changed*, and when it's due first."""
+    noun, did = task.spec.does, "Saved" if is_changed else "Scheduled"
+    when, ending = kit.words(task.when, bold=True), f" ({task.spec.zone}) in "
     notes = [] if knows_zone else [kit.context("Slack doesn't share your time zone, so this one is in UTC.")]
+    if isinstance(task.spec, QuestionSpec | RunSpec):
+        becomes = "starts after it" if task.spec.overlap == "wait" else "is skipped"
+        notes.append(kit.context(f"If a {noun} is still running when the next one is due, that one {becomes}."))
+    first = f"{'Next' if is_changed else 'First'} {noun}: {{moment}} (your time)"
+    state = _paused(task) if task.paused else kit.trusted_context(first, moment=task.due)
     return kit.reply(
-        f"Scheduled: {report.called}.",
-        kit.rich(kit.paragraph("Scheduled: ", when, ending, _where(report.spec.channel), ".")),
-        kit.trusted_context("First report: {moment} (your time)", moment=report.due),
+        f"{did}: {titled(task, target)}.",
+        kit.rich(kit.paragraph(f"{did}: ", _does(task, target), when, ending, _where(task.spec.channel), ".")),
+        state,
         *notes,
         kit.actions(
-            kit.button(_POST_NOW, NOW, f"0:{report.id}"),
-            delete_button(report, f"{ALONE}:{report.id}"),
-            kit.button("All reports", PAGE, "0"),
+            kit.button(_NOW[noun], NOW, f"{_list(task)}0:{task.id}"),
+            delete_button(task, f"{ALONE}:{task.id}"),
+            _all_button(task),
         ),
     )
 
 
 def not_scheduled(error: BadSchedule) -> Reply:
     """Say what's wrong with a schedule, and offer the form."""
-    error.form = kit.button(OPEN_THE_FORM, OPEN, "-")
+    error.form = kit.button(OPEN_THE_FORM, OPENS[error.of], "-")
     return failure(error)
 
 
-def report_exists(report: StoredTask, owner: str) -> Reply:
-    """Say that the same report is already scheduled, with its *owner*'s name."""
-    title, ending = "This report already exists: ", f", scheduled by {kit.named(owner, 80)}."
-    when, zone = kit.words(report.when, bold=True), f" ({report.spec.zone}) in "
-    state = kit.trusted_context("Next: {moment} (your time)", moment=report.due)
-    paused = kit.context(f"⏸️ {_capitalized(_status(report))}") if report.paused else state
-    value = f"0:{report.id}"
-    change = kit.button("Resume", RESUME, value) if report.paused else kit.button(_POST_NOW, NOW, value)
+def already_scheduled(task: StoredTask, owner: str, target: str = "") -> Reply:
+    """Say that the same task is already scheduled, with its *owner*'s name."""
+    noun = "report" if isinstance(task.spec, ReportSpec) else "schedule"
+    title, ending = f"This {noun} already exists: ", f", scheduled by {kit.named(owner, 80)}."
+    when, zone = kit.words(task.when, bold=True), f" ({task.spec.zone}) in "
+    state = kit.trusted_context("Next: {moment} (your time)", moment=task.due)
+    paused = _paused(task) if task.paused else state
+    value = f"{_list(task)}0:{task.id}"
+    change = kit.button("Resume", RESUME, value) if task.paused else kit.button(_NOW[task.spec.does], NOW, value)
     return kit.reply(
-        f"{title}{report.called}{ending}",
-        kit.rich(kit.paragraph(title, when, zone, _where(report.spec.channel), ending)),
+        f"{title}{titled(task, target)}{ending}",
+        kit.rich(kit.paragraph(title, _does(task, target), when, zone, _where(task.spec.channel), ending)),
         paused,
-        kit.actions(change, kit.button("All reports", PAGE, "0")),
+        kit.actions(change, _all_button(task)),
     )
 
 
-def delete_button(report: StoredTask, value: str, owner: str = "") -> Block:
-    """Return the button that deletes a report, after a confirmation; *owner* is its owner's name, if it's shown."""
+def delete_button(task: StoredTask, value: str, owner: str = "") -> Block:
+    """Return the button that deletes a task, after a confirmation; *owner* is its owner's name, if it's shown."""
     by = f"Scheduled by {kit.named(owner, 80)}: " if owner else "Schedule: "
-    text = f"{by}{report.called}. You can't undo this."
-    asks = kit.confirm("Delete this report?", text, _DELETE, "Cancel", is_danger=True)
+    text = f"{by}{task.called}. You can't undo this."
+    asks = kit.confirm(f"Delete this {_noun(task)}?", text, _DELETE, "Cancel", is_danger=True)
     return kit.button(_DELETE, DELETE, value, asks=asks)
 
 
-def report_deleted(report: StoredTask, owner: str) -> Reply:
-    """Name the report that was deleted, in place of the message with the button."""
-    by = f"Deleted the report of {kit.named(owner, 80)} in "
-    ending = f": {report.called}. It won't be posted again."
-    where = _where(report.spec.channel)
+def deleted(task: StoredTask, owner: str) -> Reply:
+    """Name the task that was deleted, in place of the message with the button."""
+    by = f"Deleted the {_noun(task)} of {kit.named(owner, 80)} in "
+    ending = f": {task.called}. It won't {_WONT[task.spec.does]} again."
+    where = _where(task.spec.channel)
     return kit.reply(by + "its channel" + ending, kit.rich(kit.paragraph(by, where, ending)), replaces_original=True)
 
 
-def change_notice(report: StoredTask, person: str, *, is_deleted: bool) -> str:
-    """Return the `Notice.what` for a report that *person* deleted or paused (`report_changed`)."""
-    return f"{CHANGED}:" + json.dumps([report.called, report.spec.channel, person, is_deleted])
+def change_notice(task: StoredTask, title: str, person: str, did: str) -> str:
+    """Return the `Notice.what` for a task that *person* ``paused``, ``deleted`` or ``changed`` (`someone_changed`)."""
+    name = CHANGED if isinstance(task.spec, ReportSpec) else TASK_CHANGED
+    is_deleted: bool | str = did if did == "changed" else did == "deleted"  # an earlier release knows no changes
+    return f"{name}:" + json.dumps([title, task.spec.channel, person, is_deleted])
 
 
-def report_changed(facts: str = "") -> Reply:
-    """Tell the owner of a report, in a direct message, that someone else deleted or paused it."""
+def someone_changed(facts: str = "", *, noun: str = "report") -> Reply:
+    """Tell the owner of a task, in a direct message, that someone else deleted, changed or paused it."""
     try:
         called, channel, person, is_deleted = json.loads(facts)
     except ValueError:
         called, channel, person, is_deleted = "", "", "", False
     who = kit.named(str(person), 80) if person else kit.SOMEONE
-    did = "deleted" if is_deleted else "paused"
-    start, ending = f"{who} {did} your report {kit.quoted(str(called), 120)}", "."
-    where: list[Block | str] = [" in ", _where(str(channel))] if _is_channel(str(channel)) else []
+    did = "changed" if is_deleted == "changed" else "deleted" if is_deleted else "paused"
+    start, ending = f"{who} {did} your {noun} {kit.quoted(str(called), 120)}", "."
+    where: list[Block | str] = [" in ", _where(str(channel))] if is_channel(str(channel)) else []
     return kit.reply(
         start + ending,
         kit.rich(kit.paragraph(start, *where, ending)),
-        kit.actions(kit.button("All reports", PAGE, "0")),
+        kit.actions(_all_of(noun)),
         audience=Audience.CHANNEL,
     )
 
 
-def report_list(
-    reports: Sequence[tuple[StoredTask, str]],
+def task_list(
+    tasks: Sequence[Listed],
     page: int = 0,
     *,
+    is_all: bool = False,
     replaces_original: bool = False,
     above: Reply | None = None,
 ) -> Reply:
-    """Show a page of the reports, each with its owner's name, below what was just done (*above*)."""
-    places = shown_on(page, len(reports))
-    page, last = places.start // _A_PAGE, max(0, (len(reports) - 1) // _A_PAGE)
-    shown = [reports[place] for place in places]
-    turns = [kit.button("Previous", PAGE, str(page - 1))] if page > 0 else []
-    turns += [kit.button("Next", NEXT_PAGE, str(page + 1))] if page < last else []
-    text = f"Scheduled reports: {len(reports):,}" if reports else "No reports are scheduled yet."
-    lines = [f"{report.called}, {_status(report)}" for report, _owner in shown]
+    """Show a page of the tasks below what was just done (*above*): of all, or of reports only."""
+    places = shown_on(page, len(tasks))
+    page, last = places.start // _A_PAGE, max(0, (len(tasks) - 1) // _A_PAGE)
+    shown, mark = [tasks[place] for place in places], ALL if is_all else ""
+    turns = [kit.button("Previous", PAGE, f"{mark}{page - 1}")] if page > 0 else []
+    turns += [kit.button("Next", NEXT_PAGE, f"{mark}{page + 1}")] if page < last else []
+    title, nothing = ("Schedules", "Nothing") if is_all else ("Scheduled reports", "No reports")
+    text = f"{title}: {len(tasks):,}" if tasks else f"{nothing} {'is' if is_all else 'are'} scheduled yet."
+    lines = [f"{titled(one.task, one.target)}, {_status(one.task)}" for one in shown]
+    forms = [kit.button(said, OPENS[does], "-") for said, does in _FORMS if is_all or does == "report"]
     return kit.reply(
         "\n".join([*([above.text] if above else []), text, *lines]),
         *(above.blocks if above else ()),
-        kit.header("Scheduled reports") if reports else kit.section(text),
-        *(block for report, owner in shown for block in _shown(report, owner, page)),
-        kit.actions(kit.button("Schedule a report…", OPEN, "-"), *turns),
+        kit.header(title) if tasks else kit.section(text),
+        *(block for one in shown for block in _shown(one, f"{mark}{page}:{one.task.id}")),
+        kit.actions(*forms, *turns),
         replaces_original=replaces_original,
     )
 
 
-def home_section(reports: Sequence[StoredTask]) -> list[Block]:
-    """Return the section of the Home tab with a person's own *reports*."""
-    blocks = [kit.header("Your reports")] if reports else []
-    for report in reports[:_MOST_IN_HOME]:
-        sign, ending = ("⏸️ ", " · paused") if report.paused else ("", "")
-        when, zone = kit.words(kit.one_line(_capitalized(report.when), 100), bold=True), f" ({report.spec.zone}) in "
-        blocks.append(kit.rich(kit.paragraph(sign, when, zone, _where(report.spec.channel), ending)))
-        delete = delete_button(report, f"home:{report.id}")
-        blocks.append(kit.actions(delete) | {"block_id": f"report:{report.id}"})
+def home_section(tasks: Sequence[Listed]) -> list[Block]:
+    """Return the section of the Home tab with a person's own *tasks*."""
+    blocks = [kit.header("Your schedules")] if tasks else []
+    for one in tasks[:_MOST_IN_HOME]:
+        *above, below = _shown(one, f"home:{one.task.id}")
+        blocks += [*above, below | {"block_id": f"report:{one.task.id}"}]
     return blocks
 
 
 def shown_on(page: int, count: int) -> range:
-    """Return the indices of the reports on a page, of *count* in all; a page that doesn't exist is the nearest one."""
+    """Return the indices of the tasks on a page, of *count* in all; a page that doesn't exist is the nearest one."""
     last = max(0, (count - 1) // _A_PAGE)
     begin = min(max(page, 0), last) * _A_PAGE
     return range(begin, min(begin + _A_PAGE, count))
 
 
-def posting_now() -> Reply:
-    """Say that a report is being posted."""
-    return kit.reply("Posting the report now.")
+def starting_now(does: str) -> Reply:
+    """Say that a report is being posted, a question asked or a run started."""
+    return kit.reply(_DOING[does])
 
 
-def report_gone() -> Reply:
-    """Say that a report was already deleted."""
-    return kit.ask("This report was already deleted.", kit.button("All reports", PAGE, "0"))
+def task_gone() -> Reply:
+    """Say that a task was already deleted."""
+    return kit.ask("This schedule was already deleted.", kit.button("All schedules", PAGE, f"{ALL}0"))
 
 
-def offer_report_form() -> Reply:
+def offer_form(does: str) -> Reply:
     """Offer the form with a button, for when it couldn't be opened."""
-    return kit.reply(TOOK_TOO_LONG, kit.section(TOOK_TOO_LONG), kit.actions(kit.button(OPEN_THE_FORM, OPEN, "-")))
+    return kit.ask(TOOK_TOO_LONG, kit.button(OPEN_THE_FORM, OPENS[does], "-"))
 
 
-def pause_notice(called: str, channel: str, error: str) -> str:
-    """Return the `Notice.what` for a report that was paused because of Slack's *error* (`report_paused`)."""
-    return f"{PAUSED}:" + json.dumps([called, channel, error, "", True])
+def pause_notice(called: str, channel: str, error: str, *, is_report: bool = True) -> str:
+    """Return the `Notice.what` for a task that was paused because of Slack's *error* (`someone_paused`)."""
+    return f"{PAUSED if is_report else TASK_PAUSED}:" + json.dumps([called, channel, error, "", True])
 
 
-def report_paused(facts: str = "") -> Reply:
-    """Tell the owner of a report, in a direct message, or its channel, that the report is paused."""
+def task_paused(facts: str = "", *, noun: str = "report") -> Reply:
+    """Tell the owner of a task, in a direct message, or its channel, that it's paused."""
     try:
         called, channel, error, owner, is_owner = (*json.loads(facts), "", True)[:5]
     except ValueError:
@@ -262,77 +287,113 @@ def report_paused(facts: str = "") -> Reply:
     why = _WHY_PAUSED.get(error) or no_longer(str(error), who)
     was = "is paused" if why else "couldn't be posted and is paused"
     why = why or f"{_NOT_ALLOWED} ({kit.one_line(str(error), 60)})"
-    which = "One of your reports" if is_owner else "A report"
+    which = f"One of your {noun}s" if is_owner else f"A {noun}"
     if called:
-        which = f"{'Your' if is_owner else 'The'} report {kit.quoted(str(called), 120)}"
-    where: list[Block | str] = [" in ", _where(str(channel))] if is_owner and _is_channel(str(channel)) else []
-    fix = "" if is_owner else " Someone with permission can schedule it again with /stats report."
+        which = f"{'Your' if is_owner else 'The'} {noun} {kit.quoted(str(called), 120)}"
+    where: list[Block | str] = [" in ", _where(str(channel))] if is_owner and is_channel(str(channel)) else []
+    again = "/stats report" if noun == "report" else "/schedules"
+    fix = "" if is_owner else f" Someone with permission can schedule it again with {again}."
     ending = f" {was}: {why}.{fix}"
     return kit.reply(
         which + ending,
         kit.rich(kit.paragraph(f"⚠️ {which}", *where, ending)),
-        kit.actions(kit.button("All reports", PAGE, "0")),
+        kit.actions(_all_of(noun)),
         audience=Audience.CHANNEL,
     )
 
 
-def may_not_post(reason: str, owner: str) -> Reply:
-    """Say that a report can't be posted because of its *owner* (``""``: the reader) or its channel."""
+NOTICES: Final[dict[str, Callable[..., Reply]]] = {
+    PAUSED: task_paused,
+    CHANGED: someone_changed,
+    TASK_PAUSED: partial(task_paused, noun="schedule"),
+    TASK_CHANGED: partial(someone_changed, noun="schedule"),
+}
+"""The notices by name."""
+
+
+def may_not_start(reason: str, owner: str, *, is_report: bool) -> Reply:
+    """Say that a task can't be started because of its *owner* (``""``: the reader) or its channel."""
     why = no_longer(reason, owner)
-    return kit.reply(f"This report can't be posted: {why}. Delete it, or schedule it again once that's fixed.")
+    what = "This report can't be posted" if is_report else "This can't be started"
+    return kit.reply(f"{what}: {why}. Delete it, or schedule it again once that's fixed.")
 
 
-def report_form(origin: Origin, zone: str) -> View:
-    """Return the form, with common values filled in."""
-    often, compared = (
-        [kit.option(text, value) for value, text in choices.items()] for choices in (HOW_OFTEN, COMPARED)
-    )
-    clock = {"type": "timepicker", "action_id": CLOCK, "initial_time": "09:00"}
-    expression = {"type": "plain_text_input", "action_id": CRON, "max_length": 100}
-    place = {"type": "plain_text_input", "action_id": ZONE, "max_length": 60, "initial_value": zone}
-    channel = channel_menu(CHANNEL, origin.channel if _is_channel(origin.channel) else "", with_direct=False)
-    parts = [kit.option(part.capitalize(), part) for part in PARTS]
-    ticks = {"type": "checkboxes", "action_id": ONLY, "options": parts, "initial_options": parts}
-    blocks = [
-        kit.input_block(OFTEN, "How often", kit.select(OFTEN, "Choose", often, often[0])),
-        kit.input_block(CLOCK, "Time of day", clock),
-        kit.input_block(CRON, "Cron expression", expression, hint=_CRON_HINT, optional=True),
-        kit.input_block(ZONE, "Time zone", place, hint="Such as Berlin or Europe/Berlin."),
-        kit.input_block(CHANNEL, "Channel", channel, hint="I need to be a member of that channel."),
-        kit.input_block(COMPARE, "Compare with", kit.select(COMPARE, "Choose", compared, compared[0])),
-        kit.input_block(ONLY, "Include", ticks),
-    ]
-    return modal(FORM, "Schedule a report", "Schedule", blocks, origin)
-
-
-def form_words(values: Mapping[str, Any]) -> str:
-    """Return a form's values as the text of the command. Raises `BadSchedule` for an unknown time zone."""
-    often, cron = str(values.get(OFTEN) or ""), str(values.get(CRON) or "").replace('"', " ")
-    is_cron = often == CRON or bool(cron.strip())
-    when = f'cron "{cron}"' if is_cron else f"{often} {values.get(CLOCK) or '-'}"
-    compare, only = str(values.get(COMPARE) or "-"), str(values.get(ONLY) or "")
-    zone = str(values.get(ZONE) or "")
-    words = [when, find_zone(zone) if zone.strip() else ""]
-    words += [f"--compare {compare}"] if compare != "-" else []
-    words += [f"--only {only}"] if only and set(only.split(",")) != set(PARTS) else []
-    return " ".join(filter(None, words))
-
-
-def field_of(part: str) -> str:
-    """Return the field that shows an error in *part* (`bridge.errors.BadSchedule`)."""
-    return CLOCK if part == "no_time" else part if part in _FIELDS else OFTEN
-
-
-def _shown(report: StoredTask, owner: str, page: int) -> list[Block]:
-    value, when = f"{page}:{report.id}", kit.words(_capitalized(report.when), bold=True)
-    ending = f" · {kit.named(owner, 80)}"
-    next_is = kit.trusted_context("Next: {moment} (your time)", moment=report.due)
-    pause = kit.button("Resume", RESUME, value) if report.paused else kit.button("Pause", PAUSE, value)
+def _shown(one: Listed, value: str) -> list[Block]:
+    task = one.task
+    when = kit.words(_capitalized(task.when), bold=True)
+    does: list[Block | str] = [when]
+    if one.target or not isinstance(task.spec, ReportSpec):
+        verb, name = _capitalized(_VERBS[task.spec.does]), kit.one_line(one.target, _TARGET) or kit.NO_NAME
+        does = [f"{verb} ", kit.words(name, bold=True), f" {task.when}"]
+    by = f" · {kit.named(one.owner, 80)}" if one.owner else ""
+    lines = [kit.paragraph(*does, f" ({task.spec.zone}) in ", _where(task.spec.channel), by)]
+    if last := _last(one):
+        at: list[Block | str] = [" · ", kit.date(task.last, one.link)] if task.last else []
+        lines.append(kit.paragraph(f"Last: {last}", *at))
+    next_is = kit.trusted_context("Next: {moment} (your time)", moment=task.due)
+    pause = kit.button("Resume", RESUME, value) if task.paused else kit.button("Pause", PAUSE, value)
     return [
-        kit.rich(kit.paragraph(when, f" ({report.spec.zone}) in ", _where(report.spec.channel), ending)),
-        kit.context(f"⏸️ {_capitalized(_status(report))}") if report.paused else next_is,
-        kit.actions(pause, kit.button(_POST_NOW, NOW, value), delete_button(report, value, owner)),
+        kit.rich(*lines),
+        _paused(task) if task.paused else next_is,
+        kit.actions(
+            pause,
+            kit.button(_NOW[task.spec.does], NOW, value),
+            kit.button("Edit…", EDIT, value),
+            delete_button(task, value, one.owner),
+        ),
     ]
+
+
+_VERBS: Final = {"report": "report", "question": "ask", "run": "run"}
+
+
+def _last(one: Listed) -> str:
+    """Return the last result of a task; ``""`` if there's none yet."""
+    task = one.task
+    if one.step in {"queued", "sent", "posting"} and task.spec.does in _RUNNING:
+        return f"⏳ {_RUNNING[task.spec.does]}"
+    skipped = "skipped since then" if task.skipped and task.last and task.skipped > task.last else ""
+    if task.last is None:
+        return "skipped" if task.skipped else ""
+    match task.spec:
+        case QuestionSpec():
+            shown = {"answered": "✅ answered", "unknown": "⚠️ outcome unknown", "": "asked"}.get(
+                one.what, "❌ not answered"
+            )
+        case RunSpec():
+            shown = f"{status_icon(task.ended)} {kit.one_line(task.ended, 60)}"
+        case _:
+            shown = "✅ posted"
+    return f"{shown}, {skipped}" if skipped else shown
+
+
+def _does(task: StoredTask, target: str) -> str:
+    """Return what a question or a run does, with a blank: ``ask Analyst ``; ``""`` for a report."""
+    if isinstance(task.spec, ReportSpec):
+        return ""
+    return f"{_VERBS[task.spec.does]} {kit.named(target, _TARGET) if target.strip() else kit.NO_NAME} "
+
+
+def _noun(task: StoredTask) -> str:
+    return "report" if isinstance(task.spec, ReportSpec) else "schedule"
+
+
+def _list(task: StoredTask) -> str:
+    """Return the mark of the list that a button leads to."""
+    return "" if isinstance(task.spec, ReportSpec) else ALL
+
+
+def _all_button(task: StoredTask) -> Block:
+    return _all_of(_noun(task))
+
+
+def _all_of(noun: str) -> Block:
+    is_report = noun == "report"
+    return kit.button("All reports" if is_report else "All schedules", PAGE, "0" if is_report else f"{ALL}0")
+
+
+def _paused(task: StoredTask) -> Block:
+    return kit.context(f"⏸️ {_capitalized(_status(task))}")
 
 
 def _capitalized(words: str) -> str:
@@ -341,17 +402,17 @@ def _capitalized(words: str) -> str:
 
 def _where(channel: str) -> Block:
     """Return a mention of a channel; Slack hides the name of a private one from people who can't see it."""
-    return {"type": "channel", "channel_id": channel} if _is_channel(channel) else kit.words("a direct message")
+    return {"type": "channel", "channel_id": channel} if is_channel(channel) else kit.words("a direct message")
 
 
-def _is_channel(channel: str) -> bool:
+def is_channel(channel: str) -> bool:
     """Whether this is the ID of a channel, not of a direct message."""
     return channel.startswith(("C", "G"))
 
 
-def _status(report: StoredTask) -> str:
-    if not report.paused:
-        return f"next {kit.DATE_AND_TIME.format(moment=report.due)}"
-    if report.paused == ASKED:
+def _status(task: StoredTask) -> str:
+    if not task.paused:
+        return f"next {kit.DATE_AND_TIME.format(moment=task.due)}"
+    if task.paused == ASKED:
         return "paused"
-    return f"paused: {_WHY_PAUSED.get(report.paused) or no_longer(report.paused, _ITS_OWNER) or _NOT_ALLOWED}"
+    return f"paused: {_WHY_PAUSED.get(task.paused) or no_longer(task.paused, _ITS_OWNER) or _NOT_ALLOWED}"

@@ -7,16 +7,20 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints, ValidationError, model_validator
 
 from bridge.errors import BadSchedule, ConfigurationError
 from bridge.features.channels.settings import APP_ID, MOST_APPS, AppRule, Channels, ChannelSettings
+from bridge.features.schedules.placeholders import check_placeholders
 from bridge.features.schedules.schedule import (
+    QuestionSpec,
     ReportSpec,
+    RunSpec,
     Schedule,
+    Spec,
     StoredTask,
     next_due,
     only_of,
@@ -29,10 +33,8 @@ from bridge.queue.scripting import Scripts
 
 _ATTEMPTS: Final = 5  # at a channel whose settings change meanwhile
 
-T = TypeVar("T")
 
-
-def _read(read: Callable[[str], T], example: str) -> Callable[[str], str]:
+def _read(read: Callable[[str], object], example: str) -> Callable[[str], str]:
     """Make a check that *read* accepts a text, if there is one."""
 
     def check(text: str) -> str:
@@ -51,8 +53,8 @@ Channel = Annotated[str, StringConstraints(pattern=r"^[CGDUW][A-Z0-9]{2,30}$")]
 User = Annotated[str, StringConstraints(pattern=r"^[UW][A-Z0-9]{2,30}$")]
 
 
-class ListedReport(BaseModel, frozen=True, extra="forbid"):
-    """A report. *crons* are what counts; without them, *schedule* is read as people type it."""
+class ListedTask(BaseModel, frozen=True, extra="forbid"):
+    """What is scheduled. *crons* are what counts; without them, *schedule* is read as people type it."""
 
     id: Annotated[str, StringConstraints(pattern=r"^[\w-]{0,64}$")] = ""
     team: Team
@@ -61,12 +63,11 @@ class ListedReport(BaseModel, frozen=True, extra="forbid"):
     schedule: str = ""
     crons: tuple[Annotated[str, AfterValidator(_read(read_cron, "0 9 * * 1"))], ...] = ()
     zone: Annotated[str, AfterValidator(_read(ZoneInfo, "Europe/Berlin"))]
-    compare: Annotated[str, AfterValidator(_read(span_of, "7d"))] = ""
-    only: tuple[Annotated[str, AfterValidator(_read(only_of, "runs"))], ...] = ()
+    project: str = ""
     paused: Annotated[str, StringConstraints(max_length=100)] = ""
 
     @model_validator(mode="after")
-    def _has_a_schedule(self) -> ListedReport:
+    def _has_a_schedule(self) -> Self:
         if not self.crons:
             try:
                 read_report(self.schedule)
@@ -75,22 +76,53 @@ class ListedReport(BaseModel, frozen=True, extra="forbid"):
         return self
 
     @classmethod
-    def of(cls, report: StoredTask) -> ListedReport:
-        """List a stored report."""
-        spec = report.spec
-        return cls(
-            id=report.id, team=spec.team, channel=spec.channel, owner=spec.owner, schedule=report.when,
-            crons=spec.schedule.crons, zone=spec.zone, compare=spec.compare, only=spec.only, paused=report.paused,
-        )  # fmt: skip
+    def of(cls, task: StoredTask) -> Self:
+        """List a stored task."""
+        spec = task.spec
+        known = {name: getattr(spec, name) for name in cls.model_fields if name in type(spec).model_fields}
+        return cls.model_validate(
+            known | {"id": task.id, "schedule": task.when, "crons": spec.schedule.crons, "paused": task.paused}
+        )
 
     @property
-    def spec(self) -> ReportSpec:
-        """The report as it's stored."""
+    def spec(self) -> Spec:
+        """The task as it's stored."""
         schedule = Schedule(self.schedule, self.crons) if self.crons else read_report(self.schedule).schedule
-        return ReportSpec(
-            schedule=schedule, zone=self.zone, channel=self.channel, compare=self.compare, only=self.only,
-            team=self.team, owner=self.owner,
-        )  # fmt: skip
+        fields = self.model_dump(exclude={"id", "crons", "paused"}) | {"schedule": schedule}
+        return _SPECS[type(self)].model_validate(fields)
+
+
+class ListedReport(ListedTask, frozen=True, extra="forbid"):
+    """A report."""
+
+    compare: Annotated[str, AfterValidator(_read(span_of, "7d"))] = ""
+    only: tuple[Annotated[str, AfterValidator(_read(only_of, "runs"))], ...] = ()
+
+
+class ListedQuestion(ListedTask, frozen=True, extra="forbid"):
+    """A scheduled question."""
+
+    task: Literal["question"] = "question"
+    agent: int
+    text: Annotated[str, StringConstraints(min_length=1), AfterValidator(_read(check_placeholders, "{{date}}"))]
+    continues: bool = False
+    overlap: Literal["skip", "wait"] = "skip"
+
+
+class ListedRun(ListedTask, frozen=True, extra="forbid"):
+    """A scheduled run."""
+
+    task: Literal["run"] = "run"
+    workflow: int
+    input: Any = ""
+    overlap: Literal["skip", "wait"] = "skip"
+
+
+_SPECS: Final[dict[type[ListedTask], type[ReportSpec | QuestionSpec | RunSpec]]] = {
+    ListedReport: ReportSpec,
+    ListedQuestion: QuestionSpec,
+    ListedRun: RunSpec,
+}
 
 
 class ListedRule(AppRule, frozen=True, extra="forbid"):
@@ -125,10 +157,11 @@ class ListedChannel(BaseModel, frozen=True, extra="forbid"):
 
 
 class Listing(BaseModel, frozen=True, extra="forbid"):
-    """All reports and channel settings of one bridge."""
+    """All schedules and channel settings of one bridge; *schedules* are those of questions and runs."""
 
     v: Literal[1] = 1
     reports: tuple[ListedReport, ...] = ()
+    schedules: tuple[Annotated[ListedQuestion | ListedRun, Field(discriminator="task")], ...] = ()
     channels: tuple[ListedChannel, ...] = ()
 
     @classmethod
@@ -163,47 +196,64 @@ def _why(problem: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """How many *reports* and *channels* were written; the *others* were already as listed."""
+    """How many *reports*, *channels* and other *schedules* were written; the *others* were already as listed."""
 
     reports: int
     channels: int
     others: int
+    schedules: int = 0
 
 
 async def read_listing(scripts: Scripts) -> Listing:
     """List what's stored. Raises `StoreUnavailable`."""
-    reports = await _store(scripts).all()
+    tasks = await _store(scripts).all()
     known, channels = Channels(scripts), []
     for team, channel in await known.all():
         settings = ListedSettings.model_validate((await known.stored(team, channel)).settings.model_dump())
         channels.append(ListedChannel(team=team, channel=channel, settings=settings))
-    return Listing(reports=tuple(map(ListedReport.of, reports)), channels=tuple(channels))
+    listed = [_listed(task) for task in tasks]
+    return Listing(
+        reports=tuple(one for one in listed if isinstance(one, ListedReport)),
+        schedules=tuple(one for one in listed if isinstance(one, ListedQuestion | ListedRun)),
+        channels=tuple(channels),
+    )
+
+
+def _listed(task: StoredTask) -> ListedReport | ListedQuestion | ListedRun:
+    match task.spec:
+        case QuestionSpec():
+            return ListedQuestion.of(task)
+        case RunSpec():
+            return ListedRun.of(task)
+        case _:
+            return ListedReport.of(task)
 
 
 async def write_listing(scripts: Scripts, listing: Listing, now: datetime) -> Written:
-    """Set the reports and channel settings of *listing*; others stay. Repeatable.
+    """Set the schedules and channel settings of *listing*; others stay. Repeatable.
 
-    A report that's stored under another ID isn't added again. Raises `ConfigurationError` if there are too many, and
+    What's stored under another ID isn't added again. Raises `ConfigurationError` if there are too many, and
     `StoreUnavailable`.
     """
-    store, settings, reports, channels = _store(scripts), Channels(scripts), 0, 0
-    stored = {report.id: ListedReport.of(report) for report in await store.all()}
-    known = {_same(report) for report in stored.values()}
-    wanted = {one.id or _id_of(one): one for one in listing.reports}
-    new = {id_ for id_, one in wanted.items() if id_ not in stored and _same(one) not in known}
+    store, settings, written, channels = _store(scripts), Channels(scripts), list[ListedTask](), 0
+    stored = {task.id: _listed(task) for task in await store.all()}
+    known = {one.spec.identity for one in stored.values()}
+    wanted: dict[str, ListedTask] = {one.id or _id_of(one): one for one in (*listing.reports, *listing.schedules)}
+    new = {id_ for id_, one in wanted.items() if id_ not in stored and one.spec.identity not in known}
     if len(stored) + len(new) > MOST_TASKS:
-        raise ConfigurationError([f"A bridge stores at most {MOST_TASKS:,} reports: remove some from the list"])
+        raise ConfigurationError([f"A bridge stores at most {MOST_TASKS:,} schedules: remove some from the list"])
     for id_, one in wanted.items():
-        is_changed = id_ in new or (id_ in stored and not _is_stored(one, stored[id_]))
-        reports += is_changed
-        if is_changed:
+        if id_ in new or (id_ in stored and not _is_stored(one, stored[id_])):
+            written.append(one)
             due = next_due(one.spec.schedule, ZoneInfo(one.zone), now)
             writes = [*store.add(id_, one.spec, due, now), ("field", scripts.keys.report(id_), 0, "paused", "")]
             writes += store.pause(id_, one.paused) if one.paused else ()
             await scripts.run("write", json.dumps(writes), confirmed=True)
     for channel in listing.channels:
         channels += await _set(settings, channel)
-    return Written(reports, channels, len(wanted) + len(listing.channels) - reports - channels)
+    reports = sum(isinstance(one, ListedReport) for one in written)
+    others = len(wanted) + len(listing.channels) - len(written) - channels
+    return Written(reports, channels, others, len(written) - reports)
 
 
 async def _set(channels: Channels, listed: ListedChannel) -> bool:
@@ -222,15 +272,14 @@ def _store(scripts: Scripts) -> TaskStore:
     return TaskStore(scripts, session_lifetime=timedelta(0))  # no conversation is bound here
 
 
-def _same(report: ListedReport) -> tuple[object, ...]:
-    """Return what makes two reports the same for people."""
-    spec = report.spec
-    return spec.schedule.crons, spec.zone, spec.team, spec.channel, spec.compare, frozenset(spec.only)
+def _is_stored(task: ListedTask, stored: ListedTask) -> bool:
+    """Whether a listed task is stored as it is."""
+    return (task.spec.model_dump(exclude={"schedule"}), task.spec.identity, task.paused) == (
+        stored.spec.model_dump(exclude={"schedule"}),
+        stored.spec.identity,
+        stored.paused,
+    )
 
 
-def _is_stored(report: ListedReport, stored: ListedReport) -> bool:
-    return (_same(report), report.owner, report.paused) == (_same(stored), stored.owner, stored.paused)
-
-
-def _id_of(report: ListedReport) -> str:
-    return hashlib.sha256(repr(_same(report)).encode()).hexdigest()[:16]
+def _id_of(task: ListedTask) -> str:
+    return hashlib.sha256(repr(task.spec.identity).encode()).hexdigest()[:16]

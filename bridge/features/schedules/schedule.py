@@ -1,9 +1,10 @@
-"""Parse reports as people type them, and find when they're due. Pure functions.
+"""Parse what people schedule as they type it, and find when it's due. Pure functions.
 
-A person types ``every monday at 9 berlin #sales --compare 7d --only runs,tags``, in any order.
-`bridge.errors.BadSchedule` names the part that can't be understood, so that a form can show it at the right field.
+A person types ``every monday at 9 berlin #sales --compare 7d --only runs,tags``, in any order; a question or an
+input is added in quotation marks, or as JSON. `bridge.errors.BadSchedule` names the part that can't be understood, so
+that a form can show it at the right field.
 
-A report is due by the wall clock of a time zone. A schedule is one or more cron expressions; each of their times is a
+A task is due by the wall clock of a time zone. A schedule is one or more cron expressions; each of their times is a
 **slot**. A slot that the clock skips in spring is due in the first minute after the gap (and merges with another slot
 of that minute); one that occurs twice in autumn is due the first time. So each slot has a unique moment.
 """
@@ -11,20 +12,25 @@ of that minute); one that occurs twice in autumn is due the first time. So each 
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from bridge.errors import BadSchedule, RecordNotUnderstood
+from bridge.errors import BadInput, BadSchedule, RecordNotUnderstood
 from bridge.features.schedules.phrases import describe, find_zone, normalized, read_schedule
+from bridge.features.schedules.placeholders import check_placeholders
 from bridge.features.statistics.numbers import PARTS
+from bridge.slack.blockkit.failures import where_json_breaks
 from bridge.slack.blockkit.folding import fold
+from bridge.slack.blockkit.json_text import typed_input
 
 _MINUTE: Final = timedelta(minutes=1)
 _CRON_FIELDS: Final = 5
@@ -32,13 +38,25 @@ _LONGEST_CRON: Final = 100  # characters; enough for any real expression
 _LONGEST_SPAN: Final = timedelta(days=400)  # as far back as snapshots go
 _UNITS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
-_OPTIONS: Final = ("compare", "only")
+_OPTIONS: Final = {
+    "report": {"compare": True, "only": True},
+    "question": {"continue": False, "overlap": True},
+    "run": {"overlap": True},
+}
+"""The options of each kind of task, and whether they take a value."""
+
+OVERLAPS: Final = ("skip", "wait")
+"""What becomes of a slot whose predecessor is still running; the first is the default."""
+
+_PAYLOAD: Final = re.compile(  # of folded text: where a question or an input begins
+    r"""(?: (?<=[\s(]) | ^ ) (?: (?P<json> [{\[] ) | (?<! cron[ ] ) (?P<quote> ["'] ) )""", re.VERBOSE
+)
 _PIECE: Final = re.compile(  # of folded text
     r"""
     (?P<blank> [\s;()]+ )
     | (?: cron (?= \s | $ | ["'] ) \s* )? ["'] (?P<quoted> [^"']* ) ["']
     | cron (?= \s | $ ) \s* (?P<bare> (?: \S+ \s* ){0,5} )
-    | -- (?P<option> \w+ ) (?: = | \s+ )? (?P<value> [^\s()]* )
+    | -- (?P<option> \w+ ) (?P<value> (?: = | \s+ )? [^\s()]* )
     | (?P<channel> \# [^\s;,()]+ )
     | (?P<word> , | [^\s;,()]+ )
     """,
@@ -55,62 +73,124 @@ class Schedule:
     crons: tuple[str, ...]
 
 
-class ReportSpec(BaseModel, frozen=True):
-    """A report as a person described it.
+class TaskSpec(BaseModel, frozen=True):
+    """What a person scheduled: a `ReportSpec`, a `QuestionSpec` or a `RunSpec`.
 
-    *compare* is an age (``7d``) to compare with, or ``""`` for the last report; *only* names the parts of the
-    statistics to show, all if it's empty. As typed, *zone* and *channel* (``#name`` or an ID) may be ``""``, and there
-    is no owner.
+    As typed, *zone* and *channel* (``#name`` or an ID) may be ``""``, and there is no *owner*. *project* is the ID of
+    its project, ``""`` for the default one.
     """
 
+    does: ClassVar[str]
     schedule: Schedule
     zone: str = ""
     channel: str = ""
-    compare: str = ""
-    only: tuple[str, ...] = ()
     team: str = ""
     owner: str = ""
+    project: str = ""
+
+    @property
+    def about(self) -> tuple[object, ...]:
+        """What is done, for comparing two tasks."""
+        raise NotImplementedError
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What makes two tasks the same for people: they do the same, at the same times and in the same channel."""
+        return self.does, self.about, self.schedule.crons, self.zone, self.team, self.channel, self.project
+
+
+class ReportSpec(TaskSpec, frozen=True):
+    """A report of the statistics.
+
+    *compare* is an age (``7d``) to compare with, or ``""`` for the last report; *only* names the parts of the
+    statistics to show, all if it's empty.
+    """
+
+    does = "report"
+    compare: str = ""
+    only: tuple[str, ...] = ()
+
+    @property
+    def about(self) -> tuple[object, ...]:
+        """The parts shown, and what they're compared with."""
+        return frozenset(self.only or PARTS), self.compare
+
+
+class QuestionSpec(TaskSpec, frozen=True):
+    """A question for an *agent*; *continues*: all are asked in one thread, in the same session."""
+
+    does = "question"
+    task: Literal["question"] = "question"
+    agent: int
+    text: str
+    continues: bool = False
+    overlap: Literal["skip", "wait"] = "skip"
+
+    @property
+    def about(self) -> tuple[object, ...]:
+        """The agent and the question."""
+        return self.agent, self.text
+
+
+class RunSpec(TaskSpec, frozen=True):
+    """A run of a *workflow* with an *input*, any JSON value."""
+
+    does = "run"
+    task: Literal["run"] = "run"
+    workflow: int
+    input: Any = ""
+    overlap: Literal["skip", "wait"] = "skip"
+
+    @property
+    def about(self) -> tuple[object, ...]:
+        """The workflow and its input."""
+        return self.workflow, json.dumps(self.input, sort_keys=True)
+
+
+Spec = ReportSpec | QuestionSpec | RunSpec
+_task: TypeAdapter[QuestionSpec | RunSpec] = TypeAdapter(Annotated[QuestionSpec | RunSpec, Field(discriminator="task")])
 
 
 @dataclass(frozen=True, slots=True)
 class StoredTask:
-    """A report, and its state.
+    """A report, a scheduled question or a scheduled run, and its state.
 
     *due* is its next slot. *paused* is the reason why it's paused (``asked``, ``no clock``, or Slack's error), or
     ``""``. *skipped* is the first slot that wasn't posted, *last* the last one that was, and *numbers* the snapshot of
-    the statistics at that time (`bridge.features.statistics.snapshots`).
+    the statistics at that time (`bridge.features.statistics.snapshots`). *ts* is that post's, *thread_ts* its thread's,
+    and *ended* the outcome of its run. *turn* is what the latest slot started; *told* is the one because of which a
+    slot was skipped and people were told.
     """
 
     id: str
-    spec: ReportSpec
+    spec: Spec
     due: datetime
     paused: str = ""
     skipped: datetime | None = None
     last: datetime | None = None
     numbers: str = ""
+    ts: str = ""
+    thread_ts: str = ""
+    ended: str = ""
+    turn: str = ""
+    told: str = ""
 
     @classmethod
     def from_redis(cls, id_: str, fields: Mapping[str, str]) -> StoredTask:
         """Parse the ``report:`` hash. Raises `RecordNotUnderstood`."""
         try:
+            report = fields.get("body")
             return cls(
                 id=id_,
-                spec=ReportSpec.model_validate_json(fields["body"]),
+                spec=ReportSpec.model_validate_json(report) if report else _task.validate_json(fields["task"]),
                 due=_moment(fields["due"]),
                 paused=fields.get("paused", ""),
                 skipped=_moment(fields["skipped"]) if fields.get("skipped") else None,
                 last=_moment(fields["last"]) if "last" in fields else None,
-                numbers=fields.get("numbers", ""),
+                **{name: fields.get(name, "") for name in ("numbers", "ts", "thread_ts", "ended", "turn", "told")},
             )
         except (KeyError, ValueError, ValidationError) as exc:
             raise RecordNotUnderstood("report") from exc
-
-    def is_same(self, spec: ReportSpec) -> bool:
-        """Whether this report shows what *spec* would, at the same times and in the same channel."""
-        mine = self.spec
-        when = (mine.schedule.crons, mine.zone) == (spec.schedule.crons, spec.zone)
-        what = (set(mine.only or PARTS), mine.compare) == (set(spec.only or PARTS), spec.compare)
-        return when and what and (mine.team, mine.channel) == (spec.team, spec.channel)
 
     @property
     def called(self) -> str:
@@ -124,7 +204,7 @@ class StoredTask:
 
     @property
     def clock(self) -> ZoneInfo:
-        """The report's time zone. Raises `RecordNotUnderstood` if this machine doesn't know it."""
+        """Its time zone. Raises `RecordNotUnderstood` if this machine doesn't know it."""
         try:
             return ZoneInfo(self.spec.zone)
         except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
@@ -136,7 +216,7 @@ def _moment(ms: str) -> datetime:
 
 
 def next_due(schedule: Schedule, zone: ZoneInfo, after: datetime) -> datetime:
-    """Return the first moment later than *after* at which a report is due, in UTC."""
+    """Return the first moment later than *after* at which a task is due, in UTC."""
     local = after.astimezone(zone).replace(tzinfo=None, fold=0)
     return min(next(due for due in _slots(cron, zone, local) if due > after) for cron in schedule.crons)
 
@@ -172,11 +252,109 @@ def _slots(cron: str, zone: ZoneInfo, after: datetime) -> Iterator[datetime]:
         yield due
 
 
+class When(NamedTuple):
+    """What all tasks have in common, as typed, and their options."""
+
+    schedule: Schedule
+    zone: str
+    channel: str
+    options: dict[str, str]
+
+
 def read_report(typed: str) -> ReportSpec:
     """Parse a report as typed. Raises `BadSchedule`."""
-    zone = channel = compare = cron = ""
-    only: tuple[str, ...] = ()
+    when = read_when(typed, "report")
+    compare, only = when.options.get("compare", ""), when.options.get("only")
+    if "compare" in when.options:
+        span_of(compare)
+    return ReportSpec(
+        schedule=when.schedule, zone=when.zone, channel=when.channel, compare=fold(compare).text,
+        only=() if only is None else only_of(only),
+    )  # fmt: skip
+
+
+def read_question(agent: int, typed: str) -> QuestionSpec:
+    """Parse a question for an *agent*, in quotation marks, and its schedule, as typed. Raises `BadSchedule`."""
+    with errors_of("question"):
+        payload, rest = _split_payload(typed)
+        text = (payload if payload[:1] in {"{", "["} else payload[1:-1]).strip()
+        if not text:
+            raise BadSchedule("question", "")
+        when = read_when(rest, "question")
+        check_placeholders(text)
+        return QuestionSpec(
+            schedule=when.schedule, zone=when.zone, channel=when.channel, agent=agent, text=text,
+            continues="continue" in when.options, overlap=_overlap_of(when),
+        )  # fmt: skip
+
+
+def read_run(workflow: int, typed: str) -> RunSpec:
+    """Parse the input for a *workflow*, as JSON or in quotation marks, and its schedule. Raises `BadSchedule`."""
+    with errors_of("run"):
+        payload, rest = _split_payload(typed)
+        when = read_when(rest, "run")
+        if payload[:1] not in {"", "{", "["} and fold(payload).text[:1] != '"':
+            payload = payload[1:-1]  # in single quotation marks, which JSON doesn't have
+        value = read_input(payload)
+        return RunSpec(
+            schedule=when.schedule, zone=when.zone, channel=when.channel, workflow=workflow, input=value,
+            overlap=_overlap_of(when),
+        )  # fmt: skip
+
+
+def read_input(typed: str) -> Any:
+    """Parse a workflow's input, as typed. Raises `BadSchedule`."""
+    try:
+        value = typed if typed.startswith("{{") else typed_input(typed)
+    except BadInput as exc:
+        raise BadSchedule("input", where_json_breaks(exc)) from exc
+    if value == typed and len(typed) > 1 and fold(typed[0] + typed[-1]).text == '""':
+        value = typed[1:-1]  # not JSON, because it contains other quotation marks
+    check_placeholders(value)
+    return value
+
+
+@contextmanager
+def errors_of(task: str) -> Iterator[None]:
+    """Have each `BadSchedule` say which kind of *task* it's about."""
+    try:
+        yield
+    except BadSchedule as exc:
+        exc.of = task
+        raise
+
+
+def _split_payload(typed: str) -> tuple[str, str]:
+    """Split off a question or an input, with its quotation marks or brackets; ``""`` if there's none.
+
+    It ends with the last such mark, so that it may contain others; a quoted cron expression may follow.
+    """
+    folded = fold(typed)
+    begin = _PAYLOAD.search(folded.text)
+    if begin is None:
+        return "", typed
+    at = begin.start("json") if begin["json"] else begin.start("quote")
+    closing = {"{": "}", "[": "]"}.get(begin["json"] or "", begin["quote"] or "")
+    cron = re.compile(r"(?<=\s)cron\s*[\"']").search(folded.text, at)
+    before = folded.text.rfind(closing, at + 1, cron.start() if cron else len(folded.text))
+    end = before if before > at else folded.text.rfind(closing, at + 1)
+    if end <= at:
+        raise BadSchedule("unclosed", folded.between(at, len(folded.text)))
+    return folded.between(at, end + 1), f"{folded.until(at)} {folded.after(end + 1)}"
+
+
+def _overlap_of(when: When) -> Literal["skip", "wait"]:
+    overlap = fold(when.options.get("overlap", "skip")).text
+    if overlap not in OVERLAPS:
+        raise BadSchedule("overlap", overlap)
+    return "wait" if overlap == "wait" else "skip"
+
+
+def read_when(typed: str, of: str) -> When:
+    """Parse a schedule, a time zone, a channel, and the options *of* a kind of task. Raises `BadSchedule`."""
+    zone = channel = cron = ""
     words: list[str] = []
+    options: dict[str, str] = {}
     at, folded = 0, fold(typed)
     while found := _PIECE.match(folded.text, at):
         at = found.end()
@@ -187,15 +365,12 @@ def read_report(typed: str) -> ReportSpec:
                     raise BadSchedule("cron", folded.between(*found.span()))
                 cron = read_cron(said)
             case "value":
-                name, value = found["option"], said.rstrip(",;")
-                if name == "compare":
-                    span_of(value)
-                    compare = fold(value).text
-                elif name == "only":
-                    only = only_of(value)
-                else:
-                    near = difflib.get_close_matches(name, _OPTIONS, n=1)
+                name = found["option"]
+                if name not in _OPTIONS[of]:
+                    near = difflib.get_close_matches(name, _OPTIONS[of], n=1)
                     raise BadSchedule("option", f"--{name}", [f"--{one}" for one in near])
+                options[name] = said.lstrip("= \n").rstrip(",;") if _OPTIONS[of][name] else ""
+                at = at if _OPTIONS[of][name] else found.end("option")
             case "channel":
                 channel = said
             case "word":
@@ -205,7 +380,7 @@ def read_report(typed: str) -> ReportSpec:
         zone = find_zone(" ".join(words)) if words else ""
     else:
         crons, zone = read_schedule(words)
-    return ReportSpec(schedule=Schedule(describe(crons), crons), zone=zone, channel=channel, compare=compare, only=only)
+    return When(Schedule(describe(crons), crons), zone, channel, options)
 
 
 def span_of(typed: str) -> timedelta:

@@ -1,31 +1,35 @@
-"""Stored reports: a hash for each, a sorted set by age (``reports``), and one by the next slot (``due``).
+"""Stored tasks: a hash for each, a sorted set by age (``reports``), and one by the next slot (``due``).
 
-Each slot of a report gets exactly one turn: the step that queues the turn also advances the report to its next slot
+A task is a report, a scheduled question or a scheduled run; the hash of a report has a ``body``, the others a ``task``.
+Each slot gets exactly one turn: the step that queues the turn also advances the task to its next slot
 (`TaskStore.advance`, `bridge.engine.clock`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from bridge.engine.results import PostedReport
+from bridge.engine.results import PostedReport, PostedTask
 from bridge.errors import RecordNotUnderstood
 from bridge.features.deps import Deps
-from bridge.features.schedules.schedule import ReportSpec, StoredTask
-from bridge.ids import ThreadKey
-from bridge.inbound import Report
+from bridge.features.schedules.schedule import ReportSpec, Spec, StoredTask
+from bridge.ids import MessageKey, ThreadKey, TurnId
+from bridge.inbound import Report, ScheduledTask
 from bridge.queue.keys import milliseconds
-from bridge.queue.records import VERSION, Write
+from bridge.queue.records import VERSION, Max, Step, Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 
 MOST_TASKS: Final = 1000
-"""How many reports one bridge stores, about 600 bytes each."""
+"""How many tasks one bridge stores, about 600 bytes each and the text of questions and inputs."""
+
+_UNFINISHED: Final = frozenset({Step.QUEUED, Step.SENT, Step.POSTING})
 
 
 class TaskStore:
-    """The reports of one namespace. Coroutines may raise `StoreUnavailable`; the other methods return writes.
+    """The tasks of one namespace. Coroutines may raise `StoreUnavailable`; the other methods return writes.
 
     *session_lifetime* is how long an idle thread stays bound, and how long the text of a report is stored with its
     thread.
@@ -37,21 +41,21 @@ class TaskStore:
         self._session_ms = milliseconds(session_lifetime)
 
     async def get(self, id_: str) -> StoredTask | None:
-        """Return a report; None if it was deleted. Raises `RecordNotUnderstood`."""
+        """Return a task; None if it was deleted. Raises `RecordNotUnderstood`."""
         with translated():
             fields: Any = await self._redis.hgetall(self._keys.report(id_))
         return StoredTask.from_redis(id_, fields) if fields else None
 
     async def all(self) -> list[StoredTask]:
-        """Return all reports, oldest first, without those that only a newer version can read."""
+        """Return all tasks, oldest first, without those that only a newer version can read."""
         with translated():
             ids: Any = await self._redis.zrange(self._keys.reports(), 0, -1)
         return [report for report, _fields in await self._read({str(id_): {} for id_ in ids})]
 
     async def due(self, at: datetime, most: int) -> list[tuple[StoredTask, str]]:
-        """Return the reports due *at* a moment, the longest due first, each with its stored due time.
+        """Return the tasks due *at* a moment, the longest due first, each with its stored due time.
 
-        That's one lookup in the index, however many reports are stored.
+        That's one lookup in the index, however many tasks are stored.
         """
         with translated():
             found: Any = await self._redis.zrangebyscore(
@@ -65,19 +69,34 @@ class TaskStore:
         with translated():
             return int(await self._redis.zcard(self._keys.reports())) >= MOST_TASKS
 
-    def add(self, id_: str, spec: ReportSpec, due: datetime, now: datetime) -> tuple[Write, ...]:
-        """Return the writes that store a report."""
-        key, at = self._keys.report(id_), epoch_ms(due)
+    def add(self, id_: str, spec: Spec, due: datetime, now: datetime) -> tuple[Write, ...]:
+        """Return the writes that store a task."""
+        key = self._keys.report(id_)
         return (
             ("field", key, 0, "v", "1"),
-            ("field", key, 0, "body", spec.model_dump_json()),
-            ("field", key, 0, "due", str(at)),
+            *self._body(id_, spec, due),
             ("rank", self._keys.reports(), 0, id_, epoch_ms(now), 0),
-            ("rank", self._keys.due(), 0, id_, at, 0),
+            ("rank", self._keys.due(), 0, id_, epoch_ms(due), 0),
         )
 
+    def change(self, task: StoredTask, spec: Spec, due: datetime, *more: Write) -> tuple[Write, ...]:
+        """Return the writes that give a task another *spec*, and *more*, unless it's deleted; paused, it stays so."""
+        key, at = self._keys.report(task.id), epoch_ms(due)
+        return (
+            ("if", key, 0, 4 + len(more), "v", "1"),
+            *self._body(task.id, spec, due),
+            ("field", key, 0, "skipped", ""),
+            ("unrank", self._keys.due(), 0, task.id) if task.paused else ("rank", self._keys.due(), 0, task.id, at, 0),
+            *more,
+        )
+
+    def _body(self, id_: str, spec: Spec, due: datetime) -> tuple[Write, Write]:
+        """Return the writes of a task's *spec*; releases that know only reports leave a ``task`` alone."""
+        key, name = self._keys.report(id_), "body" if isinstance(spec, ReportSpec) else "task"
+        return ("field", key, 0, name, spec.model_dump_json()), ("field", key, 0, "due", str(epoch_ms(due)))
+
     def advance(self, id_: str, seen: str, following: datetime, skipped: datetime | None) -> tuple[Write, ...]:
-        """Return the writes that make a report due at *following*, if it's still due at *seen* and not paused.
+        """Return the writes that make a task due at *following*, if it's still due at *seen* and not paused.
 
         *skipped* is the first slot that isn't posted.
         """
@@ -96,7 +115,7 @@ class TaskStore:
         return (("if", key, 0, 1, "v", "1", "skipped", ""), ("field", key, 0, "skipped", str(epoch_ms(slot))))
 
     def pause(self, id_: str, why: str, *more: Write) -> tuple[Write, ...]:
-        """Return the writes that pause a report, and *more*, unless it's already paused or deleted."""
+        """Return the writes that pause a task, and *more*, unless it's already paused or deleted."""
         key = self._keys.report(id_)
         return (
             ("if", key, 0, 2 + len(more), "v", "1", "paused", ""),
@@ -106,7 +125,7 @@ class TaskStore:
         )
 
     def resume(self, report: StoredTask, due: datetime) -> tuple[Write, ...]:
-        """Return the writes that make a paused report due again, without mentioning the slots skipped until then."""
+        """Return the writes that make a paused task due again, without mentioning the slots skipped until then."""
         key, at = self._keys.report(report.id), epoch_ms(due)
         return (
             ("if", key, 0, 4, "v", "1", "paused", report.paused),
@@ -117,7 +136,7 @@ class TaskStore:
         )
 
     def delete(self, id_: str, *more: Write) -> tuple[Write, ...]:
-        """Return the writes that delete a report, and *more*, unless it's already deleted."""
+        """Return the writes that delete a task, and *more*, unless it's already deleted."""
         key = self._keys.report(id_)
         return (
             ("if", key, 0, 3 + len(more), "v", "1"),
@@ -127,28 +146,87 @@ class TaskStore:
             *more,
         )
 
+    async def is_running(self, task: StoredTask, *, but: TurnId) -> bool:
+        """Whether what the latest slot of *task* started is still running: a turn, or a question in its thread.
+
+        The turn *but* doesn't count.
+        """
+        turns, step = [task.turn], None
+        with translated():
+            if task.ts:
+                asked = MessageKey(task.spec.team, task.spec.channel, task.ts)
+                turns.append(str(await self._redis.get(self._keys.seen_message(asked)) or ""))
+            for turn in turns:
+                if turn not in {"", but}:
+                    step = await self._redis.hget(self._keys.turn(TurnId(turn)), "step")
+                    if step in _UNFINISHED:
+                        return True
+        return False
+
+    async def answers(self, tasks: Sequence[StoredTask]) -> dict[str, tuple[str, str]]:
+        """Return the step and the outcome of what each task started last, by the task's ID, for a week after its end.
+
+        That's the message of a question, or else the turn.
+        """
+        with translated():
+            async with self._redis.pipeline(transaction=False) as pipe:
+                for task in tasks:
+                    pipe.get(self._keys.seen_message(MessageKey(task.spec.team, task.spec.channel, task.ts or "-")))
+                asked = await pipe.execute()
+            async with self._redis.pipeline(transaction=False) as pipe:
+                for task, turn in zip(tasks, asked, strict=True):
+                    pipe.hmget(self._keys.turn(TurnId(str(turn or task.turn or "-"))), ["step", "what"])
+                found = await pipe.execute()
+        return {task.id: (step or "", what or "") for task, (step, what) in zip(tasks, found, strict=True)}
+
+    def starts(self, id_: str, turn: TurnId, *, after: str) -> tuple[Write, ...]:
+        """Return the writes that make *turn* the one that a task started last, *after* another one.
+
+        The first is an ``if``.
+        """
+        key = self._keys.report(id_)
+        return (("if", key, 0, 1, "v", "1", "turn", after), ("field", key, 0, "turn", turn))
+
+    def overlaps(self, task: StoredTask, slot: datetime) -> tuple[Write, ...]:
+        """Return the writes for a skipped *slot* whose predecessor is still running."""
+        return (*self.skip(task.id, slot), ("field", self._keys.report(task.id), 0, "told", task.turn))
+
     def posted(self, report: PostedReport, thread: ThreadKey, skipped: datetime | None) -> tuple[Write, ...]:
         """Return the writes for a slot posted as the root of *thread*; its words are for the first question there.
 
         *skipped* is the first skipped slot, which the post has mentioned, so the next one doesn't. With `report.binds`,
         the thread is a conversation from now on, and otherwise from the first mention.
         """
-        key, slot = self._keys.report(report.report), str(epoch_ms(report.slot))
         conversation, lives = self._keys.thread(thread), self._session_ms
-        skip: Write = ("field if", key, 0, "skipped", "", str(epoch_ms(skipped)) if skipped else "")
-        is_reported = skipped is not None and skipped <= report.slot
+        facts = {"numbers": report.numbers, "ts": thread.root}
+        shown = self._shown(report.report, report.slot, facts, skipped)
         binds: Write = ("field if", conversation, lives, "v", str(VERSION), "")
         return (
-            ("if", key, 0, 1 + is_reported, "v", "1"),
-            ("field max", key, 0, "last", slot, "numbers", report.numbers),
-            *([skip] if is_reported else []),
+            *shown,
             *([binds] if report.binds else []),
             ("if", conversation, 0, 1, "session", ""),
             ("set", self._keys.words(thread), lives, report.words),
         )
 
+    def posted_task(self, task: PostedTask, ts: str, skipped: datetime | None) -> tuple[Write, ...]:
+        """Return the writes for a slot whose question, or the card of whose run, was posted as *ts*."""
+        facts = {"numbers": task.numbers, "ts": ts, "thread_ts": task.thread_ts or ts, "ended": task.ended}
+        return self._shown(task.task, task.slot, facts, skipped)
+
+    def _shown(self, id_: str, slot: datetime, facts: Mapping[str, str], skipped: datetime | None) -> tuple[Write, ...]:
+        key = self._keys.report(id_)
+        skip: Write = ("field if", key, 0, "skipped", "", str(epoch_ms(skipped)) if skipped else "")
+        is_reported = skipped is not None and skipped <= slot
+        flat = tuple([part for fact in {"last": str(epoch_ms(slot)), **facts}.items() for part in fact])
+        last: Max = ("field max", key, 0, *flat)
+        return (
+            ("if", key, 0, 1 + is_reported, "v", "1"),
+            last,
+            *([skip] if is_reported else []),
+        )
+
     async def _read(self, wanted: dict[str, dict[str, str]]) -> list[tuple[StoredTask, dict[str, str]]]:
-        """Return the *wanted* reports, by ID with fields that replace stored ones, and their stored fields."""
+        """Return the *wanted* tasks, by ID with fields that replace stored ones, and their stored fields."""
         with translated():
             async with self._redis.pipeline(transaction=False) as pipe:
                 for id_ in wanted:
@@ -164,11 +242,16 @@ class TaskStore:
 
 
 def store_of(deps: Deps) -> TaskStore:
-    """Return the store of reports for a handler."""
+    """Return the store of tasks for a handler."""
     return TaskStore(deps.scripts, session_lifetime=deps.session_lifetime)
 
 
-def due_report(report: StoredTask, slot: datetime, *, is_asked_for: bool = False) -> Report:
-    """Return the input to queue for a *slot* of a report, or for a request."""
-    team, channel, owner = report.spec.team, report.spec.channel, report.spec.owner
-    return Report(team=team, channel=channel, user=owner, report=report.id, slot=slot, is_asked_for=is_asked_for)
+def due_task(
+    task: StoredTask, slot: datetime, *, is_asked_for: bool = False, thread_ts: str = ""
+) -> Report | ScheduledTask:
+    """Return the input to queue for a *slot* of a task, or for a request; *thread_ts* is the thread it continues."""
+    spec = task.spec
+    about: dict[str, Any] = {"team": spec.team, "channel": spec.channel, "user": spec.owner, "slot": slot}
+    if isinstance(spec, ReportSpec):
+        return Report(report=task.id, is_asked_for=is_asked_for, **about)
+    return ScheduledTask(task=task.id, does=spec.does, is_asked_for=is_asked_for, thread_ts=thread_ts, **about)

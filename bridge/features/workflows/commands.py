@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import timedelta
+from typing import Any, Final
 
 from pydantic import Field
 
 from bridge.engine.feature import Feature
 from bridge.engine.questions import Question, TypedText
-from bridge.engine.results import Form, Outcome, Result, RunEnded, shown
+from bridge.engine.results import Form, Outcome, Result, RunEnded, TryLater, shown
 from bridge.engine.turn import Turn
-from bridge.errors import BadInput, ControlNotUnderstood
-from bridge.features.buttons import DETAILS, FIND, RUN_FORM, id_of, run_button
+from bridge.errors import BadInput, ControlNotUnderstood, ProjectError
+from bridge.features.buttons import DETAILS, FIND, RUN_FORM, id_of, run_button, workflow_options
 from bridge.features.deps import Deps
 from bridge.features.lookups import origin_of, own_pages, workflow_by_id
 from bridge.features.pauses import check_rule
@@ -19,7 +20,7 @@ from bridge.features.workflows import forms, layout, run_card
 from bridge.features.workflows.inputs import Remembered, RememberedInputs
 from bridge.features.workflows.runs import RunResults, Waiters, notify_of_end, run, unknown_run
 from bridge.ids import InProject, PersonKey, TurnId
-from bridge.inbound import Click, Shortcut, Submission, TriggeredRun
+from bridge.inbound import Click, ScheduledRun, Shortcut, Submission, TriggeredRun
 from bridge.project import Catalog
 from bridge.project.models import Workflow
 from bridge.slack.blockkit.json_text import typed_input
@@ -27,6 +28,9 @@ from bridge.slack.blockkit.lists import ListPage
 from bridge.slack.blockkit.modals import Carried, Origin
 from bridge.slack.blockkit.mrkdwn import plain_command_text
 from bridge.slack.blockkit.reply import Block, Reply
+
+PAUSE: Final = timedelta(seconds=5)
+"""How long a scheduled run waits for the service before it tries again."""
 
 workflows = Feature("workflows")
 workflows.outcome_unknown(has_note=True)(unknown_run)
@@ -76,6 +80,16 @@ async def run_triggered(deps: Deps, turn: Turn, triggered: TriggeredRun) -> Resu
     text = await deps.parts.text(triggered.message.text)
     whole = await deps.parts.below(text, triggered.message.parts, triggered.message.app)
     return await run(deps, turn, workflow, whole.text or text)
+
+
+@workflows.kind(ScheduledRun)
+async def run_scheduled(deps: Deps, turn: Turn, scheduled: ScheduledRun) -> Result:
+    """Run a workflow for a slot of its schedule, which has checked whether it still may."""
+    try:
+        workflow = await workflow_by_id(turn, scheduled.workflow)
+    except ProjectError as exc:
+        raise TryLater(PAUSE) from exc
+    return await run(deps, turn, workflow, scheduled.input)
 
 
 @workflows.button(run_card.AGAIN, label="button: Run again")
@@ -267,4 +281,4 @@ def _origin(turn: Turn, *, is_sure: bool = False) -> Origin:
 @workflows.options(forms.WORKFLOW, layout.RUN, FIND)
 async def workflows_to_choose(catalog: Catalog, query: str) -> list[Block]:
     """Return options for the workflows that match *query*."""
-    return forms.workflow_options(await catalog.get_workflows(), query)
+    return workflow_options(await catalog.get_workflows(), query)

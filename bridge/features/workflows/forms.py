@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from bridge.errors import BadInput
-from bridge.features.buttons import ID
+from bridge.features.buttons import ID, workflow_option
 from bridge.project.models import Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import where_json_breaks
@@ -18,7 +18,6 @@ from bridge.slack.blockkit.modals import (
     FormErrors,
     Origin,
     channel_menu,
-    match_rank,
     modal,
     text_input,
 )
@@ -64,7 +63,7 @@ def run_form(
 
     A hint says what *typed* is read as. If it's opened outside of a channel, it asks where to post the run's card.
     """
-    chosen = _option(workflow) if workflow else None
+    chosen = workflow_option(workflow) if workflow else None
     hint = _hint(typed) if len(typed) <= kit.PLAIN_TEXT_INPUT else ONLY_THE_FIRST
     options = [_AUTO, _TEXT, _JSON]
     kinds = kit.select(KIND, "Text or JSON", options, next((one for one in options if one["value"] == kind), _AUTO))
@@ -115,15 +114,3 @@ def read_run_form(values: Mapping[str, Any]) -> RunRequest | FormErrors:
     if errors:
         return FormErrors(errors)
     return RunRequest(int(workflow), value, typed, str(values.get(KIND) or ""), bool(values.get(REMEMBER)))
-
-
-def workflow_options(workflows: Sequence[Workflow], query: str) -> list[Block]:
-    """Return options for the workflows that match *query*, best match first."""
-    ranked = [(rank, one) for one in workflows if (rank := match_rank(one.id, one.name, query)) is not None]
-    ranked.sort(key=lambda pair: (pair[0], not pair[1].is_active, pair[1].name.casefold()))
-    return [_option(workflow) for _, workflow in ranked[: kit.OPTIONS]]
-
-
-def _option(workflow: Workflow) -> Block:
-    mark = "" if workflow.is_active else " (inactive)"
-    return kit.option(kit.one_line(workflow.name, kit.OPTION_TEXT - len(mark)) + mark, str(workflow.id))

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Final
 
@@ -64,8 +64,8 @@ _MOST_NODES = 20
 class Run:
     """A run as its card shows it: *turn* started it, for the person with the display name *started_by*.
 
-    If an *app*'s message started it, this is the person who set that up. *url* is a template of its address in the
-    project's own pages.
+    If an *app*'s message or a *schedule* started it, this is the person who set that up. *url* is a template of its
+    address in the project's own pages.
     """
 
     workflow: int
@@ -75,6 +75,7 @@ class Run:
     turn: str
     app: str = ""
     url: str = ""
+    schedule: str = ""
 
 
 def running(run: Run, *, is_long: bool = False) -> Reply:
@@ -136,6 +137,12 @@ def why_failed(result: RunResult) -> tuple[str, str]:
     said = said or _error_in(result.model_extra) or _error_in(result.output)
     where = f"Failed at {kit.quoted(node, 80)}" if node else "Failed"
     return f"{where}: {kit.quoted(said, _REASON)}" if said else f"{where}. The workflow gave no reason.", said
+
+
+def were_skipped(since: datetime) -> Block:
+    """Return the line about scheduled runs that were skipped before this one."""
+    said = "Runs since {moment} were skipped because they were too late, or one was still running."
+    return kit.trusted_context(said, moment=since)
 
 
 def has_more(result: RunResult) -> bool:
@@ -263,6 +270,8 @@ def _card(run: Run, status: str, *blocks: Block, files: Sequence[Attachment] = (
 
 def _started_by(run: Run) -> str:
     person = kit.named(run.started_by, 80) if kit.one_line(run.started_by) else kit.SOMEONE
+    if run.schedule:
+        return f"Scheduled by {person}: {kit.one_line(run.schedule, 120)}"
     return f"Started by {kit.named(run.app, 80)}, set up by {person}" if run.app else f"Started by {person}"
 
 

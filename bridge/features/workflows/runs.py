@@ -15,14 +15,14 @@ from typing import Any, assert_never
 from bridge.engine import notices
 from bridge.engine.places import RUN_MARK, recipient_of
 from bridge.engine.questions import Question
-from bridge.engine.results import Outcome, RunEnded, shown
+from bridge.engine.results import Outcome, PostedTask, RunEnded, shown
 from bridge.engine.turn import Turn
 from bridge.errors import NotFound, ProjectError, RecordNotUnderstood, SlackError, TooOften
 from bridge.features.deps import Deps
 from bridge.features.lookups import own_pages
 from bridge.features.workflows import run_card
 from bridge.ids import TurnId
-from bridge.inbound import Notice, TriggeredRun
+from bridge.inbound import Notice, ScheduledRun, TriggeredRun
 from bridge.project.models import RunResult, Workflow
 from bridge.queue.inbox import Duplicate, Queued
 from bridge.queue.keys import RESULTS, WAITERS, milliseconds
@@ -80,7 +80,10 @@ async def run(
         return (await question.answered() if question else None) or shown(notices.already_used(), "already")
     except TooOften as exc:
         exc.about = f"workflow {workflow.id}"
-        raise
+        if not isinstance(turn.body, ScheduledRun):
+            raise
+        card = run_card.failed(described, exc)  # no one waits for it, so it has to say what it's about
+        return _for_schedule(turn, _outcome(type(exc).__name__, card, described, run_card.FAILED))
     has_started = isinstance(result, RunResult) or result.may_have_happened
     if not has_started:
         turn.stage(*undo)
@@ -107,12 +110,25 @@ async def _ended(
     else:
         card = run_card.failed(described, result, took)
         outcome = _outcome(type(result).__name__, card, described, run_card.FAILED, result.cause)
+    outcome = _for_schedule(turn, outcome)
     return _with_notice(outcome, turn, kit.spoken(took)) if took >= deps.long_run else outcome
+
+
+def _for_schedule(turn: Turn, outcome: Outcome) -> Outcome:
+    """Have the outcome of a scheduled run stored with its schedule, and say which slots before it were skipped."""
+    run = turn.body
+    if not isinstance(run, ScheduledRun):
+        return outcome
+    called = f"run {outcome.ran}, {run.called}"
+    ended = PostedTask(task=run.task, called=called, slot=run.slot, ended=outcome.ended, numbers=run.numbers)
+    below = (run_card.were_skipped(run.skipped),) if run.skipped else ()
+    reply = outcome.reply.model_copy(update={"blocks": (*outcome.reply.blocks, *below)})
+    return outcome.model_copy(update={"after": (*outcome.after, ended), "reply": reply})
 
 
 def _with_notice(outcome: Outcome, turn: Turn, took: str = "") -> Outcome:
     ended = RunEnded(turn=turn.id, name=outcome.ran, status=outcome.ended, took=took)
-    return outcome.model_copy(update={"after": (ended,)})
+    return outcome.model_copy(update={"after": (*outcome.after, ended)})
 
 
 async def unknown_run(deps: Deps, turn: Turn) -> Outcome:
@@ -124,7 +140,7 @@ async def unknown_run(deps: Deps, turn: Turn) -> Outcome:
         raise RecordNotUnderstood("run") from exc
     cause = "the bridge ended before a result came"
     outcome = _outcome("unknown", run_card.unknown(described), described, run_card.OUTCOME_UNKNOWN, cause)
-    return _with_notice(outcome, turn)
+    return _with_notice(_for_schedule(turn, outcome), turn)
 
 
 def _laid_out(run: run_card.Run, result: RunResult, took: timedelta) -> tuple[Reply, str]:
@@ -211,7 +227,9 @@ async def _describe(deps: Deps, turn: Turn, workflow: int, name: str, given: Any
     if started_by == turn.user:  # the name is unknown, and an ID means nothing to people
         started_by = ""
     app = (turn.body.message.app_name or "an app") if isinstance(turn.body, TriggeredRun) else ""
-    return run_card.Run(workflow, name, given, started_by, turn.id, app, own_pages(turn, deps.run_url))
+    schedule = turn.body.called if isinstance(turn.body, ScheduledRun) else ""
+    url = own_pages(turn, deps.run_url)
+    return run_card.Run(workflow, name, given, started_by, turn.id, app, url, schedule)
 
 
 def _outcome(what: str, card: Reply, run: run_card.Run, ended: str, cause: str = "") -> Outcome:

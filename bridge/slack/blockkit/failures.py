@@ -73,6 +73,9 @@ _NOT_ALLOWED: Final = {
     "default": "You don't have permission to change channel settings. Ask your admin for access.",
     "report": "You don't have permission to schedule reports. Ask your admin for access.",
     "runner": "You don't have permission to run workflows here. Ask your admin for access.",
+    "schedule": "You don't have permission to schedule anything here. Ask your admin for access.",
+    "not_your_schedule": "Only the person who scheduled this, or someone with permission to run workflows, can change "
+    "it.",
     "not_yours": "Only the person who scheduled this report, or someone with permission to run workflows, can "
     "change it.",
     "unknown": "Slack couldn't confirm who you are, so nothing was done. Try again in a minute, and tell your admin if "
@@ -108,20 +111,31 @@ _EXPECTED: Final = {
 _TAKES: Final = {
     "compare": "--compare takes an age such as 24h, 7d or 2w (up to 400 days).",
     "only": "--only takes any of {choices}, such as runs,tags.",
+    "overlap": "--overlap takes skip or wait.",
 }
 """The expected value of each option of a schedule."""
 
+_ACCEPTED: Final = {
+    "report": "Reports accept only --compare and --only.",
+    "question": "Scheduled questions accept only --continue and --overlap.",
+    "run": "Scheduled runs accept only --overlap.",
+}
+"""The options of each kind of task."""
+
 _BAD_SCHEDULE: Final = {
-    "times": "A report can have only one time of day. Schedule another report for {typed}.",
+    "times": "A {task} can have only one time of day. Schedule another {task} for {typed}.",
+    "question": "Add the question in quotation marks, such as “What changed since yesterday?”.",
+    "input": "This input isn't valid JSON, so nothing was scheduled. {said}",
+    "unclosed": "{typed} has no end: add the closing quotation mark or bracket.",
     "channel": "I can't post in {typed}: I'm not in it, or it's archived. Invite me with /invite, or pick another "
     "channel.",
     "disabled": "The bridge isn't enabled in {typed}. Ask your admin to enable it, or pick another channel.",
     "name": "I can't find {typed} among the channels I'm in. Pick it from the list Slack shows after #, or invite me "
     "there with /invite and try again.",
-    "many": "The limit of {limit} reports has been reached. Delete one to schedule another.",
+    "many": "The limit of {said} {task}s has been reached. Delete one to schedule another.",
 }
 
-_SCHEDULE_CODES: Final = ("--compare", "--only", "/invite")
+_SCHEDULE_CODES: Final = ("--compare", "--only", "--continue", "--overlap", "/invite")
 """What `_TAKES` and `_BAD_SCHEDULE` tell people to type."""
 
 _MOST_NAMES: Final = 10
@@ -321,12 +335,15 @@ def what_happened(error: errors.ProjectError | None, who: str) -> str:
 def _bad_schedule(error: errors.BadSchedule) -> str:
     typed = kit.quoted(error.typed, 80) if error.typed or error.part not in {"channel", "disabled"} else "this channel"
     if error.part in _BAD_SCHEDULE:
-        return _BAD_SCHEDULE[error.part].format(typed=typed, limit=error.typed)
+        return _BAD_SCHEDULE[error.part].format(typed=typed, said=error.typed, task=error.of)
     if error.part == "option":
-        near = (
-            f"Did you mean {either(error.choices)}?" if error.choices else "Reports accept only --compare and --only."
-        )
+        near = f"Did you mean {either(error.choices)}?" if error.choices else _ACCEPTED[error.of]
         return f"I don't recognize the option {typed}. {near}"
+    if error.part == "placeholder":
+        near = (
+            f"Did you mean {either(error.choices)}?" if error.choices else "Use {{date}}, {{stats}} or {{stats.runs}}."
+        )
+        return f"I can't fill in {typed}. {near}"
     if error.part == "zone" and error.choices:
         return f"I don't recognize the time zone {typed}. Did you mean {either(error.choices)}?"
     if error.part == "no_time":

@@ -315,6 +315,14 @@ def link(template: str, text: str, **values: object) -> Block:
     return {"type": "link", "url": address, "text": clean(text)}
 
 
+def date(at: datetime, url: str = "") -> Block:
+    """Make a run with a moment in the reader's own time zone, as a link to *url* unless it's ``""``."""
+    shown: Block = {
+        "type": "date", "timestamp": int(at.timestamp()), "format": MOMENT, "fallback": DATE_AND_TIME.format(moment=at),
+    }  # fmt: skip
+    return shown | ({"url": url} if url else {})
+
+
 def paragraph(*runs: Block | str) -> Block:
     """Make a paragraph of runs. Empty runs, which Slack rejects, are left out."""
     elements = [words(run) if isinstance(run, str) else run for run in runs]

@@ -1,0 +1,125 @@
+"""The slots of tasks: which are due, and whether what was scheduled may still happen.
+
+`due` lists due slots; one process claims each (`bridge.engine.clock`). From then on it's a turn, which asks `opened`
+first. A slot that every process missed still counts in the first half of the time to the next one. After that it's
+skipped, and the next post says so.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+from typing import Final
+
+from bridge.engine.feature import Slot
+from bridge.engine.results import Done, TryLater
+from bridge.engine.turn import Turn
+from bridge.errors import ProjectError, RecordNotUnderstood
+from bridge.features.deps import Deps
+from bridge.features.lookups import agent_name, workflow_name
+from bridge.features.pauses import notify_of_pause
+from bridge.features.schedules.layout import NO_CLOCK, PAUSED, TASK_PAUSED, titled
+from bridge.features.schedules.schedule import (
+    QuestionSpec,
+    ReportSpec,
+    RunSpec,
+    StoredTask,
+    is_too_late,
+    last_due,
+    next_due,
+)
+from bridge.features.schedules.store import due_task, store_of
+from bridge.ids import ThreadKey
+from bridge.inbound import Report, ScheduledTask
+from bridge.queue.scripting import epoch_ms
+
+log = logging.getLogger(__name__)
+
+_ASKED_FOR: Final = timedelta(hours=1)  # how late a task requested by a button may be
+_LONGEST_PAUSE: Final = timedelta(minutes=5)
+_SHORTEST_PAUSE: Final = timedelta(seconds=5)
+
+
+async def due(deps: Deps, most: int) -> list[Slot]:
+    """Return due slots: the latest of each task, without a body if it's too late for it."""
+    store, now, found = store_of(deps), deps.now(), []
+    for stored, seen in await store.due(now, most):
+        try:
+            schedule, zone = stored.spec.schedule, stored.clock
+        except RecordNotUnderstood:
+            log.warning("this machine doesn't know a schedule's time zone", extra={"report": stored.id})
+            found.append(Slot(stored.id, None, store.pause(stored.id, NO_CLOCK)))
+            continue
+        slot = last_due(schedule, zone, stored.due, now)
+        is_late = is_too_late(schedule, zone, slot, now)
+        skipped = stored.due if is_late or stored.due < slot else None
+        writes = store.advance(stored.id, seen, next_due(schedule, zone, slot), skipped)
+        body = None if is_late else due_task(stored, slot, thread_ts=await continued(deps, stored))
+        found.append(Slot(f"report:{stored.id}:{epoch_ms(slot)}", body, writes))
+    return found
+
+
+async def continued(deps: Deps, stored: StoredTask) -> str:
+    """Return the thread in which a question is asked; ``""`` if it starts one. Raises `StoreUnavailable`."""
+    spec = stored.spec
+    if not (isinstance(spec, QuestionSpec) and spec.continues and stored.thread_ts):
+        return ""
+    thread = ThreadKey(spec.team, spec.channel, stored.thread_ts)
+    return stored.thread_ts if await deps.sessions.thread(thread) else ""  # it's deleted, or too old
+
+
+async def opened(deps: Deps, turn: Turn, slot: Report | ScheduledTask, id_: str) -> StoredTask | Done:
+    """Return the task of a claimed *slot*, or why nothing happens; pause it if its owner may no longer have it.
+
+    Raises `StoreUnavailable` and `TryLater`.
+    """
+    store, now = store_of(deps), deps.now()
+    try:
+        stored = await store.get(id_)
+    except RecordNotUnderstood:
+        return Done("a newer version wrote this schedule")
+    if stored is None:
+        return Done("its schedule was deleted")
+    if stored.paused and not slot.is_asked_for:
+        return Done("its schedule is paused")
+    if slot.is_asked_for:
+        is_late = now - slot.slot > _ASKED_FOR
+    else:
+        is_late = is_too_late(stored.spec.schedule, stored.clock, slot.slot, now)
+    if is_late:
+        if not slot.is_asked_for:
+            await deps.inbox.write(*store.skip(stored.id, slot.slot))
+        return Done("it's too late for this slot")
+    if refusal := await deps.access.refusal_now(stored.spec.owner, stored.spec.channel, is_set_up=True):
+        return await paused(deps, turn, stored, refusal)
+    return stored
+
+
+async def paused(deps: Deps, turn: Turn, stored: StoredTask, reason: str) -> Done:
+    """Pause a task for a *reason*, and tell its owner and its channel once."""
+    pause, owner = store_of(deps).pause(stored.id, reason), stored.spec.owner
+    about = (PAUSED if isinstance(stored.spec, ReportSpec) else TASK_PAUSED, await title_of(turn, stored))
+    await notify_of_pause(deps, turn, owner, reason, about, event=f"paused:{turn.id}", writes=pause)
+    return Done(f"its schedule was paused: {reason}")
+
+
+async def title_of(turn: Turn, stored: StoredTask) -> str:
+    """Return what a task does, and when."""
+    return titled(stored, await target_of(turn, stored))
+
+
+async def target_of(turn: Turn, stored: StoredTask) -> str:
+    """Return the name of a task's agent or workflow; ``""`` if it has none."""
+    match stored.spec:
+        case QuestionSpec(agent=agent):
+            return await agent_name(turn, agent)
+        case RunSpec(workflow=workflow):
+            return await workflow_name(turn, workflow)
+        case _:
+            return ""
+
+
+def later(slot: Report | ScheduledTask, now: datetime, exc: ProjectError | None = None) -> TryLater:
+    """Return how to wait for the service, or for a task's predecessor: longer and longer."""
+    log.info("a slot is waiting", extra={"kind": slot.kind, "why": type(exc).__name__ if exc else "predecessor"})
+    return TryLater(min(max((now - slot.slot) / 8, _SHORTEST_PAUSE), _LONGEST_PAUSE))

@@ -1,0 +1,134 @@
+"""Scheduled questions and runs at their slots.
+
+A slot's turn checks whether it may happen, waits for its predecessor or is skipped, and fills in the placeholders. A
+question is then posted as a thread's first message, from which its agent is asked like from any message; a run becomes
+a turn of its own (`ScheduledRun`), which the workflows answer. Both are started once per slot's turn.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import timedelta
+from typing import assert_never
+
+from bridge.engine.results import Done, NewThread, Outcome, PostedTask, Result
+from bridge.engine.turn import Turn
+from bridge.errors import ProjectError, RecordNotUnderstood
+from bridge.features.deps import Deps
+from bridge.features.schedules.layout import overlapped, question_root, titled
+from bridge.features.schedules.placeholders import DATE, STATS, UNKNOWN, filled, needs_statistics
+from bridge.features.schedules.schedule import QuestionSpec, RunSpec, StoredTask
+from bridge.features.schedules.slots import later, opened, paused
+from bridge.features.schedules.store import store_of
+from bridge.features.statistics.numbers import NUMBERS, Changes
+from bridge.features.statistics.snapshots import Snapshot, compare, snapshot_of
+from bridge.inbound import ScheduledRun, ScheduledTask
+from bridge.queue.audit import named
+from bridge.queue.inbox import Duplicate, Queued
+from bridge.slack.blockkit.kit import escape
+from bridge.slack.blockkit.mrkdwn import plain_command_text
+
+_A_DAY = timedelta(days=1)
+
+
+async def start(deps: Deps, turn: Turn, due: ScheduledTask) -> Result:
+    """Ask or run what's due. Raises `StoreUnavailable` and `TryLater`."""
+    stored = await opened(deps, turn, due, due.task)
+    if isinstance(stored, Done):
+        return stored
+    spec = stored.spec
+    try:
+        match spec:
+            case QuestionSpec(agent=id_):
+                known = {one.id: one.name for one in await turn.project.catalog.get_agents()}
+            case RunSpec(workflow=id_):
+                known = {one.id: one.name for one in await turn.project.catalog.get_workflows()}
+            case _:
+                return Done("it isn't a question or a run")
+        if id_ not in known:
+            return await paused(deps, turn, stored, "gone")
+        values, numbers = await _values(deps, turn, stored, spec)
+    except ProjectError as exc:
+        raise later(due, deps.now(), exc) from exc
+    if (waits := await _begins(deps, turn, due, stored, known[id_])) is not None:
+        return waits
+    if isinstance(spec, RunSpec):
+        run = ScheduledRun(
+            team=spec.team, channel=spec.channel, user=spec.owner, task=stored.id, slot=due.slot, workflow=id_,
+            input=filled(spec.input, values), called=stored.called, skipped=stored.skipped, numbers=numbers,
+        )  # fmt: skip
+        return await _queued(deps, turn, run)
+    text = str(filled(spec.text, values))
+    posted = PostedTask(
+        task=stored.id, called=titled(stored, known[id_]), slot=due.slot, thread_ts=due.thread_ts, numbers=numbers
+    )
+    owner = await deps.directory.user_name(spec.owner)
+    return Outcome(
+        what="question",
+        reply=question_root(stored, text, known[id_], owner),
+        mark="bridge_root",
+        after=(NewThread(agent=id_, text=escape(text), thread_ts=due.thread_ts), posted),
+        concerns=named("schedule", stored.id, posted.called),
+    )
+
+
+async def _begins(deps: Deps, turn: Turn, due: ScheduledTask, stored: StoredTask, name: str) -> Result | None:
+    """Make this turn the task's latest, and return None; or say that its predecessor is still running.
+
+    The first slot that is skipped for that says so, the others only count.
+    """
+    store = store_of(deps)
+    while stored.turn != turn.id:  # else an earlier worker did so
+        if await store.is_running(stored, but=turn.id):
+            if isinstance(stored.spec, QuestionSpec | RunSpec) and stored.spec.overlap == "wait":
+                raise later(due, deps.now())
+            if stored.told == stored.turn:
+                await deps.inbox.write(*store.overlaps(stored, due.slot))
+                return Done("skipped: the one before is still running")
+            turn.stage(*store.overlaps(stored, due.slot))
+            about = named("schedule", stored.id, titled(stored, name))
+            return Outcome(what="overlap", reply=overlapped(stored, name), concerns=about)
+        if (await deps.inbox.write(*store.starts(stored.id, turn.id, after=stored.turn)))[0]:
+            return None
+        again = await store.get(stored.id)
+        if again is None:
+            return Done("its schedule was deleted")
+        stored = again
+    return None
+
+
+async def _queued(deps: Deps, turn: Turn, run: ScheduledRun) -> Done:
+    """Queue the run, once for this turn."""
+    match await deps.inbox.put(run, event=f"run:{turn.id}", why="its slot is due"):
+        case Queued(turn=queued) | Duplicate(of=queued):
+            await deps.inbox.write(*store_of(deps).starts(run.task, queued, after=turn.id))
+            return Done("its run is queued")
+        case other:
+            assert_never(other)
+
+
+async def _values(
+    deps: Deps, turn: Turn, stored: StoredTask, spec: QuestionSpec | RunSpec
+) -> tuple[dict[str, str], str]:
+    """Return what the placeholders stand for, and the snapshot to compare with next time; ``""`` if none is needed.
+
+    Raises `ProjectError` and `StoreUnavailable`.
+    """
+    now = deps.now()
+    values = {DATE: now.astimezone(stored.clock).date().isoformat()}
+    if not needs_statistics(spec.text if isinstance(spec, QuestionSpec) else spec.input):
+        return values, ""
+    statistics, last = deps.statistics(turn.project), None
+    stats = await statistics.read()
+    if stored.numbers:
+        with suppress(RecordNotUnderstood):
+            last = Snapshot.from_text(stored.numbers)
+    changes: Changes | None = compare(stats, last) if last else await statistics.changes_since(stats, now - _A_DAY)
+    card = await statistics.card(stats, last=last)
+    values[STATS] = plain_command_text("\n".join([card.text, *(one.text for one in card.replies)]))
+    for number in NUMBERS:
+        count = number.of(stats)
+        change = changes.numbers.get(number.name) if changes else None
+        values[f"{STATS}.{number.name}"] = UNKNOWN if count is None else str(count)
+        values[f"{STATS}.{number.name}.change"] = f"{change.by:+d}" if change else UNKNOWN
+    return values, snapshot_of(stats, now).to_text()

@@ -1,0 +1,447 @@
+"""A scheduled question or run starts once per slot, on its owner's behalf, whatever dies, overlaps or is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from bridge.engine.notices import SEND_AGAIN
+from bridge.features.schedules.schedule import QuestionSpec, RunSpec, Spec, StoredTask, read_question, read_run
+from bridge.playground.emulator.faults import DropAfter, DropBefore, Error
+from bridge.playground.emulator.sample import BOB, DM_BOB
+from bridge.slack.parts import Place
+from support.harness import POST, SUPPORT, WORKFLOW, Harness, Posted, kill_task
+from support.restrictions import RESTRICTIONS, Restriction
+from support.store import CHANNEL, TEAM, message
+from support.waiting import wait_until
+
+SLOT = datetime(2026, 3, 5, 9, tzinfo=UTC)  # the first one after the store clock's start
+A_DAY = timedelta(days=1)
+DAILY, MINUTELY = "daily 9", 'cron "* * * * *"'
+OWNED: dict[str, Any] = {"zone": "UTC", "channel": CHANNEL, "team": TEAM, "owner": BOB}
+
+
+def question(typed: str = "", when: str = DAILY) -> QuestionSpec:
+    return read_question(7, f'{when} "What changed?" {typed}').model_copy(update=OWNED)
+
+
+def run(typed: str = "", when: str = DAILY) -> RunSpec:
+    return read_run(3, f'{when} {{"day": "monday"}} {typed}').model_copy(update=OWNED)
+
+
+TASKS = {"question": question, "run": run}
+
+
+@pytest.fixture(params=list(TASKS))
+def make(request: pytest.FixtureRequest) -> Any:
+    return TASKS[request.param]
+
+
+async def schedule(harness: Harness, spec: Spec, due: datetime = SLOT, id_: str = "t1") -> None:
+    harness.service.agents = [SUPPORT]
+    harness.service.workflows = [WORKFLOW]
+    writes = harness.report_store().add(id_, spec, due, harness.store.clock())
+    await harness.store.process().inbox.write(*writes)
+
+
+async def find_due(harness: Harness, name: str = "a") -> None:
+    await harness.parts(name).clock.claim_slots()
+
+
+async def at(harness: Harness, moment: datetime) -> None:
+    """Set the clock to *moment* and process whatever is due."""
+    harness.store.clock.time = moment
+    await find_due(harness)
+    await harness.work()
+
+
+async def stored(harness: Harness, id_: str = "t1") -> StoredTask:
+    found = await harness.report_store().get(id_)
+    assert found is not None
+    return found
+
+
+def effects(harness: Harness) -> int:
+    """How often an agent was asked or a workflow was run."""
+    return len(harness.service.asked) + len(harness.service.runs)
+
+
+def roots(harness: Harness) -> list[Posted]:
+    """The messages that are no replies in #general: questions and run cards."""
+    found = [one for one in harness.seen.messages if one.place == Place(CHANNEL)]
+    return [one for one in found if one.tag.kind in {"bridge_root", "bridge_run"}]
+
+
+async def test_each_slot_asks_once_in_a_new_thread(harness: Harness) -> None:
+    await schedule(harness, question())
+
+    await at(harness, SLOT - timedelta(seconds=1))
+    assert harness.service.asked == []
+    for moment in (SLOT, SLOT + timedelta(seconds=1), SLOT + A_DAY):
+        await at(harness, moment)
+
+    assert harness.service.messages == ["What changed?"] * 2
+    assert all("sessionId" not in asked for asked in harness.service.asked)
+    answers = harness.seen.replies()
+    assert [one.place for one in answers] == [Place(CHANNEL, root.ts) for root in roots(harness)]
+    assert "Scheduled question for Support by Bob Brandt: every day at 09:00 (UTC)." in str(roots(harness)[0].blocks)
+
+
+async def test_a_continued_question_stays_in_its_thread_and_session(harness: Harness) -> None:
+    await schedule(harness, question("--continue"))
+
+    await at(harness, SLOT)
+    await at(harness, SLOT + A_DAY)
+    await at(harness, SLOT + 2 * A_DAY)
+
+    assert [asked.get("sessionId") for asked in harness.service.asked] == [None, 42, 42]
+    (root,) = roots(harness)
+    assert {one.place for one in harness.seen.messages if one is not root} >= {Place(CHANNEL, root.ts)}
+    assert len({one.place.thread_ts for one in harness.seen.replies()}) == 1
+
+
+async def test_a_continued_question_starts_again_once_its_thread_is_gone(harness: Harness) -> None:
+    await schedule(harness, question("--continue"))
+    await at(harness, SLOT)
+    root = roots(harness)[0].ts
+    await harness.store.process().inbox.withdraw(message("x", ts=root).key)
+
+    await at(harness, SLOT + A_DAY)
+
+    assert len(roots(harness)) == 2
+    assert [asked.get("sessionId") for asked in harness.service.asked] == [None, None]
+
+
+async def test_each_slot_runs_once_with_its_own_card(harness: Harness) -> None:
+    await schedule(harness, run())
+
+    for moment in (SLOT, SLOT + timedelta(seconds=1), SLOT + A_DAY):
+        await at(harness, moment)
+
+    assert harness.service.started == [(3, {"day": "monday"})] * 2
+    assert len(roots(harness)) == 2
+    assert "Scheduled by Bob Brandt: every day at 09:00 (UTC)" in str(roots(harness)[0].blocks)
+    known = await stored(harness)
+    assert (known.ended, known.ts, known.last) == ("completed", roots(harness)[1].ts, SLOT + A_DAY)
+
+
+async def test_one_of_many_processes_starts_a_slot(harness: Harness, make: Any) -> None:
+    await schedule(harness, make())
+    harness.store.clock.time = SLOT
+    names = [f"p{number}" for number in range(6)]
+
+    await asyncio.gather(*(find_due(harness, name) for name in names))
+    await asyncio.gather(*(harness.work(name) for name in names))
+    await harness.work()
+
+    assert effects(harness) == 1
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+async def test_a_kill_at_the_post_of_a_question_asks_once(harness: Harness, *, is_done: bool) -> None:
+    await schedule(harness, question())
+    harness.store.clock.time = SLOT
+    await find_due(harness)
+    harness.hang(is_done=is_done)
+    task = await harness.start_next("a")
+    await wait_until(lambda: harness.seen.attempts == 1, "the post is under way")
+    await kill_task(task)
+
+    await harness.take_over("b")
+    await harness.work("b")
+
+    assert harness.service.messages == ["What changed?"]
+    assert len(roots(harness)) == 1
+
+
+async def test_a_kill_while_the_agent_works_is_an_unknown_outcome_with_a_button(harness: Harness) -> None:
+    await schedule(harness, question())
+    harness.service.gate.clear()
+    harness.store.clock.time = SLOT
+    await find_due(harness)
+    await (await harness.start_next("a"))
+    task = await harness.start_next("a")
+    await wait_until(lambda: harness.service.asked, "the agent is asked")
+    await kill_task(task)
+    harness.service.gate.set()
+
+    await harness.take_over("b")
+
+    assert effects(harness) == 1
+    (said,) = [one for one in harness.seen.messages if "I can't tell whether" in one.words]
+    assert said.place == Place(CHANNEL, roots(harness)[0].ts)
+    assert SEND_AGAIN in str(said.blocks)
+
+
+async def test_a_kill_while_the_workflow_runs_is_an_unknown_outcome_with_a_button(harness: Harness) -> None:
+    await schedule(harness, run())
+    harness.service.run_gate.clear()
+    harness.store.clock.time = SLOT
+    await find_due(harness)
+    await (await harness.start_next("a"))
+    task = await harness.start_next("a")
+    await wait_until(lambda: harness.service.runs, "the workflow is running")
+    await kill_task(task)
+    harness.service.run_gate.set()
+
+    await harness.take_over("b")
+
+    assert effects(harness) == 1
+    (card,) = roots(harness)
+    assert "outcome unknown" in card.text
+    assert "run:again" in str(card.blocks)
+    assert (await stored(harness)).ended == "outcome unknown"
+
+
+@pytest.mark.parametrize("fault", [DropAfter(), DropBefore()])
+async def test_an_ambiguous_post_starts_nothing_twice(harness: Harness, make: Any, fault: Any) -> None:
+    await schedule(harness, make())
+    harness.slack.faults.on(POST, fault)
+
+    await at(harness, SLOT)
+
+    assert effects(harness) == 1
+    assert len(roots(harness)) == 1
+
+
+async def test_a_slot_is_skipped_and_said_once_while_the_one_before_runs(harness: Harness) -> None:
+    await schedule(harness, run(when=MINUTELY))
+    harness.service.run_gate.clear()
+    harness.store.clock.time = SLOT
+    await find_due(harness)
+    await (await harness.start_next("a"))
+    running = await harness.start_next("a")
+    await wait_until(lambda: harness.service.runs, "the workflow is running")
+
+    for minute in (1, 2, 3):
+        harness.store.clock.time = SLOT + timedelta(minutes=minute)
+        await find_due(harness)
+        await (await harness.start_next("a"))
+    harness.service.run_gate.set()
+    await running
+    await at(harness, SLOT + timedelta(minutes=4))
+
+    assert effects(harness) == 2
+    said = [one for one in harness.seen.messages if one.words.startswith("Skipped: run Import")]
+    assert len(said) == 1
+    assert "--overlap wait" in said[0].words
+    assert "were skipped" in str(roots(harness)[-1].blocks)
+    assert (await stored(harness)).skipped is None
+
+
+async def test_a_question_is_skipped_while_the_one_before_is_not_answered(harness: Harness) -> None:
+    await schedule(harness, question(when=MINUTELY))
+    harness.service.gate.clear()
+    harness.store.clock.time = SLOT
+    await find_due(harness)
+    await (await harness.start_next("a"))
+    asking = await harness.start_next("a")
+    await wait_until(lambda: harness.service.asked, "the agent is asked")
+
+    harness.store.clock.time = SLOT + timedelta(minutes=1)
+    await find_due(harness)
+    await (await harness.start_next("a"))
+    harness.service.gate.set()
+    await asking
+
+    assert effects(harness) == 1
+    assert any("the one before is still being answered" in one for one in harness.seen.texts)
+
+
+async def test_a_slot_waits_for_the_one_before_if_that_was_chosen(harness: Harness) -> None:
+    await schedule(harness, run("--overlap wait", when='cron "*/10 * * * *"'))
+    harness.service.run_gate.clear()
+    harness.store.clock.time = SLOT
+    await find_due(harness)
+    await (await harness.start_next("a"))
+    running = await harness.start_next("a")
+    await wait_until(lambda: harness.service.runs, "the workflow is running")
+
+    async def ends() -> None:
+        harness.service.run_gate.set()
+        await running
+        harness.on_sleep = None
+
+    harness.on_sleep = ends
+    harness.store.clock.time = SLOT + timedelta(minutes=10)
+    await find_due(harness)
+    await harness.work()
+
+    assert effects(harness) == 2
+    assert not any(one.startswith("Skipped") for one in harness.seen.texts)
+
+
+async def test_a_waiting_slot_is_skipped_once_it_is_too_late(harness: Harness) -> None:
+    await schedule(harness, run("--overlap wait", when='cron "*/10 * * * *"'))
+    harness.service.run_gate.clear()
+    harness.store.clock.time = SLOT
+    await find_due(harness)
+    await (await harness.start_next("a"))
+    running = await harness.start_next("a")
+    await wait_until(lambda: harness.service.runs, "the workflow is running")
+
+    async def time_goes_on() -> None:
+        harness.store.clock.time += timedelta(minutes=1)
+
+    harness.on_sleep = time_goes_on
+    harness.store.clock.time = SLOT + timedelta(minutes=10)
+    await find_due(harness)
+    await (await harness.start_next("a"))
+    harness.service.run_gate.set()
+    await running
+
+    assert effects(harness) == 1
+    assert (await stored(harness)).skipped == SLOT + timedelta(minutes=10)
+
+
+async def test_a_missed_slot_starts_late_within_half_a_period(harness: Harness, make: Any) -> None:
+    await schedule(harness, make())
+
+    await at(harness, SLOT + timedelta(days=3, hours=11))
+
+    assert effects(harness) == 1
+    assert "were skipped" in str(roots(harness)[0].blocks)
+
+
+async def test_a_slot_missed_for_longer_is_skipped(harness: Harness, make: Any) -> None:
+    await schedule(harness, make())
+
+    await at(harness, SLOT + timedelta(hours=12))
+
+    assert effects(harness) == 0
+    assert (await stored(harness)).skipped == SLOT
+
+
+@pytest.mark.parametrize("restriction", RESTRICTIONS.values(), ids=RESTRICTIONS)
+async def test_a_schedule_pauses_with_one_notice_when_its_owner_loses_access(
+    harness: Harness, make: Any, restriction: Restriction
+) -> None:
+    await schedule(harness, make())
+    await at(harness, SLOT)
+    before = effects(harness)
+
+    restriction.apply(harness)
+    harness.monotonic += 60
+    await at(harness, SLOT + A_DAY)
+    await at(harness, SLOT + 2 * A_DAY)
+
+    assert effects(harness) == before == 1
+    assert (await stored(harness)).paused
+    notices = [one for one in harness.seen.messages if "is paused" in one.words]
+    assert sorted(one.place.channel for one in notices) == sorted(restriction.places)
+    assert any(restriction.why in one.words for one in notices)
+
+
+async def test_a_schedule_pauses_when_its_agent_or_workflow_is_gone(harness: Harness, make: Any) -> None:
+    await schedule(harness, make())
+    harness.service.agents = harness.service.workflows = []
+
+    await at(harness, SLOT)
+    await at(harness, SLOT + A_DAY)
+
+    assert (await stored(harness)).paused == "gone"
+    notices = [one for one in harness.seen.messages if "its agent or workflow no longer exists" in one.words]
+    assert sorted(one.place.channel for one in notices) == sorted([CHANNEL, DM_BOB])
+
+
+async def test_a_schedule_in_an_archived_channel_pauses_and_tells_its_owner(harness: Harness) -> None:
+    await schedule(harness, question())
+    harness.slack.faults.on(POST, Error("is_archived"))
+
+    await at(harness, SLOT)
+    await at(harness, SLOT + A_DAY)
+
+    assert effects(harness) == 0
+    (notice,) = [one for one in harness.seen.messages if one.place == Place(DM_BOB)]
+    assert "Your schedule “ask Support every day at 09:00 (UTC)”" in notice.words
+
+
+async def test_a_run_of_a_refused_card_pauses_its_schedule(harness: Harness) -> None:
+    await schedule(harness, run())
+    harness.slack.faults.on(POST, Error("is_archived"), times=2)
+
+    await at(harness, SLOT)
+
+    assert effects(harness) == 1
+    assert (await stored(harness)).paused == "is_archived"
+
+
+async def test_a_slot_waits_for_a_service_that_is_down(harness: Harness, make: Any) -> None:
+    await schedule(harness, make())
+    harness.service.always = httpx.Response(503)
+
+    async def time_goes_on() -> None:
+        harness.store.clock.time += timedelta(minutes=10)
+        if harness.store.clock.time > SLOT + timedelta(hours=1):
+            harness.service.always = None
+
+    harness.on_sleep = time_goes_on
+    await at(harness, SLOT)
+
+    assert effects(harness) == 1
+
+
+async def test_the_owners_hourly_runs_count_and_the_card_says_so(harness: Harness) -> None:
+    harness.configure(BRIDGE_USER_RUNS_PER_HOUR="1")
+    await schedule(harness, run(when=MINUTELY))
+
+    await at(harness, SLOT)
+    await at(harness, SLOT + timedelta(minutes=1))
+
+    assert effects(harness) == 1
+    assert "hourly limit of workflow runs" in str(roots(harness)[1].blocks)
+    assert "Import" in roots(harness)[1].text
+
+
+async def test_placeholders_are_filled_in_at_each_slot(harness: Harness) -> None:
+    text = "On {{date}}: {{stats.runs}} runs ({{stats.runs.change}}). {{ STATS }}"
+    spec = read_question(7, f'daily 9 "{text}"').model_copy(update={**OWNED, "zone": "Pacific/Auckland"})
+    await schedule(harness, spec)
+
+    await at(harness, SLOT)
+    harness.service.stats["runCount"] += 5
+    await at(harness, SLOT + timedelta(hours=11))  # 9 o'clock there
+
+    first, second = harness.service.messages
+    assert first.startswith("On 2026-03-05: 4321 runs (unknown). Statistics")
+    assert second.startswith("On 2026-03-06: 4326 runs (+5). ")
+    assert "4,326 runs (+5, +0.1%)" in second
+
+
+async def test_placeholders_are_filled_in_within_json(harness: Harness) -> None:
+    spec = read_run(3, 'daily 9 {"days": ["{{date}}"], "runs": "{{stats.runs}}"}').model_copy(update=OWNED)
+    await schedule(harness, spec)
+
+    await at(harness, SLOT)
+
+    assert harness.service.runs == [{"days": ["2026-03-05"], "runs": "4321"}]
+
+
+async def test_a_schedule_deleted_after_its_claim_starts_nothing(harness: Harness, make: Any) -> None:
+    await schedule(harness, make())
+    harness.store.clock.time = SLOT
+    await find_due(harness)
+    await harness.store.process().inbox.write(*harness.report_store().delete("t1"))
+
+    await harness.work()
+
+    assert effects(harness) == 0
+
+
+async def test_a_year_in_berlin_asks_once_a_day_at_the_wall_clock_time(harness: Harness) -> None:
+    spec = read_question(7, 'daily 02:30 "What changed?"').model_copy(update={**OWNED, "zone": "Europe/Berlin"})
+    await schedule(harness, spec, due=datetime(2026, 3, 5, 1, 30, tzinfo=UTC))
+    moment, end, days = datetime(2026, 3, 5, 0, 30, tzinfo=UTC), datetime(2027, 3, 5, 0, 30, tzinfo=UTC), 0
+
+    while moment < end:  # each day once before and once after the slot, with an hour between
+        for _ in range(2):
+            await at(harness, moment)
+            moment += timedelta(hours=12)
+        days += 1
+
+    assert days == 365
+    assert len(harness.service.asked) == 365

@@ -1,0 +1,306 @@
+"""Questions and runs are scheduled by command or form over signed HTTP, listed with reports, edited and deleted."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from bridge.features.schedules import layout
+from bridge.features.schedules.schedule import QuestionSpec, RunSpec, StoredTask
+from bridge.playground.emulator.sample import ALICE, BOB, CAROL, DM_ALICE, RANDOM
+from support.harness import SALES, SUPPORT, WORKFLOW, Harness
+
+SLOT = datetime(2026, 3, 5, 8, tzinfo=UTC)  # nine o'clock in Berlin
+DIGEST = {**WORKFLOW, "id": 4, "name": "Daily digest"}
+
+
+def option(value: str) -> dict[str, Any]:
+    """What Slack sends for a choice in a menu whose options the bridge offered."""
+    return {"text": {"type": "plain_text", "text": "one"}, "value": value}
+
+
+WHEN = {"often": "every weekday", "time": "08:30", "zone": "Europe/Berlin", "channel": RANDOM}
+FILLED_IN = {"agent": option("7"), "text": "What changed since {{date}}?", "thread": "same", "overlap": "wait", **WHEN}
+
+
+@pytest.fixture(autouse=True)
+def project(harness: Harness) -> None:
+    harness.service.agents = [SUPPORT, SALES]
+    harness.service.workflows = [WORKFLOW, DIGEST]
+
+
+async def type_line(harness: Harness, line: str, user: str = ALICE) -> str:
+    """Type a command; return the private answer, or ``""`` if a form was opened."""
+    before = len(harness.slack.responses)
+    await harness.type_command(line, user)
+    await harness.work()
+    return str(harness.slack.responses[-1].content["text"]) if len(harness.slack.responses) > before else ""
+
+
+async def send_form(harness: Harness, user: str = ALICE, **values: Any) -> dict[str, str]:
+    """Submit the form that the person has open; return its errors."""
+    sent = await harness.slack.ui.submit(harness.slack.views(user)[-1].id, values, user)
+    await harness.work()
+    return dict((sent.json or {}).get("errors", {}))
+
+
+async def tasks(harness: Harness) -> list[StoredTask]:
+    return await harness.report_store().all()
+
+
+async def only_task(harness: Harness) -> StoredTask:
+    (one,) = await tasks(harness)
+    return one
+
+
+async def test_a_question_is_scheduled_as_typed(harness: Harness) -> None:
+    said = await type_line(
+        harness, '/agents ask Support weekdays 8:30 "What\'s new since “yesterday”?" #random --continue'
+    )
+
+    assert said == "Scheduled: ask Support every weekday at 08:30 (Europe/Berlin)."
+    spec = (await only_task(harness)).spec
+    assert isinstance(spec, QuestionSpec)
+    assert (spec.agent, spec.text, spec.continues) == (7, "What's new since “yesterday”?", True)
+    assert (spec.owner, spec.channel, spec.zone, spec.project) == (ALICE, RANDOM, "Europe/Berlin", "")
+
+
+async def test_a_run_is_scheduled_as_typed(harness: Harness) -> None:
+    said = await type_line(
+        harness, '/workflows schedule "Daily digest" every monday at 9 {"day": "monday"} --overlap wait'
+    )
+
+    assert said == "Scheduled: run Daily digest every Monday at 09:00 (Europe/Berlin)."
+    assert "is still running when the next one is due, that one starts after it" in str(
+        harness.slack.responses[-1].content
+    )
+    spec = (await only_task(harness)).spec
+    assert isinstance(spec, RunSpec)
+    assert (spec.workflow, spec.input, spec.overlap) == (4, {"day": "monday"}, "wait")
+
+
+async def test_the_same_commands_work_in_a_direct_message(harness: Harness) -> None:
+    await harness.slack.people.say(ALICE, DM_ALICE, '!agents ask Support daily 9 "Anything new?"')
+    await harness.work()
+
+    task = await only_task(harness)
+    assert task.spec.channel == DM_ALICE
+    harness.store.clock.time = task.due
+    await harness.parts().clock.claim_slots()
+    await harness.work()
+    assert harness.service.messages == ["Anything new?"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("/agents ask Support weekdays 8:30", "Add the question in quotation marks"),
+        ('/agents ask Support weekdays "What?"', "Add a time to “weekdays”, such as 09:00."),
+        (
+            '/agents ask Support daily 9 10 "What?"',
+            "A question can have only one time of day. Schedule another question",
+        ),
+        ('/agents ask Support daily 9 "What?', "has no end: add the closing quotation mark"),
+        ('/agents ask Support daily 9 "{{stat}}"', "I can't fill in “{{stat}}”. Did you mean {{stats}}?"),
+        ('/agents ask Support daily 9 "{{moon}}"', "Use {{date}}, {{stats}} or {{stats.runs}}."),
+        ('/agents ask Support daily 9 "What?" --loud', "Scheduled questions accept only --continue and --overlap."),
+        ('/agents ask Support daily 9 "What?" --overlap both', "--overlap takes skip or wait."),
+        ('/agents ask Support daily 9 "What?" #nowhere', "I can't find “#nowhere” among the channels I'm in."),
+        ('/workflows schedule Import daily 9 {"day": }', "isn't valid JSON, so nothing was scheduled. Line 1"),
+        ("/workflows schedule Import daily 9 --continue", "Scheduled runs accept only --overlap."),
+    ],
+)
+async def test_what_is_wrong_is_said_with_the_form(harness: Harness, line: str, said: str) -> None:
+    assert said in await type_line(harness, line)
+    opens = layout.OPENS["question" if "ask" in line else "run"]
+    assert opens in str(harness.slack.responses[-1].content["blocks"])
+    assert await tasks(harness) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("/workflows schedule 3 daily 9", ""),
+        ('/workflows schedule 3 daily 9 "friday"', "friday"),
+        ("/workflows schedule 3 daily 9 'friday'", "friday"),
+        ('/workflows schedule 3 daily 9 ["a", 1]', ["a", 1]),
+        ('/workflows schedule 3 cron "0 9 * * 1" {"a": {"b": "}"}}', {"a": {"b": "}"}}),
+        ('/workflows schedule 3 {"a": 1} cron "0 9 * * 1"', {"a": 1}),
+        ("/workflows schedule 3 daily 9 {{date}}", "{{date}}"),
+    ],
+)
+async def test_an_input_is_read_like_that_of_a_run(harness: Harness, line: str, value: Any) -> None:
+    await type_line(harness, line)
+
+    spec = (await only_task(harness)).spec
+    assert isinstance(spec, RunSpec)
+    assert spec.input == value
+
+
+async def test_a_form_schedules_a_question(harness: Harness) -> None:
+    assert await type_line(harness, "/agents ask Sales") == ""
+    view = harness.slack.views(ALICE)[-1]
+    assert "{{stats.runs.change}}" in str(view.blocks)
+    assert "Europe/Berlin" in str(view.blocks)
+
+    assert await send_form(harness, text="{{moon}}") == {
+        "text": "I can't fill in “{{moon}}”. Use {{date}}, {{stats}} or {{stats.runs}}."
+    }
+    assert await send_form(harness, **FILLED_IN) == {}
+
+    spec = (await only_task(harness)).spec
+    assert isinstance(spec, QuestionSpec)
+    assert (spec.agent, spec.text, spec.continues, spec.overlap) == (7, "What changed since {{date}}?", True, "wait")
+    assert (spec.schedule.words, spec.channel) == ("every weekday at 08:30", RANDOM)
+
+
+async def test_a_form_schedules_a_run(harness: Harness) -> None:
+    await type_line(harness, "/workflows schedule")
+
+    refused = await send_form(harness, workflow=option("4"), **WHEN, text='{"day": }')
+    assert "isn't valid JSON" in refused["text"]
+    assert await send_form(harness, workflow=option("4"), **WHEN, text='{"day": "monday"}') == {}
+
+    spec = (await only_task(harness)).spec
+    assert isinstance(spec, RunSpec)
+    assert (spec.workflow, spec.input, spec.overlap) == (4, {"day": "monday"}, "skip")
+
+
+async def test_a_misspelled_agent_opens_the_form_filled_in(harness: Harness) -> None:
+    assert await type_line(harness, '/agents ask Suport weekdays 8:30 "What changed?"') == ""
+
+    view = str(harness.slack.views(ALICE)[-1].blocks)
+    assert all(said in view for said in ("'Support'", "'What changed?'", "'every weekday'", "'08:30'"))
+
+
+async def test_one_list_has_everything_with_its_last_result(harness: Harness) -> None:
+    await type_line(harness, '/agents ask Support daily 9 "What changed?"')
+    await type_line(harness, "/workflows schedule Import daily 9")
+    await type_line(harness, "/stats report daily 9")
+    harness.store.clock.time = SLOT
+    await harness.parts().clock.claim_slots()
+    await harness.work()
+
+    listed = await type_line(harness, "/schedules")
+    only_reports = await type_line(harness, "/stats reports")
+
+    assert listed.splitlines()[0] == "Schedules: 3"
+    assert only_reports.splitlines()[0] == "Scheduled reports: 1"
+    shown = str(harness.slack.responses[-2].content["blocks"])
+    for said in ("✅ answered", "✅ completed", "✅ posted", "Alice Adler", "Ask now", "Run now", "Post now", "Edit…"):
+        assert said in shown, said
+    links = [f"p{one.ts.replace('.', '')}" for one in harness.seen.messages if not one.place.thread_ts]
+    assert all(link in shown for link in links)
+
+
+async def press(harness: Harness, action: str, user: str = ALICE) -> None:
+    await harness.press(action, user=user)
+    await harness.work()
+
+
+async def test_a_task_is_edited_in_its_form(harness: Harness) -> None:
+    await type_line(harness, '/agents ask Support monthly 30 9 "What changed?"')
+    before = await only_task(harness)
+    await type_line(harness, "/schedules")
+
+    await press(harness, layout.EDIT)
+    view = harness.slack.views(ALICE)[-1]
+    assert "every month on the 30th" in str(view.blocks)
+    assert "What changed?" in str(view.blocks)
+    assert await send_form(harness, text="What else?", often="every day") == {}
+
+    after = await only_task(harness)
+    assert (after.id, after.spec.schedule.words) == (before.id, "every day at 09:00")
+    assert isinstance(after.spec, QuestionSpec)
+    assert after.spec.text == "What else?"
+    assert after.due == SLOT
+
+
+async def test_a_report_is_edited_in_its_form(harness: Harness) -> None:
+    await type_line(harness, "/stats report daily 9 --compare 24h --only runs")
+    await type_line(harness, "/schedules")
+
+    await press(harness, layout.EDIT)
+    await send_form(harness, time="10:00")
+
+    spec = (await only_task(harness)).spec
+    assert (spec.schedule.words, getattr(spec, "compare", ""), getattr(spec, "only", "")) == (
+        "every day at 10:00", "24h", ("runs",)
+    )  # fmt: skip
+
+
+async def test_who_edits_a_task_owns_it_and_the_former_owner_is_told(harness: Harness) -> None:
+    await type_line(harness, '/agents ask Support daily 9 "What changed?"')
+    await type_line(harness, "/schedules", CAROL)
+
+    await press(harness, layout.EDIT, CAROL)
+    await send_form(harness, CAROL, text="What else?")
+
+    assert (await only_task(harness)).spec.owner == CAROL
+    (notice,) = [one for one in harness.seen.messages if one.place.channel == DM_ALICE]
+    assert notice.words.startswith("Carol Conti changed your schedule “ask Support every day at 09:00")
+
+
+async def test_a_task_is_started_now_paused_and_deleted(harness: Harness) -> None:
+    await type_line(harness, "/workflows schedule Import daily 9")
+    await type_line(harness, "/schedules")
+
+    await press(harness, layout.NOW)
+    assert len(harness.service.runs) == 1
+    await type_line(harness, "/schedules")
+    await press(harness, layout.PAUSE)
+    assert (await only_task(harness)).paused == "asked"
+    await press(harness, layout.RESUME)
+    assert (await only_task(harness)).paused == ""
+    await press(harness, layout.DELETE)
+
+    assert await tasks(harness) == []
+
+
+@pytest.mark.parametrize(
+    "line", ['/agents ask Support daily 9 "What?"', "/workflows schedule Import daily 9", "/agents ask"]
+)
+async def test_only_runners_schedule_and_change(harness: Harness, line: str) -> None:
+    harness.configure(BRIDGE_RUNNERS=CAROL)
+
+    assert "permission to schedule" in await type_line(harness, line, BOB)
+    assert harness.slack.views(BOB) == []
+    assert await tasks(harness) == []
+
+
+async def test_others_may_not_change_a_schedule(harness: Harness) -> None:
+    harness.configure(BRIDGE_RUNNERS=CAROL)
+    await type_line(harness, '/agents ask Support daily 9 "What changed?"', CAROL)
+    await type_line(harness, "/schedules", BOB)
+
+    await press(harness, layout.DELETE, BOB)
+
+    assert len(await tasks(harness)) == 1
+    assert "Only the person who scheduled this" in harness.slack.responses[-1].content["text"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ('/agents ask Support daily 9 "What changed?"', '/agents ask 7 every day at 9am "What changed?" --continue'),
+        ('/workflows schedule Import daily 9 {"a": 1, "b": 2}', '/workflows schedule 3 9:00 daily {"b": 2, "a": 1}'),
+    ],
+)
+async def test_the_same_task_is_scheduled_once(harness: Harness, first: str, second: str) -> None:
+    await type_line(harness, first)
+
+    assert (await type_line(harness, second, CAROL)).startswith("This schedule already exists: ")
+    assert len(await tasks(harness)) == 1
+
+
+async def test_home_shows_own_schedules_with_their_buttons(harness: Harness) -> None:
+    await type_line(harness, '/agents ask Support daily 9 "What changed?"')
+    await harness.slack.people.open_home(ALICE)
+    await harness.work()
+
+    shown = str(harness.seen.homes[-1]["view"])
+    assert "Your schedules" in shown
+    for action in (layout.PAUSE, layout.NOW, layout.EDIT, layout.DELETE):
+        assert action in shown
