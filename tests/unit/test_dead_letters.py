@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 
 from bridge.cli.dead import for_programs, table
 from bridge.cli.names import DisplayNames
-from bridge.ids import MessageKey, TurnId, own_lane
+from bridge.ids import TurnId, own_lane
 from bridge.inbound import SlashCommand
 from bridge.queue.dead import DeadLetter, Retried
 from bridge.queue.records import Step
@@ -157,11 +157,3 @@ async def test_only_dead_letters_can_be_retried(store: Store) -> None:
 
     assert said == [(Retried.UNKNOWN, 0)] * 2
     assert await store.dump() == before
-
-
-async def test_a_retried_message_may_be_edited_and_withdrawn(store: Store) -> None:
-    await store.conversation()
-    await letters(store).retry(await bury(store, Step.QUEUED))
-
-    assert await store.process().inbox.edit(message("better words")) == "edited"
-    assert await store.process().inbox.withdraw(MessageKey(TEAM, CHANNEL, ROOT)) == "withdrawn"

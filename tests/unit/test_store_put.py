@@ -25,25 +25,6 @@ async def test_the_running_turn_does_not_count_as_waiting(store: Store) -> None:
     assert await store.put(message("one too many", ts(51))) == Full()
 
 
-async def test_a_message_is_queued_with_one_entry_for_its_lane(store: Store) -> None:
-    turn = await store.queue(message("hello"))
-
-    assert await store.box() == [turn]
-    assert await store.entries() == 1
-    assert (await store.process().take()).record.body == message("hello")
-
-
-async def test_later_messages_add_no_entry_and_count_the_waiting_ones(store: Store) -> None:
-    first = await store.queue()
-
-    second = await store.put(message("more", ts(1)))
-
-    assert isinstance(second, Queued)
-    assert second.waiting == 1
-    assert await store.box() == [first, second.turn]
-    assert await store.entries() == 1
-
-
 async def test_a_redelivered_event_is_a_duplicate(store: Store) -> None:
     turn = await store.queue()
     came = await store.field(turn, "came")
@@ -54,16 +35,6 @@ async def test_a_redelivered_event_is_a_duplicate(store: Store) -> None:
     assert await store.box() == [turn]
     assert await store.entries() == 1
     assert await store.field(turn, "came") == f"{came}\n{came}"
-
-
-@pytest.mark.parametrize("first", ["message", "app_mention"])
-async def test_the_two_events_of_one_mention_become_one_turn(store: Store, first: str) -> None:
-    turn = await store.queue(message(event_id=first))
-
-    twin = await store.put(message(event_id="the other one"))
-
-    assert twin == Duplicate(turn)
-    assert await store.box() == [turn]
 
 
 async def test_an_event_is_recognised_by_its_id_alone(store: Store) -> None:
@@ -120,14 +91,6 @@ async def test_a_refused_message_is_accepted_once_the_lane_has_room(store: Store
     await store.process().journal.done(taken)
 
     assert isinstance(await store.put(message("one too many", ts(50))), Queued)
-
-
-async def test_a_reply_in_an_unbound_thread_stores_nothing(store: Store) -> None:
-    before = await store.dump()
-
-    assert await store.put(message("a reply", ts(1))) == Unbound()
-
-    assert await store.dump() == before
 
 
 async def test_a_thread_is_bound_when_its_first_message_is_accepted(store: Store) -> None:

@@ -13,7 +13,7 @@ from bridge.features.workflows.runs import to_text
 from bridge.ids import ThreadKey, thread_lane
 from bridge.queue.records import VERSION, Conversation, Step, Unreadable, Write
 from bridge.queue.turn import AlreadyUsed, TurnChanged
-from support.store import CHANNEL, LANE, PREFIX, ROOT, START, TEAM, THREAD, Store, message, ts
+from support.store import CHANNEL, LANE, PREFIX, START, TEAM, THREAD, Store, message, ts
 
 KEY = f"{PREFIX}answered:question"
 
@@ -70,15 +70,6 @@ async def test_looking_again_after_waiting_is_not_a_new_take(store: Store) -> No
     again = await process.take(first.held, begins=False)
 
     assert (again.record.takes, again.record.times_delivered) == (1, 1)
-
-
-async def test_each_worker_that_takes_over_is_counted(store: Store) -> None:
-    await store.conversation()
-    await store.process("a").take()
-
-    over = await store.process("b").take((await store.process("b").take_over())[0])
-
-    assert (over.record.takes, over.record.times_delivered) == (2, 2)
 
 
 @pytest.mark.parametrize(
@@ -260,17 +251,6 @@ async def test_node_results_are_stored_for_a_week(store: Store) -> None:
     assert await store.results.get(taken.record.id.__class__("nobody")) == (None, None)
 
 
-async def test_a_finished_turn_requeues_its_lane(store: Store) -> None:
-    await store.conversation()
-    second = await store.queue(message("more", ts(1)))
-    process = store.process()
-
-    await process.journal.done(await process.take(), what="answered", posted="1700000000.000900")
-
-    assert await store.box() == [second]
-    assert (await process.take()).record.id == second
-
-
 async def test_lanes_take_turns(store: Store) -> None:
     threads = [ThreadKey(TEAM, CHANNEL, f"1700000{n}.000100") for n in range(3)]
     for thread in threads:
@@ -286,16 +266,6 @@ async def test_lanes_take_turns(store: Store) -> None:
         await process.journal.done(taken)
 
     assert order == [thread_lane(thread) for thread in threads] * 2
-
-
-async def test_the_last_turn_leaves_an_empty_lane_and_the_next_message_wakes_it(store: Store) -> None:
-    await store.conversation()
-    process = store.process()
-    await process.journal.done(await process.take())
-
-    assert (await store.box(), await store.entries()) == ([], 0)
-    await store.queue(message("later", ts(1)))
-    assert await store.entries() == 1
 
 
 async def test_texts_are_deleted_with_done_and_ids_stay_for_a_week(store: Store) -> None:
@@ -353,17 +323,6 @@ async def test_dead_letters_leave_the_list_with_their_records(store: Store, redi
     assert await redis.zrange(f"{PREFIX}dead", 0, -1) == [turn]
 
 
-async def test_a_released_lane_is_claimed_by_another_worker(store: Store) -> None:
-    turn = await store.conversation()
-    taken = await store.process("a").take()
-
-    await store.process("a").journal.release(taken.held)
-
-    assert await store.entries() == 1
-    over = await store.process("b").take()
-    assert (over.record.id, over.record.takes, over.record.times_delivered) == (turn, 2, 1)
-
-
 async def test_a_turns_card_is_stored(store: Store) -> None:
     await store.conversation()
     process = store.process()
@@ -400,14 +359,6 @@ async def test_renewing_never_reclaims_a_lane(store: Store) -> None:
     assert await store.dump() == before
     assert await b.inbox.renew([held.entry]) == []
     assert await a.inbox.renew([]) == []
-
-
-async def test_the_depth_is_the_number_of_lanes_with_work(store: Store) -> None:
-    for root in (ROOT, "1700000001.000100"):
-        await store.queue(message("x", root))
-    await store.queue(message("y", ts(1)))
-
-    assert await store.process().inbox.depth() == 2
 
 
 @pytest.mark.parametrize("change", ["edited", "withdrawn"])

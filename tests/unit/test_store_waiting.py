@@ -12,16 +12,6 @@ from bridge.queue.records import Step
 from support.store import CHANNEL, LANE, PREFIX, ROOT, TEAM, THREAD, USER, Process, Store, key_of, message, ts
 
 
-async def test_a_queued_message_is_sent_with_its_new_text(store: Store) -> None:
-    await store.conversation()
-
-    assert await store.process().inbox.edit(message("better words")) == "edited"
-
-    taken = await store.process().take()
-    assert (taken.record.body, taken.record.edits) == (message("better words"), 1)
-    assert not await store.contains_text("hello there")
-
-
 async def test_an_edited_first_message_may_still_choose_the_agent(store: Store) -> None:
     await store.queue()
     await store.sessions.choose_agent(THREAD, 7)
@@ -70,54 +60,12 @@ async def test_editing_a_refused_message_does_not_queue_it(store: Store) -> None
     assert (await store.process().take()).record.body == notice
 
 
-async def test_a_withdrawn_message_is_marked_and_the_others_stay(store: Store) -> None:
-    turns = [await store.conversation(), await store.queue(message("second", ts(1)))]
-
-    assert await store.process().inbox.withdraw(key_of(ts(1))) == "withdrawn"
-
-    process = store.process()
-    first = await process.take()
-    await process.journal.done(first)
-    second = await process.take()
-    assert [first.record.id, second.record.id] == turns
-    assert [first.record.is_withdrawn, second.record.is_withdrawn] == [False, True]
-
-
 async def parked(store: Store) -> Process:
     """Create a thread that waits for an agent to be chosen."""
     await store.queue()
     process = store.process()
     assert await process.journal.park(await process.take(), THREAD)
     return process
-
-
-async def test_a_parked_lane_has_no_entry_and_its_messages_wait(store: Store) -> None:
-    process = await parked(store)
-
-    await store.queue(message("more", ts(1)))
-
-    assert await store.entries() == 0
-    assert await process.hold() == []
-    assert await process.take_over() == []
-
-
-async def test_the_choice_wakes_a_parked_lane(store: Store, redis: Redis) -> None:
-    process = await parked(store)
-
-    assert await store.sessions.choose_agent(THREAD, 7) == 7
-
-    taken = await process.take()
-    assert taken.conversation.agent == 7
-    assert await redis.hlen(f"{PREFIX}parked") == 0
-
-
-async def test_a_second_choice_changes_nothing(store: Store) -> None:
-    await parked(store)
-    await store.sessions.choose_agent(THREAD, 7)
-
-    assert await store.sessions.choose_agent(THREAD, 8) == 7
-
-    assert await store.entries() == 1
 
 
 async def test_a_choice_without_waiting_messages_binds_the_thread(store: Store) -> None:
