@@ -5,9 +5,13 @@ They're stored in Redis and in Slack's message metadata, so changing a format is
 
 from __future__ import annotations
 
+import re
 import secrets
 from datetime import UTC, datetime
-from typing import NamedTuple, NewType
+from typing import Final, NamedTuple, NewType
+
+_PERMALINK: Final = re.compile(r"https?://[^/\s]+/(?:[^?#\s]*/)?archives/([A-Z0-9]+)/p(\d+)(\d{6})(?:[?#]\S*)?")
+_OF_THREAD: Final = re.compile(r"[?&]thread_ts=(\d{1,12}\.\d{6})(?=[&#]|$)")
 
 TurnId = NewType("TurnId", str)
 """A message, command, click or form in the queue: 16 random characters."""
@@ -84,6 +88,21 @@ class InProject(NamedTuple):
     def __str__(self) -> str:
         """Return the stored form."""
         return f"{self.project}/{self.id}" if self.project else str(self.id)
+
+
+class LinkedMessage(NamedTuple):
+    """A message that a permalink leads to; *thread_ts* is ``""`` if the link doesn't name its thread."""
+
+    channel: str
+    ts: str
+    thread_ts: str
+
+    @classmethod
+    def parse(cls, link: str) -> LinkedMessage | None:
+        """Read a permalink, in angle brackets or not; None for anything else."""
+        link = link.strip().strip("<>")
+        found, thread = _PERMALINK.fullmatch(link), _OF_THREAD.search(link)
+        return cls(found[1], f"{found[2]}.{found[3]}", thread[1] if thread else "") if found else None
 
 
 def thread_lane(thread: ThreadKey) -> Lane:

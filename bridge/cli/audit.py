@@ -11,6 +11,8 @@ from typing import Final
 from bridge.cli.names import DisplayNames, opened_names
 from bridge.cli.printing import columns, form_for, moment, out, to_json
 from bridge.cli.store import JsonLinesOption, SinceOption, in_store, length_of_time
+from bridge.engine import decisions
+from bridge.engine.decisions import ENDS
 from bridge.features.registry import features
 from bridge.queue.audit import AuditEntry, audit_since
 from bridge.queue.scripting import Scripts
@@ -20,75 +22,10 @@ _NOT_SHOWN: Final = "not shown: "
 _TITLES: Final = ("when", "who", "where", "what", "on", "outcome")
 _AT_ONCE: Final = 500  # lines; the first ones set the columns' widths
 
-RESULTS: Final = {
-    **features.outcomes,
-    "BridgeError": "failed",
-    "ConfigurationError": "settings are missing",
-    "ProjectError": "the service failed",
-    "CannotConnect": "the service is unreachable",
-    "CircuitOpen": "the service is down",
-    "TimedOut": "the service timed out",
-    "ConnectionLost": "the connection to the service was lost",
-    "NotUnderstood": "the service sent an unreadable response",
-    "ServiceRefused": "the service refused it",
-    "NotSignedIn": "the service rejected the key",
-    "NotFound": "not found by the service",
-    "Busy": "the service is busy",
-    "Outage": "the service is down",
-    "Moved": "the service's address redirects",
-    "SlackError": "Slack failed",
-    "SlackRefused": "Slack refused it",
-    "SlackTokenRefused": "Slack rejected the token",
-    "SlackUnreachable": "Slack is unreachable",
-    "SlackAmbiguous": "unknown whether Slack received it",
-    "ThreadGone": "the thread was deleted",
-    "SlackGone": "the connection to Slack was lost",
-    "StoreError": "Redis failed",
-    "StoreUnavailable": "Redis is unreachable",
-    "StoreWiped": "Redis was wiped",
-    "NamespaceTaken": "the namespace belongs to another bot",
-    "LaneLost": "another process took over",
-    "RecordNotUnderstood": "written by another version",
-    "ControlNotUnderstood": "made by another version",
-    "ProjectRemoved": "the project was removed",
-    "CommandError": "not recognized",
-    "ProjectNotChosen": "asked which project",
-    "UnknownCommand": "no such command",
-    "UnknownOption": "no such option",
-    "BadUsage": "wrong usage",
-    "NoSuch": "no match",
-    "SeveralFit": "several matches",
-    "NotSure": "asked which was meant",
-    "BadSchedule": "schedule or time not accepted",
-    "BadInput": "input isn't valid JSON; asked what to do",
-    "NotAllowed": "no permission",
-    "TooOften": "rate limit",
-    "mention_without_text": "asked for a question",
-    "app_paused": "too many messages from an app",
-    "not_posted": "notified: Slack rejected the post",
-    "not_queued": "not queued",
-    "unfinished": "notified: it couldn't be finished",
-    "not_read": "listed attachments that can't be read",
-    "edited": "asked whether to send the new text",
-    "unknown": "outcome unknown",
-    "slip": "looked like a command; asked what was meant",
-    "gone": "expired",
-    "full": "queue full",
-}
+RESULTS: Final = {**features.outcomes, **{name: end.word for name, end in ENDS.items() if end.word}}
 """Outcomes in words for people, by the stored name; other names are readable as they are."""
 
-REFUSALS: Final = {
-    "user": "not in BRIDGE_ALLOWED_USERS",
-    "channel": "not in BRIDGE_ALLOWED_CHANNELS",
-    "stranger": "from another workspace",
-    "unknown": "Slack didn't say where they're from",
-    "canvas": "in a canvas",
-    "command_missed": "found too late, not run",
-    "thread_full": "queue full",
-    "not_queued": "message not queued",
-    "muted": "thread is muted",
-    "paused": "rate limit",
-}
+REFUSALS: Final = {name: refusal.word for name, refusal in decisions.REFUSALS.items()}
 """The same for messages that were refused on arrival."""
 
 

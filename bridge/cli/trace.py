@@ -15,7 +15,8 @@ from bridge.cli.audit import REFUSALS, RESULTS
 from bridge.cli.printing import columns, moment, out, to_json
 from bridge.cli.running import CANNOT_RUN, say
 from bridge.cli.store import JsonOption, in_store
-from bridge.ids import MessageKey
+from bridge.engine.decisions import explain
+from bridge.ids import LinkedMessage, MessageKey
 from bridge.queue.deliveries import NOT_YET
 from bridge.queue.records import Delivery
 from bridge.queue.scripting import Scripts
@@ -32,7 +33,6 @@ _NOTHING: Final = (
 )
 _UNUSED: Final = "No bridge has used this namespace yet: check REDIS_URL and BRIDGE_NAMESPACE."
 
-_PERMALINK: Final = re.compile(r"https?://[^/\s]+/(?:[^?#\s]*/)?archives/([A-Z0-9]+)/p(\d+)(\d{6})(?:[?#]\S*)?")
 _CHANNEL_AND_TS: Final = re.compile(r"([A-Z0-9]+)[\s/:]+(\d{1,12}\.\d{6})")
 _FORM: Final = "{:<24}  {:>11}  {:<9}  {:<28}  {}"
 
@@ -75,6 +75,8 @@ def trace(
             out(for_programs(channel, ts, known))
         elif known:
             out(table(steps_of(known)))
+            if summary := summary_of(known):
+                out(f"\n{summary}")
         else:
             for line in (_NOTHING if owner else _UNUSED).splitlines():
                 say(line)
@@ -85,19 +87,27 @@ def trace(
 
 def address_of(text: str) -> tuple[str, str] | None:
     """Parse a permalink, ``CHANNEL TS`` or ``CHANNEL/TS`` into channel and ts; None for anything else."""
-    stripped = text.strip().strip("<>")
-    if link := _PERMALINK.fullmatch(stripped):
-        return link[1], f"{link[2]}.{link[3]}"
-    if pair := _CHANNEL_AND_TS.fullmatch(stripped):
-        return pair[1], pair[2]
-    return None
+    if linked := LinkedMessage.parse(text):
+        return linked.channel, linked.ts
+    pair = _CHANNEL_AND_TS.fullmatch(text.strip().strip("<>"))
+    return (pair[1], pair[2]) if pair else None
 
 
 def for_programs(channel: str, ts: str, known: MessageTrace | None) -> str:
     """Format the trace as JSON."""
     turns = [turn.id for turn in known.turns] if known else []
     steps = [asdict(step) for step in steps_of(known)] if known else []
-    return to_json({"channel": channel, "ts": ts, "turns": turns, "steps": steps}, indent=2)
+    summary = summary_of(known) if known else ""
+    return to_json({"channel": channel, "ts": ts, "turns": turns, "summary": summary, "steps": steps}, indent=2)
+
+
+def summary_of(known: MessageTrace) -> str:
+    """Say what happened and what helps, as ``!why`` does."""
+    explained = explain(known)
+    if explained is None:
+        return ""
+    since = moment(explained.since, "seconds") if explained.since else ""
+    return f"{explained.happened(since)} {explained.meaning.cure}"
 
 
 def table(steps: Sequence[TraceStep]) -> str:

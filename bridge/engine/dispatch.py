@@ -8,8 +8,16 @@ from typing import Any
 
 from bridge.engine.command_line import MEANT, CommandLine
 from bridge.engine.deps import EngineDeps
-from bridge.engine.feature import EventReader, Feature, ListedShortcut, MenuOptions, RegisteredForm, place_of_form
-from bridge.engine.notices import Slip, command_gone, did_you_mean
+from bridge.engine.feature import (
+    EventReader,
+    Feature,
+    ListedShortcut,
+    MenuOptions,
+    RegisteredForm,
+    RegisteredShortcut,
+    place_of_form,
+)
+from bridge.engine.notices import Slip, command_gone, did_you_mean, not_queued
 from bridge.engine.projects import ASK, CHOOSE, remember
 from bridge.engine.questions import Question, TypedText
 from bridge.engine.results import Form, HomeChanged, Outcome, Result, shown
@@ -35,7 +43,7 @@ class Features:
         self._buttons = _merge(feature.buttons for feature in features)
         self._forms: dict[str, RegisteredForm] = _merge(feature.forms for feature in features)
         self._menus: dict[tuple[str, str], MenuOptions] = _merge(feature.menus for feature in features)
-        self._shortcuts = _merge(feature.shortcuts for feature in features)
+        self._shortcuts: dict[str, RegisteredShortcut] = _merge(feature.shortcuts for feature in features)
         self._kinds = _merge(feature.kinds for feature in features)
         self.reporters = _merge(feature.reporters for feature in features)
         self.events: dict[str, tuple[tuple[str, ...], list[EventReader]]] = {}  # several features may read one
@@ -192,19 +200,27 @@ class Features:
 
     def shortcuts(self) -> list[ListedShortcut]:
         """List the shortcuts for the manifest."""
-        return [listed for listed, _handler in self._shortcuts.values()]
+        return [known.listed for known in self._shortcuts.values()]
+
+    def not_stored(self, shortcut: str) -> Reply:
+        """Return the answer to a shortcut that couldn't be stored."""
+        known = self._shortcuts.get(shortcut)
+        return (known and known.not_stored) or not_queued()
 
     async def _use(self, deps: EngineDeps, turn: Turn, shortcut: Shortcut) -> Result:
         """Open a shortcut's form. A global shortcut has no channel for a message, so errors are shown in a modal."""
+        known = self._shortcuts.get(shortcut.name)
         try:
             if shortcut.refusal:
                 raise NotAllowed(shortcut.refusal)
-            if shortcut.name not in self._shortcuts:
+            if known is None:
                 raise ControlNotUnderstood(shortcut.name)
-            return await self._shortcuts[shortcut.name][1](deps, turn, shortcut)  # type: ignore[no-any-return]
+            return await known.handler(deps, turn, shortcut)
         except StoreError:
             raise
         except BridgeError as exc:
+            if known and known.not_stored:
+                raise
             why = sentence(exc)
             return Form(modals.page("Sorry", [kit.section(why)], Origin()), otherwise=kit.reply(why))
 

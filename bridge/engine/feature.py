@@ -112,6 +112,14 @@ class ListedShortcut:
     type: Literal["global", "message"]
 
 
+class RegisteredShortcut(NamedTuple):
+    """A shortcut as it's *listed*, and what handles it; for *not_stored*, see `Feature.shortcut`."""
+
+    listed: ListedShortcut
+    handler: Handler
+    not_stored: Reply | None
+
+
 @dataclass(frozen=True, slots=True)
 class Slot:
     """A moment when *body* is due: it's queued once per *id*, and None skips the slot.
@@ -160,7 +168,7 @@ class Feature:
         self.buttons: dict[str, Handler] = {}
         self.forms: dict[str, RegisteredForm] = {}
         self.menus: dict[tuple[str, str], MenuOptions] = {}
-        self.shortcuts: dict[str, tuple[ListedShortcut, Handler]] = {}
+        self.shortcuts: dict[str, RegisteredShortcut] = {}
         self.kinds: dict[type[Inbound], Handler] = {}
         self.reporters: dict[type[Inbound], Callable[..., Awaitable[None]]] = {}
         self.events: dict[str, tuple[tuple[str, ...], EventReader]] = {}
@@ -232,16 +240,25 @@ class Feature:
         return _register(self.menus, *((form, action_id) for action_id in action_ids or ("",)))
 
     def shortcut(
-        self, callback_id: str, name: str, description: str, kind: Literal["global", "message"], *, label: str
+        self,
+        callback_id: str,
+        name: str,
+        description: str,
+        kind: Literal["global", "message"],
+        *,
+        label: str,
+        not_stored: Reply | None = None,
     ) -> Callable[[H], H]:
         """Register ``async def …(deps, turn, shortcut)`` for a shortcut, which opens a form.
 
+        One with *not_stored* answers with a private message instead, and with this one if it couldn't be stored.
         *label* names it in the audit.
         """
         self.labels[f"shortcut {callback_id}"] = label
 
         def register(handler: H) -> H:
-            self.shortcuts[callback_id] = (ListedShortcut(callback_id, name, description, kind), handler)
+            listed = ListedShortcut(callback_id, name, description, kind)
+            self.shortcuts[callback_id] = RegisteredShortcut(listed, handler, not_stored)
             return handler
 
         return register

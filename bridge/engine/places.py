@@ -62,4 +62,6 @@ def recipient_of(body: Inbound) -> Recipient:
     if isinstance(body, Submission):  # where the form was opened, not where its result is shown
         return Recipient(body.opened_in or body.channel, body.user, "", response_url)
     thread_ts = body.thread_ts if isinstance(body, InboundMessage | Click | StopRequest | Notice) else ""
+    if isinstance(body, Shortcut) and body.thread_ts != body.message_ts:  # on a reply, not on the root
+        thread_ts = body.thread_ts
     return Recipient(body.channel, body.user, thread_ts, response_url)

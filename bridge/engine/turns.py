@@ -352,8 +352,9 @@ class Turns:
                 outcome = _about(turn, outcome)
                 text = outcome.model_dump_json()
                 if outcome.cause:
-                    key = self.deps.scripts.keys.turn(turn.id)
-                    turn.stage(("field", key, 0, "cause", f"{outcome.concerns}: {outcome.cause}".removeprefix(": ")))
+                    key, about = self.deps.scripts.keys.turn(turn.id), outcome.concerns
+                    turn.stage(("field", key, 0, "concerns", about))
+                    turn.stage(("field", key, 0, "cause", f"{about}: {outcome.cause}".removeprefix(": ")))
                 await self.journal.outcome(turn.taken, text, what=outcome.what, writes=turn.staged)
                 turn.staged.clear()
                 turn.step = Step.POSTING

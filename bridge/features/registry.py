@@ -11,6 +11,7 @@ from bridge.features.home.commands import home
 from bridge.features.project_info.commands import project_info
 from bridge.features.schedules.commands import schedules
 from bridge.features.statistics.commands import stats
+from bridge.features.why.commands import why
 from bridge.features.workflows.commands import workflows
 
-features = Features(workflows, agents, channels, project_info, stats, schedules, conversations, home, feedback)
+features = Features(workflows, agents, channels, project_info, stats, schedules, conversations, home, feedback, why)

@@ -195,6 +195,11 @@ class ProjectClient:
         """Whether the service counts as available: the circuit breaker is closed."""
         return not self._breaker.is_open
 
+    @property
+    def down_for(self) -> timedelta | None:
+        """How long the service has been down; None while it's up."""
+        return self._breaker.open_for
+
     async def wait_until_up(self) -> None:
         """Return when the service counts as available; until then, probe it every few seconds.
 
@@ -422,7 +427,13 @@ class Breaker:
         self.is_open = False
         self._monotonic = monotonic
         self._failures_in_a_row = 0
+        self._opened_at = 0.0
         self._tried_at = 0.0  # when the breaker opened, or the last probe started
+
+    @property
+    def open_for(self) -> timedelta | None:
+        """How long it has been open; None if it's closed."""
+        return timedelta(seconds=self._monotonic() - self._opened_at) if self.is_open else None
 
     @property
     def retry_in(self) -> timedelta:
@@ -444,7 +455,8 @@ class Breaker:
                 # Only for the fifth failure: calls that were running when the breaker opened fail one by one, and
                 # mustn't delay the probe each time.
                 if self._failures_in_a_row == OPENS_AFTER:
-                    self.is_open, self._tried_at = True, self._monotonic()
+                    self.is_open, self._opened_at = True, self._monotonic()
+                    self._tried_at = self._opened_at
                     _log.warning("project service is down", extra={"outcome": type(error).__name__})
             case TimedOut() | ConnectionLost():
                 pass

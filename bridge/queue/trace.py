@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, Field, PlainValidator
 
-from bridge.ids import Lane, MessageKey, TurnId
+from bridge.ids import Lane, MessageKey, ThreadKey, TurnId
 from bridge.queue.deliveries import passed_over
 from bridge.queue.records import Delivery, deliveries
 from bridge.queue.redis.connection import translated
@@ -61,13 +61,20 @@ class TurnTrace(BaseModel, frozen=True):
     was queued after, *overtakes* those it was queued before although it arrived later, *ahead* those before it now
     (None: it isn't waiting), *unsent* its requests that certainly didn't arrive. It *is_held* while it waits in a
     stopped lane. *again* is the turn that resent its message, *of* the turn whose message it resends. *was* is the
-    outcome of a dead turn, *cause* why a call of the project service failed, if one did.
+    outcome of a dead turn, and *died* the step it had reached. *cause* is why a call of the project service failed, if
+    one did, after what it *concerns*. *menu* is the ``ts`` of the menu that its thread waits for. It *has_text* that a
+    button may send again, or *has_new_text* that was written too late. It *waits_for_reading* until its thread's older
+    messages have been read.
     """
 
     id: TurnId
     ahead: int | None
     is_parked: bool
     is_held: bool
+    has_text: bool
+    has_new_text: bool
+    waits_for_reading: bool
+    menu: str
     kind: str = ""
     step: str = ""
     accepted_at: Annotated[datetime, PlainValidator(lambda ms: _moment(ms) or _EPOCH)] = Field(_EPOCH, alias="at")
@@ -86,7 +93,9 @@ class TurnTrace(BaseModel, frozen=True):
     what: str = ""
     was: str = ""
     card: str = ""
+    died: str = ""
     cause: str = ""
+    concerns: str = ""
     posted: str = ""
     again: str = ""
     of: str = ""
@@ -128,11 +137,21 @@ async def trace_of(scripts: Scripts, message: MessageKey) -> MessageTrace:
             id_ = waiting.pop(0)
             if not id_ or id_ in turns or not (fields := await redis.hgetall(keys.turn(id_))):
                 continue
-            lane = Lane(fields.get("lane", ""))
-            ahead = await redis.lpos(keys.box(lane), id_)
-            is_parked = await redis.hget(keys.parked(), lane) == id_
+            lane, thread = Lane(fields.get("lane", "")), fields.get("thread", "")
+            ahead, parked = await redis.lpos(keys.box(lane), id_), await redis.hget(keys.parked(), lane)
+            is_parked = parked == id_
             is_held = bool(ahead or is_parked) and await redis.hexists(keys.held(), lane)  # else it's the stopped one
-            facts = {"id": id_, "ahead": ahead, "is_parked": is_parked, "is_held": is_held}
+            facts = {
+                "id": id_,
+                "ahead": ahead,
+                "is_parked": is_parked,
+                "is_held": is_held,
+                "has_text": "body" in fields,
+                "has_new_text": "edited" in fields,
+                "menu": (parked and ahead is not None and await redis.hget(keys.turn(parked), "card")) or "",
+                "waits_for_reading": "unread" in fields
+                and bool(await redis.exists(keys.unread_thread(ThreadKey.parse(thread)))),
+            }
             turns[id_] = TurnTrace.model_validate({**fields, **facts})
             waiting.append(turns[id_].again)
     return MessageTrace(list(turns.values()), await passed_over(scripts, message))

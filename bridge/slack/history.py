@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -219,6 +219,23 @@ class History:
             left_out = max(replies - len(newest) - bool(before), 1) if replies and not after else None
         said = "\n".join(f"{ts} {user} {int(ts in answered)}" for ts, user in list(authors.items())[-NEWEST:])
         return ThreadRead(recalled, root, tuple(newest), left_out, cut_short, stops_early, said)
+
+    async def newest(
+        self, place: Place, *wanted: Callable[[Mapping[str, Any]], bool], oldest: str = "", latest: str = ""
+    ) -> Mapping[str, Any] | None:
+        """Return the newest message in *place* between two ``ts`` that is *wanted* first, else second, …; or None.
+
+        Of a channel, only the newest page is read. Raises `SlackError`.
+        """
+        found: dict[int, Mapping[str, Any]] = {}
+        async for page, _ in self._read_pages(place, oldest, latest):
+            for message in page:
+                for rank, is_wanted in enumerate(wanted):
+                    if is_wanted(message) and float(message["ts"]) > float(found.get(rank, {}).get("ts", 0)):
+                        found[rank] = message
+            if not place.thread_ts:
+                break
+        return found[min(found)] if found else None
 
     async def _shortly_before_the_end(self, place: Place, before: str) -> str:
         """Choose where to start in a thread of which only one page can be read; ``""`` for its beginning.

@@ -158,15 +158,23 @@ class Directory:
 
     async def may_post(self, channel: str) -> bool:
         """Whether the bot is in *channel*, and the channel isn't archived; True if Slack doesn't say."""
+        about = await self._if_in(channel)
+        return about is not None and about.get("is_archived") is not True
+
+    async def is_member(self, channel: str) -> bool:
+        """Whether the bot is in *channel*; True if Slack doesn't say."""
+        return await self._if_in(channel) is not None
+
+    async def _if_in(self, channel: str) -> Mapping[str, Any] | None:
+        """Return what Slack says about *channel*, ``{}`` if it doesn't say; None if the bot isn't in it."""
         try:
             answer = await self._web.read("conversations.info", {"channel": channel}, seconds=_CALL_SECONDS)
         except SlackRefused as exc:
-            return exc.error == "missing_scope"
+            return {} if exc.error == "missing_scope" else None
         except SlackError:
-            return True
+            return {}
         about = mapping(answer.get("channel"))
-        is_in = any(about.get(name) is True for name in ("is_member", "is_im", "is_mpim"))
-        return is_in and about.get("is_archived") is not True
+        return about if any(about.get(name) is True for name in ("is_member", "is_im", "is_mpim")) else None
 
     async def _person(self, user: str) -> Person:
         answer = await self._web.read("users.info", {"user": user}, seconds=_CALL_SECONDS)

@@ -76,6 +76,16 @@ async def test_a_refused_click_or_shortcut_is_acknowledged_with_a_notice(
     assert [REPORTED_FOR in one.text for one in ingress.harness.seen.ephemerals] == [True] * (1 - failures)
 
 
+async def test_a_shortcut_that_asks_why_says_that_the_database_is_unavailable(ingress: Ingress) -> None:
+    answer = await ingress.interaction(
+        {**PERSON, "type": "message_action", "callback_id": "why", "message": {"ts": "1.2"}}
+    )
+
+    assert (answer.status, answer.body) == (200, b"")
+    [told] = ingress.harness.seen.ephemerals
+    assert "My database is unavailable, so I can't look this up" in told.text
+
+
 async def test_a_global_shortcut_is_acknowledged(ingress: Ingress) -> None:
     answer = await ingress.interaction({**PERSON, "channel": None, "type": "shortcut", "callback_id": "run"})
 

@@ -250,5 +250,6 @@ def test_the_manifest_has_home_and_every_shortcut() -> None:
         ("Ask an agent", "global"),
         ("Ask an agent about this", "message"),
         ("Run a workflow with this", "message"),
+        ("Why no answer?", "message"),
     }
-    assert len({one["callback_id"] for one in features["shortcuts"]}) == 4
+    assert len({one["callback_id"] for one in features["shortcuts"]}) == 5

@@ -17,6 +17,7 @@ import pytest
 from pydantic.fields import FieldInfo
 
 import bridge
+from bridge.engine import decisions
 from bridge.settings import Settings
 from bridge.slack.blockkit.reply import Reply, View
 from support.layouts import LAYOUTS, results, returns, surfaces
@@ -60,6 +61,18 @@ WORDED = [
     *(path for path in sorted((CODE / "features").rglob("*.py")) if path.stem in {*LAYOUTS, "commands", "shortcuts"}),
     *(path for path in sorted((CODE / "slack/blockkit").glob("*.py")) if path.stem not in BRICKS),
     CODE / "cli/manifest.py",
+]
+MEANINGS = [
+    meaning
+    for table in (
+        decisions.DECISIONS,
+        decisions.REASONS,
+        decisions.REFUSALS,
+        decisions.ENDS,
+        decisions.DEATHS,
+        decisions.STATES,
+    )
+    for meaning in table.values()
 ]
 OPERATORS = [
     *sorted((CODE / "cli").glob("*.py")),
@@ -163,6 +176,13 @@ def test_texts_in_the_source_are_plain_and_complete(module: Path) -> None:
         assert not MISTYPED.search(text), text
         has_several = re.search(r"[a-z)][.?!] [A-Z{]", text) is not None
         assert not has_several or text[-1] in ".?!:" or text.endswith(NAME), text
+
+
+def test_what_can_happen_to_a_message_is_explained_plainly() -> None:
+    for meaning in MEANINGS:
+        for text in (meaning.happened, meaning.cure):
+            check(text)
+            assert not MISTYPED.search(re.sub(r"\{\w+\}", NAME, text)), text
 
 
 @pytest.mark.parametrize("module", OPERATORS, ids=lambda path: str(path.relative_to(CODE)))

@@ -15,6 +15,8 @@ import typer
 
 from bridge.cli import COMMANDS, command_of, program
 from bridge.config import DefaultProjectTable, ProjectTable
+from bridge.engine import decisions
+from bridge.engine.decisions import Meaning
 from bridge.engine.feature import Command
 from bridge.features.registry import features
 from bridge.metrics import Metrics
@@ -144,6 +146,27 @@ def messages() -> str:
     )
 
 
+def outcomes() -> str:
+    """Everything that can happen to a message: what is said, and what helps."""
+    tables: dict[str, Iterable[Meaning]] = {
+        "Waiting, replied to, or unknown": decisions.STATES.values(),
+        "Not for an agent": decisions.REASONS.values(),
+        "Refused on arrival": decisions.REFUSALS.values(),
+        "Ended": (*decisions.ENDS.values(), *decisions.DEATHS.values()),
+    }
+    parts, said = [], set[str]()
+    for title, meanings in tables.items():
+        rows = {re.sub(r"\{\w+\}", "X", one.happened.replace("{cause}", "")): one.cure for one in meanings}
+        new = [row for row in rows.items() if row[0] not in said]
+        said |= rows.keys()
+        parts.append(f"## {title}\n\n{_table(('It says', 'What helps'), new)}")
+    counted = [(f"`{name}`", one.happened) for name, one in decisions.DECISIONS.items()]
+    parts.append(
+        f"## Decisions on arrival\n\n`bridge_events_total` counts them.\n\n{_table(('Outcome', 'Means'), counted)}"
+    )
+    return "\n\n".join(parts)
+
+
 def emulator() -> str:
     """Every emulated method, then other parts of Slack, with the known differences."""
     rows = [(f"`{name}`", METHODS[name].differs) for name in sorted(METHODS)]
@@ -159,6 +182,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "metrics": metrics,
     "redis-keys": redis_keys,
     "messages": messages,
+    "outcomes": outcomes,
     "emulator": emulator,
 }
 

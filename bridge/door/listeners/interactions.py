@@ -158,7 +158,9 @@ async def answer_not_stored(identity: Identity, say: Say, body: Json) -> BoltRes
     if recipient.is_reachable:
         try:
             async with asyncio.timeout(0.5):  # the rest of Slack's three seconds
-                await say.whisper(recipient, _NOT_QUEUED)
+                await say.whisper(
+                    recipient, features.not_stored(sent.name) if isinstance(sent, Shortcut) else _NOT_QUEUED
+                )
         except (SlackError, TimeoutError):
             log.warning("can't notify a person that their action wasn't accepted")
     return BoltResponse(status=HTTPStatus.OK)

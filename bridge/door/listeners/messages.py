@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 from slack_bolt.async_app import AsyncApp
 
 from bridge.door.listeners.app import NotStored, in_time
-from bridge.engine.decisions import NO_RULE, Received
+from bridge.engine.decisions import Reason, Received
 from bridge.ids import MessageKey, ThreadKey
 from bridge.inbound import SLACK_ITSELF, InboundMessage
 from bridge.json_reader import Json
@@ -99,7 +99,7 @@ def parse(body: Mapping[str, Any], identity: Identity, *, has_apps: bool = False
 
 def _parse_deletion(event: Mapping[str, Any], ts: str, identity: Identity) -> Deleted | Ignored:
     if not ts:
-        return Ignored("not the deletion of a message")
+        return Ignored(Reason.NO_DELETION)
     at = timestamp(event, "event_ts") or timestamp(event, "ts") or ts
     channel, root = text(event, "channel"), timestamp(mapping(event.get("previous_message")), "thread_ts")
     thread = ThreadKey(identity.team, channel, root) if root and root != ts else None
@@ -111,9 +111,9 @@ def _parse_edit(body: Mapping[str, Any], event: Mapping[str, Any], identity: Ide
     if message.get("subtype") == "tombstone":  # a deleted root whose replies remain
         return _parse_deletion(event, timestamp(message, "ts"), identity)
     if contents.read(message) == contents.read(previous):
-        return Ignored("changed, but not in its text")  # a link was unfurled, a thread got its first reply
+        return Ignored(Reason.SAME_TEXT)  # a link was unfurled, a thread got its first reply
     if message.get("text") == previous.get("text") and message.get("edited") == previous.get("edited"):
-        return Ignored("changed, but not by its person")  # Slack transcribed a clip, or added a link preview
+        return Ignored(Reason.CHANGED_BY_SLACK)  # Slack transcribed a clip, or added a link preview
     parsed = _parse_message(body, event, message, identity, has_apps=has_apps)
     if not isinstance(parsed, InboundMessage):
         return parsed
@@ -133,21 +133,21 @@ def _parse_message(
     bot, profile = text(message, "bot_id"), mapping(message.get("bot_profile"))
     app = text(message, "app_id") or text(profile, "app_id") or bot
     if message.get("subtype") not in (ORDINARY if not app else (*ORDINARY, "bot_message")):
-        return Ignored("a message about something")
+        return Ignored(Reason.ABOUT_SOMETHING)
     if (
         user == identity.bot_user
         or (app and app in {identity.app_id, text(body, "api_app_id")})
         or (bot and bot == identity.bot_id)
     ):
-        return Ignored("written by the bot itself")
+        return Ignored(Reason.OWN)
     if app and not has_apps:
-        return OfApp(f"{NO_RULE} ({app})")
+        return OfApp(Reason.NO_RULE.about(app))
     if user in SLACK_ITSELF:
-        return Ignored("written by Slack itself")
+        return Ignored(Reason.OF_SLACK)
     if message.get("hidden"):
-        return Ignored("hidden")
+        return Ignored(Reason.HIDDEN)
     if not ((user or app) and channel and ts):
-        return Ignored("not a message that a person wrote")
+        return Ignored(Reason.OF_NOBODY)
     said = contents.read(message)
     own = re.escape(identity.bot_user)
     is_mentioned = "<@" in said.text and re.search(rf"<@{own}(?:\|[^<>]*)?>", said.text) is not None

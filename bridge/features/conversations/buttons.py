@@ -37,7 +37,7 @@ from bridge.queue.inbox import (
     Void,
 )
 from bridge.slack.blockkit import failures
-from bridge.slack.blockkit.reply import Block, Reply
+from bridge.slack.blockkit.reply import Audience, Block, Reply
 from bridge.slack.parts import MessageTag
 
 log = logging.getLogger(__name__)
@@ -55,8 +55,10 @@ async def discard_expired(deps: Deps) -> None:
 @conversations.button(notices.SEND_AGAIN, label="button: Send again")
 async def send_again(deps: Deps, turn: Turn, click: Click) -> Result:
     """Queue an earlier turn's message again, at the end of its thread."""
-    how = await deps.inbox.again(TurnId(click.value), by=turn.id)
-    return await _queued_again(deps, how, notices.sent_again(), click.value)
+    how, reply = await deps.inbox.again(TurnId(click.value), by=turn.id), notices.sent_again()
+    if click.is_ephemeral:
+        reply = reply.model_copy(update={"audience": Audience.PRIVATE})
+    return await _queued_again(deps, how, reply, click.value)
 
 
 @conversations.button(notices.SEND_THEM, label="button: Send them")

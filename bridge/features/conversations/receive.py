@@ -14,7 +14,7 @@ from typing import Literal, assert_never
 
 from bridge.engine.access import Access
 from bridge.engine.addressing import Addressing
-from bridge.engine.decisions import NO_RULE, Received
+from bridge.engine.decisions import Reason, Received
 from bridge.engine.dispatch import Features
 from bridge.engine.notices import app_paused, edited, paused, unmentioned
 from bridge.engine.picking import is_called
@@ -24,7 +24,6 @@ from bridge.features.conversations.menu import CHOOSE
 from bridge.features.conversations.sessions import Sessions
 from bridge.ids import MessageKey, ThreadKey, TurnId, thread_lane
 from bridge.inbound import Click, InboundMessage, Notice, TriggeredRun
-from bridge.queue.deliveries import NOT_YET
 from bridge.queue.inbox import (
     Arrival,
     Choosing,
@@ -51,20 +50,25 @@ from bridge.slack.contents import summary
 _BEGINS_WITH_A_MENTION = re.compile(r"\s*<(?:@|!subteam\^)([uws][a-z0-9]+)")  # folded; of a person or a user group
 _LONGEST_MENTION = 100
 _LONGEST_NAME = 200  # characters of a message that may be an agent's name
-STOP, HELP = "/stop", "/help"  # the command lines of `!stop` and `!help`, which may be typed anywhere
+STOP, HELP = "/stop", "/help"  # the command lines of `!stop` and `!help`
+_ANYWHERE = re.compile(r"/(?:help|why(?!\S).*)", re.DOTALL)  # commands that may be typed in any thread or channel
 LAST_RETRY = 3  # https://docs.slack.dev/apis/events-api/#retries; Socket Mode retries as often
 _LATE_AFTER = timedelta(minutes=1)
 YOUNG = timedelta(minutes=10)  # Slack's last retry comes about six minutes after the event
 REMEMBERED = TRACE - timedelta(hours=1)  # how long seen messages are known; the hour is for edits on their way
-_NOT_ADDRESSED = "not addressed to the bot"
-_NEEDS_MENTION = "replies need a mention here"
-_OTHERS_WRITE = "others are writing in this thread, so the reply needs a mention"
-_NO_ACCESS = "its author doesn't have access"
-_MUTED = "its thread is muted"
-_ITS_APP = "its app, "
-_PAUSED = "the rule for its app is paused"
-_SETTLED = (NO_RULE, _NOT_ADDRESSED, _NEEDS_MENTION, _OTHERS_WRITE, _NO_ACCESS, _MUTED, _ITS_APP, _PAUSED)
-"""Reasons, or their beginnings, that depend on settings: changing those doesn't send messages of the past."""
+_SETTLED = frozenset(
+    {
+        Reason.NO_RULE,
+        Reason.NOT_ADDRESSED,
+        Reason.NEEDS_MENTION,
+        Reason.OTHERS_WRITE,
+        Reason.NO_ACCESS,
+        Reason.MUTED,
+        Reason.APP_TOO_FAST,
+        Reason.RULE_PAUSED,
+    }
+)
+"""Reasons that depend on settings: changing those doesn't send messages of the past."""
 _REPLIES = {
     Condition.BOUND: "a reply in a thread with a conversation",
     Condition.SEARCH: "a reply in a thread that may have had a conversation before data was lost",
@@ -98,7 +102,7 @@ class Receiver:
         Raises `StoreUnavailable`, and `SlackError` if the person can't be checked; Slack then retries.
         """
         if not message.text.strip() and not message.parts:
-            return Received("ignored", "no text")
+            return Received("ignored", Reason.NO_TEXT)
         message = await self.addressing.assign(message)
         if message.app:
             return await self._receive_from_app(message)
@@ -106,8 +110,9 @@ class Receiver:
         is_addressed = message.is_mention or message.is_direct
         settings = NOTHING_SET if is_addressed else await self.channels.get(message.team, message.channel)
         line = self.features.commands.line_of(message, self.bot_user)
-        if message.is_root and not (is_addressed or settings.answers == "all" or line == HELP):
-            return Received("ignored", _NOT_ADDRESSED)
+        is_anywhere = line is not None and _ANYWHERE.fullmatch(line) is not None
+        if message.is_root and not (is_addressed or settings.answers == "all" or is_anywhere):
+            return Received("ignored", Reason.NOT_ADDRESSED)
         needs_no_mention = message.is_root or is_addressed or line is not None
         replies = self.channels.replies_under(settings)
         is_auto = not needs_no_mention and replies == "auto"
@@ -118,19 +123,19 @@ class Receiver:
         if is_for_others and not is_auto:
             return _FOR_OTHERS
         if not needs_no_mention and replies == "mentions":
-            return Received("ignored", _NEEDS_MENTION)
+            return Received("ignored", Reason.NEEDS_MENTION)
         # Some apps post without a `bot_id`, so authors are looked up, unless Slack's client marks the message as typed.
         if not message.is_typed and await self.access.directory.is_bot(message.user):
-            return Received("ignored", "posted by another app's bot")
+            return Received("ignored", Reason.OF_OTHER_BOT)
         if is_for_others:
             await self.inbox.overhear(message)
             return _FOR_OTHERS
         if refusal := await self.access.refusal(message):
             if message.is_root and not is_addressed:  # it wasn't addressed to the bot
-                return Received("ignored", f"{_NO_ACCESS}: {refusal}")
+                return Received("ignored", Reason.NO_ACCESS.about(refusal))
             condition = Condition.NONE if is_addressed else Condition.BOUND
             return await self._notify(message, refusal, "refused", condition, is_auto=is_auto)
-        if is_addressed or message.is_root or line == HELP:  # a command doesn't start a conversation
+        if is_addressed or message.is_root or is_anywhere:  # a command doesn't start a conversation
             return await self._queue(message, line, Condition.START if line is None else Condition.NONE)
         received = await self._queue(message, line, Condition.BOUND, is_auto=is_auto)
         if received.decision == "unbound" and message.thread.is_older_than(self.store_since()):
@@ -164,7 +169,7 @@ class Receiver:
             return False
         passed = await self.inbox.passed_over(message.key)
         written_at = float(message.edited_ts or 0) if message.was_found else 0.0
-        return any(one.why.startswith(_SETTLED) and one.at.timestamp() > written_at for one in passed)
+        return any(Reason.of(one.why) in _SETTLED and one.at.timestamp() > written_at for one in passed)
 
     async def _rule_for(self, message: InboundMessage) -> tuple[str, AppRule] | str:
         """Return the app that posted *message* and the channel's rule for it, or why its message is ignored.
@@ -177,13 +182,13 @@ class Receiver:
             app = await self.access.directory.app_of(app)
         rule = rules.get(app)
         if rule is None:
-            return f"{NO_RULE} ({app or message.app})"
+            return Reason.NO_RULE.about(app or message.app)
         if not message.is_root:
-            return "posted by an app in a thread"
+            return Reason.APP_IN_THREAD
         if message.is_shared and message.user_team not in self.access.home:
-            return "posted by an app from another workspace"
+            return Reason.APP_FROM_ELSEWHERE
         if rule.paused:
-            return f"{_PAUSED} ({rule.paused})"
+            return Reason.RULE_PAUSED.about(rule.paused)
         return app, rule
 
     async def _receive_from_app(self, message: InboundMessage) -> Received:
@@ -198,7 +203,7 @@ class Receiver:
         message = message.model_copy(update={"app": app})  # for the same look at its rule when its turn begins
         is_run = rule.workflow is not None
         if is_run and message.is_late:
-            return Received("ignored", "found too late to run a workflow")
+            return Received("ignored", Reason.TOO_LATE_TO_RUN)
         if await self._was_settled(message):
             return _KNOWN
         about = {"team": message.team, "channel": message.channel, "user": rule.owner, "project": message.project}
@@ -227,7 +232,7 @@ class Receiver:
                 notice = Notice(**about, what=what, of="notice", is_offer=True)
                 hour = int(float(message.ts)) // 3600
                 await self.inbox.put(notice, event=f"paused:{message.team}:{message.channel}:{app}:{hour}")
-            return Received("ignored", f"{_ITS_APP}{app}, is posting too fast")
+            return Received("ignored", Reason.APP_TOO_FAST.about(app))
         return _received(put)
 
     async def mentioned_in_canvas(self, message: InboundMessage) -> Received:
@@ -252,7 +257,7 @@ class Receiver:
             return received
         age = timedelta(seconds=max(0.0, float(message.edited_ts or message.ts) - float(message.ts)))
         if may_be_new and age >= REMEMBERED:
-            return Received("ignored", "edited more than seven days after it was written")
+            return Received("ignored", Reason.EDITED_LATE)
         if not may_be_new and age >= YOUNG:
             return received
         received = await self.receive(message)
@@ -345,7 +350,7 @@ class Receiver:
             case Others(is_told):
                 if not is_told:
                     await self._tell(message, unmentioned(str(message.key)), is_offered=True)
-                return Received("ignored", _OTHERS_WRITE)
+                return Received("ignored", Reason.OTHERS_WRITE)
             case Queued(turn) if line is not None and line == STOP:
                 # At once, bypassing every queue; the turn that reports the result repeats the stop.
                 await self.inbox.stops.stop(thread_lane(message.thread), message.ts, by=turn)
@@ -419,7 +424,7 @@ class Receiver:
         if isinstance(put, Others):  # it wasn't for the bot, so once is enough
             if not put.is_told:
                 await self._tell(message, what)
-            return Received("ignored", f"{_NO_ACCESS}: {what}")
+            return Received("ignored", Reason.NO_ACCESS.about(what))
         return Received(decision, what) if isinstance(put, Queued) else _received(put)
 
     async def _tell(self, message: InboundMessage, what: str, *, is_offered: bool = False) -> None:
@@ -469,30 +474,26 @@ def _received(put: Put) -> Received:
         case Paused():
             return Received("paused")
         case Muted():
-            return Received("ignored", _MUTED)
+            return Received("ignored", Reason.MUTED)
         case Unbound():
-            return Received("unbound", "its thread has no conversation")
+            return Received("unbound", Reason.NO_CONVERSATION)
         case Void("deleted"):
-            return Received("ignored", "it was deleted before Slack delivered it")
+            return Received("ignored", Reason.DELETED)
         case Void():
-            return Received("ignored", "it was edited before Slack delivered it, and its new text isn't for an agent")
+            return Received("ignored", Reason.EDITED_AWAY)
         case Early("text"):
-            return Received("early", f"{NOT_YET}it was edited in the meantime, so Slack is asked to resend both")
+            return Received("early", Reason.NEW_TEXT_COMES)
         case Early():
-            return Received(
-                "early", f"{NOT_YET}its thread's first message was refused, so Slack is asked to resend both"
-            )
+            return Received("early", Reason.ROOT_COMES)
         case Deferred():
-            return Received(
-                "deferred", f"{NOT_YET}it's read again once its thread's first message arrives, within ten minutes"
-            )
+            return Received("deferred", Reason.READ_AGAIN)
         case Others():
-            return Received("ignored", _OTHERS_WRITE)
+            return Received("ignored", Reason.OTHERS_WRITE)
         case Stale() | Choosing():
             raise TypeError(put)  # neither is possible here
         case _:
             assert_never(put)
 
 
-_FOR_OTHERS = Received("ignored", "starts by mentioning someone else")
-_KNOWN = Received("ignored", "it was delivered before, and wasn't for an agent then")
+_FOR_OTHERS = Received("ignored", Reason.FOR_OTHERS)
+_KNOWN = Received("ignored", Reason.SETTLED)

@@ -119,13 +119,16 @@ class Sessions:
         If it *is_offered* to send it, the reply is stored.
         """
         told = self._keys.told(PersonKey(message.team, message.user))
-        stored = ("set", self._keys.unsent(message.key), milliseconds(TRACE), to_json(message))
         return (
             ("if", told, 0, 3, "at", ""),
             ("field", told, milliseconds(TOLD), "at", message.ts),
             ("field", self._keys.thread(message.thread), self._session_ms, f"told:{message.user}", "1"),
-            *((stored,) if is_offered else ()),
+            *((self.offers(message),) if is_offered else ()),
         )
+
+    def offers(self, message: InboundMessage) -> Write:
+        """Return the write that stores a reply that the agent didn't get, for a button that sends it."""
+        return ("set", self._keys.unsent(message.key), milliseconds(TRACE), to_json(message))
 
     async def unsent(self, message: str) -> InboundMessage | None:
         """Return the reply *message* (a `MessageKey`) that `tells` stored, if it's still there."""

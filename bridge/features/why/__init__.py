@@ -1,0 +1,1 @@
+"""``!why`` and *Why no answer?*: what happened to one message."""

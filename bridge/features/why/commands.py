@@ -1,0 +1,223 @@
+"""*Why no answer?*: the shortcut of a message, and ``!why``.
+
+Both explain one message in private, from the facts of `bridge trace`. They ask the project service for nothing, and
+read Slack only to find the message and for what the store can't know.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from bridge.engine import decisions
+from bridge.engine.decisions import REASONS, STATES, Explanation, Reason, State, explain
+from bridge.engine.feature import Feature
+from bridge.engine.results import Outcome, Result, shown
+from bridge.engine.turn import Turn
+from bridge.errors import SlackError
+from bridge.features.deps import Deps
+from bridge.features.why import layout
+from bridge.ids import LinkedMessage
+from bridge.inbound import SLACK_ITSELF, InboundMessage, Shortcut
+from bridge.queue.keys import TRACE
+from bridge.queue.outages import Outages
+from bridge.queue.trace import Owner, trace_of
+from bridge.slack import contents
+from bridge.slack.blockkit.folding import fold
+from bridge.slack.parts import Place
+from bridge.slack.payloads import text, timestamp
+
+log = logging.getLogger(__name__)
+
+why = Feature("why")
+why.outcomes["explained"] = "explained what happened to a message"
+
+_NAME: Final = "Why no answer?"
+_WRITTEN: Final = (None, "", "file_share", "thread_broadcast", "me_message")  # subtypes of what people write
+_ASKS: Final = re.compile(r"\s*(?:<@[^>]*>[\s:,]*)*[*_~`]*!why\b")  # of folded text
+_BEGINS_WITH_A_MENTION: Final = re.compile(r"\s*<(?:@|!subteam\^)")
+_LONGEST: Final = 200  # characters of a message that may be `!why`
+
+
+@why.shortcut(
+    "why", _NAME, "Find out what happened to this message.", "message", label=f"shortcut: {_NAME}",
+    not_stored=layout.not_stored(),
+)  # fmt: skip
+async def why_no_answer(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
+    """Explain the message that the shortcut was used on."""
+    if not timestamp({"ts": shortcut.message_ts}, "ts"):
+        return _shown(deps, STATES[State.NOT_FOUND])
+    message = InboundMessage(
+        team=shortcut.team, channel=shortcut.channel, user=shortcut.author, user_team=shortcut.user_team,
+        text=shortcut.text, parts=shortcut.parts, ts=shortcut.message_ts, source="typed",
+        thread_ts="" if shortcut.thread_ts == shortcut.message_ts else shortcut.thread_ts,
+    )  # fmt: skip
+    return await _explained(deps, turn, message)
+
+
+@why.command("!why [link]")
+async def why_here(deps: Deps, turn: Turn, *, link: str = "") -> Result:
+    """Say why a message got no answer: your last one here, or the one you link to."""
+    said = turn.body
+    linked = LinkedMessage.parse(link)
+    if not isinstance(said, InboundMessage) or (link and linked is None):
+        return _shown(deps, STATES[State.NOT_FOUND])
+    found = await _linked(deps, turn, linked) if linked else await _latest(deps, turn, said)
+    return await _explained(deps, turn, found) if found else _shown(deps, STATES[State.NOT_FOUND])
+
+
+async def _latest(deps: Deps, turn: Turn, asked: InboundMessage) -> InboundMessage | None:
+    """Return the latest message before this: its person's own, or else anyone's; in its thread if it's in one."""
+    place = Place(asked.channel, "" if asked.is_root else asked.thread.root)
+
+    def is_theirs(one: Mapping[str, Any]) -> bool:
+        return text(one, "user") == asked.user and is_someones(one)
+
+    def is_someones(one: Mapping[str, Any]) -> bool:
+        is_earlier = float(timestamp(one, "ts") or "inf") < float(asked.ts)
+        is_written = one.get("subtype") in _WRITTEN and not one.get("bot_id") and text(one, "user") not in SLACK_ITSELF
+        is_own = text(one, "user") == deps.bot_user
+        return is_earlier and is_written and not is_own and not _ASKS.match(fold(text(one, "text"), _LONGEST).text)
+
+    found = await _read(deps, turn, place, is_theirs, is_someones, latest=asked.ts)
+    if found is not None or asked.is_root:
+        return found
+    conversation = await deps.sessions.thread(asked.thread)  # without the permission to read the thread
+    lines = [line.split() for line in conversation.said.splitlines()] if conversation else []
+    own = [ts for ts, user, _ in lines if user == asked.user and float(ts) < float(asked.ts)]
+    return asked.model_copy(update={"ts": own[-1], "text": "", "parts": ()}) if own else None
+
+
+async def _linked(deps: Deps, turn: Turn, link: LinkedMessage) -> InboundMessage | None:
+    """Return the message that *link* leads to, if its person can see it; None also if the bot can't see it."""
+    place = Place(link.channel, link.thread_ts or link.ts)
+    at = float(link.ts)
+    around = {"oldest": f"{at - 1e-6:.6f}", "latest": f"{at + 1e-6:.6f}"}
+    found = await _read(deps, turn, place, lambda one: timestamp(one, "ts") == link.ts, **around)
+    if found is None and link.channel == turn.channel:  # it was deleted, or the bot may not read the channel
+        return InboundMessage(
+            team=turn.team, channel=link.channel, user="", text="", ts=link.ts, source="typed",
+            thread_ts=link.thread_ts,
+        )  # fmt: skip
+    if found is None or found.user == turn.user or link.channel == turn.channel:
+        return found
+    try:
+        return found if await deps.directory.sees(turn.user, link.channel) else None
+    except SlackError:
+        return None
+
+
+async def _read(
+    deps: Deps, turn: Turn, place: Place, *wanted: Callable[[Mapping[str, Any]], bool], **between: str
+) -> InboundMessage | None:
+    """Return the newest *wanted* message in *place*; None if there's none, or Slack doesn't show it."""
+    try:
+        found = await deps.say.history().newest(place, *wanted, **between)
+    except SlackError as exc:
+        log.info("can't read which message is meant", extra={"detail": exc.detail})
+        return None
+    if found is None:
+        return None
+    said, ts, root = contents.read(found), timestamp(found, "ts"), timestamp(found, "thread_ts")
+    is_app = bool(text(found, "bot_id"))
+    return InboundMessage(
+        team=turn.team, channel=place.channel, user="" if is_app else text(found, "user"),
+        user_team=turn.body.user_team, text=said.text, parts=said.parts, ts=ts, source="typed",
+        thread_ts="" if root == ts else root,
+    )  # fmt: skip
+
+
+async def _explained(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
+    """Say what happened to *message*, as far as its reader may know."""
+    down_for = turn.project.client.down_for
+    found = explain(await trace_of(deps.scripts, message.key), deps.now() - down_for if down_for is not None else None)
+    if message.user == deps.bot_user:
+        found = Explanation(REASONS[Reason.OWN])
+    elif found is None:
+        found = await _unrecorded(deps, turn, message)
+    is_own = message.user == turn.user
+    if found.meaning is decisions.ENDS["NotAllowed"] and (
+        rule := deps.access.not_listed(message.user, message.channel)
+    ):
+        found = replace(found, meaning=decisions.REFUSALS[rule], refusal=rule)
+    reference = ""
+    if await deps.access.is_runner(turn.user):
+        words = [f"Turn {found.turn.id}"] if found.turn else []
+        words += [found.meaning.word] if found.refusal and found.is_public | is_own else []
+        reference = " · ".join(words)
+    if not (is_own or found.is_public):
+        return _shown(deps, STATES[State.OF_SOMEONE_ELSE], reference=reference)
+    button: str = found.button
+    value = str(message.key)
+    if button == "send":
+        button = await _may_send(deps, turn, message, found)
+    elif button in {"again", "now"} and found.turn:
+        value = found.turn.id
+    link = Owner(turn.team, deps.workspace).permalink(message.channel, found.shown_at, message.thread.root)
+    return _shown(deps, found, button=button, value=value, reply_link=link, reference=reference)
+
+
+async def _may_send(deps: Deps, turn: Turn, message: InboundMessage, found: Explanation) -> str:
+    """Return the button that sends a reply that needed a mention, for its author, and store the reply for it."""
+    is_possible = message.user == turn.user and not message.is_root and not found.turn
+    if not (is_possible and (message.text.strip() or message.parts)):
+        return ""
+    conversation = await deps.sessions.thread(message.thread)
+    if conversation is None or conversation.is_muted:
+        return ""
+    await deps.inbox.write(deps.sessions.offers(message))
+    return "send"
+
+
+async def _unrecorded(deps: Deps, turn: Turn, message: InboundMessage) -> Explanation:
+    """Explain a message of which nothing is recorded: it didn't arrive, is too old, or wasn't for an agent.
+
+    The last isn't always recorded (`bridge.queue.deliveries`).
+    """
+    is_direct, written = message.channel.startswith("D"), datetime.fromtimestamp(float(message.ts), UTC)
+    if not is_direct and not await deps.directory.is_member(message.channel):
+        return Explanation(STATES[State.NOT_A_MEMBER])
+    since = deps.store_since()
+    if since is not None and written < since:
+        return Explanation(STATES[State.BEFORE_RECORDS], since=since)
+    if deps.now() - written > TRACE:
+        return Explanation(STATES[State.TOO_OLD_FOR_RECORDS])
+    has_content = bool(message.text or message.parts)
+    is_unaddressed = has_content and not is_direct and f"<@{deps.bot_user}" not in message.text
+    if is_unaddressed and (reason := await _for_nobody(deps, message)):
+        return Explanation(REASONS[reason], reason=reason)
+    outage = await Outages(deps.scripts).latest()
+    if outage is not None and outage.done_at is None and outage.began <= written <= outage.ended:
+        return Explanation(STATES[State.CATCHING_UP])
+    is_admin = await deps.access.is_runner(turn.user)
+    return Explanation(STATES[State.NEVER_ARRIVED_ADMIN if is_admin else State.NEVER_ARRIVED])
+
+
+async def _for_nobody(deps: Deps, message: InboundMessage) -> Reason | None:
+    """Return why a channel's message without a mention isn't for an agent, as far as its settings say; else None."""
+    settings = await deps.channels.get(message.team, message.channel)
+    if message.is_root:
+        return None if settings.answers == "all" else Reason.NOT_ADDRESSED
+    conversation, replies = await deps.sessions.thread(message.thread), deps.channels.replies_under(settings)
+    if _BEGINS_WITH_A_MENTION.match(message.text):
+        return Reason.FOR_OTHERS
+    if conversation is None:
+        return Reason.NO_CONVERSATION
+    if replies == "mentions":
+        return Reason.NEEDS_MENTION
+    if conversation.is_muted:
+        return Reason.MUTED
+    is_theirs = replies == "all" or conversation.is_with(message.user, message.ts)
+    return None if is_theirs else Reason.OTHERS_WRITE
+
+
+def _shown(deps: Deps, found: Explanation | decisions.Meaning, **more: str) -> Outcome:
+    if isinstance(found, decisions.Meaning):
+        found = Explanation(found)
+    cure = found.meaning.cure.replace("/agents", f"/{deps.command_prefix}agents")
+    cure = cure.replace("/workflows", f"/{deps.command_prefix}workflows")
+    return shown(layout.explained(found.happened(), cure, since=found.since, **more), "explained")

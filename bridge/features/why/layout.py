@@ -1,0 +1,55 @@
+"""The private answer to *Why no answer?*."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+from bridge.engine import notices
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.reply import Block, Reply
+
+_BUTTONS: Final = {
+    "send": ("Send it", notices.SEND_REPLY),
+    "again": (notices.SEND_IT_AGAIN, notices.SEND_AGAIN),
+    "now": (notices.SEND_IT_NOW, notices.SEND_AGAIN),
+    "new text": ("Send new text", notices.SEND_EDITED),
+}
+"""The label and the action of each button in the table (`bridge.engine.decisions`)."""
+
+_LONGEST: Final = 1000  # characters of a sentence, with the service's own words
+_TYPED: Final = re.compile(r"(/invite|/agents channel(?: ask| run)?|/workflows run|![a-z]+|bridge check)")
+
+
+def explained(
+    happened: str, cure: str, *, since: datetime | None = None, button: str = "", value: str = "", reply_link: str = "",
+    reference: str = "",
+) -> Reply:  # fmt: skip
+    """Say what *happened*, with the moment *since* in place of ``{since}``, and what helps.
+
+    A *button* of the table sends its *value*; *reply_link* leads to the bot's message about it. *reference* is for
+    people who can look it up in a trace.
+    """
+    happened, cure = kit.cut(happened, _LONGEST), kit.cut(cure, _LONGEST)
+    before, has_moment, after = happened.partition("{since}") if since else (happened, "", "")
+    spoken = kit.DATE_AND_TIME.format(moment=since.astimezone(UTC)) if since else ""
+    runs: list[Block | str] = [before]
+    if since and has_moment:
+        runs.append({"type": "date", "timestamp": int(since.timestamp()), "format": kit.MOMENT, "fallback": spoken})
+    runs += [after, " "]
+    runs += [kit.words(piece, code=True) if _TYPED.fullmatch(piece) else piece for piece in _TYPED.split(cure)]
+    if reply_link:
+        runs += [" ", {"type": "link", "url": reply_link, "text": "Open my reply"}]
+    label, action_id = _BUTTONS.get(button, ("", ""))
+    blocks = [kit.rich(kit.paragraph(*runs))]
+    blocks += [kit.actions(kit.button(label, action_id, value))] if action_id and value else []
+    blocks += [kit.context(reference)] if reference else []
+    text = f"{before}{spoken if has_moment else ''}{after} {cure}"
+    return kit.reply(f"{text} {reply_link}".rstrip(), *blocks)
+
+
+def not_stored() -> Reply:
+    """Say that nothing can be looked up while the store is unavailable."""
+    text = "⚠️ My database is unavailable, so I can't look this up, and messages aren't being answered. "
+    return kit.reply(f"{text}I'll read what I missed once it's back, so try again in a minute.")
