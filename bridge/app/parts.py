@@ -27,6 +27,7 @@ from bridge.engine.projects import ServedProjects
 from bridge.engine.reply_poster import ReplyPoster
 from bridge.engine.said_once import SaidOnce
 from bridge.engine.turns import Turns
+from bridge.features.agents.faces import Faces
 from bridge.features.channels.settings import Channels
 from bridge.features.conversations.contents import PartReader
 from bridge.features.conversations.context import Context
@@ -228,11 +229,12 @@ def _deps(
         inbox=inbox,
         sessions=Sessions(scripts, session_lifetime=settings.session_lifetime),
         channels=channels,
+        faces=Faces(scripts, directory, say.authorship, identity.bot_user),
         home_pages=StoredPages(scripts),
         said_once=SaidOnce(scripts),
         access=access,
         say=say,
-        indicators=Indicators(wires.web, identity, monotonic=monotonic),
+        indicators=Indicators(wires.web, identity, say.authorship, monotonic=monotonic),
         directory=directory,
         context=Context(say, directory, channels, identity.bot_user, is_on=settings.context == "on"),
         parts=PartReader(directory, identity.bot_user, files, Documents(), mode=settings.files, sleep=sleep),

@@ -58,7 +58,14 @@ D = TypeVar("D", bound=SlotsDue)
 _USAGE: Final = re.compile(r"[/!][a-z][a-z-]*(?: [a-z][a-z-]*)*(?: <[a-z_|]+>)*(?: \[[a-z_]+\])*")
 _PARAMETER: Final = re.compile(r"([<\[])([a-z_|]+)[>\]]")
 HELP: Final = "help"
-_EXAMPLES: Final = {"workflow": "3", "agent": "Support", "app": "Monitoring", "when": "7d", "session": "12"}
+_EXAMPLES: Final = {
+    "workflow": "3",
+    "agent": "Support",
+    "app": "Monitoring",
+    "when": "7d",
+    "session": "12",
+    "emoji": ":headphones:",
+}
 
 
 class Parameter(NamedTuple):

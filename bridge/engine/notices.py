@@ -411,10 +411,10 @@ def no_agents() -> Reply:
     return kit.reply("This project has no agents yet.", audience=Audience.THREAD)
 
 
-def session_info(agent_name: str, session: int | None) -> Reply:
+def session_info(agent_name: str, session: int | None, face: str = "") -> Reply:
     """Describe the thread's conversation."""
     what = ", in a new session from the next message on." if session is None else f" in session {session}."
-    return kit.reply(f"{kit.named(agent_name, 100)} answers here{what}")
+    return kit.reply(f"{kit.with_face(face, kit.named(agent_name, 100))} answers here{what}")
 
 
 def no_conversation() -> Reply:

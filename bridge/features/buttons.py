@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final
 
 from bridge.errors import ControlNotUnderstood
@@ -47,6 +48,9 @@ FEEDBACK: Final = "answer:feedback"
 
 OPEN_IN_PROJECT: Final = "Open in the project"
 """The text of links to the project's own pages."""
+
+NO_FACES: Final[Mapping[int, str]] = MappingProxyType({})
+"""The agents' faces by ID, where none are shown."""
 
 CHOOSE_AN_AGENT: Final = "Choose an agent"
 
@@ -95,16 +99,17 @@ def channel_choice() -> Block:
     }  # fmt: skip
 
 
-def agent_options(agents: Sequence[Agent], query: str = "") -> list[Block]:
-    """Return options for the agents that match *query*, best match first."""
+def agent_options(agents: Sequence[Agent], query: str = "", *, faces: Mapping[int, str] = NO_FACES) -> list[Block]:
+    """Return options for the agents that match *query*, best match first, with their *faces*."""
     ranked = [(rank, agent) for agent in agents if (rank := match_rank(agent.id, agent.name, query)) is not None]
     ranked.sort(key=lambda pair: (pair[0], pair[1].name.casefold()))
-    return [agent_option(agent) for _, agent in ranked[: kit.OPTIONS]]
+    return [agent_option(agent, faces.get(agent.id, "")) for _, agent in ranked[: kit.OPTIONS]]
 
 
-def agent_option(agent: Agent) -> Block:
+def agent_option(agent: Agent, face: str = "") -> Block:
     """Return the option for *agent*, with its description."""
-    return kit.option(agent.name or f"agent {agent.id}", str(agent.id), about=agent.description or "")
+    name = kit.with_face(face, agent.name or f"agent {agent.id}")
+    return kit.option(name, str(agent.id), about=agent.description or "")
 
 
 def workflow_options(workflows: Sequence[Workflow], query: str) -> list[Block]:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from bridge.engine.deps import EngineDeps
 from bridge.engine.feature import HomeSection
+from bridge.features.agents.faces import Faces
 from bridge.features.channels.settings import Channels
 from bridge.features.conversations.contents import PartReader
 from bridge.features.conversations.context import Context
@@ -30,6 +31,7 @@ class Deps(EngineDeps):
 
     sessions: Sessions
     channels: Channels
+    faces: Faces
     home_pages: StoredPages
     context: Context
     parts: PartReader

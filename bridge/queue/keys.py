@@ -142,6 +142,7 @@ class Keys:
     looked = Key[ThreadKey]("looked:<thread>", "string", SEEN, "a thread that was searched for its lost session")
     channels = Key[[]]("defaults", "hash", "forever", "team:channel → see `bridge.features.channels.settings`",
                        stays=True, erased="set up")
+    faces = Key[[]]("faces", "hash", "forever", "agent, or project:agent → its chosen emoji", stays=True)
     thread_pace = Key[ThreadKey]("pace:t:<thread>", "string", "1 minute", "turns a thread started")
     person_pace = Key[PersonKey]("pace:u:<person>", "string", "1 minute", "turns a person or an app started")
     run_pace = Key[PersonKey]("pace:r:<person>", "string", "1 hour", "runs a person started, if limited")

@@ -96,9 +96,14 @@ class Identity:
         return frozenset({self.team, self.enterprise} - {""})
 
     def wrote(self, message: Mapping[str, Any]) -> bool:
-        """Whether the bot wrote *message*, from Slack's history; other apps could copy its metadata."""
+        """Whether the bot wrote *message*, from Slack's history; other apps could copy its metadata, or its name.
+
+        A message with an agent's name has no ``user``.
+        """
         if self.bot_id and message.get("bot_id"):
             return bool(message["bot_id"] == self.bot_id)
+        if self.app_id and message.get("app_id"):
+            return bool(message["app_id"] == self.app_id)
         return bool(self.bot_user and message.get("user") == self.bot_user)
 
 

@@ -38,7 +38,7 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.markdown import harmless_title
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.parts import Place
-from bridge.slack.post import Recipient, Say
+from bridge.slack.post import Authorship, Recipient, Say
 
 log = logging.getLogger(__name__)
 
@@ -80,8 +80,16 @@ _NO_REACTIONS = frozenset({"missing_scope", "no_permission", "not_allowed_token_
 class Indicators:
     """Shows indicators with the methods this workspace has and the scopes of the bot *identity*."""
 
-    def __init__(self, web: SlackWeb, identity: Identity, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        web: SlackWeb,
+        identity: Identity,
+        authorship: Authorship | None = None,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._web = web
+        self._authorship = authorship or Authorship(identity)
         self._may_react = "reactions:write" in identity.scopes
         self._monotonic = monotonic
         self._refused_until: dict[str, float] = {}

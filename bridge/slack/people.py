@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 from bridge.errors import SlackError, SlackRefused
 from bridge.json_reader import Json
 from bridge.slack.api import Identity, SlackWeb
-from bridge.slack.blockkit.folding import name_key
+from bridge.slack.blockkit.folding import looks_like, name_key
 from bridge.slack.blockkit.mrkdwn import Mentions
 from bridge.slack.payloads import mapping, next_cursor, objects
 from bridge.slack.scopes import USER_GROUPS
@@ -27,6 +27,7 @@ _CHANNELS_PER_PAGE = 999
 _MOST_PAGES = 20  # of channels that the bot is in
 _MOST_NAMES = 30  # of each kind, for one text; the others appear as IDs
 _CALL_SECONDS = 5.0
+_MOST_MET = 50_000  # names
 _SOON = 1.0  # seconds; in time for the acknowledgement
 
 
@@ -52,6 +53,7 @@ class Directory:
         self._web = web
         self._identity = identity
         self._people = FetchCache(self._person, seconds=_NAMES_SECONDS, monotonic=monotonic)
+        self._met: set[str] = set()  # how their names look
         self._channel_names = FetchCache(self._channel_name, seconds=_NAMES_SECONDS, monotonic=monotonic)
         self._channels = FetchCache(self._channels_seen, seconds=_CHANNELS_SECONDS, monotonic=monotonic)
         self._apps = FetchCache(self._app, seconds=_NAMES_SECONDS, monotonic=monotonic)
@@ -65,6 +67,10 @@ class Directory:
     async def user_name(self, user: str) -> str:
         """Return the display name, or the ID if the name can't be read."""
         return (await self._if_known(user)).name or user
+
+    def is_someones(self, name: str) -> bool:
+        """Whether one of the people and apps that were looked up lately could be taken for *name*."""
+        return looks_like(name) in self._met
 
     async def time_zone(self, user: str) -> str:
         """Return the time zone (``Europe/Berlin``), or ``""`` if it can't be read."""
@@ -183,6 +189,9 @@ class Directory:
             raise SlackRefused("users.info", "user_unknown")
         profile, time_zone = mapping(about.get("profile")), about.get("tz")
         names = (profile.get("display_name"), profile.get("real_name"), about.get("real_name"), about.get("name"))
+        if len(self._met) > _MOST_MET:
+            self._met.clear()
+        self._met.update(looks_like(name) for name in names if isinstance(name, str) and name)
         return Person(
             name=next((name for name in names if isinstance(name, str) and name), ""),
             is_home=_is_home(about, self._identity),

@@ -25,7 +25,7 @@ from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreach
 from bridge.json_reader import Json
 from bridge.slack.api import Deadline, Guard, Identity, Monotonic, Pace, SlackWeb, Sleep
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.reply import Attachment, Block, Reply, View
+from bridge.slack.blockkit.reply import Attachment, Block, Reply, Speaker, View
 from bridge.slack.history import History, Pages
 from bridge.slack.parts import (
     ANSWER_FILE,
@@ -43,6 +43,7 @@ from bridge.slack.parts import (
     parts_of,
     shortened,
 )
+from bridge.slack.scopes import CUSTOMIZE
 
 log = logging.getLogger(__name__)
 
@@ -111,13 +112,15 @@ class Recipient:
 class _Posting:
     """One reply being posted in one place. Posted parts are added to *existing*; *count* is the number of messages.
 
-    Each may become *most_texts* if Slack refuses its blocks. *refused_because* is Slack's error about a file.
+    Each may become *most_texts* if Slack refuses its blocks. *refused_because* is Slack's error about a file. All are
+    from *speaker*.
     """
 
     place: Place
     tag: MessageTag
     existing: ExistingParts
     deadline: Deadline
+    speaker: Speaker | None = None
     count: int = 1
     most_texts: int = 1
     refused_because: str = ""
@@ -128,6 +131,30 @@ class _Posting:
         if self.refused_because:
             return f"Slack didn't accept a file ({self.refused_because}). Ask your admin to allow files."
         return "To get everything as a file, ask your admin to give the app the permission files:write."
+
+
+class Authorship:
+    """Shows messages with an agent's name and face, if the bot *identity* may.
+
+    Slack's pages on the scope and on each method name the arguments; ``chat.update`` has none, and can't change them.
+    https://docs.slack.dev/reference/scopes/chat.write.customize
+    """
+
+    def __init__(self, identity: Identity) -> None:
+        self.is_allowed = CUSTOMIZE in identity.scopes
+
+    def of(self, speaker: Speaker | None) -> dict[str, str]:
+        """Return the arguments that show *speaker*."""
+        is_shown = speaker is not None and self.is_allowed
+        return {"username": speaker.name, "icon_emoji": speaker.face} if is_shown and speaker else {}
+
+    def is_refused(self, error: SlackRefused) -> bool:
+        """Whether *error* says that the scope is missing; then it was taken away, and isn't used from now on."""
+        if error.error != "missing_scope" or error.needed not in {"", CUSTOMIZE}:
+            return False
+        log.warning("Slack no longer lets the app show agents' names and faces", extra={"needed": error.needed})
+        self.is_allowed = False
+        return True
 
 
 class Say:
@@ -145,6 +172,7 @@ class Say:
         self._fallback = BlockFallback()
         self._pages = Pages()
         self._may_upload = "files:write" in identity.scopes
+        self.authorship = Authorship(identity)
 
     async def post(
         self, place: Place, reply: Reply, tag: MessageTag, existing: ExistingParts, guard: Guard | None = None
@@ -155,7 +183,7 @@ class Say:
         that the call can be repeated after an error. Raises `SlackError`, and what *guard* raises.
         """
         most = _without_files(reply, MOST_MESSAGES)
-        posting = _Posting(place, tag, existing, self._deadline(guard))
+        posting = _Posting(place, tag, existing, self._deadline(guard), reply.speaker)
         may_be_a_file = not reply.blocks and self._may_upload and not (existing and has_later_parts(existing))
         laid_out = await _laid_out(reply, most + 1 if may_be_a_file else None)
         whole = None
@@ -290,7 +318,7 @@ class Say:
         For *existing* and errors, see `post`.
         """
         if reply.files:
-            await self._attach(_Posting(place, tag, existing, self._deadline(guard)), reply.files)
+            await self._attach(_Posting(place, tag, existing, self._deadline(guard), reply.speaker), reply.files)
 
     async def remove(self, channel: str, message: str) -> None:
         """Delete one of the bot's messages, by its ``ts`` or its response_url. Raises `SlackError`."""
@@ -330,7 +358,7 @@ class Say:
         """
         if name in posting.existing:
             return None
-        place, deadline = posting.place, posting.deadline
+        place = posting.place
         shown = posting.tag.in_blocks(name, blocks, text) if is_tagged_in_a_block else list(blocks)
         body = {
             "channel": place.channel,
@@ -345,10 +373,10 @@ class Say:
         }
         try:
             try:
-                answer = await self._pace.call(self._web.call, "chat.postMessage", body, deadline, place.channel)
+                answer = await self._call_as_speaker("chat.postMessage", body, posting)
             except SlackAmbiguous as doubt:
                 if (ts := await self._search(posting, name, doubt)) is None:
-                    answer = await self._pace.call(self._web.call, "chat.postMessage", body, deadline, place.channel)
+                    answer = await self._call_as_speaker("chat.postMessage", body, posting)
                 else:
                     answer = {"ts": ts}
         except SlackRefused as exc:
@@ -429,7 +457,18 @@ class Say:
             "channel_id": place.channel,
             "thread_ts": place.thread_ts or None,
         }
-        await self._pace.call(self._web.call, "files.completeUploadExternal", shared, deadline)
+        await self._call_as_speaker("files.completeUploadExternal", shared, posting)
+
+    async def _call_as_speaker(self, method: str, body: Json, posting: _Posting) -> Json:
+        """Post with the speaker's name and face, or without if Slack doesn't allow them after all."""
+        channel = posting.place.channel if method == "chat.postMessage" else ""
+        shown_as = self.authorship.of(posting.speaker)
+        try:
+            return await self._pace.call(self._web.call, method, body | shown_as, posting.deadline, channel)
+        except SlackRefused as exc:
+            if not (shown_as and self.authorship.is_refused(exc)):
+                raise
+            return await self._pace.call(self._web.call, method, body, posting.deadline, channel)
 
     async def _show(
         self, reply: Reply, existing: ExistingParts, send: Callable[..., Awaitable[None]], most: int = MOST_MESSAGES

@@ -34,6 +34,7 @@ SCOPES: Final = (
     Scope("im:read", "find direct messages that were missed in an outage", True),
     Scope("mpim:read", "find mentions in group direct messages that were missed in an outage", True),
     Scope("users:read", "show names instead of IDs, and keep guests from running workflows", True),
+    Scope("chat:write.customize", "show each agent's answers with its own name and face", True),
     Scope("files:read", "read the files in messages, such as text files, documents and transcripts of clips", True),
     Scope("files:write", "send long answers and outputs as files", True),
     Scope("reactions:write", "mark waiting messages with ⏳", True),
@@ -44,6 +45,7 @@ SCOPES: Final = (
 )
 
 USER_GROUPS: Final = "usergroups:read"
+CUSTOMIZE: Final = "chat:write.customize"
 
 
 def required_by(runners: Collection[str]) -> tuple[str, ...]:

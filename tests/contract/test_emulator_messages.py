@@ -179,3 +179,29 @@ async def test_the_permalink_of_a_reply_names_its_thread(slack: EmulatedSlack) -
     link = slack.permalink(sample.GENERAL, reply)
 
     assert link.endswith(f"/p{reply.replace('.', '')}?thread_ts={root}&cid={sample.GENERAL}")
+
+
+async def test_a_customized_message_has_its_name_and_icon_but_no_user(
+    slack: EmulatedSlack, client: AsyncWebClient
+) -> None:
+    slack.scopes.add("chat:write.customize")
+    named = {"username": "Support", "icon_emoji": ":headphones:"}
+
+    posted = await client.chat_postMessage(channel=sample.GENERAL, text="hi", **named)
+    updated = await client.chat_update(channel=sample.GENERAL, ts=posted["ts"], text="ho", username="Sales")
+
+    for shown in (posted["message"], updated["message"]):
+        assert (shown["subtype"], shown["username"], shown["icons"]) == (
+            "bot_message", "Support", {"emoji": ":headphones:"},
+        )  # fmt: skip
+        assert shown["bot_id"] == sample.BRIDGE_BOT
+        assert {"user", "bot_profile"}.isdisjoint(shown)
+
+
+async def test_a_name_without_its_scope_is_ignored(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+    slack.scopes.discard("chat:write.customize")
+
+    posted = await client.chat_postMessage(channel=sample.GENERAL, text="hi", username="Support", icon_emoji=":x:")
+
+    assert posted["message"]["user"] == sample.BRIDGE
+    assert "username" not in posted["message"]

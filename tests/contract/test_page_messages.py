@@ -145,3 +145,18 @@ async def test_an_unsendable_message_gets_an_explanation(alice: Window) -> None:
 
 async def test_an_unknown_action_is_reported_as_unknown(alice: Window) -> None:
     assert not (await alice.tries("fly"))["ok"]
+
+
+async def test_an_agents_name_and_face_are_shown(alice: Window, http: httpx.AsyncClient, slack: EmulatedSlack) -> None:
+    slack.scopes.add("chat:write.customize")
+    named = {"username": "Support", "icon_emoji": ":headphones:"}
+    root = (await alice.does("say", channel=sample.GENERAL, text="root"))["ts"]
+    await calls(http, "chat.postMessage", channel=sample.GENERAL, text="yes", **named)
+    await calls(
+        http, "agents.sessions.setStatus", channel_id=sample.GENERAL, thread_ts=root, status="processing", **named
+    )
+
+    asked, answer = (await alice.sees(sample.GENERAL))["messages"]
+
+    assert (answer["name"], answer["icon"], answer["is_app"]) == ("Support", "🎧\ufe0f", True)
+    assert asked["status"] == {"text": "is thinking…", "can_stop": True, "name": "Support", "icon": "🎧\ufe0f"}

@@ -55,7 +55,9 @@ _CARRIED: Final = {"id", "input_turn", "key", "slip", "turn", "value"}
 """Names of arguments that go into a button, and have values of the bridge's own."""
 
 _PAGE: Final = f"{OWN_PAGES}{{id}}"
-_CHOSEN: Final = {"answers": "mentions", "replies": "all", "url": _PAGE, "template": _PAGE, "does": "run"}
+_CHOSEN: Final = {
+    "answers": "mentions", "replies": "all", "face": ":fox_face:", "url": _PAGE, "template": _PAGE, "does": "run",
+}  # fmt: skip
 """Arguments that must be one of a few words, or come from a setting, with a value."""
 
 LAYOUTS: Final = frozenset({

@@ -8,7 +8,7 @@ import pytest
 from bridge.features.conversations.answering import named_first
 from bridge.features.registry import features
 from bridge.project import Agent
-from bridge.slack.blockkit.folding import fold, name_key, split, undecorated
+from bridge.slack.blockkit.folding import fold, looks_like, name_key, shortcode_of, split, undecorated
 from bridge.slack.blockkit.json_text import typed_input
 from bridge.slack.blockkit.modals import match_rank
 from bridge.slack.blockkit.mrkdwn import addressed
@@ -211,3 +211,42 @@ def test_the_strings_of_typed_json_stay_as_typed(text: str, value: object) -> No
 
 def test_a_registered_command_folds_to_itself() -> None:
     assert all(fold(word).text == word for command in features.commands.commands for word in command.path)
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "is_alike"),
+    [
+        ("Support", "support", True),
+        ("Support", "Suppоrt", True),
+        ("ΑΒΕ", "abe", True),
+        ("Import", "lmport", True),
+        ("Modern", "Modem", True),
+        ("Support", "Súp-port", True),
+        ("Tier 1", "Tier l", True),
+        ("Support", "Sales", False),
+        ("日本", "日木", False),
+        ("🎧", "🦊", False),
+    ],
+)
+def test_names_that_look_alike_have_one_key(name: str, other: str, *, is_alike: bool) -> None:
+    assert (looks_like(name) == looks_like(other)) is is_alike
+
+
+@pytest.mark.parametrize(
+    ("typed", "code"),
+    [
+        (":headphones:", ":headphones:"),
+        ("Headphones", ":headphones:"),
+        ("🎧", ":headphones:"),
+        ("❤️", ":heart:"),
+        (" `:acme-bot:` ", ":acme-bot:"),
+        (":wave::skin-tone-3:", ":wave::skin-tone-3:"),
+        ("acme-bot", ""),
+        ("🎧🎧", ""),
+        (":a: :b:", ""),
+        ("é", ""),
+        ("", ""),
+    ],
+)
+def test_one_emoji_has_a_shortcode(typed: str, code: str) -> None:
+    assert shortcode_of(typed) == code

@@ -96,6 +96,7 @@ LENGTHS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "external_select": lambda b: b["min_query_length"] == 0,
     "plain_text": lambda b: len(b["text"]) > 0 and b["emoji"] is False,
     "mrkdwn": lambda b: b["verbatim"] and re.sub(r"<!date\^[^<>]*>", "", b["text"]).count("<") == 0,
+    "emoji": lambda b: bool(re.fullmatch("[a-z0-9_+'-]+", b["name"])),
     "text": lambda b: len(b["text"]) > 0,
     "link": lambda b: len(b["text"]) > 0 and "{" not in b["url"],
     "rich_text": lambda b: len(b["elements"]) > 0,

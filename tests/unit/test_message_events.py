@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -76,11 +77,52 @@ PROFILE = {"id": "B7", "app_id": "A7", "name": "Alertmanager", "team_id": "T1"}
             {"app": "A7", "user": "B7", "app_name": "Prod alerts", "user_team": "T1"},
         ),
         ({"bot_id": "B7", "text": "!stop"}, {"app": "B7", "text": "!stop"}),
+        # The name and icon of an own message, by another app:
+        (
+            {
+                "user": None,
+                "bot_id": "B7",
+                "app_id": "A7",
+                "subtype": "bot_message",
+                "username": "Support",
+                "icons": {"emoji": ":lion_face:"},
+                "metadata": {"event_type": "bridge_turn", "event_payload": {}},
+            },
+            {"app": "A7", "user": "B7", "app_name": "Support"},
+        ),
     ],
 )
 def test_a_message_of_an_app_names_the_app(more: dict[str, Any], changes: dict[str, Any]) -> None:
     assert parsed({**SAID, **more}) == MESSAGE.model_copy(update={"source": "app", **changes})
     assert isinstance(parse({"event": {**SAID, **more}}, US), OfApp)
+
+
+# The example of https://docs.slack.dev/reference/events/message/bot_message, and shapes that chat.postMessage returns
+CUSTOMIZED = [
+    {"username": "github", "icons": {}},
+    {"username": "Support Bot", "icons": {"emoji": ":hamster:", "image_64": "https://slack.example/1f439.png"}},
+    {"username": "", "icons": {"emoji": ":robot_face:"}, "app_id": "A03MMSE5XR8", "team": "T1"},
+    {"username": "Support", "icons": {"image_48": "https://slack.example/48.png"}, "user": "U9"},
+]
+
+
+@pytest.mark.parametrize("shape", CUSTOMIZED)
+def test_names_and_icons_do_not_say_whose_message_it_is(shape: dict[str, Any]) -> None:
+    pushed = {"type": "message", "subtype": "bot_message", "ts": TS, "text": "Pushing is the answer", "channel": "C1"}
+    ours, theirs = {**pushed, **shape, "bot_id": US.bot_id}, {**pushed, **shape, "bot_id": "BB12033"}
+
+    assert parsed(ours) == Ignored("written by the bot itself")
+    assert isinstance(parsed(theirs), InboundMessage)
+    assert (US.wrote(ours), US.wrote(theirs)) == (True, False)
+
+
+def test_the_app_says_whose_message_it_is_if_the_bot_is_unknown() -> None:
+    us = replace(US, bot_id="", app_id="A7")
+    named = {"subtype": "bot_message", "bot_id": "B1", "username": "bridge"}
+
+    assert us.wrote({**named, "app_id": "A7"})
+    assert not us.wrote({**named, "app_id": "A8"})
+    assert not us.wrote({**named, "user": "U1"})
 
 
 def test_a_message_of_our_own_app_is_ignored() -> None:

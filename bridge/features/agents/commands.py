@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bridge.engine.feature import Feature
-from bridge.engine.results import Form, NewThread, Outcome, Result
+from bridge.engine.results import Form, NewThread, Outcome, Result, shown
 from bridge.engine.turn import Turn
 from bridge.errors import NoSuch
-from bridge.features.agents import asking, layout
+from bridge.features.agents import asking, forms, layout
+from bridge.features.agents.faces import default_face
 from bridge.features.buttons import OPEN_ASK, agent_options, ask_button, id_of
 from bridge.features.deps import Deps
 from bridge.features.lookups import agent_by_id, origin_of, own_pages
@@ -14,6 +15,8 @@ from bridge.ids import ThreadKey
 from bridge.inbound import Click, MessageFile, MessagePart, Shortcut, Submission
 from bridge.project import Catalog
 from bridge.project.models import Agent
+from bridge.queue.audit import named
+from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.content_words import files_in
 from bridge.slack.blockkit.kit import escape
 from bridge.slack.blockkit.lists import ListPage
@@ -33,7 +36,9 @@ async def list_agents(deps: Deps, turn: Turn, *, words: str = "") -> Result:
 @agents.command("/agents show <agent>", read_only=True)
 async def show_agent(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
     """Show one agent and its tools."""
-    return layout.agent_card(agent, await turn.project.client.get_agent(agent.id), own_pages(turn, deps.agent_url))
+    detail = await turn.project.client.get_agent(agent.id)
+    face, may_change = await deps.faces.of_one(turn.project, agent.id), await deps.access.is_runner(turn.user)
+    return layout.agent_card(agent, detail, own_pages(turn, deps.agent_url), face=face, may_change_face=may_change)
 
 
 async def _filled(deps: Deps, turn: Turn, agent: Agent, message: str) -> Form:  # noqa: ARG001 - like every other
@@ -50,6 +55,48 @@ async def chat_with_agent(deps: Deps, turn: Turn, *, agent: Agent | None = None,
         return Form(asking.ask_form(agent, here), otherwise=asking.offer_ask_form(agent))
     root = layout.conversation_root(agent, message, await deps.directory.user_name(turn.user))
     return _thread_started(agent, root, message)
+
+
+@agents.command(
+    "/agents face [agent] [emoji]", form=kit.button("Change a face…", layout.OPEN_FACE, ""), for_runners=True
+)
+async def set_face(deps: Deps, turn: Turn, *, agent: Agent | None = None, emoji: str = "") -> Result:
+    """Choose the emoji shown beside an agent's answers. Leave it out to get a form."""
+    if agent is None or not emoji:
+        return await _face_form(deps, turn, agent)
+    face = forms.read_face(emoji)
+    if face is None:
+        return layout.not_an_emoji(agent, emoji)
+    return await _set_face(deps, turn, agent, face)
+
+
+@agents.button(layout.OPEN_FACE, label="button: Change face")
+async def face_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Open the form that changes an agent's face."""
+    return await _face_form(deps, turn, await agent_by_id(turn, id_of(click.value)) if click.value else None)
+
+
+@agents.form(forms.FACE, label="form: Agent's face", reader=forms.read_face_form)
+async def face_sent(deps: Deps, turn: Turn, submission: Submission, chosen: forms.ChosenFace) -> Result:  # noqa: ARG001
+    """Save the form."""
+    agent = await agent_by_id(turn, chosen.agent)
+    if agent is None:
+        raise NoSuch("agent", str(chosen.agent))
+    return await _set_face(deps, turn, agent, chosen.face)
+
+
+async def _face_form(deps: Deps, turn: Turn, agent: Agent | None) -> Form:
+    """Open the form, if the person may change settings: all channels have the same faces."""
+    await deps.access.check_runner(turn.user, "face")
+    face = await deps.faces.of_one(turn.project, agent.id) if agent else ""
+    return Form(forms.face_form(await origin_of(deps, turn), agent, face), otherwise=forms.offer_face_form(agent))
+
+
+async def _set_face(deps: Deps, turn: Turn, agent: Agent, face: str) -> Outcome:
+    await deps.access.check_runner(turn.user, "face")
+    await deps.faces.choose(turn.project, agent.id, face)
+    reply = layout.face_saved(agent, face or default_face(agent.id), is_shown=deps.faces.are_shown)
+    return shown(reply, "changed", named("agent", agent.id, agent.name))
 
 
 @agents.button(layout.TURNS[0], label="button: Previous")
@@ -119,7 +166,8 @@ async def ask_about_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Resul
 
 async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
     default = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key).agent
-    return layout.agent_list(await turn.project.catalog.get_agents(), page.words, default, page.page)
+    agents = await turn.project.catalog.get_agents()
+    return layout.agent_list(agents, page.words, default, page.page, faces=await deps.faces.of(turn.project, agents))
 
 
 def _thread_started(
@@ -131,6 +179,7 @@ def _thread_started(
 
 
 @agents.options(asking.AGENT, form=asking.ASK)
+@agents.options(forms.AGENT, form=forms.FACE)
 async def agents_to_ask(catalog: Catalog, query: str) -> list[Block]:
     """Return options for the agents that match *query*."""
     return agent_options(await catalog.get_agents(), query)

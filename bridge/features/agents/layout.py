@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from bridge.features.buttons import OPEN_IN_PROJECT, ask_button
+from bridge.features.buttons import NO_FACES, OPEN_IN_PROJECT, ask_button
 from bridge.project.models import Agent, AgentDetail
 from bridge.slack.blockkit import kit, untyped_json
 from bridge.slack.blockkit.lists import ListPage, by_name, list_reply, matching
@@ -13,12 +13,22 @@ from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 ASKED_SMALL: Final = "{asked}. Reply in the thread to continue."
 
+OPEN_FACE: Final = "face:form"
+"""The button opens the form that changes an agent's face; its value may be the agent's ID."""
+
 TURNS: Final = ("list:agents:previous", "list:agents:next")
 """The buttons that turn the list's pages."""
 
 
-def agent_list(agents: Sequence[Agent], wanted: str = "", default: int | None = None, page: int = 0) -> Reply:
-    """Show a page of the agents matching *wanted*, with the channel's *default* marked."""
+def agent_list(
+    agents: Sequence[Agent],
+    wanted: str = "",
+    default: int | None = None,
+    page: int = 0,
+    *,
+    faces: Mapping[int, str] = NO_FACES,
+) -> Reply:
+    """Show a page of the agents matching *wanted*, with their *faces*, and the channel's *default* marked."""
     found = by_name(matching(agents, wanted))
     quoted = kit.quoted(wanted, 60)
     if not found and wanted:
@@ -33,15 +43,24 @@ def agent_list(agents: Sequence[Agent], wanted: str = "", default: int | None = 
         about = kit.one_line(agent.description or "", kit.DESCRIPTION)
         name = kit.words(kit.one_line(agent.name, 100) or kit.NO_NAME, bold=True)
         facts = " · ".join(filter(None, (f" · ID {agent.id}", kit.one_line(agent.model or "", 60))))
-        return kit.paragraph(name, facts, *mark, f"\n{about}" if about else "")
+        return kit.paragraph(*_face(faces.get(agent.id, "")), name, facts, *mark, f"\n{about}" if about else "")
 
     title = f"Agents matching {quoted}" if wanted else "Agents"
     ask = kit.actions(ask_button(None, "Ask an agent…"))
     return list_reply(title, found, line, ListPage(page=page, words=wanted), TURNS, ask)
 
 
-def agent_card(agent: Agent, detail: AgentDetail, url: str = "") -> Reply:
-    """Show one agent: its purpose, model and tools; *url* is the template of its address in the project's own pages."""
+def _face(face: str) -> list[Block | str]:
+    return [kit.emoji(face), " "] if face else []
+
+
+def agent_card(
+    agent: Agent, detail: AgentDetail, url: str = "", *, face: str = "", may_change_face: bool = False
+) -> Reply:
+    """Show one agent: its purpose, model and tools; *url* is the template of its address in the project's own pages.
+
+    *may_change_face* offers the form for that.
+    """
     name = kit.one_line(detail.name or agent.name) or kit.NO_NAME
     description = detail.description or agent.description or ""
     temperature = agent.temperature if detail.temperature is None else detail.temperature
@@ -51,14 +70,32 @@ def agent_card(agent: Agent, detail: AgentDetail, url: str = "") -> Reply:
     tools = untyped_json.listed(untyped_json.names_in(detail.tools), 1500)
     if not tools:  # they contain nothing that looks like a name
         tools = f"{count:,}" if (count := untyped_json.how_many(detail.tools)) else "none"
-    blocks = [kit.header(name), *([kit.section(kit.cut(description, 2000))] if description.strip() else [])]
+    blocks = [
+        kit.header(kit.with_face(face, name)),
+        *([kit.section(kit.cut(description, 2000))] if description.strip() else []),
+    ]
     blocks += [kit.fields(facts), kit.rich(kit.paragraph(kit.words("Tools: ", bold=True), tools))]
     if welcome := kit.one_line(detail.welcome_message or agent.welcome_message or "", 1000):
         blocks.append(kit.rich(kit.paragraph(kit.words("Welcome message: ", bold=True), welcome)))
     if url:
         blocks.append(kit.rich(kit.paragraph(kit.link(url, OPEN_IN_PROJECT, id=agent.id))))
-    blocks.append(kit.actions(ask_button(agent, "Ask…")))
+    change = [kit.button("Change face…", OPEN_FACE, str(agent.id), about=name)] if face and may_change_face else []
+    blocks.append(kit.actions(ask_button(agent, "Ask…"), *change))
     return kit.reply(f"Agent {name} (ID {agent.id}). {description}", *blocks)
+
+
+def face_saved(agent: Agent, face: str, *, is_shown: bool) -> Reply:
+    """Say which face an agent has now, and if the app can't show it, what to do."""
+    text = f"{kit.named(agent.name, 100)} has a new face:"
+    small = [] if is_shown else ["It's shown once your admin gives the app the permission chat:write.customize."]
+    blocks = [kit.rich(kit.paragraph(f"{text} ", kit.emoji(face))), *map(kit.context, small)]
+    return kit.reply(" ".join([text, face, *small]), *blocks)
+
+
+def not_an_emoji(agent: Agent, typed: str) -> Reply:
+    """Say that what was typed isn't one emoji, and offer the form."""
+    text = f"{kit.quoted(typed, 60)} isn't an emoji. Use one such as :headphones:."
+    return kit.ask(text, kit.button("Change face…", OPEN_FACE, str(agent.id)))
 
 
 def conversation_root(agent: Agent, message: str, asked_by: str = "") -> Reply:

@@ -44,7 +44,7 @@ from bridge.slack.blockkit.failures import failure
 from bridge.slack.blockkit.folding import fold, id_key, name_key, undecorated
 from bridge.slack.blockkit.mrkdwn import addressed
 from bridge.slack.blockkit.quotation import BEFORE, SINCE, below_report
-from bridge.slack.blockkit.reply import Audience
+from bridge.slack.blockkit.reply import Audience, Reply, Speaker
 from bridge.slack.history import ThreadRead
 from bridge.slack.indicators import working
 from bridge.slack.parts import Place
@@ -61,7 +61,7 @@ _SLACK_PAUSE = timedelta(seconds=5)
 class _Question:
     """The *text* for an *agent*; *title* names a conversation that starts in a direct message, and is else ``""``.
 
-    *names_agent*: the answer names its agent.
+    *names_agent*: the answer names its agent, unless *speaker* does.
     """
 
     agent: int
@@ -69,6 +69,7 @@ class _Question:
     conversation: Conversation
     title: str
     names_agent: bool
+    speaker: Speaker | None
 
 
 async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
@@ -107,7 +108,7 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     except DID_NOT_ARRIVE:
         raise
     except ProjectError as exc:
-        return await _failed(turn, agent, exc)
+        return await _failed(turn, agent, exc, question.speaker)
     if question.title:
         turn.until_shown.push_async_callback(deps.indicators.set_title, place_of(message), question.title)
     known = session if found.sessionId is None and not is_new else found.sessionId
@@ -126,20 +127,24 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
         notes.append(answers.CUT.format(size=size(found.size) or TOO_LARGE))
     if message.is_late and not turn.record.is_again and await deps.said_once.may_note_late(message.thread, turn.id):
         notes.append(answers.LATE)
-    by = await turn.project.catalog.agent_name(agent) if is_named else ""
+    by = await turn.project.catalog.agent_name(agent) if is_named and question.speaker is None else ""
     shown = partial(answers.answer, found.message, found.toolsUsed, notes=notes, feedback=feedback, by=by)
     reply = await asyncio.to_thread(shown) if len(found.message) > _LARGEST_ON_LOOP else shown()
-    return Outcome(what="answered", reply=reply, agent=agent, session=known)
+    return Outcome(what="answered", reply=_said_by(question.speaker, reply), agent=agent, session=known)
 
 
-async def _failed(turn: Turn, agent: int, error: ProjectError | None) -> Outcome:
+def _said_by(speaker: Speaker | None, reply: Reply) -> Reply:
+    return reply.model_copy(update={"speaker": speaker})
+
+
+async def _failed(turn: Turn, agent: int, error: ProjectError | None, speaker: Speaker | None) -> Outcome:
     """Say that the agent's answer failed, or may have; None: an earlier worker may have asked, and died."""
     name = await turn.project.catalog.agent_name(agent)
     about, cause = named("agent", agent, name), error.cause if error else "the bridge ended before an answer came"
     if error is not None and not error.may_have_happened:
         reply = failure(error, audience=Audience.THREAD)
         return Outcome(what=type(error).__name__, reply=reply, concerns=about, cause=cause)
-    reply = notices.outcome_unknown(turn.id, error, name)
+    reply = _said_by(speaker, notices.outcome_unknown(turn.id, error, name))
     return Outcome(what="unknown", reply=reply, keeps_text=True, concerns=about, cause=cause)
 
 
@@ -169,7 +174,8 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
             if not agents:
                 return notices.no_agents()
             meant, may_set_default = addressee(said, agents), await may_set(deps, turn.user, turn.channel)
-            return Wait(menu.agent_menu(agents, meant, may_set_default=may_set_default))
+            faces = await deps.faces.of(turn.project, agents)
+            return Wait(menu.agent_menu(agents, meant, faces=faces, may_set_default=may_set_default))
         names_agent = names_agent or (agent is None and named is None and len(agents) > 1)  # the default answers
         agent = wanted.id if agent is None and wanted else agent
         assert agent is not None  # noqa: S101 - for mypy: one of the two is set
@@ -182,6 +188,7 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
         name = next((known.name for known in agents if known.id == agent), "")
         title = title_of(text) if message.is_direct and message.is_root else ""
     # From here on it may take a while: files are fetched, the thread is read, the agent works.
+    speaker = await deps.faces.speaker(turn.project, agent, turn.user)
     await turn.until_shown.enter_async_context(working(deps.indicators, place_of(message), name))
     if message.parts:
         whole = await deps.parts.below(text, message.parts, message.app or message.user)
@@ -199,7 +206,7 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
         and (report := await deps.sessions.report_words(message.thread))
     ):
         text = below_report(report, text)  # the thread is about this report
-    return _Question(agent, text, conversation, title, names_agent)
+    return _Question(agent, text, conversation, title, names_agent, speaker)
 
 
 async def _recover(deps: Deps, turn: Turn, message: InboundMessage) -> tuple[Conversation, ThreadRead | None] | Done:
@@ -247,11 +254,12 @@ async def _agent_exists(turn: Turn, agent: int) -> bool:
     return True
 
 
-async def unknown_answer(_deps: Deps, turn: Turn) -> Outcome:
+async def unknown_answer(deps: Deps, turn: Turn) -> Outcome:
     """Say that the agent may have received the message, and offer to send it again."""
     agent = turn.conversation.agent
     if agent is not None:
-        return await _failed(turn, agent, None)
+        speaker = await deps.faces.speaker(turn.project, agent, turn.user)
+        return await _failed(turn, agent, None, speaker)
     return Outcome(what="unknown", reply=notices.outcome_unknown(turn.id), keeps_text=True)
 
 

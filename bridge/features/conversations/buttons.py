@@ -277,7 +277,8 @@ async def choose_agent(deps: Deps, turn: Turn, click: Click) -> Result:
     is_default = settings.agent == chosen
     may_set_default = not is_default and await may_set(deps, turn.user, turn.channel)
     name = await agent_name(turn, chosen)
-    return shown(menu.chosen(chosen, name, may_set_default=may_set_default), "agent chosen")
+    face = await deps.faces.of_one(turn.project, chosen)
+    return shown(menu.chosen(chosen, name, face=face, may_set_default=may_set_default), "agent chosen")
 
 
 @conversations.button(stops.SEND_WAITING, label="button: Send waiting")

@@ -95,7 +95,8 @@ async def messages_tab_opened(deps: Deps, turn: Turn, opened: MessagesTabOpened)
     await deps.indicators.suggest_prompts(opened.channel, layout.prompts(agents, default))
     if not is_new:
         return Done("prompts")
-    return Outcome(what="greeted", reply=layout.greeting(default), after=(Greeted(user=turn.user),))
+    speaker = await deps.faces.speaker(turn.project, default.id, turn.user) if default else None
+    return Outcome(what="greeted", reply=layout.greeting(default, speaker), after=(Greeted(user=turn.user),))
 
 
 @conversations.once_posted(Greeted)
@@ -151,7 +152,8 @@ async def hand_over(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
         thread, project=turn.project_key, expected=conversation.session, session=None, agent=agent.id
     ):
         return shown(layout.changed_meanwhile())
-    return shown(layout.handed_over(agent.name, before, conversation.session), what="handed over")
+    speaker = await deps.faces.speaker(turn.project, agent.id, turn.user)
+    return shown(layout.handed_over(agent.name, before, conversation.session, speaker), what="handed over")
 
 
 @conversations.command("!session [number]")
@@ -163,7 +165,8 @@ async def show_or_continue(deps: Deps, turn: Turn, *, number: str = "") -> Resul
         return await _ask_to_continue(deps, turn, turn.thread, conversation, number)
     if conversation is None or conversation.agent is None:
         return _no_conversation()
-    return shown(notices.session_info(await agent_name(turn, conversation.agent), conversation.session))
+    name, face = await agent_name(turn, conversation.agent), await deps.faces.of_one(turn.project, conversation.agent)
+    return shown(notices.session_info(name, conversation.session, face))
 
 
 async def _ask_to_continue(

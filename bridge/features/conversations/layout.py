@@ -8,7 +8,7 @@ from typing import Final
 
 from bridge.project.models import Agent
 from bridge.slack.blockkit import kit, markdown
-from bridge.slack.blockkit.reply import Audience, Reply
+from bridge.slack.blockkit.reply import Audience, Reply, Speaker
 
 CONTINUE: Final = "session:continue"
 """The button's value is ``<session to resume>:<the thread's session, if it has one>``."""
@@ -31,14 +31,14 @@ def unmuted() -> Reply:
     return kit.note("Unmuted: new messages will go to the agent again.", audience=Audience.THREAD)
 
 
-def handed_over(agent: str, before: str, session: int | None) -> Reply:
-    """Say which agent answers from now on, and which did before."""
+def handed_over(agent: str, before: str, session: int | None, speaker: Speaker | None = None) -> Reply:
+    """Say which agent answers from now on, and which did before; *speaker* is the new one."""
     text = f"{kit.named(agent, 100)} now answers here"
     if before:
         of = "" if session is None else f" (session {session})"
         text = f"{text}, in a new session without the earlier conversation. It replaces {kit.named(before, 100)}{of}"
     text += "."
-    return kit.note(text, audience=Audience.THREAD)
+    return kit.note(text, audience=Audience.THREAD).model_copy(update={"speaker": speaker})
 
 
 def answers_already(agent: str) -> Reply:
@@ -81,8 +81,11 @@ def changed_meanwhile() -> Reply:
     return kit.reply("This thread's session changed in the meantime, so nothing was done. Try again.")
 
 
-def greeting(agent: Agent | None) -> Reply:
-    """Greet a person who opens the Messages tab for the first time."""
+def greeting(agent: Agent | None, speaker: Speaker | None = None) -> Reply:
+    """Greet a person who opens the Messages tab for the first time, with the welcome message of their agent, if any.
+
+    It's shown as from *speaker*.
+    """
     welcome = kit.clean(agent.welcome_message or "").strip() if agent else ""
     if agent is None or not welcome:
         text = (
@@ -95,6 +98,7 @@ def greeting(agent: Agent | None) -> Reply:
         text=kit.fallback(welcome, 300),
         markdown=markdown.neutralized(kit.cut(welcome, _WELCOME)),
         footer=(kit.context(unless),),
+        speaker=speaker,
         audience=Audience.CHANNEL,
     )
 

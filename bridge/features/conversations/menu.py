@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from bridge.features.buttons import CHOOSE_AN_AGENT, OPEN_DEFAULT, SET_DEFAULT, agent_options
+from bridge.features.buttons import CHOOSE_AN_AGENT, NO_FACES, OPEN_DEFAULT, SET_DEFAULT, agent_options
 from bridge.project.models import Agent
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Reply
@@ -14,28 +14,34 @@ CHOOSE: Final = "agent:choose"
 CHOOSE_MEANT: Final = "agent:meant"
 
 
-def agent_menu(agents: Sequence[Agent], meant: Agent | None = None, *, may_set_default: bool = False) -> Reply:
-    """Ask for an agent, first for the one that may have been *meant*.
+def agent_menu(
+    agents: Sequence[Agent],
+    meant: Agent | None = None,
+    *,
+    faces: Mapping[int, str] = NO_FACES,
+    may_set_default: bool = False,
+) -> Reply:
+    """Ask for an agent, first for the one that may have been *meant*; *faces* are the agents' by ID.
 
     More agents than a menu can hold are looked up as the person types. *may_set_default* adds a button for that.
     """
     if len(agents) > kit.OPTIONS:
         element = kit.external_select(CHOOSE, CHOOSE_AN_AGENT)
     else:
-        element = kit.select(CHOOSE, CHOOSE_AN_AGENT, agent_options(agents))
+        element = kit.select(CHOOSE, CHOOSE_AN_AGENT, agent_options(agents, faces=faces))
     first, text = [], "Which agent should answer here?"
     if meant is not None:
         name = kit.one_line(meant.name, 60) or kit.NO_NAME
-        first = [kit.button(name, CHOOSE_MEANT, str(meant.id))]
+        first = [kit.button(kit.with_face(faces.get(meant.id, ""), name), CHOOSE_MEANT, str(meant.id))]
         text = f"Did you mean {kit.named(meant.name, 100)}? Or which agent should answer here?"
     last = [kit.button("Set a default…", OPEN_DEFAULT, "")] if may_set_default else []
     small = kit.context("Pick one, or type its name. Your message will be sent then.")
     return kit.reply(text, kit.section(text), kit.actions(*first, element, *last), small, audience=Audience.THREAD)
 
 
-def chosen(agent: int, name: str, *, may_set_default: bool = False) -> Reply:
+def chosen(agent: int, name: str, *, face: str = "", may_set_default: bool = False) -> Reply:
     """Replace the menu with the choice, and offer it as the channel's default to people who *may_set_default*."""
-    text = f"{kit.named(name, 100)} answers in this thread."
+    text = f"{kit.with_face(face, kit.named(name, 100))} answers in this thread."
     note = kit.note(text, audience=Audience.THREAD, replaces_original=True)
     if not may_set_default:
         return note

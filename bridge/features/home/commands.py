@@ -85,7 +85,7 @@ async def _gather(deps: Deps, turn: Turn) -> layout.Home:
         deps.access.is_runner(turn.user),
         asyncio.gather(*(section(deps, turn) for section in deps.home_sections)),
     )
-    _project, stats, _workflows, _agents = answers
+    _project, stats, _workflows, agents = answers
     if stats is not None:
         await deps.statistics(turn.project).note(stats)
     return layout.Home(
@@ -95,6 +95,7 @@ async def _gather(deps: Deps, turn: Turn) -> layout.Home:
         of_features=[block for section in sections for block in section],
         may_run=may_run,
         workspace=deps.workspace,
+        faces=await deps.faces.of(turn.project, agents or ()),
     )
 
 

@@ -7,8 +7,8 @@ private_metadata. Data that the service didn't return is left out, and the healt
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from bridge.engine.recent import RecentConversation, RecentRun
@@ -36,7 +36,10 @@ MOST_RECENT: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The tab's data; None if the service didn't return it. *workspace* is the workspace's address in Slack."""
+    """The tab's data; None if the service didn't return it. *workspace* is the workspace's address in Slack.
+
+    *faces* are the agents' by ID.
+    """
 
     project: Project | None
     stats: Stats | None
@@ -47,6 +50,7 @@ class Home:
     of_features: Sequence[Block] = ()
     may_run: bool = True
     workspace: str = ""
+    faces: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def is_whole(self) -> bool:
@@ -76,7 +80,7 @@ def home_view(home: Home, pages: HomePages, version: str) -> View:
         kit.actions(*run, ask_button(None, "Ask an agent…"), *default),
     ]
     sections: list[Sequence[Block]] = [_runs(home), _conversations(home), home.of_features]
-    sections += [_agents(agents, pages), _workflows(workflows, pages, may_run=home.may_run)]
+    sections += [_agents(agents, pages, home.faces), _workflows(workflows, pages, may_run=home.may_run)]
     for section in filter(None, sections):
         blocks += [kit.divider(), *section]
     return _view(blocks, pages)
@@ -117,7 +121,9 @@ def _conversations(home: Home) -> list[Block]:
     names: dict[int | None, str] = {agent.id: agent.name for agent in home.agents or ()}
     lines = []
     for one in home.conversations[:MOST_RECENT]:
-        agent = kit.words(kit.one_line(names.get(one.agent, ""), 80) or "Conversation", bold=True)
+        name = kit.one_line(names.get(one.agent, ""), 80) or "Conversation"
+        face = home.faces.get(one.agent, "") if one.agent is not None else ""
+        agent = kit.words(kit.with_face(face, name), bold=True)
         when = kit.date(one.at, kit.permalink(home.workspace, one.thread.channel, one.thread.root))
         lines.append(kit.paragraph(agent, *_place(one.thread.channel), " · ", when))
     return [kit.header("Your recent conversations"), kit.rich(kit.bullets(lines))] if lines else []
@@ -139,12 +145,13 @@ def _workflows(workflows: Sequence[Workflow], pages: HomePages, *, may_run: bool
     return blocks + _turns("workflows", pages, PREVIOUS_WORKFLOWS, NEXT_WORKFLOWS if has_more else "")
 
 
-def _agents(agents: Sequence[Agent], pages: HomePages) -> list[Block]:
+def _agents(agents: Sequence[Agent], pages: HomePages, faces: Mapping[int, str]) -> list[Block]:
     blocks = [kit.header(f"Agents ({len(agents):,})")] if agents else []
     begin = pages.agents * AGENTS_A_PAGE
     for agent in agents[begin : begin + AGENTS_A_PAGE]:
         about = kit.one_line(agent.description or agent.welcome_message or "", kit.DESCRIPTION)
-        text = f"{_named(agent.name)}\n{about}" if about else _named(agent.name)
+        name = kit.with_face(faces.get(agent.id, ""), _named(agent.name))
+        text = f"{name}\n{about}" if about else name
         blocks.append(kit.row(text, ask_button(agent, "Ask…")) | {"block_id": f"agent:{agent.id}"})
     has_more = begin + AGENTS_A_PAGE < len(agents)
     return blocks + _turns("agents", pages, PREVIOUS_AGENTS, NEXT_AGENTS if has_more else "")

@@ -133,6 +133,8 @@ class MessageLog:
         )
         if not message.blocks and text and not person.is_bot:
             message.blocks = rich_text(text, block_id=self._new_id("b"))
+        if message.is_customized and person.is_bot and message.user == sample.BRIDGE:
+            message.bot_profile = None
         self._generate(message)
         self.insert(message, root)
         return message

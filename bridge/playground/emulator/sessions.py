@@ -30,5 +30,7 @@ class AgentSession:
     set_at: float = 0.0
     lifecycle: str = "active"
     moved_at: float = 0.0
+    username: str = ""  # chosen with `chat:write.customize`, until the app clears it
+    icon_emoji: str = ""
     prompts: list[Json] = field(default_factory=list)
     prompts_title: str = ""

@@ -156,15 +156,21 @@ class Workspace:
             setattr(session, name, value)
         return self.sessions.put(f"{channel}/{thread_ts}", session)
 
-    def set_status(self, channel: str, thread_ts: str, status: str, by: str, loading: Iterable[str] = ()) -> None:
-        """Set the *status* of a thread (empty clears it), and record it."""
+    def set_status(
+        self, channel: str, thread_ts: str, status: str, by: str, loading: Iterable[str] = (), **shown_as: str
+    ) -> None:
+        """Set the *status* of a thread (empty clears it), *shown_as* a name and an icon, and record it."""
         now = self.clock()
-        self.change_session(channel, thread_ts, status=status, set_at=now, loading_messages=list(loading))
+        changes = {"username": "", "icon_emoji": ""} | shown_as
+        self.change_session(channel, thread_ts, status=status, set_at=now, loading_messages=list(loading), **changes)
         self.status_history.append(StatusChange(now, channel, thread_ts, status, by))
 
-    def set_lifecycle(self, channel: str, thread_ts: str, lifecycle: str) -> None:
-        """Move the thread's agent session to ``active``, ``processing``, ``suspended`` or ``closed``."""
-        self.change_session(channel, thread_ts, lifecycle=lifecycle, moved_at=self.clock())
+    def set_lifecycle(self, channel: str, thread_ts: str, lifecycle: str, **shown_as: str) -> None:
+        """Move the thread's agent session to ``active``, ``processing``, ``suspended`` or ``closed``.
+
+        *shown_as* changes its name and icon, which otherwise stay.
+        """
+        self.change_session(channel, thread_ts, lifecycle=lifecycle, moved_at=self.clock(), **shown_as)
         shown = lifecycle if lifecycle == "processing" else ""
         self.status_history.append(StatusChange(self.clock(), channel, thread_ts, shown, "agents.sessions.setStatus"))
 

@@ -28,6 +28,7 @@ def shown_message(message: Message, viewer: Viewer, names: Names) -> Json:
         "thread_ts": message.thread_ts,
         "user": "" if message.username else message.user,
         "name": message.username or names.people.get(message.user, message.user),
+        "icon": _icon(message.icon_emoji),
         "is_app": is_app,
         "is_mine": message.user == viewer.me.id,
         "text": as_typed(message.text, names),
@@ -45,6 +46,11 @@ def shown_message(message: Message, viewer: Viewer, names: Names) -> Json:
         "deleted": message.subtype == "tombstone",
         **_thread(message, viewer),
     }
+
+
+def _icon(code: str) -> str:
+    """The emoji of a shortcode; the shortcode of a workspace's own emoji."""
+    return glyph(code.strip(":")) or code
 
 
 def _beside_text(message: Message, *, is_app: bool) -> list[Json]:
@@ -71,7 +77,9 @@ def _status(message: Message, viewer: Viewer) -> Json | None:
     if not status:
         return None
     is_session = status == "processing"
-    return {"text": THINKING if is_session else status, "can_stop": is_session}
+    session = viewer.workspace.session(message.channel, message.ts)
+    who = {"name": session.username, "icon": _icon(session.icon_emoji)} if session.username else {}
+    return {"text": THINKING if is_session else status, "can_stop": is_session, **who}
 
 
 def _attachment(attachment: Json, names: Names, viewer: Viewer) -> Json:

@@ -70,6 +70,7 @@ _NOT_ALLOWED: Final = {
     "stranger": "Only members of the bridge's own workspace can use it.",
     "channel": "The bridge isn't enabled in this channel. Ask your admin to enable it.",
     "user": "You don't have access to the bridge. Ask your admin to add you.",
+    "face": "You don't have permission to change agents' faces. Ask your admin for access.",
     "default": "You don't have permission to change channel settings. Ask your admin for access.",
     "report": "You don't have permission to schedule reports. Ask your admin for access.",
     "runner": "You don't have permission to run workflows here. Ask your admin for access.",

@@ -31,6 +31,11 @@ _ALIKE: Final = str.maketrans(
 _UNSEEN: Final = re.compile(  # letters and marks without a width; other such characters have their own categories
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
+_LOOK_LIKE: Final = str.maketrans(  # capitals first: some look like other letters than the small ones
+    dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧАВЕЅІЈКМНОРСТУХԌԜӀ", "abezhikmnoptyxabesijkmhopctyxgwl", strict=True))  # noqa: RUF001
+    | dict(zip("αεικνορτυχγηωаеѕіјкмнорстухԁԛԝһӏґоօսոցհ", "aeikvoptuxynwaesijkmhopctyxdqwhlrooungh", strict=True))
+    | dict(zip("ɑɡıƖℓⅼⅰοᴏꓳꓢꓲꓴ015|!¡ł", "aglllllooosluolsllll", strict=True))  # noqa: RUF001
+)
 _ID: Final = re.compile(r"#?(-?)([0-9]+)")
 _MARKS: Final = "*_~`"  # of Slack's formatting
 _MOST_MARKS: Final = 32  # of a letter
@@ -96,6 +101,42 @@ def name_key(name: str) -> str:
     while len(text) > 2 and text[0] == text[-1] and text[0] in f"{_MARKS}\"'":  # noqa: PLR2004 - the marks and a letter
         text = text[1:-1].strip()
     return text
+
+
+@lru_cache(maxsize=8192)
+def looks_like(name: str) -> str:
+    """Return what all names have in common that a reader could take for *name*; it's for comparing only.
+
+    Letters of other scripts count as the Latin ones that they look like, and accents, blanks and punctuation don't.
+    """
+    folded = name_key(unicodedata.normalize("NFKC", name).translate(_LOOK_LIKE)).translate(_LOOK_LIKE)
+    plain = unicodedata.normalize("NFKD", folded).translate(_LOOK_LIKE)
+    letters = "".join(letter for letter in plain if letter.isalnum()) or plain
+    return letters.replace("i", "l").replace("rn", "m").replace("vv", "w")
+
+
+def emoji_of(code: str) -> str:
+    """Return the emoji of a shortcode such as ``:fox_face:``; ``""`` for a workspace's own emoji and other texts."""
+    found = _SHORTCODE.fullmatch(code)
+    return _emoji(found[1].lower(), found[2]) if found else ""
+
+
+def shortcode_of(typed: str) -> str:
+    """Return the shortcode of the one emoji that *typed* is, as a shortcode or a character; ``""`` if it's none.
+
+    A workspace's own emoji can't be told from a word, so it needs its colons.
+    """
+    text = "".join(letter for letter in undecorated(typed.strip()) if letter != "\ufe0f").lower()
+    if _SHORTCODE.fullmatch(text):
+        return text
+    if re.fullmatch("[a-z0-9_+'-]{1,60}", text):
+        return f":{text}:" if _emoji(text, "") else ""
+    if text.isascii() or not text:
+        return ""
+    import emoji  # noqa: PLC0415 - see `_emoji`
+
+    code = emoji.demojize(text, language="alias")
+    return code if _SHORTCODE.fullmatch(code) and emoji_of(code).replace("\ufe0f", "") == text else ""
 
 
 def id_key(text: str) -> str:

@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Final
 from urllib.parse import quote
 
+from bridge.slack.blockkit.folding import emoji_of
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
 
 NO_NAME: Final = "(no name)"
@@ -121,6 +122,11 @@ def named(text: str, limit: int) -> str:
     """Write a name within a sentence; in quotation marks if it could be mistaken for part of the sentence."""
     name = one_line(text, limit)
     return name if name == text.strip() and _PLAIN_NAME.fullmatch(name) else quoted(name, limit)
+
+
+def with_face(face: str, name: str) -> str:
+    """Write an agent's face before its *name*; a workspace's own emoji is left out, as only Slack knows it."""
+    return f"{emoji_of(face)} {name}".lstrip(" ")
 
 
 def spoken(duration: timedelta) -> str:
@@ -321,6 +327,12 @@ def date(at: datetime, url: str = "") -> Block:
         "type": "date", "timestamp": int(at.timestamp()), "format": MOMENT, "fallback": DATE_AND_TIME.format(moment=at),
     }  # fmt: skip
     return shown | ({"url": url} if url else {})
+
+
+def emoji(code: str) -> Block:
+    """Make an emoji of its shortcode, such as ``:fox_face:``."""
+    name, _, tone = code.strip(":").partition("::skin-tone-")
+    return {"type": "emoji", "name": name} | ({"skin_tone": int(tone)} if tone.isdecimal() else {})
 
 
 def paragraph(*runs: Block | str) -> Block:

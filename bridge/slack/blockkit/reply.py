@@ -29,6 +29,16 @@ class Attachment(BaseModel, frozen=True):
     content: str
 
 
+class Speaker(BaseModel, frozen=True):
+    """The agent that a message is from: the *name* shown instead of the app's, and the *face*, such as ``:fox_face:``.
+
+    https://docs.slack.dev/reference/methods/chat.postMessage#authorship
+    """
+
+    name: str
+    face: str
+
+
 class Reply(BaseModel, frozen=True):
     """The content of a reply: plain data, because it's stored in the journal before it's posted.
 
@@ -36,7 +46,8 @@ class Reply(BaseModel, frozen=True):
     *blocks* (at most 50, within the limits of `bridge.slack.blockkit.kit`), and always *text* for notifications, screen
     readers and rejected blocks. Blocks and text are ready to send: text from outside is already escaped. *footer*
     follows the last part of a markdown answer. *plainer* are simpler forms of *blocks*, each tried if Slack rejects the
-    one before. *replies* are messages with blocks in the thread of this one.
+    one before. *replies* are messages with blocks in the thread of this one. *speaker* is the agent whose message this
+    is, if the app may show that; None is the bridge itself.
     """
 
     text: str
@@ -46,5 +57,6 @@ class Reply(BaseModel, frozen=True):
     footer: tuple[Block, ...] = ()
     files: tuple[Attachment, ...] = ()
     replies: tuple[Reply, ...] = ()
+    speaker: Speaker | None = None
     audience: Audience = Audience.PRIVATE
     replaces_original: bool = False  # this reply replaces the message whose button was clicked

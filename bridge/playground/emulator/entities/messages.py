@@ -34,7 +34,13 @@ class Message:
     root: Json | None = None  # of a broadcast reply
     to: str = ""
     unfurls: bool = True  # whether links may unfurl
-    username: str = ""  # an incoming webhook's name; it has no user
+    username: str = ""  # of an incoming webhook, or chosen with `chat:write.customize`; then it has no user
+    icon_emoji: str = ""  # chosen in the same way
+
+    @property
+    def is_customized(self) -> bool:
+        """Whether its app chose its name or its icon."""
+        return bool(self.username or self.icon_emoji)
 
     @property
     def is_reply(self) -> bool:
@@ -79,6 +85,8 @@ class Message:
             ],
         }
         shown: Json = {"type": "message", "user": self.user, "text": self.text, "ts": self.ts, "team": self.team}
-        if self.subtype == "bot_message":  # https://docs.slack.dev/reference/events/message/bot_message
-            shown = {"type": "message", "text": self.text, "ts": self.ts, "username": self.username, "icons": {}}
+        if self.is_customized:  # https://docs.slack.dev/reference/events/message/bot_message
+            icons = {"emoji": self.icon_emoji} if self.icon_emoji else {}
+            shown = {"type": "message", "text": self.text, "ts": self.ts, "username": self.username, "icons": icons}
+            optional["subtype"] = self.subtype or "bot_message"
         return shown | {name: value for name, value in optional.items() if value}

@@ -9,6 +9,7 @@ from typing import Final
 
 from bridge.playground.emulator.entities import Channel, Json
 from bridge.playground.emulator.refusal import Refusal
+from bridge.playground.emulator.web_api.content import authorship
 from bridge.playground.emulator.web_api.method import Family, MethodCall
 
 family = Family()
@@ -33,7 +34,7 @@ def set_thread_status(call: MethodCall) -> Json:
     loading = call.json("loading_messages") or []
     if len(loading) > _LOADING_MESSAGES:
         raise Refusal("invalid_arguments", messages=["[ERROR] no more than 10 items allowed: loading_messages"])
-    call.workspace.set_status(channel.id, thread_ts, call.text("status"), call.method, loading)
+    call.workspace.set_status(channel.id, thread_ts, call.text("status"), call.method, loading, **authorship(call))
     return {"ok": True}
 
 
@@ -67,7 +68,8 @@ def set_session_status(call: MethodCall) -> Json:
         _check_title(title)
         if call.text("initiator_user_id", channel.members[0]) not in channel.members:
             raise Refusal("user_not_in_channel")
-    call.workspace.set_lifecycle(channel.id, thread_ts, status)
+    cleared = {name: "" for name in ("username", "icon_emoji") if call.args.get(name, "") is None}
+    call.workspace.set_lifecycle(channel.id, thread_ts, status, **cleared | authorship(call))
     if is_new and title:
         call.workspace.change_session(channel.id, thread_ts, title=title)
     answer: Json = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bridge.playground.emulator import limits
 from bridge.playground.emulator.entities import Json, Message
 from bridge.playground.emulator.refusal import Refusal
-from bridge.playground.emulator.web_api.content import content_of, own, target, thread
+from bridge.playground.emulator.web_api.content import authorship, content_of, own, target, thread
 from bridge.playground.emulator.web_api.method import Family, MessageDeleted, MessageEdited, MessagePosted, MethodCall
 
 family = Family()
@@ -15,8 +15,8 @@ family = Family()
     "chat.postMessage",
     "chat:write",
     differs=(
-        "stray `&`, `<` and `>` are escaped, but nothing is unfurled or made a link; `link_names`, `username` and icons"
-        " are ignored"
+        "stray `&`, `<` and `>` are escaped, but nothing is unfurled or made a link; `link_names` and `icon_url` are"
+        " ignored"
     ),
 )
 def post_message(call: MethodCall) -> Json:
@@ -28,6 +28,7 @@ def post_message(call: MethodCall) -> Json:
         content["subtype"] = "thread_broadcast"
     unfurls = call.flag("unfurl_links", default=True) or call.flag("unfurl_media", default=True)
     bot = call.workspace.bot.id
+    content |= authorship(call)
     message = call.workspace.messages.post(bot, channel.id, thread_ts=thread_ts, unfurls=unfurls, **content)
     call.workspace.clear_status(channel.id, thread_ts or message.ts)
     call.happened.append(MessagePosted(message))
@@ -39,7 +40,7 @@ def post_message(call: MethodCall) -> Json:
 
 @family.method("chat.update", "chat:write", tier=50, differs="no time window for edits")
 def update(call: MethodCall) -> Json:
-    """Replace the content of one of the bot's own messages."""
+    """Replace the content of one of the bot's own messages; its name and icon stay."""
     channel = call.channel()
     message = own(call, channel, "cant_update_message")
     if len(call.text("text")) > limits.TEXT_OF_AN_UPDATE:
@@ -74,6 +75,7 @@ def post_ephemeral(call: MethodCall) -> Json:
         raise Refusal("user_not_in_channel")
     content, _ = content_of(call)
     bot, ts = call.workspace.bot, call.workspace.new_ts()
+    content |= authorship(call)
     more = {**content, "bot_id": bot.bot_id, "app_id": bot.app_id, "thread_ts": call.thread_ts()}
     call.workspace.messages.show_privately(Message(channel.id, ts, bot.id, team=bot.team, to=person.id, **more))
     return {"ok": True, "message_ts": ts}

@@ -39,10 +39,20 @@ def thread(call: MethodCall, channel: Channel) -> str:
     return thread_ts if root is not None else ""
 
 
+def authorship(call: MethodCall) -> dict[str, Any]:
+    """The name and icon that the app chose. Without the scope Slack ignores them, and says nothing.
+
+    https://docs.slack.dev/reference/scopes/chat.write.customize names the methods that take them. That they're ignored
+    without it was seen in papercups-io/papercups#522 and linyows/dewy#362.
+    """
+    names = ("username", "icon_emoji") if "chat:write.customize" in call.scopes else ()
+    return {name: value for name in names if (value := call.text(name))}
+
+
 def own(call: MethodCall, channel: Channel, error: str) -> Message:
     """The named message, which must be the bot's own, else *error*."""
     message = call.message(channel)
-    if message.user != call.workspace.bot.id:
+    if message.user != call.workspace.bot.id:  # whatever its name: internally, a customized message has its user, too
         raise Refusal(error)
     return message
 

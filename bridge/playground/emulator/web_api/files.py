@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bridge.playground.emulator.entities import File, Json
 from bridge.playground.emulator.refusal import Refusal
-from bridge.playground.emulator.web_api.content import thread
+from bridge.playground.emulator.web_api.content import authorship, thread
 from bridge.playground.emulator.web_api.method import Family, MessagePosted, MethodCall
 
 family = Family()
@@ -82,6 +82,7 @@ def _share(call: MethodCall, files: list[File]) -> None:
         thread_ts=thread_ts,
         subtype="file_share",
         files=[file.as_json() for file in files],
+        **authorship(call),
     )
     call.workspace.clear_status(channel.id, thread_ts or message.ts)
     for file in files:

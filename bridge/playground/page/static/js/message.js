@@ -55,7 +55,8 @@ const privately = () => h("p", { class: "privately", key: "privately" }, "Only v
 
 function gutter(one, isNext) {
   if (isNext) return h("div", { class: "gutter" }, h("time", { datetime: wholeMoment(one.ts) }, clock(one.ts)));
-  return h("div", { class: "gutter" }, h("span", { class: `avatar ${one.is_app ? "is-app" : hue(one.user)}`, "aria-hidden": "true" }, initials(author(one))));
+  const look = one.icon ? "is-face" : one.is_app ? "is-app" : hue(one.user);
+  return h("div", { class: "gutter" }, h("span", { class: `avatar ${look}`, "aria-hidden": "true" }, one.icon || initials(author(one))));
 }
 
 function head(one) {
@@ -119,7 +120,8 @@ export function statusLine(root) {
     "div",
     { class: "status", key: "status", "data-testid": "status", role: "status" },
     h("span", { class: "dots", "aria-hidden": "true" }, h("i", {}), h("i", {}), h("i", {})),
-    h("span", {}, `${bot()?.real_name ?? ""} ${root.status.text}`.trim()),
+    root.status.icon && h("span", { "aria-hidden": "true" }, root.status.icon),
+    h("span", {}, `${root.status.name ?? bot()?.real_name ?? ""} ${root.status.text}`.trim()),
     root.status.can_stop && h("button", { type: "button", class: "button is-small", onclick: stop }, icon("stop"), "Stop"),
   );
 }
