@@ -56,7 +56,8 @@ _CARRIED: Final = {"id", "input_turn", "key", "slip", "turn", "value"}
 
 _PAGE: Final = f"{OWN_PAGES}{{id}}"
 _CHOSEN: Final = {
-    "answers": "mentions", "replies": "all", "face": ":fox_face:", "url": _PAGE, "template": _PAGE, "does": "run",
+    "answers": "mentions", "replies": "all", "face": ":fox_face:", "does": "run", "url": _PAGE, "template": _PAGE,
+    "reply_link": "https://project.example/archives/C1/p1",
 }  # fmt: skip
 """Arguments that must be one of a few words, or come from a setting, with a value."""
 
@@ -80,10 +81,12 @@ def surfaces() -> Iterator[tuple[str, Callable[..., Any]]]:
         for name, function in vars(import_module(path)).items():
             if not inspect.isfunction(function) or function.__module__ != path or name.startswith("_"):
                 continue
+            if inspect.iscoroutinefunction(function):
+                continue
             takes_reply = Reply in list(typing.get_type_hints(function).values())[:-1]
             if module == "in_project" or (path not in bricks and takes_reply):
                 continue  # it only adds to a reply
-            if is_pure or (not inspect.iscoroutinefunction(function) and returns(function) in {Reply, View}):
+            if is_pure or returns(function) in {Reply, View}:
                 yield f"{feature if module == 'layout' else module}.{name}", function
 
 
@@ -225,6 +228,8 @@ def _generic(hint: Any, words: str, given: Mapping[Any, Any]) -> Any:
         return dict.fromkeys((words, *PARTS), _made(arguments[1], words, given))
     if origin is Callable:
         return lambda item: kit.paragraph(item.name)
+    if origin is Literal:
+        return arguments[0]
     raise AssertionError(f"teach this file how to make {hint}")
 
 

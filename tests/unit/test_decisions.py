@@ -90,7 +90,7 @@ def test_each_refusal_has_its_meaning() -> None:
         for text in literals(node)
     }
     of_access = set(failures._NOT_ALLOWED) - {
-        "default", "report", "runner", "schedule", "not_yours", "not_your_schedule",
+        "default", "face", "report", "runner", "schedule", "not_yours", "not_your_schedule",
     }  # fmt: skip  # for other inputs
 
     assert {"command_missed", "thread_full", "muted", "canvas"} <= notified
