@@ -318,7 +318,9 @@ def test_a_failed_run_says_where_and_why_without_json(output: Any, nodes: Any, s
         ("\n".join(map(str, range(10))), "7\n8\n9", set()),
         ("\n".join(map(str, range(11))), "8\n9\n…", {"run:output"}),
         ({"rows": list(range(30))}, "7,\n…", {"run:output"}),
-        ("x" * 1200, "x\n…", {"run:output"}),
+        ({"rows": list(range(30))}, "7,\n… 24 more lines", {"run:output"}),
+        ("x" * 1200, "x…", {"run:output"}),
+        ("\nx\n", "x", set()),
     ],
 )
 def test_output_is_folded_to_ten_lines(output: Any, shown: str, buttons_: set[str]) -> None:

@@ -22,7 +22,15 @@ from bridge.project.reading import TOO_LARGE
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.content_words import size as file_size
 from bridge.slack.blockkit.failures import sentence, what_happened
-from bridge.slack.blockkit.json_text import beginning, compact, kind_of, pointed_at, pretty
+from bridge.slack.blockkit.json_text import (
+    beginning,
+    compact,
+    first_lines,
+    kind_of,
+    line_count,
+    pointed_at,
+    pretty,
+)
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
 from bridge.slack.blockkit.untyped_json import name_of
@@ -154,7 +162,7 @@ def has_more(result: RunResult) -> bool:
     if why_failed(result)[1]:
         is_all_said = isinstance(output, str) or (isinstance(output, Mapping) and len(output) == 1)
         return bool(whole) and not (is_all_said and 0 < len(_error_in(output)) <= _REASON)
-    return whole != _folded(whole)
+    return whole.strip("\n") != _beginning(output, whole, _LINES, _FOLDED)
 
 
 def full_output(output: Any) -> Reply:
@@ -165,7 +173,8 @@ def full_output(output: Any) -> Reply:
     whole, is_text = _written(output), isinstance(output, str)
     files = [Attachment(name=f"output.{'txt' if is_text else 'json'}", content=whole)]
     is_cut = len(whole) > kit.CODE_TEXT
-    shown = kit.paragraph(kit.cut(whole, kit.CODE_TEXT)) if is_text else kit.code_block(whole)
+    text = _beginning(output, whole, kit.CODE_TEXT, kit.CODE_TEXT)
+    shown = kit.paragraph(text) if is_text else kit.code_block(text)
     return kit.reply("Full output", kit.rich(shown), audience=Audience.THREAD, files=files if is_cut else [])
 
 
@@ -247,7 +256,7 @@ def node_results(results: Any) -> Reply:
         if length > _NODES_TEXT:
             break
         heading = [kit.paragraph(kit.words(name, bold=True))] if name else []
-        shown.append(kit.rich(*heading, kit.code_block(text, _NODE_TEXT)))
+        shown.append(kit.rich(*heading, kit.code_block(_beginning(result, text, _NODE_TEXT, _NODE_TEXT))))
     files = [Attachment(name="node-results.json", content=pretty(results))] if is_cut else []
     return kit.reply("Node results", kit.header("Node results"), *shown, audience=Audience.THREAD, files=files)
 
@@ -287,7 +296,7 @@ def _output(result: RunResult) -> tuple[list[Block], list[Attachment]]:
         missing = f"The result is {length}, so I couldn't read its output." if length else "No output"
         return [kit.context(missing)], []
     is_text, whole = isinstance(output, str), _written(output)
-    text = _folded(whole)
+    text = _beginning(output, whole, _LINES, _FOLDED)
     shown = kit.paragraph(text) if is_text else kit.code_block(text)
     if len(whole) <= kit.CODE_TEXT:
         return [kit.rich(shown)], []
@@ -303,12 +312,11 @@ def _written(output: Any) -> str:
     return kit.clean(output) if isinstance(output, str) else pretty(output)
 
 
-def _folded(text: str) -> str:
-    """Return the first lines of *text*, with an ellipsis if there are more."""
-    lines = text.strip("\n").split("\n", _LINES)
-    begins = "\n".join(lines[:_LINES])
-    is_cut = len(lines) > _LINES or len(begins) > _FOLDED
-    return begins[: _FOLDED - 2].rstrip() + "\n…" if is_cut else text
+def _beginning(output: Any, whole: str, most: int, limit: int) -> str:
+    """Return the first lines of an output, which is written as *whole*, and how many more there are."""
+    if isinstance(output, str) or len(whole) <= limit:
+        return first_lines(whole, most, limit)
+    return first_lines(beginning(output, limit + 1), most, limit, line_count(output))
 
 
 def _failed_node(results: Any) -> tuple[str, str]:

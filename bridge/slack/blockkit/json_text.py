@@ -27,6 +27,7 @@ _MOST_INDENTED = 100_000  # characters
 _DEEPEST_INDENTED = 20
 _TYPOGRAPHIC = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"') | {"\u00a0": " "})
 _STRING_OR_BETWEEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|[^"]+', re.DOTALL)
+_NOTE: Final = 30  # characters for how many more lines there are
 _FIRST: Final = 20  # characters of a text, among which JSON begins
 
 
@@ -118,6 +119,42 @@ def beginning(value: Any, limit: int) -> str:
     except (ValueError, RecursionError):
         return f"({type(value).__name__}, nested too deeply to be shown)"
     return "".join(written)
+
+
+def line_count(value: Any) -> int:
+    """Count the lines of *value* as indented JSON."""
+    lines, left = 1, [value]
+    while left:
+        one = left.pop()
+        inner = list(one.values()) if isinstance(one, dict) else one if isinstance(one, list) else []
+        if inner:
+            lines += len(inner) + 1  # the closing bracket
+            left += inner
+    return lines
+
+
+def first_lines(text: str, most: int, limit: int, count: int = 0) -> str:
+    """Return the first lines of *text*, *most* lines and *limit* characters, and say how many more there are.
+
+    A line that doesn't fit is left out, or cut if the lines before it are short. If *text* is only a beginning, *count*
+    is how many lines there are.
+    """
+    text = text.strip("\n")
+    count = max(count, text.count("\n") + 1)
+    if count <= most and len(text) <= limit:
+        return text
+    shown: list[str] = []
+    room = limit - _NOTE
+    for line in text.split("\n", most)[:most]:
+        if len(line) > room:
+            if room > limit // 2:
+                shown.append(line[:room].rstrip() + "…")
+            break
+        shown.append(line)
+        room -= len(line) + 1
+    more = count - len(shown)
+    note = [f"… {more:,} more line{'' if more == 1 else 's'}"] if more else []
+    return "\n".join(shown + note)
 
 
 def _is_deep(value: Any, most: int) -> bool:

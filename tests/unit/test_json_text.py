@@ -1,0 +1,49 @@
+"""JSON as people read it: its first lines, whole, and how many more there are."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from bridge.slack.blockkit.json_text import beginning, first_lines, line_count
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("", ""),
+        ("a\nb\nc", "a\nb\nc"),
+        ("\na\nb\n", "a\nb"),
+        ("a\nb\nc\nd", "a\nb\nc\n… 1 more line"),
+        ("\n".join("abcdefg"), "a\nb\nc\n… 4 more lines"),
+        ("a\n" * 2000, "a\na\na\n… 1,997 more lines"),
+        ("x" * 100, "x" * 100),
+        ("x" * 101, "x" * 70 + "…"),
+        ("x" * 101 + "\nb", "x" * 70 + "…\n… 1 more line"),
+        ("{\n" + "x" * 101 + "\n}", "{\n" + "x" * 68 + "…\n… 1 more line"),
+        ("{\n" + "x" * 60 + "\n" + "y" * 60, "{\n" + "x" * 60 + "\n… 1 more line"),
+    ],
+)
+def test_first_lines_are_whole_and_the_rest_is_counted(text: str, shown: str) -> None:
+    assert first_lines(text, 3, 100) == shown
+
+
+ROWS = [
+    {"row": number, "tags": [], "customer": {"name": f"Customer {number}, Ltd", "seen": None}} for number in range(3)
+]
+
+
+@pytest.mark.parametrize("value", ["a, b", 1, None, [], {}, [[]], {"a": [{}, []]}, ROWS, {"rows": ROWS * 50}])
+def test_line_count_is_that_of_indented_json(value: Any) -> None:
+    assert line_count(value) == json.dumps(value, indent=2).count("\n") + 1
+
+
+@pytest.mark.parametrize("rows", [10, 100, 50_000])
+def test_json_of_every_size_begins_with_the_same_lines(rows: int) -> None:
+    value = {"rows": (ROWS * rows)[:rows]}
+    shown = first_lines(beginning(value, 1001), 10, 1000, line_count(value))
+
+    assert shown.split("\n")[:10] == json.dumps(value, indent=2).split("\n")[:10]
+    assert shown.endswith(f"\n… {8 * rows - 6:,} more lines")
