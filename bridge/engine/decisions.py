@@ -418,7 +418,7 @@ DEATHS: Final[Mapping[str, Meaning]] = {
 
 STATES: Final[Mapping[State, Meaning]] = {
     State.BEHIND: Meaning(
-        "This message is waiting in this thread, behind {count}.", "I'll send it to the agent once they're answered."
+        "This message is waiting for {count} in this thread.", "I'll send it to the agent once they're answered."
     ),
     State.NEXT: _NEXT,
     State.MENU: Meaning("This message is waiting for someone to pick an agent.", "Pick one from the menu."),
@@ -565,7 +565,7 @@ def _waiting(turn: TurnTrace, down_since: datetime | None) -> Explanation:
     if down_since:
         return Explanation(STATES[State.DOWN], since=down_since, turn=turn)
     if turn.ahead:
-        return Explanation(STATES[State.BEHIND], {"count": kit.counted(turn.ahead, "other")}, turn=turn)
+        return Explanation(STATES[State.BEHIND], {"count": kit.counted(turn.ahead, "other message")}, turn=turn)
     if turn.waits_for_reading:
         return Explanation(STATES[State.UNREAD], turn=turn)
     return Explanation(STATES[State.NOT_ACCEPTED if turn.unsent else State.NEXT], turn=turn)

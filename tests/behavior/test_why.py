@@ -330,7 +330,7 @@ CAUSES: list[tuple[Callable[[Harness], Awaitable[Staged]], str, str, list[str]]]
     (muted, "This thread is muted", "Type !unmute", []),
     (waiting_for_a_choice, "waiting for someone to pick an agent", "Pick one from the menu", []),
     (after_one_that_waits_for_a_choice, "waiting for someone to pick an agent", "Pick one from the menu", []),
-    (after_others, "waiting in this thread, behind 2 others", "once they're answered", []),
+    (after_others, "waiting for 2 other messages in this thread", "once they're answered", []),
     (after_a_stop, "This thread was stopped", "Write another message", []),
     (stopped, "Someone stopped this message", "Send it again", [AGAIN]),
     (while_the_service_is_down, r"has been unavailable since \d", "once the service is back", []),
@@ -593,3 +593,24 @@ async def test_slack_being_busy_is_a_wait(harness: Harness) -> None:
 
     assert "Slack hasn't accepted it yet" in (await ask(harness, ts)).text
     assert Place(GENERAL, ts) not in [one.place for one in harness.seen.messages]
+
+
+async def test_the_outage_is_that_of_the_messages_project(harness: Harness) -> None:
+    harness.serve("orders", orders=RANDOM)
+    harness.others["orders"].always = REFUSED
+    waiting, answered_here = await mention(harness, channel=RANDOM, works=False), await mention(harness, works=False)
+    orders = harness.parts().turns.deps.projects.get("orders")
+    running.append(asyncio.create_task(harness.work("b")))
+    await wait_until(lambda: orders is not None and not orders.client.is_up, "the service is down")
+
+    assert "has been unavailable since" in (await ask(harness, waiting, RANDOM)).text
+    assert "unavailable" not in (await ask(harness, answered_here)).text
+
+
+async def test_why_does_not_ask_which_project(harness: Harness) -> None:
+    harness.serve("orders", orders=RANDOM)
+    await say(harness, "hello", channel=DM_ALICE)
+
+    await say(harness, "!why", channel=DM_ALICE)
+
+    assert "I replied to this message" in harness.seen.messages[-1].text
