@@ -29,6 +29,7 @@ from bridge.engine.said_once import SaidOnce
 from bridge.engine.turns import Turns
 from bridge.features.agents.faces import Faces
 from bridge.features.channels.settings import Channels
+from bridge.features.conversations.answering import waits_for
 from bridge.features.conversations.contents import PartReader
 from bridge.features.conversations.context import Context
 from bridge.features.conversations.receive import Receiver
@@ -117,7 +118,13 @@ def build(
         sleep=sleep,
     )
     queued_reactions = QueuedReactions(
-        deps.indicators, deps.say, scripts, notices.in_line, monotonic=monotonic, sleep=sleep
+        deps.indicators,
+        deps.say,
+        scripts,
+        notices.in_line,
+        waits_for=partial(waits_for, deps),
+        monotonic=monotonic,
+        sleep=sleep,
     )
 
     # Input
@@ -171,7 +178,7 @@ def build(
         deps=deps,
         features=features,
         journal=journal,
-        poster=ReplyPoster(deps.say, patience, journal, watches, features.reporters),
+        poster=ReplyPoster(deps.say, patience, journal, watches, features.reporters, indicators=deps.indicators),
         patience=patience,
         slots=slots,
         metrics=wires.metrics,

@@ -22,7 +22,10 @@ from bridge.inbound import Click, Inbound, InboundMessage
 from bridge.queue.patience import Patience
 from bridge.queue.turn import SLACK_TIMEOUT, Journal, Watches
 from bridge.slack.api import RESPONSE_URL, Guard
+from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.in_project import mark_reply
+from bridge.slack.blockkit.reply import Speaker
+from bridge.slack.indicators import Indicators
 from bridge.slack.parts import MessageTag, Place
 from bridge.slack.post import THREAD_GONE, ExistingParts, Recipient, Say, first_of
 
@@ -56,7 +59,10 @@ def _mark_of(turn: Turn, outcome: Outcome) -> MessageTag:
 
 
 class ReplyPoster:
-    """Posts outcomes with *say*, with as much *patience* as Slack needs; *reporters* are from `Feature.reports`."""
+    """Posts outcomes with *say*, with as much *patience* as Slack needs; *reporters* are from `Feature.reports`.
+
+    *indicators* say that a post waits for Slack.
+    """
 
     def __init__(
         self,
@@ -65,8 +71,11 @@ class ReplyPoster:
         journal: Journal,
         watches: Watches,
         reporters: Mapping[type[Inbound], Callable[..., Awaitable[None]]],
+        *,
+        indicators: Indicators,
     ) -> None:
         self._say = say
+        self._indicators = indicators
         self._patience = patience
         self._journal = journal
         self._watches = watches
@@ -132,7 +141,14 @@ class ReplyPoster:
             leases_outlived += turn.lease.has_passed_since(began)
             if turn.record.times_delivered + leases_outlived > MAX_DELIVERIES:
                 raise NeverFinished
-            await self._wait(turn, trouble, attempt, is_partly_posted=bool(existing))
+            await self._wait(
+                turn,
+                trouble,
+                attempt,
+                is_partly_posted=bool(existing),
+                place=place if is_public else None,
+                speaker=reply.speaker,
+            )
 
     async def notify_of_doubt(self, turn: Turn, outcome: Outcome, *, is_by_url: bool) -> None:
         """Say that *outcome* may be missing in Slack, and offer to show it.
@@ -170,14 +186,31 @@ class ReplyPoster:
             attempt += 1
             await self._wait(turn, trouble, attempt, is_partly_posted=True)
 
-    async def _wait(self, turn: Turn, trouble: SlackError, attempt: int, *, is_partly_posted: bool) -> None:
-        """Wait before the next attempt, unless a stop ends it."""
+    async def _wait(
+        self,
+        turn: Turn,
+        trouble: SlackError,
+        attempt: int,
+        *,
+        is_partly_posted: bool,
+        place: Place | None = None,
+        speaker: Speaker | None = None,
+    ) -> None:
+        """Wait before the next attempt, unless a stop ends it; say so in the status of *place*, if it has words.
+
+        The post clears the status.
+        """
         await self._journal.post_waits(turn.taken, is_partly_posted=is_partly_posted)
         log.warning("Slack hasn't accepted an answer yet", extra={"attempt": attempt})
         async with self._watches.ends_when_stopped(turn.id):
             if isinstance(trouble, SlackTokenRefused):  # a recorded outcome waits until the token is accepted
                 await self._patience.wait_for(self._say.token.accepted.wait())
                 return
+            if trouble.retry_after and place and self._indicators.shows_words(place):
+                limited = f"Slack limits us, posting in {kit.spoken(trouble.retry_after)}"
+                await self._indicators.show_working(
+                    place, f"has to wait: {limited}", speaker=speaker, rotating=[limited]
+                )
             await self._patience.pause(trouble.retry_after or _PAUSES[min(attempt, len(_PAUSES)) - 1])
 
     async def _find(

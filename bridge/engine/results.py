@@ -71,6 +71,13 @@ class RunEnded(BaseModel, frozen=True):
     took: str = ""
 
 
+class AnswerShown(BaseModel, frozen=True):
+    """The outcome of a message is shown, by *turn* for *agent* (its name); those who asked to be notified are told."""
+
+    turn: str
+    agent: str = ""
+
+
 class ShownLate(BaseModel, frozen=True):
     """The outcome of an earlier *turn* was shown on request, by a button in the message *notice* (``ts``)."""
 
@@ -108,7 +115,9 @@ class Outcome(BaseModel, frozen=True):
     session: int | None = None
     workflow: int | None = None
     keeps_text: bool = False
-    after: tuple[NewThread | PostedReport | PostedTask | ShownLate | QueuedAgain | Greeted | RunEnded, ...] = ()
+    after: tuple[
+        NewThread | PostedReport | PostedTask | ShownLate | QueuedAgain | Greeted | RunEnded | AnswerShown, ...
+    ] = ()
     ran: str = ""
     ended: str = ""
     concerns: str = ""

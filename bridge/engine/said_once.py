@@ -44,6 +44,11 @@ class SaidOnce:
         """Whether *turn*'s answer should say that it's late after an outage: no other turn in *thread* does."""
         return await self._claim(self._keys.late(thread), turn, LATE)
 
+    async def may_say_that_it_works(self, turn: TurnId) -> bool:
+        """Whether to tell a message's person that *turn* is still at work: once, even if the turn runs again."""
+        with translated():
+            return bool(await self._redis.set(self._keys.still_working(turn), "1", nx=True, px=milliseconds(TRACE)))
+
     async def may_offer(self, thread: ThreadKey, turn: TurnId) -> bool:
         """Whether *turn* should offer the messages of *thread* that were found too old: no other turn does."""
         return await self._claim(self._keys.offer(thread), turn, TRACE)

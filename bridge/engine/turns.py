@@ -198,7 +198,7 @@ class Turns:
 
     async def _stopped(self, turn: Turn) -> None:
         """Finish a turn of which nothing is shown: the stop itself was answered, or its message was deleted."""
-        if turn.record.takes > 1:  # an earlier worker may have left its indicator
+        if turn.record.takes > 1 and not turn.record.card:  # an earlier worker may have left its indicator
             await self.deps.indicators.clear_working(place_of(turn.body))
         if not await self.journal.was_deleted(turn.taken):
             return await self._done(turn, "stopped", keep_text=True)
@@ -416,8 +416,8 @@ class Turns:
         record = turn.record
         if outcome is not None:
             keep_text = outcome.keeps_text
-            if record.takes > 1:  # an earlier worker may have left its indicator
-                await self.deps.indicators.clear_working(place_of(record.body))
+        if record.card or (outcome is not None and record.takes > 1):  # an earlier take may have left its indicator
+            await self.deps.indicators.clear_working(place_of(record.body))
         if record.is_again:  # before the last step, so that a successor would do it
             await self.patience.through_outages(remove_notice, self.deps, turn.id, record.body.channel)
         recent = self.activity.recent(record, outcome, posted=posted)
@@ -507,6 +507,7 @@ class Turns:
                 await self._post_refused(turn, menu, exc)
                 return True
             await self.journal.card(turn.taken, ts)
+            await self.deps.indicators.show_suspended(place_of(turn.body))
         return await self.journal.park(turn.taken, _thread(turn))
 
     async def _wait_for_service(self, turn: Turn, exc: ProjectError) -> None:

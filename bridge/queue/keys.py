@@ -158,7 +158,10 @@ class Keys:
                                "a question's message: the turn and the person that answered it with a button",
                                erased="key")
     results = Key[str]("results:<turn>", "string", RESULTS, "node results of a run, shown on demand", erased="turn")
-    waiters = Key[str]("waiters:<turn>", "hash", WAITERS, "people who want to know when a run ends", erased="parts")
+    waiters = Key[str]("waiters:<turn>", "hash", WAITERS, "people who want to know when a run ends, or an answer comes",
+                       erased="parts")
+    still_working = Key[str]("still_working:<turn>", "string", TRACE,
+                             "a turn whose person was told that the agent is still at work")
     snapshots = Key[[]]("snapshots", "hash", "400 days each",
                         "hour → statistics, see `bridge.features.statistics.snapshots`")
     project_snapshots = Key[str]("snapshots:<project>", "hash", "400 days each", "the same for other projects")

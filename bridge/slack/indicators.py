@@ -3,9 +3,13 @@
 All are best effort: a failed indicator doesn't fail the turn, and never delays it much.
 
 Newer workspaces have ``agents.sessions.setStatus``, older ones ``assistant.threads.setStatus``, some neither. A method
-that the workspace lacks isn't retried for an hour. The newer method allows 50 calls per minute and workspace; so that
-each status can be cleared, at most 20 are set per minute, and clearing isn't limited. Slack clears a status after two
-minutes; setting it again counts toward the limit. Titles have the same limit; threads beyond it get none.
+that the workspace lacks isn't retried for an hour. ``not_authorized`` may be about the app, which isn't declared an
+agent, or about a channel: the older method shows which. The newer method allows 50 calls per minute and workspace; so
+that each status can be cleared, at most 20 are set per minute, and clearing isn't limited. Slack clears a status after
+two minutes; setting it again counts toward the limit. Titles have the same limit; threads beyond it get none. A title
+goes with a session's first status, if there's one.
+
+The newer method shows no words of ours, only who is at work: an agent's name and face, if the app may set them.
 
 Prompts are sent without a ``thread_ts``: with one, they fail silently in an app with an agent view.
 
@@ -25,6 +29,7 @@ from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
+from typing import Final
 
 from bridge.errors import LaneLost, SlackError, SlackRefused, StoreUnavailable
 from bridge.ids import TurnId
@@ -36,7 +41,7 @@ from bridge.queue.scripting import Scripts
 from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.markdown import harmless_title
-from bridge.slack.blockkit.reply import Reply
+from bridge.slack.blockkit.reply import Reply, Speaker
 from bridge.slack.parts import Place
 from bridge.slack.post import Authorship, Recipient, Say
 
@@ -77,6 +82,10 @@ _NOT_HERE = frozenset(
 _NO_REACTIONS = frozenset({"missing_scope", "no_permission", "not_allowed_token_type", "not_in_channel"})
 
 
+WaitsFor = Callable[[InboundMessage], Awaitable[tuple[str, Speaker | None]]]
+"""Returns the name of the agent that a queued message waits for, harmless and for a status, and how it speaks."""
+
+
 class Indicators:
     """Shows indicators with the methods this workspace has and the scopes of the bot *identity*."""
 
@@ -92,38 +101,75 @@ class Indicators:
         self._authorship = authorship or Authorship(identity)
         self._may_react = "reactions:write" in identity.scopes
         self._monotonic = monotonic
-        self._refused_until: dict[str, float] = {}
+        self._refused_until: dict[str, float] = {}  # by method, or by method and channel
         self._set = _PerMinute(SETS_A_MINUTE, monotonic)
         self._titles = _PerMinute(SETS_A_MINUTE, monotonic)
         self._left_out: OrderedDict[Place, None] = OrderedDict()
         self._shown: set[Place] = set()  # until `clear_working`
+        self._titled: set[Place] = set()  # until `set_title`
 
-    async def show_working(self, place: Place, status: str) -> None:
-        """Show *status* in a thread, or keep showing it, unless too many were set within a minute."""
+    def shows_words(self, place: Place) -> bool:
+        """Whether a status in this thread has words: whether the newer method was refused there."""
+        return self._is_refused(_AGENTS) or self._is_refused(_AGENTS, place.channel)
+
+    async def show_working(
+        self,
+        place: Place,
+        status: str,
+        *,
+        speaker: Speaker | None = None,
+        title: str = "",
+        rotating: Sequence[str] = (),
+    ) -> bool:
+        """Show *status* in a thread, or keep showing it, unless too many were set within a minute.
+
+        It's the *speaker*'s, or else the app's. *title* is for the session, if it's new. Slack shows *rotating* instead
+        of the status, in turn, where it can. Returns whether people see that someone is at work.
+        """
         if not place.thread_ts:
-            return
+            return False
         if self._set.is_used_up():
             if place not in self._shown:
                 self._left_out[place] = None
                 if len(self._left_out) > _MOST_LEFT_OUT:
                     self._left_out.popitem(last=False)
-            return
+            return False
         self._set.add()
         self._left_out.pop(place, None)
         self._shown.add(place)
-        await self._set_status(place, agents="processing", assistant=status)
+        more = {"title": title} if title else {}
+        rotating = rotating or (status, "is still waiting for the answer…")
+        answer = await self._set_status(
+            place,
+            agents={"status": "processing", **more},
+            assistant={"status": status, "loading_messages": list(rotating)},
+            speaker=speaker,
+        )
+        if title and answer and answer.get("title") == title:
+            self._titled.add(place)
+        return bool(answer)
+
+    async def show_suspended(self, place: Place) -> None:
+        """Show that a thread's session waits for people, unless too many statuses were set within a minute."""
+        if place.thread_ts and not self._set.is_used_up():
+            self._set.add()
+            body = {"channel_id": place.channel, "thread_ts": place.thread_ts, "status": "suspended"}
+            await self._call(_AGENTS, body)
 
     async def clear_working(self, place: Place) -> None:
         """Clear a thread's status, even one set by a process that died."""
         self._shown.discard(place)
+        self._titled.discard(place)
         if not place.thread_ts or place in self._left_out:
             self._left_out.pop(place, None)
             return
-        await self._set_status(place, agents="active", assistant="")
+        await self._set_status(place, agents={"status": "active"}, assistant={"status": ""})
 
     async def set_title(self, place: Place, title: str) -> None:
-        """Set the title of a thread's conversation, unless too many were set within a minute."""
-        if title and place.thread_ts and not self._titles.is_used_up():
+        """Set the title of a thread's conversation, unless it has it, or too many were set within a minute."""
+        if place in self._titled:
+            self._titled.discard(place)
+        elif title and place.thread_ts and not self._titles.is_used_up():
             self._titles.add()
             body = {"channel_id": place.channel, "thread_ts": place.thread_ts, "title": title}
             await self._call(_RENAME, body)
@@ -151,35 +197,59 @@ class Indicators:
             log.debug("reaction skipped", extra={"method": method, "detail": exc.detail})
         return True
 
-    async def _set_status(self, place: Place, *, agents: str, assistant: str) -> None:
-        where = {"channel_id": place.channel, "thread_ts": place.thread_ts}
-        # Slack shows these in turn.
-        rotating = {"loading_messages": [assistant, "is still waiting for the answer…"]} if assistant else {}
-        for method, more in ((_AGENTS, {"status": agents}), (_ASSISTANT, {"status": assistant, **rotating})):
-            if await self._call(method, {**where, **more}):
-                return
+    async def _set_status(
+        self, place: Place, *, agents: Json, assistant: Json, speaker: Speaker | None = None
+    ) -> Json | None:
+        """Set a status by the newer method, or else the older one; returns Slack's answer, empty after a failure."""
+        body = {"channel_id": place.channel, "thread_ts": place.thread_ts, **self._authorship.of(speaker)}
+        answer = await self._call(_AGENTS, {**body, **agents})
+        if answer is not None:
+            return answer
+        answer = await self._call(_ASSISTANT, {**body, **assistant})
+        if answer and self._is_refused(_AGENTS, place.channel):  # the app is in the channel, but no agent
+            self._refuse(_AGENTS)
+        return answer
 
-    async def _call(self, method: str, body: Json) -> bool:
-        """Call *method*; False if this workspace doesn't have it, or refused it within the hour."""
-        if self._monotonic() < self._refused_until.get(method, float("-inf")):
-            return False
+    def _is_refused(self, method: str, channel: str = "") -> bool:
+        return self._monotonic() < self._refused_until.get(f"{method} {channel}", float("-inf"))
+
+    def _refuse(self, method: str, channel: str = "") -> None:
+        if len(self._refused_until) > _MOST_LEFT_OUT:
+            self._refused_until.clear()
+        self._refused_until[f"{method} {channel}"] = self._monotonic() + _REFUSED_SECONDS
+
+    async def _call(self, method: str, body: Json) -> Json | None:
+        """Call *method*; None if this workspace doesn't have it, or refused it within the hour. Empty after a failure.
+
+        The newer method may be refused for one channel only.
+        """
+        channel = str(body["channel_id"])
+        if self._is_refused(method) or self._is_refused(method, channel):
+            return None
         try:
-            await self._web.call(method, body, seconds=_CALL_SECONDS)
+            return await self._web.call(method, body, seconds=_CALL_SECONDS)
         except SlackRefused as exc:
+            if "username" in body and self._authorship.is_refused(exc):
+                own = {name: value for name, value in body.items() if name not in {"username", "icon_emoji"}}
+                return await self._call(method, own)
             if exc.error in _NOT_HERE:
-                self._refused_until[method] = self._monotonic() + _REFUSED_SECONDS
-                log.info("Slack doesn't support the status here", extra={"method": method, "error": exc.error})
-                return False
+                self._refuse(method)
+            elif method == _AGENTS and exc.error == "not_authorized":
+                self._refuse(method, channel)
+            else:
+                return {}
+            log.info("Slack doesn't support the status here", extra={"method": method, "error": exc.error})
+            return None
         except SlackError as exc:
             log.debug("status not shown", extra={"method": method, "detail": exc.detail})
-        return True
+        return {}
 
 
 @asynccontextmanager
 async def after_a_while(
     show: Callable[[], Awaitable[None]], *, after: timedelta = QUICK, again: timedelta | None = None
-) -> AsyncIterator[Sequence[object]]:
-    """Call *show* once the block takes longer than *after*; yields a sequence that is empty until then.
+) -> AsyncIterator[list[asyncio.Future[None]]]:
+    """Call *show* once the block takes longer than *after*; yields the calls, none until then, to which more are added.
 
     *show* is repeated every *again*. If a call is running at the end of the block, it's awaited. A call that finds
     that the lane is lost ends quietly: whatever the block does next finds out, too.
@@ -206,23 +276,65 @@ async def after_a_while(
                 raise error
 
 
+ANSWERING: Final = "is answering"
+
+
+class Working:
+    """What an agent at work is doing, as shown in a thread.
+
+    *is_seen* once people were shown that it works, *is_told* once its person was told so in private.
+    """
+
+    def __init__(
+        self, indicators: Indicators, place: Place, agent_name: str, speaker: Speaker | None, title: str
+    ) -> None:
+        self.is_seen = self.is_told = False
+        self.calls: list[asyncio.Future[None]] = []
+        self._indicators = indicators
+        self._place = place
+        # Slack doesn't document whether a status can mention people.
+        self._name = speaker.name if speaker else harmless_title(kit.one_line(agent_name, _AGENT_NAME))
+        self._speaker = speaker
+        self._title = title
+        self._doing = ANSWERING
+        self._showing = asyncio.Lock()
+
+    async def show(self) -> None:
+        """Show what it's doing now."""
+        async with self._showing:
+            status, whole = f"{self._doing}…", f"{self._name} {self._doing}…".lstrip()
+            if self._speaker is None and self._name:  # it follows the app's name
+                status = f"{self._doing} {'as' if self._doing == ANSWERING else 'for'} {self._name}…"
+            still = ["is still waiting for the answer…"] if self._doing == ANSWERING else []
+            self.is_seen |= await self._indicators.show_working(
+                self._place, status, speaker=self._speaker, title=self._title, rotating=[whole, *still]
+            )
+            self._title = ""
+
+    def now(self, doing: str) -> None:
+        """Change what it's doing, such as ``is reading 2 files``; that costs a call only if words are shown."""
+        is_other, self._doing = doing != self._doing, doing
+        if is_other and self.calls and self._indicators.shows_words(self._place):
+            self.calls.append(asyncio.ensure_future(self.show()))
+
+
 @asynccontextmanager
 async def working(
-    indicators: Indicators, place: Place, agent_name: str, *, renew: timedelta = RENEW
-) -> AsyncIterator[None]:
+    indicators: Indicators,
+    place: Place,
+    agent_name: str,
+    *,
+    speaker: Speaker | None = None,
+    title: str = "",
+    renew: timedelta = RENEW,
+) -> AsyncIterator[Working]:
     """Show in the thread that an agent is working while the block runs; the status is always cleared."""
-
-    async def show() -> None:
-        # Slack doesn't document whether a status can mention people.
-        name = harmless_title(kit.one_line(agent_name, _AGENT_NAME))
-        await indicators.show_working(place, f"is asking {name}…" if name else "is working on it…")
-
-    calls: Sequence[object] = ()
+    status = Working(indicators, place, agent_name, speaker, title)
     try:
-        async with after_a_while(show, again=renew) as calls:
-            yield
+        async with after_a_while(status.show, again=renew) as status.calls:
+            yield status
     finally:
-        if calls:
+        if status.calls:
             await indicators.clear_working(place)
 
 
@@ -243,9 +355,11 @@ class QueuedReactions:
         scripts: Scripts,
         in_line: Callable[[int], Reply],
         *,
+        waits_for: WaitsFor | None = None,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
+        self._waits_for = waits_for
         self._indicators = indicators
         self._say = say
         self._scripts = scripts
@@ -283,12 +397,22 @@ class QueuedReactions:
                     with suppress(SlackError):
                         recipient = Recipient(message.channel, message.user, message.thread_ts)
                         await self._say.whisper(recipient, self._in_line(ahead + 1))
+                await self._show_waiting(message, ahead)
                 with translated():
                     step = await self._scripts.redis.hget(self._scripts.keys.turn(turn), "step")
                 if step not in {Step.QUEUED, Step.SENT, Step.POSTING}:  # the turn has ended
                     await self._indicators.remove_queued_reaction(message.channel, message.ts)
             except StoreUnavailable:
                 log.debug("queued message has no reaction", extra={"turn": turn})
+
+    async def _show_waiting(self, message: InboundMessage, ahead: int) -> None:
+        """Say in the thread's status, if it has words, how many messages are sent to the agent before this one."""
+        place = Place(message.channel, message.thread_ts)
+        if self._waits_for is None or not self._indicators.shows_words(place):
+            return
+        name, speaker = await self._waits_for(message)
+        waiting = f"waiting for {name or 'the agent'}: {kit.counted(ahead, 'message')} ahead"
+        await self._indicators.show_working(place, f"is {waiting}", speaker=speaker, rotating=[waiting])
 
 
 class _PerMinute:

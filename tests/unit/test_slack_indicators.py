@@ -13,18 +13,22 @@ from redis.asyncio import Redis
 from bridge.engine.notices import in_line
 from bridge.errors import LaneLost
 from bridge.ids import TurnId
+from bridge.inbound import InboundMessage
 from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.faults import DropBefore, Hang, Http
 from bridge.playground.emulator.sample import ALICE, TEAM
 from bridge.slack.api import Identity, SlackWeb
+from bridge.slack.blockkit.reply import Speaker
 from bridge.slack.indicators import (
+    ANSWERING,
     REACTION,
     RENEW,
     SETS_A_MINUTE,
     SHOWN_A_MINUTE,
     Indicators,
     QueuedReactions,
+    WaitsFor,
     after_a_while,
     working,
 )
@@ -109,7 +113,7 @@ async def test_without_either_method_calls_stop(emulated: EmulatedSlack, indicat
     assert methods(emulated) == [AGENTS, ASSISTANT]
 
 
-@pytest.mark.parametrize("reaction", [DropBefore(), limited(5), Http(500), Http(200, "<p>"), refused("not_authorized")])
+@pytest.mark.parametrize("reaction", [DropBefore(), limited(5), Http(500), Http(200, "<p>"), refused("invalid_status")])
 async def test_a_failed_status_is_no_error_and_tried_again(
     emulated: EmulatedSlack, indicators: Indicators, reaction: Answer
 ) -> None:
@@ -119,6 +123,101 @@ async def test_a_failed_status_is_no_error_and_tried_again(
     await indicators.clear_working(HERE)
 
     assert methods(emulated) == [AGENTS, AGENTS]
+
+
+async def test_an_app_that_is_no_agent_shows_the_older_status_from_then_on(
+    emulated: EmulatedSlack, indicators: Indicators, clock: Clock
+) -> None:
+    answers(emulated, AGENTS, refused("not_authorized"))
+
+    for thread in ("1.1", "2.2"):
+        await indicators.show_working(Place("C1", thread), THINKING)
+    await indicators.show_working(Place("C2", "3.3"), THINKING)
+    clock.time += 3601
+    await indicators.clear_working(HERE)
+
+    assert methods(emulated) == [AGENTS, ASSISTANT, ASSISTANT, ASSISTANT, AGENTS, ASSISTANT]
+
+
+async def test_a_channel_without_the_bot_says_nothing_of_others(
+    emulated: EmulatedSlack, indicators: Indicators
+) -> None:
+    answers(emulated, AGENTS, refused("not_authorized"))
+    answers(emulated, ASSISTANT, refused("not_in_channel"))
+    assert not await indicators.show_working(HERE, THINKING)
+    answers(emulated, AGENTS, {"ok": True})
+
+    assert await indicators.show_working(Place("C2", "2.2"), THINKING)
+    await indicators.clear_working(HERE)
+
+    assert methods(emulated) == [AGENTS, ASSISTANT, AGENTS, ASSISTANT]
+
+
+async def test_a_status_carries_the_agents_name_and_face(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
+    indicators = Indicators(slack_web, identity("chat:write.customize"))
+    speaker = Speaker(name="Support", face=":headphones:")
+
+    async with working(indicators, HERE, "Support", speaker=speaker, renew=timedelta(milliseconds=20)):
+        await wait_until(lambda: asked(emulated, AGENTS) != [], "the status is shown")
+
+    here = {"channel_id": "C1", "thread_ts": "1.1", "username": "Support", "icon_emoji": ":headphones:"}
+    assert asked(emulated, AGENTS)[0] == {**here, "status": "processing"}
+
+
+async def test_a_name_that_slack_refuses_is_left_out(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
+    indicators = Indicators(slack_web, identity("chat:write.customize"))
+    answers(emulated, AGENTS, refused("missing_scope", needed="chat:write.customize"), {"ok": True})
+
+    assert await indicators.show_working(HERE, THINKING, speaker=Speaker(name="Support", face=":x:"))
+
+    assert ["username" in call for call in asked(emulated, AGENTS)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("speaker", "statuses"),
+    [
+        (None, ["is reading 2 files for Support…", "is answering as Support…"]),
+        (Speaker(name="Support", face=":x:"), ["is reading 2 files…", "is answering…"]),
+    ],
+)
+async def test_the_status_changes_with_what_the_agent_does(
+    emulated: EmulatedSlack, indicators: Indicators, speaker: Speaker | None, statuses: list[str]
+) -> None:
+    answers(emulated, AGENTS, refused("unknown_method"))
+
+    async with working(indicators, HERE, "Support", speaker=speaker) as status:
+        status.now("is reading 2 files")
+        await wait_until(lambda: len(asked(emulated, ASSISTANT)) == 1, "it reads")
+        status.now(ANSWERING)
+        status.now(ANSWERING)
+        await wait_until(lambda: len(asked(emulated, ASSISTANT)) == 2, "it answers")
+
+    said = asked(emulated, ASSISTANT)
+    assert [call["status"] for call in said] == [*statuses, ""]
+    assert [call["loading_messages"][0] for call in said[:2]] == [
+        "Support is reading 2 files…",
+        "Support is answering…",
+    ]
+
+
+async def test_a_session_without_words_costs_no_call_for_a_change(
+    emulated: EmulatedSlack, indicators: Indicators
+) -> None:
+    async with working(indicators, HERE, "Support") as status:
+        status.now("is reading 2 files")
+        await wait_until(lambda: status.is_seen, "the status is shown")
+        status.now(ANSWERING)
+
+    assert [call["status"] for call in asked(emulated, AGENTS)] == ["processing", "active"]
+
+
+async def test_a_session_waits_for_people(emulated: EmulatedSlack, indicators: Indicators) -> None:
+    await indicators.show_suspended(HERE)
+    answers(emulated, AGENTS, refused("unknown_method"))
+    await indicators.show_suspended(HERE)
+
+    assert [call["status"] for call in asked(emulated, AGENTS)] == ["suspended", "suspended"]
+    assert asked(emulated, ASSISTANT) == []
 
 
 async def test_twenty_statuses_a_minute_are_shown_and_all_cleared(
@@ -184,6 +283,19 @@ async def test_a_quick_block_shows_no_status(emulated: EmulatedSlack, indicators
 
 
 # Titles and prompts
+
+
+@pytest.mark.parametrize(("title", "renamed"), [("hello", []), ("an earlier title", ["hello"])])
+async def test_a_title_goes_with_a_new_sessions_status(
+    emulated: EmulatedSlack, indicators: Indicators, title: str, renamed: list[str]
+) -> None:
+    answers(emulated, AGENTS, {"ok": True, "title": title})
+
+    await indicators.show_working(HERE, THINKING, title="hello")
+    await indicators.set_title(HERE, "hello")
+
+    assert asked(emulated, AGENTS)[0]["title"] == "hello"
+    assert [call["title"] for call in asked(emulated, RENAME)] == renamed
 
 
 async def test_twenty_titles_a_minute_are_set(emulated: EmulatedSlack, indicators: Indicators) -> None:
@@ -255,7 +367,7 @@ async def test_a_bot_without_the_permission_does_not_react(emulated: EmulatedSla
 
 @asynccontextmanager
 async def reactions_at_work(
-    store: Store, slack_web: SlackWeb, clock: Clock, *scopes: str
+    store: Store, slack_web: SlackWeb, clock: Clock, *scopes: str, waits_for: WaitsFor | None = None
 ) -> AsyncIterator[QueuedReactions]:
     """Run the queued reactions without their one-second delay."""
 
@@ -264,7 +376,7 @@ async def reactions_at_work(
 
     reactions = QueuedReactions(
         Indicators(slack_web, identity(*scopes)), Say(slack_web, US), store.scripts, in_line,
-        monotonic=clock, sleep=at_once,
+        waits_for=waits_for, monotonic=clock, sleep=at_once,
     )  # fmt: skip
     async with reactions.at_work():
         yield reactions
@@ -311,6 +423,24 @@ async def test_without_reactions_a_queued_message_gets_its_place_in_line(
         await wait_until(lambda: len(asked(emulated, EPHEMERAL)) == 2, "both notices are posted")
 
     assert [line["text"].split(" in line")[0][-3:] for line in asked(emulated, EPHEMERAL)] == ["2nd", "3rd"]
+
+
+async def test_a_queued_message_is_counted_in_a_status_with_words(
+    store: Store, emulated: EmulatedSlack, slack_web: SlackWeb, clock: Clock
+) -> None:
+    await store.conversation()
+    answers(emulated, AGENTS, refused("unknown_method"))
+
+    async def waits_for(_message: InboundMessage) -> tuple[str, None]:
+        return "Support", None
+
+    async with reactions_at_work(store, slack_web, clock, "reactions:write", waits_for=waits_for) as reactions:
+        await reactions._indicators.show_working(Place(CHANNEL, "1.1"), THINKING)
+        await queue_behind(store, reactions, 1, ahead=2)
+        await wait_until(lambda: len(asked(emulated, ASSISTANT)) == 2, "the status is shown")
+
+    assert asked(emulated, ASSISTANT)[-1]["status"] == "is waiting for Support: 2 messages ahead"
+    assert asked(emulated, ASSISTANT)[-1]["loading_messages"] == ["waiting for Support: 2 messages ahead"]
 
 
 async def test_only_messages_that_still_wait_get_a_reaction(

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -17,8 +18,8 @@ from functools import partial
 from bridge.engine import notices
 from bridge.engine.notices import Unread
 from bridge.engine.picking import is_called, nearest
-from bridge.engine.places import place_of
-from bridge.engine.results import Done, Outcome, Result, TryLater, Wait
+from bridge.engine.places import place_of, recipient_of
+from bridge.engine.results import AnswerShown, Done, Outcome, Result, TryLater, Wait
 from bridge.engine.turn import Turn
 from bridge.errors import (
     DID_NOT_ARRIVE,
@@ -26,10 +27,10 @@ from bridge.errors import (
     ProjectError,
     SlackError,
     SlackUnreachable,
+    StoreUnavailable,
 )
 from bridge.features.buttons import Answered
-from bridge.features.conversations import answers, menu
-from bridge.features.conversations.layout import title_of
+from bridge.features.conversations import answers, layout, menu
 from bridge.features.deps import Deps
 from bridge.features.lookups import may_set
 from bridge.features.pauses import check_rule
@@ -39,14 +40,16 @@ from bridge.project.reading import TOO_LARGE
 from bridge.queue.audit import named
 from bridge.queue.records import Conversation
 from bridge.queue.turn import TurnChanged
+from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.content_words import size
 from bridge.slack.blockkit.failures import failure
 from bridge.slack.blockkit.folding import fold, id_key, name_key, undecorated
+from bridge.slack.blockkit.markdown import harmless_title
 from bridge.slack.blockkit.mrkdwn import addressed
 from bridge.slack.blockkit.quotation import BEFORE, SINCE, below_report
 from bridge.slack.blockkit.reply import Audience, Reply, Speaker
 from bridge.slack.history import ThreadRead
-from bridge.slack.indicators import working
+from bridge.slack.indicators import ANSWERING, Working, after_a_while, working
 from bridge.slack.parts import Place
 
 log = logging.getLogger(__name__)
@@ -61,7 +64,7 @@ _SLACK_PAUSE = timedelta(seconds=5)
 class _Question:
     """The *text* for an *agent*; *title* names a conversation that starts in a direct message, and is else ``""``.
 
-    *names_agent*: the answer names its agent, unless *speaker* does.
+    *names_agent*: the answer names its agent, unless *speaker* does. *status* shows that the agent is at work.
     """
 
     agent: int
@@ -70,6 +73,7 @@ class _Question:
     title: str
     names_agent: bool
     speaker: Speaker | None
+    status: Working
 
 
 async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
@@ -108,7 +112,8 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     except DID_NOT_ARRIVE:
         raise
     except ProjectError as exc:
-        return await _failed(turn, agent, exc, question.speaker)
+        failed = await _failed(turn, agent, exc, question.speaker)
+        return failed.model_copy(update={"after": await _notices(turn, agent, question.status)})
     if question.title:
         turn.until_shown.push_async_callback(deps.indicators.set_title, place_of(message), question.title)
     known = session if found.sessionId is None and not is_new else found.sessionId
@@ -130,7 +135,38 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     by = await turn.project.catalog.agent_name(agent) if is_named and question.speaker is None else ""
     shown = partial(answers.answer, found.message, found.toolsUsed, notes=notes, feedback=feedback, by=by)
     reply = await asyncio.to_thread(shown) if len(found.message) > _LARGEST_ON_LOOP else shown()
-    return Outcome(what="answered", reply=_said_by(question.speaker, reply), agent=agent, session=known)
+    reply = _said_by(question.speaker, reply)
+    after = await _notices(turn, agent, question.status)
+    return Outcome(what="answered", reply=reply, agent=agent, session=known, after=after)
+
+
+async def waits_for(deps: Deps, message: InboundMessage) -> tuple[str, Speaker | None]:
+    """Return the agent that a queued *message* waits for: its name, ``""`` if unknown, and how it speaks."""
+    conversation = await deps.sessions.thread(message.thread)
+    project = deps.projects.get(conversation.project or "") if conversation else None
+    if conversation is None or conversation.agent is None or project is None:
+        return "", None
+    speaker = await deps.faces.speaker(project, conversation.agent, message.user)
+    name = speaker.name if speaker else await project.catalog.agent_name(conversation.agent)
+    return harmless_title(kit.one_line(name, _LONGEST_NAME)), speaker
+
+
+async def _say_that_it_works(deps: Deps, turn: Turn, message: InboundMessage, status: Working, name: str) -> None:
+    """Say in private, once, that the agent is at work, unless the person can see that."""
+    if status.is_seen or turn.record.has_queued_reaction:
+        return
+    reply = layout.still_working(name, turn.id, f"{message.thread.root} {message.ts}")
+    with suppress(StoreUnavailable, SlackError):
+        if await deps.said_once.may_say_that_it_works(turn.id):
+            await deps.say.whisper(recipient_of(message), reply)
+            status.is_told = True
+
+
+async def _notices(turn: Turn, agent: int, status: Working) -> tuple[AnswerShown, ...]:
+    """Return what to do once the outcome is posted: notify those who asked for it."""
+    if not status.is_told:
+        return ()
+    return (AnswerShown(turn=turn.id, agent=await turn.project.catalog.agent_name(agent)),)
 
 
 def _said_by(speaker: Speaker | None, reply: Reply) -> Reply:
@@ -186,11 +222,20 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
             await deps.sessions.choose_agent(message.thread, agent, project=turn.project_key)
             return notices.mention_without_text()
         name = next((known.name for known in agents if known.id == agent), "")
-        title = title_of(text) if message.is_direct and message.is_root else ""
+        title = layout.title_of(text) if message.is_direct and message.is_root else ""
     # From here on it may take a while: files are fetched, the thread is read, the agent works.
     speaker = await deps.faces.speaker(turn.project, agent, turn.user)
-    await turn.until_shown.enter_async_context(working(deps.indicators, place_of(message), name))
+    last = turn.project.catalog.get_agents.last or ()
+    name = name or next((known.name for known in last if known.id == agent), "")
+    status = await turn.until_shown.enter_async_context(
+        working(deps.indicators, place_of(message), name, speaker=speaker, title=title)
+    )
+    if not message.app:
+        unseen = partial(_say_that_it_works, deps, turn, message, status, name)
+        await turn.until_shown.enter_async_context(after_a_while(unseen, after=deps.long_run))
     if message.parts:
+        if files := deps.parts.count_readable(message.parts):
+            status.now(f"is reading {kit.counted(files, 'file')}")
         whole = await deps.parts.below(text, message.parts, message.app or message.user)
         if not whole.text:
             return notices.not_read_notice(Unread(missing=whole.missing, is_all=True).model_dump_json())
@@ -199,6 +244,7 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
                 deps, turn, message, Unread(missing=whole.missing, only_names=whole.only_names)
             )
         text = whole.text
+        status.now(ANSWERING)
     text = await deps.context.add_to(turn, message, text, conversation.session, read)
     if (
         not message.is_root
@@ -206,7 +252,7 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
         and (report := await deps.sessions.report_words(message.thread))
     ):
         text = below_report(report, text)  # the thread is about this report
-    return _Question(agent, text, conversation, title, names_agent, speaker)
+    return _Question(agent, text, conversation, title, names_agent, speaker, status)
 
 
 async def _recover(deps: Deps, turn: Turn, message: InboundMessage) -> tuple[Conversation, ThreadRead | None] | Done:

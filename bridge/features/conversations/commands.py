@@ -6,10 +6,11 @@ Their buttons are in `buttons`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from bridge.engine import notices
-from bridge.engine.results import Done, Greeted, Outcome, Result, shown
+from bridge.engine.results import AnswerShown, Done, Greeted, Outcome, Result, shown
 from bridge.engine.turn import Turn
 from bridge.engine.unfinished import unfinished_notice
 from bridge.errors import ProjectError
@@ -21,12 +22,14 @@ from bridge.features.conversations.sessions import Bound
 from bridge.features.conversations.stopping import stopped
 from bridge.features.deps import Deps
 from bridge.features.lookups import agent_name
-from bridge.ids import InProject, ThreadKey
+from bridge.features.waiters import Waiters, notify_waiters
+from bridge.ids import InProject, ThreadKey, TurnId
 from bridge.inbound import Click, InboundMessage, MessagesTabOpened, StopRequest
 from bridge.project.models import Agent
 from bridge.queue.audit import named
 from bridge.queue.records import Conversation
 from bridge.slack.blockkit.folding import id_key, name_key
+from bridge.slack.blockkit.reply import Audience
 from bridge.slack.payloads import text
 
 conversations.outcome_unknown(has_note=False)(unknown_answer)
@@ -49,9 +52,11 @@ conversations.notices |= {
     "edited": notices.edited_too_late,
     "unmentioned": notices.unmentioned_notice,
     "not_read": notices.not_read_notice,
+    layout.ANSWERED: layout.answer_shown,
 }
 conversations.outcomes |= {
     "menu": "asked which agent",
+    layout.ANSWERED: "notified: the answer is there",
     "prompts": "suggestions shown",
     "stop: queued": "stopped before it was sent",
     "stop: sent": "stopped while the agent was working",
@@ -103,6 +108,30 @@ async def messages_tab_opened(deps: Deps, turn: Turn, opened: MessagesTabOpened)
 async def greeted(deps: Deps, turn: Turn, what: Greeted, _ts: str) -> None:
     """Record that a person was greeted."""
     await deps.said_once.greeted(turn.team, what.user)
+
+
+@conversations.button(layout.NOTIFY, label="button: Notify me")
+async def notify_when_answered(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
+    """Notify this person when their message is answered."""
+    goes_on = await Waiters(deps).add(TurnId(click.value), click.user)
+    return layout.will_notify() if goes_on else layout.answered_already()
+
+
+@conversations.once_posted(AnswerShown)
+async def answer_is_shown(deps: Deps, turn: Turn, about: AnswerShown, ts: str) -> None:
+    """Notify the people who wait for the answer."""
+    what = partial(layout.answer_notice, about.agent)
+    await notify_waiters(deps, turn, TurnId(about.turn), what, event=layout.ANSWERED, ts=ts)
+
+
+@conversations.button(layout.STOP, label="button: Stop")
+async def stop_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Stop the message that the button is about."""
+    root, _, said = click.value.partition(" ")
+    given = f"{turn.record.accepted_at.timestamp():.6f}"
+    outcome = await stopped(deps, turn, ThreadKey(turn.team, turn.channel, root), given, only=said)
+    private = {"audience": Audience.PRIVATE, "replaces_original": True}
+    return outcome.model_copy(update={"reply": outcome.reply.model_copy(update=private)})
 
 
 @conversations.command("!stop")

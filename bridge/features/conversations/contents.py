@@ -87,6 +87,11 @@ class PartReader:
     readers: FairSemaphore = field(default_factory=lambda: FairSemaphore(AT_ONCE))
     fetched: FairSemaphore = field(default_factory=lambda: FairSemaphore(_MOST_FETCHED))
 
+    def count_readable(self, parts: Sequence[MessagePart]) -> int:
+        """Count the files in *parts* whose contents are read."""
+        files = content_words.files_in(parts) if self.mode == "text" else ()
+        return sum(file.kind in _READ or file.kind == "unknown" for file in files)
+
     async def text(self, text: str) -> str:
         """Return a message's own *text* as people read it: with names, Markdown links, and no mention of the bot."""
         if "<" in text or "&" in text:

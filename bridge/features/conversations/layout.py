@@ -2,22 +2,64 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Final
 
 from bridge.project.models import Agent
 from bridge.slack.blockkit import kit, markdown
-from bridge.slack.blockkit.reply import Audience, Reply, Speaker
+from bridge.slack.blockkit.reply import Audience, Block, Reply, Speaker
 
 CONTINUE: Final = "session:continue"
 """The button's value is ``<session to resume>:<the thread's session, if it has one>``."""
+
+NOTIFY: Final = "answer:notify"
+"""The button's value is the turn to wait for."""
+
+STOP: Final = "answer:stop"
+"""The button's value is the thread and the message to stop."""
+
+ANSWERED: Final = "answer_shown"
+"""The name of the notice that an answer is shown."""
 
 PROMPTS: Final = 4
 TITLE: Final = 60
 _TITLE_WORDS = 9
 _PROMPT_TITLE = 60
 _WELCOME = 2000
+
+
+def still_working(agent: str, turn: str, value: str) -> Reply:
+    """Say that the agent is still at work, and offer to notify the person, and to stop it."""
+    text = f"{kit.named(agent, 100) if agent else 'The agent'} is still working on your message."
+    return kit.ask(text, kit.button("Notify me", NOTIFY, turn), kit.button("Stop", STOP, value))
+
+
+def will_notify() -> Reply:
+    """Replace the offer: promise a direct message."""
+    return kit.note("I'll send you a direct message when the answer is there.", replaces_original=True)
+
+
+def answered_already() -> Reply:
+    """Replace the offer: there's nothing left to wait for."""
+    return kit.note("Your message has been answered.", replaces_original=True)
+
+
+def answer_notice(agent: str, link: str) -> str:
+    """Return the `Notice.what` for an answer that is shown; *link* leads to it (`answer_shown`)."""
+    return f"{ANSWERED}:" + json.dumps([agent, link])
+
+
+def answer_shown(facts: str = "") -> Reply:
+    """Tell a person, in a direct message, that their message was answered."""
+    try:
+        agent, link = (str(fact) for fact in json.loads(facts))
+    except ValueError:
+        agent, link = "", ""
+    text = f"{kit.named(agent, 100) if agent else 'The agent'} is done with your message."
+    where: list[Block | str] = [" ", kit.link(link, "Open it")] if link else []
+    return kit.reply(text, kit.rich(kit.paragraph(text, *where)), audience=Audience.CHANNEL)
 
 
 def muted() -> Reply:

@@ -16,9 +16,10 @@ from bridge.features.buttons import DETAILS, FIND, RUN_FORM, id_of, run_button, 
 from bridge.features.deps import Deps
 from bridge.features.lookups import origin_of, own_pages, workflow_by_id
 from bridge.features.pauses import check_rule
+from bridge.features.waiters import Waiters
 from bridge.features.workflows import forms, layout, run_card
 from bridge.features.workflows.inputs import Remembered, RememberedInputs
-from bridge.features.workflows.runs import RunResults, Waiters, notify_of_end, run, unknown_run
+from bridge.features.workflows.runs import RunResults, notify_of_end, run, unknown_run
 from bridge.ids import InProject, PersonKey, TurnId
 from bridge.inbound import Click, ScheduledRun, Shortcut, Submission, TriggeredRun
 from bridge.project import Catalog

@@ -10,7 +10,8 @@ import json
 import logging
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any, assert_never
+from functools import partial
+from typing import Any
 
 from bridge.engine import notices
 from bridge.engine.places import RUN_MARK, recipient_of
@@ -20,13 +21,13 @@ from bridge.engine.turn import Turn
 from bridge.errors import NotFound, ProjectError, RecordNotUnderstood, SlackError, TooOften
 from bridge.features.deps import Deps
 from bridge.features.lookups import own_pages
+from bridge.features.waiters import notify_waiters
 from bridge.features.workflows import run_card
 from bridge.ids import TurnId
-from bridge.inbound import Notice, ScheduledRun, TriggeredRun
+from bridge.inbound import ScheduledRun, TriggeredRun
 from bridge.project.models import RunResult, Workflow
-from bridge.queue.inbox import Duplicate, Queued
-from bridge.queue.keys import RESULTS, WAITERS, milliseconds
-from bridge.queue.records import Step, Write
+from bridge.queue.keys import RESULTS, milliseconds
+from bridge.queue.records import Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 from bridge.queue.turn import AlreadyUsed
@@ -182,44 +183,9 @@ class RunResults:
             raise RecordNotUnderstood("results") from exc
 
 
-class Waiters:
-    """The people who want to be notified when a run ends, by the turn that started it."""
-
-    def __init__(self, deps: Deps) -> None:
-        self._redis, self._keys, self._inbox = deps.scripts.redis, deps.scripts.keys, deps.inbox
-
-    async def add(self, turn: TurnId, user: str) -> bool:
-        """Add a person, and return whether the run still goes on: then its end finds them. Raises `StoreUnavailable`.
-
-        The outcome is recorded before the people are read. So if it isn't recorded yet, they're read later than this.
-        """
-        await self._inbox.write(("field", self._keys.waiters(turn), milliseconds(WAITERS), user, "1"))
-        with translated():
-            return await self._redis.hget(self._keys.turn(turn), "step") in {Step.QUEUED, Step.SENT}
-
-    async def of(self, turn: TurnId) -> list[str]:
-        """Return the people who wait for a run. Raises `StoreUnavailable`."""
-        with translated():
-            return sorted(map(str, await self._redis.hkeys(self._keys.waiters(turn))))
-
-
 async def notify_of_end(deps: Deps, turn: Turn, ended: RunEnded, ts: str) -> None:
-    """Send each person who waits for a run a direct message, once, if they still have access; *ts* is its card's."""
-    link = kit.permalink(deps.workspace, turn.channel, ts) if ts else ""
-    for user in await Waiters(deps).of(TurnId(ended.turn)):
-        try:
-            refusal = await deps.access.refusal_now(user, "")
-        except SlackError:  # what the settings say is known all the same
-            refusal = deps.access.not_listed(user, "")
-        if refusal:
-            continue
-        what = run_card.end_notice(ended, link)
-        notice = Notice(team=turn.team, channel=user, user=user, what=what, of="notice", is_offer=True)
-        match await deps.inbox.put(notice, event=f"run_ended:{ended.turn}:{user}"):
-            case Queued() | Duplicate():
-                pass
-            case other:
-                assert_never(other)
+    """Notify each person who waits for a run (`notify_waiters`); *ts* is its card's."""
+    await notify_waiters(deps, turn, TurnId(ended.turn), partial(run_card.end_notice, ended), event="run_ended", ts=ts)
 
 
 async def _describe(deps: Deps, turn: Turn, workflow: int, name: str, given: Any) -> run_card.Run:

@@ -1,0 +1,159 @@
+"""What people see while an agent works: the status, and a private line where there's no status."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+from redis.asyncio import Redis
+
+from bridge.features.conversations.layout import NOTIFY, STOP
+from bridge.features.conversations.menu import CHOOSE
+from bridge.playground.emulator.faults import Error, RateLimited
+from bridge.playground.emulator.sample import ALICE, BRIDGE, DM_ALICE, GENERAL
+from support.harness import POST, SALES, SUPPORT, Harness, open_harness
+from support.waiting import wait_until
+
+AGENTS, ASSISTANT = "agents.sessions.setStatus", "assistant.threads.setStatus"
+MENTION = f"<@{BRIDGE}> "
+
+
+@pytest.fixture
+async def harness(redis: Redis) -> AsyncIterator[Harness]:
+    async with open_harness(redis, BRIDGE_DEFAULT_AGENT="Support") as harness:
+        harness.service.agents = [SUPPORT, SALES]
+        yield harness
+
+
+def states(harness: Harness) -> list[str]:
+    return [call.args["status"] for call in harness.seen.called(AGENTS)]
+
+
+def without_sessions(harness: Harness) -> None:
+    harness.slack.faults.on(AGENTS, Error("unknown_method"), times=None)
+
+
+async def asking(harness: Harness, text: str = f"{MENTION}hello", channel: str = GENERAL) -> asyncio.Task[None]:
+    """Ask an agent that doesn't answer yet."""
+    harness.service.gate.clear()
+    await harness.slack.people.say(ALICE, channel, text)
+    return await harness.start_next()
+
+
+async def answered(harness: Harness, task: asyncio.Task[None]) -> None:
+    harness.service.gate.set()
+    await task
+    await harness.work()
+
+
+async def test_a_session_is_suspended_while_the_menu_waits(harness: Harness) -> None:
+    harness.configure(BRIDGE_DEFAULT_AGENT="")
+    await harness.slack.people.say(ALICE, GENERAL, f"{MENTION}hello")
+    await harness.work()
+    assert states(harness) == ["suspended"]
+
+    await harness.press(CHOOSE, "7")
+    await harness.work()
+
+    assert states(harness)[-1] == "active"
+    assert harness.service.messages == ["hello"]
+
+
+async def test_a_deleted_question_ends_the_suspension(harness: Harness) -> None:
+    harness.configure(BRIDGE_DEFAULT_AGENT="")
+    root = await harness.slack.people.say(ALICE, GENERAL, f"{MENTION}hello")
+    await harness.work()
+
+    await harness.slack.people.delete(GENERAL, root)
+    await harness.work()
+
+    assert states(harness) == ["suspended", "active"]
+
+
+async def test_a_direct_messages_title_goes_with_its_first_status(harness: Harness) -> None:
+    task = await asking(harness, "How do I export a report?", DM_ALICE)
+    await wait_until(lambda: states(harness) == ["processing"], "the status is shown")
+    await answered(harness, task)
+
+    assert harness.seen.called(AGENTS)[0].args["title"] == "How do I export a report?"
+    assert harness.seen.titles == []
+
+
+async def test_the_older_status_names_the_agent(harness: Harness) -> None:
+    without_sessions(harness)
+    task = await asking(harness)
+    await wait_until(lambda: harness.seen.called(ASSISTANT) != [], "the status is shown")
+    await answered(harness, task)
+
+    shown = harness.seen.called(ASSISTANT)[0].args
+    assert (shown["status"], shown["loading_messages"][0]) == ("is answering as Support…", "Support is answering…")
+
+
+async def test_a_limited_answer_says_when_it_comes(harness: Harness) -> None:
+    without_sessions(harness)
+    task = await asking(harness)
+    await wait_until(lambda: harness.seen.called(ASSISTANT) != [], "the status is shown")
+    harness.slack.faults.on(POST, RateLimited(12))
+    await answered(harness, task)
+
+    statuses = [call.args["status"] for call in harness.seen.called(ASSISTANT)]
+    assert any(status == "has to wait: Slack limits us, posting in 12 s" for status in statuses)
+    assert [one.words for one in harness.seen.replies()] == ["re: hello"]
+
+
+# Where there's no status
+
+
+async def asking_for_a_minute(harness: Harness, seconds: float = 0.6) -> asyncio.Task[None]:
+    """Ask an agent that doesn't answer within the minute that people wait without a line, here *seconds*."""
+    harness.service.gate.clear()
+    turns = harness.parts().turns
+    quick = dataclasses.replace(turns, deps=dataclasses.replace(turns.deps, long_run=timedelta(seconds=seconds)))
+    await harness.slack.people.say(ALICE, GENERAL, f"{MENTION}hello")
+    process = harness.store.process()
+    held = (await process.hold(most=1))[0]
+    return asyncio.create_task(quick.work(harness.lease(process, held)))
+
+
+@pytest.fixture
+def unseen(harness: Harness) -> Harness:
+    """A workspace with neither kind of status."""
+    without_sessions(harness)
+    harness.slack.faults.on(ASSISTANT, Error("not_agent_app"), times=None)
+    return harness
+
+
+async def test_after_a_minute_without_a_status_a_private_line_offers_a_notice(unseen: Harness) -> None:
+    task = await asking_for_a_minute(unseen)
+    await wait_until(lambda: unseen.seen.ephemerals != [], "the line is shown")
+    lines = [(one.text, one.user) for one in unseen.seen.ephemerals]
+    await unseen.press(NOTIFY)
+    await unseen.work("b")
+    await answered(unseen, task)
+
+    assert lines == [("Support is still working on your message.", ALICE)]
+    notified = [one.text for one in unseen.seen.messages if one.place.channel == DM_ALICE]
+    assert notified == ["Support is done with your message."]
+
+
+async def test_its_stop_button_stops_that_message(unseen: Harness) -> None:
+    task = await asking_for_a_minute(unseen)
+    await wait_until(lambda: unseen.seen.ephemerals != [], "the line is shown")
+
+    await unseen.press(STOP)
+    await unseen.work("b")
+    await answered(unseen, task)
+
+    assert "re: hello" not in unseen.seen.texts
+
+
+async def test_a_person_who_sees_a_status_gets_no_line(harness: Harness) -> None:
+    task = await asking_for_a_minute(harness, 0.7)
+    await wait_until(lambda: states(harness) == ["processing"], "the status is shown")
+    await asyncio.sleep(0.4)  # nothing comes
+    await answered(harness, task)
+
+    assert harness.seen.ephemerals == []
