@@ -75,8 +75,8 @@ from bridge.queue.turn import (
 )
 from bridge.queue.worker import Line, Slots
 from bridge.slack.blockkit import failures
-from bridge.slack.blockkit.in_project import mark_reply, mark_view
 from bridge.slack.blockkit.reply import Reply
+from bridge.slack.in_project import mark_reply, mark_view
 from bridge.slack.parts import MessageTag
 from bridge.slack.post import ExistingParts
 

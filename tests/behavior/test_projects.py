@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
 
-from bridge.engine.projects import CHOOSE
+from bridge.engine.projects import CHOOSE, OF_DIRECT
 from bridge.features.conversations import menu
 from bridge.features.workflows import run_card
 from bridge.playground.emulator.sample import ALICE, BOB, DM_ALICE, GENERAL, RANDOM
-from support.harness import SALES, SUPPORT, Harness, Service
+from support.harness import SALES, SUPPORT, WORKFLOW, Harness, Service
 
 MENTION = "<@U0BRIDGE>"
 
@@ -45,7 +46,7 @@ async def press(harness: Harness, action_id: str, value: str = "", user: str = A
 def shown(harness: Harness) -> str:
     """What the newest message of the bot says, as JSON."""
     newest = max((*harness.seen.messages, *harness.seen.ephemerals), key=lambda one: one.ts)
-    return json.dumps([newest.text, newest.blocks])
+    return json.dumps([newest.text, newest.blocks], ensure_ascii=False)
 
 
 def asked(service: Service) -> list[tuple[str, Any]]:
@@ -114,7 +115,7 @@ async def test_a_form_without_a_project_asks_for_it_first(harness: Harness, orde
 async def test_an_unknown_project_is_refused_with_a_suggestion(harness: Harness) -> None:
     await command(harness, "/workflows @ordres run 3 hello")
 
-    assert "No project \\u201cordres\\u201d. Did you mean" in shown(harness)
+    assert "No project “ordres”. Did you mean" in shown(harness)
     assert harness.service.runs == []
 
 
@@ -214,3 +215,93 @@ async def test_records_without_a_project_are_of_the_default_one(harness: Harness
 
     assert asked(harness.service) == [("before", None), ("with the file", 42), ("without", 42)]
     assert harness.others["orders"].asked == []
+
+
+async def test_projects_are_listed_and_shown(harness: Harness, orders: Service) -> None:
+    await command(harness, "/project")
+    assert "Projects: default, Orders" in shown(harness)
+    await command(harness, "/project orders")
+
+    assert "@orders" in shown(harness)
+    assert orders.paths == ["project"]
+
+
+async def test_names_of_projects_are_shown(harness: Harness, orders: Service) -> None:
+    orders.details = WORKFLOW
+    for line, title in (
+        ("/workflows list", "Workflows · Orders"),
+        ("/agents list", "Agents · Orders"),
+        ("/stats", "Statistics · Orders"),
+        ("/workflows show 3", "Orders"),
+        ("/workflows run 3 x", " · Orders · run 5 · "),
+    ):
+        await command(harness, line, RANDOM)
+        assert title in shown(harness), line
+    await say(harness, f"{MENTION} hello", RANDOM)
+
+    assert "Orders" in shown(harness)
+    assert harness.service.requests == 0
+    assert orders.runs == ["x"]
+
+
+async def test_a_channels_project_is_set_with_its_own_agents(harness: Harness, orders: Service) -> None:
+    orders.agents = harness.service.agents = [SUPPORT, SALES]
+    await command(harness, "/agents @default default Sales")
+    await command(harness, "/agents @orders default Sales")
+    assert "This channel's project is default" in shown(harness)
+    await command(harness, "/agents channel project Orders")
+    await say(harness, f"{MENTION} Support: hello", GENERAL)
+    await say(harness, f"{MENTION} hello", GENERAL)
+    assert "Which agent should answer here?" in shown(harness)
+    await command(harness, "/agents default Sales")
+    await say(harness, f"{MENTION} again", GENERAL)
+
+    assert [(body["message"], body["agent"]) for body in orders.asked] == [("hello", 7), ("again", 8)]
+    assert harness.service.asked == []
+
+
+async def test_a_channel_of_the_operators_file_keeps_its_project(harness: Harness, orders: Service) -> None:
+    await command(harness, "/agents channel project default", RANDOM)
+
+    assert "Your admin has set this channel's project to Orders" in shown(harness)
+    assert orders.requests == 0
+
+
+async def test_home_is_about_the_project_chosen_there(harness: Harness, orders: Service) -> None:
+    orders.workflows = [{**WORKFLOW, "name": "Theirs"}]
+    await harness.slack.people.open_home(ALICE)
+    await harness.slack.settled()
+    await harness.work()
+    home = harness.slack.home(ALICE)
+    assert home is not None
+    await harness.slack.ui.select_in_view(ALICE, home.id, OF_DIRECT, "orders")
+    await harness.work()
+    assert "Theirs" in json.dumps(harness.seen.homes[-1])
+    await say(harness, "hello", DM_ALICE)
+
+    assert asked(orders) == [("hello", None)]
+    assert harness.service.asked == []
+
+
+async def test_a_report_waits_for_its_project_to_come_back(harness: Harness, orders: Service) -> None:
+    orders.stats = {**orders.stats, "runCount": 77}
+    await command(harness, "/stats report every day at 9", RANDOM)
+    harness.serve()
+    await next_day(harness)
+    await next_day(harness)
+    (notice,) = [one for one in harness.seen.messages if "no longer connected to its project" in one.text]
+    assert notice.place.channel == DM_ALICE
+    await command(harness, "/stats reports", RANDOM)
+    assert "no longer connected to its project" in shown(harness)
+    harness.serve("orders", orders=RANDOM)
+    await next_day(harness)
+
+    assert "77" in shown(harness)
+    assert "Statistics · Orders" in shown(harness)
+
+
+async def next_day(harness: Harness) -> None:
+    """Let a day pass, and post what's due."""
+    harness.store.clock.time += timedelta(days=1)
+    await harness.parts().clock.claim_slots()
+    await harness.work()

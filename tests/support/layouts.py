@@ -70,8 +70,7 @@ def surfaces() -> Iterator[tuple[str, Callable[..., Any]]]:
         for name, function in vars(import_module(path)).items():
             if not inspect.isfunction(function) or function.__module__ != path or name.startswith("_"):
                 continue
-            takes_reply = Reply in list(typing.get_type_hints(function).values())[:-1]
-            if module == "in_project" or (path not in bricks and takes_reply):
+            if path not in bricks and Reply in list(typing.get_type_hints(function).values())[:-1]:
                 continue  # it only adds to a reply
             if is_pure or (not inspect.iscoroutinefunction(function) and returns(function) in {Reply, View}):
                 yield f"{feature if module == 'layout' else module}.{name}", function

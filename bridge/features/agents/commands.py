@@ -33,7 +33,9 @@ async def list_agents(deps: Deps, turn: Turn, *, words: str = "") -> Result:
 @agents.command("/agents show <agent>", read_only=True)
 async def show_agent(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
     """Show one agent and its tools."""
-    return layout.agent_card(agent, await turn.project.client.get_agent(agent.id), own_pages(turn, deps.agent_url))
+    return layout.agent_card(
+        agent, await turn.project.client.get_agent(agent.id), own_pages(turn, deps.agent_url), turn.project_name
+    )
 
 
 async def _filled(deps: Deps, turn: Turn, agent: Agent, message: str) -> Form:  # noqa: ARG001 - like every other
@@ -119,7 +121,8 @@ async def ask_about_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Resul
 
 async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
     default = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key).agent
-    return layout.agent_list(await turn.project.catalog.get_agents(), page.words, default, page.page)
+    found = await turn.project.catalog.get_agents()
+    return layout.agent_list(found, page.words, default, page.page, project=turn.project_name)
 
 
 def _thread_started(

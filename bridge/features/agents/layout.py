@@ -17,8 +17,10 @@ TURNS: Final = ("list:agents:previous", "list:agents:next")
 """The buttons that turn the list's pages."""
 
 
-def agent_list(agents: Sequence[Agent], wanted: str = "", default: int | None = None, page: int = 0) -> Reply:
-    """Show a page of the agents matching *wanted*, with the channel's *default* marked."""
+def agent_list(
+    agents: Sequence[Agent], wanted: str = "", default: int | None = None, page: int = 0, *, project: str = ""
+) -> Reply:
+    """Show a page of the agents matching *wanted* in *project*, with the channel's *default* marked."""
     found = by_name(matching(agents, wanted))
     quoted = kit.quoted(wanted, 60)
     if not found and wanted:
@@ -35,17 +37,20 @@ def agent_list(agents: Sequence[Agent], wanted: str = "", default: int | None = 
         facts = " · ".join(filter(None, (f" · ID {agent.id}", kit.one_line(agent.model or "", 60))))
         return kit.paragraph(name, facts, *mark, f"\n{about}" if about else "")
 
-    title = f"Agents matching {quoted}" if wanted else "Agents"
+    title = kit.titled(f"Agents matching {quoted}" if wanted else "Agents", project)
     ask = kit.actions(ask_button(None, "Ask an agent…"))
     return list_reply(title, found, line, ListPage(page=page, words=wanted), TURNS, ask)
 
 
-def agent_card(agent: Agent, detail: AgentDetail, url: str = "") -> Reply:
-    """Show one agent: its purpose, model and tools; *url* is the template of its address in the project's own pages."""
+def agent_card(agent: Agent, detail: AgentDetail, url: str = "", project: str = "") -> Reply:
+    """Show one agent: its purpose, model and tools; *url* is the template of its address in the project's own pages.
+
+    *project* is the project's name if there are several.
+    """
     name = kit.one_line(detail.name or agent.name) or kit.NO_NAME
     description = detail.description or agent.description or ""
     temperature = agent.temperature if detail.temperature is None else detail.temperature
-    facts = [("ID", str(agent.id)), ("Model", detail.model or agent.model)]
+    facts = [("Project", project or None), ("ID", str(agent.id)), ("Model", detail.model or agent.model)]
     if temperature is not None:
         facts.append(("Temperature", f"{temperature:g}"))
     tools = untyped_json.listed(untyped_json.names_in(detail.tools), 1500)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from bridge.engine.projects import OF_DIRECT
 from bridge.engine.recent import RecentConversation, RecentRun
 from bridge.features.buttons import DETAILS, FIND, RUN_FORM, ask_button, channel_choice, run_value
 from bridge.features.home.pages import HomePages
@@ -37,7 +38,10 @@ MOST_RECENT: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The tab's data; None if the service didn't return it. *workspace* is the workspace's address in Slack."""
+    """The tab's data; None if the service didn't return it. *workspace* is the workspace's address in Slack.
+
+    *projects* are the IDs and names of all projects if there are several, and *chosen* is this one's ID.
+    """
 
     project: Project | None
     stats: Stats | None
@@ -48,6 +52,8 @@ class Home:
     of_features: Sequence[Block] = ()
     may_run: bool = True
     workspace: str = ""
+    projects: Sequence[tuple[str, str]] = ()
+    chosen: str = ""
 
     @property
     def is_whole(self) -> bool:
@@ -73,6 +79,7 @@ def home_view(home: Home, pages: HomePages, version: str) -> View:
     default = [channel_choice()] if home.may_run else []
     blocks = [
         *_project(home.project, home.stats),
+        *_projects(home),
         kit.context(health, f"Bridge {version}"),
         kit.actions(*run, ask_button(None, "Ask an agent…"), *default),
     ]
@@ -102,6 +109,14 @@ def _project(project: Project | None, stats: Stats | None) -> list[Block]:
     if stats:
         facts += [(number.title, kit.grouped(number.of(stats))) for number in NUMBERS if number.on_home]
     return [*blocks, kit.columns(facts)] if any(value is not None for _title, value in facts) else blocks
+
+
+def _projects(home: Home) -> list[Block]:
+    """Return the menu that chooses the project of Home and of direct messages, if there are several."""
+    options = [kit.option(name, id_) for id_, name in home.projects]
+    chosen = next((option for option in options if option["value"] == home.chosen), None)
+    menu = kit.actions(kit.select(OF_DIRECT, "Choose a project", options, chosen))
+    return [kit.context("The project of this page, and of your direct messages to me"), menu] if options else []
 
 
 def _runs(home: Home) -> list[Block]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -175,7 +176,8 @@ async def _schedule(deps: Deps, turn: Turn, spec: ReportSpec, channel: str) -> R
         raise BadSchedule("name", spec.channel)
     known_zone = spec.zone or await _zone_of(deps, turn.user)
     zone = known_zone or "UTC"
-    spec = spec.model_copy(update={"team": turn.team, "channel": channel, "owner": turn.user, "zone": zone})
+    who = {"team": turn.team, "owner": turn.user, "project": turn.project.key}
+    spec = spec.model_copy(update={**who, "channel": channel, "zone": zone})
     for known in await store.all():
         if known.id != turn.id and known.is_same(spec):
             about = named("report", known.id, known.called)
@@ -202,13 +204,25 @@ async def _with_owners(deps: Deps, user: str, page: int) -> list[tuple[StoredTas
     These are all but the reports in other people's direct messages. Names are looked up only for the reports shown on
     *page*; the others have ``""``. Raises `StoreUnavailable`.
     """
-    known = [
-        one for one in await store_of(deps).all() if one.spec.owner == user or not one.spec.channel.startswith("D")
-    ]
+    known = [one for one in await _all(deps) if one.spec.owner == user or not one.spec.channel.startswith("D")]
     reports = sorted(known, key=lambda one: (bool(one.paused), one.due, one.id))
     places = layout.shown_on(page, len(reports))
     names = {place: await deps.directory.user_name(reports[place].spec.owner) for place in places}
     return [(report, names.get(place, "")) for place, report in enumerate(reports)]
+
+
+async def _all(deps: Deps) -> list[StoredTask]:
+    """Return all reports, with their projects' names; one whose project was removed counts as paused."""
+    found = await store_of(deps).all()
+    projects = deps.projects
+    return [
+        replace(
+            one,
+            paused=one.paused or ("" if projects.get(one.spec.project) else layout.REMOVED),
+            project_name=projects.name_of(one.spec.project) if projects.is_several else "",
+        )
+        for one in found
+    ]
 
 
 async def _channel_of(deps: Deps, wanted: ReportSpec, turn: Turn) -> str:
@@ -231,7 +245,11 @@ async def _channel_of(deps: Deps, wanted: ReportSpec, turn: Turn) -> str:
 async def shown_in_home(deps: Deps, turn: Turn) -> list[Block]:
     """Return the section of Home with the person's own reports."""
     return layout.home_section(
-        [one for one in await store_of(deps).all() if (one.spec.team, one.spec.owner) == (turn.team, turn.user)]
+        [
+            one
+            for one in await _all(deps)
+            if (one.spec.team, one.spec.owner, one.spec.project) == (turn.team, turn.user, turn.project_key)
+        ]
     )
 
 
@@ -248,7 +266,11 @@ async def report_posted(deps: Deps, turn: Turn, report: PostedReport, ts: str) -
         return
     store = store_of(deps)
     stored = await store.get(report.report)
-    turn.stage(*store.posted(report, ThreadKey(turn.team, turn.channel, ts), stored.skipped if stored else None))
+    turn.stage(
+        *store.posted(
+            report, ThreadKey(turn.team, turn.channel, ts), stored.skipped if stored else None, turn.project_key
+        )
+    )
 
 
 @reports.once_refused(PostedReport)

@@ -48,6 +48,9 @@ ASKED: Final = "asked"
 NO_CLOCK: Final = "no clock"
 """The reason of a report paused because the bridge's machine doesn't know its time zone."""
 
+REMOVED: Final = "project"
+"""The reason of a report that isn't posted until its project is served again."""
+
 CHANGED: Final = "report_changed"
 """The name of the notice to the owner of a report that someone else paused or deleted."""
 
@@ -88,6 +91,7 @@ _WHY_PAUSED: Final = {
     "not_in_channel": "I'm no longer in its channel",
     "restricted_action": "I'm not allowed to post in its channel",
     "missing_scope": "the app is missing a permission",
+    REMOVED: "I'm no longer connected to its project",
     NO_CLOCK: "the bridge's server doesn't know its time zone",
 }
 _NOT_ALLOWED: Final = "Slack didn't allow it"
@@ -218,6 +222,7 @@ def home_section(reports: Sequence[StoredTask]) -> list[Block]:
     blocks = [kit.header("Your reports")] if reports else []
     for report in reports[:_MOST_IN_HOME]:
         sign, ending = ("⏸️ ", " · paused") if report.paused else ("", "")
+        ending = kit.titled(ending, report.project_name)
         when, zone = kit.words(kit.one_line(_capitalized(report.when), 100), bold=True), f" ({report.spec.zone}) in "
         blocks.append(kit.rich(kit.paragraph(sign, when, zone, _where(report.spec.channel), ending)))
         delete = delete_button(report, f"home:{report.id}")
@@ -266,7 +271,8 @@ def report_paused(facts: str = "") -> Reply:
     if called:
         which = f"{'Your' if is_owner else 'The'} report {kit.quoted(str(called), 120)}"
     where: list[Block | str] = [" in ", _where(str(channel))] if is_owner and _is_channel(str(channel)) else []
-    fix = "" if is_owner else " Someone with permission can schedule it again with /stats report."
+    fix = " It continues once your admin adds the project back." if error == REMOVED else ""
+    fix = fix if is_owner else " Someone with permission can schedule it again with /stats report."
     ending = f" {was}: {why}.{fix}"
     return kit.reply(
         which + ending,
@@ -325,7 +331,7 @@ def field_of(part: str) -> str:
 
 def _shown(report: StoredTask, owner: str, page: int) -> list[Block]:
     value, when = f"{page}:{report.id}", kit.words(_capitalized(report.when), bold=True)
-    ending = f" · {kit.named(owner, 80)}"
+    ending = kit.titled(f" · {kit.named(owner, 80)}", report.project_name)
     next_is = kit.trusted_context("Next: {moment} (your time)", moment=report.due)
     pause = kit.button("Resume", RESUME, value) if report.paused else kit.button("Pause", PAUSE, value)
     return [

@@ -64,6 +64,7 @@ class ListedReport(BaseModel, frozen=True, extra="forbid"):
     compare: Annotated[str, AfterValidator(_read(span_of, "7d"))] = ""
     only: tuple[Annotated[str, AfterValidator(_read(only_of, "runs"))], ...] = ()
     paused: Annotated[str, StringConstraints(max_length=100)] = ""
+    project: Annotated[str, StringConstraints(pattern=r"^([a-z][a-z0-9-]{0,30})?$")] = ""
 
     @model_validator(mode="after")
     def _has_a_schedule(self) -> ListedReport:
@@ -81,6 +82,7 @@ class ListedReport(BaseModel, frozen=True, extra="forbid"):
         return cls(
             id=report.id, team=spec.team, channel=spec.channel, owner=spec.owner, schedule=report.when,
             crons=spec.schedule.crons, zone=spec.zone, compare=spec.compare, only=spec.only, paused=report.paused,
+            project=spec.project,
         )  # fmt: skip
 
     @property
@@ -89,7 +91,7 @@ class ListedReport(BaseModel, frozen=True, extra="forbid"):
         schedule = Schedule(self.schedule, self.crons) if self.crons else read_report(self.schedule).schedule
         return ReportSpec(
             schedule=schedule, zone=self.zone, channel=self.channel, compare=self.compare, only=self.only,
-            team=self.team, owner=self.owner,
+            team=self.team, owner=self.owner, project=self.project,
         )  # fmt: skip
 
 
@@ -142,7 +144,11 @@ class Listing(BaseModel, frozen=True, extra="forbid"):
 
     def to_text(self) -> str:
         """Return the list as JSON."""
-        return json.dumps(self.model_dump(mode="json"), indent=2)
+        listed = self.model_dump(mode="json")
+        for one in [*listed["reports"], *(each["settings"] for each in listed["channels"])]:
+            if not one["project"]:  # as before there were several
+                del one["project"]
+        return json.dumps(listed, indent=2)
 
 
 def _place(location: Iterable[str | int]) -> str:
@@ -225,7 +231,8 @@ def _store(scripts: Scripts) -> TaskStore:
 def _same(report: ListedReport) -> tuple[object, ...]:
     """Return what makes two reports the same for people."""
     spec = report.spec
-    return spec.schedule.crons, spec.zone, spec.team, spec.channel, spec.compare, frozenset(spec.only)
+    same = spec.schedule.crons, spec.zone, spec.team, spec.channel, spec.compare, frozenset(spec.only)
+    return (*same, spec.project) if spec.project else same  # IDs of the default project's reports stay the same
 
 
 def _is_stored(report: ListedReport, stored: ListedReport) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 from datetime import timedelta
-from typing import Final
+from typing import Final, assert_never
 
 from bridge.engine.feature import Slot
 from bridge.engine.results import Done, Outcome, PostedReport, Result, TryLater
@@ -20,14 +20,15 @@ from bridge.engine.turn import Turn
 from bridge.errors import ProjectError, RecordNotUnderstood
 from bridge.features.deps import Deps
 from bridge.features.pauses import notify_of_pause
-from bridge.features.schedules.layout import NO_CLOCK, PAUSED, small_print
+from bridge.features.schedules.layout import NO_CLOCK, PAUSED, REMOVED, pause_notice, small_print
 from bridge.features.schedules.schedule import is_too_late, last_due, next_due, span_of
 from bridge.features.schedules.store import due_report, store_of
 from bridge.features.statistics.layout import with_below
 from bridge.features.statistics.numbers import PARTS
 from bridge.features.statistics.snapshots import Snapshot, snapshot_of
-from bridge.inbound import Report
+from bridge.inbound import Notice, Report
 from bridge.queue.audit import named
+from bridge.queue.inbox import Duplicate, Queued, Stale
 from bridge.queue.scripting import epoch_ms
 from bridge.slack.blockkit.mrkdwn import plain_command_text
 from bridge.slack.blockkit.reply import Audience
@@ -86,6 +87,18 @@ async def post(deps: Deps, turn: Turn, report: Report) -> Result:
         pause, about = store.pause(stored.id, refusal), (PAUSED, stored.called)
         await notify_of_pause(deps, turn, stored.spec.owner, refusal, about, event=f"paused:{turn.id}", writes=pause)
         return Done(f"the report was paused: {refusal}")
+    if deps.projects.get(stored.spec.project) is None:
+        what = pause_notice(stored.called, turn.channel, REMOVED)
+        owner = stored.spec.owner
+        notice = Notice(team=turn.team, channel=owner, user=owner, what=what, of="report")
+        writes = store.missed(stored.id)
+        event = f"removed:{turn.id}"
+        put = await deps.inbox.put(notice, event=event, why="its report's project was removed", writes=writes)
+        match put:
+            case Queued() | Duplicate() | Stale():  # if it's stale, they were told before
+                return Done("its project was removed")
+            case _:
+                assert_never(put)
     statistics = deps.statistics(turn.project)
     try:
         stats = await statistics.read()

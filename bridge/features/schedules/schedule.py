@@ -59,8 +59,8 @@ class ReportSpec(BaseModel, frozen=True):
     """A report as a person described it.
 
     *compare* is an age (``7d``) to compare with, or ``""`` for the last report; *only* names the parts of the
-    statistics to show, all if it's empty. As typed, *zone* and *channel* (``#name`` or an ID) may be ``""``, and there
-    is no owner.
+    statistics to show, all if it's empty. *project* is the key of the project that they're about. As typed, *zone* and
+    *channel* (``#name`` or an ID) may be ``""``, and there is no owner.
     """
 
     schedule: Schedule
@@ -70,6 +70,7 @@ class ReportSpec(BaseModel, frozen=True):
     only: tuple[str, ...] = ()
     team: str = ""
     owner: str = ""
+    project: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,8 @@ class StoredTask:
     """A report, and its state.
 
     *due* is its next slot. *paused* is the reason why it's paused (``asked``, ``no clock``, or Slack's error), or
-    ``""``. *skipped* is the first slot that wasn't posted, *last* the last one that was, and *numbers* the snapshot of
+    ``""``; ``project``: its project was removed, which isn't stored. *project_name* is the project's, if there are
+    several. *skipped* is the first slot that wasn't posted, *last* the last one that was, and *numbers* the snapshot of
     the statistics at that time (`bridge.features.statistics.snapshots`).
     """
 
@@ -88,6 +90,7 @@ class StoredTask:
     skipped: datetime | None = None
     last: datetime | None = None
     numbers: str = ""
+    project_name: str = ""
 
     @classmethod
     def from_redis(cls, id_: str, fields: Mapping[str, str]) -> StoredTask:
@@ -110,7 +113,8 @@ class StoredTask:
         mine = self.spec
         when = (mine.schedule.crons, mine.zone) == (spec.schedule.crons, spec.zone)
         what = (set(mine.only or PARTS), mine.compare) == (set(spec.only or PARTS), spec.compare)
-        return when and what and (mine.team, mine.channel) == (spec.team, spec.channel)
+        where = (mine.team, mine.channel, mine.project) == (spec.team, spec.channel, spec.project)
+        return when and what and where
 
     @property
     def called(self) -> str:

@@ -127,21 +127,36 @@ class TaskStore:
             *more,
         )
 
-    def posted(self, report: PostedReport, thread: ThreadKey, skipped: datetime | None) -> tuple[Write, ...]:
+    def missed(self, id_: str) -> tuple[Write, ...]:
+        """Return the writes that record that a report's owner is told that its project was removed, at most once."""
+        key = self._keys.report(id_)
+        return (("if", key, 0, 1, "v", "1", "gone", ""), ("field", key, 0, "gone", "1"))
+
+    def posted(
+        self, report: PostedReport, thread: ThreadKey, skipped: datetime | None, project: str = ""
+    ) -> tuple[Write, ...]:
         """Return the writes for a slot posted as the root of *thread*; its words are for the first question there.
 
-        *skipped* is the first skipped slot, which the post has mentioned, so the next one doesn't. With `report.binds`,
-        the thread is a conversation from now on, and otherwise from the first mention.
+        The thread is about the report's *project*. *skipped* is the first skipped slot, which the post has mentioned,
+        so the next one doesn't. With `report.binds`, the thread is a conversation from now on, and otherwise from the
+        first mention.
         """
         key, slot = self._keys.report(report.report), str(epoch_ms(report.slot))
         conversation, lives = self._keys.thread(thread), self._session_ms
         skip: Write = ("field if", key, 0, "skipped", "", str(epoch_ms(skipped)) if skipped else "")
         is_reported = skipped is not None and skipped <= report.slot
+        keeps: tuple[Write, ...] = (
+            ("if", key, 0, 1, "v", "1"),
+            ("field", key, 0, "gone", ""),
+            ("if", conversation, 0, 1, "v", ""),
+            ("field", conversation, lives, "project", project),
+        )
         binds: Write = ("field if", conversation, lives, "v", str(VERSION), "")
         return (
             ("if", key, 0, 1 + is_reported, "v", "1"),
             ("field max", key, 0, "last", slot, "numbers", report.numbers),
             *([skip] if is_reported else []),
+            *(keeps if project else ()),
             *([binds] if report.binds else []),
             ("if", conversation, 0, 1, "session", ""),
             ("set", self._keys.words(thread), lives, report.words),
@@ -171,4 +186,5 @@ def store_of(deps: Deps) -> TaskStore:
 def due_report(report: StoredTask, slot: datetime, *, is_asked_for: bool = False) -> Report:
     """Return the input to queue for a *slot* of a report, or for a request."""
     team, channel, owner = report.spec.team, report.spec.channel, report.spec.owner
-    return Report(team=team, channel=channel, user=owner, report=report.id, slot=slot, is_asked_for=is_asked_for)
+    about = {"report": report.id, "slot": slot, "is_asked_for": is_asked_for, "project": report.spec.project}
+    return Report(team=team, channel=channel, user=owner, **about)

@@ -211,7 +211,9 @@ async def _describe(deps: Deps, turn: Turn, workflow: int, name: str, given: Any
     if started_by == turn.user:  # the name is unknown, and an ID means nothing to people
         started_by = ""
     app = (turn.body.message.app_name or "an app") if isinstance(turn.body, TriggeredRun) else ""
-    return run_card.Run(workflow, name, given, started_by, turn.id, app, own_pages(turn, deps.run_url))
+    return run_card.Run(
+        workflow, name, given, started_by, turn.id, app, own_pages(turn, deps.run_url), turn.project_name
+    )
 
 
 def _outcome(what: str, card: Reply, run: run_card.Run, ended: str, cause: str = "") -> Outcome:
