@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from datetime import timedelta
 from typing import Any
@@ -14,6 +15,7 @@ from bridge.features.conversations import menu
 from bridge.features.workflows import run_card
 from bridge.playground.emulator.sample import ALICE, BOB, DM_ALICE, GENERAL, RANDOM
 from support.harness import SALES, SUPPORT, WORKFLOW, Harness, Service
+from support.waiting import wait_until
 
 MENTION = "<@U0BRIDGE>"
 
@@ -305,3 +307,20 @@ async def next_day(harness: Harness) -> None:
     harness.store.clock.time += timedelta(days=1)
     await harness.parts().clock.claim_slots()
     await harness.work()
+
+
+async def test_a_slow_project_leaves_slots_to_the_others(harness: Harness, orders: Service) -> None:
+    orders.gate.clear()
+    worker = asyncio.create_task(harness.worker().run(harness.parts().turns.work))
+    for number in range(15):  # there are ten slots
+        await harness.slack.people.say(ALICE, RANDOM, f"{MENTION} slow {number}")
+    await wait_until(lambda: orders.in_flight == 8, "the slow project has used up its share")
+    for number in range(3):
+        await harness.slack.people.say(BOB, GENERAL, f"{MENTION} quick {number}")
+    await wait_until(lambda: len(harness.service.asked) == 3, "the other project has answered")
+    assert orders.in_flight == 8
+
+    orders.gate.set()
+    await wait_until(lambda: len(orders.asked) == 15, "all are answered")
+    harness.draining.set()
+    await worker
