@@ -370,6 +370,8 @@ class Turns:
                 if outcome.cause:
                     key = self.deps.scripts.keys.turn(turn.id)
                     turn.stage(("field", key, 0, "cause", f"{outcome.concerns}: {outcome.cause}".removeprefix(": ")))
+                if outcome.project:
+                    turn.stage(("field", self.deps.scripts.keys.turn(turn.id), 0, "project", outcome.project))
                 await self.journal.outcome(turn.taken, text, what=outcome.what, writes=turn.staged)
                 turn.staged.clear()
                 turn.step = Step.POSTING

@@ -61,7 +61,8 @@ class TurnTrace(BaseModel, frozen=True):
     was queued after, *overtakes* those it was queued before although it arrived later, *ahead* those before it now
     (None: it isn't waiting), *unsent* its requests that certainly didn't arrive. It *is_held* while it waits in a
     stopped lane. *again* is the turn that resent its message, *of* the turn whose message it resends. *was* is the
-    outcome of a dead turn, *cause* why a call of the project service failed, if one did.
+    outcome of a dead turn, *cause* why a call of the project service failed, if one did, *project* the one that it was
+    about (``""``: the default one).
     """
 
     id: TurnId
@@ -90,6 +91,7 @@ class TurnTrace(BaseModel, frozen=True):
     posted: str = ""
     again: str = ""
     of: str = ""
+    project: str = ""
 
     def process_at(self, moment: datetime) -> str:
         """Return the name of the process that had the turn at that time, ``""`` if none."""

@@ -10,11 +10,16 @@ from typing import Any
 import httpx
 import pytest
 
+from bridge.cli.trace import steps_of
 from bridge.engine.projects import CHOOSE, OF_DIRECT
 from bridge.features.conversations import menu
 from bridge.features.workflows import run_card
-from bridge.playground.emulator.sample import ALICE, BOB, DM_ALICE, GENERAL, RANDOM
+from bridge.ids import MessageKey
+from bridge.playground.emulator.sample import ALICE, BOB, DM_ALICE, GENERAL, RANDOM, TEAM
+from bridge.queue.audit import audit_since
+from bridge.queue.trace import trace_of
 from support.harness import SALES, SUPPORT, WORKFLOW, Harness, Service
+from support.store import START
 from support.waiting import wait_until
 
 MENTION = "<@U0BRIDGE>"
@@ -324,3 +329,21 @@ async def test_a_slow_project_leaves_slots_to_the_others(harness: Harness, order
     await wait_until(lambda: len(orders.asked) == 15, "all are answered")
     harness.draining.set()
     await worker
+
+
+async def test_records_for_operators_name_the_project(harness: Harness, orders: Service) -> None:
+    harness.configure(BRIDGE_AUDIT_DAYS="7")
+    scripts = harness.store.scripts
+    asked_at = await say(harness, f"{MENTION} hello", RANDOM)
+    await say(harness, f"{MENTION} hello", GENERAL)
+    entries = [entry async for entry in audit_since(scripts, START)]
+    found = await trace_of(scripts, MessageKey(TEAM, RANDOM, asked_at))
+
+    assert [entry.project for entry in entries if entry.did == "message"] == ["orders", ""]
+    assert [turn.project for turn in found.turns] == ["orders"]
+    assert any("to the project orders" in step.detail for step in steps_of(found))
+    assert orders.requests > 0
+    exposition = harness.metrics.exposition().decode()
+    calls = 'bridge_upstream_seconds_count{operation="send_message",outcome="ok"'
+    assert f"{calls}}} 1.0" in exposition
+    assert f'{calls},project="orders"}} 1.0' in exposition
