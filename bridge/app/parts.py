@@ -48,7 +48,7 @@ from bridge.queue.patience import Patience
 from bridge.queue.records import Limits
 from bridge.queue.scripting import Scripts
 from bridge.queue.turn import LEASE, Elapsed, Journal, Watches
-from bridge.queue.worker import Slots, Worker
+from bridge.queue.worker import Shares, Slots, Worker
 from bridge.recovery.catch_up import CatchUp
 from bridge.settings import Settings
 from bridge.slack.api import Identity
@@ -181,6 +181,7 @@ def build(
         poster=ReplyPoster(deps.say, patience, journal, watches, features.reporters, indicators=deps.indicators),
         patience=patience,
         slots=slots,
+        shares=Shares(settings.max_turns, lambda: len(list(deps.projects))),
         metrics=wires.metrics,
         activity=Activity(scripts, inbox, features, audit_lifetime=settings.audit_lifetime, now=deps.now),
         max_age=settings.max_age,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Final
 
 from bridge.cli.names import DisplayNames, opened_names
-from bridge.cli.printing import columns, form_for, moment, out, to_json
+from bridge.cli.printing import columns, form_for, moment, out, to_json, with_known_project
 from bridge.cli.store import JsonLinesOption, SinceOption, in_store, length_of_time
 from bridge.engine import decisions
 from bridge.engine.decisions import ENDS
@@ -85,16 +84,22 @@ def _cells(entry: AuditEntry, names: DisplayNames) -> tuple[str, ...]:
     what, outcome = features.labels.get(entry.did, entry.did), result(entry)
     outcome = outcome if entry.is_allowed else f"refused: {outcome}"
     who, where = names.person(entry.user), names.channel(entry.channel)
-    return moment(entry.ended_at), who, where, what, _subject(entry.about, names), outcome
+    return moment(entry.ended_at), who, where, what, _subject(entry, names), outcome
 
 
-def _subject(about: str, names: DisplayNames) -> str:
-    """Describe the subject of an action for people (`AuditEntry.about`)."""
+def _subject(entry: AuditEntry, names: DisplayNames) -> str:
+    """Describe the subject of an action for people (`AuditEntry.about`), with its project unless that's the default."""
+    if entry.project:
+        return f"{_named_subject(entry.about, None)} @{entry.project}".lstrip()
+    return _named_subject(entry.about, names)
+
+
+def _named_subject(about: str, names: DisplayNames | None) -> str:
     kind, id_, name = (*about.split(" ", 2), "", "", "")[:3]
     match kind:
         case "agent" if id_ == "none":
             return "no agent"
-        case "agent" if id_.isdecimal() and not name:
+        case "agent" if id_.isdecimal() and not name and names:
             return f"agent {names.agent(int(id_))}"
         case "agent" | "workflow" if name:
             return f"{kind} {name} ({id_})"
@@ -108,7 +113,7 @@ def for_programs(entry: AuditEntry) -> str:
     """Format *entry* as JSON: *outcome* is a stable word, *result* is for people."""
     kind, id_, name = (*entry.about.split(" ", 2), "", "", "")[:3]
     about = {"about": f"{kind} {id_}".rstrip(), "name": name}
-    return to_json({**asdict(entry), **about, "outcome": word(entry), "result": result(entry)})
+    return to_json({**with_known_project(entry), **about, "outcome": word(entry), "result": result(entry)})
 
 
 def result(entry: AuditEntry) -> str:

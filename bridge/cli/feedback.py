@@ -46,14 +46,15 @@ def feedback(
 
 def table(votes: Iterable[Vote], names: DisplayNames) -> list[str]:
     """Count the votes for each agent, and list the sessions of its latest bad answers."""
-    of_agents: defaultdict[int, list[Vote]] = defaultdict(list)
+    of_agents: defaultdict[tuple[str, int], list[Vote]] = defaultdict(list)
     for vote in votes:
-        of_agents[vote.agent or 0].append(vote)
+        of_agents[vote.project, vote.agent or 0].append(vote)
     rows = [("agent", "good", "bad", "sessions with the latest bad answers")]
-    for agent, cast in sorted(of_agents.items()):
+    for (project, agent), cast in sorted(of_agents.items()):
         bad = sorted((vote for vote in cast if vote.vote == "down"), key=lambda vote: vote.at, reverse=True)
         sessions = list(dict.fromkeys(str(vote.session) for vote in bad if vote.session is not None))
         counts = (f"{len(cast) - len(bad):>4}", f"{len(bad):>3}")
-        rows.append((names.agent(agent) if agent else "unknown", *counts, ", ".join(sessions[:_LATEST])))
+        name = f"agent {agent} @{project}" if project else names.agent(agent)
+        rows.append((name if agent else "unknown", *counts, ", ".join(sessions[:_LATEST])))
     form = form_for(rows)
     return [columns(form, *row) for row in rows]

@@ -57,11 +57,16 @@ def moment(at: datetime, timespec: str = "seconds") -> str:
     return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec=timespec) + "Z"
 
 
+def with_known_project(record: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass, without an empty *project*: it's about the default one, or about none."""
+    return {name: value for name, value in asdict(record).items() if name != "project" or value}
+
+
 def to_json(value: object, indent: int | None = None) -> str:
     """Format *value* as JSON in ASCII, with times in ISO 8601 and dataclasses as objects."""
 
     def plain(other: Any) -> Any:
-        return other.isoformat() if isinstance(other, datetime) else asdict(other)
+        return other.isoformat() if isinstance(other, datetime) else with_known_project(other)
 
     return json.dumps(value, indent=indent, default=plain)
 

@@ -64,7 +64,8 @@ def table(found: Status, now: datetime, outage: PastOutage | None = None, owner:
         lines.append(f"  {'✓' if one.is_running else '✗'} {printable(one.name)}  {seen}")
         for work in one.work:
             age = f", accepted {_spoken(now - work.accepted_at)} ago" if work.accepted_at else ""
-            lines.append(printable(f"      {_place(work, owner)}  {_STEPS.get(work.step, work.step)}{age}"))
+            where = f"{_place(work, owner)}{f'  @{work.project}' if work.project else ''}"
+            lines.append(printable(f"      {where}  {_STEPS.get(work.step, work.step)}{age}"))
     if not found.processes:
         lines.append("  No bridge is running.")
     numbers = {

@@ -161,7 +161,8 @@ def _sent_and_answered(turn: TurnTrace) -> Iterator[TraceStep]:
     if turn.sent_at:
         tries = f"{counted(turn.unsent, 'request')} that didn't arrive"
         after = f", after {tries}" if turn.unsent else ""
-        sent = f"to the project service{after}{'; no answer yet' if turn.step == 'sent' else ''}"
+        whom = f"to the project {turn.project}" if turn.project else "to the project service"
+        sent = f"{whom}{after}{'; no answer yet' if turn.step == 'sent' else ''}"
         if turn.step == "queued" and turn.unsent:
             sent = f"{tries}; waiting for the project service"
         yield TraceStep(turn.sent_at, "sent", sent, turn.process_at(turn.sent_at))

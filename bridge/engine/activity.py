@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from bridge.engine.dispatch import Features
-from bridge.engine.projects import ASK
+from bridge.engine.projects import ASK, last_project
 from bridge.engine.recent import MOST, RecentRun
 from bridge.engine.results import NewThread, Outcome
 from bridge.engine.turn import Turn
@@ -62,6 +62,7 @@ class Activity:
         audit_lifetime: timedelta,
         now: Callable[[], datetime],
     ) -> None:
+        self._scripts = scripts
         self._redis = scripts.redis
         self._keys = scripts.keys
         self._inbox = inbox
@@ -132,7 +133,10 @@ class Activity:
         with translated():
             left = int(await self._redis.pttl(self._keys.home(PersonKey(turn.team, turn.user))))
         if left > milliseconds(RECENT - HOME_OPEN_FOR):
-            opened = HomeOpened(team=turn.team, channel="", user=turn.user, user_team=turn.body.user_team)
+            project = await last_project(self._scripts, PersonKey(turn.team, turn.user), turn.projects) or ""
+            opened = HomeOpened(
+                team=turn.team, channel="", user=turn.user, user_team=turn.body.user_team, project=project
+            )
             await self._inbox.put(opened, event=f"home:{turn.id}")
 
 

@@ -2,7 +2,7 @@
 
 It's the one named first (``/workflows @orders run 3``, ``@bridge @orders hello``), or else the channel's or, in a
 direct message, the person's last one. A thread keeps the project in which it began (`bridge.queue.records.Taken`), and
-buttons and forms have the project of what they belong to (`bridge.slack.blockkit.in_project`).
+buttons and forms have the project of what they belong to (`bridge.slack.in_project`).
 """
 
 from __future__ import annotations

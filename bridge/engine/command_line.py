@@ -135,12 +135,16 @@ class CommandLine:
         for command in self.commands:
             fixed = {*command.path[1:2], *([HELP] if command.usage.startswith("/") else [])}
             self.fixed_words[command.path[0]] = self.fixed_words.get(command.path[0], frozenset()) | fixed
+        usual = [command for command in self.commands if not command.for_several]
+        self._with_one_project = CommandLine(usual) if len(usual) < len(self.commands) else self
         self.of_projects = {command.path[0] for command in self.commands if command.of_project}
         self._longest_first = sorted(self.commands, key=lambda command: -len(command.path))
         self._forms_for_runners = {one.form["action_id"] for one in self.commands if one.form and one.for_runners}
 
     async def answer(self, line: str, deps: EngineDeps, turn: Turn) -> Result:
         """Carry out a *line* such as ``/workflows show 3``. Raises `BridgeError`, and what `Turn.once` raises."""
+        if not deps.projects.is_several and self._with_one_project is not self:
+            return await self._with_one_project.answer(line, deps, turn)
         try:
             self._check_project(line, deps, turn)
             return await self._carry_out(await self._read(line, deps, turn), deps, turn)
@@ -183,10 +187,7 @@ class CommandLine:
         """Raise `NoSuch` if *line* names a project that doesn't exist; the door has removed the name of any other."""
         typed = split(line, _MOST_TYPED)[1:2] if deps.projects.is_several else []
         if typed and typed[0][0].startswith("@"):
-            name, names = typed[0][1][1:], [one.name for one in deps.projects]
-            near = difflib.get_close_matches(name_key(name), [name_key(one) for one in names], n=1, cutoff=_ALIKE)
-            nearest = [one for one in names if name_key(one) in near]
-            raise NoSuch("project", name, nearest, lists=f"{_start(deps, turn)}project")
+            raise _no_such_project(typed[0][1][1:], turn, _start(deps, turn))
 
     async def _ask(self, error: NotSure, typed: str, command: Command, deps: EngineDeps, turn: Turn) -> Form:
         """Return the command's form, filled in with what may be meant; without one, raise *error* with buttons.
@@ -270,6 +271,11 @@ class CommandLine:
                     guessed = "" if picked.is_whole else rest
                     one, rest = picked.one, picked.rest
                 values[name], about = one, about or named(name, one.id, one.name)
+            elif name == "project":
+                found = turn.projects.find(rest)
+                if found is None:
+                    raise _no_such_project(rest, turn, start)
+                values[name], about, rest = found, about or named(name, found.id, found.name), ""
             elif parameter.choices and name_key(rest) not in parameter.choices:
                 raise command.usage_error(start, rest)
             elif is_last:
@@ -346,15 +352,15 @@ class CommandLine:
         return list(dict.fromkeys([HELP, *(command.path[0] for command in self.commands)]))
 
     def usages(self) -> list[str]:
-        """List the usage lines."""
-        return [command.usage for command in self.commands]
+        """List the usage lines that exist with one project."""
+        return [command.usage for command in self.commands if not command.for_several]
 
     def slash_commands(self, prefix: str = "") -> list[ListedCommand]:
         """List the slash commands for the manifest."""
         names = dict.fromkeys(command.path[0] for command in self.commands if command.usage.startswith("/"))
         listed = []
         for name in names:
-            known = self._named(name)
+            known = [command for command in self._named(name) if not command.for_several]
             about = next((command for command in known if command.is_default), known[0])
             hints = [hint for command in known if (hint := command.usage.partition(" ")[2])]
             with_ids = all(parameter.name != _UNTOUCHED for command in known for parameter in command.parameters)
@@ -445,6 +451,12 @@ class CommandLine:
 
 async def _all(kind: str, turn: Turn) -> Sequence[Workflow | Agent]:
     return await (turn.project.catalog.get_workflows() if kind == "workflow" else turn.project.catalog.get_agents())
+
+
+def _no_such_project(name: str, turn: Turn, start: str) -> NoSuch:
+    names = [one.name for one in turn.projects]
+    near = difflib.get_close_matches(name_key(name), [name_key(one) for one in names], n=1, cutoff=_ALIKE)
+    return NoSuch("project", name, [one for one in names if name_key(one) in near], lists=f"{start}project")
 
 
 def _start(deps: EngineDeps, turn: Turn) -> str:

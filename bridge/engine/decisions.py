@@ -347,7 +347,7 @@ ENDS: Final[Mapping[str, Meaning]] = {
         "the service is down", "prompts", "home shown", "home is newer", "home refused", "home not shown",
         "a newer version wrote this schedule", "its schedule was deleted", "its schedule is paused",
         "it's too late for this slot", "its schedule was paused", "it isn't a report", "it isn't a question or a run",
-        "skipped: the one before is still running", "skipped", "its run is queued",
+        "skipped: the one before is still running", "skipped", "its run is queued", "its project was removed",
     ), _NOTHING_SHOWN),
     "not shown": _NOTHING_SHOWN,
     "notified in a direct message": _REPLIED,

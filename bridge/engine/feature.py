@@ -14,8 +14,8 @@
 Every handler is a coroutine that may run again (`bridge.queue.turn`) and returns a `Result`. A usage line declares a
 command, and its docstring's first line describes it: parsing, help, suggestions for typos, the ``!`` form, the manifest
 and audit names follow. ``<x>`` is required, ``[x]`` optional; the last takes the rest of the line, the others one word
-each. ``<workflow>`` and ``<agent>`` are looked up by ID or name. ``<all|mentions>`` accepts one of these words, passed
-as *choice*. A line that begins with ``!`` exists only in that form.
+each. ``<workflow>``, ``<agent>`` and ``<project>`` are looked up by ID or name. ``<all|mentions>`` accepts one of these
+words, passed as *choice*. A line that begins with ``!`` exists only in that form.
 
 Wrong registrations raise TypeError at import.
 """
@@ -90,6 +90,7 @@ class Command:
     form: Block | None  # a button that opens a form for this command
     for_runners: bool = False  # that button is only for people who may run workflows
     is_offered: bool = False  # that button is shown with the help, too
+    for_several: bool = False  # exists only where there are several projects
     of_project: bool = False  # what follows its name is a project's
     fill: Fill | None = None  # opens that form with a workflow or an agent, and the text after its name
 
@@ -199,6 +200,7 @@ class Feature:
         for_runners: bool = False,
         offered: bool = False,
         of_project: bool = False,
+        for_several: bool = False,
         fill: Fill | None = None,
     ) -> Callable[[H], H]:
         """Register ``async def …(deps, turn, *, …)`` for *usage*; its docstring's first line is its help.
@@ -206,12 +208,14 @@ class Feature:
         *form* is a button that opens a form for the same command; errors offer it, except, if it's *for_runners*,
         to people who may not run workflows; *offered* shows it with the help, too. *fill*, ``async def …(deps, turn,
         workflow or agent, rest)``, opens it filled in if it's unsure which was meant. *read_only* allows ``--share``.
-        With *of_project*, the name of a project may follow, also without ``@``.
+        With *of_project*, the name of a project may follow, also without ``@``. One *for_several* projects exists
+        only where there are.
         """
 
         def register(handler: H) -> H:
             command = _parse(usage, handler, is_default=default, is_read_only=read_only, form=form)
             command = replace(command, for_runners=for_runners, is_offered=offered, of_project=of_project, fill=fill)
+            command = replace(command, for_several=for_several)
             add_command(self.commands, command)
             return handler
 

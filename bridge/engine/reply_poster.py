@@ -23,8 +23,8 @@ from bridge.queue.patience import Patience
 from bridge.queue.turn import SLACK_TIMEOUT, Journal, Watches
 from bridge.slack.api import RESPONSE_URL, Guard
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.in_project import mark_reply
 from bridge.slack.blockkit.reply import Speaker
+from bridge.slack.in_project import mark_reply
 from bridge.slack.indicators import Indicators
 from bridge.slack.parts import MessageTag, Place
 from bridge.slack.post import THREAD_GONE, ExistingParts, Recipient, Say, first_of

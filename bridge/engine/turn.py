@@ -42,7 +42,7 @@ class Turn(QueuedTurn):
     ) -> None:
         super().__init__(taken, lease, journal, watches, may_begin=may_begin)
         self.project_key = taken.project
-        self._projects = projects
+        self.projects = projects
         self._project: ProjectConnection | None = None
         self._say = say
 
@@ -52,7 +52,7 @@ class Turn(QueuedTurn):
         if self._project is None:
             if self.project_key == ASK:
                 raise ProjectNotChosen
-            self._project = self._projects.get(self.project_key)
+            self._project = self.projects.get(self.project_key)
         if self._project is None:
             raise ProjectRemoved(self.project_key)
         return self._project
@@ -60,14 +60,18 @@ class Turn(QueuedTurn):
     @property
     def project_name(self) -> str:
         """The project's name for people, ``""`` if there's only one project, or it's not known or no longer served."""
-        return self._projects.name_of(self.project_key) if self._projects.is_several else ""
+        return self.projects.name_of(self.project_key) if self.projects.is_several else ""
+
+    def change_project(self, key: str) -> None:
+        """Continue about another project, such as that of a channel chosen in a menu."""
+        self.project_key, self._project = key, None
 
     def check_thread(self) -> Reply | None:
         """Return what to say if a message names another project than that of its thread, which nothing changes."""
         of_thread = self.conversation.project
         if of_thread is None or of_thread == self.project_key:
             return None
-        return other_project(self._projects.name_of(of_thread), self._projects.name_of(self.project_key))
+        return other_project(self.projects.name_of(of_thread), self.projects.name_of(self.project_key))
 
     @asynccontextmanager
     async def progress(self, shown: Reply, *, later: Reply, after: timedelta) -> AsyncIterator[None]:

@@ -10,7 +10,8 @@ is unknown), or a post (``posting``: look for it, or say that it may be missing)
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -75,10 +76,10 @@ from bridge.queue.turn import (
     Watches,
     WorkPaused,
 )
-from bridge.queue.worker import Line, Slots
+from bridge.queue.worker import Line, Shares, Slots
 from bridge.slack.blockkit import failures
-from bridge.slack.blockkit.in_project import mark_reply, mark_view
 from bridge.slack.blockkit.reply import Reply
+from bridge.slack.in_project import mark_reply, mark_view
 from bridge.slack.parts import MessageTag
 from bridge.slack.post import ExistingParts
 
@@ -104,7 +105,9 @@ class Turns:
     metrics: Metrics
     activity: Activity
     max_age: timedelta
+    shares: Shares
     line: Line = field(default_factory=Line)
+    lines: dict[str, Line] = field(default_factory=dict)  # of the other projects
     watches: Watches = field(default_factory=Watches)
 
     async def work(self, lease: Lease) -> None:
@@ -251,7 +254,8 @@ class Turns:
             try:
                 if turn.record.has_unread_thread and turn.thread is not None:
                     await self.deps.ensure_caught_up(turn.thread)
-                result = await self._refused(turn) or await self.features.handle(self.deps, turn)
+                async with self._share(turn):
+                    result = await self._refused(turn) or await self.features.handle(self.deps, turn)
             except StoreUnavailable:
                 await self.patience.wait_for_redis()
             except TryLater as exc:
@@ -273,6 +277,21 @@ class Turns:
         if not self.deps.say.token.accepted.is_set() and not turn.has_sent:  # it was rejected after the turn was taken
             raise WorkPaused
         return result
+
+    @asynccontextmanager
+    async def _share(self, turn: Turn) -> AsyncIterator[None]:
+        """Hold a share of the turns in flight for *turn*'s project during the block, if there are several."""
+        if not self.deps.projects.is_several:
+            yield
+            return
+        share = self.shares.ask(turn.project_key)
+        try:
+            if not share.done():
+                async with self.slots.lent(), self.watches.ends_when_stopped(turn.id):
+                    await self.patience.wait_for(share)
+            yield
+        finally:
+            self.shares.give_back(turn.project_key, share)
 
     async def _refused(self, turn: Turn) -> Outcome | Done | None:
         """Return what to show if the rules no longer allow what was accepted earlier; None if they do.
@@ -355,6 +374,8 @@ class Turns:
                     key, about = self.deps.scripts.keys.turn(turn.id), outcome.concerns
                     turn.stage(("field", key, 0, "concerns", about))
                     turn.stage(("field", key, 0, "cause", f"{about}: {outcome.cause}".removeprefix(": ")))
+                if outcome.project:
+                    turn.stage(("field", self.deps.scripts.keys.turn(turn.id), 0, "project", outcome.project))
                 await self.journal.outcome(turn.taken, text, what=outcome.what, writes=turn.staged)
                 turn.staged.clear()
                 turn.step = Step.POSTING
@@ -519,7 +540,8 @@ class Turns:
                 await self.patience.pause(_TRANSIENT)
             else:
                 await self._notify_of_outage(turn)
-                await self.patience.wait_for(self.line.wait(turn.record.accepted_at, turn.project.client.wait_until_up))
+                line = self.lines.setdefault(turn.project_key, Line()) if turn.project_key else self.line
+                await self.patience.wait_for(line.wait(turn.record.accepted_at, turn.project.client.wait_until_up))
 
     async def _notify_of_outage(self, turn: Turn) -> None:
         """Post the outage notice in the thread, at most once; if the thread can't be searched for it, don't retry."""

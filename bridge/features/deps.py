@@ -48,4 +48,5 @@ class Deps(EngineDeps):
 
     def statistics(self, project: ProjectConnection) -> Statistics:
         """Return the statistics of *project*, with what was recorded of them."""
-        return Statistics(project.client, SnapshotStore(self.scripts, project.key), self.now)
+        name = project.name if self.projects.is_several else ""
+        return Statistics(project.client, SnapshotStore(self.scripts, project.key), self.now, name)

@@ -5,6 +5,7 @@ Only reads, and no message text.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -12,7 +13,7 @@ from typing import Any, Final
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
-from bridge.ids import Lane
+from bridge.ids import Lane, ThreadKey
 from bridge.queue.keys import GROUP, Keys
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
@@ -24,12 +25,13 @@ _MOST: Final = 1000  # of running turns
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A turn being worked on: its *lane*, its *step*, and when it was accepted."""
+    """A turn being worked on: its *lane*, its *step*, when it was accepted, and its *project* (``""``: the default)."""
 
     turn: str
     lane: Lane
     step: str
     accepted_at: datetime | None
+    project: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +78,13 @@ async def status_of(scripts: Scripts) -> Status:
                 continue
             lane = Lane(entries[0][1]["lane"])
             turn: Any = await redis.lindex(keys.box(lane), 0)
-            step, at = await redis.hmget(keys.turn(turn), ["step", "at"]) if turn else (None, None)
+            fields: Any = await redis.hmget(keys.turn(turn), ["step", "at", "body"]) if turn else (None, None, None)
+            step, at, body = fields
             since = datetime.fromtimestamp(int(at) / 1000, UTC) if at else None
-            work.setdefault(one["consumer"], []).append(Work(str(turn or ""), lane, str(step or ""), since))
+            of_thread = lane.startswith("t:") and keys.thread(ThreadKey.parse(lane.removeprefix("t:")))
+            project = await redis.hget(of_thread, "project") if of_thread else None
+            found = Work(str(turn or ""), lane, str(step or ""), since, str(project or _project_of(body)))
+            work.setdefault(one["consumer"], []).append(found)
         heard = await last_heard(redis, keys)
         parked, held = set(await redis.hkeys(keys.parked())), set(await redis.hkeys(keys.held()))
         return Status(
@@ -91,6 +97,13 @@ async def status_of(scripts: Scripts) -> Status:
             dead=await redis.zcard(keys.dead()),
             wipe=Wipe.read(await redis.hmget(keys.owner(), FIELDS), datetime.now(UTC)),
         )
+
+
+def _project_of(body: str | None) -> str:
+    try:
+        return str(json.loads(body or "{}").get("project") or "")
+    except (ValueError, AttributeError):
+        return ""
 
 
 async def running(scripts: Scripts) -> list[str]:

@@ -64,7 +64,7 @@ class TurnTrace(BaseModel, frozen=True):
     outcome of a dead turn, and *died* the step it had reached. *cause* is why a call of the project service failed, if
     one did, after what it *concerns*. *menu* is the ``ts`` of the menu that its thread waits for. It *has_text* that a
     button may send again, or *has_new_text* that was written too late. It *waits_for_reading* until its thread's older
-    messages have been read.
+    messages have been read. *project* is the one that it was about (``""``: the default one).
     """
 
     id: TurnId
@@ -99,6 +99,7 @@ class TurnTrace(BaseModel, frozen=True):
     posted: str = ""
     again: str = ""
     of: str = ""
+    project: str = ""
 
     def process_at(self, moment: datetime) -> str:
         """Return the name of the process that had the turn at that time, ``""`` if none."""

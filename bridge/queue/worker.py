@@ -6,7 +6,7 @@ come another way: while a slot is free, the inbox hands over a message's lane as
 (`bridge.queue.records.Offer`).
 
 Turns that wait for the service continue in the order their messages were accepted (`Line`), and free their slot
-meanwhile (`Slots`).
+meanwhile (`Slots`). So do those of a project that uses up its share of the slots (`Shares`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from contextvars import copy_context
@@ -74,6 +75,50 @@ class Slots:
             await self.wait_for_free()
         finally:
             self.free -= 1
+
+
+class Shares:
+    """How many turns of each project may run at once: a slow project leaves slots to the others.
+
+    Half of *most* slots are reserved, the same number for each of *count* projects. The others are for any.
+    """
+
+    def __init__(self, most: int, count: Callable[[], int]) -> None:
+        self._most = most
+        self._count = count
+        self._running: Counter[str] = Counter()
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+
+    def ask(self, project: str) -> asyncio.Future[None]:
+        """Ask for a share, which is granted in the order of the calls. Give the result back with `give_back`."""
+        asked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(project, deque()).append(asked)
+        self._grant()
+        return asked
+
+    def give_back(self, project: str, asked: asyncio.Future[None]) -> None:
+        """Give a share back if it was granted, or else no longer wait for it."""
+        if not asked.done():
+            asked.cancel()
+        elif not asked.cancelled():
+            self._running[project] -= 1
+        self._grant()
+
+    def _grant(self) -> None:
+        for project, waiting in self._waiting.items():
+            while waiting and (waiting[0].cancelled() or self._is_free(project)):
+                if not (asked := waiting.popleft()).cancelled():
+                    self._running[project] += 1
+                    asked.set_result(None)
+
+    def _is_free(self, project: str) -> bool:
+        count = self._count()
+        reserved = max(1, self._most // (2 * count))
+        if self._running[project] < reserved:
+            return True
+        used = {name: number for name, number in self._running.items() if number and name != project}
+        unused = sum(max(0, reserved - number) for number in used.values()) + reserved * max(0, count - 1 - len(used))
+        return self._running.total() + unused < self._most
 
 
 @dataclass(order=True, slots=True)

@@ -21,9 +21,9 @@ from typing import Any
 
 from bridge.ids import TurnId
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.in_project import is_marked
 from bridge.slack.blockkit.markdown import messages
 from bridge.slack.blockkit.reply import Attachment, Block, Reply
+from bridge.slack.in_project import is_marked
 
 MOST_MESSAGES = 8  # for anything longer: its beginning and a file or, without files, its beginning and end
 WHOLE = "whole"

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
 
-from bridge.engine.projects import CHOOSE
+from bridge.cli.trace import steps_of
+from bridge.engine.projects import CHOOSE, OF_DIRECT
 from bridge.features.conversations import menu
 from bridge.features.workflows import run_card
-from bridge.playground.emulator.sample import ALICE, BOB, DM_ALICE, GENERAL, RANDOM
-from support.harness import SALES, SUPPORT, Harness, Service
+from bridge.ids import MessageKey
+from bridge.playground.emulator.sample import ALICE, BOB, DM_ALICE, GENERAL, RANDOM, TEAM
+from bridge.queue.audit import audit_since
+from bridge.queue.trace import trace_of
+from support.harness import SALES, SUPPORT, WORKFLOW, Harness, Service
+from support.store import START
+from support.waiting import wait_until
 
 MENTION = "<@U0BRIDGE>"
 
@@ -45,7 +53,7 @@ async def press(harness: Harness, action_id: str, value: str = "", user: str = A
 def shown(harness: Harness) -> str:
     """What the newest message of the bot says, as JSON."""
     newest = max((*harness.seen.messages, *harness.seen.ephemerals), key=lambda one: one.ts)
-    return json.dumps([newest.text, newest.blocks])
+    return json.dumps([newest.text, newest.blocks], ensure_ascii=False)
 
 
 def asked(service: Service) -> list[tuple[str, Any]]:
@@ -114,7 +122,7 @@ async def test_a_form_without_a_project_asks_for_it_first(harness: Harness, orde
 async def test_an_unknown_project_is_refused_with_a_suggestion(harness: Harness) -> None:
     await command(harness, "/workflows @ordres run 3 hello")
 
-    assert "No project \\u201cordres\\u201d. Did you mean" in shown(harness)
+    assert "No project “ordres”. Did you mean" in shown(harness)
     assert harness.service.runs == []
 
 
@@ -214,3 +222,128 @@ async def test_records_without_a_project_are_of_the_default_one(harness: Harness
 
     assert asked(harness.service) == [("before", None), ("with the file", 42), ("without", 42)]
     assert harness.others["orders"].asked == []
+
+
+async def test_projects_are_listed_and_shown(harness: Harness, orders: Service) -> None:
+    await command(harness, "/project")
+    assert "Projects: default, Orders" in shown(harness)
+    await command(harness, "/project orders")
+
+    assert "@orders" in shown(harness)
+    assert orders.paths == ["project"]
+
+
+async def test_names_of_projects_are_shown(harness: Harness, orders: Service) -> None:
+    orders.details = WORKFLOW
+    for line, title in (
+        ("/workflows list", "Workflows · Orders"),
+        ("/agents list", "Agents · Orders"),
+        ("/stats", "Statistics · Orders"),
+        ("/workflows show 3", "Orders"),
+        ("/workflows run 3 x", " · Orders · run 5 · "),
+    ):
+        await command(harness, line, RANDOM)
+        assert title in shown(harness), line
+    await say(harness, f"{MENTION} hello", RANDOM)
+
+    assert "Orders" in shown(harness)
+    assert harness.service.requests == 0
+    assert orders.runs == ["x"]
+
+
+async def test_a_channels_project_is_set_with_its_own_agents(harness: Harness, orders: Service) -> None:
+    orders.agents = harness.service.agents = [SUPPORT, SALES]
+    await command(harness, "/agents @default default Sales")
+    await command(harness, "/agents @orders default Sales")
+    assert "This channel's project is default" in shown(harness)
+    await command(harness, "/agents channel project Orders")
+    await say(harness, f"{MENTION} Support: hello", GENERAL)
+    await say(harness, f"{MENTION} hello", GENERAL)
+    assert "Which agent should answer here?" in shown(harness)
+    await command(harness, "/agents default Sales")
+    await say(harness, f"{MENTION} again", GENERAL)
+
+    assert [(body["message"], body["agent"]) for body in orders.asked] == [("hello", 7), ("again", 8)]
+    assert harness.service.asked == []
+
+
+async def test_a_channel_of_the_operators_file_keeps_its_project(harness: Harness, orders: Service) -> None:
+    await command(harness, "/agents channel project default", RANDOM)
+
+    assert "Your admin has set this channel's project to Orders" in shown(harness)
+    assert orders.requests == 0
+
+
+async def test_home_is_about_the_project_chosen_there(harness: Harness, orders: Service) -> None:
+    orders.workflows = [{**WORKFLOW, "name": "Theirs"}]
+    await harness.slack.people.open_home(ALICE)
+    await harness.slack.settled()
+    await harness.work()
+    home = harness.slack.home(ALICE)
+    assert home is not None
+    await harness.slack.ui.select_in_view(ALICE, home.id, OF_DIRECT, "orders")
+    await harness.work()
+    assert "Theirs" in json.dumps(harness.seen.homes[-1])
+    await say(harness, "hello", DM_ALICE)
+
+    assert asked(orders) == [("hello", None)]
+    assert harness.service.asked == []
+
+
+async def test_a_report_waits_for_its_project_to_come_back(harness: Harness, orders: Service) -> None:
+    orders.stats = {**orders.stats, "runCount": 77}
+    await command(harness, "/stats report every day at 9", RANDOM)
+    harness.serve()
+    await next_day(harness)
+    await next_day(harness)
+    (notice,) = [one for one in harness.seen.messages if "no longer connected to its project" in one.text]
+    assert notice.place.channel == DM_ALICE
+    await command(harness, "/stats reports", RANDOM)
+    assert "no longer connected to its project" in shown(harness)
+    harness.serve("orders", orders=RANDOM)
+    await next_day(harness)
+
+    assert "77" in shown(harness)
+    assert "Statistics · Orders" in shown(harness)
+
+
+async def next_day(harness: Harness) -> None:
+    """Let a day pass, and post what's due."""
+    harness.store.clock.time += timedelta(days=1)
+    await harness.parts().clock.claim_slots()
+    await harness.work()
+
+
+async def test_a_slow_project_leaves_slots_to_the_others(harness: Harness, orders: Service) -> None:
+    orders.gate.clear()
+    worker = asyncio.create_task(harness.worker().run(harness.parts().turns.work))
+    for number in range(15):  # there are ten slots
+        await harness.slack.people.say(ALICE, RANDOM, f"{MENTION} slow {number}")
+    await wait_until(lambda: orders.in_flight == 8, "the slow project has used up its share")
+    for number in range(3):
+        await harness.slack.people.say(BOB, GENERAL, f"{MENTION} quick {number}")
+    await wait_until(lambda: len(harness.service.asked) == 3, "the other project has answered")
+    assert orders.in_flight == 8
+
+    orders.gate.set()
+    await wait_until(lambda: len(orders.asked) == 15, "all are answered")
+    harness.draining.set()
+    await worker
+
+
+async def test_records_for_operators_name_the_project(harness: Harness, orders: Service) -> None:
+    harness.configure(BRIDGE_AUDIT_DAYS="7")
+    scripts = harness.store.scripts
+    asked_at = await say(harness, f"{MENTION} hello", RANDOM)
+    await say(harness, f"{MENTION} hello", GENERAL)
+    entries = [entry async for entry in audit_since(scripts, START)]
+    found = await trace_of(scripts, MessageKey(TEAM, RANDOM, asked_at))
+
+    assert [entry.project for entry in entries if entry.did == "message"] == ["orders", ""]
+    assert [turn.project for turn in found.turns] == ["orders"]
+    assert any("to the project orders" in step.detail for step in steps_of(found))
+    assert orders.requests > 0
+    exposition = harness.metrics.exposition().decode()
+    calls = 'bridge_upstream_seconds_count{operation="send_message",outcome="ok"'
+    assert f"{calls}}} 1.0" in exposition
+    assert f'{calls},project="orders"}} 1.0' in exposition

@@ -83,8 +83,7 @@ def surfaces() -> Iterator[tuple[str, Callable[..., Any]]]:
                 continue
             if inspect.iscoroutinefunction(function):
                 continue
-            takes_reply = Reply in list(typing.get_type_hints(function).values())[:-1]
-            if module == "in_project" or (path not in bricks and takes_reply):
+            if path not in bricks and Reply in list(typing.get_type_hints(function).values())[:-1]:
                 continue  # it only adds to a reply
             if is_pure or returns(function) in {Reply, View}:
                 yield f"{feature if module == 'layout' else module}.{name}", function

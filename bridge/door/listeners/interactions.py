@@ -22,9 +22,9 @@ from bridge.errors import BridgeError, SlackError
 from bridge.features.registry import features
 from bridge.inbound import Click, Shortcut, SlashCommand, Submission
 from bridge.json_reader import Json
-from bridge.slack import contents
+from bridge.slack import contents, in_project
 from bridge.slack.api import Identity
-from bridge.slack.blockkit import in_project, modals
+from bridge.slack.blockkit import modals
 from bridge.slack.blockkit.reply import Block
 from bridge.slack.payloads import items, mapping, text
 from bridge.slack.post import Recipient, Say

@@ -38,7 +38,8 @@ async def show_agent(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
     """Show one agent and its tools."""
     detail = await turn.project.client.get_agent(agent.id)
     face, may_change = await deps.faces.of_one(turn.project, agent.id), await deps.access.is_runner(turn.user)
-    return layout.agent_card(agent, detail, own_pages(turn, deps.agent_url), face=face, may_change_face=may_change)
+    url, project = own_pages(turn, deps.agent_url), turn.project_name
+    return layout.agent_card(agent, detail, url, project, face=face, may_change_face=may_change)
 
 
 async def _filled(deps: Deps, turn: Turn, agent: Agent, message: str) -> Form:  # noqa: ARG001 - like every other
@@ -166,8 +167,9 @@ async def ask_about_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Resul
 
 async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
     default = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key).agent
-    agents = await turn.project.catalog.get_agents()
-    return layout.agent_list(agents, page.words, default, page.page, faces=await deps.faces.of(turn.project, agents))
+    found = await turn.project.catalog.get_agents()
+    faces = await deps.faces.of(turn.project, found)
+    return layout.agent_list(found, page.words, default, page.page, faces=faces, project=turn.project_name)
 
 
 def _thread_started(

@@ -27,8 +27,9 @@ def agent_list(
     page: int = 0,
     *,
     faces: Mapping[int, str] = NO_FACES,
+    project: str = "",
 ) -> Reply:
-    """Show a page of the agents matching *wanted*, with their *faces*, and the channel's *default* marked."""
+    """Show a page of the agents matching *wanted* in *project*, with their *faces*, and the *default* marked."""
     found = by_name(matching(agents, wanted))
     quoted = kit.quoted(wanted, 60)
     if not found and wanted:
@@ -45,7 +46,7 @@ def agent_list(
         facts = " · ".join(filter(None, (f" · ID {agent.id}", kit.one_line(agent.model or "", 60))))
         return kit.paragraph(*_face(faces.get(agent.id, "")), name, facts, *mark, f"\n{about}" if about else "")
 
-    title = f"Agents matching {quoted}" if wanted else "Agents"
+    title = kit.titled(f"Agents matching {quoted}" if wanted else "Agents", project)
     ask = kit.actions(ask_button(None, "Ask an agent…"))
     return list_reply(title, found, line, ListPage(page=page, words=wanted), TURNS, ask)
 
@@ -55,16 +56,22 @@ def _face(face: str) -> list[Block | str]:
 
 
 def agent_card(
-    agent: Agent, detail: AgentDetail, url: str = "", *, face: str = "", may_change_face: bool = False
+    agent: Agent,
+    detail: AgentDetail,
+    url: str = "",
+    project: str = "",
+    *,
+    face: str = "",
+    may_change_face: bool = False,
 ) -> Reply:
     """Show one agent: its purpose, model and tools; *url* is the template of its address in the project's own pages.
 
-    *may_change_face* offers the form for that.
+    *project* is the project's name if there are several. *may_change_face* offers the form for that.
     """
     name = kit.one_line(detail.name or agent.name) or kit.NO_NAME
     description = detail.description or agent.description or ""
     temperature = agent.temperature if detail.temperature is None else detail.temperature
-    facts = [("ID", str(agent.id)), ("Model", detail.model or agent.model)]
+    facts = [("Project", project or None), ("ID", str(agent.id)), ("Model", detail.model or agent.model)]
     if temperature is not None:
         facts.append(("Temperature", f"{temperature:g}"))
     tools = untyped_json.listed(untyped_json.names_in(detail.tools), 1500)

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Final
 
 from bridge.engine.feature import Feature
-from bridge.engine.results import Form, Outcome, Result, shown
+from bridge.engine.projects import remember
+from bridge.engine.results import Form, Result, shown
 from bridge.engine.turn import Turn
 from bridge.errors import NoSuch
 from bridge.features.buttons import OPEN_DEFAULT, SET_DEFAULT, id_of, settings_button
@@ -19,8 +20,10 @@ from bridge.features.channels.settings import APP_ID, MOST_APPS, NOTHING_SET, Ap
 from bridge.features.deps import Deps
 from bridge.features.lookups import agent_by_id, agent_name, origin_of, workflow_by_id, workflow_name
 from bridge.features.pauses import RULE_PAUSED
+from bridge.ids import PersonKey
 from bridge.inbound import Click, Notice, Submission
 from bridge.project import Catalog
+from bridge.project.connection import DEFAULT, ProjectConnection
 from bridge.project.models import Agent, Workflow
 from bridge.queue.audit import named
 from bridge.slack.blockkit.failures import no_longer
@@ -43,7 +46,7 @@ channels.outcomes |= {
 @channels.command("/agents channel")
 async def show_settings(deps: Deps, turn: Turn) -> Result:
     """Show this channel's settings: default agent, replies and apps."""
-    settings = (await deps.channels.stored(turn.team, turn.channel)).settings
+    settings = (await deps.channels.stored(turn.team, turn.channel)).settings.of(turn.project_key)
     agent = await agent_name(turn, settings.agent) if settings.agent is not None else ""
     apps = []
     for id_, rule in settings.apps.items():
@@ -54,10 +57,31 @@ async def show_settings(deps: Deps, turn: Turn) -> Result:
         owner = await deps.directory.user_name(rule.owner)
         paused = f" · ⏸️ paused: {no_longer(rule.paused, owner)}" if rule.paused else ""
         apps.append((rule.name or id_, f"{does} · set up by {owner}{paused}"))
-    what = layout.ShownSettings(agent, settings.answers == "all", deps.channels.replies_under(settings), apps)
+    project = turn.project_name if deps.projects.is_several else None
+    replies = deps.channels.replies_under(settings)
+    what = layout.ShownSettings(agent, settings.answers == "all", replies, apps, project)
     title = layout.settings_title(await _name(deps, turn.channel))
     may_change = await deps.access.is_runner(turn.user)
     return layout.settings_card(what, title, may_change=may_change, is_direct=_is_direct(turn.channel))
+
+
+@channels.command("/agents channel project <project>", form=settings_button(), for_runners=True, for_several=True)
+async def set_project(deps: Deps, turn: Turn, *, project: ProjectConnection) -> Result:
+    """Set the project of this channel. Its default agent and the rules for apps are reset."""
+    return await _move(deps, turn, project)
+
+
+async def _move(deps: Deps, turn: Turn, project: ProjectConnection, *, where: str = layout.HERE) -> Result:
+    """Set the project of *turn*'s channel, or of the person's direct messages."""
+    if _is_direct(turn.channel):
+        await remember(deps.scripts, PersonKey(turn.team, turn.user), project.key)
+        change = SettingChange("project", project.id, project.name)
+        return shown(layout.changed([change], layout.DIRECT), "changed", change.about)
+    if fixed := deps.projects.of_channel(turn.channel):
+        return layout.project_in_file(fixed.name)
+    return await change_settings(
+        deps, turn, lambda now: now.of(project.key).model_copy(update={"project": project.key}), where=where, moves=True
+    )
 
 
 @channels.command("/agents default [agent]", form=settings_button(), for_runners=True)
@@ -123,7 +147,7 @@ async def _set_app(deps: Deps, turn: Turn, typed: str, rule: AppRule | None) -> 
     if _is_direct(turn.channel):
         return layout.not_in_direct_messages()
     await deps.access.check_runner(turn.user, "default")
-    rules = (await deps.channels.stored(turn.team, turn.channel)).settings.apps
+    rules = (await deps.channels.stored(turn.team, turn.channel)).settings.of(turn.project_key).apps
     named = {id_: known.name for id_, known in rules.items() if known.name}
     names = await deps.say.history().apps_in(turn.channel) | named
     wanted = name_key(typed).removeprefix("@")
@@ -165,7 +189,11 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Form:
     is_direct = _is_direct(channel)
     if not is_direct:
         await deps.access.check_runner(turn.user, "default")
-    settings = (await deps.channels.stored(turn.team, channel)).settings
+    stored = (await deps.channels.stored(turn.team, channel)).settings
+    known = _known_project(deps, channel, stored)
+    if known is not None and not is_direct:
+        turn.change_project(known)
+    settings = stored.of(turn.project_key)
     agent = await agent_by_id(turn, settings.agent) if settings.agent is not None else None
     origin = (await origin_of(deps, turn)).model_copy(update={"chosen": channel})
     where = await _name(deps, channel)
@@ -178,8 +206,24 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Form:
         replies=settings.replies or deps.channels.replies,
         is_direct=is_direct,
         apps=apps,
+        projects=await _projects(deps, turn, channel),
     )
     return Form(view, otherwise=forms.offer_settings_form(channel))
+
+
+def _known_project(deps: Deps, channel: str, settings: ChannelSettings) -> str | None:
+    """Return the key of the project that's set for a channel, if several are served."""
+    if not deps.projects.is_several:
+        return None
+    fixed = deps.projects.of_channel(channel)
+    return fixed.key if fixed else settings.known_project
+
+
+async def _projects(deps: Deps, turn: Turn, channel: str) -> list[tuple[str, str]]:
+    """Return the projects to choose from, the current one first; none if it can't be changed."""
+    if not deps.projects.is_several or deps.projects.of_channel(channel):
+        return []
+    return sorted(((one.id, one.name) for one in deps.projects), key=lambda one: one[0] != turn.project.id)
 
 
 async def _app_fields(deps: Deps, turn: Turn, channel: str, settings: ChannelSettings) -> list[forms.AppField]:
@@ -197,9 +241,13 @@ async def _app_fields(deps: Deps, turn: Turn, channel: str, settings: ChannelSet
 @channels.form(forms.DEFAULT, label="form: Channel settings", reader=forms.read_settings_form)
 async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: forms.Filled) -> Result:
     """Save the form: apply its differences from the current settings."""
+    is_here = Origin.parse(submission.private_metadata).channel == turn.channel
+    where = layout.HERE if is_here else await _name(deps, turn.channel)
+    project = deps.projects.find(filled.project) if filled.project else None
+    if project and project.key != turn.project_key:  # the other fields are about the earlier project
+        return await _move(deps, turn, project, where=where)
     if filled.agent is not None and await agent_by_id(turn, filled.agent) is None:
         raise NoSuch("agent", str(filled.agent))
-
     for kind, id_ in filter(None, filled.apps.values()):
         if kind == "workflow":
             await workflow_by_id(turn, id_)
@@ -221,8 +269,6 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: form
                 settings = settings.with_app(app, named_rule)
         return settings
 
-    is_here = Origin.parse(submission.private_metadata).channel == turn.channel
-    where = layout.HERE if is_here else await _name(deps, turn.channel)
     return await change_settings(deps, turn, change, where=where)
 
 
@@ -239,20 +285,28 @@ async def change_settings(
     *,
     where: str = layout.HERE,
     about: str = "",
-) -> Outcome:
+    moves: bool = False,
+) -> Result:
     """Change the settings of *turn*'s channel; *where* names it if the person reads the reply elsewhere.
 
-    *about* is for the audit. A notice in the channel says what changed, so a reply there doesn't repeat it; for a
-    direct message, there's no notice. The notice is queued before the change: if this runs again, it finds nothing to
-    change, or queues the same notice, which counts once.
+    *about* is for the audit. Agents and workflows are of the channel's project, which only a change that *moves* it
+    replaces; a channel without one gets *turn*'s. A notice in the channel says what changed, so a reply there doesn't
+    repeat it; for a direct message, there's no notice. The notice is queued before the change: if this runs again, it
+    finds nothing to change, or queues the same notice, which counts once.
     """
     is_own = _is_direct(turn.channel)
     if not is_own:
         await deps.access.check_runner(turn.user, "default")
     while True:
         stored = await deps.channels.stored(turn.team, turn.channel)
-        settings = change(stored.settings)
-        changes = await _changes(deps, turn, stored.settings, settings)
+        now = stored.settings if moves else stored.settings.of(turn.project_key)
+        settings = change(now)
+        if deps.projects.is_several and not moves and (settings.agent, settings.apps) != (now.agent, now.apps):
+            here = _known_project(deps, turn.channel, stored.settings)
+            if here not in {None, turn.project.key} and not is_own:
+                return layout.other_project(deps.projects.name_of(here or ""), turn.project.name)
+            settings = settings.model_copy(update={"project": turn.project.key})
+        changes = await _changes(deps, turn, now, settings)
         if not changes:
             break
         if not is_own:
@@ -275,6 +329,9 @@ def _reply(changes: list[SettingChange], where: str) -> Reply:
 async def _changes(deps: Deps, turn: Turn, before: ChannelSettings, after: ChannelSettings) -> list[SettingChange]:
     """Return the differences, with names instead of IDs."""
     changes = []
+    if after.project != before.project and after.project is not None:
+        name = deps.projects.name_of(after.project)
+        changes.append(SettingChange("project", after.project or DEFAULT, name))
     if after.agent != before.agent:
         name = await agent_name(turn, after.agent) if after.agent is not None else ""
         changes.append(SettingChange("agent", str(after.agent or ""), name))

@@ -22,6 +22,7 @@ DEFAULT: Final = "default"
 AGENT: Final = "agent"
 ANSWERS: Final = "answers"
 REPLIES: Final = "replies"
+PROJECT: Final = "project"
 NO_AGENT: Final = "none"
 APP: Final = "app:"
 OTHER: Final = "other"
@@ -36,13 +37,14 @@ _REPLIES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A valid form: the *agent*'s ID or None. A direct message has no other settings."""
+    """A valid form: the *agent*'s ID or None. A direct message has no other settings but its *project*."""
 
     agent: int | None
     answers: str = ""
     replies: str = ""
     apps: Mapping[str, tuple[str, int] | None] = field(default_factory=dict)
     """By app ID: ``agent`` or ``workflow`` and its ID, or None to ignore the app's messages."""
+    project: str = ""
 
 
 class AppField(NamedTuple):
@@ -63,16 +65,23 @@ def settings_form(
     replies: str,
     is_direct: bool,
     apps: Sequence[AppField] = (),
+    projects: Sequence[tuple[str, str]] = (),
 ) -> View:
     """Return the form for the channel named *where*, with its current settings.
 
-    *apps* have a rule there or posted there recently; others can be entered by ID.
+    *apps* have a rule there or posted there recently; others can be entered by ID. *projects* are the
+    IDs and names of those to choose from, the current one first.
     """
     chosen = agent_option(agent) if agent else kit.option("No default agent", NO_AGENT)
     fields = [
         kit.section(f"Settings for {kit.named(where, 100)}"),
         kit.input_block(AGENT, "Default agent", kit.external_select(AGENT, "Choose an agent", chosen)),
     ]
+    if projects:
+        options = [kit.option(name, id_) for id_, name in projects]
+        menu = kit.select(PROJECT, "Choose a project", options, options[0])
+        hint = "Another project resets the default agent and the rules for apps."
+        fields.insert(1, kit.input_block(PROJECT, "Project", menu, hint=hint))
     if not is_direct:
         fields += [
             _choice(ANSWERS, "Messages to answer", _ANSWERS, answers),
@@ -126,7 +135,9 @@ def read_settings_form(values: Mapping[str, Any]) -> Filled | FormErrors:
         return FormErrors({OTHER: f"{kit.quoted(typed, 60)} isn't an app ID. Use one such as A0123456789."})
     if bool(other) != (does is not None):
         return FormErrors({APP: "Choose what to do with its posts."} if other else {OTHER: "Enter the app's ID."})
-    return Filled(None if agent == NO_AGENT else int(agent), answers, replies, apps | ({other: does} if other else {}))
+    apps |= {other: does} if other else {}
+    project = str(values.get(PROJECT) or "")
+    return Filled(None if agent == NO_AGENT else int(agent), answers, replies, apps, project)
 
 
 def _parse_rule(value: str) -> tuple[str, int] | None:

@@ -24,9 +24,9 @@ _REPLIES: Final = {"auto": "those of the person the agent is talking with", "men
 
 
 class SettingChange(NamedTuple):
-    """A changed setting: *what* (``agent``, ``answers``, ``replies``, ``app``), and its value *now*.
+    """A changed setting: *what* (``project``, ``agent``, ``answers``, ``replies``, ``app``), and its value *now*.
 
-    *name* is the agent's or workflow's, ``""`` for none; *app* is the app's ID, *called* its name.
+    *name* is the project's, agent's or workflow's, ``""`` for none; *app* is the app's ID, *called* its name.
     """
 
     what: str
@@ -45,6 +45,10 @@ class SettingChange(NamedTuple):
         name, of = kit.named(self.name, 60), kit.named(self.called or self.app, 60)
         where = kit.named(where, 80)
         match self.what, self.now:
+            case "project", _ if where == DIRECT:
+                return f"{where[:1].upper()}{where[1:]} are now about {name}."
+            case "project", _:
+                return f"The project of {where} is now {name}."
             case "agent", "" if where == DIRECT:
                 return "Your direct messages to me no longer have a default agent."
             case "agent", _ if where == DIRECT:
@@ -81,6 +85,7 @@ class ShownSettings(NamedTuple):
     answers_all: bool
     replies: str  # which replies in a thread are answered (`bridge.features.channels.settings.Replies`)
     apps: Sequence[tuple[str, str]]  # each app's name, and its rule in words
+    project: str | None = None  # None: there's only one
 
 
 def settings_title(where: str) -> str:
@@ -90,7 +95,8 @@ def settings_title(where: str) -> str:
 
 def settings_card(shown: ShownSettings, title: str, *, may_change: bool, is_direct: bool) -> Reply:
     """Show the settings."""
-    facts = [("Default agent", kit.one_line(shown.agent, 100) or "none")]
+    facts = [("Project", kit.one_line(shown.project, 100) or "none")] if shown.project is not None else []
+    facts.append(("Default agent", kit.one_line(shown.agent, 100) or "none"))
     if not is_direct:
         facts += [
             ("Messages to answer", "every top-level message" if shown.answers_all else "mentions only"),
@@ -108,6 +114,21 @@ def settings_card(shown: ShownSettings, title: str, *, may_change: bool, is_dire
     if may_change:
         blocks.append(kit.actions(settings_button()))
     return kit.reply(f"{title}. {text}", *blocks)
+
+
+def project_in_file(project: str) -> Reply:
+    """Say that the operator's file sets this channel's project."""
+    return kit.reply(
+        f"Your admin has set this channel's project to {kit.named(project, 80)}, so only they can change it."
+    )
+
+
+def other_project(here: str, wanted: str) -> Reply:
+    """Say that a channel's agents and workflows are of its own project."""
+    here, wanted = kit.named(here, 80), kit.named(wanted, 80)
+    return kit.reply(
+        f"This channel's project is {here}. To use {wanted} here, type /agents channel project {wanted} first."
+    )
 
 
 def nothing_changed() -> Reply:

@@ -133,7 +133,8 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     if message.is_late and not turn.record.is_again and await deps.said_once.may_note_late(message.thread, turn.id):
         notes.append(answers.LATE)
     by = await turn.project.catalog.agent_name(agent) if is_named and question.speaker is None else ""
-    shown = partial(answers.answer, found.message, found.toolsUsed, notes=notes, feedback=feedback, by=by)
+    names = {"by": by, "project": turn.project_name}
+    shown = partial(answers.answer, found.message, found.toolsUsed, notes=notes, feedback=feedback, **names)
     reply = await asyncio.to_thread(shown) if len(found.message) > _LARGEST_ON_LOOP else shown()
     reply = _said_by(question.speaker, reply)
     after = await _notices(turn, agent, question.status)

@@ -25,13 +25,15 @@ def answer(
     notes: Sequence[str] = (),
     feedback: Answered | None = None,
     by: str = "",
+    project: str = "",
 ) -> Reply:
     """Show an agent's answer, the tools it used, and the bridge's own *notes* below.
 
-    With *feedback*, people can vote on the answer. *by* is the agent's name, if it should be shown.
+    With *feedback*, people can vote on the answer. *by* is the agent's name, if it should be shown, *project* its
+    project's.
     """
     shown = kit.clean(message) if message.strip() else "_The agent sent an empty answer._"
-    small, footer = [*([f"Answered by {kit.named(by, 80)}"] if by else []), *notes], []
+    small, footer = [*([f"Answered by {kit.named(by, 80)}"] if by else []), *([project] if project else []), *notes], []
     if tools_used and (tools := untyped_json.listed(untyped_json.names_in(tools_used), kit.FOOTER_TEXT - len(_TOOLS))):
         small.append(_TOOLS + tools)
     if small:

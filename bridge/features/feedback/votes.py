@@ -38,7 +38,10 @@ _VOTE = re.compile(r"(up|down):(?P<turn>[\w-]{1,64}):(?P<agent>-?[0-9]{1,1000}):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vote:
-    """A *user*'s *vote*, ``up`` or ``down``, *at* a time, on the answer of *agent* in *session*, given by *turn*."""
+    """A *user*'s *vote*, ``up`` or ``down``, *at* a time, on the answer of *agent* in *session*, given by *turn*.
+
+    Both are of *project* (``""``: the default one).
+    """
 
     at: datetime
     vote: str
@@ -46,6 +49,7 @@ class Vote:
     agent: int | None
     session: int | None
     turn: str
+    project: str = ""
 
 
 @feedback.button(FEEDBACK, label="feedback buttons")
@@ -60,6 +64,8 @@ async def vote(deps: Deps, turn: Turn, click: Click) -> Result:
     how = "same" if before == given else "changed" if before else "new"
     if how != "same":
         fields = {"v": "1", "agent": of.agent, "session": or_empty(of.session), mine: f"{given} {now}"}
+        if turn.project_key:
+            fields["project"] = turn.project_key
         turn.stage(*(("field", key, lives, name, str(value)) for name, value in fields.items()))
         turn.stage(("rank", voted, lives, of.turn, now, VOTED_LENGTH))
     deps.metrics.feedback.labels(given, how).inc()
@@ -113,6 +119,7 @@ def _votes(turn: str, fields: dict[str, str]) -> list[Vote]:
                     agent=int(agent) if agent else None,
                     session=int(session) if session else None,
                     turn=turn,
+                    project=fields.get("project", ""),
                 )
             )
     return found

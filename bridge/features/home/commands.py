@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 
 from bridge import __version__
 from bridge.engine.feature import Feature
+from bridge.engine.projects import OF_DIRECT, remember
 from bridge.engine.recent import Recent
-from bridge.engine.results import HomeView, Result
+from bridge.engine.results import HomeChanged, HomeView, Result
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, ProjectError
 from bridge.features.deps import Deps
@@ -66,6 +67,13 @@ async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
     return await _draw(deps, turn, pages, click.view_hash)
 
 
+@home.button(OF_DIRECT, label="menu: Choose a project")
+async def choose_project(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a click
+    """Use another project in Home and in the person's direct messages."""
+    await remember(deps.scripts, PersonKey(turn.team, turn.user), turn.project.key)
+    return HomeChanged()
+
+
 async def _draw(deps: Deps, turn: Turn, pages: HomePages, view_hash: str) -> Result:
     """Return Home with the pages of *pages*, and store them."""
     await deps.home_pages.store(turn.team, turn.user, pages)
@@ -96,6 +104,8 @@ async def _gather(deps: Deps, turn: Turn) -> layout.Home:
         may_run=may_run,
         workspace=deps.workspace,
         faces=await deps.faces.of(turn.project, agents or ()),
+        projects=[(one.id, one.name) for one in deps.projects] if deps.projects.is_several else (),
+        chosen=turn.project.id,
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from bridge.engine.projects import OF_DIRECT
 from bridge.engine.recent import RecentConversation, RecentRun
 from bridge.features.buttons import DETAILS, FIND, RUN_FORM, ask_button, channel_choice, run_value
 from bridge.features.home.pages import HomePages
@@ -38,7 +39,8 @@ MOST_RECENT: Final = 5
 class Home:
     """The tab's data; None if the service didn't return it. *workspace* is the workspace's address in Slack.
 
-    *faces* are the agents' by ID.
+    *faces* are the agents' by ID. *projects* are the IDs and names of all projects if there are several, and *chosen*
+    is this one's ID.
     """
 
     project: Project | None
@@ -51,6 +53,8 @@ class Home:
     may_run: bool = True
     workspace: str = ""
     faces: Mapping[int, str] = field(default_factory=dict)
+    projects: Sequence[tuple[str, str]] = ()
+    chosen: str = ""
 
     @property
     def is_whole(self) -> bool:
@@ -76,6 +80,7 @@ def home_view(home: Home, pages: HomePages, version: str) -> View:
     default = [channel_choice()] if home.may_run else []
     blocks = [
         *_project(home.project, home.stats),
+        *_projects(home),
         kit.context(health, f"Bridge {version}"),
         kit.actions(*run, ask_button(None, "Ask an agent…"), *default),
     ]
@@ -105,6 +110,14 @@ def _project(project: Project | None, stats: Stats | None) -> list[Block]:
     if stats:
         facts += [(number.title, kit.grouped(number.of(stats))) for number in NUMBERS if number.on_home]
     return [*blocks, kit.columns(facts)] if any(value is not None for _title, value in facts) else blocks
+
+
+def _projects(home: Home) -> list[Block]:
+    """Return the menu that chooses the project of Home and of direct messages, if there are several."""
+    options = [kit.option(name, id_) for id_, name in home.projects]
+    chosen = next((option for option in options if option["value"] == home.chosen), None)
+    menu = kit.actions(kit.select(OF_DIRECT, "Choose a project", options, chosen))
+    return [kit.context("The project of this page, and of your direct messages to me"), menu] if options else []
 
 
 def _runs(home: Home) -> list[Block]:

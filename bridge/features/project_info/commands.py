@@ -6,12 +6,14 @@ from bridge.engine.feature import Feature
 from bridge.engine.results import Result
 from bridge.engine.turn import Turn
 from bridge.features.deps import Deps
-from bridge.features.project_info.layout import project_card
+from bridge.features.project_info.layout import project_card, project_list
 
 project_info = Feature("project_info")
 
 
-@project_info.command("/project", read_only=True)
-async def show_project(deps: Deps, turn: Turn) -> Result:  # noqa: ARG001 - every command gets a turn
+@project_info.command("/project", read_only=True, of_project=True)
+async def show_project(deps: Deps, turn: Turn) -> Result:
     """Show the project's details."""
-    return project_card(await turn.project.client.get_project())
+    if deps.projects.is_several and not turn.body.names_project:
+        return project_list([(one.name, one.id, one.key == turn.project_key) for one in deps.projects])
+    return project_card(await turn.project.client.get_project(), turn.project.id if turn.project_name else "")

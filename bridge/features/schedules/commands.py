@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -364,7 +365,8 @@ async def _schedule(deps: Deps, turn: Turn, spec: Spec, channel: str, *, editing
 
 
 def _owned(spec: S, turn: Turn, channel: str, zone: str) -> S:
-    return spec.model_copy(update={"team": turn.team, "channel": channel, "owner": turn.user, "zone": zone})
+    who = {"team": turn.team, "owner": turn.user, "project": turn.project.key}
+    return spec.model_copy(update={**who, "channel": channel, "zone": zone})
 
 
 def _about(task: StoredTask, target: str) -> str:
@@ -393,12 +395,25 @@ async def _listed(deps: Deps, turn: Turn, page: int, *, is_all: bool) -> list[Li
     *page*. Raises `StoreUnavailable`.
     """
     user = turn.user
-    known = [one for one in await store_of(deps).all() if is_all or isinstance(one.spec, ReportSpec)]
+    known = [one for one in await _all(deps) if is_all or isinstance(one.spec, ReportSpec)]
     known = [one for one in known if one.spec.owner == user or not one.spec.channel.startswith("D")]
     tasks = sorted(known, key=lambda one: (bool(one.paused), one.due, one.id))
     places = layout.shown_on(page, len(tasks))
     shown = iter(await _looked_up(deps, turn, [tasks[place] for place in places]))
     return [next(shown) if place in places else Listed(task) for place, task in enumerate(tasks)]
+
+
+async def _all(deps: Deps) -> list[StoredTask]:
+    """Return all tasks, with their projects' names; one whose project was removed counts as paused."""
+    projects = deps.projects
+    return [
+        replace(
+            one,
+            paused=one.paused or ("" if projects.get(one.spec.project) else layout.REMOVED),
+            project_name=projects.name_of(one.spec.project) if projects.is_several else "",
+        )
+        for one in await store_of(deps).all()
+    ]
 
 
 async def _looked_up(deps: Deps, turn: Turn, tasks: Sequence[StoredTask]) -> list[Listed]:
@@ -430,7 +445,8 @@ async def _channel_of(deps: Deps, wanted: TaskSpec, turn: Turn) -> str:
 @schedules.home_section
 async def shown_in_home(deps: Deps, turn: Turn) -> list[Block]:
     """Return the section of Home with what the person scheduled."""
-    tasks = [one for one in await store_of(deps).all() if (one.spec.team, one.spec.owner) == (turn.team, turn.user)]
+    whose = (turn.team, turn.user, turn.project_key)
+    tasks = [one for one in await _all(deps) if (one.spec.team, one.spec.owner, one.spec.project) == whose]
     return layout.home_section(await _looked_up(deps, turn, tasks))
 
 
@@ -453,7 +469,11 @@ async def report_posted(deps: Deps, turn: Turn, report: PostedReport, ts: str) -
         return
     store = store_of(deps)
     stored = await store.get(report.report)
-    turn.stage(*store.posted(report, ThreadKey(turn.team, turn.channel, ts), stored.skipped if stored else None))
+    turn.stage(
+        *store.posted(
+            report, ThreadKey(turn.team, turn.channel, ts), stored.skipped if stored else None, turn.project_key
+        )
+    )
 
 
 @schedules.once_posted(PostedTask)

@@ -43,6 +43,9 @@ NO_CLOCK: Final = "no clock"
 GONE: Final = "gone"
 """The reason of a task paused because its agent or workflow no longer exists."""
 
+REMOVED: Final = "project"
+"""The reason of a report that isn't posted until its project is served again."""
+
 CHANGED: Final = "report_changed"
 """The name of the notice to the owner of a report that someone else paused, edited or deleted."""
 
@@ -59,6 +62,7 @@ _WHY_PAUSED: Final = {
     "not_in_channel": "I'm no longer in its channel",
     "restricted_action": "I'm not allowed to post in its channel",
     "missing_scope": "the app is missing a permission",
+    REMOVED: "I'm no longer connected to its project",
     NO_CLOCK: "the bridge's server doesn't know its time zone",
     GONE: "its agent or workflow no longer exists",
 }
@@ -292,7 +296,8 @@ def task_paused(facts: str = "", *, noun: str = "report") -> Reply:
         which = f"{'Your' if is_owner else 'The'} {noun} {kit.quoted(str(called), 120)}"
     where: list[Block | str] = [" in ", _where(str(channel))] if is_owner and is_channel(str(channel)) else []
     again = "/stats report" if noun == "report" else "/schedules"
-    fix = "" if is_owner else f" Someone with permission can schedule it again with {again}."
+    fix = " It continues once your admin adds the project back." if error == REMOVED else ""
+    fix = fix if is_owner else f" Someone with permission can schedule it again with {again}."
     ending = f" {was}: {why}.{fix}"
     return kit.reply(
         which + ending,
@@ -325,7 +330,7 @@ def _shown(one: Listed, value: str) -> list[Block]:
     if one.target or not isinstance(task.spec, ReportSpec):
         verb, name = _capitalized(_VERBS[task.spec.does]), kit.one_line(one.target, _TARGET) or kit.NO_NAME
         does = [f"{verb} ", kit.words(name, bold=True), f" {task.when}"]
-    by = f" · {kit.named(one.owner, 80)}" if one.owner else ""
+    by = kit.titled(f" · {kit.named(one.owner, 80)}" if one.owner else "", task.project_name)
     lines = [kit.paragraph(*does, f" ({task.spec.zone}) in ", _where(task.spec.channel), by)]
     if last := _last(one):
         at: list[Block | str] = [" · ", kit.date(task.last, one.link)] if task.last else []

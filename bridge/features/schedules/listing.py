@@ -63,8 +63,8 @@ class ListedTask(BaseModel, frozen=True, extra="forbid"):
     schedule: str = ""
     crons: tuple[Annotated[str, AfterValidator(_read(read_cron, "0 9 * * 1"))], ...] = ()
     zone: Annotated[str, AfterValidator(_read(ZoneInfo, "Europe/Berlin"))]
-    project: str = ""
     paused: Annotated[str, StringConstraints(max_length=100)] = ""
+    project: Annotated[str, StringConstraints(pattern=r"^([a-z][a-z0-9-]{0,30})?$")] = ""
 
     @model_validator(mode="after")
     def _has_a_schedule(self) -> Self:
@@ -175,7 +175,11 @@ class Listing(BaseModel, frozen=True, extra="forbid"):
 
     def to_text(self) -> str:
         """Return the list as JSON."""
-        return json.dumps(self.model_dump(mode="json"), indent=2)
+        listed = self.model_dump(mode="json")
+        for one in [*listed["reports"], *(each["settings"] for each in listed["channels"])]:
+            if not one["project"]:  # as before there were several
+                del one["project"]
+        return json.dumps(listed, indent=2)
 
 
 def _place(location: Iterable[str | int]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, assert_never
 
 from bridge.engine.feature import Slot
 from bridge.engine.results import Done, TryLater
@@ -18,7 +18,7 @@ from bridge.errors import ProjectError, RecordNotUnderstood
 from bridge.features.deps import Deps
 from bridge.features.lookups import agent_name, workflow_name
 from bridge.features.pauses import notify_of_pause
-from bridge.features.schedules.layout import NO_CLOCK, PAUSED, TASK_PAUSED, titled
+from bridge.features.schedules.layout import NO_CLOCK, PAUSED, REMOVED, TASK_PAUSED, pause_notice, titled
 from bridge.features.schedules.schedule import (
     QuestionSpec,
     ReportSpec,
@@ -30,7 +30,8 @@ from bridge.features.schedules.schedule import (
 )
 from bridge.features.schedules.store import due_task, store_of
 from bridge.ids import ThreadKey
-from bridge.inbound import Report, ScheduledTask
+from bridge.inbound import Notice, Report, ScheduledTask
+from bridge.queue.inbox import Duplicate, Queued, Stale
 from bridge.queue.scripting import epoch_ms
 
 log = logging.getLogger(__name__)
@@ -92,7 +93,23 @@ async def opened(deps: Deps, turn: Turn, slot: Report | ScheduledTask, id_: str)
         return Done("it's too late for this slot")
     if refusal := await deps.access.refusal_now(stored.spec.owner, stored.spec.channel, is_set_up=True):
         return await paused(deps, turn, stored, refusal)
+    if deps.projects.get(stored.spec.project) is None:
+        return await _without_its_project(deps, turn, stored)
     return stored
+
+
+async def _without_its_project(deps: Deps, turn: Turn, stored: StoredTask) -> Done:
+    """Tell a task's owner, once, that it waits for its project, which was removed."""
+    is_report, owner = isinstance(stored.spec, ReportSpec), stored.spec.owner
+    what = pause_notice(titled(stored, ""), turn.channel, REMOVED, is_report=is_report)
+    notice = Notice(team=turn.team, channel=owner, user=owner, what=what, of="report")
+    writes, why = store_of(deps).missed(stored.id), "its schedule's project was removed"
+    put = await deps.inbox.put(notice, event=f"removed:{turn.id}", why=why, writes=writes)
+    match put:
+        case Queued() | Duplicate() | Stale():  # if it's stale, they were told before
+            return Done("its project was removed")
+        case _:
+            assert_never(put)
 
 
 async def paused(deps: Deps, turn: Turn, stored: StoredTask, reason: str) -> Done:

@@ -191,18 +191,31 @@ class TaskStore:
         """Return the writes for a skipped *slot* whose predecessor is still running."""
         return (*self.skip(task.id, slot), ("field", self._keys.report(task.id), 0, "told", task.turn))
 
-    def posted(self, report: PostedReport, thread: ThreadKey, skipped: datetime | None) -> tuple[Write, ...]:
+    def missed(self, id_: str) -> tuple[Write, ...]:
+        """Return the writes that record that a task's owner is told that its project was removed, at most once."""
+        key = self._keys.report(id_)
+        return (("if", key, 0, 1, "v", "1", "gone", ""), ("field", key, 0, "gone", "1"))
+
+    def posted(
+        self, report: PostedReport, thread: ThreadKey, skipped: datetime | None, project: str = ""
+    ) -> tuple[Write, ...]:
         """Return the writes for a slot posted as the root of *thread*; its words are for the first question there.
 
-        *skipped* is the first skipped slot, which the post has mentioned, so the next one doesn't. With `report.binds`,
-        the thread is a conversation from now on, and otherwise from the first mention.
+        The thread is about the report's *project*. *skipped* is the first skipped slot, which the post has mentioned,
+        so the next one doesn't. With `report.binds`, the thread is a conversation from now on, and otherwise from the
+        first mention.
         """
         conversation, lives = self._keys.thread(thread), self._session_ms
         facts = {"numbers": report.numbers, "ts": thread.root}
         shown = self._shown(report.report, report.slot, facts, skipped)
+        keeps: tuple[Write, ...] = (
+            ("if", conversation, 0, 1, "v", ""),
+            ("field", conversation, lives, "project", project),
+        )
         binds: Write = ("field if", conversation, lives, "v", str(VERSION), "")
         return (
             *shown,
+            *(keeps if project else ()),
             *([binds] if report.binds else []),
             ("if", conversation, 0, 1, "session", ""),
             ("set", self._keys.words(thread), lives, report.words),
@@ -223,6 +236,8 @@ class TaskStore:
             ("if", key, 0, 1 + is_reported, "v", "1"),
             last,
             *([skip] if is_reported else []),
+            ("if", key, 0, 1, "gone", "1"),  # its project is back
+            ("field", key, 0, "gone", ""),
         )
 
     async def _read(self, wanted: dict[str, dict[str, str]]) -> list[tuple[StoredTask, dict[str, str]]]:
@@ -251,7 +266,9 @@ def due_task(
 ) -> Report | ScheduledTask:
     """Return the input to queue for a *slot* of a task, or for a request; *thread_ts* is the thread it continues."""
     spec = task.spec
-    about: dict[str, Any] = {"team": spec.team, "channel": spec.channel, "user": spec.owner, "slot": slot}
+    about: dict[str, Any] = {
+        "team": spec.team, "channel": spec.channel, "user": spec.owner, "slot": slot, "project": spec.project,
+    }  # fmt: skip
     if isinstance(spec, ReportSpec):
         return Report(report=task.id, is_asked_for=is_asked_for, **about)
     return ScheduledTask(task=task.id, does=spec.does, is_asked_for=is_asked_for, thread_ts=thread_ts, **about)

@@ -99,11 +99,12 @@ def stats_card(
     note: Note | None = None,
     audience: Audience = Audience.PRIVATE,
     is_report: bool = False,
+    project: str = "",
 ) -> Reply:
     """Show the statistics, or *only* some of `PARTS`, with the changes and a *note* below.
 
     Tables and new names refer to the first of *changes*. A report is a sentence with the numbers; everything else is a
-    reply in its thread.
+    reply in its thread. *project* is the project's name if there are several.
     """
     known = numbers_of(stats)
     numbers = [(number, known[number.name]) for number in NUMBERS if number.name in only and number.name in known]
@@ -117,7 +118,7 @@ def stats_card(
             chart = None if has_moved else group.chart(group.title, counts)
             groups.append(_Listing(group.title, (group.one.capitalize(), "Count"), counts, chart, changed))
 
-    top: list[Block] = [kit.header(STATISTICS)]
+    top: list[Block] = [kit.header(kit.titled(STATISTICS, project))]
     fields = [kit.fields((one.title, _number(one, value, changes)) for one, value in numbers)] if numbers else []
     news_below = [kit.rich(kit.bullets(kit.paragraph(line) for line in names_changed))] if names_changed else []
     pictured: list[Block] = []

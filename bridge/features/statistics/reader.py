@@ -56,11 +56,15 @@ class _Past(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Reads the statistics of *project*, and records them in *store*, to compare with earlier ones."""
+    """Reads the statistics of *project*, and records them in *store*, to compare with earlier ones.
+
+    *name* is the project's if there are several.
+    """
 
     project: ProjectClient
     store: SnapshotStore
     now: Callable[[], datetime]
+    name: str = ""
 
     async def read(self) -> Stats:
         """Return the statistics from the service, and record them. Raises `ProjectError`."""
@@ -104,6 +108,7 @@ class Statistics:
             note = nearest_note(since, past.compared[0][1].at) if past.compared else nothing_yet(past.recorded_since)
         trend = self._trend(stats, past.followed, only)
         how: dict[str, Any] = {"only": only, "note": note, "audience": audience, "is_report": is_report}
+        how["project"] = self.name
         return stats_card(stats, changes=changes, trend=trend, **how)
 
     async def changes_since(self, stats: Stats, moment: datetime) -> Changes | None:

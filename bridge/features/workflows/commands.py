@@ -250,14 +250,14 @@ class _ButtonValue(Carried):
 
 async def _card(deps: Deps, turn: Turn, workflow: Workflow) -> Reply:
     detail = await turn.project.client.get_workflow(workflow.id)
-    return layout.workflow_card(
-        workflow, detail, may_run=await deps.access.is_runner(turn.user), url=own_pages(turn, deps.workflow_url)
-    )
+    may_run, url = await deps.access.is_runner(turn.user), own_pages(turn, deps.workflow_url)
+    return layout.workflow_card(workflow, detail, may_run=may_run, url=url, project=turn.project_name)
 
 
 async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
     found = await turn.project.catalog.get_workflows()
-    return layout.workflow_list(found, page.words, page.page, may_run=await deps.access.is_runner(turn.user))
+    may_run = await deps.access.is_runner(turn.user)
+    return layout.workflow_list(found, page.words, page.page, may_run=may_run, project=turn.project_name)
 
 
 async def _ask_for_input(deps: Deps, turn: Turn, workflow: Workflow | None, *, is_sure: bool = False) -> Form:

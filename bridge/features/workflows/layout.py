@@ -22,8 +22,10 @@ _LONGEST_CHAIN = 1500
 _MOST_CHAINS = 12
 
 
-def workflow_list(workflows: Sequence[Workflow], wanted: str = "", page: int = 0, *, may_run: bool = False) -> Reply:
-    """Show a page of the workflows matching *wanted*, active ones first, inactive ones marked.
+def workflow_list(
+    workflows: Sequence[Workflow], wanted: str = "", page: int = 0, *, may_run: bool = False, project: str = ""
+) -> Reply:
+    """Show a page of the workflows matching *wanted* in *project*, active ones first, inactive ones marked.
 
     People who *may_run* them get a menu that opens the form.
     """
@@ -39,21 +41,24 @@ def workflow_list(workflows: Sequence[Workflow], wanted: str = "", page: int = 0
         name = kit.words(kit.one_line(workflow.name, 100) or kit.NO_NAME, bold=True)
         return kit.paragraph(name, *facts_of(workflow))
 
-    title = f"Workflows matching {quoted}" if wanted else "Workflows"
+    title = kit.titled(f"Workflows matching {quoted}" if wanted else "Workflows", project)
     menu = [kit.actions(kit.external_select(RUN, "Run a workflow…"))] if may_run else []
     return list_reply(title, found, line, ListPage(page=page, words=wanted), TURNS, *menu)
 
 
-def workflow_card(workflow: Workflow, detail: WorkflowDetail, *, may_run: bool = True, url: str = "") -> Reply:
+def workflow_card(
+    workflow: Workflow, detail: WorkflowDetail, *, may_run: bool = True, url: str = "", project: str = ""
+) -> Reply:
     """Show one workflow: its purpose, trigger and nodes; people who *may_run* it get a button.
 
-    *url* is the template of its address in the project's own pages.
+    *url* is the template of its address in the project's own pages, *project* the project's name if there are several.
     """
     name = kit.one_line(detail.name or workflow.name) or kit.NO_NAME
     is_active = workflow.is_active if detail.is_active is None else detail.is_active
     description = detail.description or workflow.description or ""
     count = untyped_json.how_many(detail.nodes)
     facts = [
+        ("Project", project or None),
         ("ID", str(workflow.id)),
         ("State", "✅ active" if is_active else "⏸️ inactive"),
         ("Trigger", detail.trigger_type or workflow.trigger_type),

@@ -73,7 +73,7 @@ class Run:
     """A run as its card shows it: *turn* started it, for the person with the display name *started_by*.
 
     If an *app*'s message or a *schedule* started it, this is the person who set that up. *url* is a template of its
-    address in the project's own pages.
+    address in the project's own pages, *project* the project's name if there are several.
     """
 
     workflow: int
@@ -84,6 +84,7 @@ class Run:
     app: str = ""
     url: str = ""
     schedule: str = ""
+    project: str = ""
 
 
 def running(run: Run, *, is_long: bool = False) -> Reply:
@@ -280,8 +281,10 @@ def _card(run: Run, status: str, *blocks: Block, files: Sequence[Attachment] = (
 def _started_by(run: Run) -> str:
     person = kit.named(run.started_by, 80) if kit.one_line(run.started_by) else kit.SOMEONE
     if run.schedule:
-        return f"Scheduled by {person}: {kit.one_line(run.schedule, 120)}"
-    return f"Started by {kit.named(run.app, 80)}, set up by {person}" if run.app else f"Started by {person}"
+        said = f"Scheduled by {person}: {kit.one_line(run.schedule, 120)}"
+    else:
+        said = f"Started by {kit.named(run.app, 80)}, set up by {person}" if run.app else f"Started by {person}"
+    return kit.titled(said, run.project)
 
 
 def _again(run: Run, asks: Block | None = None) -> Block:

@@ -195,7 +195,7 @@ async def _describe(deps: Deps, turn: Turn, workflow: int, name: str, given: Any
     app = (turn.body.message.app_name or "an app") if isinstance(turn.body, TriggeredRun) else ""
     schedule = turn.body.called if isinstance(turn.body, ScheduledRun) else ""
     url = own_pages(turn, deps.run_url)
-    return run_card.Run(workflow, name, given, started_by, turn.id, app, url, schedule)
+    return run_card.Run(workflow, name, given, started_by, turn.id, app, url, schedule, turn.project_name)
 
 
 def _outcome(what: str, card: Reply, run: run_card.Run, ended: str, cause: str = "") -> Outcome:

@@ -209,6 +209,11 @@ def moment(at: datetime, url: str = "") -> str:
     return f"<!date^{int(at.timestamp())}^{MOMENT}{link}|{DATE_AND_TIME.format(moment=at.astimezone(UTC))}>"
 
 
+def titled(title: str, project: str) -> str:
+    """Return the title of something of a *project*, whose name is ``""`` if there's only one."""
+    return f"{title} · {one_line(project, 60)}" if project else title
+
+
 def divider() -> Block:
     """Make a line between two sections."""
     return {"type": "divider"}

@@ -41,7 +41,7 @@ class Origin(Carried):
     *is_sure*: the person confirmed running an inactive workflow. *direct* is the person's direct message with the bot,
     if known; *chosen* is the channel the form is about. If the form was opened from a message, that is *message_ts*,
     written by *author* in the thread *thread_ts*; *files* are its files' IDs. *project* is written by
-    `bridge.slack.blockkit.in_project`; *editing* is the ID of what the form changes.
+    `bridge.slack.in_project`; *editing* is the ID of what the form changes.
     """
 
     channel: str = ""

@@ -35,7 +35,10 @@ def mark_view(view: View, project: str) -> View:
     """Return a form or Home with the *project* that it belongs to; ``""`` (the default one) changes nothing."""
     if not project:
         return view
-    return {**view, "private_metadata": json.dumps({**json.loads(view["private_metadata"]), "project": project})}
+    return {
+        **view,
+        "private_metadata": json.dumps({**json.loads(view.get("private_metadata") or "{}"), "project": project}),
+    }
 
 
 def project_of(block_id: str) -> str:
