@@ -90,7 +90,13 @@ def redis_server() -> Iterator[RealRedis]:
 
 
 @pytest.fixture
-async def redis(redis_server: RealRedis) -> AsyncIterator[Redis]:
+async def redis(real_redis: Redis) -> Redis:
+    """An empty Redis."""
+    return real_redis
+
+
+@pytest.fixture
+async def real_redis(redis_server: RealRedis) -> AsyncIterator[Redis]:
     """An empty database of a real server; fails a test that leaves keys without a lifetime.
 
     The store's table of keys lists the exceptions.

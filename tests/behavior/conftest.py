@@ -3,11 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
+from fakeredis import FakeAsyncRedis
 from redis.asyncio import Redis
 
 from support.harness import Harness, open_harness
+from support.lifetimes import keys_without_lifetime
+
+IN_PROCESS = ("test_home", "test_feedback", "test_shortcuts", "test_files", "test_documents")
+"""Files whose tests only store and read values, for which fakeredis suffices. The others depend on Redis' behavior."""
+
+
+class InProcessRedis(FakeAsyncRedis):
+    """Answers INFO like a server without replicas, which fakeredis lacks."""
+
+    async def info(self, section: str | None = None, *_more: str, **_options: Any) -> dict[str, Any]:  # noqa: ARG002
+        return {"role": "master", "connected_slaves": 0}
+
+
+@pytest.fixture
+async def fake_redis() -> AsyncIterator[Redis]:
+    """An empty in-process Redis; fails a test that leaves keys without a lifetime."""
+    async with InProcessRedis(decode_responses=True, protocol=2, version=(7,)) as client:
+        yield client
+        assert await keys_without_lifetime(client) == [], "keys left without a lifetime"
+
+
+@pytest.fixture
+def redis(request: pytest.FixtureRequest) -> Redis:
+    """An empty Redis: fakeredis, or a real one."""
+    found: Redis = request.getfixturevalue("fake_redis" if request.path.name.startswith(IN_PROCESS) else "real_redis")
+    return found
 
 
 @pytest.fixture
