@@ -388,9 +388,14 @@ ENDS: Final[Mapping[str, Meaning]] = {
     "LaneLost": _BROKEN.called("another process took over"),
     "RecordNotUnderstood": _BROKEN.called("written by another version"),
     "ControlNotUnderstood": _BROKEN.called("made by another version"),
-    "ProjectRemoved": _BROKEN.called("the project was removed"),
+    "ProjectRemoved": Meaning(
+        "The project that this message was for was removed.", "Ask your admin which project to use.",
+        word="the project was removed",
+    ),
     "CommandError": _TYPED.called("not recognized"),
-    "ProjectNotChosen": _TYPED.called("asked which project"),
+    "ProjectNotChosen": Meaning(
+        "I asked which project this message is for.", "Choose one below my question.", word="asked which project"
+    ),
     "UnknownCommand": _TYPED.called("no such command"),
     "UnknownOption": _TYPED.called("no such option"),
     "BadUsage": _TYPED.called("wrong usage"),

@@ -25,7 +25,7 @@ from bridge.ids import LinkedMessage
 from bridge.inbound import SLACK_ITSELF, InboundMessage, Shortcut
 from bridge.queue.keys import TRACE
 from bridge.queue.outages import Outages
-from bridge.queue.trace import Owner, trace_of
+from bridge.queue.trace import trace_of
 from bridge.slack import contents
 from bridge.slack.blockkit.folding import fold
 from bridge.slack.parts import Place
@@ -133,7 +133,9 @@ async def _read(
 
 async def _explained(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     """Say what happened to *message*, as far as its reader may know."""
-    down_for = turn.project.client.down_for
+    conversation = await deps.sessions.thread(message.thread)
+    project = deps.projects.get(conversation.project or "") if conversation else None
+    down_for = project.client.down_for if project else None
     found = explain(await trace_of(deps.scripts, message.key), deps.now() - down_for if down_for is not None else None)
     if message.user == deps.bot_user:
         found = Explanation(REASONS[Reason.OWN])
@@ -157,8 +159,8 @@ async def _explained(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
         button = await _may_send(deps, turn, message, found)
     elif button in {"again", "now"} and found.turn:
         value = found.turn.id
-    link = Owner(turn.team, deps.workspace).permalink(message.channel, found.shown_at, message.thread.root)
-    return _shown(deps, found, button=button, value=value, reply_link=link, reference=reference)
+    shown_at = (message.channel, found.shown_at, message.thread.root)
+    return _shown(deps, found, button=button, value=value, shown_at=shown_at, reference=reference)
 
 
 async def _may_send(deps: Deps, turn: Turn, message: InboundMessage, found: Explanation) -> str:
@@ -215,9 +217,11 @@ async def _for_nobody(deps: Deps, message: InboundMessage) -> Reason | None:
     return None if is_theirs else Reason.OTHERS_WRITE
 
 
-def _shown(deps: Deps, found: Explanation | decisions.Meaning, **more: str) -> Outcome:
+def _shown(deps: Deps, found: Explanation | decisions.Meaning, **more: Any) -> Outcome:
     if isinstance(found, decisions.Meaning):
         found = Explanation(found)
     cure = found.meaning.cure.replace("/agents", f"/{deps.command_prefix}agents")
     cure = cure.replace("/workflows", f"/{deps.command_prefix}workflows")
-    return shown(layout.explained(found.happened(), cure, since=found.since, **more), "explained")
+    return shown(
+        layout.explained(found.happened(), cure, since=found.since, workspace=deps.workspace, **more), "explained"
+    )

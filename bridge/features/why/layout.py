@@ -23,30 +23,38 @@ _TYPED: Final = re.compile(r"(/invite|/agents channel(?: ask| run)?|/workflows r
 
 
 def explained(
-    happened: str, cure: str, *, since: datetime | None = None, button: str = "", value: str = "", reply_link: str = "",
+    happened: str,
+    cure: str,
+    *,
+    since: datetime | None = None,
+    button: str = "",
+    value: str = "",
+    workspace: str = "",
+    shown_at: tuple[str, str, str] = ("", "", ""),
     reference: str = "",
-) -> Reply:  # fmt: skip
+) -> Reply:
     """Say what *happened*, with the moment *since* in place of ``{since}``, and what helps.
 
-    A *button* of the table sends its *value*; *reply_link* leads to the bot's message about it. *reference* is for
-    people who can look it up in a trace.
+    A *button* of the table sends its *value*. *shown_at* is the channel, ``ts`` and thread of the bot's message about
+    it, which is linked. *reference* is for people who can look it up in a trace.
     """
+    link = kit.permalink(workspace, *shown_at)
     happened, cure = kit.cut(happened, _LONGEST), kit.cut(cure, _LONGEST)
     before, has_moment, after = happened.partition("{since}") if since else (happened, "", "")
     spoken = kit.DATE_AND_TIME.format(moment=since.astimezone(UTC)) if since else ""
     runs: list[Block | str] = [before]
     if since and has_moment:
-        runs.append({"type": "date", "timestamp": int(since.timestamp()), "format": kit.MOMENT, "fallback": spoken})
+        runs.append(kit.date(since.astimezone(UTC)))
     runs += [after, " "]
     runs += [kit.words(piece, code=True) if _TYPED.fullmatch(piece) else piece for piece in _TYPED.split(cure)]
-    if reply_link:
-        runs += [" ", {"type": "link", "url": reply_link, "text": "Open my reply"}]
+    if link:
+        runs += [" ", {"type": "link", "url": link, "text": "Open my reply"}]
     label, action_id = _BUTTONS.get(button, ("", ""))
     blocks = [kit.rich(kit.paragraph(*runs))]
     blocks += [kit.actions(kit.button(label, action_id, value))] if action_id and value else []
     blocks += [kit.context(reference)] if reference else []
     text = f"{before}{spoken if has_moment else ''}{after} {cure}"
-    return kit.reply(f"{text} {reply_link}".rstrip(), *blocks)
+    return kit.reply(f"{text} {link}".rstrip(), *blocks)
 
 
 def not_stored() -> Reply:

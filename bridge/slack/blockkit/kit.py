@@ -311,11 +311,12 @@ def words(text: str, **style: bool) -> Block:
     return run | {"style": style} if style else run
 
 
-def permalink(workspace: str, channel: str, ts: str) -> str:
-    """Return the address of a message; ``""`` if a part of it is malformed."""
+def permalink(workspace: str, channel: str, ts: str, thread_ts: str = "") -> str:
+    """Return the address of a message, perhaps in a thread; ``""`` if a part of it is malformed."""
     if not (_WORKSPACE.fullmatch(workspace) and _SLACK_ID.fullmatch(channel) and _TS.fullmatch(ts)):
         return ""
-    return f"{workspace.rstrip('/')}/archives/{channel}/p{ts.replace('.', '')}"
+    address = f"{workspace.rstrip('/')}/archives/{channel}/p{ts.replace('.', '')}"
+    return f"{address}?thread_ts={thread_ts}&cid={channel}" if _TS.fullmatch(thread_ts) and thread_ts != ts else address
 
 
 def link(template: str, text: str, **values: object) -> Block:
