@@ -279,18 +279,19 @@ class Feature:
         self.labels |= {kind.model_fields["kind"].default: label} if label else {}
         return _register(self.kinds, kind)
 
-    def reports(self, kind: type[Inbound]) -> Callable[[A], A]:
-        """Register ``async def …(say, body, outcome)``, which reports a recorded outcome to Slack without a message.
+    def reporter(self, kind: type[Inbound]) -> Callable[[A], A]:
+        """Register ``async def …(say, body, outcome)``, which passes a recorded outcome to Slack without a message.
 
         An example is ``functions.completeSuccess`` for a Workflow Builder step. It's called again until Slack accepts
-        it, and after a crash, so it must be safe to repeat. It raises `SlackError`.
+        it, and after a crash, so it must be safe to repeat. It raises `SlackError`: `SlackRefused` gives the turn up.
         """
         return _register(self.reporters, kind)
 
     def event(self, name: str, *scopes: str) -> Callable[[R], R]:
         """Register ``def …(event, team) -> Inbound | None``, which returns what to queue for a Slack event.
 
-        Slack requires one of *scopes*; the manifest lists the event. https://docs.slack.dev/reference/events
+        Slack requires one of *scopes*; the manifest lists the event. Only the handler knows the bot (`deps.bot_user`).
+        https://docs.slack.dev/reference/events
         """
 
         def register(reader: R) -> R:

@@ -1,4 +1,4 @@
-"""AnswerShape a message: find its agent and session, and send it to the agent.
+"""Answer a message: find its agent and session, and send it to the agent.
 
 Everything here may run again. A binding found in a thread is stored at once; the chosen agent is bound when the message
 is sent, and the first one wins.

@@ -1,1 +1,1 @@
-"""Scheduled reports: parsing schedules, storing reports, and posting each exactly once."""
+"""Scheduled reports, questions and runs: parsing schedules, storing them, and starting each slot once."""
