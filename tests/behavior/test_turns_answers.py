@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from datetime import timedelta
 
@@ -17,6 +18,7 @@ from bridge.inbound import Inbound, SlashCommand
 from bridge.playground.emulator.faults import DropAfter, DropBefore, Fault, Http, RateLimited
 from bridge.queue.inbox import Queued
 from bridge.queue.records import VERSION, Conversation
+from bridge.slack.indicators import QUICK
 from bridge.slack.parts import MessageTag, Place
 from bridge.slack.post import Say
 from support.harness import NOT_NOW, POST, READ, WHISPER, Harness
@@ -327,3 +329,21 @@ async def test_an_outcome_with_a_reporter_is_reported_until_slack_accepts(
     assert len(reported) == 1
     assert harness.seen.called(POST, WHISPER) == []
     assert await harness.store.field(put.turn, "step") == "done"
+
+
+async def test_progress_is_not_posted_without_a_channel(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def report(_say: Say, _body: Inbound, outcome: Outcome) -> None:
+        reported.append(outcome.what)
+
+    reported: list[str] = []
+    monkeypatch.setitem(features.reporters, SlashCommand, report)
+    harness.service.run_gate.clear()
+    await harness.store.process().inbox.put(
+        SlashCommand(team=TEAM, channel="", user=USER, command="/workflows", text="run 3 hello"), event="trigger:1"
+    )
+    asyncio.get_running_loop().call_later(2 * QUICK.total_seconds(), harness.service.run_gate.set)
+
+    await harness.work()
+
+    assert reported == ["ran"]
+    assert harness.seen.called(POST) == []
