@@ -6,6 +6,7 @@ import ast
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -70,6 +71,18 @@ def test_a_broken_rule_is_named(copied: Path, module: str, line: str, rule: str)
 
     assert output.returncode == 1, output.stdout + output.stderr
     assert any(verdict.startswith(rule) and " BROKEN" in verdict for verdict in output.stdout.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("rule", "listing"),
+    [("Features don't import each other", "modules"), ("The door names no feature", "forbidden_modules")],
+)
+def test_a_rule_about_features_lists_them_all(rule: str, listing: str) -> None:
+    project = tomllib.loads((CODE / "pyproject.toml").read_text(encoding="utf-8"))
+    [contract] = [one for one in project["tool"]["importlinter"]["contracts"] if one["name"] == rule]
+    folders = {f"bridge.features.{file.parent.name}" for file in (CODE / "bridge" / "features").glob("*/__init__.py")}
+
+    assert set(contract[listing]) == folders
 
 
 def public_classes(folder: Path) -> Iterator[tuple[str, Path]]:
