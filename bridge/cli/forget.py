@@ -14,6 +14,7 @@ from bridge.cli.printing import out, to_json
 from bridge.cli.running import CANNOT_RUN
 from bridge.cli.store import JsonOption, in_store
 from bridge.features.channels.settings import Channels
+from bridge.features.schedules.schedule import ReportSpec
 from bridge.features.schedules.store import TaskStore
 from bridge.queue.erasure import erase_person
 from bridge.queue.scripting import Scripts
@@ -35,21 +36,22 @@ def forget(
 ) -> None:
     """Erase what is stored about a person.
 
-    That's their messages and inputs, votes, recent runs and threads, reports, app rules, and entries in the audit.
+    That's their messages and inputs, votes, recent runs and threads, schedules, app rules, and entries in the audit.
     """
     if not re.fullmatch(r"[UW][A-Z0-9]{2,30}", user):
         raise typer.BadParameter(f"“{user}” isn't a member ID: use one such as U0123456789", param_hint="USER")
 
     async def erase(scripts: Scripts) -> int:
-        reports, rules = await _erase_reports(scripts, user), await _erase_rules(scripts, user)
+        (reports, schedules), rules = await _erase_schedules(scripts, user), await _erase_rules(scripts, user)
         erased = await erase_person(scripts, user, _SESSION)
         if as_json:
-            out(to_json({**asdict(erased), "reports": reports, "app_rules": rules}))
+            out(to_json({**asdict(erased), "reports": reports, "schedules": schedules, "app_rules": rules}))
         else:
             words = [
                 counted(erased.turns, "message"),
                 counted(erased.entries, "record"),
                 counted(reports, "report"),
+                *([counted(schedules, "other schedule")] if schedules else []),
                 counted(rules, "app rule"),
             ]
             out(f"Erased: {', '.join(words)}.")
@@ -61,13 +63,14 @@ def forget(
     in_store(erase)
 
 
-async def _erase_reports(scripts: Scripts, user: str) -> int:
-    """Delete the person's reports; returns their number."""
+async def _erase_schedules(scripts: Scripts, user: str) -> tuple[int, int]:
+    """Delete what the person scheduled; returns how many reports, and how many questions and runs."""
     store = TaskStore(scripts, session_lifetime=_SESSION)
-    theirs = [report.id for report in await store.all() if report.spec.owner == user]
-    for id_ in theirs:
-        await scripts.run("write", json.dumps(store.delete(id_)), confirmed=True)
-    return len(theirs)
+    theirs = [task for task in await store.all() if task.spec.owner == user]
+    for task in theirs:
+        await scripts.run("write", json.dumps(store.delete(task.id)), confirmed=True)
+    reports = sum(isinstance(task.spec, ReportSpec) for task in theirs)
+    return reports, len(theirs) - reports
 
 
 async def _erase_rules(scripts: Scripts, user: str) -> int:

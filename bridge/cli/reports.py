@@ -1,4 +1,4 @@
-"""`bridge reports`: scheduled reports and channel settings, as a list, and set again from it."""
+"""`bridge reports`: schedules and channel settings, as a list, and set again from it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ from bridge.cli.names import DisplayNames, opened_names
 from bridge.cli.printing import out
 from bridge.cli.running import WRONG_SETTINGS, say
 from bridge.cli.store import JsonOption, in_store
-from bridge.features.schedules.listing import ListedChannel, Listing, read_listing, write_listing
+from bridge.features.schedules.listing import (
+    ListedChannel,
+    ListedQuestion,
+    ListedRun,
+    ListedTask,
+    Listing,
+    read_listing,
+    write_listing,
+)
 from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit.kit import counted
 
@@ -23,7 +31,7 @@ reports = typer.Typer(add_completion=False, invoke_without_command=True, rich_ma
 
 @reports.callback()
 def list_all(context: typer.Context, *, as_json: JsonOption = False) -> None:
-    """List scheduled reports and channel settings.
+    """List everything that's scheduled, and channel settings.
 
     bridge reports import sets them again from such a list.
     """
@@ -39,9 +47,8 @@ def list_all(context: typer.Context, *, as_json: JsonOption = False) -> None:
             await names.look_up_agents()
             owners = [rule.owner for one in listing.channels for rule in one.settings.apps.values()]
             places = [one.channel for one in listing.channels]
-            await names.look_up(
-                [*owners, *places, *(id_ for one in listing.reports for id_ in (one.channel, one.owner))]
-            )
+            scheduled = (*listing.reports, *listing.schedules)
+            await names.look_up([*owners, *places, *(id_ for one in scheduled for id_ in (one.channel, one.owner))])
         out("\n".join(lines_of(listing, names)))
         return 0
 
@@ -52,7 +59,7 @@ def list_all(context: typer.Context, *, as_json: JsonOption = False) -> None:
 def import_list(
     file: Annotated[str, typer.Argument(metavar="FILE", help="From bridge reports --json; - is standard input.")] = "-",
 ) -> None:
-    """Set the reports and channel settings of a list. Others stay, and the same list can be imported again."""
+    """Set the schedules and channel settings of a list. Others stay, and the same list can be imported again."""
     try:
         text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as exc:
@@ -62,7 +69,9 @@ def import_list(
 
     async def set_all(scripts: Scripts) -> int:
         written = await write_listing(scripts, Listing.parse(text), datetime.now(UTC))
-        done = f"Set {counted(written.reports, 'report')} and the settings of {counted(written.channels, 'channel')}."
+        schedules = f", {counted(written.schedules, 'other schedule')}" if written.schedules else ""
+        channels = counted(written.channels, "channel")
+        done = f"Set {counted(written.reports, 'report')}{schedules} and the settings of {channels}."
         out(f"{done} {written.others} already as listed." if written.others else done)
         return 0
 
@@ -72,18 +81,29 @@ def import_list(
 def lines_of(listing: Listing, names: DisplayNames) -> Iterator[str]:
     """Format *listing* for people."""
     yield "Scheduled reports"
-    for report in listing.reports:
-        paused = f", paused ({report.paused})" if report.paused else ""
-        owner, channel = names.person(report.owner), names.channel(report.channel)
-        yield f"  {report.schedule} ({report.zone}) in {channel}, by {owner}{paused}"
-    if not listing.reports:
-        yield "  None."
+    yield from [f"  {_when(report, names)}" for report in listing.reports] or ["  None."]
+    yield ""
+    yield "Scheduled questions and runs"
+    yield from [f"  {_target(one, names)} {_when(one, names)}" for one in listing.schedules] or ["  None."]
     yield ""
     yield "Channel settings"
     for one in listing.channels:
         yield f"  {names.channel(one.channel)}: {'; '.join(_settings(one, names))}"
     if not listing.channels:
         yield "  None."
+
+
+def _when(task: ListedTask, names: DisplayNames) -> str:
+    paused = f", paused ({task.paused})" if task.paused else ""
+    project = f", project {task.project}" if task.project else ""
+    owner, channel = names.person(task.owner), names.channel(task.channel)
+    return f"{task.schedule} ({task.zone}) in {channel}, by {owner}{project}{paused}"
+
+
+def _target(task: ListedQuestion | ListedRun, names: DisplayNames) -> str:
+    if isinstance(task, ListedRun):
+        return f"run workflow {task.workflow}"
+    return f"ask agent {task.agent if task.project else names.agent(task.agent)}"
 
 
 def _settings(channel: ListedChannel, names: DisplayNames) -> Iterator[str]:

@@ -25,7 +25,7 @@ class Erased:
 
 
 async def erase_person(scripts: Scripts, user: str, session_lifetime: timedelta) -> Erased:
-    """Delete what is stored about *user*, except reports and channel settings. Repeatable.
+    """Delete what is stored about *user*, except schedules and channel settings. Repeatable.
 
     Raises `StoreUnavailable`.
     """

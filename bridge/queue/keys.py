@@ -171,8 +171,8 @@ class Keys:
                     erased="parts")
     report = Key[str]("report:<report>", "hash", "until deleted", "see `bridge.features.schedules.store`", stays=True,
                       erased="set up")
-    reports = Key[[]]("reports", "zset", "forever", "all reports, by creation time", stays=True)
-    due = Key[[]]("due", "zset", "forever", "active reports, by due time", stays=True)
+    reports = Key[[]]("reports", "zset", "forever", "everything that's scheduled, by creation time", stays=True)
+    due = Key[[]]("due", "zset", "forever", "what's scheduled and not paused, by due time", stays=True)
     words = Key[ThreadKey]("words:<thread>", "string", "BRIDGE_SESSION_DAYS at most",
                            "a report's text, for the first question in its thread")
     votes = Key[str]("votes:<turn>", "hash", VOTES, "votes on an answer by person, its agent and session",

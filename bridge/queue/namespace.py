@@ -53,7 +53,7 @@ class Namespace:
         self.is_held = False
         self.has_outage = False
         self.wipe: Wipe | None = None
-        self._settings_count = (0, 0)  # scheduled reports, channels with settings
+        self._settings_count = (0, 0)  # schedules, channels with settings
         self._session_lifetime = session_lifetime
         self._hears_slack = hears_slack
         self._notes_outages = notes_outages
@@ -114,7 +114,7 @@ class Namespace:
         if self.since is not None and since != self.since:
             reports, channels = self._settings_count
             log.error(
-                "Redis was wiped: set up scheduled reports and channel settings again; "
+                "Redis was wiped: set up schedules and channel settings again; "
                 "sessions are recovered from their threads, and waiting messages from Slack's history",
                 extra={"reports": reports, "channels": channels},
             )

@@ -107,7 +107,7 @@ async def said(harness: Harness, text: str, number: int) -> Result:
         ("/project", "The shop."),
         ("/stats", "4,321"),
         ("/stats since 7d", "There's nothing to compare with yet"),
-        ("/help", "/agents: list, show, chat, face, channel or default"),
+        ("/help", "/agents: list, show, chat, face, channel, default or ask"),
         ("/workflows help", "/workflows run [workflow] [input]"),
         ("/stats help", "Show the project's statistics."),
         ("/stats help extra words", "Show the project's statistics."),
@@ -156,7 +156,12 @@ async def test_a_mistyped_command_brings_the_nearest_one(harness: Harness, line:
     [
         (
             "/workflows xyz",
-            ["/workflows list [words]", "/workflows show <workflow>", "/workflows run [workflow] [input]"],
+            [
+                "/workflows list [words]",
+                "/workflows show <workflow>",
+                "/workflows run [workflow] [input]",
+                "/workflows schedule [workflow] [schedule]",
+            ],
         ),
         ("/xyz", features.commands.usages()),
     ],
@@ -237,7 +242,7 @@ async def test_help_in_a_thread_lists_what_works_only_there_and_names_the_rest(h
 
     assert usages == [
         ["!stop", "!mute", "!new", "!agent <agent>", "!session [number]"],
-        ["!workflows", "!agents", "!project", "!stats"],
+        ["!workflows", "!agents", "!project", "!stats", "!schedules"],
     ]
     assert len(reply.text.splitlines()) <= 15
     assert [button["action_id"] for button in buttons["elements"]] == ["ask:form", "run:form"]
@@ -631,7 +636,7 @@ async def test_statistics_lead_to_a_scheduled_report(harness: Harness, *, is_run
 async def test_commands_are_shown_with_the_configured_prefix(harness: Harness) -> None:
     harness.configure(BRIDGE_COMMAND_PREFIX="acme-")
 
-    assert "/acme-workflows: list, show or run" in text_of(shown(await typed(harness, "/help")))
+    assert "/acme-workflows: list, show, run or schedule" in text_of(shown(await typed(harness, "/help")))
     with pytest.raises(BadUsage, match="/acme-workflows show"):
         await typed(harness, "/workflows show")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.cli.forget import _erase_reports, _erase_rules
+from bridge.cli.forget import _erase_rules, _erase_schedules
 from bridge.features.buttons import FEEDBACK
 from bridge.features.channels.settings import AppRule
 from bridge.features.workflows.inputs import Remembered, RememberedInputs
@@ -28,6 +28,7 @@ async def act(harness: Harness, user: str) -> None:
     await harness.type_command("/workflows run 3 hello", user)
     await harness.type_command('/workflows run 3 {"a": ', user)
     await harness.type_command("/stats report weekly mon 09:00 berlin", user)
+    await harness.type_command(f'/agents ask Support daily 9 "words of {user}"', user)
     await harness.slack.people.open_home(user)
     await harness.work()
     await harness.slack.people.say(user, CHANNEL, f"<@U0BRIDGE> words of {user}")
@@ -55,7 +56,7 @@ async def busy(harness: Harness) -> Harness:
 
 
 async def erase(harness: Harness, user: str) -> Erased:
-    await _erase_reports(harness.store.scripts, user)
+    await _erase_schedules(harness.store.scripts, user)
     await _erase_rules(harness.store.scripts, user)
     return await erase_person(harness.store.scripts, user, SESSION_LIFETIME)
 

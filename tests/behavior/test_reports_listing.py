@@ -15,6 +15,9 @@ from bridge.playground.emulator.sample import RANDOM
 from support.harness import Harness
 from support.store import CHANNEL, TEAM, USER
 
+TASK = {"team": TEAM, "channel": CHANNEL, "owner": USER, "crons": ["0 9 * * 1"], "zone": "Europe/Berlin"}
+QUESTION = {**TASK, "task": "question", "agent": 7, "text": "What changed?", "continues": True}
+RUN = {**TASK, "task": "run", "workflow": 3, "input": {"day": "monday"}, "overlap": "wait"}
 REPORT = {"team": TEAM, "channel": CHANNEL, "owner": USER, "crons": ["0 9 * * 1"], "zone": "Europe/Berlin"}
 
 
@@ -50,6 +53,25 @@ async def test_a_list_restores_reports_and_settings_of_a_wiped_store(harness: Ha
     assert await read_listing(harness.store.scripts) == listed
     assert [report.due for report in await harness.report_store().all()] == due
     assert [report.id for report, _ in await harness.report_store().due(max(due), 9)] != []
+
+
+async def test_a_list_restores_questions_and_runs(harness: Harness) -> None:
+    await type_report(harness, "report weekly mon 09:00 berlin")
+    written = await write(harness, json.dumps({"schedules": [QUESTION, {**RUN, "paused": "asked"}]}))
+    listed = await read_listing(harness.store.scripts)
+
+    await harness.store.redis.flushall()
+    restored = await write(harness, listed.to_text())
+    again = await write(harness, json.dumps({"schedules": [QUESTION, {**RUN, "paused": "asked"}]}))
+
+    assert (written, restored, again) == (Written(0, 0, 0, 2), Written(1, 0, 0, 2), Written(0, 0, 2))
+    assert await read_listing(harness.store.scripts) == listed
+    question, run = listed.schedules
+    assert (question.schedule, question.model_dump().items() >= {"agent": 7, "text": "What changed?"}.items()) == (
+        "every Monday at 09:00", True
+    )  # fmt: skip
+    assert run.model_dump()["input"] == {"day": "monday"}
+    assert run.paused == "asked"
 
 
 async def test_a_report_that_was_scheduled_again_is_not_doubled(harness: Harness) -> None:
@@ -89,6 +111,10 @@ def listing(**changed: Any) -> str:
     return json.dumps({"reports": [{**REPORT, **changed}]})
 
 
+def tasks(*listed: dict[str, Any]) -> str:
+    return json.dumps({"schedules": listed})
+
+
 def channel(**settings: Any) -> str:
     return json.dumps({"channels": [{"team": TEAM, "channel": CHANNEL, "settings": settings}]})
 
@@ -110,6 +136,11 @@ def channel(**settings: Any) -> str:
         (listing(channel="#general"), "reports[0].channel isn't valid: "),
         (listing(owner=None), "reports[0].owner isn't valid: "),
         (listing(id="a:b"), "reports[0].id isn't valid: "),
+        (tasks({**QUESTION, "text": "{{moon}}"}), "schedules[0].question.text can't be understood"),
+        (tasks({**QUESTION, "text": ""}), "schedules[0].question.text isn't valid: "),
+        (tasks({**RUN, "workflow": "Import"}), "schedules[0].run.workflow isn't valid: "),
+        (tasks({**RUN, "overlap": "both"}), "schedules[0].run.overlap isn't valid: "),
+        (tasks(TASK), "schedules[0] isn't valid: "),
         (channel(agent="Support"), "channels[0].settings.agent isn't valid: "),
         (channel(reply="all"), "channels[0].settings.reply isn't a field"),
         (channel(apps={"jira": {"agent": 7}}), "channels[0].settings has a rule for something that isn't an app"),

@@ -304,3 +304,37 @@ async def test_home_shows_own_schedules_with_their_buttons(harness: Harness) -> 
     assert "Your schedules" in shown
     for action in (layout.PAUSE, layout.NOW, layout.EDIT, layout.DELETE):
         assert action in shown
+
+
+async def test_a_schedule_belongs_to_the_project_it_was_made_in(harness: Harness) -> None:
+    harness.serve("orders", orders=RANDOM)
+    orders = harness.others["orders"]
+    orders.agents = [{**SUPPORT, "name": "Clerk"}]
+    await harness.type_command('/agents ask Clerk daily 9 "What changed?"', ALICE, RANDOM)
+    await harness.work()
+    harness.store.clock.time = SLOT
+    await harness.parts().clock.claim_slots()
+    await harness.work()
+
+    assert (await only_task(harness)).spec.project == "orders"
+    assert (harness.service.messages, orders.messages) == ([], ["What changed?"])
+    listed = await type_line(harness, "/schedules")
+    assert "ask Clerk every day" in listed
+
+    await press(harness, layout.EDIT)
+    assert '"project": "orders"' in harness.seen.forms[-1]["private_metadata"]
+    await send_form(harness, time="10:00")
+    assert (await only_task(harness)).spec.project == "orders"
+
+
+async def test_a_schedule_of_a_removed_project_pauses(harness: Harness) -> None:
+    harness.serve("orders", orders=RANDOM)
+    await harness.type_command('/agents ask Support daily 9 "What changed?"', ALICE, RANDOM)
+    await harness.work()
+    harness.serve()
+    harness.store.clock.time = SLOT
+    await harness.parts().clock.claim_slots()
+    await harness.work()
+
+    assert (await only_task(harness)).paused == layout.REMOVED
+    assert any("the bridge no longer serves its project" in one for one in harness.seen.texts)

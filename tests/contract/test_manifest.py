@@ -61,6 +61,7 @@ def test_the_manifest_lists_the_commands_with_their_prefix() -> None:
         "/acme-agents",
         "/acme-project",
         "/acme-stats",
+        "/acme-schedules",
     ]
     assert "run [workflow] [input]" in listed[0]["usage_hint"]
 
@@ -73,6 +74,7 @@ def test_a_command_with_input_isnt_escaped() -> None:
         "/agents": True,
         "/project": True,
         "/stats": True,
+        "/schedules": True,
     }
 
 

@@ -238,7 +238,7 @@ async def change(deps: Deps, turn: Turn, click: Click) -> Result:
     if stored is None:
         return HomeChanged() if click.view else shown(layout.task_gone())
     await _check_may_change(deps, click.user, stored)
-    target = await target_of(turn, stored)
+    target = await target_of(deps, stored)
     about, what = _about(stored, target), _CHANGES.get(click.action_id, "deleted")
     if click.action_id == layout.EDIT:
         return await _edit(deps, turn, stored)
@@ -287,6 +287,7 @@ async def _edit(deps: Deps, turn: Turn, stored: StoredTask) -> Result:
     spec = stored.spec
     if turn.user != spec.owner and await deps.access.refusal_now(turn.user, spec.channel, is_set_up=True):
         raise NotAllowed("not_your_schedule")
+    turn.project_key = spec.project  # its form's menus are about that one, wherever the list was opened
     id_ = spec.agent if isinstance(spec, QuestionSpec) else spec.workflow if isinstance(spec, RunSpec) else None
     target = None if id_ is None else await _target(turn, spec.does, id_)
     return await _open_form(deps, turn, spec.does, target, spec=spec, editing=stored.id)
@@ -343,30 +344,32 @@ async def _schedule(deps: Deps, turn: Turn, spec: Spec, channel: str, *, editing
         raise BadSchedule("name", spec.channel)
     known_zone = spec.zone or await _zone_of(deps, turn.user)
     spec = _owned(spec, turn, channel, known_zone or "UTC")
+    if before is not None:
+        spec = spec.model_copy(update={"project": before.spec.project})
     for known in await store.all():
         if known.id not in {turn.id, editing} and known.spec.identity == spec.identity:
-            owner, target = await deps.directory.user_name(known.spec.owner), await target_of(turn, known)
+            owner, target = await deps.directory.user_name(known.spec.owner), await target_of(deps, known)
             return shown(layout.already_scheduled(known, owner, target), "exists", _about(known, target))
     due_at = next_due(spec.schedule, ZoneInfo(spec.zone), deps.now())
     if before is not None:
         changed = StoredTask(before.id, spec, due_at, before.paused)
-        target = await target_of(turn, changed)
-        told = await _notice_of_change(deps, before, await target_of(turn, before), turn.user, "changed")
+        target = await target_of(deps, changed)
+        told = await _notice_of_change(deps, before, await target_of(deps, before), turn.user, "changed")
         turn.stage(*store.change(before, spec, due_at, *told))
         reply = layout.scheduled(changed, target, knows_zone=bool(known_zone), is_changed=True)
         return shown(reply, what="changed", about=_about(changed, target))
     if await store.is_full():
         raise BadSchedule("many", f"{MOST_TASKS:,}")
     task = StoredTask(turn.id, spec, due_at)
-    target = await target_of(turn, task)
+    target = await target_of(deps, task)
     turn.stage(*store.add(task.id, spec, task.due, deps.now()))
     reply = layout.scheduled(task, target, knows_zone=bool(known_zone))
     return shown(reply, what=f"{_KINDS[spec.does]} scheduled", about=_about(task, target))
 
 
 def _owned(spec: S, turn: Turn, channel: str, zone: str) -> S:
-    who = {"team": turn.team, "owner": turn.user, "project": turn.project.key}
-    return spec.model_copy(update={**who, "channel": channel, "zone": zone})
+    about = {"team": turn.team, "channel": channel, "owner": turn.user, "zone": zone, "project": turn.project.key}
+    return spec.model_copy(update=about)
 
 
 def _about(task: StoredTask, target: str) -> str:
@@ -399,29 +402,25 @@ async def _listed(deps: Deps, turn: Turn, page: int, *, is_all: bool) -> list[Li
     known = [one for one in known if one.spec.owner == user or not one.spec.channel.startswith("D")]
     tasks = sorted(known, key=lambda one: (bool(one.paused), one.due, one.id))
     places = layout.shown_on(page, len(tasks))
-    shown = iter(await _looked_up(deps, turn, [tasks[place] for place in places]))
+    shown = iter(await _looked_up(deps, [tasks[place] for place in places]))
     return [next(shown) if place in places else Listed(task) for place, task in enumerate(tasks)]
 
 
 async def _all(deps: Deps) -> list[StoredTask]:
-    """Return all tasks, with their projects' names; one whose project was removed counts as paused."""
-    projects = deps.projects
+    """Return all tasks; one whose project was removed counts as paused."""
     return [
-        replace(
-            one,
-            paused=one.paused or ("" if projects.get(one.spec.project) else layout.REMOVED),
-            project_name=projects.name_of(one.spec.project) if projects.is_several else "",
-        )
+        replace(one, paused=one.paused or ("" if deps.projects.get(one.spec.project) else layout.REMOVED))
         for one in await store_of(deps).all()
     ]
 
 
-async def _looked_up(deps: Deps, turn: Turn, tasks: Sequence[StoredTask]) -> list[Listed]:
+async def _looked_up(deps: Deps, tasks: Sequence[StoredTask]) -> list[Listed]:
     answers, found = await store_of(deps).answers(tasks) if tasks else {}, []
     for task in tasks:
-        owner, target = await deps.directory.user_name(task.spec.owner), await target_of(turn, task)
+        owner, target = await deps.directory.user_name(task.spec.owner), await target_of(deps, task)
         link = kit.permalink(deps.workspace, task.spec.channel, task.ts)
-        found.append(Listed(task, owner, target, *answers[task.id], link))
+        project = deps.projects.name_of(task.spec.project) if deps.projects.is_several else ""
+        found.append(Listed(task, owner, target, *answers[task.id], link, project))
     return found
 
 
@@ -447,7 +446,7 @@ async def shown_in_home(deps: Deps, turn: Turn) -> list[Block]:
     """Return the section of Home with what the person scheduled."""
     whose = (turn.team, turn.user, turn.project_key)
     tasks = [one for one in await _all(deps) if (one.spec.team, one.spec.owner, one.spec.project) == whose]
-    return layout.home_section(await _looked_up(deps, turn, tasks))
+    return layout.home_section(await _looked_up(deps, tasks))
 
 
 @schedules.kind(Report)

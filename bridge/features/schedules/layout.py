@@ -74,8 +74,9 @@ _DOING: Final = {"report": "Posting the report now.", "question": "Asking now.",
 _WONT: Final = {"report": "be posted", "question": "be asked", "run": "run"}
 _RUNNING: Final = {"question": "waiting for the answer", "run": "running"}
 _FORMS: Final = (("Schedule a report…", "report"), ("Schedule a question…", "question"), ("Schedule a run…", "run"))
-_A_PAGE: Final = 15  # of three blocks each
+_A_PAGE: Final = 10  # of three blocks each, with the names of people, agents and projects
 _MOST_IN_HOME: Final = 5
+_SKIPPED: Final = "Questions since {moment} were skipped because they were too late, or one was still being answered."
 _TARGET: Final = 80
 _QUESTION: Final = 3000
 
@@ -85,6 +86,7 @@ class Listed:
     """A *task* with the names of its *owner* and of its agent or workflow, the *target*.
 
     *step* and *what* are those of what it started last (`TaskStore.answers`); *link* leads to its last message.
+    *project* is the name of its project, if the bridge serves several.
     """
 
     task: StoredTask
@@ -93,6 +95,7 @@ class Listed:
     step: str = ""
     what: str = ""
     link: str = ""
+    project: str = ""
 
 
 def titled(task: StoredTask, target: str) -> str:
@@ -116,8 +119,7 @@ def question_root(task: StoredTask, text: str, agent: str, owner: str) -> Reply:
     asked = f"Scheduled question for {kit.named(agent, _TARGET)}"
     below = [kit.context(f"{asked} by {kit.named(owner, 80)}: {task.called}. Reply in the thread to continue.")]
     if task.skipped is not None:
-        since = "Questions since {moment} were skipped because they were too late, or one was still being answered."
-        below.insert(0, kit.trusted_context(since, moment=task.skipped))
+        below.insert(0, kit.trusted_context(_SKIPPED, moment=task.skipped))
     quoted = kit.rich(kit.quotation(kit.cut(kit.clean(text), _QUESTION)))
     return kit.reply(f"{asked}: {text}", quoted, *below, audience=Audience.CHANNEL)
 
@@ -138,8 +140,14 @@ def scheduled(task: StoredTask, target: str = "", *, knows_zone: bool, is_change
     if isinstance(task.spec, QuestionSpec | RunSpec):
         becomes = "starts after it" if task.spec.overlap == "wait" else "is skipped"
         notes.append(kit.context(f"If a {noun} is still running when the next one is due, that one {becomes}."))
-    first = f"{'Next' if is_changed else 'First'} {noun}: {{moment}} (your time)"
-    state = _paused(task) if task.paused else kit.trusted_context(first, moment=task.due)
+    if task.paused:
+        state = _paused(task)
+    elif is_changed:
+        state = kit.trusted_context("Next: {moment} (your time)", moment=task.due)
+    elif noun == "report":
+        state = kit.trusted_context("First report: {moment} (your time)", moment=task.due)
+    else:
+        state = kit.trusted_context("First time: {moment} (your time)", moment=task.due)
     return kit.reply(
         f"{did}: {titled(task, target)}.",
         kit.rich(kit.paragraph(f"{did}: ", _does(task, target), when, ending, _where(task.spec.channel), ".")),
@@ -330,7 +338,7 @@ def _shown(one: Listed, value: str) -> list[Block]:
     if one.target or not isinstance(task.spec, ReportSpec):
         verb, name = _capitalized(_VERBS[task.spec.does]), kit.one_line(one.target, _TARGET) or kit.NO_NAME
         does = [f"{verb} ", kit.words(name, bold=True), f" {task.when}"]
-    by = kit.titled(f" · {kit.named(one.owner, 80)}" if one.owner else "", task.project_name)
+    by = "".join(f" · {kit.named(name, 80)}" for name in (one.project, one.owner) if name)
     lines = [kit.paragraph(*does, f" ({task.spec.zone}) in ", _where(task.spec.channel), by)]
     if last := _last(one):
         at: list[Block | str] = [" · ", kit.date(task.last, one.link)] if task.last else []

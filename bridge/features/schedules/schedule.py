@@ -159,8 +159,8 @@ class StoredTask:
     ``""``. *skipped* is the first slot that wasn't posted, *last* the last one that was, and *numbers* the snapshot of
     the statistics at that time (`bridge.features.statistics.snapshots`). *ts* is that post's, *thread_ts* its thread's,
     and *ended* the outcome of its run. *turn* is what the latest slot started; *told* is the one because of which a
-    slot was skipped and people were told. *project_name* is its project's, if there are several; its project was
-    removed if it's *paused* for the reason ``project``, which isn't stored.
+    slot was skipped and people were told. Its project was removed if it's *paused* for the
+    reason ``project``, which isn't stored.
     """
 
     id: str
@@ -175,7 +175,6 @@ class StoredTask:
     ended: str = ""
     turn: str = ""
     told: str = ""
-    project_name: str = ""
 
     @classmethod
     def from_redis(cls, id_: str, fields: Mapping[str, str]) -> StoredTask:

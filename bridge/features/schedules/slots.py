@@ -8,6 +8,7 @@ skipped, and the next post says so.
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final, assert_never
 
@@ -16,13 +17,11 @@ from bridge.engine.results import Done, TryLater
 from bridge.engine.turn import Turn
 from bridge.errors import ProjectError, RecordNotUnderstood
 from bridge.features.deps import Deps
-from bridge.features.lookups import agent_name, workflow_name
 from bridge.features.pauses import notify_of_pause
 from bridge.features.schedules.layout import NO_CLOCK, PAUSED, REMOVED, TASK_PAUSED, pause_notice, titled
 from bridge.features.schedules.schedule import (
     QuestionSpec,
     ReportSpec,
-    RunSpec,
     StoredTask,
     is_too_late,
     last_due,
@@ -31,6 +30,7 @@ from bridge.features.schedules.schedule import (
 from bridge.features.schedules.store import due_task, store_of
 from bridge.ids import ThreadKey
 from bridge.inbound import Notice, Report, ScheduledTask
+from bridge.project.models import Agent, Workflow
 from bridge.queue.inbox import Duplicate, Queued, Stale
 from bridge.queue.scripting import epoch_ms
 
@@ -115,25 +115,26 @@ async def _without_its_project(deps: Deps, turn: Turn, stored: StoredTask) -> Do
 async def paused(deps: Deps, turn: Turn, stored: StoredTask, reason: str) -> Done:
     """Pause a task for a *reason*, and tell its owner and its channel once."""
     pause, owner = store_of(deps).pause(stored.id, reason), stored.spec.owner
-    about = (PAUSED if isinstance(stored.spec, ReportSpec) else TASK_PAUSED, await title_of(turn, stored))
+    about = (
+        PAUSED if isinstance(stored.spec, ReportSpec) else TASK_PAUSED,
+        titled(stored, await target_of(deps, stored)),
+    )
     await notify_of_pause(deps, turn, owner, reason, about, event=f"paused:{turn.id}", writes=pause)
     return Done(f"its schedule was paused: {reason}")
 
 
-async def title_of(turn: Turn, stored: StoredTask) -> str:
-    """Return what a task does, and when."""
-    return titled(stored, await target_of(turn, stored))
-
-
-async def target_of(turn: Turn, stored: StoredTask) -> str:
-    """Return the name of a task's agent or workflow; ``""`` if it has none."""
-    match stored.spec:
-        case QuestionSpec(agent=agent):
-            return await agent_name(turn, agent)
-        case RunSpec(workflow=workflow):
-            return await workflow_name(turn, workflow)
-        case _:
-            return ""
+async def target_of(deps: Deps, task: StoredTask) -> str:
+    """Return the name of a task's agent or workflow, ``Agent 7`` while the service is down; ``""`` if it has none."""
+    spec = task.spec
+    if isinstance(spec, ReportSpec):
+        return ""
+    kind, id_ = ("Agent", spec.agent) if isinstance(spec, QuestionSpec) else ("Workflow", spec.workflow)
+    project, known = deps.projects.get(spec.project), list[Agent | Workflow]()
+    with suppress(ProjectError):
+        if project is not None:
+            catalog = project.catalog
+            known += await (catalog.get_agents() if isinstance(spec, QuestionSpec) else catalog.get_workflows())
+    return next((one.name for one in known if one.id == id_), f"{kind} {id_}")
 
 
 def later(slot: Report | ScheduledTask, now: datetime, exc: ProjectError | None = None) -> TryLater:

@@ -15,7 +15,7 @@ from bridge.engine.results import Done, NewThread, Outcome, PostedTask, Result
 from bridge.engine.turn import Turn
 from bridge.errors import ProjectError, RecordNotUnderstood
 from bridge.features.deps import Deps
-from bridge.features.schedules.layout import overlapped, question_root, titled
+from bridge.features.schedules.layout import GONE, overlapped, question_root, titled
 from bridge.features.schedules.placeholders import DATE, STATS, UNKNOWN, filled, needs_statistics
 from bridge.features.schedules.schedule import QuestionSpec, RunSpec, StoredTask
 from bridge.features.schedules.slots import later, opened, paused
@@ -46,7 +46,7 @@ async def start(deps: Deps, turn: Turn, due: ScheduledTask) -> Result:
             case _:
                 return Done("it isn't a question or a run")
         if id_ not in known:
-            return await paused(deps, turn, stored, "gone")
+            return await paused(deps, turn, stored, GONE)
         values, numbers = await _values(deps, turn, stored, spec)
     except ProjectError as exc:
         raise later(due, deps.now(), exc) from exc
@@ -54,8 +54,9 @@ async def start(deps: Deps, turn: Turn, due: ScheduledTask) -> Result:
         return waits
     if isinstance(spec, RunSpec):
         run = ScheduledRun(
-            team=spec.team, channel=spec.channel, user=spec.owner, task=stored.id, slot=due.slot, workflow=id_,
-            input=filled(spec.input, values), called=stored.called, skipped=stored.skipped, numbers=numbers,
+            team=spec.team, channel=spec.channel, user=spec.owner, project=spec.project, task=stored.id, slot=due.slot,
+            workflow=id_, input=filled(spec.input, values), called=stored.called, skipped=stored.skipped,
+            numbers=numbers,
         )  # fmt: skip
         return await _queued(deps, turn, run)
     text = str(filled(spec.text, values))

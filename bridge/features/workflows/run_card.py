@@ -53,6 +53,7 @@ AS_TEXT: Final = "run:text"
 _SURE = kit.confirm(
     "Run again?", "It may already have run. Running it again may repeat the work.", "Run again", "Cancel"
 )
+_SKIPPED: Final = "Runs since {moment} were skipped because they were too late, or one was still running."
 _NOT_IN_NAMES: Final = re.compile(r"[^\w-]")
 FAILED_SIGN: Final = status_icon(FAILED)
 _LINES: Final = 10
@@ -150,8 +151,7 @@ def why_failed(result: RunResult) -> tuple[str, str]:
 
 def were_skipped(since: datetime) -> Block:
     """Return the line about scheduled runs that were skipped before this one."""
-    said = "Runs since {moment} were skipped because they were too late, or one was still running."
-    return kit.trusted_context(said, moment=since)
+    return kit.trusted_context(_SKIPPED, moment=since)
 
 
 def has_more(result: RunResult) -> bool:
