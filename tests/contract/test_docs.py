@@ -24,7 +24,7 @@ from bridge.documents import AT_ONCE
 from bridge.documents.child import MEMORY
 from bridge.door.http import Reach, Readiness, build
 from bridge.features.schedules.phrases import describe
-from bridge.features.schedules.schedule import read_report
+from bridge.features.schedules.schedule import read_question, read_report, read_run
 from bridge.metrics import Metrics
 from bridge.playground.emulator import sample
 from bridge.settings import Settings, environment, load, unknown_names
@@ -217,6 +217,14 @@ def test_documented_schedules_have_the_documented_meaning() -> None:
 
     assert len(shown) > 8
     assert wrong == []
+
+
+def test_documented_questions_and_runs_are_understood() -> None:
+    [block] = [block for block in blocks("text") if "let-it-watch" in block.where]
+    question, run = block.code.strip().splitlines()
+
+    assert read_question(7, question.removeprefix("/agents ask Support ")).text == "What changed since yesterday?"
+    assert read_run(3, run.removeprefix('/workflows schedule "Daily digest" ')).input == {"day": "monday"}
 
 
 def _described(typed: str) -> str:
