@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -327,7 +327,7 @@ async def test_a_schedule_belongs_to_the_project_it_was_made_in(harness: Harness
     assert (await only_task(harness)).spec.project == "orders"
 
 
-async def test_a_schedule_of_a_removed_project_pauses(harness: Harness) -> None:
+async def test_a_schedule_of_a_removed_project_waits_for_it(harness: Harness) -> None:
     harness.serve("orders", orders=RANDOM)
     await harness.type_command('/agents ask Support daily 9 "What changed?"', ALICE, RANDOM)
     await harness.work()
@@ -336,5 +336,13 @@ async def test_a_schedule_of_a_removed_project_pauses(harness: Harness) -> None:
     await harness.parts().clock.claim_slots()
     await harness.work()
 
-    assert (await only_task(harness)).paused == layout.REMOVED
-    assert any("the bridge no longer serves its project" in one for one in harness.seen.texts)
+    assert any("connected to its project" in one for one in harness.seen.texts)
+    assert harness.service.messages == []
+
+    seen = len(harness.seen.texts)
+    harness.serve("orders", orders=RANDOM)
+    harness.store.clock.time += timedelta(days=1)
+    await harness.parts().clock.claim_slots()
+    await harness.work()
+
+    assert any("What changed?" in one for one in harness.seen.texts[seen:])
