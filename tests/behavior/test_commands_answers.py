@@ -241,7 +241,7 @@ async def test_help_in_a_thread_lists_what_works_only_there_and_names_the_rest(h
     usages = [[line["elements"][0]["text"] for line in block["elements"][1]["elements"]] for block in (own, others)]
 
     assert usages == [
-        ["!stop", "!mute", "!new", "!agent <agent>", "!session [number]"],
+        ["!stop", "!mute", "!new", "!agent <agent>", "!session [number]", "!why [link]"],
         ["!workflows", "!agents", "!project", "!stats", "!schedules"],
     ]
     assert len(reply.text.splitlines()) <= 15
