@@ -33,7 +33,7 @@ from bridge.inbound import Click, InboundMessage
 from bridge.project.models import Agent, Workflow
 from bridge.queue.audit import named
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.failures import MOST_OPTIONS, either, failure
+from bridge.slack.blockkit.failures import MOST_OPTIONS, failure
 from bridge.slack.blockkit.folding import fold, name_key, split, undecorated
 from bridge.slack.blockkit.modals import Carried
 from bridge.slack.blockkit.mrkdwn import addressed, mentions_in, plain_command_text
@@ -226,7 +226,8 @@ class CommandLine:
         if not is_shared:
             said = _words(typed)
             if said == [HELP]:
-                return self._overview(start, may_run=await deps.access.is_runner(turn.user))
+                is_direct = getattr(turn.body, "channel", "").startswith("D")
+                return self._overview(start, may_run=await deps.access.is_runner(turn.user), is_direct=is_direct)
             if HELP in said and (reply := self._help(said, start)):
                 return reply
             match = self._match(typed)
@@ -406,19 +407,20 @@ class CommandLine:
             return None
         return show, rest
 
-    def _overview(self, start: str, *, may_run: bool) -> Reply:
+    def _overview(self, start: str, *, may_run: bool, is_direct: bool = False) -> Reply:
         """Return an overview of everything that can be typed, with buttons for those who *may_run* workflows."""
         own = [one for one in self.commands if one.is_for_threads]
         own = [one for one in own if not any(f"{one.usage}." in other.sentence for other in own)]  # !mute names !unmute
         others = []
         for name in dict.fromkeys(one.path[0] for one in self.commands if not one.is_for_threads):
             known = self._named(name)
-            words = list(dict.fromkeys(one.path[1] for one in known if one.path[1:]))
-            others.append((_first_word(known[0], start), either(words) if words else known[0].sentence))
+            words = list(dict.fromkeys(one.path[1] for one in known[1:] if one.path[1:]))
+            also = f" Also: {', '.join(words)}." if words else ""
+            others.append((_first_word(known[0], start), f"{known[0].sentence}{also}"))
         offered = [one for one in self.commands if one.form and one.is_offered and (may_run or not one.for_runners)]
         offered.sort(key=lambda one: one.for_runners)
         buttons = kit.actions(*(one.form for one in offered if one.form)) if offered else None
-        return help_card(_explained(own, start), others, buttons)
+        return help_card(_explained(own, start), others, buttons, is_direct=is_direct)
 
     def _help(self, said: list[str], start: str) -> Reply | None:
         """Return help for one word's commands."""

@@ -419,7 +419,9 @@ def session_info(agent_name: str, session: int | None, face: str = "") -> Reply:
 
 def no_conversation() -> Reply:
     """Say that a command needs a thread with a conversation."""
-    return kit.reply("There's no conversation here yet. Mention me with a question or, if I've asked, pick an agent.")
+    return kit.reply(
+        "There's no conversation here yet. Mention me with a question, or pick an agent if I asked you to."
+    )
 
 
 def session_reset() -> Reply:
@@ -428,12 +430,19 @@ def session_reset() -> Reply:
     return kit.note(text, audience=Audience.THREAD)
 
 
-def help_card(own: Sequence[tuple[str, str]], others: Sequence[tuple[str, str]], buttons: Block | None) -> Reply:
+def help_card(
+    own: Sequence[tuple[str, str]],
+    others: Sequence[tuple[str, str]],
+    buttons: Block | None,
+    *,
+    is_direct: bool = False,
+) -> Reply:
     """Show everything that can be typed: a thread's *own* commands, and the *others* with their words.
 
-    The *buttons* below open forms.
+    The *buttons* below open forms. *is_direct*: it's shown in a direct message, where nobody needs to mention the bot.
     """
-    hello = "Hello! Mention me with a question, and an agent will answer in a thread."
+    how = "Send me" if is_direct else "Mention me with"
+    hello = f"Hello! {how} a question, and an agent will answer in a thread."
     named = kit.paragraph(hello, " To choose the agent, start with its name: ", kit.words(_NAMED, code=True))
     in_thread = "In a thread, just keep typing, or use:"
     anywhere = "Anywhere, in threads with ! instead of /:"

@@ -107,7 +107,7 @@ async def said(harness: Harness, text: str, number: int) -> Result:
         ("/project", "The shop."),
         ("/stats", "4,321"),
         ("/stats since 7d", "There's nothing to compare with yet"),
-        ("/help", "/agents: list, show, chat, face, channel, default or ask"),
+        ("/help", "/agents: List the agents, or search them. Also: show, chat, face, channel, default"),
         ("/workflows help", "/workflows run [workflow] [input]"),
         ("/stats help", "Show the project's statistics."),
         ("/stats help extra words", "Show the project's statistics."),
@@ -636,7 +636,9 @@ async def test_statistics_lead_to_a_scheduled_report(harness: Harness, *, is_run
 async def test_commands_are_shown_with_the_configured_prefix(harness: Harness) -> None:
     harness.configure(BRIDGE_COMMAND_PREFIX="acme-")
 
-    assert "/acme-workflows: list, show, run or schedule" in text_of(shown(await typed(harness, "/help")))
+    assert "/acme-workflows: List the workflows, or search them. Also: show, run" in text_of(
+        shown(await typed(harness, "/help"))
+    )
     with pytest.raises(BadUsage, match="/acme-workflows show"):
         await typed(harness, "/workflows show")
 

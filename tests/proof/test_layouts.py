@@ -494,7 +494,7 @@ def test_a_submitted_form_becomes_a_request_or_errors(values: dict[str, str], ex
         ("17", "Automatic reads this as text."),
         ('{"day": "monday"}', "Automatic reads this as a JSON object."),
         ("[1]", "Automatic reads this as a JSON array."),
-        ("[1", "Automatic reads this as JSON. Line 1, character 3: expected a comma, } or ]."),
+        ("[1", "Automatic reads this as JSON, but it isn't valid. Line 1, character 3: expected a comma, } or ]."),
     ],
 )
 def test_the_run_form_says_what_its_input_is_read_as(typed: str, hint: str) -> None:

@@ -86,7 +86,7 @@ async def _move(deps: Deps, turn: Turn, project: ProjectConnection, *, where: st
 
 @channels.command("/agents default [agent]", form=settings_button(), for_runners=True)
 async def set_default(deps: Deps, turn: Turn, *, agent: Agent | None = None) -> Result:
-    """Set the agent that answers mentions in this channel. Leave it out to get a form."""
+    """Set the agent that answers mentions in this channel. Leave out the agent to get a form."""
     if agent is None:
         return await _form(deps, turn, turn.channel)
     return await change_settings(

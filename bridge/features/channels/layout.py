@@ -63,7 +63,7 @@ class SettingChange(NamedTuple):
                 return f"I now answer only mentions in {where}."
             case "replies", "auto":
                 return (
-                    f"In the threads of {where}, the agent now follows the person it's talking with. Others mention me."
+                    f"In threads of {where}, the agent now answers the person it talks with. Others need to mention me."
                 )
             case "replies", "all":
                 return f"Every thread reply in {where} now goes to the thread's agent."

@@ -74,8 +74,9 @@ def home_view(home: Home, pages: HomePages, version: str) -> View:
     health = "✅ All systems are working."
     if not home.is_whole:
         is_all = (home.project, home.stats, home.workflows, home.agents) == (None,) * 4
-        what = "The project service" if is_all else "Some information"
-        health = f"⚠️ {what} is unavailable right now. Messages are queued until the project service is back."
+        health = "⚠️ Some information is unavailable right now."
+        if is_all:
+            health = "⚠️ The project service is unavailable right now. Messages are queued until it's back."
     run = [kit.button("Run a workflow…", RUN_FORM, "{}")] if home.may_run else []
     default = [channel_choice()] if home.may_run else []
     blocks = [

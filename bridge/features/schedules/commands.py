@@ -74,7 +74,7 @@ schedules.outcomes |= {
 
 @schedules.command("/stats report [schedule]")
 async def schedule_report(deps: Deps, turn: Turn, *, schedule: str = "") -> Result:
-    """Post the statistics on a schedule, such as every Monday at 9. Leave it out to get a form."""
+    """Post the statistics on a schedule, such as every Monday at 9. Leave out the schedule to get a form."""
     await deps.access.check_runner(turn.user, "report")
     if not schedule:
         return await _open_form(deps, turn, "report")
@@ -109,7 +109,7 @@ async def _run_filled(deps: Deps, turn: Turn, workflow: Workflow, typed: str) ->
     fill=_ask_filled,
 )
 async def schedule_question(deps: Deps, turn: Turn, *, agent: Agent | None = None, schedule: str = "") -> Result:
-    """Ask an agent on a schedule, such as weekdays 8:30 “What changed?”. Leave it out to get a form."""
+    """Ask an agent on a schedule, such as weekdays 8:30 “What changed?”. Leave out the schedule to get a form."""
     await deps.access.check_runner(turn.user, "schedule")
     if agent is None or not schedule:
         return await _open_form(deps, turn, "question", agent)
@@ -127,7 +127,7 @@ async def schedule_question(deps: Deps, turn: Turn, *, agent: Agent | None = Non
     fill=_run_filled,
 )
 async def schedule_run(deps: Deps, turn: Turn, *, workflow: Workflow | None = None, schedule: str = "") -> Result:
-    """Run a workflow on a schedule, such as every Monday at 9. Leave it out to get a form."""
+    """Run a workflow on a schedule, such as every Monday at 9. Leave out the schedule to get a form."""
     await deps.access.check_runner(turn.user, "schedule")
     if workflow is None or not schedule:
         return await _open_form(deps, turn, "run", workflow)

@@ -88,7 +88,7 @@ def _hint(typed: str) -> str:
     try:
         return f"Automatic reads this as {kind_of(typed_input(typed))}."
     except BadInput as exc:
-        return f"Automatic reads this as JSON. {where_json_breaks(exc)}"
+        return f"Automatic reads this as JSON, but it isn't valid. {where_json_breaks(exc)}"
 
 
 def read_run_form(values: Mapping[str, Any]) -> RunRequest | FormErrors:
