@@ -185,7 +185,7 @@ async def test_a_person_can_delete_their_report_from_home(harness: Harness) -> N
 
     after = await pressed(harness, "report:delete")
 
-    assert "Your reports" not in words(after)
+    assert "Your schedules" not in words(after)
     assert harness.seen.ephemerals[1:] == []
 
 

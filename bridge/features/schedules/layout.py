@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -139,7 +139,8 @@ def scheduled(task: StoredTask, target: str = "", *, knows_zone: bool, is_change
     notes = [] if knows_zone else [kit.context("Slack doesn't share your time zone, so this one is in UTC.")]
     if isinstance(task.spec, QuestionSpec | RunSpec):
         becomes = "starts after it" if task.spec.overlap == "wait" else "is skipped"
-        notes.append(kit.context(f"If a {noun} is still running when the next one is due, that one {becomes}."))
+        busy = "being answered" if noun == "question" else "running"
+        notes.append(kit.context(f"If a {noun} is still {busy} when the next one is due, that one {becomes}."))
     if task.paused:
         state = _paused(task)
     elif is_changed:
@@ -257,7 +258,7 @@ def home_section(tasks: Sequence[Listed]) -> list[Block]:
     """Return the section of the Home tab with a person's own *tasks*."""
     blocks = [kit.header("Your schedules")] if tasks else []
     for one in tasks[:_MOST_IN_HOME]:
-        *above, below = _shown(one, f"home:{one.task.id}")
+        *above, below = _shown(replace(one, owner=""), f"home:{one.task.id}")
         blocks += [*above, below | {"block_id": f"report:{one.task.id}"}]
     return blocks
 
