@@ -168,10 +168,12 @@ async def test_an_unknown_session_or_another_agents_isnt_found(http: httpx.Async
 async def test_agents_answer_in_markdown_with_tools_or_fail(http: httpx.AsyncClient) -> None:
     rich = (await chat(http, 2, "tell me about tea"))["message"]
     used = await chat(http, 4, "what time is it?")
+    news = await chat(http, 4, "What changed since yesterday?")  # as docs/how-to/let-it-watch.md has it asked
     failed = await http.post("/api/sdk/agents/5/chat", json={"message": "please fail 503"})
 
     assert all(mark in rich for mark in ("| --- |", "```python", "](https://", "1. ", "**"))
     assert used["toolsUsed"] == ["search_docs", "current_time"]
+    assert news["message"].startswith("Since yesterday: 42 orders")
     assert "toolsUsed" not in await chat(http, 1, "hello")
     assert (failed.status_code, failed.json()["error"]) == (503, "The agent failed, as requested.")
     tools = (await http.get("/api/sdk/agents/4")).json()["tools"]

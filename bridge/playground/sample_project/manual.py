@@ -33,6 +33,8 @@ _PAGES: Final = (
 )
 _ORDER: Final = re.compile(r"\border\D{0,12}(\d{3,6})\b", re.IGNORECASE)
 _STATES: Final = ("is being packed", "shipped yesterday", "was delivered this morning", "is waiting for payment")
+_NEWS: Final = re.compile(r"\bwhat(?:'s|’s| is| has)? (?:changed|new)\b", re.IGNORECASE)  # noqa: RUF001 - as phones write it
+_SINCE_YESTERDAY: Final = "Since yesterday: 42 orders, 3 tickets still open, and green tea is running low."
 _TIME: Final = re.compile(r"\b(?:time|when|now|today)\b", re.IGNORECASE)
 
 
@@ -43,6 +45,9 @@ def look_up(talk: Talk, message: str) -> AgentReply:
     if order := _ORDER.search(message):
         tools.append("order_status")
         found.insert(0, f"Order {order[1]} {_STATES[int(order[1]) % len(_STATES)]}.")
+    if _NEWS.search(message):
+        tools.append("order_status")
+        found.insert(0, _SINCE_YESTERDAY)
     if _TIME.search(message):
         tools.append("current_time")
     return AgentReply(_put(found, talk), tools_used=tools)
