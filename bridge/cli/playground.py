@@ -45,6 +45,7 @@ _DRAIN_SECONDS: Final = "1"  # unless set otherwise, so that the playground stop
 _SLACK: Final = {"SLACK_BOT_TOKEN": "xoxb-0", "SLACK_SIGNING_SECRET": "0" * 32}
 _ANY_ADDRESS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - what BRIDGE_HOST may be
 _LAST_LINES: Final = 20  # of the log, if the bridge couldn't start
+_MORE_PROJECTS: Final = ("orders", "support", "research")
 _PROJECT: Final = {"PROJECT_BASE_URL": "http://127.0.0.1", "PROJECT_API_KEY": "0"}
 _FIRST_PORT: Final = 8080
 _LAST_PORT: Final = 65535
@@ -68,6 +69,12 @@ def playground(
             help=f"Port of the page; 0 picks a free one. By default {_FIRST_PORT}, or the next free one.",
         ),
     ] = None,
+    projects: Annotated[
+        int,
+        typer.Option(
+            "--projects", min=1, max=1 + len(_MORE_PROJECTS), help="How many sample projects the bridge serves."
+        ),
+    ] = 1,
     over_socket: Annotated[
         bool, typer.Option("--socket", help="Connect to the page's Slack with Socket Mode.")
     ] = False,
@@ -82,7 +89,8 @@ def playground(
     if MISSING:
         raise typer.Exit(complain([ConfigurationError([f"{NOT_INSTALLED} ({MISSING} is missing)"])]))
     try:
-        plan = _plan(environment(os.environ, Path(".env"), embedded_redis=True), over_socket=over_socket)
+        environ = environment(os.environ, Path(".env"), embedded_redis=True)
+        plan = _plan(environ, over_socket=over_socket, projects=projects)
         with _alone_in(plan.folder):
             raise typer.Exit(run(lambda: _play(plan, port, open_browser=open_browser)))
     except ConfigurationError as exc:
@@ -99,6 +107,7 @@ class Plan:
     is_project_real: bool
     is_redis_real: bool
     over_socket: bool
+    projects: int = 1
 
     @property
     def folder(self) -> Path:
@@ -111,17 +120,19 @@ class Plan:
         return self.folder / "bridge.log"
 
 
-def _plan(environ: Mapping[str, str], *, over_socket: bool) -> Plan:
+def _plan(environ: Mapping[str, str], *, over_socket: bool, projects: int = 1) -> Plan:
     """Read the settings. Raises `ConfigurationError` if a part is only half configured, or wrongly."""
     for line in unknown_names(environ):
         say(f"warning: {line}")
     slack, project = (_is_configured(environ, group) for group in ("SLACK_", "PROJECT_"))
     if slack and over_socket:
         raise ConfigurationError(["--socket is for the playground's Slack: for a real workspace, set SLACK_APP_TOKEN"])
+    if projects > 1 and environ.get("BRIDGE_CONFIG"):
+        raise ConfigurationError(["--projects writes a file of its own: leave it out, or unset BRIDGE_CONFIG"])
     stand_ins = {**({} if slack else _SLACK), **({} if project else _PROJECT)}
     settings = load({**environ, **stand_ins})
     is_redis_real = settings.redis_url.get_secret_value() != EMBEDDED
-    return Plan(settings, environ, slack, project, is_redis_real, over_socket)
+    return Plan(settings, environ, slack, project, is_redis_real, over_socket, projects)
 
 
 def _is_configured(environ: Mapping[str, str], group: str) -> bool:
@@ -211,6 +222,7 @@ def _options(plan: Plan, port: socket.socket, redis: EmbeddedRedis | None) -> Pl
         is_project_real=plan.is_project_real,
         uses_socket=plan.over_socket,
         redis=redis,
+        projects=_MORE_PROJECTS[: plan.projects - 1],
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Final
 
 from bridge.playground.bridge_process import BridgeProcess
 from bridge.playground.emulator.emulator import EmulatedSlack
+from bridge.playground.emulator.sample import RANDOM
 from bridge.playground.local_server import Port
 from bridge.playground.page.routes import Page
 from bridge.playground.sample_project import SampleProject
@@ -30,7 +31,8 @@ _RETRY_DELAYS: Final = (0.5, 2.5, 30.0)  # seconds; short, because the person wh
 class PlaygroundOptions:
     """The page at *port* with its data in *folder*, and a bridge with the settings *environ* at *bridge_url*.
 
-    The bridge logs to *log_file*. *redis* is None where a real one is named in *environ*.
+    The bridge logs to *log_file*. *redis* is None where a real one is named in *environ*. *projects* are the IDs of
+    more sample projects; the first of them has #random.
     """
 
     port: Port
@@ -43,6 +45,7 @@ class PlaygroundOptions:
     is_project_real: bool
     uses_socket: bool
     redis: StoppableRedis | None
+    projects: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -91,9 +94,33 @@ async def open_playground(options: PlaygroundOptions) -> AsyncIterator[Playgroun
         if project is not None:
             await stack.enter_async_context(project)
             bridge.environ |= {"PROJECT_BASE_URL": project.base_url, "PROJECT_API_KEY": project.api_key}
+        if options.projects:
+            bridge.environ |= await _more_projects(options, stack)
         if options.redis is not None:
             bridge.environ["REDIS_URL"] = options.redis.url
         yield Playground(url, bridge, supervisor, options.redis)
+
+
+async def _more_projects(options: PlaygroundOptions, stack: AsyncExitStack) -> dict[str, str]:
+    """Start more sample projects, and write the bridge's file that names them; returns the settings for both."""
+    environ, lines = {}, ["[projects.default]", 'name = "Shop"']
+    for number, id_ in enumerate(options.projects):
+        name, folder = id_.capitalize(), options.folder / "projects" / id_
+        more = SampleProject(api_key=secrets.token_hex(16), data_dir=folder, name=f"Sample {id_}")
+        await stack.enter_async_context(more)
+        key = f"SAMPLE_{id_.upper()}_KEY"
+        environ[key] = more.api_key
+        lines += [
+            "",
+            f"[projects.{id_}]",
+            f'name = "{name}"',
+            f'base_url = "{more.base_url}"',
+            f'api_key_env = "{key}"',
+        ]
+        lines += [f'channels = ["{RANDOM}"]'] if not number and not options.is_slack_real else []
+    file = options.folder / "bridge.toml"
+    file.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    return environ | {"BRIDGE_CONFIG": str(file)}
 
 
 def _slack(options: PlaygroundOptions, bridge: BridgeProcess) -> EmulatedSlack:

@@ -25,6 +25,7 @@ from bridge.errors import (
     DID_NOT_ARRIVE,
     NotFound,
     ProjectError,
+    ProjectRemoved,
     SlackError,
     SlackUnreachable,
     StoreUnavailable,
@@ -86,7 +87,11 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
         return stopped
     if other := turn.check_thread():
         return other
-    question = await _prepare(deps, turn, message)
+    try:
+        question = await _prepare(deps, turn, message)
+    except ProjectRemoved as exc:  # everyone in its thread may wonder
+        reply = failure(exc, audience=Audience.THREAD)
+        return Outcome(what=type(exc).__name__, reply=reply, concerns=exc.about)
     if not isinstance(question, _Question):
         return question
     agent, text, session = question.agent, question.text, question.conversation.session

@@ -31,12 +31,13 @@ class Refused(Exception):
 
 
 class Operations:
-    """Workflows, agents and sessions, stored in the folder *data_dir* if given.
+    """Workflows, agents and sessions of the project *name*, stored in the folder *data_dir* if given.
 
     In each operation *asked* is the ID in the path, and *body* the request's.
     """
 
-    def __init__(self, clock: Callable[[], float], data_dir: Path | None = None) -> None:
+    def __init__(self, clock: Callable[[], float], data_dir: Path | None = None, *, name: str = "Sample shop") -> None:
+        self._name = name
         self.workflows: list[SampleWorkflow] = sample.workflows()
         self.agents: list[SampleAgent] = sample.agents()
         self.talks: dict[int, Talk] = {}
@@ -112,7 +113,7 @@ class Operations:
         """Describe the project."""
         return {
             "id": 7,
-            "name": "Sample shop",
+            "name": self._name,
             "description": "A small, made-up tea shop. Try its workflows and agents.",
             "visibility": "private",
             "promptCount": self._prompts(),

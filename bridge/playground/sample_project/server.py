@@ -47,13 +47,19 @@ class SampleProject:
 
     Workflows and agents in *operations* may be replaced or added to. `on` plans other responses than the proper ones;
     `stop` and `start` take it down and bring it back at the same address. With a folder *data_dir*, sessions and
-    statistics survive the process.
+    statistics survive the process. *name* is the project's.
     """
 
     def __init__(
-        self, *, api_key: str, port: Port = 0, clock: Callable[[], float] = time.time, data_dir: Path | None = None
+        self,
+        *,
+        api_key: str,
+        port: Port = 0,
+        clock: Callable[[], float] = time.time,
+        data_dir: Path | None = None,
+        name: str = "Sample shop",
     ) -> None:
-        self.operations = Operations(clock, data_dir=data_dir)
+        self.operations = Operations(clock, data_dir=data_dir, name=name)
         self._clock = clock
         self.api_key = api_key
         self.calls: list[ProjectCall] = []
