@@ -12,13 +12,15 @@ import pytest
 
 from bridge.cli.trace import steps_of
 from bridge.engine.projects import CHOOSE, OF_DIRECT
+from bridge.features.buttons import OPEN_DEFAULT, RUN_FORM
 from bridge.features.conversations import menu
+from bridge.features.conversations.layout import CONTINUE
 from bridge.features.workflows import run_card
 from bridge.ids import MessageKey
 from bridge.playground.emulator.sample import ALICE, BOB, DM_ALICE, GENERAL, RANDOM, TEAM
 from bridge.queue.audit import audit_since
 from bridge.queue.trace import trace_of
-from support.harness import SALES, SUPPORT, WORKFLOW, Harness, Service
+from support.harness import POST, SALES, SUPPORT, WORKFLOW, Harness, Service, kill_task
 from support.store import START
 from support.waiting import wait_until
 
@@ -100,9 +102,7 @@ async def test_a_command_names_its_project(harness: Harness, orders: Service) ->
 async def test_a_command_without_a_project_asks_for_it_and_does_the_rest(harness: Harness, orders: Service) -> None:
     await command(harness, "/workflows run 3 hello")
     assert "Which project is this about?" in shown(harness)
-    options = json.loads(shown(harness))[1][-1]["elements"][0]["options"]
-    value = next(one["value"] for one in options if one["text"]["text"] == "Orders")
-    await press(harness, CHOOSE, value)
+    await press(harness, CHOOSE, options_of(shown(harness))["Orders"])
 
     assert (orders.runs, harness.service.runs) == (["hello"], [])
 
@@ -110,8 +110,7 @@ async def test_a_command_without_a_project_asks_for_it_and_does_the_rest(harness
 async def test_a_form_without_a_project_asks_for_it_first(harness: Harness, orders: Service) -> None:
     await command(harness, "/workflows run")
     assert harness.seen.forms == []
-    options = json.loads(shown(harness))[1][-1]["elements"][0]["options"]
-    await press(harness, CHOOSE, options[1]["value"])
+    await press(harness, CHOOSE, options_of(shown(harness))["Orders"])
 
     (form,) = harness.seen.forms
     assert json.loads(form["private_metadata"])["project"] == "orders"
@@ -347,3 +346,124 @@ async def test_records_for_operators_name_the_project(harness: Harness, orders: 
     calls = 'bridge_upstream_seconds_count{operation="send_message",outcome="ok"'
     assert f"{calls}}} 1.0" in exposition
     assert f'{calls},project="orders"}} 1.0' in exposition
+
+
+async def test_menus_of_a_form_and_of_a_message_have_the_projects_options(harness: Harness, orders: Service) -> None:
+    orders.workflows = [{**WORKFLOW, "name": "Theirs"}]
+    orders.agents = [{**SUPPORT, "id": number, "name": f"Agent {number}"} for number in range(1, 150)]
+    root = await harness.slack.people.say(BOB, RANDOM, "a message")
+    await harness.slack.settled()
+    await harness.slack.ui.message_shortcut(ALICE, RANDOM, root, "run_with")
+    await harness.work()
+    form = harness.slack.views(ALICE)[-1]
+    in_form = await harness.slack.ui.suggestions(ALICE, "workflow", "", view_id=form.id)
+    await say(harness, f"{MENTION} hello", RANDOM)
+    menu_of_agents = harness.seen.messages[-1].message
+    in_message = await harness.slack.ui.suggestions(ALICE, menu.CHOOSE, "149", channel=RANDOM, ts=menu_of_agents.ts)
+
+    assert [one["text"]["text"] for one in in_form] == ["Theirs"]
+    assert [one["text"]["text"] for one in in_message] == ["Agent 149"]
+    assert "agents" not in harness.service.paths
+
+
+async def test_a_conversation_started_by_a_command_keeps_its_project(harness: Harness, orders: Service) -> None:
+    await command(harness, "/agents @orders chat Support hello")
+    await harness.work()
+    root = next(one.ts for one in harness.seen.messages if one.tag.kind == "bridge_root")
+    await say(harness, "and then?", GENERAL, root)
+
+    assert asked(orders) == [("hello", None), ("and then?", 42)]
+    assert harness.service.asked == []
+
+
+async def test_a_session_is_resumed_only_in_its_project(harness: Harness, orders: Service) -> None:
+    await say(harness, f"{MENTION} @orders ours", GENERAL)
+    other = await say(harness, f"{MENTION} @default theirs", GENERAL)
+    await say(harness, "!new", GENERAL, other)
+    await say(harness, "!session 42", GENERAL, other)
+    await press(harness, CONTINUE)
+    await say(harness, "go on", GENERAL, other)
+
+    assert asked(harness.service) == [("theirs", None), ("go on", 42)]
+    assert asked(orders) == [("ours", None)]
+
+
+async def test_an_apps_rule_runs_in_its_channels_project(harness: Harness, orders: Service) -> None:
+    await command(harness, "/agents channel project Orders", GENERAL)
+    await command(harness, "/agents channel run Import A0OTHERBOT", GENERAL)
+    await harness.slack.people.app_posts(GENERAL, "disk full")
+    await harness.slack.settled()
+    await harness.work()
+    await command(harness, "/agents channel project default", GENERAL)
+    await harness.slack.people.app_posts(GENERAL, "disk full")
+    await harness.slack.settled()
+    await harness.work()
+
+    assert (orders.runs, harness.service.runs) == (["disk full"], [])
+
+
+async def test_an_answer_shown_late_still_names_its_project(harness: Harness, orders: Service) -> None:
+    root = await say(harness, f"{MENTION} one", RANDOM)
+    orders.gate.clear()
+    asking = await harness.slack.people.say(ALICE, RANDOM, "two", thread_ts=root)
+    await harness.slack.settled()
+    working = await harness.start_next()
+    await wait_until(lambda: orders.in_flight == 1, "the agent is asked")
+    harness.hang(POST, is_done=True)
+    orders.gate.set()
+    await kill_after_hang(harness, working)
+    await harness.take_over()
+    await say(harness, "three", RANDOM, root)
+
+    assert [session for _, session in asked(orders)] == [None, 42, 42]
+    assert asking
+    payloads = [one.message.metadata["event_payload"] for one in harness.seen.replies() if one.message.metadata]
+    assert {one.get("project") for one in payloads} == {"orders"}
+
+
+async def kill_after_hang(harness: Harness, working: asyncio.Task[None]) -> None:
+    """Kill the process while its post hangs."""
+    await wait_until(lambda: harness.seen.attempts >= 2, "the answer is being posted")
+    await kill_task(working)
+
+
+async def test_a_button_without_a_project_asks_for_it_and_does_the_rest(harness: Harness, orders: Service) -> None:
+    await say(harness, "!help", DM_ALICE)
+    await press(harness, RUN_FORM)
+    assert "Which project is this about?" in shown(harness)
+    await press(harness, CHOOSE, options_of(shown(harness))["Orders"])
+
+    (form,) = harness.seen.forms
+    assert json.loads(form["private_metadata"])["project"] == "orders"
+    await command(harness, "/workflows run 3 x", DM_ALICE)  # it's the last one now
+    assert (orders.runs, harness.service.runs) == (["x"], [])
+
+
+def options_of(message: str) -> dict[str, str]:
+    """Return the values of the projects in the menu that asks for one, by name."""
+    menu_shown = json.loads(message)[1][-1]["elements"][0]
+    return {one["text"]["text"]: one["value"] for one in menu_shown["options"]}
+
+
+async def test_buttons_of_a_removed_project_say_so(harness: Harness, orders: Service) -> None:
+    await command(harness, "/workflows run 3 hello", RANDOM)
+    harness.serve()
+    await press(harness, run_card.AGAIN)
+    assert "no longer connected to the project" in shown(harness)
+    harness.serve("orders")
+    await press(harness, run_card.AGAIN)
+
+    assert (orders.runs, harness.service.runs) == (["hello"] * 2, [])
+
+
+async def test_a_channels_form_opened_in_home_is_about_its_project(harness: Harness, orders: Service) -> None:
+    await harness.slack.people.open_home(ALICE)
+    await harness.slack.settled()
+    await harness.work()
+    home = harness.slack.home(ALICE)
+    assert home is not None
+    await harness.slack.ui.select_in_view(ALICE, home.id, OPEN_DEFAULT, RANDOM)
+    await harness.work()
+
+    assert json.loads(harness.seen.forms[-1]["private_metadata"])["project"] == "orders"
+    assert orders.runs == []
