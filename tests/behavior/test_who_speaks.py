@@ -115,6 +115,15 @@ async def test_a_long_answers_parts_and_files_have_the_same_name(harness: Harnes
     assert [call.args["username"] for call in harness.seen.called("files.completeUploadExternal")] == ["Support"]
 
 
+async def test_a_welcome_message_has_its_agents_name(harness: Harness) -> None:
+    harness.service.agents = [{**SUPPORT, "welcome_message": "How can I help?"}, SALES]
+
+    await harness.slack.people.open_messages(ALICE)
+    await harness.work()
+
+    assert (last(harness).words, who(last(harness))) == ("How can I help?", ("Support", ":lion_face:"))
+
+
 async def test_a_scope_taken_away_costs_the_name_not_the_answer(harness: Harness) -> None:
     refusal = {"ok": False, "error": "missing_scope", "needed": CUSTOMIZE, "provided": "chat:write"}
     harness.slack.faults.on(POST, Http(200, json.dumps(refusal)))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from bridge.project.connection import ProjectConnection
@@ -33,6 +34,7 @@ FACES: Final = (
 )
 """Emoji that are easy to tell apart, and say nothing about a state."""
 
+_SOON: Final = 1.0  # seconds
 _LONGEST: Final = 60  # characters; Slack shows about that many
 _SLACKS: Final = frozenset(map(looks_like, ("Slack", "Slackbot")))
 _WITH_ID: Final = re.compile(r"\(agent\b.*\)\s*\Z", re.IGNORECASE)
@@ -89,7 +91,9 @@ class Faces:
         """Return who a message of *agent* to *user* is from; None if the app can't show it, or the name is unknown."""
         if not self.are_shown:
             return None
-        await asyncio.gather(*map(self._directory.user_name, (user, self._bot_user)))  # so that it has met them
+        with suppress(TimeoutError):  # so that it has met them
+            async with asyncio.timeout(_SOON):
+                await asyncio.gather(*map(self._directory.user_name, (user, self._bot_user)))
         name = await project.catalog.agent_name(agent)
         agents = project.catalog.get_agents.last or ()
         found = next((one for one in agents if one.id == agent), None)
