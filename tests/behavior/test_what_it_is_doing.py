@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 
 from bridge.features.conversations.layout import NOTIFY, STOP
 from bridge.features.conversations.menu import CHOOSE
-from bridge.playground.emulator.faults import Error, RateLimited
+from bridge.playground.emulator.faults import Error, Hang, RateLimited
 from bridge.playground.emulator.sample import ALICE, BRIDGE, DM_ALICE, GENERAL
 from support.harness import POST, SALES, SUPPORT, Harness, open_harness
 from support.waiting import wait_until
@@ -90,6 +90,20 @@ async def test_the_older_status_names_the_agent(harness: Harness) -> None:
 
     shown = harness.seen.called(ASSISTANT)[0].args
     assert (shown["status"], shown["loading_messages"][0]) == ("is answering as Support…", "Support is answering…")
+
+
+async def test_the_status_counts_the_files_that_are_read(harness: Harness) -> None:
+    without_sessions(harness)
+    hang = Hang()
+    harness.slack.faults.on("download", hang)
+    files = harness.slack.people.attach(ALICE, {"a.txt": b"one " * 9000, "b.txt": b"two " * 9000})
+    await harness.slack.people.say(ALICE, GENERAL, f"{MENTION}look", files=files)
+    task = await harness.start_next()
+    await wait_until(lambda: harness.seen.called(ASSISTANT) != [], "the status is shown")
+    hang.until.set()
+    await answered(harness, task)
+
+    assert harness.seen.called(ASSISTANT)[0].args["loading_messages"] == ["Support is reading 2 files…"]
 
 
 async def test_a_limited_answer_says_when_it_comes(harness: Harness) -> None:
