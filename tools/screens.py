@@ -136,7 +136,8 @@ class Player:
             case "fill":
                 await self._field(name).fill(value.replace("\\n", "\n"))
             case "pick" if await self._field(name).evaluate("one => one.tagName") == "SELECT":
-                await self._field(name).select_option(label=value)
+                option = self._field(name).locator("option", has_text=value)
+                await self._field(name).select_option(label=await option.first.inner_text())
             case "pick":
                 await window.chooses(self._field(name), value)
             case "check":

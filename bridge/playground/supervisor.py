@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from bridge.playground.bridge_process import BridgeProcess
+from bridge.playground.page.errors import ActionFailed
 from bridge.playground.page.supervisor import OfferedCommand, OfferedShortcut, PartStatus, Switch
 from bridge.playground.sample_project import SampleProject
 
@@ -122,7 +123,8 @@ class PlaygroundSupervisor:
         self._bridge.kill()
 
     async def _catch_up(self, _: bool) -> None:  # noqa: FBT001
-        await self._bridge.asked("catch-up", "--since", "1h")
+        if not await self._bridge.asked("catch-up", "--since", "1h"):
+            raise ActionFailed("The bridge couldn't catch up. Try again once it's running.")
 
     async def _stop_redis(self, is_on: bool) -> None:  # noqa: FBT001
         if self._redis is not None:

@@ -35,7 +35,7 @@ def agent_menu(
         first = [kit.button(kit.with_face(faces.get(meant.id, ""), name), CHOOSE_MEANT, str(meant.id))]
         text = f"Did you mean {kit.named(meant.name, 100)}? Or which agent should answer here?"
     last = [kit.button("Set a default…", OPEN_DEFAULT, "")] if may_set_default else []
-    small = kit.context("Pick one, or type its name. Your message will be sent then.")
+    small = kit.context("Your message will be sent once someone picks one or types its name.")
     return kit.reply(text, kit.section(text), kit.actions(*first, element, *last), small, audience=Audience.THREAD)
 
 
