@@ -2,7 +2,8 @@
 
 Every process looks for due slots twice a second. Only one process claims a slot, because the step that queues its turn
 also advances the schedule (`Slot`); from then on it's an ordinary turn. The process that claims a job's period first
-does the job; a failed attempt's claim expires before the next attempt.
+does the job. A failed attempt's claim expires before the next attempt; a job with a short period is done in the next
+one instead.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from bridge.queue.redis.connection import translated
 
 log = logging.getLogger(__name__)
 
-LOOKS_EVERY: Final = timedelta(minutes=5)  # for due jobs; longer than a claim's lifetime
+LOOKS_EVERY: Final = timedelta(minutes=5)  # for due jobs, at most; longer than a claim's lifetime
+_LOOKS: Final = 12  # in each period
 _EVERY: Final = timedelta(seconds=0.5)
 _MOST: Final = 100  # slots claimed at a time
 
@@ -41,7 +43,8 @@ class Clock:
         """Watch slots and jobs until the process drains."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.watch_slots())
-            group.create_task(self.watch_jobs())
+            for job in self._jobs:
+                group.create_task(self.watch(job))
 
     async def watch_slots(self) -> None:
         """Claim slots as they become due."""
@@ -86,13 +89,12 @@ class Clock:
         await inbox.write(*slot.writes)  # its turn was queued before, but a failover lost the schedule's update
         log.info("scheduled job due", extra={"slot": slot.id, "claimed": claimed})
 
-    async def watch_jobs(self) -> None:
-        """Do due jobs; the first check comes after a pause, as a process that has just started is busy."""
+    async def watch(self, job: Job) -> None:
+        """Do *job* when it's due; the first check comes after a pause, as a process that has just started is busy."""
         try:
             while True:
-                await self._patience.pause(LOOKS_EVERY)
-                for job in self._jobs:
-                    await self.do(job)
+                await self._patience.pause(min(LOOKS_EVERY, job.period / _LOOKS))
+                await self.do(job)
         except Draining:
             return
 

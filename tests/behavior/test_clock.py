@@ -122,7 +122,7 @@ async def test_a_failed_job_is_retried_until_draining(harness: Harness, redis: R
             await asyncio.Event().wait()
 
     harness.on_sleep = time_goes_on
-    await harness.parts().clock.watch_jobs()
+    await harness.parts().clock.watch(job)
 
     assert harness.slept == [LOOKS_EVERY.total_seconds()] * 3
     assert harness.service.requests == 2
