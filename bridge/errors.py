@@ -428,6 +428,20 @@ class BadSchedule(CommandError):
         self.choices = choices
 
 
+class BadAlert(CommandError):
+    """A part of an alert can't be parsed, or isn't possible.
+
+    *part* is ``condition``, ``sign``, ``amount``, ``duration``, ``span`` or ``span_of_turns`` (how long a period may
+    be), ``usual``, ``name``, ``agent`` or ``workflow`` (what about it), ``run`` (the workflow to run), ``rest`` (more
+    words), or ``many`` (the limit, *typed*, is reached).
+    """
+
+    def __init__(self, part: str, typed: str) -> None:
+        super().__init__(f"{part}: {typed}")
+        self.part = part
+        self.typed = typed
+
+
 class BadInput(CommandError):
     """A workflow's input looks like JSON, but isn't valid.
 
@@ -463,8 +477,8 @@ class NotAllowed(BridgeError):
     """This person isn't allowed to do this here.
 
     *reason* is one of ``stranger``, ``channel``, ``user``, ``runner``, ``default`` (channel settings), ``report``,
-    ``schedule`` (of questions and runs), ``not_yours`` (a report), ``not_your_schedule``, and ``unknown`` if Slack
-    doesn't say enough about the person.
+    ``schedule`` (of questions and runs), ``alert``, ``not_yours`` (a report), ``not_your_schedule``,
+    ``not_your_alert``, and ``unknown`` if Slack doesn't say enough about the person.
     """
 
     def __init__(self, reason: str) -> None:

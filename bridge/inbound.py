@@ -186,11 +186,15 @@ class InboundMessage(_Inbound):
 
 
 class TriggeredRun(_Inbound):
-    """A run of *workflow* on an app's *message*, on behalf of the person who set this up for its channel."""
+    """A run of *workflow* on an app's *message*, on behalf of the person who set this up for its channel.
+
+    If it *is_alert*, the message is the bot's own, about an alert.
+    """
 
     kind: Literal["triggered_run"] = "triggered_run"
     workflow: int
     message: InboundMessage
+    is_alert: bool = False
 
     @property
     def thread_ts(self) -> str:
@@ -354,6 +358,23 @@ class ScheduledRun(_Inbound):
     numbers: str = ""
 
 
+class AlertEdge(_Inbound):
+    """The condition of an *alert* begins to hold, or has *ended*: a message to post, queued by the bridge itself.
+
+    *user* is its owner. *said* is what was found, *facts* the numbers at that time. Its end is posted in the thread
+    *thread_ts* of the message about its beginning, at *since*. *is_check*: only its owner's access is checked.
+    """
+
+    kind: Literal["alert"] = "alert"
+    alert: str
+    since: AwareDatetime
+    ended: AwareDatetime | None = None
+    said: str = ""
+    facts: str = ""
+    thread_ts: str = ""
+    is_check: bool = False
+
+
 Inbound = (
     InboundMessage
     | TriggeredRun
@@ -368,6 +389,7 @@ Inbound = (
     | Report
     | ScheduledTask
     | ScheduledRun
+    | AlertEdge
 )
 
 KINDS: Final = frozenset(str(one.model_fields["kind"].default) for one in get_args(Inbound))

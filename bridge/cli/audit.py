@@ -103,7 +103,7 @@ def _named_subject(about: str, names: DisplayNames | None) -> str:
             return f"agent {names.agent(int(id_))}"
         case "agent" | "workflow" if name:
             return f"{kind} {name} ({id_})"
-        case "report" | "schedule" if name:
+        case "report" | "schedule" | "alert" if name:
             return f"{kind} {name}"
         case _:
             return about

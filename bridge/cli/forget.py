@@ -13,6 +13,7 @@ import typer
 from bridge.cli.printing import out, to_json
 from bridge.cli.running import CANNOT_RUN
 from bridge.cli.store import JsonOption, in_store
+from bridge.features.alerts.store import AlertStore
 from bridge.features.channels.settings import Channels
 from bridge.features.schedules.schedule import ReportSpec
 from bridge.features.schedules.store import TaskStore
@@ -36,22 +37,25 @@ def forget(
 ) -> None:
     """Erase what is stored about a person.
 
-    That's their messages and inputs, votes, recent runs and threads, schedules, app rules, and entries in the audit.
+    That's their messages and inputs, votes, recent runs and threads, schedules, alerts, app rules, and audit entries.
     """
     if not re.fullmatch(r"[UW][A-Z0-9]{2,30}", user):
         raise typer.BadParameter(f"“{user}” isn't a member ID: use one such as U0123456789", param_hint="USER")
 
     async def erase(scripts: Scripts) -> int:
         (reports, schedules), rules = await _erase_schedules(scripts, user), await _erase_rules(scripts, user)
+        alerts = await _erase_alerts(scripts, user)
         erased = await erase_person(scripts, user, _SESSION)
         if as_json:
-            out(to_json({**asdict(erased), "reports": reports, "schedules": schedules, "app_rules": rules}))
+            deleted = {"reports": reports, "schedules": schedules, "alerts": alerts, "app_rules": rules}
+            out(to_json({**asdict(erased), **deleted}))
         else:
             words = [
                 counted(erased.turns, "message"),
                 counted(erased.entries, "record"),
                 counted(reports, "report"),
                 *([counted(schedules, "other schedule")] if schedules else []),
+                counted(alerts, "alert"),
                 counted(rules, "app rule"),
             ]
             out(f"Erased: {', '.join(words)}.")
@@ -71,6 +75,15 @@ async def _erase_schedules(scripts: Scripts, user: str) -> tuple[int, int]:
         await scripts.run("write", json.dumps(store.delete(task.id)), confirmed=True)
     reports = sum(isinstance(task.spec, ReportSpec) for task in theirs)
     return reports, len(theirs) - reports
+
+
+async def _erase_alerts(scripts: Scripts, user: str) -> int:
+    """Delete the person's alerts; returns their number."""
+    store = AlertStore(scripts)
+    theirs = [alert.id for alert in await store.all() if alert.spec.owner == user]
+    for id_ in theirs:
+        await scripts.run("write", json.dumps(store.delete(id_)), confirmed=True)
+    return len(theirs)
 
 
 async def _erase_rules(scripts: Scripts, user: str) -> int:

@@ -238,6 +238,7 @@ KINDS: Final = {
     "report": "a scheduled report",
     "scheduled": "a scheduled question or run",
     "scheduled_run": "a scheduled run",
+    "alert": "an alert",
     "notice": "a notice",
 }
 """Kinds of input in words for people, by the stored name."""

@@ -32,7 +32,7 @@ from bridge.inbound import (
 )
 from bridge.queue.audit import REFUSED
 from bridge.queue.inbox import Inbox
-from bridge.queue.keys import AUDIT_LENGTH, RECENT, milliseconds
+from bridge.queue.keys import AUDIT_LENGTH, ENDED, ENDED_LENGTH, RECENT, milliseconds
 from bridge.queue.records import Append, Record, Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
@@ -127,6 +127,20 @@ class Activity:
         flat = tuple([part for field in entry.items() for part in field])
         written: Append = ("append", self._keys.audit(), milliseconds(self._audit_lifetime), AUDIT_LENGTH, *flat)
         return [written]
+
+    def ended(self, record: Record, outcome: Outcome | None) -> list[Write]:
+        """Return the write of how long an agent or a workflow took, and how a run ended; nothing about people."""
+        if outcome is None:
+            return []
+        is_run = outcome.workflow is not None and bool(outcome.ended)
+        is_answer = isinstance(record.body, InboundMessage) and None not in {outcome.agent, outcome.session}
+        if not (is_run or is_answer):
+            return []
+        kind, of = ("workflow", outcome.workflow) if is_run else ("agent", outcome.agent)
+        took = epoch_ms(self._now()) - epoch_ms(record.accepted_at)
+        at, project = str(epoch_ms(self._now())), outcome.project or ""
+        facts = ("at", at, "of", f"{kind} {of}", "ms", str(took), "how", outcome.ended, "project", project)
+        return [("append", self._keys.ended(kind), milliseconds(ENDED), ENDED_LENGTH, *facts)]
 
     async def refresh_home(self, turn: Turn) -> None:
         """Queue a redraw of the person's Home tab, once per turn, if they may be looking at it."""

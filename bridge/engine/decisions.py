@@ -403,6 +403,7 @@ ENDS: Final[Mapping[str, Meaning]] = {
     "SeveralFit": _TYPED.called("several matches"),
     "NotSure": _TYPED.called("asked which was meant"),
     "BadSchedule": _TYPED.called("schedule or time not accepted"),
+    "BadAlert": _TYPED.called("alert not accepted"),
     "BadInput": _TYPED.called("input isn't valid JSON; asked what to do"),
     "NotAllowed": _NOT_ALLOWED.called("no permission"),
     "TooOften": _TOO_FAST,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bridge.inbound import (
+    AlertEdge,
     Click,
     Inbound,
     InboundMessage,
@@ -38,7 +39,7 @@ def place_of(body: Inbound, audience: Audience = Audience.CHANNEL) -> Place:
             return Place(body.channel, body.thread_ts or body.message_ts)
         case Click() | Submission() | Shortcut() if not recipient_of(body).is_reachable:
             return Place(body.user)  # used outside of a channel: the answer is a direct message
-        case Click() | StopRequest() | Submission() | Notice() | TriggeredRun() | ScheduledTask():
+        case Click() | StopRequest() | Submission() | Notice() | TriggeredRun() | ScheduledTask() | AlertEdge():
             return Place(body.channel, body.thread_ts)
         case _:
             return Place(body.channel)

@@ -59,6 +59,18 @@ class PostedTask(BaseModel, frozen=True):
     numbers: str = ""
 
 
+class PostedAlert(BaseModel, frozen=True):
+    """The *alert* that was posted since its condition holds, at *since*; *called* is the condition.
+
+    *text* is quoted with the first question in its thread, and is the input of the workflow that it runs.
+    """
+
+    alert: str
+    called: str
+    since: AwareDatetime
+    text: str
+
+
 class RunEnded(BaseModel, frozen=True):
     """The run that *turn* started has ended with *status*; those who asked to be notified are told.
 
@@ -116,7 +128,16 @@ class Outcome(BaseModel, frozen=True):
     workflow: int | None = None
     keeps_text: bool = False
     after: tuple[
-        NewThread | PostedReport | PostedTask | ShownLate | QueuedAgain | Greeted | RunEnded | AnswerShown, ...
+        NewThread
+        | PostedReport
+        | PostedTask
+        | PostedAlert
+        | ShownLate
+        | QueuedAgain
+        | Greeted
+        | RunEnded
+        | AnswerShown,
+        ...,
     ] = ()
     ran: str = ""
     ended: str = ""

@@ -52,6 +52,7 @@ from bridge.errors import (
 )
 from bridge.ids import MessageKey, ThreadKey, TurnId, side_id
 from bridge.inbound import (
+    AlertEdge,
     Click,
     InboundMessage,
     Notice,
@@ -87,7 +88,7 @@ log = logging.getLogger(__name__)
 
 _TRANSIENT = timedelta(seconds=2)
 _RECENT = timedelta(minutes=1)
-_OF_SCHEDULES = Report | ScheduledTask | ScheduledRun
+_SET_UP = Report | ScheduledTask | ScheduledRun | AlertEdge
 _REQUESTS = InboundMessage | SlashCommand | Click | Submission | Shortcut
 _OTHER_VERSION = "written by another version of the bridge"
 
@@ -418,7 +419,7 @@ class Turns:
             await self._done(turn, f"notified in a direct message: {exc.error}", writes=[queues])
         else:
             await self.patience.through_outages(self.features.refused, self.deps, turn, outcome, exc.error)
-            if isinstance(body, _OF_SCHEDULES) and turn.staged:  # `Feature.once_refused` notifies the owner
+            if isinstance(body, _SET_UP) and turn.staged:  # `Feature.once_refused` notifies the owner
                 notice = None
             await self._bury(turn.lease, turn.id, f"Slack: {exc.error}", turn.record, notice, writes=turn.staged)
 
@@ -443,7 +444,13 @@ class Turns:
             await self.patience.through_outages(remove_notice, self.deps, turn.id, record.body.channel)
         recent = self.activity.recent(record, outcome, posted=posted)
         audit = self.activity.audit(turn.id, record, what, about=about, outcome=outcome)
-        writes = [*recent, *audit, *(turn.staged if posted else writes)]  # what `Feature.once_posted` has staged
+        ended = self.activity.ended(record, outcome)
+        writes = [
+            *recent,
+            *audit,
+            *ended,
+            *(turn.staged if posted else writes),
+        ]  # what `Feature.once_posted` has staged
         answers = await self.journal.done(turn.taken, what=what, posted=posted, keep_text=keep_text, writes=writes)
         if self.activity.is_news(recent, answers):
             await self.patience.through_outages(self.activity.refresh_home, turn)

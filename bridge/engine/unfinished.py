@@ -16,7 +16,7 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Reply
 
 _UNREQUESTED: Final = frozenset({"home", "messages_opened"})  # kinds of input; nothing is lost with them
-_OF_OWNERS: Final = frozenset({"report", "triggered_run", "scheduled", "scheduled_run"})
+_OF_OWNERS: Final = frozenset({"report", "alert", "triggered_run", "scheduled", "scheduled_run"})
 """Kinds of input whose person isn't in the channel they're for."""
 _SCHEDULED: Final = {"scheduled": "a scheduled question or run", "scheduled_run": "a scheduled run"}
 
@@ -51,6 +51,9 @@ def unfinished_notice(facts: str = "") -> Reply:
     if given.kind == "report":
         text = "⚠️ I couldn't finish posting a scheduled report, so it may be missing."
         return kit.ask(text, small="To post it again, open /stats reports.", audience=audience)
+    if given.kind == "alert":
+        text = "⚠️ I couldn't finish posting an alert, so it may be missing."
+        return kit.ask(text, small="To see which ones are on, open /stats alerts.", audience=audience)
     if given.step == "posting" and given.is_readable:
         return notices.in_doubt(given.turn).model_copy(update={"audience": audience})
     if given.step == "posting":

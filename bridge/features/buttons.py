@@ -28,6 +28,15 @@ FIND: Final = "workflow:find"
 OPEN_ASK: Final = "ask:form"
 """The button opens the form that asks an agent; its value may be the agent's ID."""
 
+ASK_ABOUT: Final = "ask:about"
+"""The button opens the form that asks an agent about a text, which is its value."""
+
+STATISTICS: Final = "stats:show"
+"""The button shows the statistics."""
+
+ALERT_FORM: Final = "alert:form"
+"""The button opens the form that sets up an alert."""
+
 OPEN_DEFAULT: Final = "default:form"
 """Opens the form *Channel settings* for the channel in the value, or else the button's channel."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bridge.engine.dispatch import Features
 from bridge.features.agents.commands import agents
+from bridge.features.alerts.commands import alerts
 from bridge.features.channels.commands import channels
 from bridge.features.conversations.commands import conversations
 from bridge.features.feedback.votes import feedback
@@ -14,4 +15,6 @@ from bridge.features.statistics.commands import stats
 from bridge.features.why.commands import why
 from bridge.features.workflows.commands import workflows
 
-features = Features(workflows, agents, channels, project_info, stats, schedules, conversations, home, feedback, why)
+features = Features(
+    workflows, agents, channels, project_info, stats, schedules, alerts, conversations, home, feedback, why
+)

@@ -47,6 +47,9 @@ PASSED_IN_A_DAY = 1000  # per channel; a busy one costs about 100 kB
 AUDIT_LENGTH = 200_000  # entries of about 100 bytes; older ones are trimmed
 CATCHING_UP = timedelta(seconds=15)
 TOLD = timedelta(days=30)  # the shortest time between two notices that replies need a mention
+DOWN = timedelta(days=30)
+ENDED = timedelta(days=1)
+ENDED_LENGTH = 5000  # entries of about 60 bytes; older ones are trimmed
 LATE = timedelta(days=1)  # so that answers after another outage say that they're late, too
 UNREAD_THREAD = timedelta(minutes=10)  # the longest a reply waits for older ones
 GROUP = "workers"
@@ -164,6 +167,7 @@ class Keys:
                              "a turn whose person was told that the agent is still at work")
     snapshots = Key[[]]("snapshots", "hash", "400 days each",
                         "hour → statistics, see `bridge.features.statistics.snapshots`")
+    hourly = Key[str]("hourly:<project>", "hash", "9 weeks each", "hour → the numbers alone")
     project_snapshots = Key[str]("snapshots:<project>", "hash", "400 days each", "the same for other projects")
     claimed = Key[str, int]("claimed:<job>:<number>", "string", "4 minutes, or its period when done",
                             "the process that does a periodic job (`Feature.every`) in this period")
@@ -173,6 +177,11 @@ class Keys:
                       erased="set up")
     reports = Key[[]]("reports", "zset", "forever", "everything that's scheduled, by creation time", stays=True)
     due = Key[[]]("due", "zset", "forever", "what's scheduled and not paused, by due time", stays=True)
+    alert = Key[str]("alert:<alert>", "hash", "until deleted", "see `bridge.features.alerts.alert`", stays=True,
+                     erased="set up")
+    alerts = Key[[]]("alerts", "zset", "forever", "all alerts, by creation time", stays=True)
+    service_down = Key[[]]("service_down", "hash", DOWN, "project → since when its service can't be reached")
+    ended = Key[str]("ended:<kind>", "stream", ENDED, "how long agents or workflows took, and how runs ended")
     words = Key[ThreadKey]("words:<thread>", "string", "BRIDGE_SESSION_DAYS at most",
                            "a report's text, for the first question in its thread")
     votes = Key[str]("votes:<turn>", "hash", VOTES, "votes on an answer by person, its agent and session",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.cli.forget import _erase_rules, _erase_schedules
+from bridge.cli.forget import _erase_alerts, _erase_rules, _erase_schedules
 from bridge.features.buttons import FEEDBACK
 from bridge.features.channels.settings import AppRule
 from bridge.features.workflows.inputs import Remembered, RememberedInputs
@@ -29,6 +29,9 @@ async def act(harness: Harness, user: str) -> None:
     await harness.type_command('/workflows run 3 {"a": ', user)
     await harness.type_command("/stats report weekly mon 09:00 berlin", user)
     await harness.type_command(f'/agents ask Support daily 9 "words of {user}"', user)
+    await harness.type_command(f"/stats alert runs > {1 if user == USER else 2} #general", user)
+    await harness.work()
+    await harness.press("alert:save", user=user)
     await harness.slack.people.open_home(user)
     await harness.work()
     await harness.slack.people.say(user, CHANNEL, f"<@U0BRIDGE> words of {user}")
@@ -57,6 +60,7 @@ async def busy(harness: Harness) -> Harness:
 
 async def erase(harness: Harness, user: str) -> Erased:
     await _erase_schedules(harness.store.scripts, user)
+    await _erase_alerts(harness.store.scripts, user)
     await _erase_rules(harness.store.scripts, user)
     return await erase_person(harness.store.scripts, user, SESSION_LIFETIME)
 
@@ -68,8 +72,8 @@ async def test_nothing_about_a_person_stays(busy: Harness) -> None:
         assert await busy.store.channels.replace(TEAM, RANDOM, stored, settings)
     before = await contents(busy)
     assert {line_of(key.partition(":")[2]).name for key, text in before.items() if USER in text} >= {
-        "audit", "channels", "home", "input", "person_pace", "recent_runs", "recent_threads", "report", "run_pace",
-        "thread", "typed", "votes",
+        "alert", "audit", "channels", "home", "input", "person_pace", "recent_runs", "recent_threads", "report",
+        "run_pace", "thread", "typed", "votes",
     }  # fmt: skip
 
     await erase(busy, USER)

@@ -23,6 +23,7 @@ from bridge.config import read_config
 from bridge.documents import AT_ONCE
 from bridge.documents.child import MEMORY
 from bridge.door.http import Reach, Readiness, build
+from bridge.features.alerts.conditions import read_alert
 from bridge.features.schedules.phrases import describe
 from bridge.features.schedules.schedule import read_question, read_report, read_run
 from bridge.metrics import Metrics
@@ -220,11 +221,21 @@ def test_documented_schedules_have_the_documented_meaning() -> None:
 
 
 def test_documented_questions_and_runs_are_understood() -> None:
-    [block] = [block for block in blocks("text") if "let-it-watch" in block.where]
+    block, _alerts = (block for block in blocks("text") if "let-it-watch" in block.where)
     question, run = block.code.strip().splitlines()
 
     assert read_question(7, question.removeprefix("/agents ask Support ")).text == "What changed since yesterday?"
     assert read_run(3, run.removeprefix('/workflows schedule "Daily digest" ')).input == {"day": "monday"}
+
+
+def test_documented_alerts_are_understood() -> None:
+    page = (docs_site.ROOT / "docs/how-to/let-it-watch.md").read_text(encoding="utf-8")
+    table = page.partition("| Condition |")[2].partition("\n\n")[0]
+    typed = [one for row in table.splitlines() for one in re.findall(r"`([^`]+)`", row.split("|")[1])]
+    typed += re.findall(r"^/stats alert (.+)$", page, re.MULTILINE)
+
+    assert len(typed) > 15
+    assert [one for one in typed if not read_alert(one).condition.words] == []
 
 
 def _described(typed: str) -> str:

@@ -24,6 +24,7 @@ CARD = {"event_type": "bridge_run", "event_payload": {"turn": "t"}}
         ("chat.postMessage", {"text": "which agent?", "metadata": NOTICE}, []),
         ("chat.postMessage", {"text": "Echo: running", "metadata": CARD}, ["run"]),
         ("chat.postEphemeral", {"text": "Scheduled: every Monday.", "user": sample.ALICE}, ["report"]),
+        ("chat.postEphemeral", {"text": "Alert set up: workflow 10 fails.", "user": sample.ALICE}, ["alert"]),
         ("chat.postEphemeral", {"text": "Scheduled reports: 3", "user": sample.ALICE}, []),
     ],
 )

@@ -312,7 +312,7 @@ async def test_the_first_steps_stay_until_they_are_used_or_hidden(server: Canned
     server.show(messages=[message("1700000000.000100", "U1", "hello")])
     line = page.get_by_role("region", name="First steps")
     await expect(line.locator(".step-chip")).to_have_text(
-        ["Start a slow answer, then stop it", "Schedule a report", "Kill the bridge, lose nothing"]
+        ["Start a slow answer, then stop it", "Schedule a report", "Set up an alert", "Kill the bridge, lose nothing"]
     )
     await page.get_by_role("button", name="Schedule a report").click()
     await page.get_by_role("button", name="Kill the bridge, lose nothing").click()
@@ -333,10 +333,10 @@ async def test_steps_that_were_taken_elsewhere_are_gone(server: CannedPage, page
     server.show(messages=[message("1700000000.000100", "U1", "hello")], steps=["run", "stop"])
 
     await expect(page.get_by_role("region", name="First steps").locator(".step-chip")).to_have_text(
-        ["Talk to an agent", "Schedule a report", "Kill the bridge, lose nothing"]
+        ["Talk to an agent", "Schedule a report", "Set up an alert", "Kill the bridge, lose nothing"]
     )
     server.show(steps=["kill", "run", "stop"])
-    await expect(page.get_by_role("region", name="First steps").locator(".step-chip")).to_have_count(2)
+    await expect(page.get_by_role("region", name="First steps").locator(".step-chip")).to_have_count(3)
 
 
 async def test_guests_arent_offered_steps_they_may_not_take(server: CannedPage, page: Page) -> None:

@@ -79,6 +79,7 @@ _CAUSES: Final[dict[type[BridgeError], tuple[str, str]]] = {
     errors.SeveralFit: (TYPED, "More than one name starts with this."),
     errors.NotSure: (TYPED, "A command that acts needs an ID or a whole name. A button carries it out."),
     errors.BadSchedule: (TYPED, "It isn't a valid schedule."),
+    errors.BadAlert: (TYPED, "It isn't a valid alert."),
     errors.BadInput: (TYPED, "The input begins with `{` or `[` but isn't valid JSON. *Fix it* opens the form."),
     errors.ProjectNotChosen: (TYPED, "There are several projects, and none is set for the channel."),
     errors.ProjectRemoved: (SERVICE, "The operator's file no longer has this project; put it back, and all goes on."),
@@ -123,8 +124,10 @@ _NOT_ALLOWED: Final = {
     "user": "`BRIDGE_ALLOWED_USERS` doesn't list this person.",
     "default": "Only people who may run workflows can change channel settings.",
     "report": "Only people who may run workflows can schedule reports.",
+    "alert": "Only people who may run workflows can set up alerts.",
     "runner": "`BRIDGE_RUNNERS` doesn't list this person; without it, guests can't run workflows.",
     "not_yours": "Someone else scheduled this report, and this person may not run workflows.",
+    "not_your_alert": "Someone else set up this alert, and this person may not run workflows.",
     "unknown": "Slack didn't respond when the bridge looked up this person or a user group.",
 }
 _SCHEDULE: Final = {
@@ -143,6 +146,17 @@ _SCHEDULE: Final = {
     "channel": "The bot isn't in this channel, or it's archived.",
     "disabled": "`BRIDGE_ALLOWED_CHANNELS` doesn't list this channel.",
     "name": "The bot isn't in a channel with this name.",
+}
+_ALERT: Final = {
+    "sign": "Nothing says how to compare.",
+    "amount": "It isn't a number.",
+    "duration": "It isn't a duration.",
+    "span": "Snapshots of the statistics are hourly, and a period is at most four weeks.",
+    "span_of_turns": "What the bridge records of turns is stored for a day.",
+    "usual": "What's usual is known for `prompts`, `runs` and `versions`.",
+    "run": "The workflow isn't named.",
+    "rest": "Something follows the condition that isn't `in`, `then run` or a channel.",
+    "many": "`/stats alerts` lists them, with *Delete*.",
 }
 _TOO_OFTEN: Final = {
     "thread": "The limit `BRIDGE_THREAD_TURNS_PER_MINUTE` was reached.",
@@ -165,6 +179,8 @@ def cause_of(error: BridgeError) -> tuple[str, str]:
             return SERVICE, "A gateway answered 404 or 410 with a web page. Check `PROJECT_BASE_URL`."
         case errors.BadSchedule() if error.part in _SCHEDULE:
             return TYPED, _SCHEDULE[error.part]
+        case errors.BadAlert() if error.part in _ALERT:
+            return TYPED, _ALERT[error.part]
         case errors.NoSuch(kind="app"):
             return TYPED, "No app with this name has posted in this channel."
         case errors.NotAllowed():

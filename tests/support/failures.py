@@ -93,6 +93,26 @@ EXAMPLES = [
     errors.BadSchedule("since", "ages"),
     errors.BadSchedule("many", "1,000"),
     errors.BadSchedule("of a later release", ""),
+    *(
+        errors.BadAlert(part, typed)
+        for part, typed in (
+            ("condition", "when it rains"),
+            ("condition", ""),
+            ("sign", "many"),
+            ("amount", "lots"),
+            ("duration", "ages"),
+            ("span", "5m"),
+            ("span_of_turns", "7d"),
+            ("usual", "3x often"),
+            ("name", "category > 40%"),
+            ("agent", "is slow"),
+            ("workflow", "works"),
+            ("run", ""),
+            ("rest", "please"),
+            ("many", "1,000"),
+            ("of a later release", ""),
+        )
+    ),
     errors.BadInput("expected a value", 1, 2),
     errors.ProjectNotChosen(),
     errors.ProjectRemoved("orders"),
@@ -105,7 +125,9 @@ EXAMPLES = [
             "runner",
             "default",
             "report",
+            "alert",
             "not_yours",
+            "not_your_alert",
             "unknown",
             "of a later release",
         )

@@ -22,7 +22,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from bridge import engine, errors, features
-from bridge.errors import BridgeError
+from bridge.errors import BadAlert, BridgeError
+from bridge.features.alerts.alert import AlertSpec, Period, Preview, StoredAlert
 from bridge.features.home.pages import HomePages
 from bridge.features.schedules.schedule import (
     QuestionSpec,
@@ -246,6 +247,10 @@ _REPORT: Final = read_report(f'cron "*/5 8-18 1-31 * mon-fri" {_ZONE} --compare 
     update={"channel": "C0123456789", "owner": "U0123456789"}
 )
 _OF_BOB: Final = {"channel": "C0123456789", "owner": "U0123456789", "zone": _ZONE}
+_ALERT: Final = AlertSpec(
+    condition=f'category "{"Billing " * 20}" > 40%', run=3, run_name="Import " * 20, channel="C0123456789",
+    owner="U0123456789", zone=_ZONE,
+)  # fmt: skip
 _FIXED: Final[Mapping[Any, Any]] = {
     "channel": "C0123456789",
     "id": "A0123456789",
@@ -258,6 +263,14 @@ _FIXED: Final[Mapping[Any, Any]] = {
     QuestionSpec: read_question(7, 'monthly 30 9 --continue "What about {{stats}}?"').model_copy(update=_OF_BOB),
     RunSpec: read_run(3, 'weekdays 8:30 --overlap wait {"day": "{{date}}"}').model_copy(update=_OF_BOB),
     StoredTask: StoredTask("0123456789abcdef", _REPORT, _MOMENT, paused="restricted_action_read_only_channel"),
+    AlertSpec: _ALERT,
+    StoredAlert: StoredAlert("0123456789abcdef", _ALERT, paused="restricted_action_read_only_channel"),
+    Preview: Preview(
+        _MOMENT - timedelta(days=30),
+        [Period(_MOMENT - timedelta(days=days), None if days == 1 else _MOMENT) for days in range(30, 0, -1)],
+        [(_MOMENT - timedelta(hours=hours), hours) for hours in range(720, 0, -1)],
+    ),
+    BadAlert: BadAlert("condition", "when it rains"),
     Trend: Trend(NUMBERS[1], [(_MOMENT - timedelta(days=days), 1000 * days) for days in range(20, 0, -1)]),
     Note: nothing_yet(_MOMENT),
     Sequence[tuple[str, str]]: [("/workflows run [workflow] [input]", "Run one. Without an input, a form asks.")] * 20,

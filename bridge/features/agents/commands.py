@@ -8,7 +8,7 @@ from bridge.engine.turn import Turn
 from bridge.errors import NoSuch
 from bridge.features.agents import asking, forms, layout
 from bridge.features.agents.faces import default_face
-from bridge.features.buttons import OPEN_ASK, agent_options, ask_button, id_of
+from bridge.features.buttons import ASK_ABOUT, OPEN_ASK, agent_options, ask_button, id_of
 from bridge.features.deps import Deps
 from bridge.features.lookups import agent_by_id, origin_of, own_pages
 from bridge.ids import ThreadKey
@@ -114,6 +114,14 @@ async def ask_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form that starts a conversation, with the button's agent chosen."""
     agent = await agent_by_id(turn, id_of(click.value)) if click.value else None
     return Form(asking.ask_form(agent, await origin_of(deps, turn)), otherwise=asking.offer_ask_form(agent))
+
+
+@agents.button(ASK_ABOUT, label="button: Ask an agent about this")
+async def ask_about_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Open the form to ask an agent about the text of the button's message, in its thread."""
+    where = {"thread_ts": click.thread_ts or click.message_ts, "message_ts": click.message_ts}
+    origin = (await origin_of(deps, turn)).model_copy(update={} if click.is_ephemeral else where)
+    return Form(asking.ask_form(None, origin, about=click.value), otherwise=asking.offer_ask_form())
 
 
 @agents.form(asking.ASK, label="form: Ask an agent", reader=asking.read_ask_form, place=asking.place_of_question)

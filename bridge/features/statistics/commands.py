@@ -8,10 +8,11 @@ from bridge.engine.feature import Feature
 from bridge.engine.results import Result
 from bridge.engine.turn import Turn
 from bridge.errors import BadSchedule, ProjectError
-from bridge.features.buttons import REPORT_FORM
+from bridge.features.buttons import ALERT_FORM, REPORT_FORM, STATISTICS
 from bridge.features.deps import Deps
 from bridge.features.statistics.layout import with_below
 from bridge.features.statistics.snapshots import hour_of, parse_moment
+from bridge.inbound import Click
 from bridge.slack.blockkit import kit
 
 stats = Feature("stats")
@@ -47,6 +48,12 @@ async def show_stats_since(deps: Deps, turn: Turn, *, when: str) -> Result:
     return await _card(deps, turn, since)
 
 
+@stats.button(STATISTICS, label="button: Show statistics")
+async def statistics_pressed(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets it
+    """Show the statistics to the person who pressed the button."""
+    return await _card(deps, turn, None)
+
+
 async def _card(deps: Deps, turn: Turn, since: datetime | None) -> Result:
     """Show the statistics, with a button to schedule reports for people who have permission."""
     statistics = deps.statistics(turn.project)
@@ -54,4 +61,5 @@ async def _card(deps: Deps, turn: Turn, since: datetime | None) -> Result:
     card = await statistics.card(stats, since=since)
     if not await deps.access.is_runner(turn.user):
         return card
-    return with_below(card, kit.actions(kit.button("Schedule a report…", REPORT_FORM, "-")))
+    offers = kit.button("Schedule a report…", REPORT_FORM, "-"), kit.button("Set up an alert…", ALERT_FORM, "-")
+    return with_below(card, kit.actions(*offers))

@@ -20,6 +20,7 @@ from bridge.features.statistics.layout import (
 )
 from bridge.features.statistics.numbers import NUMBERS, PARTS, Changes
 from bridge.features.statistics.snapshots import (
+    NUMBERS_FOR,
     Snapshot,
     SnapshotStore,
     compare,
@@ -78,6 +79,7 @@ class Statistics:
         try:
             if await self.store.add(hour_of(now), snapshot_of(stats, now)):
                 await self.store.drop(surplus(await self.store.hours(), now))
+                await self.store.drop_numbers(hour_of(now - NUMBERS_FOR))
         except StoreUnavailable as exc:
             log.warning("statistics snapshot not stored", extra={"reason": exc.reason})
 

@@ -1,7 +1,8 @@
 """Hourly snapshots of the statistics, for comparisons.
 
 There is one per hour and, after a week, one per day, for 400 days: about 600, of at most `MOST_BYTES` each (2.4 MB). A
-snapshot is compact JSON with the largest counts of each group that fit, and the number of names left out.
+snapshot is compact JSON with the largest counts of each group that fit, and the number of names left out. The numbers
+alone are stored for each hour of nine weeks, to know what's usual at an hour of the week: about 150 kB.
 
 Snapshots are in one hash and need no script: the first ``HSETNX`` wins, whichever process makes it.
 """
@@ -12,16 +13,17 @@ import json
 import logging
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from bridge.errors import RecordNotUnderstood
 from bridge.features.statistics.numbers import GROUPS, Changes, Difference, NamesChanged, by_count, numbers_of
+from bridge.project.connection import DEFAULT
 from bridge.project.models import Stats
 from bridge.queue.keys import SNAPSHOTS, milliseconds
 from bridge.queue.redis.connection import translated
-from bridge.queue.scripting import Scripts
+from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.slack.blockkit.folding import name_key
 
 log = logging.getLogger(__name__)
@@ -29,6 +31,8 @@ log = logging.getLogger(__name__)
 MOST_BYTES: Final = 4096
 HOURLY_FOR: Final = timedelta(days=7)
 STORED_FOR: Final = SNAPSHOTS
+NUMBERS_FOR: Final = timedelta(weeks=9)
+"""How long the numbers of each hour are stored: eight weeks, and the longest usual period before."""
 
 _VERSION: Final = 1
 _RESERVED: Final = 400  # bytes for everything but the names
@@ -50,17 +54,21 @@ class LargestNames:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The statistics *at* a moment; keys are the names in `NUMBERS` and `GROUPS`."""
+    """The statistics *at* a moment; keys are the names in `NUMBERS` and `GROUPS`.
+
+    *updated* is when the service last updated them, if it says so.
+    """
 
     at: datetime
     numbers: Mapping[str, int]
     groups: Mapping[str, LargestNames]
+    updated: datetime | None = None
 
     def to_text(self) -> str:
         """Return the stored form, at most `MOST_BYTES` long."""
         groups = {name: [_bounded(counts.named), counts.others] for name, counts in self.groups.items()}
-        at = int(self.at.timestamp() * 1000)
-        return _compact({"v": _VERSION, "at": at, "n": _bounded(self.numbers), "g": groups})
+        facts = {"v": _VERSION, "at": epoch_ms(self.at), "n": _bounded(self.numbers), "g": groups}
+        return _compact({**facts, "u": epoch_ms(self.updated)} if self.updated else facts)
 
     @classmethod
     def from_text(cls, text: str) -> Snapshot:
@@ -72,7 +80,8 @@ class Snapshot:
                 for name, (named, others) in data["g"].items()
             }
             numbers = {str(name): int(number) for name, number in data["n"].items()}
-            return cls(datetime.fromtimestamp(data["at"] / 1000, UTC), numbers, groups)
+            updated = datetime.fromtimestamp(data["u"] / 1000, UTC) if "u" in data else None
+            return cls(datetime.fromtimestamp(data["at"] / 1000, UTC), numbers, groups, updated)
         except (ValueError, TypeError, KeyError, AttributeError) as exc:
             raise RecordNotUnderstood("snapshot") from exc
 
@@ -84,7 +93,14 @@ def snapshot_of(stats: Stats, at: datetime) -> Snapshot:
         at=at,
         numbers=numbers_of(stats),
         groups={group.name: _largest(group.of(stats), room) for group in GROUPS},
+        updated=stats.lastUpdated,
     )
+
+
+def reading_of(stats: Stats, at: datetime) -> Snapshot:
+    """Return *stats* with all names."""
+    groups = {group.name: LargestNames(group.of(stats)) for group in GROUPS}
+    return Snapshot(at, numbers_of(stats), groups, stats.lastUpdated)
 
 
 def compare(now: Stats, then: Snapshot, *, called: str = "") -> Changes:
@@ -196,6 +212,7 @@ class SnapshotStore:
         self._redis = scripts.redis
         self._keys = scripts.keys
         self._key = scripts.keys.project_snapshots(project) if project else scripts.keys.snapshots()
+        self._hourly = scripts.keys.hourly(project or DEFAULT)
 
     async def hours(self) -> list[int]:
         """Return the hours that have a snapshot, in order."""
@@ -203,13 +220,31 @@ class SnapshotStore:
             fields: Any = await self._redis.hkeys(self._key)
         return sorted(int(field) for field in fields if field.isdecimal())
 
-    async def read(self, hours: Iterable[int]) -> dict[int, Snapshot]:
-        """Return the snapshots of these *hours*, without missing and unreadable ones."""
+    async def all_hours(self) -> list[int]:
+        """Return the hours that have a snapshot, or only numbers, in order."""
+        with translated():
+            async with self._redis.pipeline(transaction=False) as pipe:
+                pipe.hkeys(self._key)
+                pipe.hkeys(self._hourly)
+                fields = await pipe.execute()
+        return sorted({int(field) for found in fields for field in found if field.isdecimal()})
+
+    async def read(self, hours: Iterable[int], *, or_numbers: bool = False) -> dict[int, Snapshot]:
+        """Return the snapshots of these *hours*, without missing and unreadable ones.
+
+        With *or_numbers*, hours that have only numbers are included.
+        """
         wanted = sorted(set(hours))
         if not wanted:
             return {}
+        names = [str(hour) for hour in wanted]
         with translated():
-            texts: Any = await self._redis.hmget(self._key, [str(hour) for hour in wanted])
+            async with self._redis.pipeline(transaction=False) as pipe:
+                pipe.hmget(self._key, names)
+                if or_numbers:
+                    pipe.hmget(self._hourly, names)
+                texts, *more = await pipe.execute()
+        texts = [text or other for text, other in zip(texts, more[0], strict=True)] if more else texts
         found: dict[int, Snapshot] = {}
         for hour, text in zip(wanted, texts, strict=True):
             try:
@@ -225,7 +260,9 @@ class SnapshotStore:
             async with self._redis.pipeline(transaction=True) as pipe:
                 pipe.hsetnx(self._key, str(hour), snapshot.to_text())
                 pipe.pexpire(self._key, milliseconds(SNAPSHOTS))
-                is_first, _ = await pipe.execute()
+                pipe.hsetnx(self._hourly, str(hour), replace(snapshot, groups={}).to_text())
+                pipe.pexpire(self._hourly, milliseconds(NUMBERS_FOR))
+                is_first, *_ = await pipe.execute()
         return bool(is_first)
 
     async def drop(self, hours: Collection[int]) -> None:
@@ -233,3 +270,10 @@ class SnapshotStore:
         if hours:
             with translated():
                 await self._redis.hdel(self._key, *(str(hour) for hour in hours))
+
+    async def drop_numbers(self, before: int) -> None:
+        """Delete the numbers of the hours *before* this one."""
+        with translated():
+            fields: Any = await self._redis.hkeys(self._hourly)
+            if old := [field for field in fields if field.isdecimal() and int(field) < before]:
+                await self._redis.hdel(self._hourly, *old)

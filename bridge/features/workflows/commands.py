@@ -9,7 +9,7 @@ from pydantic import Field
 
 from bridge.engine.feature import Feature
 from bridge.engine.questions import Question, TypedText
-from bridge.engine.results import Form, Outcome, Result, RunEnded, TryLater, shown
+from bridge.engine.results import Done, Form, Outcome, Result, RunEnded, TryLater, shown
 from bridge.engine.turn import Turn
 from bridge.errors import BadInput, ControlNotUnderstood, ProjectError
 from bridge.features.buttons import DETAILS, FIND, RUN_FORM, id_of, run_button, workflow_options
@@ -74,8 +74,11 @@ async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow | None = No
 
 @workflows.kind(TriggeredRun)
 async def run_triggered(deps: Deps, turn: Turn, triggered: TriggeredRun) -> Result:
-    """Run a workflow on an app's post, if the person who set this up still may."""
-    if stopped := await check_rule(deps, turn, triggered.message):
+    """Run a workflow on an app's post or on an alert, if the person who set this up still may."""
+    if triggered.is_alert:
+        if refusal := await deps.access.refusal_now(turn.user, turn.channel, is_set_up=True):
+            return Done(f"refused: {refusal}")
+    elif stopped := await check_rule(deps, turn, triggered.message):
         return stopped
     workflow = await workflow_by_id(turn, triggered.workflow)
     text = await deps.parts.text(triggered.message.text)

@@ -18,6 +18,7 @@ T = TypeVar("T")
 
 _STOP: Final = re.compile(r"(?:<@\w+>\s*)?!?stop\b", re.IGNORECASE)
 _SCHEDULED: Final = re.compile(r"Scheduled: ")
+_SET_UP: Final = re.compile(r"Alert set up: ")
 _PROCESS: Final = re.compile(r"process (\d+)")
 
 
@@ -73,5 +74,8 @@ def _shown_by(call: ApiCall) -> Iterator[str]:
             yield "talk"
         case {"event_type": "bridge_run"}:
             yield "run"
-    if call.is_ok and _SCHEDULED.match(str(call.args.get("text") or "")):
+    text = str(call.args.get("text") or "") if call.is_ok else ""
+    if _SCHEDULED.match(text):
         yield "report"
+    if _SET_UP.match(text):
+        yield "alert"

@@ -73,12 +73,15 @@ _NOT_ALLOWED: Final = {
     "face": "You don't have permission to change agents' faces. Ask your admin for access.",
     "default": "You don't have permission to change channel settings. Ask your admin for access.",
     "report": "You don't have permission to schedule reports. Ask your admin for access.",
+    "alert": "You don't have permission to set up alerts. Ask your admin for access.",
     "runner": "You don't have permission to run workflows here. Ask your admin for access.",
     "schedule": "You don't have permission to schedule anything here. Ask your admin for access.",
     "not_your_schedule": "Only the person who scheduled this, or someone with permission to run workflows, can change "
     "it.",
     "not_yours": "Only the person who scheduled this report, or someone with permission to run workflows, can "
     "change it.",
+    "not_your_alert": "Only the person who set up this alert, or someone with permission to run workflows, can change "
+    "it.",
     "unknown": "Slack couldn't confirm who you are, so nothing was done. Try again in a minute, and tell your admin if "
     "it keeps happening.",
 }
@@ -136,6 +139,26 @@ _BAD_SCHEDULE: Final = {
     "many": "The limit of {said} {task}s has been reached. Delete one to schedule another.",
 }
 
+_BAD_ALERT: Final = {
+    "condition": "I don't understand {typed}: expected a condition, such as runs < 1 in 24h.",
+    "sign": "I don't understand {typed}: expected a comparison, such as > 5.",
+    "amount": "I don't understand {typed}: expected a number, such as 5 or 40%.",
+    "duration": "I don't understand {typed}: expected a duration, such as 60s, 10m or 6h.",
+    "span": "A period of {typed} isn't possible: use 1h to 28d.",
+    "span_of_turns": "A period of {typed} isn't possible: use 1m to 24h.",
+    "usual": "I don't understand {typed}: expected a multiple of what's usual, such as runs > 3x usual.",
+    "name": "I don't understand {typed}: the name is missing.",
+    "agent": "I don't understand {typed}: expected a time, such as agent Support p95 > 60s.",
+    "workflow": "I don't understand {typed}: expected what happens, such as workflow 3 fails.",
+    "run": "Add the workflow to run, such as then run Triage.",
+    "rest": "I don't understand {typed} after the condition.",
+    "many": "The limit of {limit} alerts has been reached. Delete one to set up another.",
+}
+_ALERT_CODES: Final = (
+    "runs < 1 in 24h", "runs > 3x usual", "agent Support p95 > 60s", "workflow 3 fails", "then run Triage",
+)  # fmt: skip
+"""What `_BAD_ALERT` tells people to type."""
+
 _SCHEDULE_CODES: Final = ("--compare", "--only", "--continue", "--overlap", "/invite")
 """What `_TAKES` and `_BAD_SCHEDULE` tell people to type."""
 
@@ -170,6 +193,8 @@ def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Rep
             codes = (error.usage, *filter(None, [error.example]))
         case errors.NoSuch(nearest=(), lists=str() as lists) if lists:
             codes = (lists,)
+        case errors.BadAlert():
+            codes = tuple(code for code in _ALERT_CODES if code in text.rpartition("”")[2])
         case errors.BadSchedule():
             codes = tuple(code for code in _SCHEDULE_CODES if code in text.rpartition("”")[2])
     blocks = [kit.with_code(text, *codes) if codes else kit.section(text)]
@@ -231,6 +256,11 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
             return f"This input isn't valid JSON, so the workflow didn't run. {where_json_breaks(error)}"
         case errors.BadSchedule():
             return _bad_schedule(error)
+        case errors.BadAlert():
+            said = _BAD_ALERT.get(error.part, _BAD_ALERT["condition"])
+            if not error.typed and "{typed}" in said:
+                return "Add a condition, such as runs < 1 in 24h."
+            return said.format(typed=kit.quoted(error.typed, 80), limit=error.typed)
         case errors.NotAllowed():
             return _NOT_ALLOWED.get(
                 error.reason, "You don't have permission to do this here. Ask your admin for access."

@@ -18,6 +18,7 @@ const STEPS = [
   { name: "run", text: "/workflows", does: "Run a workflow", isForRunners: true },
   { name: "stop", text: "Thinker: think", isTalk: true, does: "Start a slow answer, then stop it", isBegun: true },
   { name: "report", text: "/stats report every monday at 9 #ops", does: "Schedule a report", isForRunners: true },
+  { name: "alert", text: '/stats alert workflow "Send newsletter" fails', does: "Set up an alert", isForRunners: true },
   { name: "kill", text: "Trace and faults", does: "Kill the bridge, lose nothing", isBegun: true },
 ];
 

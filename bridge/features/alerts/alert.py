@@ -1,0 +1,187 @@
+"""An alert, its state, and what changes it. Pure functions.
+
+An alert is posted when its condition begins to hold, and its end when it no longer does; in between, nothing. After
+its end it cools off for a while, so that a number that goes up and down isn't posted each time: if the condition
+still, or again, holds then, that's posted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Final, Literal, NamedTuple
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import BaseModel, ValidationError
+
+from bridge.errors import BadAlert, RecordNotUnderstood
+from bridge.features.alerts.conditions import AlertCondition, read_condition
+from bridge.features.alerts.readings import Past, Readings
+from bridge.features.statistics.snapshots import Snapshot
+from bridge.slack.blockkit.folding import name_key
+
+COOLING: Final = timedelta(minutes=15)
+"""How long after its end an alert isn't posted again."""
+
+UNPOSTED: Final = timedelta(hours=1)
+"""How long the end of an alert waits for its post; then it's assumed that there won't be one."""
+
+UNTIL_IT_RECOVERS: Final = "recovers"
+PREVIEWED: Final = timedelta(days=30)
+
+Edge = Literal["begins", "ends", "wakes"]
+
+
+class AlertSpec(BaseModel, frozen=True):
+    """An alert as a person set it up.
+
+    *condition* is its `AlertCondition.words`, *target* the ID of its agent or workflow, *run* that of the workflow that
+    it runs, called *run_name*. *zone* is the owner's time zone, and *project* the one that it's about.
+    """
+
+    condition: str
+    zone: str = "UTC"
+    target: int | None = None
+    run: int | None = None
+    run_name: str = ""
+    team: str = ""
+    channel: str = ""
+    owner: str = ""
+    project: str = ""
+
+    @property
+    def parsed(self) -> AlertCondition:
+        """The condition. Raises `BadAlert` if a later version wrote it."""
+        return read_condition(self.condition)
+
+    @property
+    def clock(self) -> ZoneInfo:
+        """The owner's time zone; UTC if this machine doesn't know it."""
+        return zone_called(self.zone)
+
+    def is_same(self, other: AlertSpec) -> bool:
+        """Whether both watch the same in the same channel."""
+        mine, others = (
+            (name_key(one.condition), one.target, one.run, one.team, one.channel, one.project) for one in (self, other)
+        )
+        return mine == others
+
+
+def zone_called(name: str) -> ZoneInfo:
+    """Return a time zone; UTC if this machine doesn't know it."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return ZoneInfo("UTC")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAlert:
+    """An alert, and its state.
+
+    *since* is when its condition began to hold, if it was posted or will be, and *post* the ``ts`` of that message.
+    *quiet* is the end of its cooling off, *snoozed* that of its snooze (ms), or ``recovers``. *paused* is the reason.
+    """
+
+    id: str
+    spec: AlertSpec
+    since: datetime | None = None
+    post: str = ""
+    quiet: datetime | None = None
+    snoozed: str = ""
+    paused: str = ""
+
+    @classmethod
+    def from_redis(cls, id_: str, fields: Mapping[str, str]) -> StoredAlert:
+        """Parse the ``alert:`` hash. Raises `RecordNotUnderstood`."""
+        try:
+            spec = AlertSpec.model_validate_json(fields["body"])
+            read_condition(spec.condition)
+            return cls(
+                id=id_,
+                spec=spec,
+                since=_moment(fields.get("since", "")),
+                post=fields.get("post", ""),
+                quiet=_moment(fields.get("quiet", "")),
+                snoozed=fields.get("snoozed", ""),
+                paused=fields.get("paused", ""),
+            )
+        except (KeyError, ValueError, ValidationError, BadAlert) as exc:
+            raise RecordNotUnderstood("alert") from exc
+
+    @property
+    def called(self) -> str:
+        """The condition in words."""
+        return self.spec.condition
+
+    @property
+    def snoozed_until(self) -> datetime | None:
+        """The end of its snooze, if that's a moment."""
+        return _moment(self.snoozed) if self.snoozed.isdecimal() else None
+
+    def is_snoozed(self, now: datetime) -> bool:
+        """Whether it's snoozed."""
+        until = self.snoozed_until
+        return self.snoozed == UNTIL_IT_RECOVERS or (until is not None and now < until)
+
+
+def _moment(ms: str) -> datetime | None:
+    return datetime.fromtimestamp(int(ms) / 1000, UTC) if ms else None
+
+
+def edge(alert: StoredAlert, *, holds: bool | None, now: datetime) -> Edge | None:
+    """Return what changes if the condition *holds* *now*; None if nothing does, or that's unknown.
+
+    ``wakes``: it was snoozed until it recovers, and that has happened without a post.
+    """
+    if alert.paused or holds is None:
+        return None
+    if alert.since is not None:
+        is_settled = bool(alert.post) or now - alert.since > UNPOSTED
+        return "ends" if not holds and is_settled else None
+    if not holds:
+        return "wakes" if alert.snoozed == UNTIL_IT_RECOVERS else None
+    is_cooling = alert.quiet is not None and now < alert.quiet
+    return None if is_cooling or alert.is_snoozed(now) else "begins"
+
+
+class Period(NamedTuple):
+    """When a condition held; *end* is None if it still does."""
+
+    begin: datetime
+    end: datetime | None
+
+
+class Preview(NamedTuple):
+    """What an alert would have done: the *periods*, *since* when that's known, and the numbers over time.
+
+    It *is_possible* if the alert is about something that's recorded.
+    """
+
+    since: datetime | None
+    periods: Sequence[Period] = ()
+    points: Sequence[tuple[datetime, float]] = ()
+    is_possible: bool = True
+
+
+def preview(spec: AlertSpec, snapshots: Sequence[Snapshot], readings: Readings) -> Preview:
+    """Return what an alert would have done with these *snapshots*, and with the newest *readings*."""
+    condition, zone, past = spec.parsed, spec.clock, Past(snapshots)
+    if not condition.is_of_statistics:
+        return Preview(None, is_possible=False)
+    shown = [*(one for one in past.snapshots if one.at >= readings.now - PREVIEWED)]
+    shown += [readings.current] if readings.current else []
+    alert, periods, points = StoredAlert("preview", spec), list[Period](), list[tuple[datetime, float]]()
+    for one in shown:
+        then = Readings(one.at, one, past, readings.since, project=readings.project)
+        verdict = then.evaluate(condition, zone=zone, target=spec.target)
+        points += [(one.at, verdict.number)] if verdict.number is not None else []
+        match edge(alert, holds=verdict.holds, now=one.at):
+            case "begins":
+                alert = replace(alert, since=one.at, post="preview")
+                periods.append(Period(one.at, None))
+            case "ends":
+                alert = replace(alert, since=None, quiet=one.at + COOLING)
+                periods[-1] = Period(periods[-1].begin, one.at)
+    return Preview(points[0][0] if points else None, periods, points)

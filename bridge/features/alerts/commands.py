@@ -1,0 +1,376 @@
+"""``/stats alert`` and ``/stats alerts``, with their buttons and their form, and the messages of alerts."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from bridge.engine.feature import Feature
+from bridge.engine.picking import pick
+from bridge.engine.results import Done, Form, Outcome, PostedAlert, Result, TryLater, shown
+from bridge.engine.turn import Turn
+from bridge.errors import (
+    BadAlert,
+    ControlNotUnderstood,
+    NotAllowed,
+    RecordNotUnderstood,
+    SlackError,
+    SlackRefused,
+)
+from bridge.features.alerts import layout
+from bridge.features.alerts.alert import AlertSpec, StoredAlert, preview, zone_called
+from bridge.features.alerts.conditions import read_alert
+from bridge.features.alerts.evaluating import check_owners, evaluate_all, own_facts, read
+from bridge.features.alerts.readings import Readings
+from bridge.features.alerts.store import MOST_ALERTS, store_of
+from bridge.features.buttons import ALERT_FORM, ID, workflow_options
+from bridge.features.deps import Deps
+from bridge.features.lookups import workflow_by_id
+from bridge.features.pauses import notify_of_pause
+from bridge.ids import ThreadKey, side_id
+from bridge.inbound import AlertEdge, Click, InboundMessage, Notice, Submission, TriggeredRun
+from bridge.project import Catalog
+from bridge.project.models import Workflow
+from bridge.queue.audit import named
+from bridge.queue.keys import milliseconds
+from bridge.queue.records import Write
+from bridge.queue.scripting import epoch_ms
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.failures import sentence
+from bridge.slack.blockkit.modals import FormErrors, Origin
+from bridge.slack.blockkit.mrkdwn import mentions_in
+from bridge.slack.blockkit.reply import Block
+from bridge.slack.parts import MessageTag
+
+log = logging.getLogger(__name__)
+
+MARK: Final = "bridge_alert"
+_DIGITS: Final = 5
+_PAUSE: Final = timedelta(seconds=5)
+_PREVIEWED: Final = timedelta(days=59)  # thirty days, and the longest period before
+
+alerts = Feature("alerts")
+alerts.notice(layout.PAUSED)(layout.alert_paused)
+alerts.notice(layout.CHANGED)(layout.alert_changed)
+alerts.every(timedelta(minutes=1))(evaluate_all)
+alerts.every(timedelta(hours=1))(check_owners)
+alerts.outcomes |= {
+    "alert": "alerted",
+    "recovered": "recovered",
+    "alert previewed": "previewed an alert",
+    "alert_paused": "notified: alert paused",
+    "alert_changed": "notified: someone else changed the alert",
+}
+
+
+@alerts.command("/stats alert [condition]")
+async def set_up_alert(deps: Deps, turn: Turn, *, condition: str = "") -> Result:
+    """Post when something happens, such as runs < 1 in 24h. Leave it out to get a form."""
+    await deps.access.check_runner(turn.user, "alert")
+    if not condition:
+        return _form(turn)
+    try:
+        typed = read_alert(condition)
+    except BadAlert as exc:
+        return shown(layout.not_set_up(exc), what=type(exc).__name__)
+    channel = turn.channel
+    if typed.channel:
+        mentioned = mentions_in(getattr(turn.body, "text", "")).channels
+        channel = mentioned[-1] if mentioned else await deps.directory.channel_called(typed.channel, turn.user)
+    return await _preview(deps, turn, condition, channel, called=typed.channel)
+
+
+@alerts.command("/stats alerts")
+async def list_alerts(deps: Deps, turn: Turn) -> Result:
+    """List alerts, to pause, snooze or delete them."""
+    return shown(layout.alert_list(await _with_owners(deps, turn.user), deps.now()))
+
+
+def _form(turn: Turn, typed: str = "") -> Form:
+    thread_ts = turn.thread.root if turn.thread else ""
+    origin = Origin(channel=turn.channel, thread_ts=thread_ts, response_url=turn.response_url)
+    return Form(layout.alert_form(origin, typed), otherwise=layout.offer_form())
+
+
+def read_form(values: Mapping[str, Any]) -> str | FormErrors:
+    """Check the form's condition; errors are shown under it."""
+    typed = layout.form_words(values)
+    try:
+        read_alert(typed)
+    except BadAlert as exc:
+        return FormErrors({layout.CONDITION: sentence(exc)})
+    return typed
+
+
+@alerts.form(layout.FORM, label="form: Set up an alert", reader=read_form)
+async def form_sent(deps: Deps, turn: Turn, submission: Submission, typed: str) -> Result:
+    """Show the preview of the alert described in the form."""
+    await deps.access.check_runner(turn.user, "alert")
+    chosen = str(submission.values.get(layout.RUN) or "")
+    workflow = await workflow_by_id(turn, int(chosen)) if ID.fullmatch(chosen) else None
+    channel = str(submission.values.get(layout.CHANNEL) or turn.channel)
+    return await _preview(deps, turn, typed, channel, workflow=workflow)
+
+
+@alerts.options(layout.RUN, form=layout.FORM)
+async def workflows_to_run(catalog: Catalog, query: str) -> list[Block]:
+    """Return options for the workflows that match *query*."""
+    return workflow_options(await catalog.get_workflows(), query)
+
+
+async def _preview(
+    deps: Deps, turn: Turn, typed: str, channel: str, *, called: str = "", workflow: Workflow | None = None
+) -> Result:
+    """Show what an alert would have done, before it's set up. Raises `CommandError` and `ProjectError`."""
+    try:
+        wanted = read_alert(typed)
+    except BadAlert as exc:
+        return shown(layout.not_set_up(exc), what=type(exc).__name__)
+    if not await _may_post(deps, turn, channel):
+        return shown(layout.cannot_post(called), what="BadAlert")
+    if wanted.run:
+        known = await turn.project.catalog.get_workflows()
+        workflow = pick("workflow", wanted.run, known, takes_rest=False, acts=True).one
+    condition, target = wanted.condition, None
+    if condition.of == "agent":
+        target = pick(
+            "agent", condition.name, await turn.project.catalog.get_agents(), takes_rest=False, acts=True
+        ).one.id
+    elif condition.of == "workflow":
+        target = pick(
+            "workflow", condition.name, await turn.project.catalog.get_workflows(), takes_rest=False, acts=True
+        ).one.id
+    spec = AlertSpec(
+        condition=condition.words, zone=zone_called(await deps.directory.time_zone(turn.user)).key, target=target,
+        run=workflow.id if workflow else None, run_name=kit.cut(workflow.name, 200) if workflow else "",
+        team=turn.team, channel=channel, owner=turn.user, project=turn.project.key,
+    )  # fmt: skip
+    if (same := await _same(deps, spec, "")) is not None:
+        return same
+    readings = await _readings(deps, turn, spec)
+    would_have = preview(spec, readings.past.snapshots, readings)
+    verdict = readings.evaluate(condition, zone=spec.clock, target=target)
+    value = spec.model_dump_json(exclude_defaults=True, exclude={"team", "owner", "project"})
+    reply = layout.previewed(spec, value, would_have, verdict.said, is_known=verdict.holds is not None)
+    return shown(reply, "alert previewed")
+
+
+async def _readings(deps: Deps, turn: Turn, spec: AlertSpec) -> Readings:
+    """Return what an alert is evaluated on, with all snapshots that a preview needs."""
+    stored = [StoredAlert("preview", spec)]
+    own, since = await own_facts(deps, stored), deps.now() - _PREVIEWED
+    return await read(deps, turn.project, stored, own, since=since if spec.parsed.is_of_statistics else None)
+
+
+async def _may_post(deps: Deps, turn: Turn, channel: str) -> bool:
+    """Whether alerts can be posted in a channel that the person sees."""
+    if not channel or deps.access.not_listed("", channel) or not await deps.directory.may_post(channel):
+        return False
+    return await deps.access.refusal_now(turn.user, channel, is_set_up=True) != "left"
+
+
+async def _same(deps: Deps, spec: AlertSpec, but: str) -> Outcome | None:
+    """Say that the same alert exists, if it does."""
+    for one in await store_of(deps).all():
+        if one.id != but and one.spec.is_same(spec):
+            owner = await deps.directory.user_name(one.spec.owner)
+            return shown(layout.already_set_up(one, owner), "exists", named("alert", one.id, one.called))
+    return None
+
+
+@alerts.button(layout.SAVE, label="button: Create alert")
+async def save(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Set up the previewed alert, once."""
+    await deps.access.check_runner(turn.user, "alert")
+    try:
+        spec = AlertSpec.model_validate_json(click.value)
+        condition = spec.parsed
+    except (ValidationError, BadAlert) as exc:
+        raise ControlNotUnderstood(click.action_id) from exc
+    spec = spec.model_copy(update={"team": turn.team, "owner": turn.user, "project": turn.project.key})
+    if not await _may_post(deps, turn, spec.channel):
+        return shown(layout.cannot_post(""), what="BadAlert")
+    if (same := await _same(deps, spec, turn.id)) is not None:
+        return same
+    store = store_of(deps)
+    if await store.is_full():
+        return shown(layout.not_set_up(BadAlert("many", f"{MOST_ALERTS:,}")), "BadAlert")
+    stored = StoredAlert(turn.id, spec)
+    turn.stage(*store.add(stored.id, spec, deps.now()))
+    readings = await read(deps, turn.project, [stored], await own_facts(deps, [stored]))
+    verdict = readings.evaluate(condition, zone=spec.clock, target=spec.target)
+    reply = layout.set_up(stored, verdict.said, is_known=verdict.holds is not None)
+    reply = reply.model_copy(update={"replaces_original": click.is_ephemeral or click.channel.startswith("D")})
+    return shown(reply, "alert set up", named("alert", stored.id, stored.called))
+
+
+@alerts.button(ALERT_FORM, label="button: Set up an alert")
+async def open_form(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Open the form, with a previewed condition."""
+    await deps.access.check_runner(turn.user, "alert")
+    return _form(turn, "" if click.value == "-" else click.value)
+
+
+@alerts.button(layout.PAGE, label="button: All alerts")
+@alerts.button(layout.NEXT_PAGE, label="button: Next")
+@alerts.button(layout.PAUSE, label="button: Pause alert")
+@alerts.button(layout.RESUME, label="button: Resume alert")
+@alerts.button(layout.DELETE, label="button: Delete alert")
+async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Handle a button of the list: an alert's owner may, and people who may run workflows."""
+    store, (page, _, id_) = store_of(deps), click.value.partition(":")
+    at = int(page) if page.isascii() and page.isdecimal() and len(page) < _DIGITS else 0
+    if click.action_id in {layout.PAGE, layout.NEXT_PAGE}:
+        listed = await _with_owners(deps, turn.user)
+        return shown(layout.alert_list(listed, deps.now(), at, replaces_original=click.is_ephemeral))
+    stored = await _changeable(deps, turn, id_)
+    if stored is None:
+        return shown(layout.gone())
+    about, above, what = named("alert", stored.id, stored.called), "", "paused"
+    match click.action_id:
+        case layout.PAUSE:
+            told = await _notice_of_change(deps, turn, stored, is_deleted=False)
+            await deps.inbox.write(*store.pause(stored.id, layout.ASKED, *told))
+        case layout.RESUME:
+            owner, what = stored.spec.owner, "resumed"
+            if refusal := await deps.access.refusal_now(owner, stored.spec.channel, is_set_up=True):
+                name = "" if owner == turn.user else await deps.directory.user_name(owner)
+                return shown(layout.may_not_post(refusal, name), f"refused: {refusal}", about)
+            await deps.inbox.write(*store.resume(stored))
+        case _:
+            what, above = "deleted", f"Deleted: {kit.one_line(stored.called, 200)}."
+            told = await _notice_of_change(deps, turn, stored, is_deleted=True)
+            await deps.inbox.write(*store.delete(stored.id, *told))
+    listed = await _with_owners(deps, turn.user)
+    return shown(
+        layout.alert_list(listed, deps.now(), at, replaces_original=click.is_ephemeral, above=above), what, about
+    )
+
+
+@alerts.button(layout.SNOOZE, label="menu: Snooze alert")
+async def snooze(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Snooze an alert: nothing is posted meanwhile when its condition begins to hold."""
+    choice, page, id_ = (*click.value.split(":", 2), "", "")[:3]
+    if choice not in layout.SNOOZES:
+        raise ControlNotUnderstood(click.action_id)
+    stored = await _changeable(deps, turn, id_)
+    if stored is None:
+        return shown(layout.gone())
+    _text, length = layout.SNOOZES[choice]
+    until = deps.now() + length if length else None
+    value = str(epoch_ms(until)) if until else "" if choice == "off" else choice
+    await deps.inbox.write(*store_of(deps).snooze(stored.id, value))
+    about = named("alert", stored.id, stored.called)
+    if page:
+        listed = await _with_owners(deps, turn.user)
+        at = int(page) if page.isdecimal() and len(page) < _DIGITS else 0
+        return shown(layout.alert_list(listed, deps.now(), at, replaces_original=click.is_ephemeral), "snoozed", about)
+    return shown(layout.snoozed(stored, until, choice), "snoozed", about)
+
+
+async def _changeable(deps: Deps, turn: Turn, id_: str) -> StoredAlert | None:
+    """Return an alert that the person may change; None if it was deleted. Raises `NotAllowed`."""
+    stored = await store_of(deps).get(id_)
+    if stored and turn.user != stored.spec.owner and not await deps.access.may_run(turn.user):
+        raise NotAllowed("not_your_alert")
+    return stored
+
+
+async def _notice_of_change(deps: Deps, turn: Turn, stored: StoredAlert, *, is_deleted: bool) -> list[Write]:
+    """Return the write that tells an alert's owner what someone else did with it; none if it was the owner."""
+    spec = stored.spec
+    if turn.user == spec.owner:
+        return []
+    what = layout.change_notice(stored, await deps.directory.user_name(turn.user), is_deleted=is_deleted)
+    notice = Notice(team=spec.team, channel=spec.owner, user=spec.owner, what=what, of="notice", is_offer=True)
+    return [deps.inbox.queues(notice, why="someone changed an alert")]
+
+
+async def _with_owners(deps: Deps, user: str) -> list[tuple[StoredAlert, str]]:
+    """Return the alerts that *user* may know of, with their owners' names: first those that are on, last paused ones.
+
+    These are all but the alerts in other people's direct messages.
+    """
+    known = [
+        one for one in await store_of(deps).all() if one.spec.owner == user or not one.spec.channel.startswith("D")
+    ]
+    known.sort(key=lambda one: (bool(one.paused), one.since is None))
+    return [(one, await deps.directory.user_name(one.spec.owner)) for one in known]
+
+
+@alerts.kind(AlertEdge)
+async def edge_reached(deps: Deps, turn: Turn, reached: AlertEdge) -> Result:
+    """Post that a condition holds, or in that message's thread that it's over; pause it if its owner has no access."""
+    store = store_of(deps)
+    try:
+        stored = await store.get(reached.alert)
+    except RecordNotUnderstood:
+        return Done("a newer version wrote this alert")
+    if stored is None or stored.paused:
+        return Done("the alert was deleted" if stored is None else "the alert is paused")
+    owner, spec = stored.spec.owner, stored.spec
+    if refusal := await deps.access.refusal_now(owner, spec.channel, is_set_up=True):
+        pause, about = store.pause(stored.id, refusal), (layout.PAUSED, stored.called)
+        await notify_of_pause(deps, turn, owner, refusal, about, event=f"paused:{turn.id}", writes=pause)
+        return Done(f"the alert was paused: {refusal}")
+    if reached.is_check:
+        return Done("its owner has access again")
+    about_it = named("alert", stored.id, stored.called)
+    if reached.ended is not None:
+        await _mark_as_over(deps, turn, stored, reached)
+        reply = layout.recovered(stored, reached.said, reached.since, reached.ended)
+        return Outcome(what="recovered", reply=reply, mark=MARK, concerns=about_it)
+    name = await deps.directory.user_name(owner)
+    reply = layout.begun(stored, reached.said, reached.facts, reached.since, name)
+    text = layout.alert_text(stored.called, reached.said, reached.facts)
+    posted = PostedAlert(alert=stored.id, called=stored.called, since=reached.since, text=text)
+    return Outcome(what="alert", reply=reply, mark=MARK, after=(posted,), concerns=about_it)
+
+
+async def _mark_as_over(deps: Deps, turn: Turn, stored: StoredAlert, reached: AlertEdge) -> None:
+    """Edit the message about a condition that's over. Repeatable. Raises `TryLater`."""
+    if reached.ended is None:
+        return
+    reply = layout.over(stored, reached.said, reached.since, reached.ended)
+    tag = MessageTag(
+        MARK, side_id(turn.id, "edit"), project=turn.project_key
+    )  # not this turn's own, which is looked for
+    try:
+        await deps.say.update(reached.channel, reached.thread_ts, reply, tag)
+    except SlackRefused as exc:  # someone deleted it, or it's too late to edit it
+        log.info("an alert's message can't be edited", extra={"error": exc.error})
+    except SlackError as exc:
+        raise TryLater(exc.retry_after or _PAUSE) from exc
+
+
+@alerts.once_posted(PostedAlert)
+async def alert_posted(deps: Deps, turn: Turn, alert: PostedAlert, ts: str) -> None:
+    """Store where an alert was posted, and queue the workflow that it runs, in the same step."""
+    if not ts:
+        return
+    stored = await store_of(deps).get(alert.alert)
+    words = deps.scripts.keys.words(ThreadKey(turn.team, turn.channel, ts))
+    more: list[Write] = [("set", words, milliseconds(deps.session_lifetime), alert.text)]
+    if stored and stored.spec.run is not None:
+        message = InboundMessage(
+            team=turn.team, channel=turn.channel, user=turn.user, project=turn.project_key, source="app",
+            text=kit.escape(alert.text), ts=ts, app_name="an alert",
+        )  # fmt: skip
+        run = TriggeredRun(
+            team=turn.team, channel=turn.channel, user=turn.user, project=turn.project_key,
+            workflow=stored.spec.run, message=message, is_alert=True,
+        )  # fmt: skip
+        more.append(deps.inbox.queues(run, why="an alert runs it"))
+    turn.stage(*store_of(deps).posted(alert.alert, alert.since, ts, *more))
+
+
+@alerts.once_refused(PostedAlert)
+async def alert_refused(deps: Deps, turn: Turn, alert: PostedAlert, error: str) -> None:
+    """Pause an alert that Slack rejects, and notify its owner in a direct message, unless it's already paused."""
+    what = layout.pause_notice(alert.called, turn.channel, error)
+    notice = Notice(team=turn.team, channel=turn.user, user=turn.user, what=what, of="alert")
+    turn.stage(*store_of(deps).pause(alert.alert, error, deps.inbox.queues(notice, why="an alert was paused")))

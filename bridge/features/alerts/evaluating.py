@@ -1,0 +1,198 @@
+"""Evaluate all alerts once a minute, and queue what has changed.
+
+One process does that (`Feature.every`), with one read of the statistics for each project that has alerts. If it dies
+in between, the next minute's process goes on, as what has changed is in each alert's state.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from bridge.engine.results import TryLater
+from bridge.errors import CannotConnect, CircuitOpen, ConnectionLost, Outage, ProjectError, TimedOut
+from bridge.features.alerts.alert import StoredAlert, edge
+from bridge.features.alerts.conditions import LONGEST_OF_TURNS
+from bridge.features.alerts.readings import EndedTurn, OwnFacts, Past, Readings, Verdict, hours_for
+from bridge.features.alerts.store import store_of
+from bridge.features.deps import Deps
+from bridge.features.statistics.snapshots import Snapshot, hour_of, moment_of, reading_of
+from bridge.ids import Lane
+from bridge.inbound import AlertEdge
+from bridge.project.connection import ProjectConnection
+from bridge.queue.inbox import Duplicate
+from bridge.queue.keys import DOWN, ENDED_LENGTH, milliseconds
+from bridge.queue.redis.connection import translated
+from bridge.queue.scripting import epoch_ms
+from bridge.slack.blockkit.numbers import whole
+
+log = logging.getLogger(__name__)
+
+_UNREACHABLE: Final = (CannotConnect, CircuitOpen, ConnectionLost, Outage, TimedOut)
+"""Failures that count as the service being down, and not only as a bad answer."""
+
+_MOST_LANES: Final = 1000
+
+
+async def evaluate_all(deps: Deps) -> None:
+    """Evaluate the alerts of all projects. Raises `StoreUnavailable`."""
+    stored = [one for one in await store_of(deps).all() if not one.paused]
+    if not stored:
+        return
+    own = await own_facts(deps, stored)
+    for key in dict.fromkeys(one.spec.project for one in stored):
+        project = deps.projects.get(key)
+        if project is None:
+            continue
+        theirs = [one for one in stored if one.spec.project == key]
+        readings = await read(deps, project, theirs, own)
+        for alert in theirs:
+            verdict = readings.evaluate(alert.spec.parsed, zone=alert.spec.clock, target=alert.spec.target)
+            await _settle(deps, alert, verdict, readings)
+
+
+async def _settle(deps: Deps, alert: StoredAlert, verdict: Verdict, readings: Readings) -> None:
+    """Queue what has changed, in the step that changes the alert's state."""
+    store, now, spec = store_of(deps), readings.now, alert.spec
+    changes = edge(alert, holds=verdict.holds, now=now)
+    if changes is None:
+        return
+    if changes == "wakes":
+        await deps.inbox.write(*store.wakes(alert))
+        return
+    body = AlertEdge(
+        team=spec.team, channel=spec.channel, user=spec.owner, project=spec.project, alert=alert.id,
+        since=alert.since or now, ended=now if changes == "ends" else None, said=verdict.said,
+        facts=in_words(readings), thread_ts=alert.post if changes == "ends" else "",
+    )  # fmt: skip
+    if changes == "ends" and not alert.post:  # its message was given up, so no one knows that it began
+        await deps.inbox.write(*store.ends(alert, now))
+        return
+    writes = store.ends(alert, now) if changes == "ends" else store.begins(alert, now)
+    event = f"alert:{alert.id}:{epoch_ms(body.since)}:{changes}"
+    put = await deps.inbox.put(body, event=event, why="its condition was evaluated", writes=writes)
+    if isinstance(put, Duplicate):  # it was queued before, but a failover lost the alert's state
+        await deps.inbox.write(*writes)
+    log.info("alert changed", extra={"alert": alert.id, "changes": changes, "put": type(put).__name__})
+
+
+async def read(
+    deps: Deps,
+    project: ProjectConnection,
+    alerts: Iterable[StoredAlert],
+    own: OwnFacts,
+    *,
+    since: datetime | None = None,
+) -> Readings:
+    """Read the statistics of a project once, and the snapshots that *alerts* need, or all *since* a moment.
+
+    Raises `StoreUnavailable`.
+    """
+    statistics, now = deps.statistics(project), deps.now()
+    conditions = [(one.spec.parsed, one.spec.clock) for one in alerts]
+    hours = await statistics.store.all_hours()
+    wanted = {hour for condition, zone in conditions for hour in hours_for(condition, hours, now, zone)}
+    wanted |= {hour for hour in hours if since is not None and hour >= hour_of(since)}
+    past = Past((await statistics.store.read(wanted, or_numbers=True)).values())
+    current: Snapshot | None = None
+    down_since: datetime | None = None
+    if any(condition.is_of_statistics or condition.subject == "down" for condition, _zone in conditions):
+        try:
+            current = reading_of(await statistics.read(), now)
+        except ProjectError as exc:
+            log.info("statistics can't be read for alerts", extra={"why": type(exc).__name__})
+            down_since = await _down(deps, project, is_down=isinstance(exc, _UNREACHABLE))
+        else:
+            await _down(deps, project, is_down=False)
+    recorded = moment_of(hours[0]) if hours else None
+    return Readings(now, current, past, recorded, down_since, own, project.key)
+
+
+async def _down(deps: Deps, project: ProjectConnection, *, is_down: bool) -> datetime | None:
+    """Record whether a service can be reached now; return since when it can't."""
+    key, redis = deps.scripts.keys.service_down(), deps.scripts.redis
+    with translated():
+        if not is_down:
+            await redis.hdel(key, project.id)
+            return None
+        await redis.hsetnx(key, project.id, str(epoch_ms(deps.now())))
+        await redis.pexpire(key, milliseconds(DOWN))
+        since = await redis.hget(key, project.id)
+    return datetime.fromtimestamp(int(since or epoch_ms(deps.now())) / 1000, UTC)
+
+
+async def own_facts(deps: Deps, alerts: Sequence[StoredAlert]) -> OwnFacts:
+    """Read what the bridge knows itself, as far as *alerts* need it. Raises `StoreUnavailable`."""
+    conditions = [one.spec.parsed for one in alerts]
+    subjects = {one.subject for one in conditions}
+    dead, ended = 0, list[EndedTurn]()
+    if "dead letters" in subjects:
+        with translated():
+            dead = int(await deps.scripts.redis.zcard(deps.scripts.keys.dead()))
+    oldest = await _oldest_message(deps) if "oldest" in subjects else None
+    for kind in sorted({one.of or "workflow" for one in conditions if one.is_of_turns}):
+        ended += await _ended(deps, kind)
+    return OwnFacts(dead, oldest, ended)
+
+
+async def _oldest_message(deps: Deps) -> datetime | None:
+    """Return when the oldest message was accepted that isn't answered yet, and doesn't wait for people."""
+    keys, redis = deps.scripts.keys, deps.scripts.redis
+    with translated():
+        entries: Any = await redis.xrange(keys.ready(), count=_MOST_LANES)
+        lanes = [Lane(str(fields["lane"])) for _entry, fields in entries if fields]
+        async with redis.pipeline(transaction=False) as pipe:
+            for lane in lanes:
+                pipe.lindex(keys.box(lane), 0)
+            heads = [head for head in await pipe.execute() if head]
+        async with redis.pipeline(transaction=False) as pipe:
+            for head in heads:
+                pipe.hmget(keys.turn(str(head)), ["kind", "at"])
+            records = await pipe.execute()
+    ages = [int(at) for kind, at in records if kind == "message" and at]
+    return datetime.fromtimestamp(min(ages) / 1000, UTC) if ages else None
+
+
+async def _ended(deps: Deps, kind: str) -> list[EndedTurn]:
+    """Return the stored turns of agents, or of workflows, that ended within the longest period of an alert."""
+    moment = deps.now() - LONGEST_OF_TURNS
+    with translated():
+        entries: Any = await deps.scripts.redis.xrange(deps.scripts.keys.ended(kind), count=2 * ENDED_LENGTH)
+    found = []
+    for _entry, fields in entries:
+        with suppress(KeyError, ValueError):  # of another version
+            at = datetime.fromtimestamp(int(fields["at"]) / 1000, UTC)
+            one = EndedTurn(at, fields["of"], int(fields["ms"]) / 1000, fields["how"], fields["project"])
+            found += [one] if at >= moment else []
+    return found
+
+
+def in_words(readings: Readings) -> str:
+    """Return the statistics in words, for an agent or a workflow."""
+    if readings.current is None:
+        return ""
+    numbers = ", ".join(f"{whole(count)} {name}" for name, count in readings.current.numbers.items())
+    return f"Statistics at {readings.now.astimezone(UTC):%Y-%m-%d %H:%M} UTC: {numbers}."
+
+
+async def check_owners(deps: Deps) -> None:
+    """Queue a check of each alert whose owner or channel no longer has access, which pauses it.
+
+    Raises `StoreUnavailable`.
+    """
+    hour = hour_of(deps.now())
+    for alert in await store_of(deps).all():
+        spec = alert.spec
+        try:
+            if alert.paused or not await deps.access.refusal_now(spec.owner, spec.channel, is_set_up=True):
+                continue
+        except TryLater:  # Slack doesn't say; it's asked again before anything is posted
+            continue
+        check = AlertEdge(
+            team=spec.team, channel=spec.channel, user=spec.owner, project=spec.project, alert=alert.id,
+            since=deps.now(), is_check=True,
+        )  # fmt: skip
+        await deps.inbox.put(check, event=f"alert:{alert.id}:{hour}:check", why="its owner may no longer have it")

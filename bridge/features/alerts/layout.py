@@ -1,0 +1,385 @@
+"""Alerts: their messages, their preview, their list, and the form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from bridge.errors import BadAlert
+from bridge.features.alerts.alert import UNTIL_IT_RECOVERS, AlertSpec, Preview, StoredAlert
+from bridge.features.buttons import ALERT_FORM, ASK_ABOUT, STATISTICS, run_button
+from bridge.slack.blockkit import charts, kit
+from bridge.slack.blockkit.failures import failure, no_longer
+from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG, Origin, channel_menu, modal
+from bridge.slack.blockkit.reply import Audience, Block, Reply, View
+
+FORM: Final = "alert"
+"""The form's callback_id."""
+
+SAVE: Final = "alert:save"
+PAGE: Final = "alert:page"
+NEXT_PAGE: Final = "alert:page:next"
+PAUSE: Final = "alert:pause"
+RESUME: Final = "alert:resume"
+DELETE: Final = "alert:delete"
+SNOOZE: Final = "alert:snooze"
+
+CONDITION: Final = "condition"
+RUN: Final = "run"
+CHANNEL: Final = "channel"
+
+ASKED: Final = "asked"
+"""The reason of an alert paused by a person."""
+
+PAUSED: Final = "alert_paused"
+"""The name of the notice that an alert is paused."""
+
+CHANGED: Final = "alert_changed"
+"""The name of the notice to the owner of an alert that someone else paused or deleted."""
+
+SNOOZES: Final = {
+    "1h": ("Snooze 1 hour", timedelta(hours=1)),
+    "1d": ("Snooze 1 day", timedelta(days=1)),
+    UNTIL_IT_RECOVERS: ("Snooze until it recovers", None),
+    "off": ("End snooze", None),
+}
+"""The choices of the menu, and how long each is."""
+
+_EXAMPLES: Final = "runs < 1 in 24h", "runs > 3x usual", "category billing > 40%", "agent Support p95 > 60s"
+_A_PAGE: Final = 10  # of three blocks each
+_MOST_PERIODS: Final = 8
+_MOST_POINTS: Final = 20
+_NAME: Final = 200
+_WHY_PAUSED: Final = {
+    "is_archived": "its channel is archived",
+    "channel_not_found": "I'm no longer in its channel",
+    "not_in_channel": "I'm no longer in its channel",
+    "restricted_action": "I'm not allowed to post in its channel",
+}
+_NOT_ALLOWED: Final = "Slack didn't allow it"
+
+
+def alert_text(condition: str, said: str, facts: str) -> str:
+    """Return an alert in words, for an agent or a workflow."""
+    return " ".join(filter(None, [f"Alert: {condition}: {said}.", facts]))
+
+
+def begun(stored: StoredAlert, said: str, facts: str, since: datetime, owner: str) -> Reply:
+    """Show that a condition holds, and what to do next."""
+    called = kit.one_line(stored.called, _NAME)
+    by = kit.context(f"Set up by {kit.named(owner, 80)} · You won't get this again while it lasts.")
+    will_run = f" · Runs {kit.named(stored.spec.run_name, 80)}" if stored.spec.run is not None else ""
+    buttons = [
+        kit.button("Ask an agent about this", ASK_ABOUT, kit.cut(alert_text(called, said, facts), kit.BUTTON_VALUE)),
+        run_button(),
+        kit.button("Show statistics", STATISTICS, "-"),
+        _snooze_menu(stored.id),
+    ]
+    return kit.reply(
+        f"⚠️ {called}: {said}.",
+        kit.rich(kit.paragraph("⚠️ ", kit.words(called, bold=True), f": {kit.one_line(said, 500)}.")),
+        kit.trusted_context("Since {since}", since=since),
+        *([kit.context(will_run.removeprefix(" · "))] if will_run else []),
+        by,
+        kit.actions(*buttons),
+        audience=Audience.CHANNEL,
+    )
+
+
+def over(stored: StoredAlert, said: str, since: datetime, ended: datetime) -> Reply:
+    """Replace the message about a condition that no longer holds."""
+    called, length = kit.one_line(stored.called, _NAME), kit.spoken(ended - since)
+    ending = f" is over. It lasted {length}."
+    return kit.reply(
+        f"✅ {called}{ending}",
+        kit.rich(kit.paragraph("✅ ", kit.words(called, bold=True), ending)),
+        kit.context(f"Now: {said}"),
+        kit.trusted_context("From {since} to {ended}", since=since, ended=ended),
+        kit.actions(kit.button("Show statistics", STATISTICS, "-"), kit.button("All alerts", PAGE, "0")),
+        audience=Audience.CHANNEL,
+    )
+
+
+def recovered(stored: StoredAlert, said: str, since: datetime, ended: datetime) -> Reply:
+    """Say in its thread that a condition no longer holds."""
+    text = f"✅ Recovered after {kit.spoken(ended - since)}: {kit.one_line(said, 500)}."
+    return kit.reply(text, kit.section(text), kit.context(stored.called), audience=Audience.CHANNEL)
+
+
+def previewed(spec: AlertSpec, value: str, shown: Preview, now: str, *, is_known: bool) -> Reply:
+    """Show what an alert would have done, and offer to set it up; *value* is the button's.
+
+    *now* is what was found now, and *is_known* whether that says whether the condition holds.
+    """
+    called = kit.one_line(spec.condition, _NAME)
+    does = "Posts once in " if spec.run is None else f"Runs {kit.named(spec.run_name, 80)}, and posts once in "
+    ending = " when this begins, and replies when it's over."
+    verdict = _verdict(shown)
+    not_yet = [] if is_known else [kit.section(f"⚠️ This can't alert yet: {kit.one_line(now, 500)}.")]
+    text = f"{called}: {verdict}"
+    return kit.reply(
+        f"{text} {'Now' if is_known else 'Not yet'}: {now}.",
+        kit.header("Preview of an alert"),
+        kit.rich(kit.paragraph(kit.words(called, bold=True)), kit.paragraph(does, _where(spec.channel), ending)),
+        kit.section(verdict),
+        *_periods(shown),
+        *_chart(called, shown),
+        *(not_yet or [kit.context(f"Now: {now}")]),
+        kit.actions(
+            kit.button("Create alert", SAVE, value), kit.button("Change…", ALERT_FORM, kit.cut(_typed(spec), 1000))
+        ),
+    )
+
+
+def _typed(spec: AlertSpec) -> str:
+    run = f' then run "{spec.run_name}"' if spec.run is not None else ""
+    return spec.condition + run
+
+
+def _verdict(shown: Preview) -> str:
+    if not shown.is_possible:
+        return "There's no preview: only the statistics are recorded over time."
+    if shown.since is None:
+        return "There's no preview yet: too few numbers are recorded."
+    times = "once" if len(shown.periods) == 1 else f"{len(shown.periods):,} times"
+    days = max(1, round((shown.points[-1][0] - shown.since) / timedelta(days=1)))
+    length = "in the last day" if days == 1 else f"in the last {days} days"
+    return f"Would have alerted {times} {length}." if shown.periods else f"Wouldn't have alerted {length}."
+
+
+def _periods(shown: Preview) -> list[Block]:
+    """List the newest moments at which it would have alerted."""
+    lines = []
+    for begin, end in shown.periods[-_MOST_PERIODS:][::-1]:
+        lasted = f", for {kit.spoken(end - begin)}" if end else ", still on"
+        lines.append(kit.trusted_context(f"⚠️ {{begin}}{lasted}", begin=begin))
+    return lines
+
+
+def _chart(title: str, shown: Preview) -> list[Block]:
+    """Show the highest numbers over time."""
+    size = -(-len(shown.points) // _MOST_POINTS) or 1
+    pieces = [shown.points[at : at + size] for at in range(0, len(shown.points), size)]
+    points = [
+        (f"{piece[0][0]:%b} {piece[0][0].day} {piece[0][0]:%H:%M}", round(max(n for _at, n in piece)))
+        for piece in pieces
+    ]
+    chart = charts.line(title, points)
+    return [chart] if chart else []
+
+
+def set_up(stored: StoredAlert, now: str, *, is_known: bool) -> Reply:
+    """Say that an alert is set up."""
+    called = kit.one_line(stored.called, _NAME)
+    start = "Alert set up: "
+    where: list[Block | str] = [" in ", _where(stored.spec.channel), "."]
+    small = "It's checked every minute." if is_known else f"It can't alert yet: {now}."
+    return kit.reply(
+        f"{start}{called}. {small}",
+        kit.rich(kit.paragraph(start, kit.words(called, bold=True), *where)),
+        kit.context(small),
+        kit.actions(kit.button("All alerts", PAGE, "0"), delete_button(stored, f"0:{stored.id}")),
+        replaces_original=True,
+    )
+
+
+def already_set_up(stored: StoredAlert, owner: str) -> Reply:
+    """Say that the same alert exists, with its *owner*'s name."""
+    called = kit.one_line(stored.called, _NAME)
+    text = f"This alert already exists: {called}, set up by {kit.named(owner, 80)}."
+    return kit.ask(text, kit.button("All alerts", PAGE, "0"))
+
+
+def not_set_up(error: BadAlert) -> Reply:
+    """Say what's wrong with an alert, and offer the form."""
+    error.form = kit.button(OPEN_THE_FORM, ALERT_FORM, "-")
+    return failure(error)
+
+
+def cannot_post(channel: str) -> Reply:
+    """Say that the bot isn't in a channel."""
+    text = (
+        f"I can't post in {kit.quoted(channel, 80) if channel else 'this channel'}: I'm not in it, or it's archived. "
+    )
+    text += "Invite me with /invite, or pick another channel."
+    return kit.reply(text, kit.with_code(text, "/invite"), kit.actions(kit.button(OPEN_THE_FORM, ALERT_FORM, "-")))
+
+
+def alert_list(
+    alerts: Sequence[tuple[StoredAlert, str]],
+    now: datetime,
+    page: int = 0,
+    *,
+    replaces_original: bool = False,
+    above: str = "",
+) -> Reply:
+    """Show a page of the alerts, each with its owner's name, below what was just done (*above*)."""
+    last = max(0, (len(alerts) - 1) // _A_PAGE)
+    page = min(max(page, 0), last)
+    shown = alerts[page * _A_PAGE : (page + 1) * _A_PAGE]
+    turns = [kit.button("Previous", PAGE, str(page - 1))] if page > 0 else []
+    turns += [kit.button("Next", NEXT_PAGE, str(page + 1))] if page < last else []
+    text = f"Alerts: {len(alerts):,}" if alerts else "No alerts are set up yet."
+    lines = [f"{kit.one_line(one.called, _NAME)}, {_status(one, now)}" for one, _owner in shown]
+    return kit.reply(
+        "\n".join([*([above] if above else []), text, *lines]),
+        *([kit.section(above)] if above else ()),
+        kit.header("Alerts") if alerts else kit.section(text),
+        *(block for one, owner in shown for block in _shown(one, owner, now, page)),
+        kit.actions(kit.button("Set up an alert…", ALERT_FORM, "-"), *turns),
+        replaces_original=replaces_original,
+    )
+
+
+def _shown(stored: StoredAlert, owner: str, now: datetime, page: int) -> list[Block]:
+    value, called = f"{page}:{stored.id}", kit.words(kit.one_line(stored.called, _NAME), bold=True)
+    sign = "⏸️" if stored.paused else "⚠️" if stored.since else "💤" if stored.is_snoozed(now) else "✅"
+    runs = f" · runs {kit.named(stored.spec.run_name, 80)}" if stored.spec.run is not None else ""
+    ending = f"{runs} · {kit.named(owner, 80)}"
+    until = stored.snoozed_until
+    state = kit.context(_capitalized(_status(stored, now)))
+    if not stored.paused and stored.since:
+        state = kit.trusted_context("On since {since}", since=stored.since)
+    elif not stored.paused and until and stored.is_snoozed(now):
+        state = kit.trusted_context("Snoozed until {until}", until=until)
+    change = kit.button("Resume", RESUME, value) if stored.paused else kit.button("Pause", PAUSE, value)
+    return [
+        kit.rich(kit.paragraph(f"{sign} ", called, " in ", _where(stored.spec.channel), ending)),
+        state,
+        kit.actions(change, _snooze_menu(stored.id, page), delete_button(stored, value)),
+    ]
+
+
+def _status(stored: StoredAlert, now: datetime) -> str:
+    if stored.paused:
+        why = _WHY_PAUSED.get(stored.paused) or no_longer(stored.paused, "its owner") or _NOT_ALLOWED
+        return "paused" if stored.paused == ASKED else f"paused: {why}"
+    if stored.since:
+        return f"on since {kit.DATE_AND_TIME.format(moment=stored.since)}"
+    if stored.is_snoozed(now):
+        return "snoozed until it recovers" if stored.snoozed == UNTIL_IT_RECOVERS else "snoozed"
+    return "watching"
+
+
+def _snooze_menu(id_: str, page: int | None = None) -> Block:
+    where = "" if page is None else str(page)
+    options = [kit.option(text, f"{name}:{where}:{id_}") for name, (text, _length) in SNOOZES.items()]
+    return kit.select(SNOOZE, "Snooze…", options)
+
+
+def delete_button(stored: StoredAlert, value: str) -> Block:
+    """Return the button that deletes an alert, after a confirmation."""
+    text = f"{kit.one_line(stored.called, _NAME)}. You can't undo this."
+    return kit.button(
+        "Delete", DELETE, value, asks=kit.confirm("Delete this alert?", text, "Delete", "Cancel", is_danger=True)
+    )
+
+
+def snoozed(stored: StoredAlert, until: datetime | None, choice: str) -> Reply:
+    """Confirm a snooze, or its end."""
+    called = kit.one_line(stored.called, _NAME)
+    if choice == "off":
+        return kit.reply(f"No longer snoozed: {called}.")
+    if until is None:
+        return kit.reply(f"Snoozed until it recovers: {called}.")
+    said = f"Snoozed: {called}."
+    return kit.reply(said, kit.section(said), kit.trusted_context("Until {until} (your time)", until=until))
+
+
+def gone() -> Reply:
+    """Say that an alert was already deleted."""
+    return kit.ask("This alert was already deleted.", kit.button("All alerts", PAGE, "0"))
+
+
+def may_not_post(reason: str, owner: str) -> Reply:
+    """Say that an alert can't go on because of its *owner* (``""``: the reader) or its channel."""
+    why = no_longer(reason, owner)
+    return kit.reply(f"This alert can't be resumed: {why}. Delete it, or set it up again once that's fixed.")
+
+
+def change_notice(stored: StoredAlert, person: str, *, is_deleted: bool) -> str:
+    """Return the `Notice.what` for an alert that *person* deleted or paused (`alert_changed`)."""
+    return f"{CHANGED}:" + json.dumps([stored.called, stored.spec.channel, person, is_deleted])
+
+
+def alert_changed(facts: str = "") -> Reply:
+    """Tell the owner of an alert, in a direct message, that someone else deleted or paused it."""
+    try:
+        called, channel, person, is_deleted = json.loads(facts)
+    except ValueError:
+        called, channel, person, is_deleted = "", "", "", False
+    who = kit.named(str(person), 80) if person else kit.SOMEONE
+    start = f"{who} {'deleted' if is_deleted else 'paused'} your alert {kit.quoted(str(called), 120)}"
+    where: list[Block | str] = [" in ", _where(str(channel))] if _is_channel(str(channel)) else []
+    all_alerts = kit.actions(kit.button("All alerts", PAGE, "0"))
+    return kit.reply(f"{start}.", kit.rich(kit.paragraph(start, *where, ".")), all_alerts, audience=Audience.CHANNEL)
+
+
+def pause_notice(called: str, channel: str, error: str) -> str:
+    """Return the `Notice.what` for an alert that was paused because of Slack's *error* (`alert_paused`)."""
+    return f"{PAUSED}:" + json.dumps([called, channel, error, "", True])
+
+
+def alert_paused(facts: str = "") -> Reply:
+    """Tell the owner of an alert, in a direct message, or its channel, that the alert is paused."""
+    try:
+        called, channel, error, owner, is_owner = json.loads(facts)
+    except ValueError:
+        called, channel, error, owner, is_owner = "", "", "", "", True
+    who = "" if is_owner else str(owner) or "its owner"
+    why = _WHY_PAUSED.get(str(error)) or no_longer(str(error), who)
+    why = why or f"{_NOT_ALLOWED} ({kit.one_line(str(error), 60)})"
+    which = f"{'Your' if is_owner else 'The'} alert {kit.quoted(str(called), 120)}"
+    where: list[Block | str] = [" in ", _where(str(channel))] if is_owner and _is_channel(str(channel)) else []
+    fix = "" if is_owner else " Someone with permission can set it up again with /stats alert."
+    ending = f" is paused: {why}.{fix}"
+    return kit.reply(
+        which + ending,
+        kit.rich(kit.paragraph(f"⚠️ {which}", *where, ending)),
+        kit.actions(kit.button("All alerts", PAGE, "0")),
+        audience=Audience.CHANNEL,
+    )
+
+
+def offer_form() -> Reply:
+    """Offer the form with a button, for when it couldn't be opened."""
+    return kit.reply(TOOK_TOO_LONG, kit.section(TOOK_TOO_LONG), kit.actions(kit.button(OPEN_THE_FORM, ALERT_FORM, "-")))
+
+
+def alert_form(origin: Origin, typed: str = "") -> View:
+    """Return the form, with an alert as *typed* filled in."""
+    element: Block = {"type": "plain_text_input", "action_id": CONDITION, "max_length": 300}
+    if typed.strip():
+        element["initial_value"] = kit.one_line(typed, 300)
+    else:
+        element["placeholder"] = kit.plain(_EXAMPLES[0], kit.PLACEHOLDER)
+    menu = kit.external_select(RUN, "Choose a workflow")
+    channel = channel_menu(CHANNEL, origin.channel if _is_channel(origin.channel) else "", with_direct=False)
+    hint = f"Such as {', '.join(_EXAMPLES[:-1])} or {_EXAMPLES[-1]}."
+    blocks = [
+        kit.input_block(CONDITION, "Alert when", element, hint=hint),
+        kit.input_block(CHANNEL, "Channel", channel, hint="I need to be a member of that channel."),
+        kit.input_block(RUN, "Then run", menu, hint="It runs once each time, on your behalf.", optional=True),
+    ]
+    return modal(FORM, "Set up an alert", "Preview", blocks, origin)
+
+
+def form_words(values: Mapping[str, Any]) -> str:
+    """Return the form's condition."""
+    return str(values.get(CONDITION) or "")
+
+
+def _capitalized(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def _where(channel: str) -> Block:
+    """Return a mention of a channel; Slack hides the name of a private one from people who can't see it."""
+    return {"type": "channel", "channel_id": channel} if _is_channel(channel) else kit.words("a direct message")
+
+
+def _is_channel(channel: str) -> bool:
+    """Whether this is the ID of a channel, not of a direct message."""
+    return channel.startswith(("C", "G"))

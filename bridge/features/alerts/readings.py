@@ -1,0 +1,335 @@
+"""What alerts are evaluated on, and the evaluation. Pure functions.
+
+The statistics are read once for all alerts of a project (`Readings.current`), and compared with snapshots of the past.
+
+What's **usual** is the median of the same hour of the week, by the clock of the alert's owner, over up to eight weeks;
+its spread is the median of the distances from it (MAD). An unusual number is beyond the multiple of it that was typed,
+and further from it than the spread.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from statistics import median
+from typing import Final, NamedTuple
+from zoneinfo import ZoneInfo
+
+from bridge.features.alerts.conditions import AlertCondition, shown
+from bridge.features.run_status import status_icon
+from bridge.features.statistics.numbers import NUMBERS
+from bridge.features.statistics.snapshots import Snapshot, hour_of
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.folding import name_key
+
+WEEKS: Final = 8
+LEARNS_FOR: Final = timedelta(weeks=2)
+"""How long numbers must have been recorded until anything counts as usual."""
+
+_A_WEEK: Final = timedelta(weeks=1)
+_LEAST_USUAL: Final = 2  # weeks that have numbers
+_GAP: Final = timedelta(hours=3)  # between two snapshots, beyond which the numbers between are unknown
+_A_DAY: Final = timedelta(days=1)
+_MOST_NAMES: Final = 5
+_FAILED: Final = status_icon("failed")
+_TITLES: Final = {one.name: one for one in NUMBERS}
+
+
+class EndedTurn(NamedTuple):
+    """A finished turn of an agent or a workflow: *of* is ``agent 7``, *how* its end in a word."""
+
+    at: datetime
+    of: str
+    took: float
+    how: str = ""
+    project: str = ""
+
+    @property
+    def is_failed_run(self) -> bool:
+        """Whether it's a run that failed."""
+        return self.of.startswith("workflow ") and status_icon(self.how) == _FAILED
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFacts:
+    """What only the bridge knows: *dead_letters*, the time of the *oldest* unanswered message, and *ended* turns."""
+
+    dead_letters: int = 0
+    oldest: datetime | None = None
+    ended: Sequence[EndedTurn] = ()
+
+
+class Verdict(NamedTuple):
+    """Whether a condition *holds* (None: that's unknown), what's *said* about it, and the *number* it depends on."""
+
+    holds: bool | None
+    said: str
+    number: float | None = None
+
+
+class Past:
+    """Snapshots in the order of their time."""
+
+    def __init__(self, snapshots: Iterable[Snapshot]) -> None:
+        self.snapshots = sorted(snapshots, key=lambda one: one.at)
+        self._times = [one.at for one in self.snapshots]
+
+    def before(self, moment: datetime, within: timedelta) -> Snapshot | None:
+        """Return the last snapshot at *moment* or up to *within* before it."""
+        place = bisect_right(self._times, moment) - 1
+        return self.snapshots[place] if place >= 0 and moment - self._times[place] <= within else None
+
+    def total(self, number: str, moment: datetime) -> float | None:
+        """Return a number at a *moment* between two snapshots, as if it had grown steadily; None if it's unknown."""
+        place = bisect_right(self._times, moment)
+        if place == 0:
+            return None
+        earlier = self.snapshots[place - 1]
+        if earlier.at == moment:
+            return earlier.numbers.get(number)
+        if place == len(self.snapshots):
+            return None
+        later = self.snapshots[place]
+        if number not in earlier.numbers or number not in later.numbers or later.at - earlier.at > _GAP:
+            return None
+        share = (moment - earlier.at) / (later.at - earlier.at)
+        return earlier.numbers[number] + share * (later.numbers[number] - earlier.numbers[number])
+
+
+class Usual(NamedTuple):
+    """What's usual, and its spread."""
+
+    median: float
+    spread: float
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """What's known *now* of one project, and of the bridge.
+
+    *current* are its statistics, None if they can't be read. *since* is when recording began; *down_since* is since
+    when the service can't be reached, None if it can.
+    """
+
+    now: datetime
+    current: Snapshot | None = None
+    past: Past = field(default_factory=lambda: Past(()))
+    since: datetime | None = None
+    down_since: datetime | None = None
+    own: OwnFacts = field(default_factory=OwnFacts)
+    project: str = ""
+    _usual: dict[tuple[str, timedelta, str], Usual | None] = field(default_factory=dict)
+
+    def evaluate(self, condition: AlertCondition, *, zone: ZoneInfo, target: int | None = None) -> Verdict:
+        """Evaluate a *condition* of a person in a time *zone*; *target* is the ID of its agent or workflow."""
+        match condition.subject:
+            case "down":
+                return self._down(condition)
+            case "dead letters":
+                count = self.own.dead_letters
+                return Verdict(condition.holds_for(count), kit.counted(count, "dead letter"), count)
+            case "oldest":
+                return self._oldest(condition)
+            case "time" | "fails" | "failed runs":
+                return self._of_turns(condition, target)
+        if self.current is None:
+            return Verdict(None, "the statistics can't be read right now")
+        match condition.subject:
+            case "stale":
+                return self._stale(condition, self.current)
+            case "count":
+                return self._count(condition, self.current)
+            case "names":
+                return self._names(condition, self.current)
+            case _:
+                return self._number(condition, self.current, zone)
+
+    def _down(self, condition: AlertCondition) -> Verdict:
+        if self.down_since is None:
+            return Verdict(False, "the service answers", 0)
+        length = self.now - self.down_since
+        said = f"the service has been down for {kit.spoken(length)}"
+        return Verdict(length.total_seconds() >= condition.value, said, length.total_seconds())
+
+    def _oldest(self, condition: AlertCondition) -> Verdict:
+        if self.own.oldest is None:
+            return Verdict(condition.holds_for(0), "no message is waiting", 0)
+        age = max(self.now - self.own.oldest, timedelta(0))
+        said = f"the oldest message has been waiting for {kit.spoken(age)}"
+        return Verdict(condition.holds_for(age.total_seconds()), said, age.total_seconds())
+
+    def _of_turns(self, condition: AlertCondition, target: int | None) -> Verdict:
+        span = condition.span or timedelta(hours=1)
+        lately = f"in the last {kit.spoken(span)}"
+        found = [
+            one
+            for one in self.own.ended
+            if self.now - span <= one.at <= self.now and one.project == self.project
+            and (not condition.of or one.of == f"{condition.of} {target}")
+        ]  # fmt: skip
+        if condition.subject == "time":
+            if not found:
+                what = "answers" if condition.of == "agent" else "runs"
+                return Verdict(False, f"no {what} {lately}")
+            took = percentile([one.took for one in found], condition.percentile)
+            name = "median" if condition.percentile == 50 else "p95"  # noqa: PLR2004
+            said = f"{name} of {kit.spoken(timedelta(seconds=took))} {lately}"
+            return Verdict(condition.holds_for(took), said, took)
+        failed = sum(one.is_failed_run for one in found)
+        return Verdict(condition.holds_for(failed), f"{kit.counted(failed, 'failed run')} {lately}", failed)
+
+    def _stale(self, condition: AlertCondition, current: Snapshot) -> Verdict:
+        if current.updated is None:
+            return Verdict(None, "the service doesn't say when its statistics were updated")
+        age = max(self.now - current.updated, timedelta(0))
+        said = f"last updated {kit.spoken(age)} ago"
+        return Verdict(age.total_seconds() >= condition.value, said, age.total_seconds())
+
+    def _count(self, condition: AlertCondition, current: Snapshot) -> Verdict:
+        counts = current.groups[condition.of].named if condition.of in current.groups else {}
+        key = name_key(condition.name)
+        count = sum(number for name, number in counts.items() if name_key(name) == key)
+        called = kit.named(condition.name, 80)
+        if not condition.is_share:
+            return Verdict(condition.holds_for(count), f"{called}: {shown(count)}", count)
+        total = sum(counts.values())
+        share = 100 * count / total if total > 0 else 0.0
+        said = f"{called}: {shown(share)}% ({shown(count)} of {shown(total)})"
+        return Verdict(condition.holds_for(share), said, share)
+
+    def _names(self, condition: AlertCondition, current: Snapshot) -> Verdict:
+        span = condition.span or timedelta(hours=1)
+        then = self.past.before(self.now - span, _slack(span))
+        if then is None or condition.of not in then.groups or condition.of not in current.groups:
+            return self._not_recorded(span)
+        now, before = current.groups[condition.of], then.groups[condition.of]
+        new = [] if before.others else sorted(now.named.keys() - before.named.keys())
+        gone = [] if now.others else sorted(before.named.keys() - now.named.keys())
+        parts = [
+            f"{word} {condition.of}: {_listed(names)}" for word, names in (("new", new), ("removed", gone)) if names
+        ]
+        lately = f"in the last {kit.spoken(span)}"
+        said = f"{'; '.join(parts)}" if parts else f"no new or removed {condition.of} {lately}"
+        return Verdict(bool(parts), said, len(new) + len(gone))
+
+    def _number(self, condition: AlertCondition, current: Snapshot, zone: ZoneInfo) -> Verdict:
+        number, span = _TITLES[condition.of], condition.span
+        total = current.numbers.get(condition.of)
+        if total is None:
+            return Verdict(None, f"the statistics don't have the number of {condition.of}")
+        if span is None:
+            return Verdict(condition.holds_for(total), f"{shown(total)} {number.noun(total)}", total)
+        if condition.is_usual:
+            return self._unusual(condition, total, span, zone)
+        growth = self._growth(condition, total, span)
+        if growth is None:
+            return self._not_recorded(span)
+        lately = f"in the last {kit.spoken(span)}"
+        if condition.sign in {"falls", "rises"}:
+            moved = growth < 0 if condition.sign == "falls" else growth > 0
+            changed = f"{growth:+,}" if growth else "no change"
+            return Verdict(moved, f"{shown(total)} {number.noun(total)} ({changed} {lately})", growth)
+        return Verdict(condition.holds_for(growth), f"{shown(growth)} {number.noun(growth)} {lately}", growth)
+
+    def _growth(self, condition: AlertCondition, total: int, span: timedelta) -> int | None:
+        """Return the growth in the last *span*: of at least that length, but of no more if there may be too much."""
+        then = self.past.before(self.now - span, _slack(span))
+        if then is None or condition.of not in then.numbers:
+            return None
+        if condition.sign in {">", ">="}:
+            between = self._total_between(condition.of, total, self.now - span)
+            if between is not None:
+                return int(total - between)  # whole ones
+        return total - then.numbers[condition.of]
+
+    def _total_between(self, number: str, total: int, moment: datetime) -> float | None:
+        """Return a number at a recent *moment*, of which the next reading may be the current one."""
+        found = self.past.total(number, moment)
+        then = self.past.before(moment, _GAP)
+        if found is not None or then is None or number not in then.numbers:
+            return found
+        share = (moment - then.at) / (self.now - then.at) if self.now > then.at else 1
+        return then.numbers[number] + share * (total - then.numbers[number])
+
+    def _unusual(self, condition: AlertCondition, total: int, span: timedelta, zone: ZoneInfo) -> Verdict:
+        noun = _TITLES[condition.of].noun
+        if self.since is None or self.now - self.since < LEARNS_FOR:
+            since = f" since {self.since.astimezone(UTC):%Y-%m-%d}" if self.since else ""
+            return Verdict(None, f"what's usual isn't known yet: {condition.of} need two weeks of numbers{since}")
+        begin = self._total_between(condition.of, total, self.now - span)
+        if begin is None:
+            return self._not_recorded(span)
+        usual = self._usual_of(condition.of, span, zone)
+        if usual is None:
+            return Verdict(None, f"what's usual isn't known: too few {condition.of} were recorded at this hour")
+        growth = total - begin
+        said = f"{shown(growth)} {noun(round(growth))} in the last {kit.spoken(span)}"
+        said = f"{said}, usually {shown(usual.median)} ± {shown(usual.spread)}"
+        return Verdict(is_unusual(growth, usual, condition), said, growth)
+
+    def _usual_of(self, number: str, span: timedelta, zone: ZoneInfo) -> Usual | None:
+        key = (number, span, zone.key)
+        if key not in self._usual:
+            growths = []
+            for end in weeks_before(self.now, zone):
+                last, first = self.past.total(number, end), self.past.total(number, end - span)
+                growths += [last - first] if last is not None and first is not None else []
+            self._usual[key] = usual_of(growths)
+        return self._usual[key]
+
+    def _not_recorded(self, span: timedelta) -> Verdict:
+        return Verdict(None, f"there are no recorded numbers from {kit.spoken(span)} ago to compare with yet")
+
+
+def is_unusual(number: float, usual: Usual, condition: AlertCondition) -> bool:
+    """Whether *number* is beyond the multiple of what's *usual*, and further from that than its spread."""
+    if condition.sign in {">", ">="}:
+        least = condition.value * max(usual.median, 1.0)  # at hours without any, a single one is no news
+        return condition.compares(number, least) and number > usual.median + usual.spread
+    return condition.compares(number, condition.value * usual.median) and number < usual.median - usual.spread
+
+
+def usual_of(numbers: Sequence[float]) -> Usual | None:
+    """Return the median of *numbers*, and their median distance from it; None if there are too few."""
+    if len(numbers) < _LEAST_USUAL:
+        return None
+    middle = median(numbers)
+    return Usual(middle, median(abs(one - middle) for one in numbers))
+
+
+def weeks_before(now: datetime, zone: ZoneInfo) -> list[datetime]:
+    """Return the same time of the week by the clock in *zone*, up to eight weeks back, whatever the clock did since."""
+    wall = now.astimezone(zone).replace(tzinfo=None)
+    return [(wall - week * _A_WEEK).replace(tzinfo=zone, fold=0).astimezone(UTC) for week in range(1, WEEKS + 1)]
+
+
+def hours_for(condition: AlertCondition, hours: Sequence[int], now: datetime, zone: ZoneInfo) -> set[int]:
+    """Return which of the recorded *hours*, in order, an evaluation needs."""
+    span = condition.span
+    if span is None or not condition.is_of_statistics:
+        return set()
+    ends = weeks_before(now, zone) if condition.is_usual else []
+    wanted: set[int] = set()
+    for moment in (now - span, *ends, *(end - span for end in ends)):
+        place = bisect_right(hours, hour_of(moment))
+        wanted.update(hours[max(0, place - 2) : place + 1])
+    return wanted
+
+
+def percentile(numbers: Sequence[float], of: int) -> float:
+    """Return the smallest of *numbers* that at least *of* percent of them don't exceed."""
+    ordered = sorted(numbers)
+    return ordered[max(0, -(-len(ordered) * of // 100) - 1)]
+
+
+def _slack(span: timedelta) -> timedelta:
+    """Return how much older than *span* a snapshot may be: they are hourly, and after a week may be daily."""
+    return _GAP if span <= 7 * _A_DAY else _A_DAY + _GAP
+
+
+def _listed(names: Collection[str]) -> str:
+    first = ", ".join(kit.named(name, 60) for name in list(names)[:_MOST_NAMES])
+    left = len(names) - _MOST_NAMES
+    return f"{first} and {left} more" if left > 0 else first

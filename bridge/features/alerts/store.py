@@ -1,0 +1,121 @@
+"""Stored alerts: a hash for each, and a sorted set by age (``alerts``).
+
+The step that queues the message about an edge also changes the alert's state, if that's still as it was read. So
+however many processes evaluate it, and whichever of them dies, each edge gets exactly one turn.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+
+from bridge.errors import RecordNotUnderstood
+from bridge.features.alerts.alert import COOLING, UNTIL_IT_RECOVERS, AlertSpec, StoredAlert
+from bridge.features.deps import Deps
+from bridge.queue.records import Write
+from bridge.queue.redis.connection import translated
+from bridge.queue.scripting import Scripts, epoch_ms
+
+MOST_ALERTS: Final = 1000
+"""How many alerts one bridge stores, about 500 bytes each."""
+
+
+class AlertStore:
+    """The alerts of one namespace. Coroutines may raise `StoreUnavailable`; the other methods return writes."""
+
+    def __init__(self, scripts: Scripts) -> None:
+        self._redis = scripts.redis
+        self._keys = scripts.keys
+
+    async def get(self, id_: str) -> StoredAlert | None:
+        """Return an alert; None if it was deleted. Raises `RecordNotUnderstood`."""
+        with translated():
+            fields: Any = await self._redis.hgetall(self._keys.alert(id_))
+        return StoredAlert.from_redis(id_, fields) if fields else None
+
+    async def all(self) -> list[StoredAlert]:
+        """Return all alerts, oldest first, without those that only a newer version can read."""
+        with translated():
+            ids: Any = await self._redis.zrange(self._keys.alerts(), 0, -1)
+            async with self._redis.pipeline(transaction=False) as pipe:
+                for id_ in ids:
+                    pipe.hgetall(self._keys.alert(str(id_)))
+                records = await pipe.execute()
+        found = []
+        for id_, fields in zip(ids, records, strict=True):
+            try:
+                found.append(StoredAlert.from_redis(str(id_), fields))
+            except RecordNotUnderstood:
+                continue
+        return found
+
+    async def is_full(self) -> bool:
+        """Whether `MOST_ALERTS` are stored."""
+        with translated():
+            return int(await self._redis.zcard(self._keys.alerts())) >= MOST_ALERTS
+
+    def add(self, id_: str, spec: AlertSpec, now: datetime) -> tuple[Write, ...]:
+        """Return the writes that store an alert."""
+        key = self._keys.alert(id_)
+        return (
+            ("field", key, 0, "v", "1"),
+            ("field", key, 0, "body", spec.model_dump_json()),
+            ("rank", self._keys.alerts(), 0, id_, epoch_ms(now), 0),
+        )
+
+    def begins(self, alert: StoredAlert, at: datetime) -> tuple[Write, ...]:
+        """Return the writes that record that the condition holds since *at*, unless it was known or changed."""
+        key, state = self._keys.alert(alert.id), ("snoozed", alert.snoozed, "paused", "")
+        return (
+            ("if", key, 0, 2, "v", "1", "since", "", *state),
+            ("field", key, 0, "since", str(epoch_ms(at))),
+            ("field", key, 0, "post", ""),
+        )
+
+    def ends(self, alert: StoredAlert, at: datetime) -> tuple[Write, ...]:
+        """Return the writes that record that the condition no longer holds, unless that was known or changed."""
+        key, since = self._keys.alert(alert.id), str(epoch_ms(alert.since)) if alert.since else ""
+        wakes = self.wakes(alert) if alert.snoozed == UNTIL_IT_RECOVERS else ()
+        return (
+            ("if", key, 0, 2 + len(wakes), "v", "1", "since", since, "post", alert.post, "paused", ""),
+            ("field", key, 0, "since", ""),
+            ("field", key, 0, "quiet", str(epoch_ms(at + COOLING))),
+            *wakes,
+        )
+
+    def wakes(self, alert: StoredAlert) -> tuple[Write, ...]:
+        """Return the writes that end a snooze."""
+        key = self._keys.alert(alert.id)
+        return (("if", key, 0, 1, "v", "1", "snoozed", alert.snoozed), ("field", key, 0, "snoozed", ""))
+
+    def posted(self, id_: str, since: datetime, ts: str, *more: Write) -> tuple[Write, ...]:
+        """Return the writes for the message *ts* about a condition that holds *since* then, and *more*."""
+        key = self._keys.alert(id_)
+        state = ("v", "1", "since", str(epoch_ms(since)), "post", "")
+        return (("if", key, 0, 1 + len(more), *state), ("field", key, 0, "post", ts), *more)
+
+    def snooze(self, id_: str, until: str) -> tuple[Write, ...]:
+        """Return the writes that snooze an alert *until* a time (ms), until it ``recovers``, or no longer (``""``)."""
+        key = self._keys.alert(id_)
+        return (("if", key, 0, 1, "v", "1"), ("field", key, 0, "snoozed", until))
+
+    def pause(self, id_: str, why: str, *more: Write) -> tuple[Write, ...]:
+        """Return the writes that pause an alert, and *more*, unless it's already paused or deleted."""
+        key = self._keys.alert(id_)
+        return (("if", key, 0, 1 + len(more), "v", "1", "paused", ""), ("field", key, 0, "paused", why), *more)
+
+    def resume(self, alert: StoredAlert) -> tuple[Write, ...]:
+        """Return the writes that resume a paused alert."""
+        key = self._keys.alert(alert.id)
+        return (("if", key, 0, 1, "v", "1", "paused", alert.paused), ("field", key, 0, "paused", ""))
+
+    def delete(self, id_: str, *more: Write) -> tuple[Write, ...]:
+        """Return the writes that delete an alert, and *more*, unless it's already deleted."""
+        key = self._keys.alert(id_)
+        guard: Write = ("if", key, 0, 2 + len(more), "v", "1")
+        return (guard, ("delete", key, 0), ("unrank", self._keys.alerts(), 0, id_), *more)
+
+
+def store_of(deps: Deps) -> AlertStore:
+    """Return the store of alerts for a handler."""
+    return AlertStore(deps.scripts)

@@ -1,0 +1,245 @@
+"""Setting up alerts: the preview, the form, the list, and who may change them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from bridge.features.alerts.alert import StoredAlert
+from bridge.features.alerts.store import MOST_ALERTS, AlertStore
+from bridge.features.statistics.snapshots import Snapshot, hour_of
+from bridge.inbound import Click, Submission
+from bridge.playground.emulator.sample import ALICE, BOB, DM_BOB, GENERAL, RANDOM
+from support.harness import SALES, SUPPORT, WORKFLOW, Harness
+from support.restrictions import change_owner
+from support.store import TEAM
+
+DAY, HOUR = timedelta(days=1), timedelta(hours=1)
+
+
+async def stored(harness: Harness) -> list[StoredAlert]:
+    return await AlertStore(harness.store.scripts).all()
+
+
+async def typed(harness: Harness, words: str, user: str = BOB) -> str:
+    """Type a command; return what its person reads."""
+    await harness.type_command(f"/stats {words}", user)
+    await harness.work()
+    return harness.seen.ephemerals[-1].text
+
+
+async def pressed(harness: Harness, action_id: str, value: str = "", user: str = BOB) -> str:
+    await harness.press(action_id, value, user)
+    await harness.work()
+    return harness.seen.ephemerals[-1].text
+
+
+async def record(harness: Harness, days: int, quiet: int) -> None:
+    """Record one run an hour for some *days*, without any for 30 hours, *quiet* times."""
+    now, deps = harness.store.clock(), harness.parts().turns.deps
+    numbers, runs = deps.statistics(deps.projects.default).store, 1000
+    for hours in range(24 * days, 0, -1):
+        at = now - hours * HOUR
+        is_quiet = any(30 > begin * 72 - hours >= 0 for begin in range(1, quiet + 1))
+        runs += not is_quiet
+        await numbers.add(hour_of(at), Snapshot(at, {"runs": runs}, {}))
+    harness.service.stats["runCount"] = runs + 1
+
+
+async def test_a_preview_comes_before_the_alert(harness: Harness) -> None:
+    await record(harness, 40, quiet=3)
+
+    said = await typed(harness, "alert runs < 1 in 24h #random")
+    blocks = str(harness.seen.ephemerals[-1].blocks)
+
+    assert said == "runs &lt; 1 in 24h: Would have alerted 3 times in the last 30 days. Now: 24 runs in the last 24 h."
+    assert blocks.count("⚠️ <!date^") == 3
+    assert "data_visualization" in blocks
+    assert RANDOM in blocks
+    assert await stored(harness) == []
+
+    said = await pressed(harness, "alert:save")
+
+    assert said == "Alert set up: runs &lt; 1 in 24h. It's checked every minute."
+    (alert,) = await stored(harness)
+    assert alert.spec.model_dump(exclude_defaults=True) == {
+        "condition": "runs < 1 in 24h", "zone": "Europe/Berlin", "team": TEAM, "channel": RANDOM, "owner": BOB,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            "runs > 5 in 1h",
+            "Not yet: there are no recorded numbers from 1 h ago to compare with yet.",
+        ),
+        ("runs > 5000", "Wouldn't have alerted in the last day. Now: 4,321 runs."),
+        ("dead letters > 0", "There's no preview: only the statistics are recorded over time. Now: 0 dead letters."),
+    ],
+)
+async def test_without_a_record_the_preview_says_so(harness: Harness, words: str, said: str) -> None:
+    assert (await typed(harness, f"alert {words}")).endswith(said)
+
+
+async def test_too_few_weeks_are_said_at_once(harness: Harness) -> None:
+    await record(harness, 10, quiet=0)
+
+    said = await typed(harness, "alert runs > 3x usual")
+    confirmed = await pressed(harness, "alert:save")
+
+    assert "Not yet: what's usual isn't known yet: runs need two weeks of numbers since 2026-02-22." in said
+    assert "It can't alert yet" in confirmed
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            "alert when it rains",
+            "I don't understand “when it rains”: expected a condition, such as runs &lt; 1 in 24h.",
+        ),
+        ("alert runs < many", "I don't understand “many”: expected a number, such as 5 or 40%."),
+        ("alert agent Suport p95 > 60s", "Did you mean Support?"),
+        ("alert workflow 99 fails", "No workflow 99."),
+        ("alert runs < 1 in 24h then run Nothing", "No workflow “Nothing”."),
+        ("alert runs < 1 in 24h #nowhere", "I can't post in “#nowhere”"),
+    ],
+)
+async def test_a_mistake_is_named(harness: Harness, words: str, said: str) -> None:
+    text = await typed(harness, words)
+
+    assert said in text
+    assert await stored(harness) == []
+
+
+async def test_names_become_ids(harness: Harness) -> None:
+    harness.service.agents = [SUPPORT, SALES]
+
+    await typed(harness, 'alert agent sales p95 > 60s then run "import"')
+    await pressed(harness, "alert:save")
+
+    (alert,) = await stored(harness)
+    assert (alert.spec.target, alert.spec.run, alert.spec.run_name) == (SALES["id"], WORKFLOW["id"], "Import")
+
+
+async def test_the_same_alert_is_set_up_once(harness: Harness) -> None:
+    await typed(harness, "alert runs > 5000")
+    await pressed(harness, "alert:save")
+
+    said = await typed(harness, "alert RUNS above 5,000", user=ALICE)
+
+    assert said == "This alert already exists: runs &gt; 5000, set up by Bob Brandt."
+
+
+async def test_a_preview_saved_twice_is_one_alert(harness: Harness) -> None:
+    await typed(harness, "alert runs > 5000")
+    message = harness.seen.ephemerals[-1].message
+    value = next(
+        one["value"]
+        for block in message.blocks or []
+        for one in block.get("elements", [])
+        if one.get("action_id") == "alert:save"
+    )
+    click = {"team": TEAM, "channel": GENERAL, "user": BOB, "action_id": "alert:save", "value": value}
+    for number in range(2):
+        await harness.store.process().inbox.put(Click(**click, is_ephemeral=True), event=f"click{number}")
+        await harness.work()
+
+    assert len(await stored(harness)) == 1
+
+
+async def test_a_form_leads_to_the_preview(harness: Harness) -> None:
+    await harness.type_command("/stats alert", BOB)
+    await harness.work()
+    (view,) = harness.seen.forms
+    assert view["callback_id"] == "alert"
+    values = {"condition": "runs > 5000", "channel": RANDOM, "run": "3"}
+    sent = {"form": "alert", "values": values, "opened_in": GENERAL, "private_metadata": view["private_metadata"]}
+    await harness.store.process().inbox.put(Submission(team=TEAM, channel=RANDOM, user=BOB, **sent), event="sent")
+    await harness.work()
+
+    await pressed(harness, "alert:save")
+
+    (alert,) = await stored(harness)
+    assert (alert.spec.channel, alert.spec.run) == (RANDOM, 3)
+
+
+async def test_a_form_shows_its_errors(harness: Harness) -> None:
+    problems = harness.parts().turns.features.problems_of(
+        Submission(team=TEAM, channel=RANDOM, user=BOB, form="alert", values={"condition": "when it rains"})
+    )
+
+    assert "expected a condition" in problems["condition"]
+
+
+async def set_up(harness: Harness, user: str = BOB, words: str = "runs > 5000") -> None:
+    await typed(harness, f"alert {words}", user)
+    await pressed(harness, "alert:save", user=user)
+
+
+async def test_the_list_shows_states_and_changes_them(harness: Harness) -> None:
+    assert await typed(harness, "alerts") == "No alerts are set up yet."
+    await set_up(harness)
+    assert await typed(harness, "alerts") == "Alerts: 1\nruns &gt; 5000, watching"
+
+    assert "paused" in await pressed(harness, "alert:pause")
+    assert "watching" in await pressed(harness, "alert:resume")
+    id_ = (await stored(harness))[0].id
+    assert "snoozed" in await pressed(harness, "alert:snooze", f"1h:0:{id_}")
+    assert "watching" in await pressed(harness, "alert:snooze", f"off:0:{id_}")
+    assert "Deleted: runs &gt; 5000." in await pressed(harness, "alert:delete")
+    assert await stored(harness) == []
+
+
+async def test_a_deleted_alert_cannot_be_changed(harness: Harness) -> None:
+    await set_up(harness)
+    await typed(harness, "alerts")
+    await harness.store.process().inbox.write(*AlertStore(harness.store.scripts).delete((await stored(harness))[0].id))
+
+    assert await pressed(harness, "alert:pause") == "This alert was already deleted."
+
+
+async def test_the_owner_hears_of_changes_by_others(harness: Harness) -> None:
+    await set_up(harness)
+    await typed(harness, "alerts", ALICE)
+
+    await pressed(harness, "alert:delete", user=ALICE)
+
+    (notice,) = [one for one in harness.seen.messages if one.place.channel == DM_BOB]
+    assert notice.text.endswith("deleted your alert “runs &gt; 5000”.")
+
+
+async def test_guests_neither_set_up_nor_change_alerts(harness: Harness) -> None:
+    await set_up(harness, ALICE)
+    await typed(harness, "alerts")
+    change_owner(harness, is_restricted=True)
+
+    denied = await typed(harness, "alert runs > 1")
+    await harness.type_command("/stats alerts", BOB)
+    await harness.work()
+    refused = await pressed(harness, "alert:pause")
+
+    assert denied.startswith("You don't have permission to set up alerts.")
+    assert refused.startswith("Only the person who set up this alert")
+
+
+async def test_there_is_a_limit(harness: Harness) -> None:
+    await typed(harness, "alert runs > 5000")
+    alerts = {f"x{number}": number for number in range(MOST_ALERTS)}
+    await harness.store.redis.zadd(harness.store.scripts.keys.alerts(), alerts)
+
+    assert (await pressed(harness, "alert:save")).startswith("The limit of 1,000 alerts has been reached.")
+    assert await stored(harness) == []
+
+
+async def test_alerts_belong_to_the_channels_project(harness: Harness) -> None:
+    harness.serve("orders", orders=GENERAL)
+    harness.others["orders"].stats["runCount"] = 77
+
+    said = await typed(harness, "alert runs > 5000")
+    await pressed(harness, "alert:save")
+
+    assert said.endswith("Now: 77 runs.")
+    assert [one.spec.project for one in await stored(harness)] == ["orders"]
