@@ -10,11 +10,12 @@ and further from it than the spread.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from statistics import median
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 from zoneinfo import ZoneInfo
 
 from bridge.features.alerts.conditions import AlertCondition, shown
@@ -23,6 +24,8 @@ from bridge.features.statistics.numbers import NUMBERS
 from bridge.features.statistics.snapshots import Snapshot, hour_of
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.folding import name_key
+
+T = TypeVar("T")
 
 WEEKS: Final = 8
 LEARNS_FOR: Final = timedelta(weeks=2)
@@ -37,6 +40,11 @@ _FAILED: Final = status_icon("failed")
 _TITLES: Final = {one.name: one for one in NUMBERS}
 
 
+@lru_cache(maxsize=1024)
+def _has_failed(status: str) -> bool:
+    return status_icon(status) == _FAILED
+
+
 class EndedTurn(NamedTuple):
     """A finished turn of an agent or a workflow: *of* is ``agent 7``, *how* its end in a word."""
 
@@ -49,7 +57,7 @@ class EndedTurn(NamedTuple):
     @property
     def is_failed_run(self) -> bool:
         """Whether it's a run that failed."""
-        return self.of.startswith("workflow ") and status_icon(self.how) == _FAILED
+        return bool(self.how) and _has_failed(self.how) and self.of.startswith("workflow ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +128,7 @@ class Readings:
     down_since: datetime | None = None
     own: OwnFacts = field(default_factory=OwnFacts)
     project: str = ""
-    _usual: dict[tuple[str, timedelta, str], Usual | None] = field(default_factory=dict)
+    _made: dict[tuple[object, ...], Any] = field(default_factory=dict)
 
     def evaluate(self, condition: AlertCondition, *, zone: ZoneInfo, target: int | None = None) -> Verdict:
         """Evaluate a *condition* of a person in a time *zone*; *target* is the ID of its agent or workflow."""
@@ -142,7 +150,8 @@ class Readings:
             case "count":
                 return self._count(condition, self.current)
             case "names":
-                return self._names(condition, self.current)
+                current, key = self.current, ("names", condition.of, condition.span)
+                return self._once(key, lambda: self._names(condition, current))
             case _:
                 return self._number(condition, self.current, zone)
 
@@ -163,22 +172,39 @@ class Readings:
     def _of_turns(self, condition: AlertCondition, target: int | None) -> Verdict:
         span = condition.span or timedelta(hours=1)
         lately = f"in the last {kit.spoken(span)}"
-        found = [
-            one
-            for one in self.own.ended
-            if self.now - span <= one.at <= self.now and one.project == self.project
-            and (not condition.of or one.of == f"{condition.of} {target}")
-        ]  # fmt: skip
+        of = f"{condition.of} {target}" if condition.of else ""
         if condition.subject == "time":
-            if not found:
+            key = ("time", of, span, condition.percentile)
+            took = self._once(
+                key, lambda: percentile([one.took for one in self._ended(of, span)], condition.percentile)
+            )
+            if took is None:
                 what = "answers" if condition.of == "agent" else "runs"
                 return Verdict(False, f"no {what} {lately}")
-            took = percentile([one.took for one in found], condition.percentile)
             name = "median" if condition.percentile == 50 else "p95"  # noqa: PLR2004
             said = f"{name} of {kit.spoken(timedelta(seconds=took))} {lately}"
             return Verdict(condition.holds_for(took), said, took)
-        failed = sum(one.is_failed_run for one in found)
+        failed = self._once(("failed", of, span), lambda: sum(one.is_failed_run for one in self._ended(of, span)))
         return Verdict(condition.holds_for(failed), f"{kit.counted(failed, 'failed run')} {lately}", failed)
+
+    def _ended(self, of: str, span: timedelta) -> list[EndedTurn]:
+        """Return what ended in the last *span*, of an agent or a workflow (``""``: of all)."""
+        return [one for one in self._once(("ended",), self._all_ended).get(of, ()) if one.at >= self.now - span]
+
+    def _all_ended(self) -> dict[str, list[EndedTurn]]:
+        """Return what has ended in this project, by agent and workflow, and all of it."""
+        found: dict[str, list[EndedTurn]] = {"": []}
+        for one in self.own.ended:
+            if one.project == self.project and one.at <= self.now:
+                found.setdefault(one.of, []).append(one)
+                found[""].append(one)
+        return found
+
+    def _once(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
+        """Return what *make* returns, which many alerts share."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]  # type: ignore[no-any-return]
 
     def _stale(self, condition: AlertCondition, current: Snapshot) -> Verdict:
         if current.updated is None:
@@ -188,13 +214,11 @@ class Readings:
         return Verdict(age.total_seconds() >= condition.value, said, age.total_seconds())
 
     def _count(self, condition: AlertCondition, current: Snapshot) -> Verdict:
-        counts = current.groups[condition.of].named if condition.of in current.groups else {}
-        key = name_key(condition.name)
-        count = sum(number for name, number in counts.items() if name_key(name) == key)
-        called = kit.named(condition.name, 80)
+        counts = self._once(("counts", condition.of), lambda: counts_by_key(current, condition.of))
+        count, called = counts.get(name_key(condition.name), 0), kit.named(condition.name, 80)
         if not condition.is_share:
             return Verdict(condition.holds_for(count), f"{called}: {shown(count)}", count)
-        total = sum(counts.values())
+        total = self._once(("total", condition.of), lambda: sum(counts.values()))
         share = 100 * count / total if total > 0 else 0.0
         said = f"{called}: {shown(share)}% ({shown(count)} of {shown(total)})"
         return Verdict(condition.holds_for(share), said, share)
@@ -270,14 +294,14 @@ class Readings:
         return Verdict(is_unusual(growth, usual, condition), said, growth)
 
     def _usual_of(self, number: str, span: timedelta, zone: ZoneInfo) -> Usual | None:
-        key = (number, span, zone.key)
-        if key not in self._usual:
+        def make() -> Usual | None:
             growths = []
             for end in weeks_before(self.now, zone):
                 last, first = self.past.total(number, end), self.past.total(number, end - span)
                 growths += [last - first] if last is not None and first is not None else []
-            self._usual[key] = usual_of(growths)
-        return self._usual[key]
+            return usual_of(growths)
+
+        return self._once(("usual", number, span, zone.key), make)
 
     def _not_recorded(self, span: timedelta) -> Verdict:
         return Verdict(None, f"there are no recorded numbers from {kit.spoken(span)} ago to compare with yet")
@@ -318,9 +342,19 @@ def hours_for(condition: AlertCondition, hours: Sequence[int], now: datetime, zo
     return wanted
 
 
-def percentile(numbers: Sequence[float], of: int) -> float:
-    """Return the smallest of *numbers* that at least *of* percent of them don't exceed."""
+def counts_by_key(current: Snapshot, group: str) -> dict[str, int]:
+    """Return the counts of a group by what all spellings of a name have in common."""
+    found: dict[str, int] = {}
+    for name, count in (current.groups[group].named if group in current.groups else {}).items():
+        found[name_key(name)] = found.get(name_key(name), 0) + count
+    return found
+
+
+def percentile(numbers: Sequence[float], of: int) -> float | None:
+    """Return the smallest of *numbers* that at least *of* percent of them don't exceed; None if there are none."""
     ordered = sorted(numbers)
+    if not ordered:
+        return None
     return ordered[max(0, -(-len(ordered) * of // 100) - 1)]
 
 

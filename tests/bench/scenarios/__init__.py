@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from bench.figures import Figure
 from bench.scenarios.acks import acks
+from bench.scenarios.alerts import alerts
 from bench.scenarios.burst import burst
 from bench.scenarios.caught_up import caught_up
 from bench.scenarios.counts import counts
@@ -27,6 +28,7 @@ SCENARIOS: Mapping[str, Scenario] = {
     "idle": idle,
     "counts": counts,
     "layout": layout,
+    "alerts": alerts,
     "start": start,
     "growth": growth,
     "processes": processes,
