@@ -292,8 +292,8 @@ async def test_slow_answers_and_failed_runs_are_noticed(harness: Harness) -> Non
     await a_minute_later(harness)
 
     slow, failed = sorted(one.text for one in posts(harness))
-    assert slow.endswith("p95 of 1 min 30 s in the last 1 h.")
-    assert failed.endswith("1 failed run in the last 1 h.")
+    assert slow.endswith("p95 of 1 min 30 s in the last hour.")
+    assert failed.endswith("1 failed run in the last hour.")
 
 
 async def test_a_message_that_waits_is_noticed(harness: Harness) -> None:

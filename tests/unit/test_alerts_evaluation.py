@@ -75,10 +75,10 @@ def evaluate(
         ("runs < 1 in 2d", None, "there are no recorded numbers from 2 days ago to compare with yet"),
         ("runs > 100", True, "112 runs"),
         ("runs > 112", False, "112 runs"),
-        ("prompts falls", True, "9 prompts (-1 in the last 1 h)"),
-        ("prompts rises", False, "9 prompts (-1 in the last 1 h)"),
+        ("prompts falls", True, "9 prompts (-1 in the last hour)"),
+        ("prompts rises", False, "9 prompts (-1 in the last hour)"),
         ("tags change", True, "new tags: b; removed tags: old"),
-        ("categories change", False, "no new or removed categories in the last 1 h"),
+        ("categories change", False, "no new or removed categories in the last hour"),
         ("category billing > 40%", True, "Billing: 75% (3 of 4)"),
         ("category BILLING > 75%", False, "BILLING: 75% (3 of 4)"),
         ("category sales > 0", True, "sales: 1"),
@@ -148,7 +148,7 @@ def test_a_number_is_compared_with_the_usual(runs: int, condition: str, *, holds
     found = evaluate(condition, snapshot(NOON, past[-1].numbers["runs"] + runs), *past)
 
     assert found.holds is holds
-    assert found.said.endswith(f"{runs} runs in the last 1 h, usually 10 ± 0")
+    assert found.said.endswith(f"{runs} runs in the last hour, usually 10 ± 0")
 
 
 def test_nothing_is_usual_before_two_weeks() -> None:
@@ -197,12 +197,12 @@ def test_only_the_hours_around_are_read() -> None:
 @pytest.mark.parametrize(
     ("condition", "holds", "said"),
     [
-        ("agent Support p95 > 60s", True, "p95 of 2 min in the last 1 h"),
-        ("agent Support median > 60s", False, "median of 10 s in the last 1 h"),
-        ("workflow Import p95 > 1s", False, "no runs in the last 1 h"),
-        ("failed runs > 1 in 1h", True, "2 failed runs in the last 1 h"),
+        ("agent Support p95 > 60s", True, "p95 of 2 min in the last hour"),
+        ("agent Support median > 60s", False, "median of 10 s in the last hour"),
+        ("workflow Import p95 > 1s", False, "no runs in the last hour"),
+        ("failed runs > 1 in 1h", True, "2 failed runs in the last hour"),
         ("failed runs > 2 in 24h", True, "3 failed runs in the last 24 h"),
-        ('workflow "Daily digest" fails', False, "0 failed runs in the last 1 h"),
+        ('workflow "Daily digest" fails', False, "0 failed runs in the last hour"),
         ('workflow "Daily digest" fails in 24h', True, "1 failed run in the last 24 h"),
         ("dead letters > 0", True, "2 dead letters"),
         ("dead letters > 2", False, "2 dead letters"),

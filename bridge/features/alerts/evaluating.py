@@ -19,6 +19,7 @@ from bridge.features.alerts.conditions import LONGEST_OF_TURNS
 from bridge.features.alerts.readings import EndedTurn, OwnFacts, Past, Readings, Verdict, hours_for
 from bridge.features.alerts.store import store_of
 from bridge.features.deps import Deps
+from bridge.features.statistics.numbers import NUMBERS
 from bridge.features.statistics.snapshots import Snapshot, hour_of, moment_of, reading_of
 from bridge.ids import Lane
 from bridge.inbound import AlertEdge
@@ -174,7 +175,8 @@ def in_words(readings: Readings) -> str:
     """Return the statistics in words, for an agent or a workflow."""
     if readings.current is None:
         return ""
-    numbers = ", ".join(f"{whole(count)} {name}" for name, count in readings.current.numbers.items())
+    known = readings.current.numbers
+    numbers = ", ".join(f"{whole(known[one.name])} {one.noun(known[one.name])}" for one in NUMBERS if one.name in known)
     return f"Statistics at {readings.now.astimezone(UTC):%Y-%m-%d %H:%M} UTC: {numbers}."
 
 

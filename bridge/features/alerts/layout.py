@@ -69,8 +69,8 @@ def alert_text(condition: str, said: str, facts: str) -> str:
 def begun(stored: StoredAlert, said: str, facts: str, since: datetime, owner: str) -> Reply:
     """Show that a condition holds, and what to do next."""
     called = kit.one_line(stored.called, _NAME)
-    by = kit.context(f"Set up by {kit.named(owner, 80)} · You won't get this again while it lasts.")
-    will_run = f" · Runs {kit.named(stored.spec.run_name, 80)}" if stored.spec.run is not None else ""
+    by = f"Set up by {kit.named(owner, 80)} · Not posted again while it lasts."
+    runs = [kit.context(f"Runs {kit.named(stored.spec.run_name, 80)}.")] if stored.spec.run is not None else []
     buttons = [
         kit.button("Ask an agent about this", ASK_ABOUT, kit.cut(alert_text(called, said, facts), kit.BUTTON_VALUE)),
         run_button(),
@@ -81,8 +81,8 @@ def begun(stored: StoredAlert, said: str, facts: str, since: datetime, owner: st
         f"⚠️ {called}: {said}.",
         kit.rich(kit.paragraph("⚠️ ", kit.words(called, bold=True), f": {kit.one_line(said, 500)}.")),
         kit.trusted_context("Since {since}", since=since),
-        *([kit.context(will_run.removeprefix(" · "))] if will_run else []),
-        by,
+        *runs,
+        kit.context(by),
         kit.actions(*buttons),
         audience=Audience.CHANNEL,
     )

@@ -171,7 +171,7 @@ class Readings:
 
     def _of_turns(self, condition: AlertCondition, target: int | None) -> Verdict:
         span = condition.span or timedelta(hours=1)
-        lately = f"in the last {kit.spoken(span)}"
+        lately = _lately(span)
         of = f"{condition.of} {target}" if condition.of else ""
         if condition.subject == "time":
             key = ("time", of, span, condition.percentile)
@@ -234,7 +234,7 @@ class Readings:
         parts = [
             f"{word} {condition.of}: {_listed(names)}" for word, names in (("new", new), ("removed", gone)) if names
         ]
-        lately = f"in the last {kit.spoken(span)}"
+        lately = _lately(span)
         said = f"{'; '.join(parts)}" if parts else f"no new or removed {condition.of} {lately}"
         return Verdict(bool(parts), said, len(new) + len(gone))
 
@@ -250,7 +250,7 @@ class Readings:
         growth = self._growth(condition, total, span)
         if growth is None:
             return self._not_recorded(span)
-        lately = f"in the last {kit.spoken(span)}"
+        lately = _lately(span)
         if condition.sign in {"falls", "rises"}:
             moved = growth < 0 if condition.sign == "falls" else growth > 0
             changed = f"{growth:+,}" if growth else "no change"
@@ -289,7 +289,7 @@ class Readings:
         if usual is None:
             return Verdict(None, f"what's usual isn't known: too few {condition.of} were recorded at this hour")
         growth = total - begin
-        said = f"{shown(growth)} {noun(round(growth))} in the last {kit.spoken(span)}"
+        said = f"{shown(growth)} {noun(round(growth))} {_lately(span)}"
         said = f"{said}, usually {shown(usual.median)} ± {shown(usual.spread)}"
         return Verdict(is_unusual(growth, usual, condition), said, growth)
 
@@ -356,6 +356,10 @@ def percentile(numbers: Sequence[float], of: int) -> float | None:
     if not ordered:
         return None
     return ordered[max(0, -(-len(ordered) * of // 100) - 1)]
+
+
+def _lately(span: timedelta) -> str:
+    return "in the last hour" if span == timedelta(hours=1) else f"in the last {kit.spoken(span)}"
 
 
 def _slack(span: timedelta) -> timedelta:

@@ -99,8 +99,8 @@ def snapshot_of(stats: Stats, at: datetime) -> Snapshot:
 
 def reading_of(stats: Stats, at: datetime) -> Snapshot:
     """Return *stats* with all names."""
-    groups = {group.name: LargestNames(group.of(stats)) for group in GROUPS}
-    return Snapshot(at, numbers_of(stats), groups, stats.lastUpdated)
+    groups = {group.name: LargestNames(_bounded(group.of(stats))) for group in GROUPS}
+    return Snapshot(at, _bounded(numbers_of(stats)), groups, stats.lastUpdated)
 
 
 def compare(now: Stats, then: Snapshot, *, called: str = "") -> Changes:
