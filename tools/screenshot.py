@@ -27,7 +27,7 @@ alice org-wide | size 1280x720 | click first Attach | click Table…
   | fill Cells = Product, Sold, Returned\nTeapot, 40, 2\nCup, 120, 9 | click Attach table
   | ask @bridge Memory: keep these numbers | see I'll remember | click first Attach | photo contents
 bob random | size 1280x720 | @bridge Thinker: which tea for which hour of the day? | click Stop | thread which tea
-  | see Stopped. | reply only the morning, please | see Bridge is thinking | photo stop
+  | see Stopped. | reply only the morning, please | see Thinker is thinking | photo stop
 bob shared | size 1100x820 | say Parcel 77 to Norway came with a broken cup. What do we tell the customer?
   | more a broken cup | click Ask an agent about this | pick Agent = Support
   | fill Your question = What is our rule for broken goods? | photo form
