@@ -19,6 +19,13 @@ from bridge.slack.blockkit import failures
 
 CODE = Path(bridge.__file__).parent
 DECIDING = ("features/conversations/receive.py", "door/listeners/messages.py")
+OF_MESSAGES = [
+    str(path.relative_to(CODE))
+    for folder in ("engine", "features/agents", "features/conversations", "features/workflows")
+    for path in sorted((CODE / folder).glob("*.py"))
+] + ["features/pauses.py"]
+"""Where a person's or an app's message may end; the ends of schedules, alerts and the like need no meaning here."""
+
 ALL = {
     f"{table}: {name}": meaning
     for table in ("DECISIONS", "REASONS", "REFUSALS", "ENDS", "DEATHS", "STATES")
@@ -90,7 +97,7 @@ def test_each_refusal_has_its_meaning() -> None:
         for text in literals(node)
     }
     of_access = set(failures._NOT_ALLOWED) - {
-        "default", "face", "report", "runner", "schedule", "not_yours", "not_your_schedule",
+        "default", "face", "report", "runner", "schedule", "alert", "not_yours", "not_your_schedule", "not_your_alert",
     }  # fmt: skip  # for other inputs
 
     assert {"command_missed", "thread_full", "muted", "canvas"} <= notified
@@ -99,7 +106,9 @@ def test_each_refusal_has_its_meaning() -> None:
 
 
 def test_each_end_without_a_reply_has_its_meaning() -> None:
-    ends = {text: where for where, call in calls({"Done"}) for text in literals(argument(call, 0, "reason"))}
+    ends = {
+        text: where for where, call in calls({"Done"}, *OF_MESSAGES) for text in literals(argument(call, 0, "reason"))
+    }
     ends |= {
         text: where
         for where, call in calls({"_done"}, "engine/turns.py")
