@@ -43,7 +43,7 @@ def face_form(origin: Origin, agent: Agent | None, face: str) -> View:
             kit.input_block(
                 EMOJI,
                 "Emoji",
-                text_input(EMOJI, face),
+                text_input(EMOJI, face, is_multiline=False),
                 hint="Shown beside the agent's answers. Leave it empty for the default.",
                 optional=True,
             ),

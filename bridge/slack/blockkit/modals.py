@@ -89,10 +89,10 @@ def page(title: str, blocks: Sequence[Block], origin: Origin) -> View:
     return modal(PAGE, title, "", blocks, origin)
 
 
-def text_input(name: str, filled_in: str = "") -> Block:
-    """Make a field for several lines."""
+def text_input(name: str, filled_in: str = "", *, is_multiline: bool = True) -> Block:
+    """Make a field for text."""
     element: Block = {
-        "type": "plain_text_input", "action_id": name, "multiline": True, "max_length": kit.PLAIN_TEXT_INPUT,
+        "type": "plain_text_input", "action_id": name, "multiline": is_multiline, "max_length": kit.PLAIN_TEXT_INPUT,
     }  # fmt: skip
     if filled_in.strip():
         element["initial_value"] = kit.clean(filled_in)[: kit.PLAIN_TEXT_INPUT]
