@@ -54,7 +54,7 @@ async def test_a_preview_comes_before_the_alert(harness: Harness) -> None:
     blocks = str(harness.seen.ephemerals[-1].blocks)
 
     assert said == "runs &lt; 1 in 24h: Would have alerted 3 times in the last 30 days. Now: 24 runs in the last 24 h."
-    assert blocks.count("⚠️ <!date^") == 3
+    assert blocks.count("⚠️ From <!date^") == 3
     assert "data_visualization" in blocks
     assert RANDOM in blocks
     assert await stored(harness) == []

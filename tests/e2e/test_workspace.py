@@ -81,7 +81,10 @@ async def test_a_conversation_continues_after_a_kill(opens: Opens) -> None:
 async def test_an_agent_is_chosen_from_the_menu_in_a_direct_message(opens: Opens) -> None:
     async with opens(CAROL, "dm-bridge") as window:
         await window.ask("where is order 1042?")
-        await window.page.get_by_test_id("thread-panel").get_by_role("combobox").select_option(label="Support")
+        menu = window.page.get_by_test_id("thread-panel").get_by_role("combobox")
+        await menu.select_option(
+            await menu.locator("option", has_text="Support").get_attribute("value", timeout=PATIENCE)
+        )
 
         await window.sees(window.in_thread("Support answers in this thread."))
         await window.sees(window.in_thread("Order 1042 "))

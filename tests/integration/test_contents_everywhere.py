@@ -47,7 +47,11 @@ class Content:
 
 RED = "The lamp on the third floor is red"
 TABLE = contents.table([["Item", "Amount"], ["Lamp", 1200]], block_id="b1")
-PREVIEW = contents.page_preview("https://a.test/lamps", "All about lamps", f"{RED}.", "a.test")
+PREVIEW = {  # https://docs.slack.dev/messaging/unfurling-links-in-messages
+    "id": 1, "from_url": "https://a.test/lamps", "original_url": "https://a.test/lamps", "service_name": "a.test",
+    "title": "All about lamps", "title_link": "https://a.test/lamps", "text": f"{RED}.",
+    "fallback": "a.test: All about lamps",
+}  # fmt: skip
 CONTENTS = {
     "plain text": Content(RED, text=f"{RED}."),
     "rich text with an empty `text`": Content(f"**{RED}**", text="", blocks=(rich(words(RED, bold=True)),)),

@@ -31,6 +31,8 @@ COMMANDS = (
     ("catch-up",),
     ("trace", "{message}"),
     ("reports",),
+    ("config", "show"),
+    ("config", "reload"),
     ("reports", "import", HOSTILE),
     ("forget", HOSTILE),
     ("dead", "list"),

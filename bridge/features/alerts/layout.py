@@ -153,8 +153,10 @@ def _periods(shown: Preview) -> list[Block]:
     """List the newest moments at which it would have alerted."""
     lines = []
     for begin, end in shown.periods[-_MOST_PERIODS:][::-1]:
-        lasted = f", for {kit.spoken(end - begin)}" if end else ", still on"
-        lines.append(kit.trusted_context(f"⚠️ {{begin}}{lasted}", begin=begin))
+        if end is None:
+            lines.append(kit.trusted_context("⚠️ From {begin}, still on", begin=begin))
+        else:
+            lines.append(kit.trusted_context("⚠️ From {begin} to {end}", begin=begin, end=end))
     return lines
 
 
