@@ -136,8 +136,8 @@ class Player:
             case "fill":
                 await self._field(name).fill(value.replace("\\n", "\n"))
             case "pick" if await self._field(name).evaluate("one => one.tagName") == "SELECT":
-                option = self._field(name).locator("option", has_text=value)
-                await self._field(name).select_option(label=await option.first.inner_text())
+                option = self._field(name).locator("option:not([hidden])", has_text=value)
+                await self._field(name).select_option(label=await option.first.evaluate("one => one.label"))
             case "pick":
                 await window.chooses(self._field(name), value)
             case "check":
