@@ -101,10 +101,9 @@ def why_not_posted(error: str) -> str:
 
 def _with_channel(text: str, channel: str, ending: str = "") -> Block:
     """Return *text* with a paragraph that names the channel it was for, unless that's a direct message."""
-    if channel[:1] not in {"C", "G"}:
+    if not kit.is_channel(channel):
         return kit.rich(kit.paragraph(text))
-    where: Block = {"type": "channel", "channel_id": channel}
-    return kit.rich(kit.paragraph(text), kit.paragraph("It was for ", where, ending))
+    return kit.rich(kit.paragraph(text), kit.paragraph("It was for ", kit.place(channel), ending))
 
 
 def mention_without_text() -> Reply:

@@ -11,7 +11,7 @@ from bridge.errors import BadAlert
 from bridge.features.alerts.alert import UNTIL_IT_RECOVERS, AlertSpec, Preview, StoredAlert
 from bridge.features.buttons import ALERT_FORM, ASK_ABOUT, STATISTICS, run_button
 from bridge.slack.blockkit import charts, kit
-from bridge.slack.blockkit.failures import failure, no_longer
+from bridge.slack.blockkit.failures import CANNOT_POST, NOT_ALLOWED, failure, no_longer
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG, Origin, channel_menu, modal
 from bridge.slack.blockkit.reply import Audience, Block, Reply, View
 
@@ -52,13 +52,6 @@ _A_PAGE: Final = 10  # of three blocks each
 _MOST_PERIODS: Final = 8
 _MOST_POINTS: Final = 20
 _NAME: Final = 200
-_WHY_PAUSED: Final = {
-    "is_archived": "its channel is archived",
-    "channel_not_found": "I'm no longer in its channel",
-    "not_in_channel": "I'm no longer in its channel",
-    "restricted_action": "I'm not allowed to post in its channel",
-}
-_NOT_ALLOWED: Final = "Slack didn't allow it"
 
 
 def alert_text(condition: str, said: str, facts: str) -> str:
@@ -122,7 +115,7 @@ def previewed(spec: AlertSpec, value: str, shown: Preview, now: str, *, is_known
     return kit.reply(
         f"{text} {'Now' if is_known else 'Not yet'}: {now}.",
         kit.header("Preview of an alert"),
-        kit.rich(kit.paragraph(kit.words(called, bold=True)), kit.paragraph(does, _where(spec.channel), ending)),
+        kit.rich(kit.paragraph(kit.words(called, bold=True)), kit.paragraph(does, kit.place(spec.channel), ending)),
         kit.section(verdict),
         *_periods(shown),
         *_chart(called, shown),
@@ -176,7 +169,7 @@ def set_up(stored: StoredAlert, now: str, *, is_known: bool) -> Reply:
     """Say that an alert is set up."""
     called = kit.one_line(stored.called, _NAME)
     start = "Alert set up: "
-    where: list[Block | str] = [" in ", _where(stored.spec.channel), "."]
+    where: list[Block | str] = [" in ", kit.place(stored.spec.channel), "."]
     small = "It's checked every minute." if is_known else f"It can't alert yet: {now}."
     return kit.reply(
         f"{start}{called}. {small}",
@@ -241,14 +234,14 @@ def _shown(stored: StoredAlert, owner: str, now: datetime, page: int) -> list[Bl
     runs = f" · runs {kit.named(stored.spec.run_name, 80)}" if stored.spec.run is not None else ""
     ending = f"{runs} · {kit.named(owner, 80)}"
     until = stored.snoozed_until
-    state = kit.context(_capitalized(_status(stored, now)))
+    state = kit.context(kit.capitalized(_status(stored, now)))
     if not stored.paused and stored.since:
         state = kit.trusted_context("On since {since}", since=stored.since)
     elif not stored.paused and until and stored.is_snoozed(now):
         state = kit.trusted_context("Snoozed until {until}", until=until)
     change = kit.button("Resume", RESUME, value) if stored.paused else kit.button("Pause", PAUSE, value)
     return [
-        kit.rich(kit.paragraph(f"{sign} ", called, " in ", _where(stored.spec.channel), ending)),
+        kit.rich(kit.paragraph(f"{sign} ", called, " in ", kit.place(stored.spec.channel), ending)),
         state,
         kit.actions(change, _snooze_menu(stored.id, page), delete_button(stored, value)),
     ]
@@ -256,7 +249,7 @@ def _shown(stored: StoredAlert, owner: str, now: datetime, page: int) -> list[Bl
 
 def _status(stored: StoredAlert, now: datetime) -> str:
     if stored.paused:
-        why = _WHY_PAUSED.get(stored.paused) or no_longer(stored.paused, "its owner") or _NOT_ALLOWED
+        why = CANNOT_POST.get(stored.paused) or no_longer(stored.paused, "its owner") or NOT_ALLOWED
         return "paused" if stored.paused == ASKED else f"paused: {why}"
     if stored.since:
         return f"on since {kit.DATE_AND_TIME.format(moment=stored.since)}"
@@ -314,7 +307,7 @@ def alert_changed(facts: str = "") -> Reply:
         called, channel, person, is_deleted = "", "", "", False
     who = kit.named(str(person), 80) if person else kit.SOMEONE
     start = f"{who} {'deleted' if is_deleted else 'paused'} your alert {kit.quoted(str(called), 120)}"
-    where: list[Block | str] = [" in ", _where(str(channel))] if _is_channel(str(channel)) else []
+    where: list[Block | str] = [" in ", kit.place(str(channel))] if kit.is_channel(str(channel)) else []
     all_alerts = kit.actions(kit.button("All alerts", PAGE, "0"))
     return kit.reply(f"{start}.", kit.rich(kit.paragraph(start, *where, ".")), all_alerts, audience=Audience.CHANNEL)
 
@@ -331,10 +324,10 @@ def alert_paused(facts: str = "") -> Reply:
     except ValueError:
         called, channel, error, owner, is_owner = "", "", "", "", True
     who = "" if is_owner else str(owner) or "its owner"
-    why = _WHY_PAUSED.get(str(error)) or no_longer(str(error), who)
-    why = why or f"{_NOT_ALLOWED} ({kit.one_line(str(error), 60)})"
+    why = CANNOT_POST.get(str(error)) or no_longer(str(error), who)
+    why = why or f"{NOT_ALLOWED} ({kit.one_line(str(error), 60)})"
     which = f"{'Your' if is_owner else 'The'} alert {kit.quoted(str(called), 120)}"
-    where: list[Block | str] = [" in ", _where(str(channel))] if is_owner and _is_channel(str(channel)) else []
+    where: list[Block | str] = [" in ", kit.place(str(channel))] if is_owner and kit.is_channel(str(channel)) else []
     fix = "" if is_owner else " Someone with permission can set it up again with /stats alert."
     ending = f" is paused: {why}.{fix}"
     return kit.reply(
@@ -358,7 +351,7 @@ def alert_form(origin: Origin, typed: str = "") -> View:
     else:
         element["placeholder"] = kit.plain(_EXAMPLES[0], kit.PLACEHOLDER)
     menu = kit.external_select(RUN, "Choose a workflow")
-    channel = channel_menu(CHANNEL, origin.channel if _is_channel(origin.channel) else "", with_direct=False)
+    channel = channel_menu(CHANNEL, origin.channel if kit.is_channel(origin.channel) else "", with_direct=False)
     hint = f"Such as {', '.join(_EXAMPLES[:-1])} or {_EXAMPLES[-1]}."
     blocks = [
         kit.input_block(CONDITION, "Alert when", element, hint=hint),
@@ -371,17 +364,3 @@ def alert_form(origin: Origin, typed: str = "") -> View:
 def form_words(values: Mapping[str, Any]) -> str:
     """Return the form's condition."""
     return str(values.get(CONDITION) or "")
-
-
-def _capitalized(words: str) -> str:
-    return words[:1].upper() + words[1:]
-
-
-def _where(channel: str) -> Block:
-    """Return a mention of a channel; Slack hides the name of a private one from people who can't see it."""
-    return {"type": "channel", "channel_id": channel} if _is_channel(channel) else kit.words("a direct message")
-
-
-def _is_channel(channel: str) -> bool:
-    """Whether this is the ID of a channel, not of a direct message."""
-    return channel.startswith(("C", "G"))

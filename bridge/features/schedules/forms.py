@@ -12,7 +12,6 @@ from typing import Any, Final, Literal
 
 from bridge.errors import BadSchedule
 from bridge.features.buttons import CHOOSE_AN_AGENT, ID, agent_option, workflow_option
-from bridge.features.schedules.layout import is_channel
 from bridge.features.schedules.phrases import describe, find_zone
 from bridge.features.schedules.placeholders import HINT, check_placeholders
 from bridge.features.schedules.schedule import (
@@ -151,8 +150,8 @@ def _when_fields(origin: Origin, zone: str, spec: TaskSpec | None) -> list[Block
     expression = {"type": "plain_text_input", "action_id": CRON, "max_length": 100}
     place = {"type": "plain_text_input", "action_id": ZONE, "max_length": 60, "initial_value": zone}
     here = spec.channel if spec else origin.channel
-    is_direct = spec is not None and not is_channel(here)
-    channel = channel_menu(CHANNEL, here if is_channel(here) or is_direct else "", with_direct=is_direct)
+    is_direct = spec is not None and not kit.is_channel(here)
+    channel = channel_menu(CHANNEL, here if kit.is_channel(here) or is_direct else "", with_direct=is_direct)
     return [
         kit.input_block(OFTEN, "How often", _choice(OFTEN, HOW_OFTEN, often)),
         kit.input_block(CLOCK, "Time of day", clock),
@@ -171,7 +170,7 @@ def _overlap_field(overlap: str) -> Block:
 
 def _choice(name: str, choices: Mapping[str, str], first: str) -> Block:
     """Make a menu of *choices*, with *first* chosen, which is added if it isn't one of them."""
-    known = choices if first in choices else {**choices, first: first[:1].upper() + first[1:]}
+    known = choices if first in choices else {**choices, first: kit.capitalized(first)}
     options = {value: kit.option(text, value) for value, text in known.items()}
     return kit.select(name, "Choose", list(options.values()), options[first])
 

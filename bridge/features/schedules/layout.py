@@ -13,7 +13,7 @@ from bridge.features.buttons import QUESTION_FORM, REPORT_FORM, RUN_SCHEDULE_FOR
 from bridge.features.run_status import status_icon
 from bridge.features.schedules.schedule import QuestionSpec, ReportSpec, RunSpec, StoredTask
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.failures import failure, no_longer
+from bridge.slack.blockkit.failures import CANNOT_POST, NOT_ALLOWED, failure, no_longer
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
@@ -57,16 +57,12 @@ TASK_PAUSED: Final = "schedule_paused"
 """The same for questions and runs."""
 
 _WHY_PAUSED: Final = {
-    "is_archived": "its channel is archived",
-    "channel_not_found": "I'm no longer in its channel",
-    "not_in_channel": "I'm no longer in its channel",
-    "restricted_action": "I'm not allowed to post in its channel",
+    **CANNOT_POST,
     "missing_scope": "the app is missing a permission",
     REMOVED: "I'm no longer connected to its project",
     NO_CLOCK: "the bridge's server doesn't know its time zone",
     GONE: "its agent or workflow no longer exists",
 }
-_NOT_ALLOWED: Final = "Slack didn't allow it"
 _ITS_OWNER: Final = "its owner"
 _DELETE: Final = "Delete"
 _NOW: Final = {"report": "Post now", "question": "Ask now", "run": "Run now"}
@@ -151,7 +147,7 @@ def scheduled(task: StoredTask, target: str = "", *, knows_zone: bool, is_change
         state = kit.trusted_context("First time: {moment} (your time)", moment=task.due)
     return kit.reply(
         f"{did}: {titled(task, target)}.",
-        kit.rich(kit.paragraph(f"{did}: ", _does(task, target), when, ending, _where(task.spec.channel), ".")),
+        kit.rich(kit.paragraph(f"{did}: ", _does(task, target), when, ending, kit.place(task.spec.channel), ".")),
         state,
         *notes,
         kit.actions(
@@ -179,7 +175,7 @@ def already_scheduled(task: StoredTask, owner: str, target: str = "") -> Reply:
     change = kit.button("Resume", RESUME, value) if task.paused else kit.button(_NOW[task.spec.does], NOW, value)
     return kit.reply(
         f"{title}{titled(task, target)}{ending}",
-        kit.rich(kit.paragraph(title, _does(task, target), when, zone, _where(task.spec.channel), ending)),
+        kit.rich(kit.paragraph(title, _does(task, target), when, zone, kit.place(task.spec.channel), ending)),
         paused,
         kit.actions(change, _all_button(task)),
     )
@@ -197,7 +193,7 @@ def deleted(task: StoredTask, owner: str) -> Reply:
     """Name the task that was deleted, in place of the message with the button."""
     by = f"Deleted the {_noun(task)} of {kit.named(owner, 80)} in "
     ending = f": {task.called}. It won't {_WONT[task.spec.does]} again."
-    where = _where(task.spec.channel)
+    where = kit.place(task.spec.channel)
     return kit.reply(by + "its channel" + ending, kit.rich(kit.paragraph(by, where, ending)), replaces_original=True)
 
 
@@ -217,7 +213,7 @@ def someone_changed(facts: str = "", *, noun: str = "report") -> Reply:
     who = kit.named(str(person), 80) if person else kit.SOMEONE
     did = "changed" if is_deleted == "changed" else "deleted" if is_deleted else "paused"
     start, ending = f"{who} {did} your {noun} {kit.quoted(str(called), 120)}", "."
-    where: list[Block | str] = [" in ", _where(str(channel))] if is_channel(str(channel)) else []
+    where: list[Block | str] = [" in ", kit.place(str(channel))] if kit.is_channel(str(channel)) else []
     return kit.reply(
         start + ending,
         kit.rich(kit.paragraph(start, *where, ending)),
@@ -299,11 +295,11 @@ def task_paused(facts: str = "", *, noun: str = "report") -> Reply:
     who = "" if is_owner else str(owner) or _ITS_OWNER
     why = _WHY_PAUSED.get(error) or no_longer(str(error), who)
     was = "is paused" if why else "couldn't be posted and is paused"
-    why = why or f"{_NOT_ALLOWED} ({kit.one_line(str(error), 60)})"
+    why = why or f"{NOT_ALLOWED} ({kit.one_line(str(error), 60)})"
     which = f"One of your {noun}s" if is_owner else f"A {noun}"
     if called:
         which = f"{'Your' if is_owner else 'The'} {noun} {kit.quoted(str(called), 120)}"
-    where: list[Block | str] = [" in ", _where(str(channel))] if is_owner and is_channel(str(channel)) else []
+    where: list[Block | str] = [" in ", kit.place(str(channel))] if is_owner and kit.is_channel(str(channel)) else []
     again = "/stats report" if noun == "report" else "/schedules"
     fix = " It continues once your admin adds the project back." if error == REMOVED else ""
     fix = fix if is_owner else f" Someone with permission can schedule it again with {again}."
@@ -334,13 +330,13 @@ def may_not_start(reason: str, owner: str, *, is_report: bool) -> Reply:
 
 def _shown(one: Listed, value: str) -> list[Block]:
     task = one.task
-    when = kit.words(_capitalized(task.when), bold=True)
+    when = kit.words(kit.capitalized(task.when), bold=True)
     does: list[Block | str] = [when]
     if one.target or not isinstance(task.spec, ReportSpec):
-        verb, name = _capitalized(_VERBS[task.spec.does]), kit.one_line(one.target, _TARGET) or kit.NO_NAME
+        verb, name = kit.capitalized(_VERBS[task.spec.does]), kit.one_line(one.target, _TARGET) or kit.NO_NAME
         does = [f"{verb} ", kit.words(name, bold=True), f" {task.when}"]
     by = "".join(f" · {kit.named(name, 80)}" for name in (one.project, one.owner) if name)
-    lines = [kit.paragraph(*does, f" ({task.spec.zone}) in ", _where(task.spec.channel), by)]
+    lines = [kit.paragraph(*does, f" ({task.spec.zone}) in ", kit.place(task.spec.channel), by)]
     if last := _last(one):
         at: list[Block | str] = [" · ", kit.date(task.last, one.link)] if task.last else []
         lines.append(kit.paragraph(f"Last: {last}", *at))
@@ -407,21 +403,7 @@ def _all_of(noun: str) -> Block:
 
 
 def _paused(task: StoredTask) -> Block:
-    return kit.context(f"⏸️ {_capitalized(_status(task))}")
-
-
-def _capitalized(words: str) -> str:
-    return words[:1].upper() + words[1:]
-
-
-def _where(channel: str) -> Block:
-    """Return a mention of a channel; Slack hides the name of a private one from people who can't see it."""
-    return {"type": "channel", "channel_id": channel} if is_channel(channel) else kit.words("a direct message")
-
-
-def is_channel(channel: str) -> bool:
-    """Whether this is the ID of a channel, not of a direct message."""
-    return channel.startswith(("C", "G"))
+    return kit.context(f"⏸️ {kit.capitalized(_status(task))}")
 
 
 def _status(task: StoredTask) -> str:
@@ -429,4 +411,4 @@ def _status(task: StoredTask) -> str:
         return f"next {kit.DATE_AND_TIME.format(moment=task.due)}"
     if task.paused == ASKED:
         return "paused"
-    return f"paused: {_WHY_PAUSED.get(task.paused) or no_longer(task.paused, _ITS_OWNER) or _NOT_ALLOWED}"
+    return f"paused: {_WHY_PAUSED.get(task.paused) or no_longer(task.paused, _ITS_OWNER) or NOT_ALLOWED}"

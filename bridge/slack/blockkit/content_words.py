@@ -144,8 +144,7 @@ def named_file(file: MessageFile, note: str = "") -> Passage:
 
 def file_with(file: MessageFile, content: str, note: str = "") -> Passage:
     """Write a file with its *content*; *note* says what's missing."""
-    words = described(file)
-    head = words[:1].upper() + words[1:]
+    head = kit.capitalized(described(file))
     if file.kind == "clip":
         return Passage(f"{head}, as Slack transcribed it:", kit.clean(content).strip(), "quoted", note)
     return Passage(f"{head}:", kit.clean(content).strip("\n"), "fenced", note)

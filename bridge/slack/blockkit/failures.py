@@ -96,6 +96,17 @@ _NO_LONGER: Final = {
 }
 """Why something set up earlier may no longer happen (`bridge.engine.access.Access.refusal_now`)."""
 
+CANNOT_POST: Final = {
+    "is_archived": "its channel is archived",
+    "channel_not_found": "I'm no longer in its channel",
+    "not_in_channel": "I'm no longer in its channel",
+    "restricted_action": "I'm not allowed to post in its channel",
+}
+"""Why Slack no longer takes the posts of something set up earlier, by Slack's error."""
+
+NOT_ALLOWED: Final = "Slack didn't allow it"
+"""The same for any other error."""
+
 _TOO_OFTEN: Final = {
     "thread": "This thread is getting messages too fast, so new ones don't reach the agent.",
     "person": "You're sending messages too fast.",

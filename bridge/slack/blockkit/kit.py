@@ -305,6 +305,21 @@ def input_block(name: str, label: str, element: Block, *, hint: str = "", option
 # Rich text: https://docs.slack.dev/reference/block-kit/blocks/rich-text-block
 
 
+def capitalized(text: str) -> str:
+    """Write the first letter as a capital."""
+    return text[:1].upper() + text[1:]
+
+
+def is_channel(place: str) -> bool:
+    """Whether this is the ID of a channel, not of a direct message."""
+    return place.startswith(("C", "G"))
+
+
+def place(channel: str) -> Block:
+    """Make a mention of a channel; Slack hides the name of a private one from people who can't see it."""
+    return {"type": "channel", "channel_id": channel} if is_channel(channel) else words("a direct message")
+
+
 def words(text: str, **style: bool) -> Block:
     """Make a run of text; *style* is any of bold, italic, strike, code."""
     run: Block = {"type": "text", "text": clean(text)}
