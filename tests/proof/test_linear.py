@@ -19,9 +19,9 @@ from support.adversarial import TEXTS, of_length
 from support.layouts import _made
 from support.patterns import ROOT, Used, calls, patterns, slow_texts
 
-SHORT, LONG = 4_000, 24_000  # characters
-QUICK = 0.006  # seconds of CPU time: more than a short text takes, unless the time grows with the text's square
-GROWTH = 3.0  # how much more a character may cost in the long text; with the square, it's 6
+GLANCE, SHORT, LONG = 4_000, 8_000, 32_000  # characters; below a message's length some functions have a quick way
+QUICK = 0.002  # seconds; what grows with the square of the text takes longer for a glance
+GROWTH = 2.8  # how much more a character may cost in the long text; with the square, it's 4
 
 _NOT_ON_A_TEXT = (
     "bridge.app", "bridge.cli", "bridge.logs", "bridge.playground.local_server", "bridge.queue.redis",
@@ -47,27 +47,26 @@ def stopped_after(limit: float) -> Iterator[None]:
 
 
 def seconds(work: Callable[[], Any]) -> float:
+    """Take the time on the wall: some kernels count the processor's in ticks of four milliseconds."""
     gc.disable()  # it looks at all that the test process has loaded, several times in a long text
-    began = time.process_time()
+    began = time.perf_counter()
     try:
         work()
     finally:
-        took = time.process_time() - began
+        took = time.perf_counter() - began
         gc.enable()
     return took
 
 
 def slowness(made: Callable[[int], Callable[[], Any]]) -> str:
-    """Compare the times of a long and a short text, if they're suspicious; several looks, since machines are noisy."""
+    """Compare a long and a short text if a glance is suspicious: the quickest of several, since machines are noisy."""
+    short = long = float("inf")
     try:
         with stopped_after(5):
-            first = seconds(made(SHORT))
-            if first < QUICK:
+            if seconds(made(GLANCE)) < QUICK:
                 return ""
-            short = max(first / 2, seconds(made(SHORT)))  # the second may come from a cache
-            long = 0.0
-            for _ in range(3):
-                long = seconds(made(LONG))
+            for _ in range(5):
+                short, long = min(short, seconds(made(SHORT))), min(long, seconds(made(LONG)))
                 if long < GROWTH * LONG / SHORT * short:
                     return ""
     except TimeoutError:

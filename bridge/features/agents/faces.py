@@ -37,7 +37,7 @@ FACES: Final = (
 _SOON: Final = 1.0  # seconds
 _LONGEST: Final = 60  # characters; Slack shows about that many
 _SLACKS: Final = frozenset(map(looks_like, ("Slack", "Slackbot")))
-_WITH_ID: Final = re.compile(r"\(agent\b.*\)\s*\Z", re.IGNORECASE)
+_ENDS_LIKE_AN_ID: Final = re.compile(r"\(agent\b[^()]*\)\Z", re.IGNORECASE)
 
 
 def default_face(agent: int) -> str:
@@ -52,7 +52,7 @@ def shown_name(agent: Agent, others: Sequence[Agent], directory: Directory) -> s
     if not key.strip("-"):
         return f"Agent {agent.id}"
     is_anothers = any(one.id != agent.id and looks_like(kit.one_line(one.name, _LONGEST)) == key for one in others)
-    if is_anothers or key in _SLACKS or _WITH_ID.search(name) or directory.is_someones(name):
+    if is_anothers or key in _SLACKS or _ENDS_LIKE_AN_ID.search(name) or directory.is_someones(name):
         return f"{name} (agent {agent.id})"
     return name
 
