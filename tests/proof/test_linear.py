@@ -19,9 +19,10 @@ from support.adversarial import TEXTS, of_length
 from support.layouts import _made
 from support.patterns import ROOT, Used, calls, patterns, slow_texts
 
-GLANCE, SHORT, LONG = 4_000, 8_000, 32_000  # characters; below a message's length some functions have a quick way
-QUICK = 0.002  # seconds; what grows with the square of the text takes longer for a glance
-GROWTH = 2.8  # how much more a character may cost in the long text; with the square, it's 4
+GLANCE = 12_000  # characters; below, some functions have a quick way
+QUICK = 0.012  # seconds on the wall for a glance; what grows with the square of the text takes longer
+MEASURABLE = 0.03  # seconds of the processor, which some kernels count in ticks of four milliseconds
+TIMES, GROWTH = 4, 2.5  # a text so many times as long may cost that much more per character; with the square, it's 4
 
 _NOT_ON_A_TEXT = (
     "bridge.app", "bridge.cli", "bridge.logs", "bridge.playground.local_server", "bridge.queue.redis",
@@ -46,29 +47,30 @@ def stopped_after(limit: float) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-def seconds(work: Callable[[], Any]) -> float:
-    """Take the time on the wall: some kernels count the processor's in ticks of four milliseconds."""
+def seconds(work: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> float:
     gc.disable()  # it looks at all that the test process has loaded, several times in a long text
-    began = time.perf_counter()
+    began = clock()
     try:
         work()
     finally:
-        took = time.perf_counter() - began
+        took = clock() - began
         gc.enable()
     return took
 
 
 def slowness(made: Callable[[int], Callable[[], Any]]) -> str:
-    """Compare a long and a short text if a glance is suspicious: the quickest of several, since machines are noisy."""
-    short = long = float("inf")
+    """Compare a long and a short text if a glance is suspicious; several looks, since machines are noisy."""
     try:
-        with stopped_after(5):
-            if seconds(made(GLANCE)) < QUICK:
+        with stopped_after(10):
+            if any(seconds(made(GLANCE), time.perf_counter) < QUICK for _ in range(3)):
                 return ""
-            for _ in range(5):
-                short, long = min(short, seconds(made(SHORT))), min(long, seconds(made(LONG)))
-                if long < GROWTH * LONG / SHORT * short:
+            length = GLANCE
+            while (short := seconds(made(length))) < MEASURABLE and length < 16 * GLANCE:
+                length *= 2
+            for _ in range(3):
+                if (long := seconds(made(TIMES * length))) < GROWTH * TIMES * max(short, MEASURABLE):
                     return ""
+                short = max(short, seconds(made(length)))
     except TimeoutError:
         return "stopped"
     return f"{short * 1000:.2f} ms, {long * 1000:.2f} ms"
