@@ -55,7 +55,7 @@ from bridge.slack.api import Identity
 from bridge.slack.files import Files
 from bridge.slack.indicators import Indicators, QueuedReactions
 from bridge.slack.people import Directory
-from bridge.slack.post import Say
+from bridge.slack.post import Poster
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def build(
     )
     queued_reactions = QueuedReactions(
         deps.indicators,
-        deps.say,
+        deps.slack,
         scripts,
         notices.in_line,
         waits_for=partial(waits_for, deps),
@@ -150,7 +150,7 @@ def build(
         wires.web,
         identity,
         wires.metrics,
-        partial(answer_not_stored, identity, deps.say),
+        partial(answer_not_stored, identity, deps.slack),
         messages,
         InteractionListeners(intake, identity, deps.projects, settings.command_prefix),
         EventListeners(intake, stopping.stop, identity),
@@ -178,7 +178,7 @@ def build(
         deps=deps,
         features=features,
         journal=journal,
-        poster=ReplyPoster(deps.say, patience, journal, watches, features.reporters, indicators=deps.indicators),
+        poster=ReplyPoster(deps.slack, patience, journal, watches, features.reporters, indicators=deps.indicators),
         patience=patience,
         slots=slots,
         shares=Shares(settings.max_turns, lambda: len(list(deps.projects))),
@@ -220,7 +220,7 @@ def _deps(
     sleep: Callable[[float], Coroutine[Any, Any, None]],
 ) -> Deps:
     """Build what handlers use."""
-    say = Say(wires.web, identity, monotonic=monotonic, sleep=sleep)
+    slack = Poster(wires.web, identity, monotonic=monotonic, sleep=sleep)
     directory = Directory(wires.web, identity, monotonic=monotonic)
     channels = Channels(scripts, replies=settings.thread_replies)
     access = Access(
@@ -237,14 +237,14 @@ def _deps(
         inbox=inbox,
         sessions=Sessions(scripts, session_lifetime=settings.session_lifetime),
         channels=channels,
-        faces=Faces(scripts, directory, say.authorship, identity.bot_user),
+        faces=Faces(scripts, directory, slack.authorship, identity.bot_user),
         home_pages=StoredPages(scripts),
         said_once=SaidOnce(scripts),
         access=access,
-        say=say,
-        indicators=Indicators(wires.web, identity, say.authorship, monotonic=monotonic),
+        slack=slack,
+        indicators=Indicators(wires.web, identity, slack.authorship, monotonic=monotonic),
         directory=directory,
-        context=Context(say, directory, channels, identity.bot_user, is_on=settings.context == "on"),
+        context=Context(slack, directory, channels, identity.bot_user, is_on=settings.context == "on"),
         parts=PartReader(directory, identity.bot_user, files, Documents(), mode=settings.files, sleep=sleep),
         ensure_caught_up=ensure_caught_up,
         store_since=lambda: namespace.since,

@@ -14,7 +14,7 @@ from bridge.queue.inbox import Inbox
 from bridge.queue.scripting import Scripts
 from bridge.slack.indicators import Indicators
 from bridge.slack.people import Directory
-from bridge.slack.post import Say
+from bridge.slack.post import Poster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class EngineDeps:
     projects: ServedProjects
     access: Access
     said_once: SaidOnce
-    say: Say
+    slack: Poster
     indicators: Indicators
     directory: Directory
     ensure_caught_up: Callable[[ThreadKey], Awaitable[None]]

@@ -280,7 +280,7 @@ class Feature:
         return _register(self.kinds, kind)
 
     def reporter(self, kind: type[Inbound]) -> Callable[[A], A]:
-        """Register ``async def …(say, body, outcome)``, which passes a recorded outcome to Slack without a message.
+        """Register ``async def …(slack, body, outcome)``, which passes a recorded outcome to Slack without a message.
 
         An example is ``functions.completeSuccess`` for a Workflow Builder step. It's called again until Slack accepts
         it, and after a crash, so it must be safe to repeat. It raises `SlackError`: `SlackRefused` gives the turn up.

@@ -32,7 +32,7 @@ async def remove_notice(deps: EngineDeps, turn: TurnId, channel: str) -> None:
     if not (notice := await deps.inbox.queued_notice(turn)):
         return
     try:
-        await deps.say.remove(channel, notice)
+        await deps.slack.remove(channel, notice)
     except SlackError as exc:
         log.info("can't remove a notice", extra={"detail": exc.detail})
     await deps.inbox.forget_notice(turn)
@@ -100,7 +100,7 @@ class Question:
         elif self.click.response_url:
             note = kit.note(f"You chose {kit.one_line(chosen, 80)}.", replaces_original=True)
             try:
-                await self.deps.say.whisper(recipient_of(self.click), note)
+                await self.deps.slack.whisper(recipient_of(self.click), note)
             except SlackError as exc:
                 log.info("can't replace a question that was answered", extra={"detail": exc.detail})
         return result

@@ -27,7 +27,7 @@ from bridge.slack.blockkit.reply import Speaker
 from bridge.slack.in_project import mark_reply
 from bridge.slack.indicators import Indicators
 from bridge.slack.parts import MessageTag, Place
-from bridge.slack.post import THREAD_GONE, ExistingParts, Recipient, Say, first_of
+from bridge.slack.post import THREAD_GONE, ExistingParts, Poster, Recipient, first_of
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ class ReplyPoster:
 
     def __init__(
         self,
-        say: Say,
+        slack: Poster,
         patience: Patience,
         journal: Journal,
         watches: Watches,
@@ -74,7 +74,7 @@ class ReplyPoster:
         *,
         indicators: Indicators,
     ) -> None:
-        self._say = say
+        self._slack = slack
         self._indicators = indicators
         self._patience = patience
         self._journal = journal
@@ -116,14 +116,14 @@ class ReplyPoster:
                 elif outcome.mark == RUN_MARK and existing:
                     card = first_of(existing)
                 if card:
-                    await self._say.update(body.channel, card, reply, mark, guard)
+                    await self._slack.update(body.channel, card, reply, mark, guard)
                     existing["0"] = card
                     if look and reply.files:
                         existing |= await self._find(turn, outcome, mark, place, is_surely_new=not may_be_posted)
-                    await self._say.attach(place, reply, mark, existing, guard)
+                    await self._slack.attach(place, reply, mark, existing, guard)
                     return card
                 try:
-                    return await self._say.post(place, reply, mark, existing, guard)
+                    return await self._slack.post(place, reply, mark, existing, guard)
                 except SlackRefused as exc:
                     if not turn.response_url:
                         raise
@@ -168,7 +168,7 @@ class ReplyPoster:
                 await self._journal.post_starts(turn.taken)
             await turn.lease.ensure(SLACK_TIMEOUT)
             try:
-                await self._say.post(
+                await self._slack.post(
                     place,
                     notice,
                     MessageTag("bridge_notice", side_id(turn.id, "doubt")),
@@ -204,7 +204,7 @@ class ReplyPoster:
         log.warning("Slack hasn't accepted an answer yet", extra={"attempt": attempt})
         async with self._watches.ends_when_stopped(turn.id):
             if isinstance(trouble, SlackTokenRefused):  # a recorded outcome waits until the token is accepted
-                await self._patience.wait_for(self._say.token.accepted.wait())
+                await self._patience.wait_for(self._slack.token.accepted.wait())
                 return
             if trouble.retry_after and place and self._indicators.shows_words(place):
                 limited = f"Slack limits us, posting in {kit.spoken(trouble.retry_after)}"
@@ -218,7 +218,7 @@ class ReplyPoster:
     ) -> ExistingParts:
         """Look for the post in Slack. Raises `PostInDoubt` if it may be there and Slack doesn't let the bot look."""
         try:
-            return await self._say.history().find(place, mark.turn, turn.record.accepted_at - CLOCK_SKEW)
+            return await self._slack.history().find(place, mark.turn, turn.record.accepted_at - CLOCK_SKEW)
         except SlackRefused as exc:
             if place.thread_ts and exc.error == THREAD_GONE:
                 await self.remove(turn)
@@ -252,33 +252,33 @@ class ReplyPoster:
         place = place_of(turn.body)
         for where in (place, Place(place.channel)):  # where the thread is gone, Slack shows replies outside
             try:
-                found = await self._say.history().find(where, turn.id, turn.record.accepted_at - CLOCK_SKEW)
+                found = await self._slack.history().find(where, turn.id, turn.record.accepted_at - CLOCK_SKEW)
             except SlackError as exc:
                 log.info("can't look for posts to delete", extra={"detail": exc.detail})
                 continue
             for ts in filter(None, found.values()):
-                await self._say.delete(place.channel, ts)
+                await self._slack.delete(place.channel, ts)
             return
 
     async def _report(self, turn: Turn, outcome: Outcome, existing: ExistingParts, guard: Guard) -> None:
         """Show *outcome* only to its person, or call the reporter that its feature registered."""
         if report := self._reporters.get(type(turn.body)):
-            return await report(self._say, turn.body, outcome)
+            return await report(self._slack, turn.body, outcome)
         if outcome.is_outside:
             recipient = Recipient(turn.body.channel, turn.body.user, "", turn.response_url)
-            return await self._say.whisper(recipient, outcome.reply, existing, guard)
+            return await self._slack.whisper(recipient, outcome.reply, existing, guard)
         if turn.response_url and not outcome.reply.replaces_original:
             await self._go_by_url(turn)
-        return await self._say.whisper(recipient_of(turn.body), outcome.reply, existing, guard)
+        return await self._slack.whisper(recipient_of(turn.body), outcome.reply, existing, guard)
 
     async def _respond(self, turn: Turn, outcome: Outcome, existing: ExistingParts, guard: Guard) -> None:
         """Answer through response_url if the bot can't post."""
         await self._go_by_url(turn)
         if any(isinstance(after, NewThread) for after in outcome.after):
             # Without the bot's own root, there's no thread for the agent's answer.
-            await self._say.whisper(recipient_of(turn.body), notices.no_thread_here(), existing, guard)
+            await self._slack.whisper(recipient_of(turn.body), notices.no_thread_here(), existing, guard)
         else:
-            await self._say.respond(turn.response_url, outcome.reply, existing, guard)
+            await self._slack.respond(turn.response_url, outcome.reply, existing, guard)
 
     async def _go_by_url(self, turn: Turn) -> None:
         """Record that response_url is used, whose posts can't be looked up. Raises `PostInDoubt` on a second use."""

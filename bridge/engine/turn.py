@@ -18,7 +18,7 @@ from bridge.queue.turn import Journal, Lease, QueuedTurn, Watches
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.indicators import after_a_while
 from bridge.slack.parts import MessageTag
-from bridge.slack.post import ExistingParts, Say
+from bridge.slack.post import ExistingParts, Poster
 
 log = logging.getLogger(__name__)
 
@@ -37,14 +37,14 @@ class Turn(QueuedTurn):
         watches: Watches,
         *,
         may_begin: Callable[[], bool],
-        say: Say,
+        slack: Poster,
         projects: ServedProjects,
     ) -> None:
         super().__init__(taken, lease, journal, watches, may_begin=may_begin)
         self.project_key = taken.project
         self.projects = projects
         self._project: ProjectConnection | None = None
-        self._say = say
+        self._slack = slack
 
     @property
     def project(self) -> ProjectConnection:
@@ -89,7 +89,7 @@ class Turn(QueuedTurn):
         if not place.channel:  # its outcome isn't a message either (`Feature.reporter`)
             return
         try:
-            self.card = await self._say.post(place, shown, mark, ExistingParts(), self.lease.ensure)
+            self.card = await self._slack.post(place, shown, mark, ExistingParts(), self.lease.ensure)
         except SlackError as exc:
             log.info("progress not posted yet", extra={"detail": exc.detail})
             self.is_card_in_doubt |= isinstance(exc, SlackAmbiguous)
@@ -100,6 +100,6 @@ class Turn(QueuedTurn):
         if not self.card:
             return
         try:
-            await self._say.update(self.channel, self.card, later, MessageTag(RUN_MARK, self.id), self.lease.ensure)
+            await self._slack.update(self.channel, self.card, later, MessageTag(RUN_MARK, self.id), self.lease.ensure)
         except SlackError as exc:
             log.info("progress not updated", extra={"detail": exc.detail})

@@ -176,7 +176,7 @@ class Turns:
     async def _take(self, lease: Lease, *, begins: bool) -> Turn | None:
         """Take the head of a lane; None if the lane is empty, or was released to other workers."""
         head, lease.head = lease.head, None  # it came with the lane; after the first round, it's taken again
-        if head is None and not self.deps.say.token.accepted.is_set():
+        if head is None and not self.deps.slack.token.accepted.is_set():
             await self.journal.release(lease.held)  # no turn may start now (`Worker`)
             return None
         if head is None and (head := await self.journal.take(lease.held, begins=begins)) is None:
@@ -187,8 +187,8 @@ class Turns:
                 lease,
                 self.journal,
                 self.watches,
-                may_begin=self.deps.say.token.accepted.is_set,
-                say=self.deps.say,
+                may_begin=self.deps.slack.token.accepted.is_set,
+                slack=self.deps.slack,
                 projects=self.deps.projects,
             )
         if head.is_newer:  # during a rolling upgrade, the process that wrote this record is still running
@@ -213,7 +213,7 @@ class Turns:
     async def _deleted(self, turn: Turn) -> None:
         """Finish the turn of a deleted message, and remove the menu that it waited for."""
         if turn.card:
-            await self.deps.say.delete(turn.channel, turn.card)
+            await self.deps.slack.delete(turn.channel, turn.card)
         await self._done(turn, "deleted")
 
     async def _thread_gone(self, turn: Turn, outcome: Outcome) -> None:
@@ -230,7 +230,7 @@ class Turns:
         """Show a run's card only to its person, as the message that started it is gone."""
         turn.step = Step.POSTING
         if turn.card:
-            await self.deps.say.delete(turn.channel, turn.card)
+            await self.deps.slack.delete(turn.channel, turn.card)
         outcome = outcome.model_copy(update={"is_outside": True})
         try:
             await self.poster.post(turn, outcome, may_be_posted=False)
@@ -275,7 +275,7 @@ class Turns:
                 cause = exc.cause if isinstance(exc, ProjectError) else ""
                 what, reply = type(exc).__name__, failures.failure(exc)
                 result = Outcome(what=what, reply=reply, concerns=exc.about, cause=cause)
-        if not self.deps.say.token.accepted.is_set() and not turn.has_sent:  # it was rejected after the turn was taken
+        if not (turn.has_sent or self.deps.slack.token.accepted.is_set()):  # rejected after the turn was taken
             raise WorkPaused
         return result
 
@@ -499,7 +499,7 @@ class Turns:
         """Open a form, or offer a button for it if the trigger is older than 3 s."""
         if turn.trigger_id and turn.record.takes == 1:
             try:
-                await self.deps.say.open_form(turn.trigger_id, mark_view(form.view, turn.project_key))
+                await self.deps.slack.open_form(turn.trigger_id, mark_view(form.view, turn.project_key))
             except SlackError as exc:
                 log.info("can't open a form, offering a button", extra={"detail": exc.detail})
             else:
@@ -511,7 +511,7 @@ class Turns:
     async def _publish(self, turn: Turn, home: HomeView) -> str:
         """Show a person's Home tab. If Slack doesn't accept it now, it's redrawn when they open it again."""
         try:
-            await self.deps.say.publish_home(turn.user, mark_view(home.view, turn.project_key), home.view_hash)
+            await self.deps.slack.publish_home(turn.user, mark_view(home.view, turn.project_key), home.view_hash)
         except SlackRefused as exc:
             if exc.error == "hash_conflict":
                 return "home is newer"
@@ -559,9 +559,9 @@ class Turns:
         try:
             existing = ExistingParts()
             if turn.record.takes > 1:
-                existing = await self.deps.say.history().find(place, notice, since)
+                existing = await self.deps.slack.history().find(place, notice, since)
             tag = MessageTag("bridge_notice", notice)
-            await self.deps.say.post(place, notices.service_down(), tag, existing, turn.lease.ensure)
+            await self.deps.slack.post(place, notices.service_down(), tag, existing, turn.lease.ensure)
         except SlackError as exc:
             log.warning("notice can't be posted", extra={"turn": turn.id, "detail": exc.detail})
             if isinstance(exc, SlackUnreachable):

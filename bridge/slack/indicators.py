@@ -43,7 +43,7 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.markdown import harmless_title
 from bridge.slack.blockkit.reply import Reply, Speaker
 from bridge.slack.parts import Place
-from bridge.slack.post import Authorship, Recipient, Say
+from bridge.slack.post import Authorship, Poster, Recipient
 
 log = logging.getLogger(__name__)
 
@@ -351,7 +351,7 @@ class QueuedReactions:
     def __init__(
         self,
         indicators: Indicators,
-        say: Say,
+        slack: Poster,
         scripts: Scripts,
         in_line: Callable[[int], Reply],
         *,
@@ -361,7 +361,7 @@ class QueuedReactions:
     ) -> None:
         self._waits_for = waits_for
         self._indicators = indicators
-        self._say = say
+        self._slack = slack
         self._scripts = scripts
         self._in_line = in_line
         self._monotonic = monotonic
@@ -396,7 +396,7 @@ class QueuedReactions:
                 if not await self._indicators.add_queued_reaction(message.channel, message.ts):
                     with suppress(SlackError):
                         recipient = Recipient(message.channel, message.user, message.thread_ts)
-                        await self._say.whisper(recipient, self._in_line(ahead + 1))
+                        await self._slack.whisper(recipient, self._in_line(ahead + 1))
                 await self._show_waiting(message, ahead)
                 with translated():
                     step = await self._scripts.redis.hget(self._scripts.keys.turn(turn), "step")

@@ -1,8 +1,8 @@
 """Everything the bot posts in Slack: messages, forms and Home tabs.
 
-Every call ends within `BUDGET`, including waits, because a turn's lease isn't much longer. If that cuts a `Say.post`
+Every call ends within `BUDGET`, including waits, because a turn's lease isn't much longer. If that cuts a `Poster.post`
 short (`SlackUnreachable`), *existing* has the parts that were posted, for the next attempt; if the outcome is in doubt
-(`SlackAmbiguous`), `Say.history` finds them.
+(`SlackAmbiguous`), `Poster.history` finds them.
 
 A post may take several calls, and the process may be suspended before any of them. So those that show something for a
 turn take a *guard*, which is asked immediately before each call and raises what forbids it.
@@ -157,7 +157,7 @@ class Authorship:
         return True
 
 
-class Say:
+class Poster:
     """Posts in Slack as the bot *identity*."""
 
     def __init__(

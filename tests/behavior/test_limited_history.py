@@ -34,7 +34,7 @@ async def found(harness: Harness, place: Place, turn: TurnId = TURN) -> dict[str
     since = harness.store.clock() - timedelta(days=9000)
     for _ in range(12):
         try:
-            return {**await harness.parts().turns.deps.say.history().find(place, turn, since)}
+            return {**await harness.parts().turns.deps.slack.history().find(place, turn, since)}
         except SlackUnreachable as exc:
             harness.store.clock.time += exc.retry_after or timedelta(0)
     raise AssertionError("it never ends")
@@ -61,9 +61,9 @@ async def test_own_messages_are_found_in_a_busy_channel(limited: Harness) -> Non
 
 async def test_messages_written_during_the_pauses_are_found(limited: Harness) -> None:
     written(limited, 3)
-    say, since = limited.parts().turns.deps.say, limited.store.clock() - timedelta(days=9000)
+    poster, since = limited.parts().turns.deps.slack, limited.store.clock() - timedelta(days=9000)
     with pytest.raises(SlackUnreachable):
-        await say.history().find(Place(CHANNEL), TURN, since)
+        await poster.history().find(Place(CHANNEL), TURN, since)
 
     written(limited, 45, first=MANY + 1)
     limited.store.clock.time += timedelta(minutes=1)

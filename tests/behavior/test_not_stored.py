@@ -113,8 +113,8 @@ async def test_a_listener_that_fails_is_logged_by_a_reference(
     ingress: Ingress, caplog: pytest.LogCaptureFixture, body: dict[str, Any], answer: tuple[int, object]
 ) -> None:
     caplog.set_level(logging.ERROR)
-    metrics, wires, say = Metrics(), ingress.harness.wires, ingress.harness.parts().turns.deps.say
-    dispatch = dispatcher(slack_app(wires.web, US, metrics, partial(answer_not_stored, US, say), Broken()), metrics)
+    metrics, wires, poster = Metrics(), ingress.harness.wires, ingress.harness.parts().turns.deps.slack
+    dispatch = dispatcher(slack_app(wires.web, US, metrics, partial(answer_not_stored, US, poster), Broken()), metrics)
 
     response = await dispatch(AsyncBoltRequest(mode="socket_mode", body=body))
 

@@ -20,7 +20,7 @@ from bridge.queue.inbox import Queued
 from bridge.queue.records import VERSION, Conversation
 from bridge.slack.indicators import QUICK
 from bridge.slack.parts import MessageTag, Place
-from bridge.slack.post import Say
+from bridge.slack.post import Poster
 from support.harness import NOT_NOW, POST, READ, WHISPER, Harness
 from support.store import CHANNEL, PREFIX, ROOT, TEAM, THREAD, USER, key_of, message, ts
 
@@ -311,9 +311,9 @@ async def test_a_record_of_a_later_release_is_left_to_a_process_that_reads_it(ha
 async def test_an_outcome_with_a_reporter_is_reported_until_slack_accepts(
     harness: Harness, monkeypatch: pytest.MonkeyPatch, fault: Fault
 ) -> None:
-    async def report(say: Say, body: Inbound, outcome: Outcome) -> None:
+    async def report(slack: Poster, body: Inbound, outcome: Outcome) -> None:
         with contextlib.suppress(SlackRefused):  # it was accepted already
-            await say.call("reactions.add", {"channel": body.channel, "timestamp": ROOT, "name": "eyes"})
+            await slack.call("reactions.add", {"channel": body.channel, "timestamp": ROOT, "name": "eyes"})
         reported.append(outcome.reply.text)
 
     reported: list[str] = []
@@ -332,7 +332,7 @@ async def test_an_outcome_with_a_reporter_is_reported_until_slack_accepts(
 
 
 async def test_progress_is_not_posted_without_a_channel(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def report(_say: Say, _body: Inbound, outcome: Outcome) -> None:
+    async def report(_slack: Poster, _body: Inbound, outcome: Outcome) -> None:
         reported.append(outcome.what)
 
     reported: list[str] = []

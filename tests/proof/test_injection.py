@@ -27,7 +27,7 @@ from bridge.slack.api import SlackWeb
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Block, Reply, View
 from bridge.slack.parts import Place
-from bridge.slack.post import ExistingParts, Recipient, Say
+from bridge.slack.post import ExistingParts, Poster, Recipient
 from support.attacks import ATTACKS
 from support.layouts import results, returns, surfaces
 from support.sample_posts import NO_FILES, TAG, US
@@ -121,20 +121,20 @@ async def all_send_functions(
     """Yield all ways to send a reply, with and without permission for files."""
     url = f"{emulated.url}/response/{emulated.tickets.response(ALICE, GENERAL)}"
 
-    def ways(say: Say) -> list[Callable[[Reply], Any]]:
+    def ways(poster: Poster) -> list[Callable[[Reply], Any]]:
         return [
-            lambda reply: say.post(_AWAY, reply, TAG, ExistingParts()),
-            lambda reply: say.whisper(Recipient(GENERAL, ALICE, "", url), reply),
-            lambda reply: say.whisper(Recipient(GENERAL, ALICE, "1.2", ""), reply),
-            lambda reply: say.respond(url, reply, ExistingParts()),
-            lambda reply: say.update(GENERAL, "1699999999.000002", reply, TAG),
+            lambda reply: poster.post(_AWAY, reply, TAG, ExistingParts()),
+            lambda reply: poster.whisper(Recipient(GENERAL, ALICE, "", url), reply),
+            lambda reply: poster.whisper(Recipient(GENERAL, ALICE, "1.2", ""), reply),
+            lambda reply: poster.respond(url, reply, ExistingParts()),
+            lambda reply: poster.update(GENERAL, "1699999999.000002", reply, TAG),
         ]
 
     time = iter(range(0, 10**9, 2))  # the clock advances at each look, so no channel is rate-limited
     yield [
         way
         for identity in (US, NO_FILES)
-        for way in ways(Say(slack_web, identity, sleep=at_once, monotonic=lambda: next(time) / 1000))
+        for way in ways(Poster(slack_web, identity, sleep=at_once, monotonic=lambda: next(time) / 1000))
     ]
 
 

@@ -471,7 +471,7 @@ class Harness:
             process.journal,
             turns.watches,
             may_begin=token.accepted.is_set,
-            say=turns.deps.say,
+            slack=turns.deps.slack,
             projects=turns.deps.projects,
         )
 

@@ -13,7 +13,7 @@ from bridge.playground.emulator.sample import BRIDGE_BOT
 from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.history import NEWEST, Recalled, ThreadMessage
 from bridge.slack.parts import MessageTag, Place, tagged_parts
-from bridge.slack.post import Say
+from bridge.slack.post import Poster
 from support.payloads import AS_MARKDOWN, PASTED, forward
 from support.sample_posts import SINCE, TURN, US
 from support.slack_fixtures import Json, answers, asked, at_once, limited
@@ -25,8 +25,8 @@ REPLIES = "conversations.replies"
 
 
 @pytest.fixture
-def say(slack_web: SlackWeb) -> Say:
-    return Say(slack_web, US, sleep=at_once)
+def poster(slack_web: SlackWeb) -> Poster:
+    return Poster(slack_web, US, sleep=at_once)
 
 
 def at(number: int) -> str:
@@ -50,10 +50,10 @@ def page(*messages: Any, cursor: str = "") -> Json:
 # Our own messages
 
 
-async def test_finding_reads_all_pages(emulated: EmulatedSlack, say: Say) -> None:
+async def test_finding_reads_all_pages(emulated: EmulatedSlack, poster: Poster) -> None:
     answers(emulated, REPLIES, page(tagged(), cursor="more"), page(tagged(part="1")))
 
-    assert await say.history().find(HERE, TURN, SINCE) == {"0": "17.0", "1": "17.1"}
+    assert await poster.history().find(HERE, TURN, SINCE) == {"0": "17.0", "1": "17.1"}
 
     first, second = asked(emulated, REPLIES)
     assert (first["include_all_metadata"], first["ts"], float(first["oldest"])) == ("true", ROOT, SINCE.timestamp())
@@ -80,19 +80,19 @@ async def test_finding_reads_all_pages(emulated: EmulatedSlack, say: Say) -> Non
     ],
 )
 async def test_finding_accepts_only_the_bots_messages_of_the_turn(
-    emulated: EmulatedSlack, say: Say, message: Any
+    emulated: EmulatedSlack, poster: Poster, message: Any
 ) -> None:
     answers(emulated, REPLIES, page(message))
 
-    assert await say.history().find(HERE, TURN, SINCE) == {}
+    assert await poster.history().find(HERE, TURN, SINCE) == {}
 
 
-async def test_finding_in_a_channel_also_reads_the_thread(emulated: EmulatedSlack, say: Say) -> None:
+async def test_finding_in_a_channel_also_reads_the_thread(emulated: EmulatedSlack, poster: Poster) -> None:
     file = {"ts": "17.5", "bot_id": BRIDGE_BOT, "files": [{"name": f"output-{TURN}-file0.json"}]}
     answers(emulated, "conversations.history", page(tagged()))
     answers(emulated, REPLIES, page(tagged(), file))
 
-    assert await say.history().find(Place("C1"), TURN, SINCE) == {"0": "17.0", "file0": "17.5"}
+    assert await poster.history().find(Place("C1"), TURN, SINCE) == {"0": "17.0", "file0": "17.5"}
     assert asked(emulated, REPLIES)[0]["ts"] == "17.0"
 
 
@@ -111,53 +111,53 @@ def test_a_files_name_identifies_its_part(name: str, made: str) -> None:
     assert list(tagged_parts(new_turn_id(), {"files": [{"name": made}]})) == []
 
 
-async def test_the_newest_own_answer_recalls_the_session(emulated: EmulatedSlack, say: Say) -> None:
+async def test_the_newest_own_answer_recalls_the_session(emulated: EmulatedSlack, poster: Poster) -> None:
     notice = {"ts": "18", "bot_id": BRIDGE_BOT, "metadata": {"event_type": "bridge_notice", "event_payload": {}}}
     forged = tagged("forged", bot_id="B2", session=666)
     answers(emulated, REPLIES, page(tagged(), tagged("later", session=78), forged, notice), page())
 
-    assert (await say.history().read_thread(HERE)).recalled == Recalled(agent=3, session=78)
-    assert (await say.history().read_thread(HERE)).recalled is None
+    assert (await poster.history().read_thread(HERE)).recalled == Recalled(agent=3, session=78)
+    assert (await poster.history().read_thread(HERE)).recalled is None
 
 
 # Other people's messages
 
 
-async def test_a_thread_is_its_root_and_earlier_messages(emulated: EmulatedSlack, say: Say) -> None:
+async def test_a_thread_is_its_root_and_earlier_messages(emulated: EmulatedSlack, poster: Poster) -> None:
     answers(
         emulated,
         REPLIES,
         page(said(0, "the root"), said(1, "one"), said(2, "two", user="U2"), said(3, "the question"), said(4, "later")),
     )
 
-    read = await say.history().read_thread(HERE, before=at(3))
+    read = await poster.history().read_thread(HERE, before=at(3))
 
     assert read.root == ThreadMessage("U1", "", "the root")
     assert read.newest == (ThreadMessage("U1", "", "one"), ThreadMessage("U2", "", "two"))
     assert (read.left_out, read.recalled, read.cut_short) == (0, None, None)
 
 
-async def test_after_a_message_only_newer_ones_are_read(emulated: EmulatedSlack, say: Say) -> None:
+async def test_after_a_message_only_newer_ones_are_read(emulated: EmulatedSlack, poster: Poster) -> None:
     answers(emulated, REPLIES, page(said(0, "the root"), said(1, "heard"), said(2, "new")))
 
-    read = await say.history().read_thread(HERE, after=at(1), before=at(3))
+    read = await poster.history().read_thread(HERE, after=at(1), before=at(3))
 
     assert (read.root, [one.text for one in read.newest]) == (None, ["new"])
     assert asked(emulated, REPLIES)[0]["oldest"] == at(1)
 
 
-async def test_the_bots_own_messages_are_left_out_except_a_root(emulated: EmulatedSlack, say: Say) -> None:
+async def test_the_bots_own_messages_are_left_out_except_a_root(emulated: EmulatedSlack, poster: Poster) -> None:
     own = {"bot_id": BRIDGE_BOT, "user": BOT}
     answers(
         emulated, REPLIES, page(said(0, "a report", **own), said(1, "an answer", **own), said(2, "a notice", **own))
     )
 
-    read = await say.history().read_thread(HERE, before=at(3))
+    read = await poster.history().read_thread(HERE, before=at(3))
 
     assert (read.root, read.newest) == (ThreadMessage(BOT, "", "a report"), ())
 
 
-async def test_own_answers_and_run_cards_are_read_on_request(emulated: EmulatedSlack, say: Say) -> None:
+async def test_own_answers_and_run_cards_are_read_on_request(emulated: EmulatedSlack, poster: Poster) -> None:
     own = {"bot_id": BRIDGE_BOT, "user": BOT}
     card = {"event_type": "bridge_run", "event_payload": {"turn": TURN, "part": "0"}}
     notice = {"event_type": "bridge_turn", "event_payload": {"turn": TURN, "part": "0"}}
@@ -168,17 +168,17 @@ async def test_own_answers_and_run_cards_are_read_on_request(emulated: EmulatedS
         page(said(0, "root"), answer, said(2, "✅ Report", **own, metadata=card), said(3, "!", **own, metadata=notice)),
     )
 
-    read = await say.history().read_thread(HERE, before=at(4), with_own=True)
+    read = await poster.history().read_thread(HERE, before=at(4), with_own=True)
 
     assert [(one.text, one.is_own) for one in read.newest] == [("an answer", True), ("✅ Report", True)]
 
 
-async def test_an_app_has_the_name_that_slack_shows(emulated: EmulatedSlack, say: Say) -> None:
+async def test_an_app_has_the_name_that_slack_shows(emulated: EmulatedSlack, poster: Poster) -> None:
     posted = {"app_id": "A2", "bot_id": "B2", "user": "", "bot_profile": {"name": "Other Bot"}}
     shown = said(1, "down!", subtype="bot_message", username="Monitoring", **posted)
     answers(emulated, "conversations.history", page(shown, said(0, "up", **(posted | {"app_id": "A3"}))))
 
-    assert await say.history().apps_in("C1") == {"A2": "Monitoring", "A3": "Other Bot"}
+    assert await poster.history().apps_in("C1") == {"A2": "Monitoring", "A3": "Other Bot"}
 
 
 @pytest.mark.parametrize(
@@ -203,14 +203,14 @@ async def test_an_app_has_the_name_that_slack_shows(emulated: EmulatedSlack, say
     ],
 )  # fmt: skip
 async def test_a_message_is_a_persons_text_or_skipped(
-    emulated: EmulatedSlack, say: Say, message: Json, expected: ThreadMessage | None
+    emulated: EmulatedSlack, poster: Poster, message: Json, expected: ThreadMessage | None
 ) -> None:
     answers(emulated, REPLIES, page(said(0, "the root"), message))
 
-    assert (await say.history().read_thread(HERE, before=at(3))).newest == ((expected,) if expected else ())
+    assert (await poster.history().read_thread(HERE, before=at(3))).newest == ((expected,) if expected else ())
 
 
-async def test_a_long_thread_is_read_to_its_newest_messages(emulated: EmulatedSlack, say: Say) -> None:
+async def test_a_long_thread_is_read_to_its_newest_messages(emulated: EmulatedSlack, poster: Poster) -> None:
     answers(
         emulated,
         REPLIES,
@@ -218,21 +218,21 @@ async def test_a_long_thread_is_read_to_its_newest_messages(emulated: EmulatedSl
         page(*(said(number, str(number)) for number in range(31, 61))),
     )
 
-    read = await say.history().read_thread(HERE, before=at(99))
+    read = await poster.history().read_thread(HERE, before=at(99))
 
     assert [one.text for one in read.newest] == [str(number) for number in range(61 - NEWEST, 61)]
     assert read.left_out == 60 - NEWEST
 
 
-async def test_an_interrupted_read_returns_the_messages_so_far(emulated: EmulatedSlack, say: Say) -> None:
+async def test_an_interrupted_read_returns_the_messages_so_far(emulated: EmulatedSlack, poster: Poster) -> None:
     answers(emulated, REPLIES, page(said(0, "the root"), tagged(), said(1, "one"), cursor="more"), limited(60))
 
-    read = await say.history().read_thread(HERE, before=at(3))
+    read = await poster.history().read_thread(HERE, before=at(3))
 
     assert ([one.text for one in read.newest], read.recalled) == (["one"], Recalled(3, 77))
     assert isinstance(read.cut_short, SlackUnreachable)
     with pytest.raises(SlackUnreachable):  # no result at all if nothing was read
-        await say.history().read_thread(HERE)
+        await poster.history().read_thread(HERE)
 
 
 def short_page(first: int, *, cursor: str = "", replies: int = 40) -> Json:
@@ -241,13 +241,13 @@ def short_page(first: int, *, cursor: str = "", replies: int = 40) -> Json:
     return page(root, *(said(number, str(number)) for number in range(first, first + 14)), cursor=cursor)
 
 
-async def test_with_short_pages_the_next_read_starts_near_the_end(emulated: EmulatedSlack, say: Say) -> None:
+async def test_with_short_pages_the_next_read_starts_near_the_end(emulated: EmulatedSlack, poster: Poster) -> None:
     root = said(0, "the root", reply_count=40, latest_reply=at(40))
     answers(emulated, REPLIES, short_page(1, cursor="more"), limited(60), short_page(27))
     answers(emulated, "conversations.history", page(root))
 
-    beginning = await say.history().read_thread(HERE, before=at(41))
-    newest = await say.history().read_thread(HERE, before=at(41))
+    beginning = await poster.history().read_thread(HERE, before=at(41))
+    newest = await poster.history().read_thread(HERE, before=at(41))
 
     assert (beginning.newest[0].text, beginning.left_out, bool(beginning.cut_short)) == ("1", 25, True)
     assert (newest.newest[-1].text, newest.left_out, newest.cut_short) == ("40", 25, None)
@@ -255,24 +255,24 @@ async def test_with_short_pages_the_next_read_starts_near_the_end(emulated: Emul
     assert float(at(26)) < float(asked(emulated, REPLIES)[2]["oldest"]) < float(at(40))
 
 
-async def test_without_messages_near_the_end_the_beginning_is_read(emulated: EmulatedSlack, say: Say) -> None:
+async def test_without_messages_near_the_end_the_beginning_is_read(emulated: EmulatedSlack, poster: Poster) -> None:
     root = said(0, "the root", reply_count=40, latest_reply=at(40))
     answers(emulated, REPLIES, short_page(1, cursor="more"), limited(60), page(root), short_page(1, cursor="more"))
     answers(emulated, "conversations.history", page(root))
 
-    await say.history().read_thread(HERE, before=at(999_000))
-    read = await say.history().read_thread(HERE, before=at(999_000))
+    await poster.history().read_thread(HERE, before=at(999_000))
+    read = await poster.history().read_thread(HERE, before=at(999_000))
 
     assert (read.newest[0].text, read.left_out) == ("1", 25)
     assert "oldest" not in asked(emulated, REPLIES)[3]
 
 
-async def test_with_short_pages_only_one_page_is_read(emulated: EmulatedSlack, say: Say) -> None:
+async def test_with_short_pages_only_one_page_is_read(emulated: EmulatedSlack, poster: Poster) -> None:
     answers(emulated, REPLIES, short_page(1, cursor="more"), limited(60), short_page(20, cursor="more"))
     answers(emulated, "conversations.history", page(said(0, "the root", reply_count=40)))
 
-    await say.history().read_thread(HERE, before=at(41))
-    read = await say.history().read_thread(HERE, before=at(41))
+    await poster.history().read_thread(HERE, before=at(41))
+    read = await poster.history().read_thread(HERE, before=at(41))
 
     assert (len(read.newest), read.left_out, read.cut_short, read.stops_early) == (14, 25, None, True)
     assert len(asked(emulated, REPLIES)) == 3
@@ -280,19 +280,19 @@ async def test_with_short_pages_only_one_page_is_read(emulated: EmulatedSlack, s
 
 @pytest.mark.parametrize("answer", [limited(60), page(), page({"ts": ROOT}), page({"ts": ROOT, "reply_count": 3})])
 async def test_a_thread_of_unknown_length_is_read_from_its_beginning(
-    emulated: EmulatedSlack, say: Say, answer: Any
+    emulated: EmulatedSlack, poster: Poster, answer: Any
 ) -> None:
     answers(emulated, REPLIES, short_page(1, cursor="more"), limited(60), page(said(0, "the root"), said(1, "one")))
     answers(emulated, "conversations.history", answer)
 
-    await say.history().read_thread(HERE, before=at(41))
-    read = await say.history().read_thread(HERE, before=at(41))
+    await poster.history().read_thread(HERE, before=at(41))
+    read = await poster.history().read_thread(HERE, before=at(41))
 
     assert "oldest" not in asked(emulated, REPLIES)[2]
     assert ([one.text for one in read.newest], read.left_out) == (["one"], 0)
 
 
-async def test_a_long_page_shows_that_pages_are_not_short(emulated: EmulatedSlack, say: Say) -> None:
+async def test_a_long_page_shows_that_pages_are_not_short(emulated: EmulatedSlack, poster: Poster) -> None:
     answers(
         emulated,
         REPLIES,
@@ -302,8 +302,8 @@ async def test_a_long_page_shows_that_pages_are_not_short(emulated: EmulatedSlac
         page(said(31, "the last")),
     )
 
-    await say.history().read_thread(HERE, before=at(41))
-    read = await say.history().read_thread(HERE, after=at(1), before=at(41))
+    await poster.history().read_thread(HERE, before=at(41))
+    read = await poster.history().read_thread(HERE, after=at(1), before=at(41))
 
     assert read.newest[-1].text == "the last"
 
@@ -324,12 +324,12 @@ async def test_without_the_permission_slack_is_not_called(
     emulated: EmulatedSlack, slack_web: SlackWeb, channel: str, scopes: set[str], *, is_read: bool
 ) -> None:
     answers(emulated, REPLIES, page())
-    say = Say(slack_web, Identity(US.team, "", US.bot_user, US.bot_id, scopes=frozenset(scopes)))
+    poster = Poster(slack_web, Identity(US.team, "", US.bot_user, US.bot_id, scopes=frozenset(scopes)))
 
     if is_read:
-        await say.history().read_thread(Place(channel, ROOT))
+        await poster.history().read_thread(Place(channel, ROOT))
     else:
         with pytest.raises(SlackRefused):
-            await say.history().read_thread(Place(channel, ROOT))
+            await poster.history().read_thread(Place(channel, ROOT))
 
     assert bool(asked(emulated, REPLIES)) is is_read

@@ -33,7 +33,7 @@ from bridge.slack.indicators import (
     working,
 )
 from bridge.slack.parts import Place
-from bridge.slack.post import Say
+from bridge.slack.post import Poster
 from support.clocks import Clock
 from support.sample_posts import US
 from support.slack_fixtures import Answer, Json, answers, asked, limited, methods, refused
@@ -375,7 +375,7 @@ async def reactions_at_work(
         await asyncio.sleep(0)
 
     reactions = QueuedReactions(
-        Indicators(slack_web, identity(*scopes)), Say(slack_web, US), store.scripts, in_line,
+        Indicators(slack_web, identity(*scopes)), Poster(slack_web, US), store.scripts, in_line,
         waits_for=waits_for, monotonic=clock, sleep=at_once,
     )  # fmt: skip
     async with reactions.at_work():

@@ -21,7 +21,7 @@ from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Attachment, Block, Reply
 from bridge.slack.parts import MessageTag, Place
-from bridge.slack.post import ExistingParts, Recipient, Say
+from bridge.slack.post import ExistingParts, Poster, Recipient
 from support.clocks import Clock
 from support.sample_posts import FOOTER, HERE, NO_FILES, SECTION, SINCE, TAG, TURN, US, answer, long_markdown
 from support.slack_fixtures import Json, asked, at_once, methods
@@ -47,12 +47,12 @@ def slack(emulated: EmulatedSlack) -> EmulatedSlack:
 
 
 @pytest.fixture
-def say(slack_web: SlackWeb) -> Say:
-    return Say(slack_web, US, sleep=at_once)
+def poster(slack_web: SlackWeb) -> Poster:
+    return Poster(slack_web, US, sleep=at_once)
 
 
-async def post(say: Say, reply: Reply, existing: ExistingParts | None = None, place: Place = HERE) -> str:
-    return await say.post(place, reply, TAG, {} if existing is None else existing)
+async def post(poster: Poster, reply: Reply, existing: ExistingParts | None = None, place: Place = HERE) -> str:
+    return await poster.post(place, reply, TAG, {} if existing is None else existing)
 
 
 def posted(slack: EmulatedSlack) -> list[Json]:
@@ -108,10 +108,10 @@ def response_url(slack: EmulatedSlack) -> str:
 # Parts
 
 
-async def test_an_answer_is_a_markdown_block_with_fallback_and_tag(slack: EmulatedSlack, say: Say) -> None:
+async def test_an_answer_is_a_markdown_block_with_fallback_and_tag(slack: EmulatedSlack, poster: Poster) -> None:
     existing: ExistingParts = {}
 
-    ts = await post(say, answer("**Hello**", footer=(FOOTER,)), existing)
+    ts = await post(poster, answer("**Hello**", footer=(FOOTER,)), existing)
 
     body = {
         "channel": GENERAL,
@@ -130,10 +130,10 @@ async def test_an_answer_is_a_markdown_block_with_fallback_and_tag(slack: Emulat
     assert existing == {"0": ts}
 
 
-async def test_a_long_answer_is_several_messages_with_its_footer_last(slack: EmulatedSlack, say: Say) -> None:
+async def test_a_long_answer_is_several_messages_with_its_footer_last(slack: EmulatedSlack, poster: Poster) -> None:
     markdown = long_markdown(30_000)
 
-    ts = await post(say, answer(markdown, footer=(FOOTER,)))
+    ts = await post(poster, answer(markdown, footer=(FOOTER,)))
 
     assert numbers(slack) == ["0", "1", "2"]
     assert ts == in_channel(slack)[0].ts
@@ -142,38 +142,38 @@ async def test_a_long_answer_is_several_messages_with_its_footer_last(slack: Emu
     assert all(message["text"] for message in posted(slack))
 
 
-async def test_an_answer_pings_no_one_in_any_form(slack: EmulatedSlack, say: Say) -> None:
+async def test_an_answer_pings_no_one_in_any_form(slack: EmulatedSlack, poster: Poster) -> None:
     slack.faults.on(POST, Error("invalid_blocks"))
 
-    await post(say, answer("<!channel> and <@U2>, @here"))
+    await post(poster, answer("<!channel> and <@U2>, @here"))
 
     for message in asked(slack, POST):
         for shown in [message["text"], *(block["text"] for block in message.get("blocks", []))]:
             assert not any(ping in shown for ping in ("<!channel>", "<@U2>", "@here"))
 
 
-async def test_text_without_blocks_makes_no_links_of_bare_words(slack: EmulatedSlack, say: Say) -> None:
-    await post(say, Reply(text="words", blocks=(SECTION,)), place=TOP)
-    await post(say, Reply(text="words"))
+async def test_text_without_blocks_makes_no_links_of_bare_words(slack: EmulatedSlack, poster: Poster) -> None:
+    await post(poster, Reply(text="words", blocks=(SECTION,)), place=TOP)
+    await post(poster, Reply(text="words"))
 
     blocks, text = posted(slack)
     assert (blocks["blocks"], "thread_ts" in blocks, "parse" in blocks) == ([SECTION], False, False)
     assert (text["text"], text["parse"], "blocks" in text) == ("words", "none", False)
 
 
-async def test_a_successor_posts_only_missing_parts(slack: EmulatedSlack, say: Say) -> None:
+async def test_a_successor_posts_only_missing_parts(slack: EmulatedSlack, poster: Poster) -> None:
     existing = {"0": "1.1", "2": "1.3"}
 
     for _ in range(2):
-        assert await post(say, answer(long_markdown(30_000)), existing) == "1.1"
+        assert await post(poster, answer(long_markdown(30_000)), existing) == "1.1"
 
     assert numbers(slack) == ["1"]
 
 
-async def test_a_very_long_answer_is_its_beginning_and_a_file(slack: EmulatedSlack, say: Say) -> None:
+async def test_a_very_long_answer_is_its_beginning_and_a_file(slack: EmulatedSlack, poster: Poster) -> None:
     markdown = long_markdown(150_000)
 
-    await post(say, answer(markdown, footer=(FOOTER,)))
+    await post(poster, answer(markdown, footer=(FOOTER,)))
 
     (message,) = posted(slack)
     assert markdown.startswith(message["blocks"][0]["text"])
@@ -220,9 +220,9 @@ async def test_nothing_is_more_than_eight_messages(
 ) -> None:
     slack.faults.on(SHARED, Error("file_uploads_disabled"), times=None)
     refuses(slack, POST, *refused)
-    say = Say(slack_web, US if may_upload else NO_FILES, sleep=at_once)
+    poster = Poster(slack_web, US if may_upload else NO_FILES, sleep=at_once)
 
-    await post(say, reply)
+    await post(poster, reply)
 
     found = [shown_in(message) for message in posted(slack)]
     assert len(found) <= 8
@@ -237,8 +237,8 @@ async def test_nothing_is_more_than_eight_messages(
     assert abs(shown + missing - len(LONG) * len(gaps)) < 200 * len(gaps)
 
 
-async def test_a_private_reply_is_no_more_than_eight_messages(slack: EmulatedSlack, say: Say) -> None:
-    await say.whisper(Recipient(GENERAL, ALICE), Reply(text="x", blocks=(SECTION,), files=(LONG_FILE,)))
+async def test_a_private_reply_is_no_more_than_eight_messages(slack: EmulatedSlack, poster: Poster) -> None:
+    await poster.whisper(Recipient(GENERAL, ALICE), Reply(text="x", blocks=(SECTION,), files=(LONG_FILE,)))
 
     sent = [str(args["text"]) for args in asked(slack, EPHEMERAL)]
     assert len(sent) == 8
@@ -247,8 +247,8 @@ async def test_a_private_reply_is_no_more_than_eight_messages(slack: EmulatedSla
     assert LEFT_OUT.search("".join(sent))
 
 
-async def test_a_response_url_is_used_no_more_than_five_times(slack: EmulatedSlack, say: Say) -> None:
-    await say.respond(response_url(slack), Reply(text="x", blocks=(SECTION,), files=(LONG_FILE,)), {})
+async def test_a_response_url_is_used_no_more_than_five_times(slack: EmulatedSlack, poster: Poster) -> None:
+    await poster.respond(response_url(slack), Reply(text="x", blocks=(SECTION,), files=(LONG_FILE,)), {})
 
     assert len(slack.calls_of(URL)) == 5
     assert all(call.is_ok for call in slack.calls_of(URL))
@@ -283,8 +283,8 @@ def test_text_is_cut_where_it_reads_best(text: str, first: str) -> None:
 
 
 @pytest.mark.parametrize("reply", [Reply(text=""), Reply(text=" ", markdown=" \n")])
-async def test_an_empty_reply_is_no_message(slack: EmulatedSlack, say: Say, reply: Reply) -> None:
-    assert await post(say, reply) == ""
+async def test_an_empty_reply_is_no_message(slack: EmulatedSlack, poster: Poster, reply: Reply) -> None:
+    assert await post(poster, reply) == ""
     assert slack.calls == []
 
 
@@ -292,35 +292,35 @@ async def test_an_empty_reply_is_no_message(slack: EmulatedSlack, say: Say, repl
 
 
 @pytest.mark.parametrize("error", ["invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "block_mismatch"])
-async def test_refused_blocks_become_plain_text_without_loss(slack: EmulatedSlack, say: Say, error: str) -> None:
+async def test_refused_blocks_become_plain_text_without_loss(slack: EmulatedSlack, poster: Poster, error: str) -> None:
     markdown = long_markdown(10_000)
     slack.faults.on(POST, Error(error))
 
-    await post(say, answer(markdown))
+    await post(poster, answer(markdown))
 
     assert "".join(texts(slack)) == markdown
     assert all(len(text) <= 4000 for text in texts(slack))
     assert all("blocks" not in message for message in posted(slack))
 
 
-async def test_an_answer_started_as_plain_text_continues_as_such(slack: EmulatedSlack, say: Say) -> None:
+async def test_an_answer_started_as_plain_text_continues_as_such(slack: EmulatedSlack, poster: Poster) -> None:
     markdown = long_markdown(10_000)
     slack.faults.on(POST, Error("invalid_blocks"))
     slack.faults.on(POST, DropBefore(), when=lambda _args: len(posted(slack)) == 1)
     slack.faults.on(READ, Error("missing_scope"))
     with pytest.raises(SlackAmbiguous):
-        await post(say, answer(markdown))
+        await post(poster, answer(markdown))
 
-    await post(say, answer(markdown), await say.history().find(HERE, TURN, SINCE))
+    await post(poster, answer(markdown), await poster.history().find(HERE, TURN, SINCE))
 
     assert "".join(texts(slack)) == markdown
 
 
-async def test_refused_plain_text_becomes_a_file(slack: EmulatedSlack, say: Say) -> None:
+async def test_refused_plain_text_becomes_a_file(slack: EmulatedSlack, poster: Poster) -> None:
     slack.faults.on(POST, Error("invalid_blocks"))
     slack.faults.on(POST, Error("msg_too_long"))
 
-    await post(say, answer("The answer"))
+    await post(poster, answer("The answer"))
 
     assert contents(slack) == [b"The answer"]
     (shared,) = asked(slack, SHARED)
@@ -328,11 +328,11 @@ async def test_refused_plain_text_becomes_a_file(slack: EmulatedSlack, say: Say)
 
 
 @pytest.mark.parametrize("reply", [answer("Hello"), CHARTED])
-async def test_a_refusal_not_about_blocks_is_final(slack: EmulatedSlack, say: Say, reply: Reply) -> None:
+async def test_a_refusal_not_about_blocks_is_final(slack: EmulatedSlack, poster: Poster, reply: Reply) -> None:
     slack.faults.on(POST, Error("is_archived"))
 
     with pytest.raises(SlackRefused, match="is_archived"):
-        await post(say, reply)
+        await post(poster, reply)
 
     assert methods(slack) == [POST]
 
@@ -349,55 +349,55 @@ async def test_a_refusal_not_about_blocks_is_final(slack: EmulatedSlack, say: Sa
     ],
 )
 async def test_a_kind_of_block_is_left_out_only_if_slack_named_it(
-    slack: EmulatedSlack, say: Say, refused: list[str], error: str, tried: list[list[str]]
+    slack: EmulatedSlack, poster: Poster, refused: list[str], error: str, tried: list[list[str]]
 ) -> None:
     refuses(slack, POST, *refused, error=error)
 
     for _ in range(2):
-        await post(say, CHARTED)
+        await post(poster, CHARTED)
 
     assert kinds(slack) == tried
     assert texts(slack) == ["all of it"] * 2
 
 
-async def test_too_many_blocks_are_not_a_refused_kind(slack: EmulatedSlack, say: Say) -> None:
+async def test_too_many_blocks_are_not_a_refused_kind(slack: EmulatedSlack, poster: Poster) -> None:
     many = "[ERROR] no more than 50 items allowed [json-pointer:/blocks]"
     slack.faults.on(POST, Error("invalid_blocks", [many]))
 
     for _ in range(2):
-        await post(say, CHARTED)
+        await post(poster, CHARTED)
 
     assert kinds(slack) == [BOTH, TABLE_ONLY, BOTH]
 
 
-async def test_an_answer_of_many_blocks_is_shown_as_markdown(slack: EmulatedSlack, say: Say) -> None:
+async def test_an_answer_of_many_blocks_is_shown_as_markdown(slack: EmulatedSlack, poster: Poster) -> None:
     markdown = "# Heading\n\nOne & two < three\n\n---\n\n" * 60
 
-    await post(say, answer(markdown))
+    await post(poster, answer(markdown))
 
     assert all(call.is_ok for call in slack.calls_of(POST))
     assert markdown_of(slack) == markdown
     assert len(posted(slack)) > 3
 
 
-async def test_a_refusal_of_one_method_counts_for_the_others(slack: EmulatedSlack, say: Say) -> None:
+async def test_a_refusal_of_one_method_counts_for_the_others(slack: EmulatedSlack, poster: Poster) -> None:
     refuses(slack, EPHEMERAL, "data_visualization")
     refuses(slack, UPDATE, "data_visualization")
 
-    await say.whisper(Recipient(GENERAL, ALICE), CHARTED)
-    await say.update(GENERAL, own_message(slack), CHARTED, TAG)
-    await post(say, CHARTED)
+    await poster.whisper(Recipient(GENERAL, ALICE), CHARTED)
+    await poster.update(GENERAL, own_message(slack), CHARTED, TAG)
+    await post(poster, CHARTED)
 
     assert [kinds(slack, method) for method in (EPHEMERAL, UPDATE, POST)] == [
         [BOTH, TABLE_ONLY], [TABLE_ONLY], [TABLE_ONLY],
     ]  # fmt: skip
 
 
-async def test_an_answer_without_its_refused_buttons_keeps_markdown(slack: EmulatedSlack, say: Say) -> None:
+async def test_an_answer_without_its_refused_buttons_keeps_markdown(slack: EmulatedSlack, poster: Poster) -> None:
     refuses(slack, POST, "context_actions")
 
     for _ in range(2):
-        await post(say, answer("**Hello**", footer=({"type": "context_actions", "elements": []},)))
+        await post(poster, answer("**Hello**", footer=({"type": "context_actions", "elements": []},)))
 
     assert kinds(slack) == [["markdown", "context_actions"], ["markdown"], ["markdown"]]
 
@@ -420,16 +420,16 @@ async def test_an_answer_without_its_refused_buttons_keeps_markdown(slack: Emula
 async def test_refused_metadata_moves_into_a_block_and_is_found(
     slack: EmulatedSlack, slack_web: SlackWeb, error: str, reply: Reply, *, is_answer_lost: bool
 ) -> None:
-    say = Say(slack_web, NO_FILES, sleep=at_once)
+    poster = Poster(slack_web, NO_FILES, sleep=at_once)
     slack.faults.on(POST, Error(error), times=None, when=lambda args: bool(args.get("metadata")))
     if is_answer_lost:
         slack.faults.on(POST, DropAfter(), when=lambda args: not args.get("metadata"))
     existing: ExistingParts = {}
 
-    await post(say, reply, existing)
+    await post(poster, reply, existing)
 
     assert [message.metadata for message in in_channel(slack)] == [None] * len(existing)
-    assert await say.history().find(HERE, TURN, SINCE) == existing
+    assert await poster.history().find(HERE, TURN, SINCE) == existing
     blocks = [block for message in in_channel(slack) for block in message.blocks or []]
     assert "".join(block["text"] for block in blocks if block["type"] == "markdown") == reply.markdown
     if not (reply.markdown or reply.blocks):
@@ -439,22 +439,22 @@ async def test_refused_metadata_moves_into_a_block_and_is_found(
 # Files
 
 
-async def test_attachments_follow_once_into_the_messages_thread(slack: EmulatedSlack, say: Say) -> None:
+async def test_attachments_follow_once_into_the_messages_thread(slack: EmulatedSlack, poster: Poster) -> None:
     existing: ExistingParts = {}
 
-    ts = await post(say, RAN, existing, TOP)
-    await post(say, RAN, existing, TOP)
+    ts = await post(poster, RAN, existing, TOP)
+    await post(poster, RAN, existing, TOP)
 
     (shared,) = asked(slack, SHARED)
     assert shared["thread_ts"] == ts
     assert contents(slack) == [b"{}"]
 
 
-async def test_a_shared_file_is_found_by_its_name(slack: EmulatedSlack, say: Say) -> None:
-    await post(say, RAN)
+async def test_a_shared_file_is_found_by_its_name(slack: EmulatedSlack, poster: Poster) -> None:
+    await post(poster, RAN)
 
-    existing = await say.history().find(HERE, TURN, SINCE)
-    await post(say, RAN, existing)
+    existing = await poster.history().find(HERE, TURN, SINCE)
+    await post(poster, RAN, existing)
 
     message, shared = in_channel(slack)
     assert existing == {"0": message.ts, "file0": shared.ts}
@@ -466,10 +466,10 @@ async def test_a_shared_file_is_found_by_its_name(slack: EmulatedSlack, say: Say
 async def test_a_file_as_text_goes_once_into_the_messages_thread(
     slack: EmulatedSlack, slack_web: SlackWeb, place: Place, fault: Fault
 ) -> None:
-    say, reply = Say(slack_web, NO_FILES, sleep=at_once), RAN.model_copy(update={"files": (LONG_FILE,)})
+    poster, reply = Poster(slack_web, NO_FILES, sleep=at_once), RAN.model_copy(update={"files": (LONG_FILE,)})
     slack.faults.on(POST, fault, when=lambda _args: len(posted(slack)) == 2)
 
-    first = await post(say, reply, place=place)
+    first = await post(poster, reply, place=place)
 
     assert len(in_channel(slack)) == len({one.text for one in in_channel(slack)}) == 8
     assert {one.thread_ts for one in in_channel(slack) if one.ts != first} == {place.thread_ts or first}
@@ -479,18 +479,18 @@ async def test_without_files_an_attachment_is_shown_as_text(slack: EmulatedSlack
     content = "\n".join(f"line {number} of <b>" for number in range(600))
     reply = Reply(text="ran", files=(Attachment(name="output.txt", content=content),))
 
-    await post(Say(slack_web, NO_FILES), reply)
+    await post(Poster(slack_web, NO_FILES), reply)
 
     assert "".join(texts(slack)[1:]).replace("&lt;", "<").replace("&gt;", ">") == content
 
 
-async def test_an_interrupted_upload_is_repeated(slack: EmulatedSlack, say: Say) -> None:
+async def test_an_interrupted_upload_is_repeated(slack: EmulatedSlack, poster: Poster) -> None:
     slack.faults.on("upload", DropBefore())
     existing: ExistingParts = {}
 
     with pytest.raises(SlackUnreachable):
-        await post(say, RAN, existing)
-    await post(say, RAN, existing)
+        await post(poster, RAN, existing)
+    await post(poster, RAN, existing)
 
     assert texts(slack) == ["ran"]
     assert len(asked(slack, SHARED)) == 1
@@ -508,18 +508,18 @@ async def test_a_429_is_retried_after_its_delay(slack: EmulatedSlack, slack_web:
 
     slack.faults.on(POST, RateLimited(3))
 
-    await post(Say(slack_web, US, monotonic=clock, sleep=sleep), answer("Hello"))
+    await post(Poster(slack_web, US, monotonic=clock, sleep=sleep), answer("Hello"))
 
     assert len(posted(slack)) == 1
     assert clock.time == pytest.approx(1003)
 
 
-async def test_a_429_beyond_the_budget_says_when_to_retry(slack: EmulatedSlack, say: Say) -> None:
+async def test_a_429_beyond_the_budget_says_when_to_retry(slack: EmulatedSlack, poster: Poster) -> None:
     slack.faults.on(POST, RateLimited(30), when=lambda _args: bool(posted(slack)))
     existing: ExistingParts = {}
 
     with pytest.raises(SlackUnreachable) as caught:
-        await post(say, answer(long_markdown(30_000)), existing)
+        await post(poster, answer(long_markdown(30_000)), existing)
 
     assert caught.value.retry_after is not None
     assert caught.value.retry_after > timedelta(seconds=29)
@@ -533,43 +533,43 @@ async def test_a_call_past_its_deadline_is_not_made(slack: EmulatedSlack, slack_
     existing: ExistingParts = {}
 
     with pytest.raises(SlackUnreachable):
-        await post(Say(slack_web, US, monotonic=monotonic), answer(long_markdown(30_000)), existing)
+        await post(Poster(slack_web, US, monotonic=monotonic), answer(long_markdown(30_000)), existing)
 
     assert list(existing) == ["0"]
     assert len(posted(slack)) == 1
 
 
-async def test_a_post_whose_answer_was_lost_is_not_repeated(slack: EmulatedSlack, say: Say) -> None:
+async def test_a_post_whose_answer_was_lost_is_not_repeated(slack: EmulatedSlack, poster: Poster) -> None:
     slack.faults.on(POST, DropAfter())
 
-    assert await post(say, answer("Hello")) == in_channel(slack)[0].ts
+    assert await post(poster, answer("Hello")) == in_channel(slack)[0].ts
     assert methods(slack) == [POST, READ]
 
 
-async def test_a_post_that_never_arrived_is_repeated(slack: EmulatedSlack, say: Say) -> None:
+async def test_a_post_that_never_arrived_is_repeated(slack: EmulatedSlack, poster: Poster) -> None:
     slack.faults.on(POST, Http(502))
 
-    await post(say, answer("Hello"))
+    await post(poster, answer("Hello"))
 
     assert len(posted(slack)) == 1
 
 
-async def test_a_second_doubt_is_not_settled_by_a_third_post(slack: EmulatedSlack, say: Say) -> None:
+async def test_a_second_doubt_is_not_settled_by_a_third_post(slack: EmulatedSlack, poster: Poster) -> None:
     slack.faults.on(POST, DropBefore(), times=None)
 
     with pytest.raises(SlackAmbiguous):
-        await post(say, answer("Hello"))
+        await post(poster, answer("Hello"))
 
     assert len(asked(slack, POST)) == 2
 
 
 @pytest.mark.parametrize("look", [Error("missing_scope"), RateLimited(60), Http(500)])
-async def test_a_doubt_remains_if_history_cannot_be_read(slack: EmulatedSlack, say: Say, look: Fault) -> None:
+async def test_a_doubt_remains_if_history_cannot_be_read(slack: EmulatedSlack, poster: Poster, look: Fault) -> None:
     slack.faults.on(POST, DropBefore())
     slack.faults.on(READ, look)
 
     with pytest.raises(SlackAmbiguous):
-        await post(say, answer("Hello"))
+        await post(poster, answer("Hello"))
 
     assert posted(slack) == []
 
@@ -577,10 +577,10 @@ async def test_a_doubt_remains_if_history_cannot_be_read(slack: EmulatedSlack, s
 # Private messages, responses, updates, forms
 
 
-async def test_a_notice_is_sent_by_response_url(slack: EmulatedSlack, say: Say) -> None:
+async def test_a_notice_is_sent_by_response_url(slack: EmulatedSlack, poster: Poster) -> None:
     reply = Reply(text="psst", blocks=(SECTION,), replaces_original=True)
 
-    await say.whisper(Recipient(GENERAL, ALICE, response_url=response_url(slack)), reply)
+    await poster.whisper(Recipient(GENERAL, ALICE, response_url=response_url(slack)), reply)
 
     (body,) = asked(slack, URL)
     assert methods(slack) == [URL]
@@ -588,8 +588,8 @@ async def test_a_notice_is_sent_by_response_url(slack: EmulatedSlack, say: Say) 
     assert (body["text"], body["blocks"]) == ("psst", [SECTION])
 
 
-async def test_a_notice_with_a_used_up_url_is_ephemeral(slack: EmulatedSlack, say: Say) -> None:
-    await say.whisper(Recipient(GENERAL, ALICE, HERE.thread_ts, f"{slack.url}/response/used-up"), Reply(text="psst"))
+async def test_a_notice_with_a_used_up_url_is_ephemeral(slack: EmulatedSlack, poster: Poster) -> None:
+    await poster.whisper(Recipient(GENERAL, ALICE, HERE.thread_ts, f"{slack.url}/response/used-up"), Reply(text="psst"))
 
     (message,) = asked(slack, EPHEMERAL)
     assert message == {
@@ -597,18 +597,18 @@ async def test_a_notice_with_a_used_up_url_is_ephemeral(slack: EmulatedSlack, sa
     }  # fmt: skip
 
 
-async def test_an_undeliverable_notice_is_an_error(say: Say) -> None:
+async def test_an_undeliverable_notice_is_an_error(poster: Poster) -> None:
     with pytest.raises(SlackRefused, match="user_not_in_channel"):
-        await say.whisper(Recipient(GENERAL, STRANGER), Reply(text="psst"))
+        await poster.whisper(Recipient(GENERAL, STRANGER), Reply(text="psst"))
 
 
-async def test_a_notice_shows_files_as_text(slack: EmulatedSlack, say: Say) -> None:
+async def test_a_notice_shows_files_as_text(slack: EmulatedSlack, poster: Poster) -> None:
     slack.faults.on(EPHEMERAL, Error("invalid_blocks"))
     reply = Reply(text="psst", blocks=(SECTION,), files=(Attachment(name="a.txt", content="a < b"),))
     existing: ExistingParts = {}
 
     for _ in range(2):
-        await say.whisper(Recipient(GENERAL, ALICE), reply, existing)
+        await poster.whisper(Recipient(GENERAL, ALICE), reply, existing)
 
     assert [(asked["text"], "blocks" in asked) for asked in asked(slack, EPHEMERAL)] == [
         ("psst", True), ("psst", False), ("a &lt; b", False),
@@ -616,42 +616,42 @@ async def test_a_notice_shows_files_as_text(slack: EmulatedSlack, say: Say) -> N
     assert posted(slack) == []
 
 
-async def test_a_response_is_shown_to_the_channel(slack: EmulatedSlack, say: Say) -> None:
+async def test_a_response_is_shown_to_the_channel(slack: EmulatedSlack, poster: Poster) -> None:
     slack.faults.on(URL, Http(400, "invalid_blocks"))
 
-    await say.respond(response_url(slack), Reply(text="ran", blocks=(SECTION,)), {})
+    await poster.respond(response_url(slack), Reply(text="ran", blocks=(SECTION,)), {})
 
     _, body = asked(slack, URL)
     assert (body["response_type"], body["text"], "blocks" in body) == ("in_channel", "ran", False)
 
 
-async def test_an_update_replaces_text_blocks_and_tag(slack: EmulatedSlack, say: Say) -> None:
+async def test_an_update_replaces_text_blocks_and_tag(slack: EmulatedSlack, poster: Poster) -> None:
     ts = own_message(slack)
 
-    await say.update(GENERAL, ts, Reply(text="x" * 5000, blocks=(SECTION,)), MessageTag("bridge_run", TURN))
+    await poster.update(GENERAL, ts, Reply(text="x" * 5000, blocks=(SECTION,)), MessageTag("bridge_run", TURN))
 
     (body,) = asked(slack, UPDATE)
     assert (body["channel"], body["ts"], body["blocks"], body["parse"]) == (GENERAL, ts, [SECTION], "none")
     assert (len(body["text"]), body["metadata"]["event_type"]) == (4000, "bridge_run")
 
 
-async def test_an_update_falls_back_to_text_and_clears_blocks(slack: EmulatedSlack, say: Say) -> None:
+async def test_an_update_falls_back_to_text_and_clears_blocks(slack: EmulatedSlack, poster: Poster) -> None:
     refuses(slack, UPDATE, *BOTH, *IN_WORDS)
 
-    await say.update(GENERAL, own_message(slack), CHARTED, TAG)
+    await poster.update(GENERAL, own_message(slack), CHARTED, TAG)
 
     assert kinds(slack, UPDATE) == [BOTH, []]
     assert (asked(slack, UPDATE)[-1]["text"], asked(slack, UPDATE)[-1]["blocks"]) == ("all of it", [])
 
 
-async def test_an_update_with_refused_metadata_is_sent_without_it(slack: EmulatedSlack, say: Say) -> None:
+async def test_an_update_with_refused_metadata_is_sent_without_it(slack: EmulatedSlack, poster: Poster) -> None:
     slack.faults.on(UPDATE, Error("metadata_too_large"), times=None, when=lambda args: bool(args.get("metadata")))
 
-    await say.update(GENERAL, own_message(slack), CHARTED, TAG)
+    await poster.update(GENERAL, own_message(slack), CHARTED, TAG)
 
     assert [bool(asked.get("metadata")) for asked in asked(slack, UPDATE)] == [True, False]
     (message,) = in_channel(slack)
-    assert await say.history().find(TOP, TURN, SINCE) == {"0": message.ts}
+    assert await poster.history().find(TOP, TURN, SINCE) == {"0": message.ts}
 
 
 @pytest.mark.parametrize("place", [HERE, TOP])
@@ -659,20 +659,20 @@ async def test_an_update_with_refused_metadata_is_sent_without_it(slack: Emulate
 async def test_files_follow_an_updated_message_into_its_thread(
     slack: EmulatedSlack, slack_web: SlackWeb, place: Place, identity: Identity
 ) -> None:
-    say, ts = Say(slack_web, identity, sleep=at_once), own_message(slack, place.thread_ts)
+    poster, ts = Poster(slack_web, identity, sleep=at_once), own_message(slack, place.thread_ts)
 
     for _ in range(2):
-        await say.update(GENERAL, ts, RAN, TAG)
-        await say.attach(place, RAN, TAG, {"0": ts} | await say.history().find(place, TURN, SINCE))
+        await poster.update(GENERAL, ts, RAN, TAG)
+        await poster.attach(place, RAN, TAG, {"0": ts} | await poster.history().find(place, TURN, SINCE))
 
     (message,) = [one for one in in_channel(slack) if one.ts != ts]
     assert message.thread_ts == place.thread_ts or ts
 
 
-async def test_a_form_is_opened_by_its_trigger(slack: EmulatedSlack, say: Say) -> None:
+async def test_a_form_is_opened_by_its_trigger(slack: EmulatedSlack, poster: Poster) -> None:
     view: Json = {"type": "modal", "title": {"type": "plain_text", "text": "T"}, "blocks": [SECTION]}
 
-    await say.open_form(trigger := slack.tickets.trigger(ALICE), view)
+    await poster.open_form(trigger := slack.tickets.trigger(ALICE), view)
 
     assert methods(slack) == ["views.open"]
     assert asked(slack, "views.open") == [{"trigger_id": trigger, "view": view}]
@@ -687,7 +687,7 @@ class NotMine(Exception):
 
 
 @pytest.mark.parametrize("calls", range(5))
-async def test_a_guard_is_asked_immediately_before_each_call(slack: EmulatedSlack, say: Say, calls: int) -> None:
+async def test_a_guard_is_asked_immediately_before_each_call(slack: EmulatedSlack, poster: Poster, calls: int) -> None:
     reply = answer(long_markdown(15_000), files=RAN.files)
     left = calls
 
@@ -699,18 +699,18 @@ async def test_a_guard_is_asked_immediately_before_each_call(slack: EmulatedSlac
 
     slack.calls.clear()
     with pytest.raises(NotMine):
-        await say.post(HERE, reply, TAG, {}, guard)
+        await poster.post(HERE, reply, TAG, {}, guard)
 
     assert methods(slack) == [POST, POST, WANTED, "upload", SHARED][:calls]
 
 
-async def test_a_guard_hears_how_long_a_call_may_take(slack: EmulatedSlack, say: Say) -> None:
+async def test_a_guard_hears_how_long_a_call_may_take(slack: EmulatedSlack, poster: Poster) -> None:
     needs: list[timedelta] = []
 
     async def guard(needed: timedelta) -> None:
         needs.append(needed)
 
-    await say.post(HERE, Reply(text="hello"), TAG, {}, guard)
+    await poster.post(HERE, Reply(text="hello"), TAG, {}, guard)
 
     assert slack.calls_of(POST)
     assert timedelta(seconds=9) < needs[0] <= timedelta(seconds=10)

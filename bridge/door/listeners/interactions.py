@@ -27,7 +27,7 @@ from bridge.slack.api import Identity
 from bridge.slack.blockkit import modals
 from bridge.slack.blockkit.reply import Block
 from bridge.slack.payloads import items, mapping, text
-from bridge.slack.post import Recipient, Say
+from bridge.slack.post import Poster, Recipient
 
 log = logging.getLogger(__name__)
 
@@ -131,7 +131,7 @@ def _home_of(body: Json) -> dict[str, Any]:
     return {"user_team": team, "is_shared": not team}
 
 
-async def answer_not_stored(identity: Identity, say: Say, body: Json) -> BoltResponse:
+async def answer_not_stored(identity: Identity, slack: Poster, body: Json) -> BoltResponse:
     """Have Slack retry an event; notify the sender of any other input, which Slack doesn't retry."""
     if "command" in body:
         notice = notices.not_queued(text(body, "command"))
@@ -158,7 +158,7 @@ async def answer_not_stored(identity: Identity, say: Say, body: Json) -> BoltRes
     if recipient.is_reachable:
         try:
             async with asyncio.timeout(0.5):  # the rest of Slack's three seconds
-                await say.whisper(
+                await slack.whisper(
                     recipient, features.not_stored(sent.name) if isinstance(sent, Shortcut) else _NOT_QUEUED
                 )
         except (SlackError, TimeoutError):

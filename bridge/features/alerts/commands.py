@@ -340,7 +340,7 @@ async def _mark_as_over(deps: Deps, turn: Turn, stored: StoredAlert, reached: Al
         MARK, side_id(turn.id, "edit"), project=turn.project_key
     )  # not this turn's own, which is looked for
     try:
-        await deps.say.update(reached.channel, reached.thread_ts, reply, tag)
+        await deps.slack.update(reached.channel, reached.thread_ts, reply, tag)
     except SlackRefused as exc:  # someone deleted it, or it's too late to edit it
         log.info("an alert's message can't be edited", extra={"error": exc.error})
     except SlackError as exc:

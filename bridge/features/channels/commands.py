@@ -149,7 +149,7 @@ async def _set_app(deps: Deps, turn: Turn, typed: str, rule: AppRule | None) -> 
     await deps.access.check_runner(turn.user, "default")
     rules = (await deps.channels.stored(turn.team, turn.channel)).settings.of(turn.project_key).apps
     named = {id_: known.name for id_, known in rules.items() if known.name}
-    names = await deps.say.history().apps_in(turn.channel) | named
+    names = await deps.slack.history().apps_in(turn.channel) | named
     wanted = name_key(typed).removeprefix("@")
     found = [id_ for id_, name in names.items() if name_key(name) == wanted]
     is_id = typed.isupper() and APP_ID.fullmatch(wanted.upper())  # a name could look like one in small letters
@@ -234,7 +234,7 @@ async def _app_fields(deps: Deps, turn: Turn, channel: str, settings: ChannelSet
         workflow = next((one for one in workflows if one.id == rule.workflow), None)
         agent = await agent_by_id(turn, rule.agent) if rule.agent is not None else None
         fields.append(forms.AppField(id_, rule.name or id_, agent, workflow))
-    seen = await deps.say.history().apps_in(channel)
+    seen = await deps.slack.history().apps_in(channel)
     return fields + [forms.AppField(id_, name) for id_, name in seen.items() if id_ not in settings.apps]
 
 
@@ -253,7 +253,7 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: form
             await workflow_by_id(turn, id_)
         elif await agent_by_id(turn, id_) is None:
             raise NoSuch("agent", str(id_))
-    names = await deps.say.history().apps_in(turn.channel) if filled.apps else {}
+    names = await deps.slack.history().apps_in(turn.channel) if filled.apps else {}
 
     def change(now: ChannelSettings) -> ChannelSettings:
         settings = now.model_copy(update={"agent": filled.agent})

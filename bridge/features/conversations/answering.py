@@ -164,7 +164,7 @@ async def _say_that_it_works(deps: Deps, turn: Turn, message: InboundMessage, st
     reply = layout.still_working(name, turn.id, f"{message.thread.root} {message.ts}")
     with suppress(StoreUnavailable, SlackError):
         if await deps.said_once.may_say_that_it_works(turn.id):
-            await deps.say.whisper(recipient_of(message), reply)
+            await deps.slack.whisper(recipient_of(message), reply)
             status.is_told = True
 
 
@@ -375,7 +375,7 @@ async def _search(deps: Deps, message: InboundMessage) -> ThreadRead | None:
         return None
     try:
         place = Place(thread.channel, thread.root)
-        read = await deps.say.history().read_thread(place, before=message.ts, with_own=True)
+        read = await deps.slack.history().read_thread(place, before=message.ts, with_own=True)
         if read.recalled is None and read.cut_short is not None:
             raise read.cut_short
     except SlackUnreachable as exc:

@@ -158,7 +158,7 @@ async def shown_late(deps: Deps, turn: Turn, late: ShownLate, _ts: str) -> None:
         return
     try:
         mark = MessageTag("bridge_notice", side_id(turn.id, "shown"))
-        await deps.say.update(turn.channel, late.notice, notices.shown_after_all(), mark)
+        await deps.slack.update(turn.channel, late.notice, notices.shown_after_all(), mark)
     except SlackError as exc:
         log.info("can't replace a notice whose button was pressed", extra={"detail": exc.detail})
 

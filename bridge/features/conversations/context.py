@@ -24,7 +24,7 @@ from bridge.slack.blockkit.quotation import FIRST, MESSAGE, NEWEST, SOME, Quoted
 from bridge.slack.history import ThreadMessage, ThreadRead
 from bridge.slack.parts import Place
 from bridge.slack.people import Directory
-from bridge.slack.post import Say
+from bridge.slack.post import Poster
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ _NOTHING: Final = ThreadRead()
 class Context:
     """Adds context to messages. *is_on* is ``BRIDGE_CONTEXT``; *channels* says which replies need a mention."""
 
-    say: Say
+    slack: Poster
     directory: Directory
     channels: Channels
     bot_user: str
@@ -90,7 +90,7 @@ class Context:
     async def _read(self, thread: ThreadKey, after: str, before: str, *, with_own: bool) -> ThreadRead:
         try:
             place = Place(thread.channel, thread.root)
-            return await self.say.history().read_thread(place, after, before, with_own=with_own)
+            return await self.slack.history().read_thread(place, after, before, with_own=with_own)
         except SlackError as exc:  # usually a missing permission, which `bridge check` reports
             log.info("thread history can't be read", extra={"detail": exc.detail})
             return _NOTHING

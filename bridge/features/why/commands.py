@@ -116,7 +116,7 @@ async def _read(
 ) -> InboundMessage | None:
     """Return the newest *wanted* message in *place*; None if there's none, or Slack doesn't show it."""
     try:
-        found = await deps.say.history().newest(place, *wanted, **between)
+        found = await deps.slack.history().newest(place, *wanted, **between)
     except SlackError as exc:
         log.info("can't read which message is meant", extra={"detail": exc.detail})
         return None

@@ -90,7 +90,7 @@ async def run(
         turn.stage(*undo)
     elif replaces is not None:
         try:
-            await deps.say.whisper(recipient_of(turn.body), replaces)
+            await deps.slack.whisper(recipient_of(turn.body), replaces)
         except SlackError as exc:
             log.info("private notice can't be posted", extra={"detail": exc.detail})
     return await _ended(deps, turn, described, result, took)
