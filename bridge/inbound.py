@@ -132,7 +132,7 @@ class InboundMessage(_Inbound):
     outside of a thread. *is_mention*: it mentions the bot; *is_direct*: it's in the direct message with the bot;
     *is_typed*: it was written in one of Slack's own clients, which only people use. An app's post has that *app*'s ID
     (``A…``, or only its bot's, ``B…``), its *app_name*, and the *owner* of the rule that answers it, the only person
-    who can be notified in private.
+    who can be notified in private. *meant* is the ID of the project whose name its first word seems to misspell.
     """
 
     kind: Literal["message"] = "message"
@@ -147,6 +147,7 @@ class InboundMessage(_Inbound):
     is_typed: bool = True
     edited_ts: str = ""  # when its text was edited, or ""
     looks_at: str = ""  # the channel that the person has open beside the bot's direct message
+    meant: str = ""
     calls_in: bool = False  # it was sent by a form into someone else's thread
     parts: tuple[MessagePart, ...] = ()
     app: str = ""

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeVar
 
 from bridge.engine.command_line import CommandLine
+from bridge.engine.picking import likeness
 from bridge.engine.projects import ASK, ServedProjects, last_project, remember
 from bridge.ids import PersonKey
 from bridge.inbound import HomeOpened, Inbound, InboundMessage, MessagesTabOpened, Shortcut, SlashCommand
 from bridge.project.connection import ProjectConnection
 from bridge.queue.scripting import Scripts
-from bridge.slack.blockkit.folding import fold
+from bridge.slack.blockkit.folding import fold, name_key
 from bridge.slack.blockkit.mrkdwn import addressed
 
 I = TypeVar("I", bound=Inbound)  # noqa: E741 - an input
@@ -26,6 +27,10 @@ I = TypeVar("I", bound=Inbound)  # noqa: E741 - an input
 # Of folded text:
 _COMMAND: Final = re.compile(r"\s*[*_~`]*[!/]([a-z][\w-]*)(?=\s)\s*")
 _AT: Final = re.compile(r"\s*(?:@(?=\S)|<(?:@[uw]|!subteam\^s)[a-z0-9]+\|@?(?P<label>[^<>]+)>)")
+_PLAIN: Final = re.compile(r"[^\W_](?:[\w -]*\w)?")  # not `order(…)`, nor an address
+_ABOVE_CODE: Final = re.compile(
+    r"\n\s*(?:@|(?:abstract|async|class|def|export|final|fn|fun|func|function|interface|private|protected|public|static)\b)"
+)  # after a decorator
 _MOST_TYPED: Final = 600  # characters that the mentions, a command and a project's name may take
 _MOST_WORDS: Final = 12  # of a project's name
 
@@ -64,6 +69,25 @@ def named_first(
     return None
 
 
+def misspelled_first(text: str, projects: ServedProjects, *, bot_user: str) -> NamedProject | None:
+    """Return the project whose ID or name *text* seems to misspell where a message may name one (`named_first`)."""
+    mentions, said = addressed(text, bot_user)
+    folded = fold(said, _MOST_TYPED)
+    at = _AT.match(folded.text)
+    if at is None or at["label"]:
+        return None
+    ends = [at.end() + word.end() for word in re.finditer(r"\S+", folded.text[at.end() :])][:_MOST_WORDS]
+    best, found = 0.0, None
+    for project in projects:
+        for name in {name_key(project.id), name_key(project.name)}:
+            end = ends[min(name.count(" "), len(ends) - 1)]
+            typed = folded.text[at.end() : end].rstrip(":,")
+            likely = likeness(typed, name) if _PLAIN.fullmatch(typed) else 0.0
+            if likely > best and not _ABOVE_CODE.match(folded.text, end):
+                best, found = likely, NamedProject(project, mentions + folded.after(end))
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Addressing:
     """Decides it. *of_channel* returns what's set for a channel, by its team and its ID (`ProjectConnection.key`)."""
@@ -79,15 +103,15 @@ class Addressing:
         if not self.projects.is_several or inbound.names_project:
             return inbound
         named: NamedProject | None = None
-        rest: dict[str, str] = {}
+        changed: dict[str, str] = {}
         about: Inbound = inbound
         match about:
             case InboundMessage(source="typed", text=text):
                 named = named_first(text, self.projects, bot_user=self.bot_user, bare=self.commands.of_projects)
-                rest = {"text": named.rest if named else text}
+                changed = {"text": named.rest} if named else self._meant_by(about)
             case SlashCommand(command=command, text=text):
                 named = named_first(f"{command} {text}", self.projects, bare=self.commands.of_projects)
-                rest = {"text": named.rest[len(command) :].lstrip() if named else text}
+                changed = {"text": named.rest[len(command) :].lstrip()} if named else {}
             case InboundMessage() | Shortcut() | HomeOpened() | MessagesTabOpened():
                 pass
             case _:
@@ -96,14 +120,31 @@ class Addressing:
         if named:
             if inbound.channel.startswith("D"):
                 await remember(self.scripts, person, named.project.key)
-            return inbound.model_copy(update={**rest, "project": named.project.key, "names_project": True})  # type: ignore[return-value] # a copy is of the same type
+            changed |= {"project": named.project.key}
+            return inbound.model_copy(update={**changed, "names_project": True})  # type: ignore[return-value] # a copy is of the same type
         key = await self._usual(inbound, person)
-        if key is None:
-            is_command = isinstance(inbound, SlashCommand) or (
-                isinstance(inbound, InboundMessage) and self.commands.line_of(inbound, self.bot_user) is not None
-            )
-            key = ASK if is_command else ""
-        return inbound.model_copy(update={"project": key})  # type: ignore[return-value] # as above
+        found: Inbound = inbound.model_copy(update={**changed, "project": key or ""})
+        is_command = isinstance(found, SlashCommand) or (
+            isinstance(found, InboundMessage)
+            and not found.meant
+            and self.commands.line_of(found, self.bot_user) is not None
+        )
+        return found.model_copy(update={"project": ASK}) if key is None and is_command else found  # type: ignore[return-value] # as above
+
+    def _meant_by(self, message: InboundMessage) -> dict[str, str]:
+        """Return what changes in a *message* that seems to misspell a project's name: nothing is done on a guess.
+
+        If a command follows, the name comes after it, as `CommandLine` refuses it there.
+        """
+        meant = misspelled_first(message.text, self.projects, bot_user=self.bot_user)
+        if meant is None:
+            return {}
+        line = self.commands.line_of(message.model_copy(update={"text": meant.rest}), self.bot_user)
+        if line is None:
+            return {"meant": meant.project.id}
+        mentions, said = addressed(message.text, self.bot_user)
+        command, _, words = line[1:].partition(" ")
+        return {"text": f"{mentions}!{command} {said.split()[0]} {words}".rstrip()}
 
     async def _usual(self, inbound: Inbound, person: PersonKey) -> str | None:
         """Return the project that counts where *inbound* comes from; None if none is known."""

@@ -305,7 +305,10 @@ class CommandLine:
         )
 
     def line_of(self, message: InboundMessage, bot_user: str) -> str | None:
-        """Return a message's command line (``!stats`` → ``/stats``), misspelled or not; None if it isn't a command."""
+        """Return a message's command line (``!stats`` → ``/stats``), misspelled or not; None if it isn't a command.
+
+        A message that seems to misspell a project's name isn't for an agent either: it's that name, as ``@orders``.
+        """
         if message.is_text:
             return None
         mentions, said = addressed(message.text, bot_user)
@@ -317,7 +320,7 @@ class CommandLine:
             alone = re.sub(rf"<@{re.escape(bot_user)}(?:\|[^<>]*)?>", " ", message.text)
             word = name_key(alone).strip("!?.,:;-*_~` ")
             line = f"/{word or HELP}" if word in {"", HELP, "stop"} else None
-        return line
+        return line or (f"@{message.meant}" if message.meant else None)
 
     def _slash_line(self, text: str) -> str | None:
         """Return a slash command typed in a message, where Slack doesn't take it for one, without a prefix."""

@@ -323,9 +323,9 @@ ENDS: Final[Mapping[str, Meaning]] = {
     "gone": _REPLIED.called("expired"),
     "full": _FULL,
     "slip": Meaning(
-        "This looked like a mistyped command, so nothing was sent to the agent.",
-        "Choose below my question whether it's a command or text.",
-        is_public=False, word="looked like a command; asked what was meant",
+        "This looked like a mistyped command or project, so nothing was sent to the agent.",
+        "Choose below my question what you meant.",
+        is_public=False, word="looked mistyped; asked what was meant",
     ),
     "unknown": _UNKNOWN,
     "too old": Meaning("This message waited too long, so I didn't send it to the agent.", _AGAIN, "now"),

@@ -125,15 +125,14 @@ class Features:
                 return await self._use(deps, turn, shortcut)
             case InboundMessage() as message if (said := self.commands.line_of(message, deps.bot_user)) is not None:
                 line = said
+                about: Any = {"m": message.ts, "t": message.thread_ts, "a": message.is_mention}
+                if message.meant:
+                    await TypedText(deps.scripts).store(turn, message.model_dump_json())
+                    slip = Slip(word="", command=message.meant, turn=turn.id, **about)
+                    return shown(did_you_mean(f"@{message.meant}", slip.model_dump_json()), what="slip")
                 if meant := self.commands.meant_by(line):
-                    slip = Slip(
-                        word=addressed(message.text, deps.bot_user)[1].strip()[1:],
-                        command=meant,
-                        m=message.ts,
-                        t=message.thread_ts,
-                        a=message.is_mention,
-                    )
-                    return shown(did_you_mean(meant, slip.model_dump_json()), what="slip")
+                    slip = Slip(word=addressed(message.text, deps.bot_user)[1].strip()[1:], command=meant, **about)
+                    return shown(did_you_mean(f"!{meant}", slip.model_dump_json()), what="slip")
             case body:
                 return await self._kinds[type(body)](deps, turn, body)  # type: ignore[no-any-return]
         return await self.commands.answer(line, deps, turn)

@@ -76,6 +76,7 @@ SEND_THEM: Final = "offered:send"
 SEND_EDITED: Final = "turn:edited"
 SEND_REPLY: Final = "reply:send"
 SLIP_COMMAND: Final = "slip:command"
+SLIP_PROJECT: Final = "slip:project"
 SLIP_TEXT: Final = "slip:text"
 
 
@@ -162,9 +163,10 @@ def not_read_notice(facts: str = "") -> Reply:
 
 
 class Slip(BaseModel, frozen=True):
-    """The value of a button below `did_you_mean`: the *word* typed, and the similar *command*.
+    """The value of a button below `did_you_mean`: the *word* typed, and the similar *command*, or project's ID.
 
-    *m* and *t* are the ``ts`` of the message and its thread; *a*: the message mentions the bot.
+    *m* and *t* are the ``ts`` of the message and its thread; *a*: the message mentions the bot. The *turn* stored a
+    message that seems to misspell a project's name.
     """
 
     word: str
@@ -172,6 +174,7 @@ class Slip(BaseModel, frozen=True):
     m: str
     t: str = ""
     a: bool = False
+    turn: str = ""
 
     @classmethod
     def parse(cls, value: str) -> Slip | None:
@@ -182,17 +185,22 @@ class Slip(BaseModel, frozen=True):
             return None
 
 
-def did_you_mean(command: str, slip: str) -> Reply:
-    """Ask whether a word was meant as a *command*; until then, it isn't sent. The buttons carry the *slip*."""
-    meant = f"!{kit.one_line(command, 20)}"
-    run, send = kit.button(f"Use {meant}", SLIP_COMMAND, slip), kit.button("Send as text", SLIP_TEXT, slip)
+def did_you_mean(meant: str, slip: str) -> Reply:
+    """Ask whether a command (``!stop``) or a project (``@orders``) was *meant*; the buttons carry the *slip*.
+
+    Until then, nothing is sent.
+    """
+    meant = kit.one_line(meant, 40)
+    use = SLIP_PROJECT if meant.startswith("@") else SLIP_COMMAND
+    run, send = kit.button(f"Use {meant}", use, slip), kit.button("Send as text", SLIP_TEXT, slip)
     text = f"Did you mean {meant}? Nothing was sent to the agent."
     return kit.reply(text, kit.with_code(text, meant), kit.actions(run, send))
 
 
-def slip_settled(command: str) -> Reply:
-    """Replace the question: *command* was run, or (``""``) the word was sent as text."""
-    text = f"Ran !{kit.one_line(command, 20)}." if command else "Sent to the agent as text."
+def slip_settled(meant: str) -> Reply:
+    """Replace the question: what was *meant* was used, or (``""``) the message was sent as text."""
+    used = f"Sent with {kit.one_line(meant, 40)}." if meant.startswith("@") else f"Ran {kit.one_line(meant, 40)}."
+    text = used if meant else "Sent to the agent as text."
     return kit.note(text, replaces_original=True)
 
 

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from bridge.cli.trace import steps_of
+from bridge.engine.notices import SLIP_PROJECT, SLIP_TEXT
 from bridge.engine.projects import CHOOSE, OF_DIRECT
 from bridge.features.buttons import OPEN_DEFAULT, RUN_FORM
 from bridge.features.conversations import menu
@@ -123,6 +124,73 @@ async def test_an_unknown_project_is_refused_with_a_suggestion(harness: Harness)
 
     assert "No project “ordres”. Did you mean" in shown(harness)
     assert harness.service.runs == []
+
+
+@pytest.mark.parametrize("text", [f"{MENTION} @ordres Support: hello", f"{MENTION} @Oders: Support: hello"])
+async def test_a_misspelled_project_is_asked_about_before_anything_is_sent(
+    harness: Harness, orders: Service, text: str
+) -> None:
+    root = await say(harness, text, GENERAL)
+    assert "Did you mean @orders? Nothing was sent to the agent." in shown(harness)
+    assert orders.asked == harness.service.asked == []
+    await press(harness, SLIP_PROJECT)
+    await say(harness, "and then?", GENERAL, root)
+
+    assert asked(orders) == [("hello", None), ("and then?", 42)]
+    assert harness.service.asked == []
+
+
+async def test_a_misspelled_project_may_be_sent_as_text(harness: Harness, orders: Service) -> None:
+    await say(harness, f"{MENTION} @ordres hello", GENERAL)
+    await press(harness, SLIP_TEXT)
+
+    assert asked(harness.service) == [("@ordres hello", None)]
+    assert orders.asked == []
+
+
+async def test_a_misspelled_project_in_a_direct_message_is_the_last_one_once_chosen(
+    harness: Harness, orders: Service
+) -> None:
+    await say(harness, "@ordres one", DM_ALICE)
+    await press(harness, SLIP_PROJECT)
+    await say(harness, "two", DM_ALICE)
+
+    assert asked(orders) == [("one", None), ("two", None)]
+    assert harness.service.asked == []
+
+
+async def test_a_misspelled_project_in_a_reply_is_asked_about(harness: Harness, orders: Service) -> None:
+    root = await say(harness, f"{MENTION} hello", RANDOM)
+    await say(harness, "@ordres go on", RANDOM, root)
+    assert "Did you mean @orders?" in shown(harness)
+    await press(harness, SLIP_PROJECT)
+
+    assert asked(orders) == [("hello", None), ("go on", 42)]
+
+
+@pytest.mark.usefixtures("orders")
+async def test_a_reply_for_others_is_not_asked_about(harness: Harness) -> None:
+    root = await say(harness, f"{MENTION} hello", GENERAL)
+    await say(harness, "what do you think?", GENERAL, root, user=BOB)
+    told = len(harness.seen.ephemerals)
+    await say(harness, "@defualt team, look at this", GENERAL, root, user=BOB)
+
+    assert not any("Did you mean" in one.text for one in harness.seen.ephemerals[told:])
+    assert asked(harness.service) == [("hello", None)]
+
+
+@pytest.mark.parametrize("line", ["@ordres !workflows run 3 hello", "!workflows @ordres run 3 hello"])
+async def test_a_command_after_a_misspelled_project_is_refused(harness: Harness, orders: Service, line: str) -> None:
+    await say(harness, f"{MENTION} {line}", GENERAL)
+
+    assert "No project “ordres”. Did you mean" in shown(harness)
+    assert harness.service.runs == orders.runs == []
+
+
+async def test_with_one_project_any_first_word_is_text(harness: Harness) -> None:
+    await say(harness, f"{MENTION} @defualt hello", GENERAL)
+
+    assert asked(harness.service) == [("@defualt hello", None)]
 
 
 async def test_buttons_belong_to_the_project_of_their_message(harness: Harness, orders: Service) -> None:

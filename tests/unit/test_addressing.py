@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.engine.addressing import named_first
+from bridge.engine.addressing import misspelled_first, named_first
 from bridge.engine.projects import ServedProjects
 from bridge.project import Catalog, ProjectClient
 from bridge.project.connection import ProjectConnection
@@ -60,3 +60,40 @@ def test_a_project_counts_only_where_it_is_named_first(text: str, named: str | N
     found = named_first(text, PROJECTS, bot_user=BOT, bare={"project"})
 
     assert (found.project.id if found else None, found.rest if found else "") == (named, rest)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant", "rest"),
+    [
+        (f"<@{BOT}> @ordres Support: hi", "orders", f"<@{BOT}> Support: hi"),
+        (f"<@{BOT}> @Ordr: hi", "orders", f"<@{BOT}> hi"),
+        ("@oders", "orders", ""),
+        ("@order dsk hi\nthere", "orders", "hi\nthere"),
+        ("@orders-uk hi", "orders-eu", "hi"),
+        ("@orders_eu, hi", "orders-eu", "hi"),
+        ("@comapny hi", "default", "hi"),
+        ("@ordres\nhi", "orders", "hi"),
+        ("@ 5 pm", None, ""),
+        ("@5pm at the desk", None, ""),
+        ("@", None, ""),
+        ("ordres: hi", None, ""),
+        ("hi @ordres", None, ""),
+        ("@shipping hi", None, ""),
+        ("joe@ordres.example is gone", None, ""),
+        ("@ordres.example is down", None, ""),
+        ("<mailto:joe@ordres.example|joe@ordres.example> is gone", None, ""),
+        ("<@U123|ordres> hi", None, ""),
+        ("<!subteam^S123|@ordres> hi", None, ""),
+        ("`@ordres` hi", None, ""),
+        ("```\n@ordres\n```", None, ""),
+        ("@order()\ndef f(): ...", None, ""),
+        ("@order\ndef f(): ...", None, ""),
+        ("@oders\n  @Bean\npublic void f() {}", None, ""),
+        ("@order('/x') is a route", None, ""),
+        (f"@{'order' * 200}", None, ""),
+    ],
+)
+def test_a_misspelled_project_counts_only_as_a_first_word(text: str, meant: str | None, rest: str) -> None:
+    found = misspelled_first(text, PROJECTS, bot_user=BOT)
+
+    assert (found.project.id if found else None, found.rest if found else "") == (meant, rest)

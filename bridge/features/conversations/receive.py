@@ -113,7 +113,7 @@ class Receiver:
         is_anywhere = line is not None and _ANYWHERE.fullmatch(line) is not None
         if message.is_root and not (is_addressed or settings.answers == "all" or is_anywhere):
             return Received("ignored", Reason.NOT_ADDRESSED)
-        needs_no_mention = message.is_root or is_addressed or line is not None
+        needs_no_mention = message.is_root or is_addressed or (line is not None and not message.meant)
         replies = self.channels.replies_under(settings)
         is_auto = not needs_no_mention and replies == "auto"
         is_for_others = False
@@ -308,7 +308,7 @@ class Receiver:
         """Queue *message*; *line* is its command line if it's a command. For *is_auto*, see `Arrival`."""
         if await self._was_settled(message):
             return _KNOWN
-        if message.is_late and line is not None:
+        if message.is_late and line is not None and not message.meant:
             return await self._notify(message, "command_missed", "missed", condition)
         why = _REPLIES.get(condition) or (
             "it mentions the bot"
@@ -317,7 +317,7 @@ class Receiver:
             if message.is_direct
             else "every top-level message is answered in its channel"
         )
-        why += ", as a command" if line else ""
+        why += ", as a command" if line and not message.meant else ""
         why += f", with {summary(message.parts)}" if message.parts else ""
         in_order = line is None or _IN_ORDER.match(line) is not None
         arrival = Arrival(
@@ -331,7 +331,7 @@ class Receiver:
             version=message.edited_ts,
             is_last=_is_last(message),
             was_found=message.was_found,
-            is_limited=line is None,  # !stop must work even in a thread that a loop has filled
+            is_limited=line is None or bool(message.meant),  # !stop must work even in a thread that a loop has filled
             is_auto=is_auto,
             may_choose=bool(self._named_by(message)) if line is None else in_order,
         )
