@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from model import recovery_model, slots_model
+from model import approvals_model, recovery_model, slots_model
 from model.inbox_model import MUTANTS, SCENARIOS, search, search_mutant
 
 
@@ -60,3 +60,19 @@ def test_each_mutant_of_the_recovery_breaks_a_promise(mutant: str) -> None:
 @pytest.mark.parametrize("limit", recovery_model.LIMITS)
 def test_the_documented_limits_of_the_recovery_exist(limit: str) -> None:
     assert recovery_model.search(recovery_model.LIMITS[limit]).fault
+
+
+@pytest.mark.parametrize("scenario", approvals_model.SCENARIOS)
+def test_approvals_keep_every_promise_in_every_interleaving(scenario: str) -> None:
+    found = approvals_model.search(approvals_model.SCENARIOS[scenario])
+
+    assert not found.fault, "\n".join([found.fault, *found.path])
+    assert found.states > 50
+
+
+@pytest.mark.parametrize("mutant", approvals_model.MUTANTS)
+def test_each_mutant_of_an_approval_breaks_a_promise(mutant: str) -> None:
+    found = approvals_model.search(approvals_model.SCENARIOS[approvals_model.MUTANTS[mutant]], mutant)
+
+    assert found.fault
+    assert found.path
