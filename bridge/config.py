@@ -1,4 +1,4 @@
-"""The operator's file: a TOML file that names the projects besides the one of PROJECT_BASE_URL. It's optional.
+"""The projects that a bridge serves: the one of PROJECT_BASE_URL, and those of the operator's file, if there is one.
 
 It's read as a whole or not at all: `read_config` reports all problems at once, each with its line and its fix, and
 never shows a value, as any may be a key pasted into the wrong place. The fields' docstrings are the documentation.
@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, Va
 
 from bridge.errors import ConfigurationError
 from bridge.project.connection import DEFAULT
-from bridge.setting_types import project_address, secret_word
+from bridge.setting_types import link_template, project_address, secret_word
 from bridge.slack.blockkit.folding import name_key
 
 FILE: Final = Path("bridge.toml")
@@ -45,26 +45,70 @@ Place = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class ProjectSettings:
-    """A project on the service. *channels* belong to it; its *id* is what people type after ``@``."""
+    """A project on the service. *channels* belong to it; its *id* is what people type after ``@``.
+
+    *default_agent* answers if nothing else picks one; *run_url*, *workflow_url* and *agent_url* are templates of links.
+    """
 
     id: str
     name: str
     base_url: str
     api_key: SecretStr
     channels: frozenset[str] = frozenset()
+    default_agent: str = ""
+    run_url: str = ""
+    workflow_url: str = ""
+    agent_url: str = ""
+
+
+OWN: Final = ("default_agent", "run_url", "workflow_url", "agent_url")
+"""What each project may have of its own, as fields of `ProjectSettings`; variables set it for the default one."""
+
+
+def default_project(values: Mapping[str, Any]) -> ProjectSettings:
+    """Return the project of PROJECT_BASE_URL, with the *values* of the settings by variable."""
+    own: dict[str, Any] = {name: values.get(f"BRIDGE_{name.upper()}") or "" for name in OWN}
+    url, key = values.get("PROJECT_BASE_URL") or "", values.get("PROJECT_API_KEY") or SecretStr("")
+    return ProjectSettings(DEFAULT, DEFAULT, url, key, **own)
+
+
+def changes(before: Sequence[ProjectSettings], after: Sequence[ProjectSettings]) -> tuple[str, ...]:
+    """Say in words how the projects *after* a reload differ from those *before*, a line each."""
+    known, now = {one.id: one for one in before}, {one.id: one for one in after}
+    lines = [f"{id_}: removed" for id_ in known if id_ not in now]
+    for id_, one in now.items():
+        if id_ not in known:
+            lines.append(f"{id_}: added")
+        elif new := [_IN_WORDS[name] for name in _IN_WORDS if getattr(one, name) != getattr(known[id_], name)]:
+            lines.append(f"{id_}: new {', '.join(new)}")
+    return tuple(lines)
+
+
+_IN_WORDS: Final = {
+    "name": "name",
+    "base_url": "address",
+    "api_key": "key",
+    "channels": "channels",
+    "default_agent": "default agent",
+    "run_url": "links to runs",
+    "workflow_url": "links to workflows",
+    "agent_url": "links to agents",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What the operator's *file* sets; None: there's no file. Its *revision* changes with its text.
+    """What the settings and the operator's *file* set; None: there's no file. Its *revision* changes with that.
 
-    The *projects* are in the order of the file, except that the default one is first.
+    The *projects* are in the order of the file, except that the default one is first. *needs_restart* are the variables
+    with new values that only a restart takes.
     """
 
     projects: tuple[ProjectSettings, ...]
     file: Path | None = None
     revision: str = ""
     lines: Mapping[Place, int] = field(default_factory=dict)
+    needs_restart: tuple[str, ...] = ()
 
     def source(self, *place: str) -> str:
         """Return where a value is set, as file and line, or ``""`` if the file doesn't set it."""
@@ -93,7 +137,10 @@ _Channels = frozenset[Annotated[str, AfterValidator(_channel)]]
 
 
 class DefaultProjectTable(_Table):
-    """``[projects.default]``: the project of PROJECT_BASE_URL and PROJECT_API_KEY, if it's to have a name."""
+    """``[projects.default]``: the project of PROJECT_BASE_URL and PROJECT_API_KEY, if it's to have a name.
+
+    Variables set the rest of it, such as BRIDGE_DEFAULT_AGENT and BRIDGE_RUN_URL.
+    """
 
     name: _Name = Field("", examples=['"Company"'])
     """What people see, where there's more than one project. Without it: default."""
@@ -119,6 +166,19 @@ class ProjectTable(_Table):
     """A file with the project's API key and nothing else. A relative path begins at this file's folder."""
     channels: _Channels = Field(frozenset(), examples=['["C0123456789"]'])
     """The IDs of channels that belong to it, whatever is set in Slack. A channel belongs to one project."""
+    default_agent: str = Field("", examples=['"Support"'])
+    """The ID or name of the agent that answers if nothing else picks one."""
+    run_url: Annotated[str, link_template("runId", "id")] = Field(
+        "", examples=['"https://project.example.com/workflows/{id}/runs/{runId}"']
+    )
+    """The address of a run in the project's own pages, for a link on its card: {runId} is the run's ID, and {id} the
+    workflow's."""
+    workflow_url: Annotated[str, link_template("id")] = Field(
+        "", examples=['"https://project.example.com/workflows/{id}"']
+    )
+    """The address of a workflow in the project's own pages."""
+    agent_url: Annotated[str, link_template("id")] = Field("", examples=['"https://project.example.com/agents/{id}"'])
+    """The address of an agent in the project's own pages."""
 
 
 class _ProjectTables(_Table):
@@ -132,24 +192,23 @@ class _Tables(_Table):
     projects: _ProjectTables = _ProjectTables()
 
 
-def no_file(base_url: str, api_key: SecretStr) -> Config:
-    """Return what's in force without a file: the default project."""
-    return Config((ProjectSettings(DEFAULT, DEFAULT, base_url, api_key),))
+def no_file(default: ProjectSettings) -> Config:
+    """Return what's in force without a file: the *default* project."""
+    return Config((default,), revision=_revision(b"", (default,)))
 
 
-def read_config(path: Path | None, environ: Mapping[str, str], *, base_url: str, api_key: SecretStr) -> Config:
+def read_config(path: Path | None, environ: Mapping[str, str], default: ProjectSettings) -> Config:
     """Read the operator's file at *path*, or `FILE` if that exists. Raises `ConfigurationError` with all problems.
 
-    *environ* has the variables that the file names; *base_url* and *api_key* are the default project's.
+    *environ* has the variables that the file names; *default* is the default project.
     """
-    without = no_file(base_url, api_key)
     file = path or FILE
     try:
         raw = file.read_bytes()
         text = raw.decode("utf-8-sig").replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError) as exc:
         if path is None and isinstance(exc, FileNotFoundError):
-            return without
+            return no_file(default)
         why = exc.strerror if isinstance(exc, OSError) else "not text in UTF-8"
         what, cure = (f"{FILE}", "fix or remove it") if path is None else ("BRIDGE_CONFIG", "set it to a readable file")
         raise ConfigurationError([f"{what} can't be read ({why}): {cure}"]) from None
@@ -157,7 +216,7 @@ def read_config(path: Path | None, environ: Mapping[str, str], *, base_url: str,
     try:
         given = tomllib.loads(text)
         lines = _lines(text)
-        projects, found = _resolved(_Tables.model_validate(given).projects, without.projects[0], file, environ)
+        projects, found = _resolved(_Tables.model_validate(given).projects, default, file, environ)
     except (tomllib.TOMLDecodeError, RecursionError) as exc:
         place = _PLACE.search(str(exc))
         number = (place and place[1]) or text.rstrip().count("\n") + 1
@@ -166,11 +225,17 @@ def read_config(path: Path | None, environ: Mapping[str, str], *, base_url: str,
         raise ConfigurationError([" ".join(line.split())]) from None
     except ValidationError as exc:
         found = [_problem(error) for error in exc.errors(include_url=False)]
-        projects = without.projects
+        projects = (default,)
     if found:
         numbered = sorted((_line(one, lines, text), one.in_words) for one in found)
         raise ConfigurationError([f"{file} line {number}, {words}" for number, words in numbered])
-    return Config(projects, file, hashlib.sha256(raw).hexdigest()[:12], lines)
+    return Config(projects, file, _revision(raw, projects), lines)
+
+
+def _revision(raw: bytes, projects: Sequence[ProjectSettings]) -> str:
+    """Return what changes with the file and with the variables of the *projects*, but says nothing about their keys."""
+    values = [(one.id, one.base_url, *(getattr(one, name) for name in OWN)) for one in projects]
+    return hashlib.sha256(raw + json.dumps(values).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +259,7 @@ def _resolved(
     """Return the projects with their keys, and what's wrong with them."""
     known, others = tables.default, tables.__pydantic_extra__ or {}
     found: list[_Problem] = []
-    listed = [ProjectSettings(DEFAULT, known.name or DEFAULT, default.base_url, default.api_key, known.channels)]
+    listed = [replace(default, name=known.name or DEFAULT, channels=known.channels)]
     for id_, table in others.items():
         if not _ID.fullmatch(id_):
             cure = "use up to 31 lower-case letters, digits and hyphens, such as [projects.orders-eu]"
@@ -207,7 +272,8 @@ def _resolved(
             key = _key(id_, table, file, environ)
         except _WrongKey as exc:
             found.append(_Problem(("projects", id_, *exc.at), str(exc)))
-        listed.append(ProjectSettings(id_, table.name or id_, table.base_url, SecretStr(key), table.channels))
+        own = {name: getattr(table, name).strip() for name in OWN}
+        listed.append(ProjectSettings(id_, table.name or id_, table.base_url, SecretStr(key), table.channels, **own))
     names: dict[str, str] = {}
     channels: dict[str, str] = {}
     for one in listed:
@@ -281,6 +347,8 @@ def _problem(error: Mapping[str, Any]) -> _Problem:
         problem = f"is missing: add {example}"
     elif error["type"] != "extra_forbidden":
         problem = f"has a value of the wrong type: write it as {example}" if example else problem
+    elif table is DefaultProjectTable and name in OWN:
+        problem = f"is set by BRIDGE_{name.upper()}: remove it here"
     elif table is DefaultProjectTable and name in ProjectTable.model_fields:
         problem = "belongs to PROJECT_BASE_URL and PROJECT_API_KEY: remove it here"
     elif re.sub("[^a-z]", "", name.lower()) in _OF_KEYS:

@@ -120,7 +120,7 @@ class Settings(BaseSettings):
     )
     """A prefix for every slash command, for a workspace with several bridges: acme- makes /acme-workflows."""
     default_agent: Annotated[str | None, text()] = _setting("BRIDGE_DEFAULT_AGENT", None, example="Support")
-    """The ID or name of the agent that answers if nothing else picks one."""
+    """The ID or name of the agent that answers if nothing else picks one. Projects of BRIDGE_CONFIG have their own."""
     thread_replies: Annotated[Literal["auto", "all", "mentions"], one_of("auto", "all", "mentions")] = _setting(
         "BRIDGE_THREAD_REPLIES", "auto"
     )
@@ -307,6 +307,27 @@ def load(environ: Mapping[str, str], slips: Sequence[str] = ()) -> Settings:
         raise ConfigurationError(slips)
     settings._bot_token_file = environ.get("SLACK_BOT_TOKEN_FILE", "")  # noqa: SLF001 - the class and its reader are one
     return settings
+
+
+_RELOADED = frozenset(
+    {
+        "PROJECT_BASE_URL",
+        "PROJECT_API_KEY",
+        "BRIDGE_CONFIG",
+        "BRIDGE_DEFAULT_AGENT",
+        "BRIDGE_RUN_URL",
+        "BRIDGE_WORKFLOW_URL",
+        "BRIDGE_AGENT_URL",
+    }
+)
+"""The variables of the projects, which a running bridge reads again."""
+
+
+def needs_restart(before: Settings, now: Settings) -> tuple[str, ...]:
+    """Return the variables with new values that a running bridge doesn't read again, in the order of `Settings`."""
+    taken = _RELOADED | ({"SLACK_BOT_TOKEN"} if before._bot_token_file else set())  # noqa: SLF001 - see `load`
+    fields = [(name, str(field.alias)) for name, field in Settings.model_fields.items()]
+    return tuple(alias for name, alias in fields if alias not in taken and getattr(before, name) != getattr(now, name))
 
 
 def well_formed(environ: Mapping[str, str]) -> dict[str, Any]:

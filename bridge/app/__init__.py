@@ -12,11 +12,12 @@ import os
 import secrets
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import aiohttp
 
@@ -24,7 +25,7 @@ from bridge import __version__
 from bridge.app.connections import Connections, opened_connections
 from bridge.app.parts import build as build_parts
 from bridge.app.projects import ProjectClients
-from bridge.config import Config, ProjectSettings, no_file
+from bridge.config import Config, changes, default_project, no_file
 from bridge.door.guard import Guard
 from bridge.door.http import Reach, Readiness, build, serving
 from bridge.door.listeners.app import dispatcher
@@ -57,7 +58,7 @@ _LOOKED_EVERY = 1.0  # seconds
 async def serve(settings: Settings, read_config: Callable[[], Config]) -> int:
     """Run the bridge until SIGTERM or SIGINT, and return the exit code. Raises `BridgeError` if it can't run.
 
-    *read_config* reads the operator's file, at the start and on SIGHUP; it raises `ConfigurationError`.
+    *read_config* reads the projects, at the start and on SIGHUP; it raises `ConfigurationError`.
     """
     configure(settings.log_format, settings.log_level)
     for problem in unusable_proxy_settings():
@@ -74,7 +75,7 @@ async def serve(settings: Settings, read_config: Callable[[], Config]) -> int:
 class Bridge:
     """One process of the bridge, built from *settings* and *wires*; it runs until *draining* is set.
 
-    *read_config* reads the operator's file, again whenever *hung_up* is set; without it, there's one project.
+    *read_config* reads the projects, again whenever *hung_up* is set; without it, there's one.
     *lease* is how long it holds a thread's queue unrenewed, and *silence* after how long a silent socket is replaced.
     """
 
@@ -94,9 +95,8 @@ class Bridge:
         self._settings = settings
         self._wires = wires
         self._draining = draining
-        self._read_config = read_config or partial(no_file, settings.project_base_url, settings.project_api_key)
-        config = self._read_config()
-        self._projects, self._revision = config.projects, config.revision
+        self._read_config = read_config or partial(no_file, default_project(settings.model_dump(by_alias=True)))
+        self._config = self._read_config()
         self._clients = ProjectClients(settings, wires.project, wires.metrics)
         self._hung_up = hung_up or asyncio.Event()
         self._patience = Patience(draining)
@@ -139,7 +139,7 @@ class Bridge:
                 keeping.cancel()
 
     async def _reach_and_work(self) -> None:
-        await self._clients.serve(self._projects)
+        await self._clients.serve(self._config.projects)
         self._identity = identity = await self._identify()
         self._namespace = namespace = Namespace(
             self._scripts,
@@ -193,13 +193,14 @@ class Bridge:
         with suppress(StoreUnavailable):
             await namespace.leave()
 
-    async def reload(self, projects: Sequence[ProjectSettings]) -> None:
-        """Use *projects* from now on: all of them, or if `ConfigurationError` is raised, none."""
-        await self._clients.serve(projects)
-        self._projects = tuple(projects)
+    async def reload(self, config: Config) -> tuple[str, ...]:
+        """Use *config* from now on, all of it; returns what changes, in words. Raises `ConfigurationError`."""
+        await self._clients.serve(config.projects)
+        changed, self._config = changes(self._config.projects, config.projects), config
+        return changed
 
     async def _reload_on_request(self, reloads: Reloads) -> None:
-        """Read the operator's file again on SIGHUP and on `bridge config reload`, and report what's in force."""
+        """Read the projects again on SIGHUP and on `bridge config reload`, and report what's in force."""
         in_force = self._in_force()
         while True:
             is_asked, request, reported = self._hung_up.is_set(), "", None
@@ -207,9 +208,7 @@ class Bridge:
             with suppress(StoreUnavailable):
                 request, reported = await reloads.requested(self._consumer)
             if is_asked or (request and request != in_force.request):
-                problems = await self._reload()
-                known = replace(in_force, problems=problems) if problems else self._in_force()
-                in_force = replace(known, request=request or in_force.request)
+                in_force = replace(await self._reload(in_force), request=request or in_force.request)
             if in_force != reported:
                 with suppress(StoreUnavailable):
                     await reloads.report(self._consumer, in_force)
@@ -217,27 +216,27 @@ class Bridge:
                 async with asyncio.timeout(_LOOKED_EVERY):
                     await self._hung_up.wait()
 
-    async def _reload(self) -> tuple[str, ...]:
-        """Read the operator's file again, and use it if it has no problems; returns those."""
+    async def _reload(self, before: InForce) -> InForce:
+        """Read the settings of the projects again, and use them if they have no problems; returns what's in force."""
         problems: tuple[str, ...] = ()
+        changed: tuple[str, ...] = ()
         try:
-            config = await asyncio.to_thread(self._read_config)
-            await self.reload(config.projects)
+            changed = await self.reload(await asyncio.to_thread(self._read_config))
         except ConfigurationError as exc:
             problems = exc.problems
-        else:
-            self._revision = config.revision
         if problems:
             log.error(
                 "the new configuration was refused; the old one stays in force", extra={"problems": "; ".join(problems)}
             )
-        else:
-            log.info("the configuration was reloaded", extra={"projects": [one.id for one in self._projects]})
-        return problems
+            return replace(before, problems=problems)
+        config = self._config
+        facts: dict[str, Any] = {"projects": [one.id for one in config.projects], "changed": "; ".join(changed)}
+        log.info("the configuration was reloaded", extra=facts | {"needs_restart": list(config.needs_restart)})
+        return replace(self._in_force(), changed=changed, needs_restart=config.needs_restart)
 
     def _in_force(self) -> InForce:
-        projects = tuple(one.id for one in self._projects)
-        return InForce(self._revision, projects, self._wires.web.now().timestamp())
+        projects = tuple(one.id for one in self._config.projects)
+        return InForce(self._config.revision, projects, self._wires.web.now().timestamp())
 
     async def _claim(self, namespace: Namespace) -> None:
         """Claim the namespace once Redis is up, and log once if it's down."""

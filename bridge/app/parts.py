@@ -12,6 +12,7 @@ from typing import Any
 from slack_bolt.async_app import AsyncApp
 
 from bridge.app.connections import Connections
+from bridge.config import OWN
 from bridge.documents import Documents
 from bridge.door.listeners.app import Intake, slack_app
 from bridge.door.listeners.events import EventListeners
@@ -95,7 +96,8 @@ def build(
     All processes of a namespace need the same *lease*.
     """
     monotonic = monotonic or Elapsed()
-    only = ProjectConnection(wires.project, Catalog(wires.project, monotonic=monotonic))
+    own: Any = {name: getattr(settings, name) or "" for name in OWN}
+    only = ProjectConnection(wires.project, Catalog(wires.project, monotonic=monotonic), **own)
     limits = Limits(settings.thread_turns, settings.user_turns, settings.user_runs, settings.app_turns)
     how: Any = {
         "consumer": consumer, "session_lifetime": settings.session_lifetime, "now": wires.web.now, "limits": limits,
@@ -253,10 +255,6 @@ def _deps(
         metrics=wires.metrics,
         home_sections=features.home_sections,
         bot_user=identity.bot_user,
-        default_agent=settings.default_agent or "",
         command_prefix=settings.command_prefix,
         workspace=identity.workspace,
-        run_url=settings.run_url or "",
-        workflow_url=settings.workflow_url or "",
-        agent_url=settings.agent_url or "",
     )

@@ -1,4 +1,4 @@
-"""The clients of the projects in the operator's file, opened when a project is first served."""
+"""The clients of the projects, opened when a project is first served, or has a new address or key."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
-from bridge.config import ProjectSettings
+from bridge.config import OWN, ProjectSettings
 from bridge.engine.projects import ServedProjects
 from bridge.metrics import Metrics
 from bridge.project import Catalog, ProjectClient
@@ -20,14 +20,15 @@ class ProjectClients:
     """Keeps the projects that are *served* as the operator's file has them; use it with ``async with``.
 
     Each has a client, a circuit breaker and a catalog of its own. A client stays open until the end: turns may still
-    use one of a project that was removed, and a project that's put back gets it again.
+    use one of a project that was removed or changed, and a project that's put back gets it again.
     """
 
     def __init__(self, settings: Settings, default: ProjectClient, metrics: Metrics) -> None:
         self.served = ServedProjects(ProjectConnection(default, Catalog(default)))
         self._settings = settings
         self._metrics = metrics
-        self._opened: dict[tuple[str, str, str], ProjectConnection] = {}
+        known = (DEFAULT, settings.project_base_url, settings.project_api_key.get_secret_value())
+        self._opened: dict[tuple[str, str, str], ProjectConnection] = {known: self.served.default}
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -40,12 +41,9 @@ class ProjectClients:
 
     async def serve(self, listed: Iterable[ProjectSettings]) -> None:
         """Serve these projects from now on."""
-        default = self.served.default
+        shown = ("name", "channels", *OWN)
         self.served.replace(
-            *[
-                replace(default if one.id == DEFAULT else await self._open(one), name=one.name, channels=one.channels)
-                for one in listed
-            ]
+            *[replace(await self._open(one), **{name: getattr(one, name) for name in shown}) for one in listed]
         )
 
     async def _open(self, wanted: ProjectSettings) -> ProjectConnection:
@@ -57,7 +55,7 @@ class ProjectClients:
                 key,
                 chat_timeout=self._settings.chat_timeout,
                 run_timeout=self._settings.run_timeout,
-                observe=self._metrics.of_project(wanted.id),
+                observe=self._metrics.upstream if wanted.id == DEFAULT else self._metrics.of_project(wanted.id),
             )
             await self._stack.enter_async_context(client)
             self._opened[place] = ProjectConnection(client, Catalog(client), wanted.id)

@@ -24,7 +24,7 @@ COMMANDS: Final = {
     "feedback": "Show the votes on agents' answers.",
     "reports": "List everything that's scheduled, and channel settings.",
     "check": "Check the settings, Slack, Redis and the project.",
-    "config": "Show where settings come from, or reload bridge.toml.",
+    "config": "Show where settings come from, or reload the projects.",
     "catch-up": "Find and answer messages missed in an outage.",
     "forget": "Erase what is stored about a person.",
     "trace": "Show what happened to one Slack message.",

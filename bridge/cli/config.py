@@ -1,4 +1,4 @@
-"""`bridge config`: the settings and the operator's file, where each value comes from, and what processes use."""
+"""`bridge config`: the settings and the projects, where each value comes from, and what processes use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pydantic import SecretStr
 from bridge.cli.printing import columns, form_for, moment, out, printable, to_json
 from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, config_of, problems_of, run, say
 from bridge.cli.store import JsonOption, in_store, opened
-from bridge.config import Config
+from bridge.config import OWN, Config
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.logs import configure
 from bridge.project.connection import DEFAULT
@@ -33,7 +33,7 @@ _NONE_RUNS: Final = "No bridge is running."
 
 config = typer.Typer(
     add_completion=False,
-    help="Show where settings come from, or reload bridge.toml.",
+    help="Show where settings come from, or reload the projects.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -89,9 +89,10 @@ def show_all(*, as_json: JsonOption = False) -> None:
 
 @config.command("reload")
 def reload_all(*, as_json: JsonOption = False) -> None:
-    """Have every running process read bridge.toml again.
+    """Have every running process read the projects again.
 
-    A process takes all of it or, if it has a problem, none. SIGHUP does the same for one process.
+    That's bridge.toml, the projects' keys, and their variables in .env, such as PROJECT_API_KEY. A process takes all of
+    it or, if there's a problem, none. SIGHUP does the same for one process.
     """
 
     async def ask(scripts: Scripts) -> int:
@@ -108,7 +109,7 @@ def reload_all(*, as_json: JsonOption = False) -> None:
             processes = for_programs({name: answered.get(name) for name in reports})
             out(to_json({"ok": len(answered) == len(reports) > 0 == len(refused), "processes": processes}, indent=2))
         elif not reports:
-            say(f"{_NONE_RUNS} It reads the file when it starts; bridge check finds problems in it.")
+            say(f"{_NONE_RUNS} It reads its settings when it starts; bridge check finds problems in them.")
         else:
             taken = len(answered) - len(refused)
             total = "1 process" if len(reports) == 1 else f"{len(reports)} processes"
@@ -158,6 +159,7 @@ def projects_of(found: Config, settings: list[Value]) -> list[dict[str, Any]]:
                 "base_url": one.base_url or None,
                 "api_key": "set" if one.api_key.get_secret_value() else None,
                 "channels": sorted(one.channels),
+                **{name: getattr(one, name) or None for name in OWN},
                 "sources": {
                     "name": found.source("projects", one.id, "name") or "default",
                     "base_url": known["PROJECT_BASE_URL"]
@@ -165,6 +167,10 @@ def projects_of(found: Config, settings: list[Value]) -> list[dict[str, Any]]:
                     else found.source("projects", one.id, "base_url"),
                     "api_key": known["PROJECT_API_KEY"] if is_default else key,
                     "channels": found.source("projects", one.id, "channels"),
+                }
+                | {
+                    name: known[f"BRIDGE_{name.upper()}"] if is_default else found.source("projects", one.id, name)
+                    for name in OWN
                 },
             }
         )
@@ -191,7 +197,11 @@ def _table(settings: list[Value], projects: list[dict[str, Any]], found: Config 
     rows = [(one.name, one.source, one.value or "not set") for one in settings]
     for one in projects:
         values = {**one, "channels": ", ".join(one["channels"])}
-        rows += [(f"{one['id']}.{name}", place, values[name] or "not set") for name, place in one["sources"].items()]
+        rows += [
+            (f"{one['id']}.{name}", place, values[name] or "not set")
+            for name, place in one["sources"].items()
+            if values[name] or name not in OWN
+        ]
     form = "  " + form_for([(printable(name), printable(place), "") for name, place, _value in rows])
     lines = [columns(form, *row) for row in rows]
     if projects:
@@ -209,13 +219,14 @@ def _states(processes: Mapping[str, InForce | None] | None, found: Config | None
             lines.append(f"  ! {printable(name)}  hasn't reported what it uses")
             continue
         since = f"since {moment(datetime.fromtimestamp(one.since, UTC))}"
-        what = f"{'a file' if one.revision else 'no file'} {since}: projects {', '.join(one.projects)}"
+        what = f"an earlier configuration {since}: projects {', '.join(one.projects)}"
         if one.problems:
-            lines += [f"  ✗ {printable(name)}  refused the file, and still uses {what}", *_listed(one.problems)]
+            lines += [f"  ✗ {printable(name)}  refused the new one, and still uses {what}", *_listed(one.problems)]
         elif found is None or one.revision != found.revision:
-            lines.append(f"  ! {printable(name)}  uses {what}. The file has changed: run bridge config reload.")
+            lines.append(f"  ! {printable(name)}  uses {what}. Run bridge config reload to use this one.")
         else:
             lines.append(f"  ✓ {printable(name)}  uses this configuration {since}")
+            lines += _restart(one)
     return lines if processes else [*lines, f"  {_NONE_RUNS}"]
 
 
@@ -224,7 +235,13 @@ def _answer(name: str, one: InForce | None) -> list[str]:
         return [f"  ! {printable(name)}  didn't answer; its log may say why"]
     if one.problems:
         return [f"  ✗ {printable(name)}  refused it, and still uses the old one", *_listed(one.problems)]
-    return [f"  ✓ {printable(name)}  took it: projects {', '.join(one.projects)}"]
+    taken = f"  ✓ {printable(name)}  took it: projects {', '.join(one.projects)}"
+    return [taken, *_listed(one.changed or ("nothing has changed",)), *_restart(one)]
+
+
+def _restart(one: InForce) -> list[str]:
+    changed, have = ", ".join(one.needs_restart), "have" if len(one.needs_restart) > 1 else "has"
+    return _listed((f"{changed} {have} changed, too: restart it to use that",)) if changed else []
 
 
 def _listed(problems: tuple[str, ...]) -> list[str]:

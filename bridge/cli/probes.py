@@ -39,6 +39,7 @@ from bridge.errors import (
     SlackError,
     StoreUnavailable,
 )
+from bridge.features.conversations.answering import configured
 from bridge.metrics import Metrics
 from bridge.project import ProjectClient
 from bridge.project.connection import DEFAULT
@@ -93,7 +94,8 @@ async def probe(
     if len(projects) > 1:
         others += [in_time(PROJECT, _one_row(one)) for one in projects if one.base_url and one.api_key]
     elif url is not None and key:
-        others.append(in_time(PROJECT, project_rows(url, key.get_secret_value())))
+        default_agent = values.get("BRIDGE_DEFAULT_AGENT") or ""
+        others.append(in_time(PROJECT, project_rows(url, key.get_secret_value(), default_agent)))
     return sum(await asyncio.gather(*others), rows)
 
 
@@ -369,7 +371,7 @@ _TELLING: Final = frozenset({"get_project", "get_workflows", "get_agents"})
 
 async def _one_row(project: ProjectSettings) -> list[Row]:
     """Check one of several projects, in one row: its first problem, or what it has."""
-    rows = await project_rows(project.base_url, project.api_key.get_secret_value())
+    rows = await project_rows(project.base_url, project.api_key.get_secret_value(), project.default_agent)
     what = project.id if project.name == project.id else f"{project.id} ({project.name})"
     worst = next((row for state in (FAILURE, WARNING) for row in rows if row.state == state), None)
     if worst is None:
@@ -378,11 +380,12 @@ async def _one_row(project: ProjectSettings) -> list[Row]:
     if project.id != DEFAULT:  # it's set in the file
         cure = cure.replace("PROJECT_BASE_URL", f"projects.{project.id}.base_url")
         cure = cure.replace("this project's PROJECT_API_KEY", f"the key of projects.{project.id}")
+        cure = cure.replace("BRIDGE_DEFAULT_AGENT", f"projects.{project.id}.default_agent")
     return [replace(worst, what=what, detail=f"{worst.what}: {worst.detail}", cure=cure)]
 
 
-async def project_rows(base_url: str, api_key: str) -> list[Row]:
-    """Call every read operation of the service."""
+async def project_rows(base_url: str, api_key: str, default_agent: str = "") -> list[Row]:
+    """Call every read operation of the service, and look for the *default_agent*."""
     quickly, soon = timedelta(seconds=3), timedelta(seconds=5)
     unusable: dict[str, Sequence[str]] = {}
     async with ProjectClient(
@@ -396,7 +399,7 @@ async def project_rows(base_url: str, api_key: str) -> list[Row]:
             first = project_trouble("get_project", exc)
         else:
             first = Row(PROJECT, "get_project", OK, "reachable, key accepted")
-        (numbers, stats), workflows, agents = await asyncio.gather(
+        (numbers, stats), (workflows, _), (agents, listed) = await asyncio.gather(
             _called("get_stats", project.get_stats()),
             _list_rows("workflow", project.get_workflows(), project.get_workflow),
             _list_rows("agent", project.get_agents(), project.get_agent),
@@ -406,6 +409,9 @@ async def project_rows(base_url: str, api_key: str) -> list[Row]:
         known = ", ".join(counted(count, noun) for count, noun in counts if count is not None)
         numbers = replace(numbers, detail=known or numbers.detail)
     others = [*workflows, *agents, numbers]
+    if default_agent and listed and configured(default_agent, listed) is None:
+        cure = "set BRIDGE_DEFAULT_AGENT to an agent's ID or name"
+        others.append(Row(PROJECT, "default agent", WARNING, f"no agent is called {default_agent}", cure))
     if all((row.detail, row.cure) == (first.detail, first.cure) for row in others):
         return [replace(first, detail=f"{first.detail}; the other calls fail the same way")]
     return [_with_unusable(row, unusable.get(row.what, ())) for row in (first, *others)]
@@ -421,15 +427,18 @@ def _with_unusable(row: Row, problems: Sequence[str]) -> Row:
     return replace(row, state=WARNING, detail=f"{row.detail}; not as documented: {listed}{more}", cure=cure)
 
 
-async def _list_rows(noun: str, listing: Awaitable[list[Any]], read: Callable[[int], Awaitable[Any]]) -> list[Row]:
-    """Read the list, and its first entry."""
+async def _list_rows(
+    noun: str, listing: Awaitable[list[T]], read: Callable[[int], Awaitable[Any]]
+) -> tuple[list[Row], list[T] | None]:
+    """Read the list, and its first entry; returns the list, too."""
     row, found = await _called(f"get_{noun}s", listing)
     if found is None:
-        return [row]
+        return [row], None
     listed = replace(row, detail=counted(len(found), noun))
     if not found:
-        return [listed, Row(PROJECT, f"get_{noun}", WARNING, f"skipped: the project has no {noun}s")]
-    return [listed, (await _called(f"get_{noun}", read(found[0].id)))[0]]
+        return [listed, Row(PROJECT, f"get_{noun}", WARNING, f"skipped: the project has no {noun}s")], found
+    first: Any = found[0]
+    return [listed, (await _called(f"get_{noun}", read(first.id)))[0]], found
 
 
 async def _called(operation: str, answer: Awaitable[T]) -> tuple[Row, T | None]:

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from pydantic import SecretStr
 
 from bridge.cli.printing import out
 from bridge.cli.troubles import trouble_lines
-from bridge.config import Config, read_config
+from bridge.config import Config, default_project, read_config
 from bridge.errors import (
     BridgeError,
     ConfigurationError,
@@ -41,33 +40,29 @@ def values_or_exit(*needed: str) -> dict[str, Any]:
     return well_formed(environ)
 
 
-def loaded(environ: Mapping[str, str], slips: Sequence[str] = ()) -> Settings:
-    """Return the settings. Raises `ConfigurationError` with all their problems, and those of the operator's file."""
+def loaded(environ: Mapping[str, str], slips: Sequence[str] = ()) -> tuple[Settings, Config]:
+    """Return the settings and the projects. Raises `ConfigurationError` with all problems, also of the file."""
     problems: list[str] = []
     try:
         settings = load(environ, slips)
     except ConfigurationError as exc:
         problems += exc.problems
     try:
-        config_of(environ)
+        config = config_of(environ)
     except ConfigurationError as exc:
         problems += exc.problems
     if problems:
         raise ConfigurationError(problems)
-    return settings
+    return settings, config
 
 
-def config_of(environ: Mapping[str, str], settings: Settings | None = None) -> Config:
+def config_of(environ: Mapping[str, str]) -> Config:
     """Read the operator's file, which may name variables of *environ*. Raises `ConfigurationError`.
 
-    The default project is the one of *settings*, or else of the valid settings in *environ*.
+    The default project is the one of the valid settings in *environ*.
     """
-    if settings is not None:
-        key = settings.project_api_key
-        return read_config(settings.config, environ, base_url=settings.project_base_url, api_key=key)
     values = well_formed(environ)
-    url, key = values.get("PROJECT_BASE_URL", ""), values.get("PROJECT_API_KEY") or SecretStr("")
-    return read_config(values.get("BRIDGE_CONFIG"), environ, base_url=url, api_key=key)
+    return read_config(values.get("BRIDGE_CONFIG"), environ, default_project(values))
 
 
 def problems_of(environ: Mapping[str, str], slips: Sequence[str] = ()) -> tuple[str, ...]:

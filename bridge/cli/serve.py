@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bridge.cli.running import complain, config_of, loaded, run, say, setup_hint
+from bridge.cli.running import complain, loaded, run, say, setup_hint
 from bridge.config import Config
 from bridge.errors import ConfigurationError
-from bridge.settings import environment, unknown_names
+from bridge.settings import environment, needs_restart, unknown_names
 
 
 def serve(
@@ -23,15 +24,15 @@ def serve(
 ) -> None:
     """Run the bridge.
 
-    SIGTERM and SIGINT stop it; running work gets up to BRIDGE_DRAIN_SECONDS to finish. SIGHUP reloads the operator's
-    file.
+    SIGTERM and SIGINT stop it; running work gets up to BRIDGE_DRAIN_SECONDS to finish. SIGHUP has it read the
+    projects again, as `bridge config reload` does.
     """
     slips: list[str] = []
     try:
         environ = environment(os.environ, Path(".env"), embedded_redis=embedded_redis, slips=slips)
         for line in unknown_names(environ):
             say(f"warning: {line}")
-        settings = loaded(environ, slips)
+        settings, _config = loaded(environ, slips)
     except ConfigurationError as exc:
         code = complain([exc])
         for line in setup_hint(exc.problems):
@@ -39,7 +40,8 @@ def serve(
         raise typer.Exit(code) from None
 
     def read_again() -> Config:
-        return config_of(environment(os.environ, Path(".env")), settings)
+        now, config = loaded(environment(os.environ, Path(".env"), embedded_redis=embedded_redis))
+        return replace(config, needs_restart=needs_restart(settings, now))
 
     from bridge.app import serve as serve_bridge  # noqa: PLC0415 - saves 800 ms if the settings are wrong
 

@@ -24,9 +24,8 @@ from bridge.project.connection import ProjectConnection
 class Deps(EngineDeps):
     """The parts of a bridge that handlers use.
 
-    *default_agent* is ``BRIDGE_DEFAULT_AGENT``. *store_since* returns since when the store has data. *workspace* is the
-    workspace's address in Slack. *long_run* is how long a run takes before its card offers to notify people. *run_url*,
-    *workflow_url* and *agent_url* are templates of addresses in the project's own pages, or ``""``.
+    *store_since* returns since when the store has data. *workspace* is the workspace's address in Slack. *long_run* is
+    how long a run takes before its card offers to notify people.
     """
 
     sessions: Sessions
@@ -39,12 +38,8 @@ class Deps(EngineDeps):
     session_lifetime: timedelta
     metrics: Metrics
     home_sections: Sequence[HomeSection]
-    default_agent: str = ""
     workspace: str = ""
     long_run: timedelta = timedelta(minutes=1)
-    run_url: str = ""
-    workflow_url: str = ""
-    agent_url: str = ""
 
     def statistics(self, project: ProjectConnection) -> Statistics:
         """Return the statistics of *project*, with what was recorded of them."""

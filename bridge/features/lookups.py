@@ -14,11 +14,6 @@ async def may_set(deps: Deps, user: str, channel: str) -> bool:
     return channel.startswith("D") or await deps.access.is_runner(user)
 
 
-def own_pages(turn: Turn, template: str) -> str:
-    """Return the operator's *template* of links, which is for the default project's pages; ``""`` for another one."""
-    return "" if turn.project_key else template
-
-
 async def workflow_by_id(turn: Turn, id_: int) -> Workflow:
     """Return the workflow with the ID from a button or form. Raises `NoSuch`."""
     for workflow in await turn.project.catalog.get_workflows():

@@ -1,4 +1,4 @@
-"""Reloads of the operator's file: the request that all processes see, and what each has in force.
+"""Reloads of the projects' settings: the request that all processes see, and what each has in force.
 
 A process looks for a request every second. The key stays for an hour, so neither an outage of Redis nor a slow start
 loses it.
@@ -19,9 +19,10 @@ from bridge.queue.scripting import Scripts
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """What a process uses of the operator's file: its *revision* (``""``: no file) and *projects*, *since* when.
+    """What a process uses: the *revision* of its configuration, and the *projects*, *since* when.
 
-    *problems* say why it refused the file when it last read it, for *request* if that's why it did.
+    *problems* say why it refused what it last read, for *request* if that's why it did; else *changed* says in words
+    what was new, and *needs_restart* names the variables whose new values it doesn't use yet.
     """
 
     revision: str
@@ -29,6 +30,8 @@ class InForce:
     since: float
     problems: tuple[str, ...] = ()
     request: str = ""
+    changed: tuple[str, ...] = ()
+    needs_restart: tuple[str, ...] = ()
 
 
 class Reloads:
@@ -39,7 +42,7 @@ class Reloads:
         self._keys = scripts.keys
 
     async def request(self) -> str:
-        """Ask every process to read its file again; returns the request, which their reports name."""
+        """Ask every process to read its configuration again; returns the request, which their reports name."""
         request = secrets.token_hex(8)
         with translated():
             await self._redis.set(self._keys.reload(), request, px=milliseconds(HEARD))
@@ -74,6 +77,8 @@ def _read(text: str | None) -> InForce | None:
             float(found["since"]),
             tuple(found["problems"]),
             str(found["request"]),
+            tuple(found.get("changed", ())),
+            tuple(found.get("needs_restart", ())),
         )
     except (ValueError, TypeError, KeyError):
         return None

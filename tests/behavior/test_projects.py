@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -332,6 +333,30 @@ async def test_a_channels_project_is_set_with_its_own_agents(harness: Harness, o
 
     assert [(body["message"], body["agent"]) for body in orders.asked] == [("hello", 7), ("again", 8)]
     assert harness.service.asked == []
+
+
+async def test_each_project_has_its_own_default_agent_and_links(harness: Harness, orders: Service) -> None:
+    harness.environ |= {"BRIDGE_DEFAULT_AGENT": "8", "BRIDGE_AGENT_URL": "https://ours.example/{id}"}
+    harness.serve("orders", orders=RANDOM)
+    orders.agents = harness.service.agents = [SUPPORT, SALES]
+    orders.details = harness.service.details = WORKFLOW
+    assert harness.served is not None
+    own = {name: f"https://theirs.example/{name}/{{id}}" for name in ("run_url", "workflow_url", "agent_url")}
+    default, other = harness.served
+    harness.served.replace(default, replace(other, default_agent="Support", **own))
+    await say(harness, f"{MENTION} ours", GENERAL)
+    await say(harness, f"{MENTION} theirs", RANDOM)
+
+    assert [(body["message"], body["agent"]) for body in orders.asked] == [("theirs", 7)]
+    assert [(body["message"], body["agent"]) for body in harness.service.asked] == [("ours", 8)]
+    for line, channel, link in (
+        ("/agents @default show 7", GENERAL, "https://ours.example/7"),
+        ("/agents show 7", RANDOM, "https://theirs.example/agent_url/7"),
+        ("/workflows show 3", RANDOM, "https://theirs.example/workflow_url/3"),
+        ("/workflows run 3 x", RANDOM, "https://theirs.example/run_url/3"),
+    ):
+        await command(harness, line, channel)
+        assert link in shown(harness), line
 
 
 async def test_a_channel_of_the_operators_file_keeps_its_project(harness: Harness, orders: Service) -> None:

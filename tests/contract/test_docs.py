@@ -15,11 +15,10 @@ from pathlib import Path
 
 import httpx
 import pytest
-from pydantic import SecretStr
 from ruamel.yaml import YAML
 
 from bridge import __version__
-from bridge.config import read_config
+from bridge.config import default_project, read_config
 from bridge.documents import AT_ONCE
 from bridge.documents.child import MEMORY
 from bridge.door.http import Reach, Readiness, build
@@ -83,7 +82,7 @@ def test_env_lines_are_settings(block: Block, tmp_path: Path) -> None:
 def test_operators_files_in_the_docs_are_valid(block: Block, tmp_path: Path) -> None:
     (tmp_path / "bridge.toml").write_text(block.code, encoding="utf-8")
 
-    config = read_config(tmp_path / "bridge.toml", {"DATA_KEY": "k"}, base_url="", api_key=SecretStr(""))
+    config = read_config(tmp_path / "bridge.toml", {"DATA_KEY": "k"}, default_project({}))
 
     assert len(config.projects) > 1
 

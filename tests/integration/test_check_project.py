@@ -143,3 +143,12 @@ async def test_an_empty_list_skips_one_probe(project: SampleProject) -> None:
 
     assert rows["get_workflows"].detail == "0 workflows"
     assert rows["get_workflow"].state == WARNING
+
+
+async def test_a_default_agent_that_does_not_exist_is_a_row(project: SampleProject) -> None:
+    known = project.operations.agents[0]
+
+    rows = [await project_rows(project.base_url, KEY, name) for name in ("Suport", known.name.upper(), f"#{known.id}")]
+
+    assert [[row.what for row in each] for each in rows] == [[*OPERATIONS, "default agent"], OPERATIONS, OPERATIONS]
+    assert (rows[0][-1].state, rows[0][-1].detail) == (WARNING, "no agent is called Suport")

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from bridge.playground.emulator.sample import ALICE, GENERAL
 from bridge.playground.sample_project.server import SampleProject
 from support.forks import run, start
 from support.secrecy import API_KEY, BOT_TOKEN, SIGNING_SECRET
@@ -130,7 +131,7 @@ async def test_a_file_with_one_project_changes_no_row(system: System, tmp_path: 
 
 
 async def test_show_names_the_source_of_each_value(system: System, tmp_path: Path) -> None:
-    with_data(tmp_path, "https://data.example", 'channels = ["C0123456789"]')
+    with_data(tmp_path, "https://data.example", 'channels = ["C0123456789"]', 'default_agent = "Support"')
     (tmp_path / ".env").write_text("# keys\nDATA_KEY=data-key-1\nBRIDGE_MAX_AGE=2h\n", encoding="utf-8")
     (tmp_path / "secret").write_text(SIGNING_SECRET, encoding="utf-8")
 
@@ -155,11 +156,19 @@ async def test_show_names_the_source_of_each_value(system: System, tmp_path: Pat
         "base_url": "https://data.example",
         "api_key": "set",
         "channels": ["C0123456789"],
+        "default_agent": "Support",
+        "run_url": None,
+        "workflow_url": None,
+        "agent_url": None,
         "sources": {
             "name": "bridge.toml:2",
             "base_url": "bridge.toml:3",
             "api_key": "bridge.toml:4",
             "channels": "bridge.toml:5",
+            "default_agent": "bridge.toml:6",
+            "run_url": "",
+            "workflow_url": "",
+            "agent_url": "",
         },
     }
 
@@ -174,7 +183,7 @@ async def test_show_compares_the_file_with_what_processes_use(system: System, tm
 
     await wait_until(lambda: shows("uses this configuration since"), "the process has reported")
     with_data(tmp_path, "https://other.example")
-    assert await shows("The file has changed: run bridge config reload.")
+    assert await shows("uses an earlier configuration since")
     bridge.send_signal(signal.SIGHUP)
     await wait_until(lambda: shows("uses this configuration since"), "the process has the new file")
 
@@ -270,3 +279,63 @@ async def test_a_key_added_to_env_is_found_by_a_reload(system: System, tmp_path:
     code, output, _ = await says(system, tmp_path, "config", "reload")
 
     assert (code, "took it: projects default, data" in output) == (0, True), output
+
+
+@pytest.fixture
+async def moved_project() -> AsyncIterator[SampleProject]:
+    async with SampleProject(api_key="k-2") as project:
+        yield project
+
+
+async def test_a_reload_takes_the_default_projects_address_and_key_files(
+    system: System, data_project: SampleProject, moved_project: SampleProject, tmp_path: Path
+) -> None:
+    (tmp_path / "key").write_text(API_KEY, encoding="utf-8")
+    (tmp_path / "data.key").write_text("not-yet", encoding="utf-8")
+    lines = ["[projects.data]", f'base_url = "{data_project.base_url}"', 'api_key_file = "data.key"']
+    (tmp_path / "bridge.toml").write_text("\n".join(lines), encoding="utf-8")
+    settings = f"PROJECT_BASE_URL={system.project.base_url}\nPROJECT_API_KEY_FILE={tmp_path}/key\n"
+    (tmp_path / ".env").write_text(settings, encoding="utf-8")
+    bridge = system.bridge()
+    for name in ("PROJECT_BASE_URL", "PROJECT_API_KEY"):
+        del bridge.environ[name]
+    bridge.began(await start(["serve"], tmp_path, bridge.environ))
+    await bridge.ready()
+    system.slack.events_url = f"{bridge.url}/slack/events"
+    _, unchanged, _ = await says(system, tmp_path, "config", "reload")
+
+    (tmp_path / "key").write_text("k-2", encoding="utf-8")
+    (tmp_path / "data.key").write_text(DATA_KEY, encoding="utf-8")
+    moved = settings.replace(system.project.base_url, moved_project.base_url)
+    (tmp_path / ".env").write_text(f"{moved}BRIDGE_DEFAULT_AGENT=1\nBRIDGE_MAX_AGE=2h\n", encoding="utf-8")
+    code, output, _ = await says(system, tmp_path, "config", "reload", "--json")
+    root = await system.mention(ALICE, GENERAL, "hello")
+    await system.answered(GENERAL, root)
+    other = await system.mention(ALICE, GENERAL, "@data Memory: hello")
+    await system.answered(GENERAL, other)
+
+    assert "took it: projects default, data\n      nothing has changed\n1 of 1" in unchanged
+    (state,) = [one["in_force"] for one in json.loads(output)["processes"]]
+    assert (code, state["problems"], state["needs_restart"]) == (0, [], ["BRIDGE_MAX_AGE"])
+    assert state["changed"] == ["default: new address, key, default agent", "data: new key"]
+    assert [len(one.calls_to("/api/sdk/agents/1/chat")) for one in (moved_project, data_project)] == [1, 1]
+    assert system.chats() == []
+    _, text, _ = await says(system, tmp_path, "config", "reload")
+    assert "BRIDGE_MAX_AGE has changed, too: restart it to use that" in text
+
+
+async def test_a_reload_refuses_a_wrong_env_as_a_whole(system: System, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("", encoding="utf-8")
+    bridge = system.bridge()
+    bridge.began(await start(["serve"], tmp_path, bridge.environ))
+    await bridge.ready()
+    (tmp_path / "bridge.toml").write_text('[projects.default]\nname = "Company"', encoding="utf-8")
+    (tmp_path / ".env").write_text("BRIDGE_MAX_AGE=soon\n", encoding="utf-8")
+
+    bridge.send_signal(signal.SIGHUP)
+
+    await wait_until(lambda: is_logged(bridge, "the new configuration was refused"), "it's refused")
+    refusal = is_logged(bridge, "the new configuration was refused")
+    assert refusal is not None
+    assert refusal["problems"].startswith("BRIDGE_MAX_AGE ")
+    assert is_logged(bridge, "the configuration was reloaded") is None

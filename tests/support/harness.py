@@ -21,6 +21,7 @@ from redis.asyncio import Redis
 
 from bridge.app.connections import Connections
 from bridge.app.parts import Parts, build
+from bridge.config import OWN
 from bridge.door.guard import Guard
 from bridge.door.listeners.app import dispatcher
 from bridge.engine.decisions import Received
@@ -339,7 +340,9 @@ class Harness:
 
         Its name is its ID in capitals.
         """
-        found = [ProjectConnection(self.wires.project, Catalog(self.wires.project, monotonic=lambda: self.monotonic))]
+        own: dict[str, Any] = {name: getattr(self._settings(), name) or "" for name in OWN}
+        catalog = Catalog(self.wires.project, monotonic=lambda: self.monotonic)
+        found = [ProjectConnection(self.wires.project, catalog, **own)]
         for id_ in ids:
             if id_ not in self._connected:
                 service = self.others.setdefault(id_, Service())

@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from bridge.config import Config, read_config
+from bridge.config import Config, changes, default_project, read_config
 from bridge.errors import ConfigurationError
 
 ENVIRON = {"DATA_KEY": "data-key-1", "ORDERS_KEY": "orders-key-1", "BOT": "xoxb-secret", "SPACED": "two words"}
+DEFAULT = default_project(
+    {"PROJECT_BASE_URL": "https://project.example", "PROJECT_API_KEY": SecretStr("default-key"), "BRIDGE_RUN_URL": None}
+)
 DATA = """\
 [projects.data]
 name = "Data"
@@ -23,7 +26,7 @@ api_key_env = "DATA_KEY"
 def read(folder: Path, text: str | bytes) -> Config:
     file = folder / "bridge.toml"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read_config(file, ENVIRON, base_url="https://project.example", api_key=SecretStr("default-key"))
+    return read_config(file, ENVIRON, DEFAULT)
 
 
 def problems(folder: Path, text: str | bytes) -> list[str]:
@@ -35,19 +38,19 @@ def problems(folder: Path, text: str | bytes) -> list[str]:
 def test_without_a_file_there_is_one_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
-    config = read_config(None, {}, base_url="https://project.example", api_key=SecretStr("k"))
+    config = read_config(None, {}, DEFAULT)
 
     assert [(one.id, one.name, one.base_url) for one in config.projects] == [
         ("default", "default", "https://project.example")
     ]
-    assert (config.file, config.projects[0].api_key.get_secret_value()) == (None, "k")
+    assert (config.file, config.projects[0].api_key.get_secret_value()) == (None, "default-key")
 
 
 def test_the_default_file_is_in_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("bridge.toml").write_text('projects.default.name = "Company"', encoding="utf-8")
 
-    config = read_config(None, {}, base_url="https://project.example", api_key=SecretStr("k"))
+    config = read_config(None, {}, DEFAULT)
 
     assert config.projects[0].name == "Company"
     assert config.source("projects", "default", "name") == "bridge.toml:1"
@@ -71,6 +74,39 @@ def test_projects_keep_the_order_of_the_file_after_the_default_one(tmp_path: Pat
     assert config.source("projects", "data", "channels").endswith("bridge.toml:8")
     assert config.source("projects", "orders", "name") == ""
     assert not re.search("[a-z]+-key-[12]|default-key", repr(config))
+
+
+def test_each_project_has_its_own_default_agent_and_links(tmp_path: Path) -> None:
+    links = 'default_agent = " Analyst "\nagent_url = "https://data.example/agents/{id}"\n'
+    default = default_project({"BRIDGE_DEFAULT_AGENT": "7", "BRIDGE_RUN_URL": "https://x.example/{runId}"})
+    file = tmp_path / "bridge.toml"
+    file.write_text(f'[projects.default]\nname = "Company"\n{DATA}{links}', encoding="utf-8")
+
+    found = read_config(file, ENVIRON, default).projects
+
+    assert [(one.name, one.default_agent, one.run_url, one.agent_url) for one in found] == [
+        ("Company", "7", "https://x.example/{runId}", ""),
+        ("Data", "Analyst", "", "https://data.example/agents/{id}"),
+    ]
+
+
+def test_changes_of_a_reload_are_said_in_words(tmp_path: Path) -> None:
+    one = read(tmp_path, DATA.replace("data]", "gone]").replace('"Data"', '"Gone"') + DATA)
+    other = read_config(tmp_path / "bridge.toml", ENVIRON | {"DATA_KEY": "other"}, DEFAULT)
+    third = read(tmp_path, DATA.replace("data.example", "x.example") + 'channels = ["C0123456789"]')
+
+    assert changes(one.projects, other.projects) == ("gone: new key", "data: new key")
+    assert changes(one.projects, third.projects) == ("gone: removed", "data: new address, channels")
+    assert changes(third.projects, one.projects) == ("gone: added", "data: new address, channels")
+    assert changes(one.projects, one.projects) == ()
+
+
+def test_a_revision_says_nothing_about_keys(tmp_path: Path) -> None:
+    first = read(tmp_path, DATA).revision
+    other = read_config(tmp_path / "bridge.toml", {"DATA_KEY": "other"}, DEFAULT).revision
+    moved = read_config(tmp_path / "bridge.toml", ENVIRON, default_project({"PROJECT_BASE_URL": "http://x.example"}))
+
+    assert first == other != moved.revision
 
 
 def test_its_revision_changes_with_its_text(tmp_path: Path) -> None:
@@ -168,6 +204,29 @@ def test_its_revision_changes_with_its_text(tmp_path: Path) -> None:
             3,
             "projects.default.base_url belongs to PROJECT_BASE_URL and PROJECT_API_KEY: remove it here",
         ),
+        (
+            '[projects.default]\ndefault_agent = "Support"',
+            2,
+            "projects.default.default_agent is set by BRIDGE_DEFAULT_AGENT: remove it here",
+        ),
+        ('[projects.default]\nrun_url = "x"', 2, "projects.default.run_url is set by BRIDGE_RUN_URL: remove it here"),
+        # What each project has of its own
+        (
+            f"{DATA}default_agent = 7",
+            5,
+            'projects.data.default_agent has a value of the wrong type: write it as default_agent = "Support"',
+        ),
+        (
+            f'{DATA}run_url = "https://x.example/{{id}}"',
+            5,
+            "projects.data.run_url needs {runId} and besides {id} no oth",
+        ),
+        (f'{DATA}agent_url = "x.example/{{id}}"', 5, "projects.data.agent_url isn't a web address: use one such as"),
+        (
+            f'{DATA}workflow_url = "https://x.example"',
+            5,
+            "projects.data.workflow_url needs {id} and no other placeholder",
+        ),
         ('[projects.default]\napi_key = "hunter2"', 2, "projects.default.api_key isn't allowed, since this file can't"),
         ('[projects.default]\nnam = "x"', 2, "projects.default.nam isn't a setting: did you mean name?"),
         # Channels
@@ -220,7 +279,7 @@ def test_a_file_in_another_encoding_is_refused(tmp_path: Path, raw: bytes) -> No
 
 def test_a_file_that_is_named_must_exist(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        read_config(tmp_path / "hunter2", {}, base_url="", api_key=SecretStr(""))
+        read_config(tmp_path / "hunter2", {}, DEFAULT)
 
     assert caught.value.problems == (
         "BRIDGE_CONFIG can't be read (No such file or directory): set it to a readable file",

@@ -10,7 +10,7 @@ from bridge.features.agents import asking, forms, layout
 from bridge.features.agents.faces import default_face
 from bridge.features.buttons import ASK_ABOUT, OPEN_ASK, agent_options, ask_button, id_of
 from bridge.features.deps import Deps
-from bridge.features.lookups import agent_by_id, origin_of, own_pages
+from bridge.features.lookups import agent_by_id, origin_of
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, MessageFile, MessagePart, Shortcut, Submission
 from bridge.project import Catalog
@@ -38,7 +38,7 @@ async def show_agent(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
     """Show one agent and its tools."""
     detail = await turn.project.client.get_agent(agent.id)
     face, may_change = await deps.faces.of_one(turn.project, agent.id), await deps.access.is_runner(turn.user)
-    url, project = own_pages(turn, deps.agent_url), turn.project_name
+    url, project = turn.project.agent_url, turn.project_name
     return layout.agent_card(agent, detail, url, project, face=face, may_change_face=may_change)
 
 

@@ -211,7 +211,7 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
         said = await deps.parts.text(said)
         named = named_first(said, agents)
         settings = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key)
-        wanted = named[0] if named else default_of(deps, turn, settings.agent, agents)
+        wanted = named[0] if named else default_of(turn, settings.agent, agents)
         if agent is None and wanted is None:
             if not agents:
                 return notices.no_agents()
@@ -351,16 +351,16 @@ def addressee(text: str, agents: Sequence[Agent]) -> Agent | None:
 
 
 def configured(wanted: str, agents: Sequence[Agent]) -> Agent | None:
-    """Return the agent of ``BRIDGE_DEFAULT_AGENT``, by ID or name; an ID wins."""
+    """Return the agent that a project's settings name as its default, by ID or name; an ID wins."""
     by_id = [agent for agent in agents if str(agent.id) == id_key(wanted)]
     by_name = [agent for agent in agents if name_key(agent.name) == name_key(wanted)]
     found = by_id or by_name
     return found[0] if wanted.strip() and len(found) == 1 else None
 
 
-def default_of(deps: Deps, turn: Turn, channel_default: int | None, agents: Sequence[Agent]) -> Agent | None:
+def default_of(turn: Turn, channel_default: int | None, agents: Sequence[Agent]) -> Agent | None:
     """Return the agent that answers in a channel if nothing else picks one."""
-    usual = "" if turn.project_key else deps.default_agent  # which may be an ID of the default project
+    usual = turn.project.default_agent
     here = next((agent for agent in agents if agent.id == channel_default), None)
     return here or configured(usual, agents) or (agents[0] if len(agents) == 1 else None)
 

@@ -95,7 +95,7 @@ async def messages_tab_opened(deps: Deps, turn: Turn, opened: MessagesTabOpened)
     except ProjectError as exc:
         return Done("the service is down", {"why": type(exc).__name__})
     settings = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key)
-    default = default_of(deps, turn, settings.agent, agents)
+    default = default_of(turn, settings.agent, agents)
     is_new = await deps.said_once.may_greet(turn.team, turn.user, turn.id)
     await deps.indicators.suggest_prompts(opened.channel, layout.prompts(agents, default))
     if not is_new:

@@ -54,7 +54,7 @@ async def post(deps: Deps, turn: Turn, report: Report) -> Result:
         slot=report.slot,
         words=plain_command_text("\n".join([card.text, *(one.text for one in card.replies)])),
         numbers=snapshot_of(stats, deps.now()).to_text(),
-        binds=default is not None or (bool(deps.default_agent) and not turn.project_key),
+        binds=default is not None or bool(turn.project.default_agent),
     )
     reply = with_below(card, *small_print(stored))
     return Outcome(

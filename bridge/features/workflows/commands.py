@@ -14,7 +14,7 @@ from bridge.engine.turn import Turn
 from bridge.errors import BadInput, ControlNotUnderstood, ProjectError
 from bridge.features.buttons import DETAILS, FIND, RUN_FORM, id_of, run_button, workflow_options
 from bridge.features.deps import Deps
-from bridge.features.lookups import origin_of, own_pages, workflow_by_id
+from bridge.features.lookups import origin_of, workflow_by_id
 from bridge.features.pauses import check_rule
 from bridge.features.waiters import Waiters
 from bridge.features.workflows import forms, layout, run_card
@@ -253,7 +253,7 @@ class _ButtonValue(Carried):
 
 async def _card(deps: Deps, turn: Turn, workflow: Workflow) -> Reply:
     detail = await turn.project.client.get_workflow(workflow.id)
-    may_run, url = await deps.access.is_runner(turn.user), own_pages(turn, deps.workflow_url)
+    may_run, url = await deps.access.is_runner(turn.user), turn.project.workflow_url
     return layout.workflow_card(workflow, detail, may_run=may_run, url=url, project=turn.project_name)
 
 

@@ -20,7 +20,6 @@ from bridge.engine.results import Outcome, PostedTask, RunEnded, shown
 from bridge.engine.turn import Turn
 from bridge.errors import NotFound, ProjectError, RecordNotUnderstood, SlackError, TooOften
 from bridge.features.deps import Deps
-from bridge.features.lookups import own_pages
 from bridge.features.waiters import notify_waiters
 from bridge.features.workflows import run_card
 from bridge.ids import TurnId
@@ -194,7 +193,8 @@ async def _describe(deps: Deps, turn: Turn, workflow: int, name: str, given: Any
         started_by = ""
     app = (turn.body.message.app_name or "an app") if isinstance(turn.body, TriggeredRun) else ""
     schedule = turn.body.called if isinstance(turn.body, ScheduledRun) else ""
-    url = own_pages(turn, deps.run_url)
+    project = deps.projects.get(turn.project_key)
+    url = project.run_url if project else ""
     return run_card.Run(workflow, name, given, started_by, turn.id, app, url, schedule, turn.project_name)
 
 
