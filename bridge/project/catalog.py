@@ -31,14 +31,29 @@ class Catalog:
         self.get_project = _Cached[Project](client.get_project, monotonic)
         self.get_stats = _Cached[Stats](client.get_stats, monotonic)
 
-    async def agent_name(self, agent: int) -> str:
-        """Return the name of an agent from the last list, or ``""`` if it isn't known soon."""
-        agents = self.get_agents.last
-        if agents is None:
-            with suppress(ProjectError, TimeoutError):
-                async with asyncio.timeout(_SOON):
-                    agents = await self.get_agents()
-        return next((one.name for one in agents or () if one.id == agent), "")
+    async def agent_name(self, agent: int, *, is_current: bool = False) -> str:
+        """Return the name of an agent from the last list, or ``""`` if it isn't known soon.
+
+        With *is_current*, the last list is used only if there's no current one soon.
+        """
+        return _name_of(agent, await _soon(self.get_agents, is_current=is_current))
+
+    async def workflow_name(self, workflow: int, *, is_current: bool = False) -> str:
+        """Return the name of a workflow, like `agent_name`."""
+        return _name_of(workflow, await _soon(self.get_workflows, is_current=is_current))
+
+
+def _name_of(id_: int, known: Sequence[Agent] | Sequence[Workflow]) -> str:
+    return next((one.name for one in known if one.id == id_), "")
+
+
+async def _soon(listed: _Cached[Sequence[T]], *, is_current: bool) -> Sequence[T]:
+    """Return the last list, whatever its age; if there's none, or it must be current, a new one that comes soon."""
+    if is_current or listed.last is None:
+        with suppress(ProjectError, TimeoutError):
+            async with asyncio.timeout(_SOON):
+                return await listed()
+    return listed.last or ()
 
 
 class _Cached(Generic[T]):

@@ -14,9 +14,11 @@ import pytest
 from bridge.cli.trace import steps_of
 from bridge.engine.notices import SLIP_PROJECT, SLIP_TEXT
 from bridge.engine.projects import CHOOSE, OF_DIRECT
+from bridge.features.alerts.evaluating import evaluate_all
 from bridge.features.buttons import OPEN_DEFAULT, RUN_FORM
 from bridge.features.conversations import menu
 from bridge.features.conversations.layout import CONTINUE
+from bridge.features.statistics.commands import take_snapshot
 from bridge.features.workflows import run_card
 from bridge.ids import MessageKey
 from bridge.playground.emulator.sample import ALICE, BOB, DM_ALICE, GENERAL, RANDOM, TEAM
@@ -421,6 +423,53 @@ async def test_a_slow_project_leaves_slots_to_the_others(harness: Harness, order
     await wait_until(lambda: len(orders.asked) == 15, "all are answered")
     harness.draining.set()
     await worker
+
+
+async def test_a_slow_projects_statistics_hold_up_no_other(harness: Harness, orders: Service) -> None:
+    deps: Any = harness.parts().turns.deps
+    harness.serve("sales", "orders", orders=RANDOM)  # those after the slow one count, too
+    harness.others["sales"].read_gate.clear()
+    job = asyncio.create_task(take_snapshot(deps))
+
+    async def are_recorded() -> bool:
+        stores = [deps.statistics(one).store for one in deps.projects if one.id != "sales"]
+        return all([await store.hours() for store in stores])
+
+    await wait_until(are_recorded, "the others are recorded")
+    assert not job.done()
+    harness.others["sales"].read_gate.set()
+    await job
+
+    assert orders.paths == ["stats"]
+
+
+async def test_a_slow_projects_alerts_hold_up_no_other(harness: Harness, orders: Service) -> None:
+    for line, channel in (("/stats alert runs > 9000", RANDOM), ("/stats @default alert runs > 9000", GENERAL)):
+        await command(harness, line, channel)
+        await press(harness, "alert:save")
+    orders.read_gate.clear()
+    harness.service.stats["runCount"] = orders.stats["runCount"] = 9001
+    deps: Any = harness.parts().turns.deps
+    job = asyncio.create_task(evaluate_all(deps))
+
+    async def is_posted() -> bool:
+        await harness.work()
+        return any(one.tag.kind == "bridge_alert" for one in harness.seen.messages)
+
+    await wait_until(is_posted, "the other project's alert is posted")
+    assert not job.done()
+    orders.read_gate.set()
+    await job
+
+
+async def test_a_slow_project_holds_up_no_list_of_schedules(harness: Harness, orders: Service) -> None:
+    await command(harness, '/agents ask Support every day at 9 "What is new?"', RANDOM)
+    await command(harness, '/agents @default ask Support every day at 9 "What is new?"', GENERAL)
+    harness.monotonic += 60  # the catalogs' lists are too old
+    orders.read_gate.clear()
+    await command(harness, "/schedules", GENERAL)
+
+    assert shown(harness).count("ask Support") == 2
 
 
 async def test_records_for_operators_name_the_project(harness: Harness, orders: Service) -> None:

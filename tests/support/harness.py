@@ -212,8 +212,10 @@ class Service:
     overlaps: set[str] = field(default_factory=set)  # first words of messages that arrived during one with the same
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     run_gate: asyncio.Event = field(default_factory=asyncio.Event)
+    read_gate: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
+        self.read_gate.set()
         self.gate.set()
         self.run_gate.set()
 
@@ -227,6 +229,8 @@ class Service:
             return _given(self.always)
         path = request.url.path.rpartition("/api/sdk/")[2]
         self.paths.append(path)
+        if request.method == "GET":
+            await self.read_gate.wait()
         if path.endswith("/chat"):
             return await self._chat(int(path.split("/")[1]), json.loads(request.content))
         if path.endswith("/run"):

@@ -6,6 +6,7 @@ in between, the next minute's process goes on, as what has changed is in each al
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -39,20 +40,23 @@ _MOST_LANES: Final = 1000
 
 
 async def evaluate_all(deps: Deps) -> None:
-    """Evaluate the alerts of all projects. Raises `StoreUnavailable`."""
+    """Evaluate the alerts of all projects; a slow one holds up no other. Raises `StoreUnavailable`."""
     stored = [one for one in await store_of(deps).all() if not one.paused]
     if not stored:
         return
     own = await own_facts(deps, stored)
-    for key in dict.fromkeys(one.spec.project for one in stored):
-        project = deps.projects.get(key)
-        if project is None:
-            continue
-        theirs = [one for one in stored if one.spec.project == key]
-        readings = await read(deps, project, theirs, own)
-        for alert in theirs:
-            verdict = readings.evaluate(alert.spec.parsed, zone=alert.spec.clock, target=alert.spec.target)
-            await _settle(deps, alert, verdict, readings)
+    of_project = [(each, [one for one in stored if one.spec.project == each.key]) for each in deps.projects]
+    evaluations = (_evaluate(deps, project, theirs, own) for project, theirs in of_project if theirs)
+    for failed in filter(None, await asyncio.gather(*evaluations, return_exceptions=True)):
+        raise failed
+
+
+async def _evaluate(deps: Deps, project: ProjectConnection, alerts: Sequence[StoredAlert], own: OwnFacts) -> None:
+    """Evaluate the *alerts* of one project."""
+    readings = await read(deps, project, alerts, own)
+    for alert in alerts:
+        verdict = readings.evaluate(alert.spec.parsed, zone=alert.spec.clock, target=alert.spec.target)
+        await _settle(deps, alert, verdict, readings)
 
 
 async def _settle(deps: Deps, alert: StoredAlert, verdict: Verdict, readings: Readings) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, TypeVar
@@ -416,8 +417,9 @@ async def _all(deps: Deps) -> list[StoredTask]:
 
 async def _looked_up(deps: Deps, tasks: Sequence[StoredTask]) -> list[Listed]:
     answers, found = await store_of(deps).answers(tasks) if tasks else {}, []
-    for task in tasks:
-        owner, target = await deps.directory.user_name(task.spec.owner), await target_of(deps, task)
+    targets = await asyncio.gather(*(target_of(deps, task) for task in tasks))  # of several projects
+    for task, target in zip(tasks, targets, strict=True):
+        owner = await deps.directory.user_name(task.spec.owner)
         link = kit.permalink(deps.workspace, task.spec.channel, task.ts)
         project = deps.projects.name_of(task.spec.project) if deps.projects.is_several else ""
         found.append(Listed(task, owner, target, *answers[task.id], link, project))

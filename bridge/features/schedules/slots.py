@@ -8,7 +8,6 @@ skipped, and the next post says so.
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final, assert_never
 
@@ -30,7 +29,6 @@ from bridge.features.schedules.schedule import (
 from bridge.features.schedules.store import due_task, store_of
 from bridge.ids import ThreadKey
 from bridge.inbound import Notice, Report, ScheduledTask
-from bridge.project.models import Agent, Workflow
 from bridge.queue.inbox import Duplicate, Queued, Stale
 from bridge.queue.scripting import epoch_ms
 
@@ -124,17 +122,15 @@ async def paused(deps: Deps, turn: Turn, stored: StoredTask, reason: str) -> Don
 
 
 async def target_of(deps: Deps, task: StoredTask) -> str:
-    """Return the name of a task's agent or workflow, ``Agent 7`` while the service is down; ``""`` if it has none."""
-    spec = task.spec
+    """Return the name of a task's agent or workflow, ``Agent 7`` if it isn't known soon; ``""`` if it has none."""
+    spec, project = task.spec, deps.projects.get(task.spec.project)
     if isinstance(spec, ReportSpec):
         return ""
-    kind, id_ = ("Agent", spec.agent) if isinstance(spec, QuestionSpec) else ("Workflow", spec.workflow)
-    project, known = deps.projects.get(spec.project), list[Agent | Workflow]()
-    with suppress(ProjectError):
-        if project is not None:
-            catalog = project.catalog
-            known += await (catalog.get_agents() if isinstance(spec, QuestionSpec) else catalog.get_workflows())
-    return next((one.name for one in known if one.id == id_), f"{kind} {id_}")
+    if isinstance(spec, QuestionSpec):
+        name = await project.catalog.agent_name(spec.agent, is_current=True) if project else ""
+        return name or f"Agent {spec.agent}"
+    name = await project.catalog.workflow_name(spec.workflow, is_current=True) if project else ""
+    return name or f"Workflow {spec.workflow}"
 
 
 def later(slot: Report | ScheduledTask, now: datetime, exc: ProjectError | None = None) -> TryLater:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime, timedelta
 
 from bridge.engine.feature import Feature
 from bridge.engine.results import Result
 from bridge.engine.turn import Turn
-from bridge.errors import BadSchedule, ProjectError
+from bridge.errors import BadSchedule
 from bridge.features.buttons import ALERT_FORM, REPORT_FORM, STATISTICS
 from bridge.features.deps import Deps
 from bridge.features.statistics.layout import with_below
 from bridge.features.statistics.snapshots import hour_of, parse_moment
 from bridge.inbound import Click
+from bridge.project.connection import ProjectConnection
 from bridge.slack.blockkit import kit
 
 stats = Feature("stats")
@@ -20,17 +22,16 @@ stats = Feature("stats")
 
 @stats.every(timedelta(hours=1))
 async def take_snapshot(deps: Deps) -> None:
-    """Record each project's statistics, unless this hour already has a snapshot."""
-    failed: list[ProjectError] = []
-    for project in deps.projects:
-        statistics = deps.statistics(project)
-        try:
-            if hour_of(deps.now()) not in await statistics.store.hours():
-                await statistics.read()
-        except ProjectError as exc:
-            failed.append(exc)
-    if failed:
-        raise failed[0]
+    """Record each project's statistics, unless this hour already has a snapshot; a slow one holds up no other."""
+    results = await asyncio.gather(*(_take(deps, one) for one in deps.projects), return_exceptions=True)
+    for failed in filter(None, results):
+        raise failed
+
+
+async def _take(deps: Deps, project: ProjectConnection) -> None:
+    statistics = deps.statistics(project)
+    if hour_of(deps.now()) not in await statistics.store.hours():
+        await statistics.read()
 
 
 @stats.command("/stats", read_only=True)
