@@ -1,7 +1,8 @@
-"""The projects that a bridge serves: the one of PROJECT_BASE_URL, and those of the operator's file, if there is one.
+"""What the settings and the operator's file set: the projects that a bridge serves, rules, limits and settings.
 
-It's read as a whole or not at all: `read_config` reports all problems at once, each with its line and its fix, and
-never shows a value, as any may be a key pasted into the wrong place. The fields' docstrings are the documentation.
+The file is optional, and read as a whole or not at all: `read_config` reports all problems at once, each with its line
+and its fix, and never shows a value, as any may be a key pasted into the wrong place. The fields' docstrings are the
+documentation.
 """
 
 from __future__ import annotations
@@ -19,6 +20,16 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
+from bridge.config_tables import (
+    AgentTable,
+    ApproveTable,
+    AppTable,
+    ChannelTable,
+    LimitTable,
+    RuleTable,
+    Table,
+    channel_id,
+)
 from bridge.errors import ConfigurationError
 from bridge.project.connection import DEFAULT
 from bridge.setting_types import link_template, project_address, secret_word
@@ -30,7 +41,6 @@ FILE: Final = Path("bridge.toml")
 _ID: Final = re.compile(r"[a-z][a-z0-9-]{0,30}")
 _OF_SLACK: Final = frozenset({"here", "channel", "everyone"})  # Slack makes a mention of them
 _LONGEST_NAME: Final = 75  # an option's text
-_CHANNEL: Final = re.compile(r"[CG][A-Z0-9]{2,}", re.ASCII)
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _OF_KEYS: Final = frozenset({"apikey", "key", "token", "secret", "password"})
 _PLACE: Final = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
@@ -101,7 +111,7 @@ class Config:
     """What the settings and the operator's *file* set; None: there's no file. Its *revision* changes with that.
 
     The *projects* are in the order of the file, except that the default one is first. *needs_restart* are the variables
-    with new values that only a restart takes.
+    with new values that only a restart takes. *channels* are by ID, *agents* by the ID or name in the file.
     """
 
     projects: tuple[ProjectSettings, ...]
@@ -109,14 +119,18 @@ class Config:
     revision: str = ""
     lines: Mapping[Place, int] = field(default_factory=dict)
     needs_restart: tuple[str, ...] = ()
+    rules: tuple[RuleTable, ...] = ()
+    channels: Mapping[str, ChannelTable] = field(default_factory=dict)
+    agents: Mapping[str, AgentTable] = field(default_factory=dict)
+    limits: tuple[LimitTable, ...] = ()
+
+    def line(self, *place: str | int) -> int:
+        """Return the line of a table or setting, or of the one around it."""
+        return _line(_Problem(place, ""), self.lines, "")
 
     def source(self, *place: str) -> str:
         """Return where a value is set, as file and line, or ``""`` if the file doesn't set it."""
         return f"{self.file}:{self.lines[place]}" if place in self.lines else ""
-
-
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
 
 
 def _name(given: str) -> str:
@@ -126,17 +140,11 @@ def _name(given: str) -> str:
     return name
 
 
-def _channel(given: str) -> str:
-    if not _CHANNEL.fullmatch(given):
-        raise ValueError('has an invalid entry: use channel IDs such as "C0123456789"')
-    return given
-
-
 _Name = Annotated[str, AfterValidator(_name)]
-_Channels = frozenset[Annotated[str, AfterValidator(_channel)]]
+_Channels = frozenset[Annotated[str, AfterValidator(channel_id)]]
 
 
-class DefaultProjectTable(_Table):
+class DefaultProjectTable(Table):
     """``[projects.default]``: the project of PROJECT_BASE_URL and PROJECT_API_KEY, if it's to have a name.
 
     Variables set the rest of it, such as BRIDGE_DEFAULT_AGENT and BRIDGE_RUN_URL.
@@ -148,7 +156,7 @@ class DefaultProjectTable(_Table):
     """The IDs of channels that belong to it, whatever is set in Slack."""
 
 
-class ProjectTable(_Table):
+class ProjectTable(Table):
     """``[projects.<id>]``: one more project.
 
     Its ID is what people type after @: up to 31 lower-case letters, digits and hyphens, starting with a letter. The
@@ -181,15 +189,19 @@ class ProjectTable(_Table):
     """The address of an agent in the project's own pages."""
 
 
-class _ProjectTables(_Table):
+class _ProjectTables(Table):
     model_config = ConfigDict(extra="allow")
 
     default: DefaultProjectTable = DefaultProjectTable()
     __pydantic_extra__: dict[str, ProjectTable] = Field(init=False)
 
 
-class _Tables(_Table):
+class _Tables(Table):
     projects: _ProjectTables = _ProjectTables()
+    rules: tuple[RuleTable, ...] = ()
+    channels: dict[Annotated[str, AfterValidator(channel_id)], ChannelTable] = Field(default_factory=dict)
+    agents: dict[str, AgentTable] = Field(default_factory=dict)
+    limits: tuple[LimitTable, ...] = ()
 
 
 def no_file(default: ProjectSettings) -> Config:
@@ -216,7 +228,9 @@ def read_config(path: Path | None, environ: Mapping[str, str], default: ProjectS
     try:
         given = tomllib.loads(text)
         lines = _lines(text)
-        projects, found = _resolved(_Tables.model_validate(given).projects, default, file, environ)
+        tables = _Tables.model_validate(given)
+        projects, found = _resolved(tables.projects, default, file, environ)
+        found += _conflicts(tables, projects)
     except (tomllib.TOMLDecodeError, RecursionError) as exc:
         place = _PLACE.search(str(exc))
         number = (place and place[1]) or text.rstrip().count("\n") + 1
@@ -225,11 +239,20 @@ def read_config(path: Path | None, environ: Mapping[str, str], default: ProjectS
         raise ConfigurationError([" ".join(line.split())]) from None
     except ValidationError as exc:
         found = [_problem(error) for error in exc.errors(include_url=False)]
-        projects = (default,)
+        tables, projects = _Tables(), (default,)
     if found:
         numbered = sorted((_line(one, lines, text), one.in_words) for one in found)
         raise ConfigurationError([f"{file} line {number}, {words}" for number, words in numbered])
-    return Config(projects, file, _revision(raw, projects), lines)
+    return Config(
+        projects,
+        file,
+        _revision(raw, projects),
+        lines,
+        rules=tables.rules,
+        channels=tables.channels,
+        agents=tables.agents,
+        limits=tables.limits,
+    )
 
 
 def _revision(raw: bytes, projects: Sequence[ProjectSettings]) -> str:
@@ -331,27 +354,51 @@ def _variable(id_: str) -> str:
     return f"{id_.upper().replace('-', '_')}_KEY" if _ID.fullmatch(id_) else "DATA_KEY"
 
 
+def _conflicts(tables: _Tables, projects: Sequence[ProjectSettings]) -> list[_Problem]:
+    """Return what's wrong between tables: projects that don't exist, and channels that two tables give a project."""
+    known, found = {name_key(word) for one in projects for word in (one.id, one.name)}, []
+    named: list[tuple[Place, str | None]] = [
+        (("channels", id_, "project"), one.project) for id_, one in tables.channels.items()
+    ]
+    named += [(("agents", id_, "project"), one.project) for id_, one in tables.agents.items()]
+    for place, project in named:
+        if project is not None and name_key(project) not in known:
+            listed = ", ".join(sorted(one.id for one in projects))
+            found.append(_Problem(place, f"isn't a project: use one of {listed}"))
+    owners = {channel: one.id for one in projects for channel in one.channels}
+    for id_, table in tables.channels.items():
+        owner = owners.get(id_)
+        if table.project is not None and owner is not None:
+            found.append(_Problem(("channels", id_, "project"), f"is also set by projects.{owner}: remove one of them"))
+    return found
+
+
 def _problem(error: Mapping[str, Any]) -> _Problem:
     """Describe an error of pydantic, without the value."""
-    place: Place = error["loc"]
-    if isinstance(place[-1], int):
+    place: Place = tuple(part for part in error["loc"] if part != "[key]")
+    if isinstance(place[-1], int) and isinstance(place[-2], str) and place[:-1] not in _ARRAYS:
         return replace(_problem({**error, "loc": place[:-1]}), entry=str(error["input"]))
     name = str(place[-1])
-    table = _Tables if len(place) == 1 else DefaultProjectTable if place[1] == DEFAULT else ProjectTable
-    fields: Mapping[str, Any] = table.model_fields
+    table = _table_of(place[:-1])
+    fields: Mapping[str, Any] = {field.alias or name: field for name, field in table.model_fields.items()}
     example = f"{name} = {fields[name].examples[0]}" if name in fields and fields[name].examples else ""
-    problem = "isn't a table: write it as [projects.data]"
+    form = next((form for path, form in _FORMS.items() if place[: len(path)] == path), _FORMS["projects",])
+    problem = f"isn't a table: write it as {form}"
     if error["type"] == "value_error":
         problem = str(error["ctx"]["error"])
     elif error["type"] == "missing":
         problem = f"is missing: add {example}"
+    elif error["type"] == "literal_error" and example:
+        problem = f"has an unknown value: use one such as {example}"
+    elif error["type"] in {"greater_than_equal", "less_than_equal"}:
+        problem = f"is out of range: use a number such as {example}"
     elif error["type"] != "extra_forbidden":
         problem = f"has a value of the wrong type: write it as {example}" if example else problem
     elif table is DefaultProjectTable and name in OWN:
         problem = f"is set by BRIDGE_{name.upper()}: remove it here"
     elif table is DefaultProjectTable and name in ProjectTable.model_fields:
         problem = "belongs to PROJECT_BASE_URL and PROJECT_API_KEY: remove it here"
-    elif re.sub("[^a-z]", "", name.lower()) in _OF_KEYS:
+    elif re.sub("[^a-z]", "", name.lower()) in _OF_KEYS and len(place) > 1:
         variable = _variable(str(place[1]))
         cure = f'set {variable} in .env, and write api_key_env = "{variable}" here'
         problem = f"isn't allowed, since this file can't hold keys: {cure}"
@@ -361,6 +408,33 @@ def _problem(error: Mapping[str, Any]) -> _Problem:
         *others, last = fields
         problem = f"isn't a setting: use {', '.join(others)}{' or ' if others else ''}{last}"
     return _Problem(place, problem)
+
+
+_ARRAYS: Final = (("rules",), ("limits",))
+_FORMS: Final[Mapping[Place, str]] = {
+    ("projects",): "[projects.data]",
+    ("rules",): "[[rules]]",
+    ("channels",): "[channels.C0123456789]",
+    ("agents",): "[agents.Support]",
+    ("limits",): "[[limits]]",
+}
+
+
+def _table_of(place: Place) -> type[BaseModel]:
+    """Return the model of the table at *place*."""
+    match place:
+        case ():
+            return _Tables
+        case ("projects",) | ("projects", _):
+            return _ProjectTables if len(place) == 1 else DefaultProjectTable if place[1] == DEFAULT else ProjectTable
+        case ("rules", *rest):
+            return ApproveTable if "approve" in rest else RuleTable
+        case ("channels", *rest):
+            return AppTable if "apps" in rest[:-1] else ChannelTable
+        case ("agents", *_):
+            return AgentTable
+        case _:
+            return LimitTable
 
 
 def _line(problem: _Problem, lines: Mapping[Place, int], text: str) -> int:

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Final
 
 import typer
+from pydantic import BaseModel
 
 from bridge.cli import COMMANDS, command_of, program
 from bridge.config import DefaultProjectTable, ProjectTable
+from bridge.config_tables import AgentTable, ApproveTable, AppTable, ChannelTable, LimitTable, RuleTable
 from bridge.engine import decisions
 from bridge.engine.decisions import Meaning
 from bridge.engine.feature import Command
@@ -66,15 +68,27 @@ def settings() -> str:
     return "\n\n".join(parts)
 
 
+TABLES: Final[tuple[type[BaseModel], ...]] = (
+    DefaultProjectTable,
+    ProjectTable,
+    RuleTable,
+    ApproveTable,
+    ChannelTable,
+    AppTable,
+    AgentTable,
+    LimitTable,
+)
+
+
 def bridge_toml() -> str:
     """Every table of the operator's file with its settings."""
     parts = []
-    for table in (DefaultProjectTable, ProjectTable):
+    for table in TABLES:
         words = " ".join(str(table.__doc__).split()).replace("``", "`")
         title, _, rest = words.partition(": ")
         settings = [
             (f"`{name} = {field.examples[0]}`" if field.examples else name, " ".join(str(field.description).split()))
-            for name, field in table.model_fields.items()
+            for name, field in ((field.alias or name, field) for name, field in table.model_fields.items())
         ]
         parts.append(f"## {title}\n\n{rest[0].upper()}{rest[1:]}\n\n{_table(('Setting', 'Meaning'), settings)}")
     return "\n\n".join(parts)

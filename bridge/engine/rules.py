@@ -1,0 +1,358 @@
+"""Who may do what: the rules of the operator's file, and of the settings that are rules in short. No I/O.
+
+`decide` walks lists of rules. Each list has to allow what's asked, and in each the first rule that fits decides; what
+no rule fits is refused. Facts that must be read from Slack (is a person in a user group?) are looked up only when a
+rule turns on them: the verdict then says which fact is missing, and `bridge.engine.access` asks again with it. A fact
+that Slack doesn't give refuses: it's not known which rule would decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import lru_cache
+from typing import Final, Literal
+
+from bridge.config import Config
+from bridge.config_tables import ACTS, KINDS_OF_PLACES, Act, RuleTable
+from bridge.slack.blockkit.folding import name_key
+
+Starter = Literal["person", "app", "schedule", "alert"]
+GUEST: Final = "guest"
+"""The fact that the person is a guest."""
+
+PUBLIC: Final = "public"
+"""The fact that the place is a public channel."""
+
+_OF_WORKFLOWS: Final = frozenset({"run", "schedule", "alert", "approve"})
+_OF_AGENTS: Final = frozenset({"ask", "schedule", "settings"})
+"""What can be asked about a workflow, and about an agent."""
+
+_ANYTHING: Final = "\u2042"  # for an asterisk, which folding takes for a mark of formatting
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A workflow or an agent. *is_any*: one that isn't chosen yet."""
+
+    kind: Literal["workflow", "agent"]
+    id: str = ""
+    name: str = ""
+    trigger: str = ""
+    category: str = ""
+    is_any: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What *person* wants to do (*act*), in *channel*, with *target* of the project with this ID and name.
+
+    *by* says what started it; *person* is then its owner, or ``""`` if the operator's file set it up. *app* is the
+    app's ID (``A…``). Without a *channel*, it's in Home. *facts* are what's known: whether the person is in a user
+    group or a channel, by ID, `GUEST` and `PUBLIC`; None means that Slack doesn't say.
+    """
+
+    act: Act
+    person: str
+    channel: str = ""
+    project: str = "default"
+    project_name: str = ""
+    target: Target | None = None
+    by: Starter = "person"
+    app: str = ""
+    facts: Mapping[str, bool | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalTerms:
+    """Who has to agree: *count* of the people, user groups and channels in *by*, *within* a time.
+
+    Without *by*, those whom the rules let approve (`may_approve`). The person who asks may approve only with *self_*,
+    and has to say why with *reason*.
+    """
+
+    by: tuple[str, ...] = ()
+    count: int = 1
+    self_: bool = False
+    within: timedelta = timedelta(hours=4)
+    reason: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule; what's empty doesn't restrict it. *index* counts from 1, *line* is in the operator's file."""
+
+    index: int = 0
+    line: int = 0
+    who: frozenset[str] = frozenset()
+    may: frozenset[str] = frozenset()
+    projects: tuple[str, ...] = ()
+    workflows: tuple[str, ...] = ()
+    triggers: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    channels: frozenset[str] = frozenset()
+    refuse: bool = False
+    confirm: bool = False
+    approval: ApprovalTerms | None = None
+
+    @classmethod
+    def of(cls, table: RuleTable, index: int, line: int) -> Rule:
+        """Return the rule that a table of the operator's file describes."""
+        terms = table.approve
+        return cls(
+            index,
+            line,
+            frozenset(table.who or ()),
+            frozenset(table.may or ()),
+            table.projects or (),
+            table.workflows or (),
+            table.triggers or (),
+            table.agents or (),
+            table.categories or (),
+            frozenset(table.channels or ()),
+            table.refuse,
+            table.confirm,
+            ApprovalTerms(terms.by or (), terms.count, terms.self_, terms.within, terms.reason) if terms else None,
+        )
+
+    def fits(self, asked: Asked) -> tuple[bool | None, frozenset[str]]:
+        """Whether the rule decides what's *asked*; None if that depends on facts that aren't known, which it names."""
+        if self.may and asked.act not in self.may:
+            return False, frozenset()
+        if self.projects and not _matches(self.projects, asked.project, asked.project_name):
+            return False, frozenset()
+        if not self._is_about(asked.target):
+            return False, frozenset()
+        missing: frozenset[str] = frozenset()
+        for one, unknown in (self._is_there(asked), self._is_for(asked)):
+            if one is False:
+                return False, frozenset()
+            missing |= unknown
+        return (None, missing) if missing else (True, missing)
+
+    def _is_about(self, target: Target | None) -> bool:
+        of_workflows, of_agents = bool(self.workflows or self.triggers), bool(self.agents)
+        if not (of_workflows or of_agents or self.categories):
+            return True
+        if target is None:
+            return False
+        is_workflow = target.kind == "workflow"
+        if (of_workflows or of_agents) and not (of_workflows if is_workflow else of_agents):
+            return False
+        if target.is_any:
+            return True
+        names = self.workflows if is_workflow else self.agents
+        if names and not _matches(names, target.id, target.name):
+            return False
+        if is_workflow and self.triggers and not _matches(self.triggers, target.trigger):
+            return False
+        return not self.categories or _matches(self.categories, target.category)
+
+    def _is_there(self, asked: Asked) -> tuple[bool | None, frozenset[str]]:
+        if not self.channels or asked.channel in self.channels:
+            return True, frozenset()
+        if not asked.channel or asked.channel.startswith("D"):
+            return "direct" in self.channels, frozenset()
+        kinds = self.channels & {"public", "private"}
+        if len(kinds) != 1:
+            return bool(kinds), frozenset()
+        fact = asked.facts.get(PUBLIC)
+        return (None, frozenset({PUBLIC})) if fact is None else (fact is (kinds == {"public"}), frozenset())
+
+    def _is_for(self, asked: Asked) -> tuple[bool | None, frozenset[str]]:
+        if not self.who or (self.who & {asked.person, asked.app, f"{asked.by}s"} - {""}):
+            return True, frozenset()
+        if not asked.person:
+            return False, frozenset()
+        wanted = {one: True for one in self.who if one[0] in "SCG"}
+        if kinds := self.who & {"members", "guests"}:
+            if len(kinds) > 1:
+                return True, frozenset()
+            wanted[GUEST] = kinds == {"guests"}
+        missing = frozenset(one for one in wanted if asked.facts.get(one) is None)
+        if any(asked.facts.get(one) is value for one, value in wanted.items()):
+            return True, frozenset()
+        return (None, missing) if missing else (False, missing)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleList:
+    """Rules of one *origin*: a file, or a setting. *reason* is that of `bridge.errors.NotAllowed`."""
+
+    origin: str
+    rules: tuple[Rule, ...]
+    reason: Literal["rule", "user", "channel", "runner"] = "rule"
+
+
+Rules = Sequence[RuleList]
+"""All lists of rules, each of which has to allow what's asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether something *is_allowed*, and the *rule* of a *list* that decided; None: no rule fits.
+
+    Before a workflow runs, the person has to *confirm* it, and others to agree to the *approval*. *missing* facts
+    leave it open; it's then refused.
+    """
+
+    is_allowed: bool
+    rule: Rule | None
+    of: RuleList | None
+    confirm: bool = False
+    approval: ApprovalTerms | None = None
+    missing: frozenset[str] = frozenset()
+
+
+def decide(rules: Rules, asked: Asked) -> Verdict:
+    """Decide what's *asked* by the *rules*; without any list, it's allowed."""
+    verdict = Verdict(True, None, None)
+    for listed in rules:
+        found = _first(listed, asked)
+        if not found.is_allowed:
+            return found
+        if found.approval or found.confirm or not (verdict.approval or verdict.confirm):
+            verdict = found
+    return verdict
+
+
+def _first(listed: RuleList, asked: Asked) -> Verdict:
+    for rule in listed.rules:
+        fits, missing = rule.fits(asked)
+        if fits is None:
+            return Verdict(False, rule, listed, missing=missing)
+        if not fits or (rule.refuse and asked.target is not None and asked.target.is_any and _names_some(rule)):
+            continue
+        if rule.refuse:
+            return Verdict(False, rule, listed)
+        runs = asked.act == "run"
+        return Verdict(
+            True,
+            rule,
+            listed,
+            confirm=runs and rule.confirm and asked.by == "person",
+            approval=rule.approval if runs else None,
+        )
+    return Verdict(False, None, listed)
+
+
+def _names_some(rule: Rule) -> bool:
+    """Whether a rule is about some workflows or agents only, so that others are left."""
+    return bool(rule.workflows or rule.triggers or rule.agents or rule.categories)
+
+
+def may_approve(rules: Rules, terms: ApprovalTerms, asked: Asked) -> Verdict:
+    """Decide whether ``asked.person`` may approve by *terms*, with *asked* for the act ``approve``.
+
+    Someone in *terms.by* needs no rule besides; but a rule that refuses decides.
+    """
+    verdict = decide(rules, asked)
+    if not terms.by or verdict.missing or (verdict.rule is not None and verdict.rule.refuse):
+        return verdict
+    if not verdict.is_allowed and verdict.of is not None and verdict.of.reason in {"user", "channel"}:
+        return verdict
+    listed = RuleList(verdict.of.origin if verdict.of else "", (Rule(who=frozenset(terms.by)),))
+    return decide([listed], replace(asked, by="person", app=""))
+
+
+def rules_of(
+    config: Config,
+    *,
+    allowed_channels: frozenset[str] = frozenset(),
+    allowed_users: frozenset[str] = frozenset(),
+    runners: frozenset[str] = frozenset(),
+) -> Rules:
+    """Return the rules of the operator's file and of the settings, which are rules in short."""
+    lists = []
+    if allowed_channels:
+        places = allowed_channels | {""}  # Home isn't in a channel
+        lists.append(RuleList("BRIDGE_ALLOWED_CHANNELS", (Rule(1, channels=places),), "channel"))
+    if allowed_users:
+        lists.append(RuleList("BRIDGE_ALLOWED_USERS", (Rule(1, who=allowed_users),), "user"))
+    for_all = Rule(1, may=frozenset({"ask", "trace", "approve"}))
+    if runners:
+        lists.append(RuleList("BRIDGE_RUNNERS", (for_all, Rule(2, who=runners)), "runner"))
+    if config.rules:
+        listed = (Rule.of(one, at + 1, config.line("rules", at)) for at, one in enumerate(config.rules))
+        lists.append(RuleList(str(config.file or ""), tuple(listed)))
+    elif not runners:
+        lists.append(RuleList("", (for_all, Rule(2, who=frozenset({"members"}))), "runner"))
+    return lists
+
+
+def has_file(rules: Rules) -> bool:
+    """Whether the operator's file has rules."""
+    return any(one.reason == "rule" for one in rules)
+
+
+def never_fits(rules: Sequence[Rule]) -> list[tuple[Rule, Rule | None]]:
+    """Return the rules that can never decide, each with the earlier one that covers it, if that's why."""
+    found: list[tuple[Rule, Rule | None]] = []
+    for at, rule in enumerate(rules):
+        over = next((earlier for earlier in rules[:at] if _covers(earlier, rule)), None)
+        of_workflows, of_agents = bool(rule.workflows or rule.triggers), bool(rule.agents)
+        possible = (_OF_WORKFLOWS if of_workflows or not of_agents else frozenset()) | (
+            _OF_AGENTS if of_agents or not of_workflows else frozenset()
+        )
+        is_about_nothing = _names_some(rule) and not possible & (rule.may or frozenset(ACTS))
+        if over is not None or is_about_nothing:
+            found.append((rule, over))
+    return found
+
+
+def _covers(earlier: Rule, later: Rule) -> bool:
+    """Whether all that *later* fits, *earlier* fits, too."""
+    who, places = earlier.who, earlier.channels
+    kinds = {"guests", "members"} <= who
+    if who and not kinds and not (later.who and later.who <= who):
+        return False
+    if earlier.may and not (later.may or frozenset(ACTS)) <= earlier.may:
+        return False
+    if places and not set(KINDS_OF_PLACES) <= places:
+        direct = "direct" in places
+        if not later.channels or not all(one in places or (direct and one[0] == "D") for one in later.channels):
+            return False
+    if earlier.projects and not _includes(earlier.projects, later.projects):
+        return False
+    if not _names_some(earlier):
+        return True
+    names = ("workflows", "triggers", "agents", "categories")
+    if not _names_some(later) or any(
+        getattr(later, one) and not getattr(earlier, one) for one in ("agents", "workflows")
+    ):
+        return False
+    return all(not getattr(earlier, one) or _includes(getattr(earlier, one), getattr(later, one)) for one in names)
+
+
+def _includes(entries: Sequence[str], others: Sequence[str]) -> bool:
+    return bool(others) and all(_matches(entries, other) for other in others)
+
+
+def _matches(entries: Iterable[str], *names: str) -> bool:
+    """Whether one of *names* is one of the *entries*: an ID, a name in any spelling, or a pattern with ``*``."""
+    keys = [name_key(name) for name in names if name]
+    return any(_is_like(key, *_parts(entry)) for entry in entries for key in keys)
+
+
+@lru_cache(maxsize=4096)
+def _parts(entry: str) -> tuple[str, ...]:
+    """Return the folded parts of a pattern, between its asterisks."""
+    return tuple(name_key(entry.replace("*", _ANYTHING)).split(_ANYTHING))
+
+
+def _is_like(key: str, first: str, *others: str) -> bool:
+    """Whether *key* has these parts, in this order, with anything between them; in linear time."""
+    if not others:
+        return key == first
+    *middle, last = others
+    if not key.startswith(first) or not key.endswith(last):
+        return False
+    at, end = len(first), len(key) - len(last)
+    for part in middle:
+        found = key.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return at <= end
