@@ -376,6 +376,21 @@ class AlertEdge(_Inbound):
     is_check: bool = False
 
 
+class IncidentChange(_Inbound):
+    """An *incident* begins, changes, begins again or ends, *at* this moment: a message, queued by the bridge itself.
+
+    It's posted in the thread *thread_ts* of the message about its beginning, for operators; *user* is ``""``.
+    """
+
+    kind: Literal["incident"] = "incident"
+    incident: str
+    does: Literal["begins", "changes", "again", "ends"]
+    at: AwareDatetime
+    since: AwareDatetime
+    said: str = ""
+    thread_ts: str = ""
+
+
 Inbound = (
     InboundMessage
     | TriggeredRun
@@ -391,6 +406,7 @@ Inbound = (
     | ScheduledTask
     | ScheduledRun
     | AlertEdge
+    | IncidentChange
 )
 
 KINDS: Final = frozenset(str(one.model_fields["kind"].default) for one in get_args(Inbound))

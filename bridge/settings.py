@@ -52,6 +52,7 @@ _ID = re.compile(r"\b[CDGUSW](?=[A-Z]{0,20}[0-9])[0-9A-Z]{2,20}\b")  # of a pers
 
 _NAMESPACE = re.compile("[A-Za-z0-9_.-]{1,64}")
 _HOST = re.compile(r"[^\s/]+", re.ASCII)
+_CHANNEL = re.compile(r"[CGD][A-Z0-9]{2,20}")
 _COMMAND_PREFIX = re.compile("[a-z0-9_-]{0,20}")
 _Limit = Annotated[int, whole(0, 1_000_000, 60)]
 _Timeout = Annotated[timedelta, duration("s", upto=timedelta(days=1))]
@@ -170,6 +171,11 @@ class Settings(BaseSettings):
     ] = _setting("BRIDGE_RUNNERS", frozenset(), example="U0123456789,S0123456789")
     """The IDs of the people and user groups who may run workflows, schedule reports and change channel settings,
     separated by commas. Not set: all members, but no guests. (Without the scope users:read, guests may, too.)"""
+    ops_channel: Annotated[str | None, matching(_CHANNEL, "a channel's ID, such as C0123456789")] = _setting(
+        "BRIDGE_OPS_CHANNEL", None, example="C0123456789"
+    )
+    """The ID of the channel where incidents are posted for operators, such as a service that can't be reached. Invite
+    the bot to it, then try it with `bridge check --post-test`."""
     run_url: Annotated[str | None, link_template("runId", "id")] = _setting(
         "BRIDGE_RUN_URL", None, example="https://project.example.com/workflows/{id}/runs/{runId}"
     )

@@ -166,6 +166,7 @@ class Bridge:
             patience=self._patience,
             draining=self._draining,
             projects=self._clients.served,
+            door_troubles=self._door_troubles,
             lease=self._lease,
         )
         self._catch_up = parts.catch_up
@@ -272,6 +273,15 @@ class Bridge:
         """Whether Slack's events arrive, as far as this process knows."""
         hears = self._settings.slack_app_token is None or (self._sockets is not None and self._sockets.is_up)
         return hears and self._wires.web.token.accepted.is_set()
+
+    def _door_troubles(self) -> dict[str, str]:
+        """Say what's wrong with how Slack reaches this process, by the kind of incident."""
+        found = {}
+        if self._guard is not None and self._guard.unauthorized:
+            found["unauthorized"] = self._guard.unauthorized
+        if self._sockets is not None and not self._sockets.is_up and self._wires.web.token.accepted.is_set():
+            found["socket"] = "no socket to Slack is open"
+        return found
 
     async def _open_socket(self, app_token: str) -> aiohttp.ClientWebSocketResponse:
         """Open a socket. If Slack refuses because the app was removed, wait until it's back.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -38,6 +38,7 @@ from bridge.features.conversations.sessions import Sessions
 from bridge.features.conversations.stopping import Stopping
 from bridge.features.deps import Deps
 from bridge.features.home.pages import StoredPages
+from bridge.features.incidents.incident import Troubles
 from bridge.features.registry import features
 from bridge.ids import ThreadKey
 from bridge.project import Catalog
@@ -57,6 +58,7 @@ from bridge.slack.files import Files
 from bridge.slack.indicators import Indicators, QueuedReactions
 from bridge.slack.people import Directory
 from bridge.slack.post import Poster
+from bridge.slack.scopes import missing, required_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +87,14 @@ def build(
     patience: Patience,
     draining: asyncio.Event,
     projects: ServedProjects | None = None,
+    door_troubles: Callable[[], Mapping[str, str]] = dict,
     monotonic: Callable[[], float] | None = None,
     sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep,
     lease: timedelta = LEASE,
 ) -> Parts:
     """Build the parts, without running them; *consumer* names this process for the queue.
 
-    Without *projects*, there's one.
+    Without *projects*, there's one. *door_troubles* returns what's wrong with how Slack reaches this process.
 
     All processes of a namespace need the same *lease*.
     """
@@ -116,6 +119,7 @@ def build(
         inbox=inbox,
         ensure_caught_up=ensure_caught_up,
         projects=projects or ServedProjects(only),
+        troubles=Troubles(lambda: {**door_troubles(), **_troubles(settings, wires, identity)}),
         monotonic=monotonic,
         sleep=sleep,
     )
@@ -208,6 +212,18 @@ def build(
     return Parts(app, receiver, stopping, worker, turns, queued_reactions, clock, token_watch, catch_up)
 
 
+def _troubles(settings: Settings, wires: Connections, identity: Identity) -> dict[str, str]:
+    """Say what this process knows to be wrong with its token, by the kind of incident (`bridge.features.incidents`)."""
+    found, token = {}, wires.web.token
+    if token.refused_because:
+        found["token"] = f"it says {token.refused_because}; messages are queued until it accepts one"
+    lacking = {scope.name for scope in missing(identity.scopes, required_by(settings.runners))[0] if identity.scopes}
+    lacking |= {scope for scope in wires.web.lacking.values() if scope in identity.scopes}  # it was taken away
+    if lacking:
+        found["scopes"] = ", ".join(sorted(lacking))
+    return found
+
+
 def _deps(
     settings: Settings,
     wires: Connections,
@@ -218,6 +234,7 @@ def _deps(
     inbox: Inbox,
     ensure_caught_up: Callable[[ThreadKey], Coroutine[Any, Any, None]],
     projects: ServedProjects,
+    troubles: Troubles,
     monotonic: Callable[[], float],
     sleep: Callable[[float], Coroutine[Any, Any, None]],
 ) -> Deps:
@@ -254,6 +271,9 @@ def _deps(
         session_lifetime=settings.session_lifetime,
         metrics=wires.metrics,
         home_sections=features.home_sections,
+        troubles=troubles,
+        team=identity.team,
+        ops_channel=settings.ops_channel or "",
         bot_user=identity.bot_user,
         command_prefix=settings.command_prefix,
         workspace=identity.workspace,

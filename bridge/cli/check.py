@@ -32,6 +32,9 @@ def check(
     embedded_redis: Annotated[
         bool, typer.Option("--embedded-redis", help="Check the embedded Redis if REDIS_URL isn't set.")
     ] = False,
+    post_test: Annotated[
+        bool, typer.Option("--post-test", help="Post a test in the channel for incidents, BRIDGE_OPS_CHANNEL.")
+    ] = False,
     access: Annotated[
         tuple[str, str] | None,
         typer.Option("--access", metavar="USER CHANNEL", help="Show what this person may do in this channel, and why."),
@@ -39,7 +42,7 @@ def check(
 ) -> None:
     """Check the settings, Slack, Redis and the project.
 
-    Each problem comes with a fix. Nothing is posted or written.
+    Each problem comes with a fix. Nothing is written, and nothing posted without --post-test.
     """
     configure("console", "ERROR")  # problems are shown in rows
     warnings: list[str] = []
@@ -57,7 +60,8 @@ def check(
 
     async def show() -> int:
         if access is None:
-            rows = [*settings_rows(problems, warnings), *await probe(values, projects, now=lambda: datetime.now(UTC))]
+            now = lambda: datetime.now(UTC)  # noqa: E731 - short
+            rows = [*settings_rows(problems, warnings), *await probe(values, projects, now=now, posts_test=post_test)]
         else:
             of_access = [*slips, *(line for line in problems if line.startswith(_OF_ACCESS) and line not in slips)]
             found = None if slips else await access_of(values, *access)

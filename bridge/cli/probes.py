@@ -1,6 +1,7 @@
 """The probes of `bridge check`: Slack, Redis and the project service.
 
-They run separately, so that one failure doesn't hide another. Nothing is written or posted, no socket is opened, and
+They run separately, so that one failure doesn't hide another. Nothing is written or posted (but a test in the channel
+for incidents, on request), no socket is opened, and
 the project's contents are counted, never shown.
 """
 
@@ -37,6 +38,7 @@ from bridge.errors import (
     NotSignedIn,
     ProjectError,
     SlackError,
+    SlackRefused,
     StoreUnavailable,
 )
 from bridge.features.conversations.answering import configured
@@ -64,8 +66,11 @@ async def probe(
     *,
     now: Callable[[], datetime],
     patience: timedelta = PATIENCE,
+    posts_test: bool = False,
 ) -> list[Row]:
     """Probe the services that *values*, by variable, configure. Several *projects* get a row each.
+
+    With *posts_test*, a test is posted in the channel for incidents.
 
     Slack comes first, because it says which bot should own the namespace.
     """
@@ -85,7 +90,7 @@ async def probe(
 
     async def slack() -> list[Row]:
         nonlocal identity
-        rows, identity = await _slack_rows(values, now)
+        rows, identity = await _slack_rows(values, now, posts_test=posts_test)
         return rows
 
     rows = await in_time(SLACK, slack())
@@ -105,6 +110,10 @@ _CURE_OF_CONFIG: Final = (
     "generate a new one (https://api.slack.com/apps → Your App Configuration Tokens) as someone who can manage the "
     "app; each expires after 12 hours"
 )
+_OPS: Final = "BRIDGE_OPS_CHANNEL"
+_SET_OPS: Final = "set BRIDGE_OPS_CHANNEL to the ID of a channel (in Slack: the channel's name → About → Channel ID)"
+_INVITE: Final = "invite the bot to the channel (/invite), and check that BRIDGE_OPS_CHANNEL is its ID"
+_TEST_POST: Final = "✅ This is a test. The bridge's incidents are posted in this channel."
 _NOTABLE_SKEW: Final = timedelta(seconds=60)
 _OLDEST_SIGNATURE: Final = timedelta(seconds=300)
 _INSTALL_AGAIN: Final = (
@@ -113,7 +122,9 @@ _INSTALL_AGAIN: Final = (
 )
 
 
-async def _slack_rows(values: Mapping[str, Any], now: Callable[[], datetime]) -> tuple[list[Row], Identity | None]:
+async def _slack_rows(
+    values: Mapping[str, Any], now: Callable[[], datetime], *, posts_test: bool
+) -> tuple[list[Row], Identity | None]:
     """Check the bot token with Slack, and the other two secrets."""
     rows: list[Row] = []
     identity = None
@@ -123,6 +134,10 @@ async def _slack_rows(values: Mapping[str, Any], now: Callable[[], datetime]) ->
             if bot:
                 required = required_by(values.get("BRIDGE_RUNNERS", ()))
                 rows, identity = await bot_rows(web, now=now, required_scopes=required, uses_http=not app)
+            if identity is not None and (ops := values.get("BRIDGE_OPS_CHANNEL")):
+                rows.append(await ops_channel_row(web, ops, posts_test=posts_test))
+            elif posts_test and not values.get("BRIDGE_OPS_CHANNEL"):
+                rows.append(Row(SLACK, _OPS, FAILURE, "isn't set, so there's nowhere to post a test", _SET_OPS))
             if app:
                 rows.append(await app_token_row(web, app.get_secret_value()))
             if config := values.get("SLACK_CONFIG_TOKEN"):
@@ -183,6 +198,31 @@ def _clock_row(hello: Hello, now: datetime, *, uses_http: bool) -> Row:
     if abs(off) > _NOTABLE_SKEW:
         return Row(SLACK, "clock", WARNING, detail, cure)
     return Row(SLACK, "clock", OK, "agrees with Slack's")
+
+
+async def ops_channel_row(web: SlackWeb, channel: str, *, posts_test: bool) -> Row:
+    """Check that the bot can post in the channel for incidents; with *posts_test*, by posting there."""
+    if posts_test:
+        try:
+            await web.call("chat.postMessage", {"channel": channel, "text": _TEST_POST})
+        except SlackError as exc:
+            return slack_trouble(_OPS, exc, _INVITE)
+        return Row(SLACK, _OPS, OK, f"a test was posted in {channel}")
+    try:
+        found = (await web.read("conversations.info", {"channel": channel})).get("channel")
+    except SlackRefused as exc:
+        if exc.error == "missing_scope":
+            detail = f"{channel} can't be looked up without the scope {exc.needed or 'channels:read'}"
+            return Row(SLACK, _OPS, WARNING, detail, "try it: bridge check --post-test")
+        return slack_trouble(_OPS, exc, _INVITE)
+    except SlackError as exc:
+        return slack_trouble(_OPS, exc, _INVITE)
+    about = found if isinstance(found, dict) else {}
+    if about.get("is_archived"):
+        return Row(SLACK, _OPS, FAILURE, f"{channel} is archived", _SET_OPS)
+    if not about.get("is_im") and about.get("is_member") is False:
+        return Row(SLACK, _OPS, FAILURE, f"the bot isn't in {channel}", _INVITE)
+    return Row(SLACK, _OPS, OK, f"the bot is in {channel}; bridge check --post-test posts a test")
 
 
 async def app_token_row(web: SlackWeb, app_token: str) -> Row:

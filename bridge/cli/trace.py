@@ -239,6 +239,7 @@ KINDS: Final = {
     "scheduled": "a scheduled question or run",
     "scheduled_run": "a scheduled run",
     "alert": "an alert",
+    "incident": "an incident",
     "notice": "a notice",
 }
 """Kinds of input in words for people, by the stored name."""

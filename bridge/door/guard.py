@@ -18,7 +18,7 @@ import asyncio
 import hmac
 import logging
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -41,6 +41,8 @@ BODY_SECONDS = 10.0  # Slack gives up after 3 s, so a slower body isn't Slack's
 
 _SIGNATURE, _TIMESTAMP = b"x-slack-signature", b"x-slack-request-timestamp"
 _LOG_EVERY: Final = 60.0  # seconds
+_RECENT: Final = 600.0  # seconds
+_SEVERAL: Final = 3
 _LIKELY: Final = {  # the most telling reason first
     "signature": "SLACK_SIGNING_SECRET is another app's: copy it again (your Slack app's page → Basic Information)",
     "clock": "this machine's clock is wrong, and Slack can't be asked for the time: synchronize it (NTP)",
@@ -94,6 +96,7 @@ class Guard:
         self._body_seconds = body_seconds
         self._monotonic = monotonic
         self._unlogged = Counter[str]()
+        self._unauthorized = deque[tuple[float, str]](maxlen=1000)  # when, and why
         self._log_again_at = monotonic()
         self._held = 0  # bytes of the bodies being read
         self._refused: list[int] = []  # the first and the last timestamp refused because of the clock
@@ -105,6 +108,15 @@ class Guard:
     def refuses_by_clock(self) -> bool:
         """Whether signed requests are refused because of this machine's clock."""
         return self._monotonic() < self._refuses_until
+
+    @property
+    def unauthorized(self) -> str:
+        """Say why requests were refused with 401 in the last ten minutes; ``""`` if there were fewer than three."""
+        begins = self._monotonic() - _RECENT
+        reasons = {reason for at, reason in self._unauthorized if at >= begins}
+        if sum(at >= begins for at, _reason in self._unauthorized) < _SEVERAL:
+            return ""
+        return next(likely for reason, likely in _LIKELY.items() if reason in reasons)
 
     async def refused(self) -> tuple[datetime, datetime]:
         """Wait for requests refused because of the clock; return when Slack sent the first and the last of them."""
@@ -210,6 +222,7 @@ class Guard:
     def _log_refusals(self, reason: str) -> None:
         """Log what was refused since the last such line, at most once a minute, with the likely cause."""
         self._unlogged[reason] += 1
+        self._unauthorized.append((self._monotonic(), reason))
         if self._monotonic() < self._log_again_at:
             return
         worst = next(one for one in _LIKELY if one in self._unlogged)

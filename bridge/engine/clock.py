@@ -93,16 +93,19 @@ class Clock:
         """Do *job* when it's due; the first check comes after a pause, as a process that has just started is busy."""
         try:
             while True:
-                await self._patience.pause(min(LOOKS_EVERY, job.period / _LOOKS))
+                await self._patience.pause(job.period if job.is_everywhere else min(LOOKS_EVERY, job.period / _LOOKS))
                 await self.do(job)
         except Draining:
             return
 
     async def do(self, job: Job) -> None:
-        """Do *job*, unless it was claimed for this period. A failure is only logged, and retried later."""
+        """Do *job*, unless another process claimed this period. A failure is only logged, and retried later."""
         number = int(self._deps.now().timestamp() // job.period.total_seconds())
         redis, key = self._deps.scripts.redis, self._deps.scripts.keys.claimed(job.name, number)
         try:
+            if job.is_everywhere:
+                await job.handler(self._deps)
+                return
             with translated():
                 if not await redis.set(key, self._deps.inbox.consumer, nx=True, px=milliseconds(CLAIMED)):
                     return

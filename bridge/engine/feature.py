@@ -142,11 +142,12 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Periodic work: *handler* runs once per *period*, in one process."""
+    """Periodic work: *handler* runs once per *period*, in one process, or in each."""
 
     name: str
     period: timedelta
     handler: Callable[..., Awaitable[None]]
+    is_everywhere: bool = False
 
 
 def place_of_form(values: Mapping[str, Any], origin: Origin) -> Place:
@@ -314,11 +315,14 @@ class Feature:
         self.clocks.append(due)
         return due
 
-    def every(self, period: timedelta) -> Callable[[A], A]:
-        """Register ``async def …(deps)``, which one process runs once per *period*; it's retried if it fails."""
+    def every(self, period: timedelta, *, everywhere: bool = False) -> Callable[[A], A]:
+        """Register ``async def …(deps)``, which one process runs once per *period*; it's retried if it fails.
+
+        With *everywhere*, each process runs it, about that often.
+        """
 
         def register(handler: A) -> A:
-            self.jobs.append(Job(f"{self.name}.{getattr(handler, '__name__', '')}", period, handler))
+            self.jobs.append(Job(f"{self.name}.{getattr(handler, '__name__', '')}", period, handler, everywhere))
             return handler
 
         return register

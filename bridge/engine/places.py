@@ -7,6 +7,7 @@ from bridge.inbound import (
     Click,
     Inbound,
     InboundMessage,
+    IncidentChange,
     Notice,
     Respondable,
     ScheduledRun,
@@ -39,7 +40,10 @@ def place_of(body: Inbound, audience: Audience = Audience.CHANNEL) -> Place:
             return Place(body.channel, body.thread_ts or body.message_ts)
         case Click() | Submission() | Shortcut() if not recipient_of(body).is_reachable:
             return Place(body.user)  # used outside of a channel: the answer is a direct message
-        case Click() | StopRequest() | Submission() | Notice() | TriggeredRun() | ScheduledTask() | AlertEdge():
+        case (
+            Click() | StopRequest() | Submission() | Notice() | TriggeredRun() | ScheduledTask() | AlertEdge()
+            | IncidentChange()
+        ):  # fmt: skip
             return Place(body.channel, body.thread_ts)
         case _:
             return Place(body.channel)

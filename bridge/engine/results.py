@@ -71,6 +71,13 @@ class PostedAlert(BaseModel, frozen=True):
     text: str
 
 
+class PostedIncident(BaseModel, frozen=True):
+    """The message about an *incident* that began at *since*."""
+
+    incident: str
+    since: AwareDatetime
+
+
 class RunEnded(BaseModel, frozen=True):
     """The run that *turn* started has ended with *status*; those who asked to be notified are told.
 
@@ -132,6 +139,7 @@ class Outcome(BaseModel, frozen=True):
         | PostedReport
         | PostedTask
         | PostedAlert
+        | PostedIncident
         | ShownLate
         | QueuedAgain
         | Greeted

@@ -55,6 +55,7 @@ from bridge.inbound import (
     AlertEdge,
     Click,
     InboundMessage,
+    IncidentChange,
     Notice,
     Report,
     ScheduledRun,
@@ -417,6 +418,9 @@ class Turns:
         elif isinstance(body, Notice) and notice is not None:
             queues = self.deps.inbox.queues(notice, why=f"{exc.error} in its place")
             await self._done(turn, f"notified in a direct message: {exc.error}", writes=[queues])
+        elif isinstance(body, IncidentChange):  # a dead letter would be the next incident
+            await self.patience.through_outages(self.features.refused, self.deps, turn, outcome, exc.error)
+            await self._done(turn, f"not shown: {exc.error}", writes=turn.staged)
         else:
             await self.patience.through_outages(self.features.refused, self.deps, turn, outcome, exc.error)
             if isinstance(body, _SET_UP) and turn.staged:  # `Feature.once_refused` notifies the owner

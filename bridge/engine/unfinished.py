@@ -16,7 +16,7 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Reply
 
 _UNREQUESTED: Final = frozenset({"home", "messages_opened"})  # kinds of input; nothing is lost with them
-_OF_OWNERS: Final = frozenset({"report", "alert", "triggered_run", "scheduled", "scheduled_run"})
+_OF_OWNERS: Final = frozenset({"report", "alert", "incident", "triggered_run", "scheduled", "scheduled_run"})
 """Kinds of input whose person isn't in the channel they're for."""
 _SCHEDULED: Final = {"scheduled": "a scheduled question or run", "scheduled_run": "a scheduled run"}
 

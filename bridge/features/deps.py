@@ -14,6 +14,7 @@ from bridge.features.conversations.contents import PartReader
 from bridge.features.conversations.context import Context
 from bridge.features.conversations.sessions import Sessions
 from bridge.features.home.pages import StoredPages
+from bridge.features.incidents.incident import Troubles
 from bridge.features.statistics.reader import Statistics
 from bridge.features.statistics.snapshots import SnapshotStore
 from bridge.metrics import Metrics
@@ -24,8 +25,9 @@ from bridge.project.connection import ProjectConnection
 class Deps(EngineDeps):
     """The parts of a bridge that handlers use.
 
-    *store_since* returns since when the store has data. *workspace* is the workspace's address in Slack. *long_run* is
-    how long a run takes before its card offers to notify people.
+    *troubles* are what this process knows to be wrong, *team* is the bot's workspace, and *ops_channel* the channel for
+    incidents, or ``""``. *store_since* returns since when the store has data. *workspace* is the workspace's address in
+    Slack. *long_run* is how long a run takes before its card offers to notify people.
     """
 
     sessions: Sessions
@@ -38,6 +40,9 @@ class Deps(EngineDeps):
     session_lifetime: timedelta
     metrics: Metrics
     home_sections: Sequence[HomeSection]
+    troubles: Troubles
+    team: str = ""
+    ops_channel: str = ""
     workspace: str = ""
     long_run: timedelta = timedelta(minutes=1)
 

@@ -9,6 +9,7 @@ from bridge.features.channels.commands import channels
 from bridge.features.conversations.commands import conversations
 from bridge.features.feedback.votes import feedback
 from bridge.features.home.commands import home
+from bridge.features.incidents.commands import incidents
 from bridge.features.project_info.commands import project_info
 from bridge.features.schedules.commands import schedules
 from bridge.features.statistics.commands import stats
@@ -16,5 +17,16 @@ from bridge.features.why.commands import why
 from bridge.features.workflows.commands import workflows
 
 features = Features(
-    workflows, agents, channels, project_info, stats, schedules, alerts, conversations, home, feedback, why
+    workflows,
+    agents,
+    channels,
+    project_info,
+    stats,
+    schedules,
+    alerts,
+    conversations,
+    home,
+    feedback,
+    why,
+    incidents,
 )

@@ -119,6 +119,8 @@ class ProjectClient:
         self._observe = observe or (lambda _operation, _error, _seconds: None)
         self._note = note or self._log_problems
         self._noted: set[tuple[str, str]] = set()
+        self.unusable: dict[str, Sequence[str]] = {}
+        """What of the last lists and statistics couldn't be used, by operation."""
         self._breaker = Breaker(monotonic)
         self._probing = asyncio.Lock()
         self._requests = Requests(f"{self._base_url}{API}/", api_key, transport)
@@ -279,6 +281,8 @@ class ProjectClient:
                 _log.warning("project call failed", extra={name: fact for name, fact in facts.items() if fact})
             raise
         self._observe(operation, None, self._monotonic() - started_at)
+        if operation in _READ_OFTEN:
+            self.unusable[operation] = tuple(problems)
         if problems:
             self._note(operation, problems)
         return value

@@ -48,6 +48,10 @@ AUDIT_LENGTH = 200_000  # entries of about 100 bytes; older ones are trimmed
 CATCHING_UP = timedelta(seconds=15)
 TOLD = timedelta(days=30)  # the shortest time between two notices that replies need a mention
 DOWN = timedelta(days=30)
+INCIDENT = timedelta(days=30)
+OVER = timedelta(hours=1)
+TROUBLES = timedelta(minutes=2)
+REPLICATED = timedelta(days=7)
 ENDED = timedelta(days=1)
 ENDED_LENGTH = 5000  # entries of about 60 bytes; older ones are trimmed
 LATE = timedelta(days=1)  # so that answers after another outage say that they're late, too
@@ -181,6 +185,11 @@ class Keys:
                      erased="set up")
     alerts = Key[[]]("alerts", "zset", "forever", "all alerts, by creation time", stays=True)
     service_down = Key[[]]("service_down", "hash", DOWN, "project → since when its service can't be reached")
+    incident = Key[str]("incident:<incident>", "hash", "30 days, or an hour after its end",
+                        "see `bridge.features.incidents.incident`")
+    incidents = Key[[]]("incidents", "zset", INCIDENT, "the names of all incidents, by when they began")
+    troubles = Key[str]("troubles:<process>", "string", TROUBLES, "what a process knows to be wrong")
+    replicated = Key[[]]("replicated", "string", REPLICATED, "this Redis had a replica")
     ended = Key[str]("ended:<kind>", "stream", ENDED, "how long agents or workflows took, and how runs ended")
     words = Key[ThreadKey]("words:<thread>", "string", "BRIDGE_SESSION_DAYS at most",
                            "a report's text, for the first question in its thread")
@@ -192,6 +201,7 @@ class Keys:
     # fmt: on
 
     def __init__(self, namespace: str) -> None:
+        self.namespace = namespace
         self.prefix = f"{{{namespace}}}:"
 
     def everything(self) -> str:

@@ -20,7 +20,7 @@ from bridge.queue.scripting import Scripts
 from bridge.queue.wipe import FIELDS, Wipe
 
 RUNNING: Final = timedelta(seconds=20)  # heartbeats are 5 s apart
-_MOST: Final = 1000  # of running turns
+_MOST: Final = 1000  # of running turns, or lanes
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,27 @@ def _project_of(body: str | None) -> str:
         return str(json.loads(body or "{}").get("project") or "")
     except (ValueError, AttributeError):
         return ""
+
+
+async def oldest_message(scripts: Scripts) -> datetime | None:
+    """Return when the oldest message was accepted that isn't answered yet, and doesn't wait for people.
+
+    Raises `StoreUnavailable`.
+    """
+    keys, redis = scripts.keys, scripts.redis
+    with translated():
+        entries: Any = await redis.xrange(keys.ready(), count=_MOST)
+        lanes = [Lane(str(fields["lane"])) for _entry, fields in entries if fields]
+        async with redis.pipeline(transaction=False) as pipe:
+            for lane in lanes:
+                pipe.lindex(keys.box(lane), 0)
+            heads = [head for head in await pipe.execute() if head]
+        async with redis.pipeline(transaction=False) as pipe:
+            for head in heads:
+                pipe.hmget(keys.turn(str(head)), ["kind", "at"])
+            records = await pipe.execute()
+    ages = [int(at) for kind, at in records if kind == "message" and at]
+    return datetime.fromtimestamp(min(ages) / 1000, UTC) if ages else None
 
 
 async def running(scripts: Scripts) -> list[str]:

@@ -168,6 +168,8 @@ class SlackWeb:
         self._base_url = base_url if base_url.endswith("/") else f"{base_url}/"
         self._metrics = metrics
         self.token = BotToken(token)
+        self.lacking: dict[str, str] = {}
+        """The scopes that Slack last missed, by method."""
         self._last_date = ""  # the last answer's Date header
         self._clock_ahead = timedelta(0)
         self._is_clock_known = False
@@ -244,7 +246,11 @@ class SlackWeb:
             if is_as_bot and isinstance(exc, SlackRefused) and exc.error in REFUSALS:
                 self.token.refuse(used, exc.error)
                 raise SlackTokenRefused(method, exc.error) from exc
+            if is_as_bot and isinstance(exc, SlackRefused) and exc.needed:
+                self.lacking[method] = exc.needed
             raise
+        if self.lacking:
+            self.lacking.pop(method, None)
         self._metrics.slack_calls.labels(method, "ok").inc()
         return answer
 

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from bridge.cli.probes import app_token_row, bot_rows, condition_rows, probe, secret_row
+from bridge.cli.probes import app_token_row, bot_rows, condition_rows, ops_channel_row, probe, secret_row
 from bridge.cli.rows import FAILURE, OK, WARNING, Row, State
 from bridge.cli.troubles import slack_trouble
 from bridge.errors import SlackError
 from bridge.metrics import Metrics
 from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.playground.emulator.faults import Hang, Http, Redirect
+from bridge.playground.emulator.sample import BRIDGE, GENERAL
 from bridge.queue.redis.condition import RedisCondition
 from bridge.queue.wipe import Wipe
 from bridge.settings import Settings, load, well_formed
@@ -184,6 +185,43 @@ async def test_the_clock_is_compared_with_slacks(
     assert detail.startswith(says)
 
 
+@pytest.mark.parametrize(
+    ("change", "state", "says"),
+    [
+        ({}, OK, "the bot is in"),
+        ({"is_archived": True}, FAILURE, "is archived"),
+        ({"id": "C0NOWHERE"}, FAILURE, "channel_not_found"),
+    ],
+)
+async def test_the_channel_for_incidents_is_looked_up(
+    emulated: EmulatedSlack, slack_web: SlackWeb, change: dict[str, Any], state: State, says: str
+) -> None:
+    emulated.workspace.channels[GENERAL].is_archived = bool(change.get("is_archived"))
+
+    row = await ops_channel_row(slack_web, change.get("id", GENERAL), posts_test=False)
+
+    assert (row.what, row.state) == ("BRIDGE_OPS_CHANNEL", state)
+    assert says in row.detail
+    assert bool(row.cure) == (state == FAILURE)
+    assert "chat.postMessage" not in [call.method for call in emulated.calls]
+
+
+async def test_a_channel_without_the_bot_is_a_failure(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
+    emulated.workspace.channels[GENERAL].members.remove(BRIDGE)
+
+    row = await ops_channel_row(slack_web, GENERAL, posts_test=False)
+
+    assert (row.state, "isn't in" in row.detail, "/invite" in row.cure) == (FAILURE, True, True)
+
+
+async def test_a_test_is_posted_on_request(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
+    row = await ops_channel_row(slack_web, GENERAL, posts_test=True)
+    refused = await ops_channel_row(slack_web, "C0NOWHERE", posts_test=True)
+
+    assert (row.state, refused.state) == (OK, FAILURE)
+    assert [one.text for one in emulated.workspace.messages.of(GENERAL)][-1].startswith("✅ This is a test.")
+
+
 async def test_an_app_token_is_tried_without_opening_a_socket(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
     assert (await app_token_row(slack_web, APP_TOKEN)).state == OK
 
@@ -235,6 +273,7 @@ HEALTHY = RedisCondition(
     can_write=True,
     policy="noeviction",
     maxmemory=0,
+    memory=0,
     replicas=1,
     confirming=1,
     owner=("T1", "UBOT"),

@@ -11,32 +11,27 @@ import logging
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 
 from bridge.engine.results import TryLater
-from bridge.errors import CannotConnect, CircuitOpen, ConnectionLost, Outage, ProjectError, TimedOut
 from bridge.features.alerts.alert import StoredAlert, edge
 from bridge.features.alerts.conditions import LONGEST_OF_TURNS
 from bridge.features.alerts.readings import EndedTurn, OwnFacts, Past, Readings, Verdict, hours_for
 from bridge.features.alerts.store import store_of
 from bridge.features.deps import Deps
+from bridge.features.reach import statistics_now
 from bridge.features.statistics.numbers import NUMBERS
 from bridge.features.statistics.snapshots import Snapshot, hour_of, moment_of, reading_of
-from bridge.ids import Lane
 from bridge.inbound import AlertEdge
 from bridge.project.connection import ProjectConnection
 from bridge.queue.inbox import Duplicate
-from bridge.queue.keys import DOWN, ENDED_LENGTH, milliseconds
+from bridge.queue.keys import ENDED_LENGTH
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import epoch_ms
+from bridge.queue.status import oldest_message
 from bridge.slack.blockkit.numbers import whole
 
 log = logging.getLogger(__name__)
-
-_UNREACHABLE: Final = (CannotConnect, CircuitOpen, ConnectionLost, Outage, TimedOut)
-"""Failures that count as the service being down, and not only as a bad answer."""
-
-_MOST_LANES: Final = 1000
 
 
 async def evaluate_all(deps: Deps) -> None:
@@ -105,28 +100,10 @@ async def read(
     current: Snapshot | None = None
     down_since: datetime | None = None
     if any(condition.is_of_statistics or condition.subject == "down" for condition, _zone in conditions):
-        try:
-            current = reading_of(await statistics.read(), now)
-        except ProjectError as exc:
-            log.info("statistics can't be read for alerts", extra={"why": type(exc).__name__})
-            down_since = await _down(deps, project, is_down=isinstance(exc, _UNREACHABLE))
-        else:
-            await _down(deps, project, is_down=False)
+        stats, down_since = await statistics_now(deps, project)
+        current = reading_of(stats, now) if stats else None
     recorded = moment_of(hours[0]) if hours else None
     return Readings(now, current, past, recorded, down_since, own, project.key)
-
-
-async def _down(deps: Deps, project: ProjectConnection, *, is_down: bool) -> datetime | None:
-    """Record whether a service can be reached now; return since when it can't."""
-    key, redis = deps.scripts.keys.service_down(), deps.scripts.redis
-    with translated():
-        if not is_down:
-            await redis.hdel(key, project.id)
-            return None
-        await redis.hsetnx(key, project.id, str(epoch_ms(deps.now())))
-        await redis.pexpire(key, milliseconds(DOWN))
-        since = await redis.hget(key, project.id)
-    return datetime.fromtimestamp(int(since or epoch_ms(deps.now())) / 1000, UTC)
 
 
 async def own_facts(deps: Deps, alerts: Sequence[StoredAlert]) -> OwnFacts:
@@ -137,28 +114,10 @@ async def own_facts(deps: Deps, alerts: Sequence[StoredAlert]) -> OwnFacts:
     if "dead letters" in subjects:
         with translated():
             dead = int(await deps.scripts.redis.zcard(deps.scripts.keys.dead()))
-    oldest = await _oldest_message(deps) if "oldest" in subjects else None
+    oldest = await oldest_message(deps.scripts) if "oldest" in subjects else None
     for kind in sorted({one.of or "workflow" for one in conditions if one.is_of_turns}):
         ended += await _ended(deps, kind)
     return OwnFacts(dead, oldest, ended)
-
-
-async def _oldest_message(deps: Deps) -> datetime | None:
-    """Return when the oldest message was accepted that isn't answered yet, and doesn't wait for people."""
-    keys, redis = deps.scripts.keys, deps.scripts.redis
-    with translated():
-        entries: Any = await redis.xrange(keys.ready(), count=_MOST_LANES)
-        lanes = [Lane(str(fields["lane"])) for _entry, fields in entries if fields]
-        async with redis.pipeline(transaction=False) as pipe:
-            for lane in lanes:
-                pipe.lindex(keys.box(lane), 0)
-            heads = [head for head in await pipe.execute() if head]
-        async with redis.pipeline(transaction=False) as pipe:
-            for head in heads:
-                pipe.hmget(keys.turn(str(head)), ["kind", "at"])
-            records = await pipe.execute()
-    ages = [int(at) for kind, at in records if kind == "message" and at]
-    return datetime.fromtimestamp(min(ages) / 1000, UTC) if ages else None
 
 
 async def _ended(deps: Deps, kind: str) -> list[EndedTurn]:

@@ -30,7 +30,8 @@ class RedisCondition:
     """The state and settings of a server; *appendfsync* is ``""`` if it's hidden, as managed servers do.
 
     *syncs_in_rewrites*: it also syncs while rewriting its file. *can_write*: the last write of its file succeeded.
-    *policy* is maxmemory-policy. *owner* is the namespace's (team, bot user), or None. *confirming* is how many
+    *policy* is maxmemory-policy, *memory* what's used of *maxmemory* (0: no limit). *owner* is the namespace's (team,
+    bot user), or None. *confirming* is how many
     *replicas* have every write. *round_trip* is in seconds. *wipe*: the server was emptied recently. *running* is how
     many bridges run in the namespace. *denied* are commands that the user may not run, and *cure* allows them; without
     INFO, most is unknown.
@@ -45,6 +46,7 @@ class RedisCondition:
     can_write: bool
     policy: str
     maxmemory: int
+    memory: int
     replicas: int
     confirming: int
     owner: tuple[str, str] | None
@@ -98,6 +100,7 @@ async def condition_of(redis: Redis, namespace: str, monotonic: Callable[[], flo
         can_write=about.get("aof_last_write_status", "ok") == "ok",
         policy=str(about.get("maxmemory_policy", "")),
         maxmemory=int(about.get("maxmemory", 0)),
+        memory=int(about.get("used_memory", 0)),
         replicas=replicas,
         confirming=confirming,
         owner=(str(owner[0]), str(owner[1])) if owner[0] else None,

@@ -1,0 +1,83 @@
+"""The jobs that look for incidents, and the messages about them."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from typing import Final
+
+from bridge.engine.feature import Feature
+from bridge.engine.results import Done, Outcome, PostedIncident, Result, TryLater
+from bridge.engine.turn import Turn
+from bridge.errors import SlackError, SlackRefused
+from bridge.features.deps import Deps
+from bridge.features.incidents import layout
+from bridge.features.incidents.incident import StoredIncident
+from bridge.features.incidents.watching import report_troubles, stored_incident, watch
+from bridge.ids import side_id
+from bridge.inbound import IncidentChange
+from bridge.queue.keys import INCIDENT, milliseconds
+from bridge.queue.scripting import epoch_ms
+from bridge.slack.blockkit.reply import Reply
+from bridge.slack.parts import MessageTag
+
+log = logging.getLogger(__name__)
+
+MARK: Final = "bridge_incident"
+_PAUSE: Final = timedelta(seconds=5)
+
+incidents = Feature("incidents")
+incidents.every(timedelta(seconds=10), everywhere=True)(report_troubles)
+incidents.every(timedelta(minutes=1))(watch)
+incidents.outcomes |= {"incident begins": "posted an incident", "incident changes": "posted a change of an incident"}
+incidents.outcomes |= {"incident again": "posted an incident that's back", "incident ends": "posted an incident's end"}
+
+
+def _shown(incident: StoredIncident) -> Reply:
+    """Show an incident as it is now."""
+    if incident.ended is not None:
+        return layout.over(incident.kind, incident.said, incident.since, incident.ended, incident.project_name)
+    return layout.on(incident.kind, incident.said, incident.since, incident.project_name)
+
+
+@incidents.kind(IncidentChange)
+async def changed(deps: Deps, turn: Turn, change: IncidentChange) -> Result:
+    """Post an incident as it is now, or edit its message and say in its thread what has changed."""
+    incident = await stored_incident(deps, change.incident)
+    if incident is None or (change.does == "begins" and incident.post):
+        return Done("the incident is over" if incident is None else "the incident was posted")
+    what, reply = f"incident {change.does}", _shown(incident)
+    if change.does == "begins":
+        posted = PostedIncident(incident=change.incident, since=incident.since)
+        return Outcome(what=what, reply=reply, mark=MARK, after=(posted,))
+    tag = MessageTag(MARK, side_id(turn.id, "edit"))  # not this turn's own, which is looked for
+    try:
+        await deps.say.update(change.channel, change.thread_ts, reply, tag)
+    except SlackRefused as exc:  # someone deleted it
+        log.info("an incident's message can't be edited", extra={"error": exc.error})
+    except SlackError as exc:
+        raise TryLater(exc.retry_after or _PAUSE) from exc
+    match change.does:
+        case "ends":
+            reply = layout.ended(change.since, change.at)
+        case "again":
+            reply = layout.again(change.said, change.at)
+        case _:
+            reply = layout.changed(change.said, change.at)
+    return Outcome(what=what, reply=reply, mark=MARK)
+
+
+@incidents.once_posted(PostedIncident)
+async def posted(deps: Deps, turn: Turn, incident: PostedIncident, ts: str) -> None:
+    """Store where an incident was posted."""
+    key, since = deps.scripts.keys.incident(incident.incident), str(epoch_ms(incident.since))
+    turn.stage(("if", key, 0, 1, "since", since, "post", ""), ("field", key, milliseconds(INCIDENT), "post", ts))
+
+
+@incidents.once_refused(PostedIncident)
+async def refused(deps: Deps, turn: Turn, incident: PostedIncident, error: str) -> None:
+    """Note that Slack refused an incident's message, which is tried again later."""
+    log.error("an incident can't be posted; see bridge check", extra={"incident": incident.incident, "error": error})
+    key, since = deps.scripts.keys.incident(incident.incident), str(epoch_ms(incident.since))
+    at = str(epoch_ms(deps.now()))
+    turn.stage(("if", key, 0, 1, "since", since, "post", ""), ("field", key, 0, "refused", at))

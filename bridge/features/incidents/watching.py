@@ -1,0 +1,264 @@
+"""Look for incidents once a minute, in one process, and queue what has changed.
+
+Each process reports what only it knows (its token, its HTTP server, its file) every few seconds; the rest is looked up.
+The step that queues a message also changes the incident's state, if that's still as it was read. So however many
+processes there are, and whichever of them dies, each change gets exactly one turn.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from bridge.errors import ProjectError, RecordNotUnderstood, StoreUnavailable
+from bridge.features.deps import Deps
+from bridge.features.incidents.incident import (
+    STATE,
+    Finding,
+    IncidentStep,
+    StoredIncident,
+    change,
+    from_text,
+    merged,
+    to_text,
+)
+from bridge.features.reach import statistics_now
+from bridge.inbound import IncidentChange
+from bridge.project.connection import ProjectConnection
+from bridge.queue.inbox import Duplicate
+from bridge.queue.keys import INCIDENT, OVER, REPLICATED, TROUBLES, milliseconds
+from bridge.queue.records import Guard, Write
+from bridge.queue.redis.condition import RedisCondition, condition_of
+from bridge.queue.redis.connection import translated
+from bridge.queue.reloads import Reloads
+from bridge.queue.scripting import epoch_ms
+from bridge.queue.status import oldest_message, running
+from bridge.slack.blockkit.kit import counted
+
+log = logging.getLogger(__name__)
+
+_DOWN_FOR: Final = timedelta(minutes=5)
+_WAITS_FOR: Final = timedelta(minutes=10)
+_RECONNECTS_FOR: Final = timedelta(minutes=1)
+_FULL: Final = 0.9  # of the memory
+_MOST_NAMED: Final = 3
+_ASKED: Final = "asked"  # the reason of what a person has paused
+
+
+async def report_troubles(deps: Deps) -> None:
+    """Report what this process knows to be wrong. Raises `StoreUnavailable`."""
+    if not deps.ops_channel:
+        return
+    now, troubles = deps.now(), deps.troubles
+    key = deps.scripts.keys.troubles(deps.inbox.consumer)
+    try:
+        with translated():
+            await deps.scripts.redis.set(key, to_text(troubles.now(now)), px=milliseconds(TROUBLES))
+    except StoreUnavailable as exc:
+        troubles.unavailable(now, exc.reason)
+        raise
+    troubles.available(now)
+
+
+async def watch(deps: Deps) -> None:
+    """Compare what's found now with the stored incidents, and queue what has changed. Raises `StoreUnavailable`."""
+    if not deps.ops_channel:
+        return
+    found = merged(await findings(deps))
+    stored = await stored_incidents(deps)
+    now = deps.now()
+    for name in dict.fromkeys([*found, *stored]):
+        incident = stored.get(name)
+        changed = change(incident, found.get(name), now, deps.ops_channel)
+        if changed is not None:
+            await _settle(deps, name, incident, changed, now)
+
+
+async def stored_incidents(deps: Deps) -> dict[str, StoredIncident]:
+    """Return the stored incidents by name, and keep those that are on. Raises `StoreUnavailable`."""
+    keys, redis, lives = deps.scripts.keys, deps.scripts.redis, milliseconds(INCIDENT)
+    with translated():
+        names = [str(name) for name in await redis.zrange(keys.incidents(), 0, -1)]
+        async with redis.pipeline(transaction=False) as pipe:
+            for name in names:
+                pipe.hgetall(keys.incident(name))
+            records = await pipe.execute() if names else []
+    found, gone = dict[str, StoredIncident](), list[str]()
+    for name, fields in zip(names, records, strict=True):
+        try:
+            found[name] = StoredIncident.from_redis(name, fields)
+        except RecordNotUnderstood:  # over, or of another version
+            gone += [] if fields else [name]
+    with translated():
+        async with redis.pipeline(transaction=False) as pipe:
+            for name in gone:
+                pipe.zrem(keys.incidents(), name)
+            for name in (name for name, one in found.items() if one.ended is None):
+                pipe.pexpire(keys.incident(name), lives)
+            pipe.pexpire(keys.incidents(), lives)
+            await pipe.execute()
+    return found
+
+
+async def stored_incident(deps: Deps, name: str) -> StoredIncident | None:
+    """Return an incident; None if it's long over. Raises `StoreUnavailable`."""
+    with translated():
+        fields: Any = await deps.scripts.redis.hgetall(deps.scripts.keys.incident(name))
+    try:
+        return StoredIncident.from_redis(name, fields)
+    except RecordNotUnderstood:
+        return None
+
+
+async def _settle(deps: Deps, name: str, stored: StoredIncident | None, changed: IncidentStep, now: datetime) -> None:
+    """Make a change, and queue its message in the same step."""
+    writes = writes_of(deps, name, stored, changed, now)
+    if changed.does is None:
+        await deps.inbox.write(*writes)
+        return
+    fields = {**(stored.fields if stored else {}), **changed.fields}
+    after = StoredIncident.from_redis(name, fields)
+    at = after.ended if changed.does == "ends" and after.ended else now
+    body = IncidentChange(
+        team=deps.team, channel=after.channel, user="", incident=name, does=changed.does, at=at, since=after.since,
+        said=after.said, thread_ts="" if changed.does == "begins" else after.post,
+    )  # fmt: skip
+    event = f"incident:{name}:{epoch_ms(now)}:{changed.does}"
+    put = await deps.inbox.put(body, event=event, why="the bridge looked for incidents", writes=writes)
+    if isinstance(put, Duplicate):  # it was queued before, but a failover lost the incident's state
+        await deps.inbox.write(*writes)
+    log.warning("incident", extra={"incident": name, "does": changed.does, "put": type(put).__name__})
+
+
+def writes_of(
+    deps: Deps, name: str, stored: StoredIncident | None, changed: IncidentStep, now: datetime
+) -> tuple[Write, ...]:
+    """Return the writes that make a change, if the incident is still as it was read."""
+    keys, known = deps.scripts.keys, stored.fields if stored else {}
+    key = keys.incident(name)
+    is_over = bool(changed.fields.get("ended", known.get("ended", ""))) and changed.fields.get("closed") == "1"
+    lives = milliseconds(OVER if is_over else INCIDENT)
+    fields: list[Write] = [("field", key, lives, field, value) for field, value in changed.fields.items()]
+    if stored is None:
+        fields.append(("rank", keys.incidents(), milliseconds(INCIDENT), name, epoch_ms(now), 0))
+    state = tuple([part for field in STATE for part in (field, known.get(field, ""))])
+    guard: Guard = ("if", key, 0, len(fields), *state)
+    return guard, *fields
+
+
+# What there is
+
+
+async def findings(deps: Deps) -> list[Finding]:
+    """Return what's wrong now. Raises `StoreUnavailable`."""
+    now = deps.now()
+    found = [*await _reported(deps), *await _of_redis(deps, now), *await _of_work(deps, now)]
+    for project in list(deps.projects):
+        found += await _of_service(deps, project, now)
+    return found
+
+
+async def _reported(deps: Deps) -> list[Finding]:
+    """Return what the running processes know, and what they say about the operator's file."""
+    now, names = deps.now(), await running(deps.scripts)
+    names = list(dict.fromkeys([*names, deps.inbox.consumer]))
+    with translated():
+        texts: Any = await deps.scripts.redis.mget([deps.scripts.keys.troubles(name) for name in names])
+    found = [one for text in texts for one in from_text(text)]
+    found = [one for one in found if one.kind != "socket" or now - one.since > _RECONNECTS_FOR]
+    for in_force in (await Reloads(deps.scripts).reports(names)).values():
+        if in_force is not None and in_force.problems:
+            said = _first(in_force.problems)
+            found.append(Finding("reload", now, said, said))
+    return found
+
+
+async def _of_redis(deps: Deps, now: datetime) -> list[Finding]:
+    """Return what's wrong with Redis."""
+    condition = await condition_of(deps.scripts.redis, deps.scripts.keys.namespace, time.monotonic)
+    if "INFO" in condition.denied:
+        return []
+    key, redis = deps.scripts.keys.replicated(), deps.scripts.redis
+    with translated():
+        if condition.replicas:
+            await redis.set(key, "1", px=milliseconds(REPLICATED))
+        had_replicas = bool(await redis.exists(key))
+    said = of_redis(condition, had_replicas=had_replicas)
+    return [Finding(kind, now, words, words) for kind, words in said.items()]
+
+
+def of_redis(condition: RedisCondition, *, had_replicas: bool) -> dict[str, str]:
+    """Say what's wrong with a server, by the kind of incident."""
+    found = {}
+    if not condition.is_append_only:
+        found["persistence"] = "it has no append-only file, so a restart may lose messages"
+    elif not condition.can_write:
+        found["persistence"] = "it can't write its append-only file, so it refuses all writes"
+    if condition.maxmemory and condition.memory > _FULL * condition.maxmemory:
+        found["memory"] = f"over {_FULL:.0%} of maxmemory is used"
+    elif condition.maxmemory and condition.policy not in {"noeviction", ""}:
+        found["memory"] = (
+            f"when it's full, it evicts sessions and queued messages (maxmemory-policy {condition.policy})"
+        )
+    if condition.replicas and not condition.confirming:
+        found["replicas"] = "none of its replicas confirms writes"
+    elif had_replicas and not condition.replicas:
+        found["replicas"] = "its last replica is gone"
+    return found
+
+
+async def _of_work(deps: Deps, now: datetime) -> list[Finding]:
+    """Return what's wrong with what's queued and with what's set up."""
+    keys, redis = deps.scripts.keys, deps.scripts.redis
+    found = []
+    with translated():
+        dead = int(await redis.zcard(keys.dead()))
+        first: Any = await redis.zrange(keys.dead(), 0, 0, withscores=True)
+        tasks, due, alerts = [
+            await redis.zrange(key, 0, -1) for key in (keys.reports(), keys.due(), keys.alerts())
+        ]  # each at most 1,000
+        there = [keys.report(str(id_)) for id_ in set(tasks) - set(due)] + [keys.alert(str(id_)) for id_ in alerts]
+        async with redis.pipeline(transaction=False) as pipe:
+            for key in there:
+                pipe.hget(key, "paused")
+            reasons = await pipe.execute() if there else []
+    if dead:
+        since = datetime.fromtimestamp(first[0][1] / 1000, UTC) if first else now
+        found.append(Finding("dead", min(since, now), counted(dead, "dead letter"), str(dead)))
+    if paused := sum(reason not in {None, "", _ASKED} for reason in reasons):
+        words = (
+            counted(paused, "report, schedule or alert") if paused == 1 else f"{paused} reports, schedules or alerts"
+        )
+        found.append(Finding("paused", now, words, str(paused)))
+    oldest = await oldest_message(deps.scripts)
+    if oldest is not None and now - oldest > _WAITS_FOR:
+        found.append(Finding("oldest", oldest, f"the oldest for over {_WAITS_FOR.seconds // 60} min"))
+    return found
+
+
+async def _of_service(deps: Deps, project: ProjectConnection, now: datetime) -> list[Finding]:
+    """Return what's wrong with a project's service."""
+    about: dict[str, Any] = {"project": project.key, "project_name": project.name if deps.projects.is_several else ""}
+    stats, down_since = await statistics_now(deps, project)
+    if down_since is not None and now - down_since >= _DOWN_FOR:
+        return [Finding("down", down_since, **about)]
+    if stats is None:
+        return []
+    try:
+        await project.catalog.get_agents()
+        await project.catalog.get_workflows()
+    except ProjectError:  # if that's an outage, it's found the next time
+        return []
+    unusable = [f"{operation}: {one}" for operation, problems in project.client.unusable.items() for one in problems]
+    said = _first(unusable)
+    return [Finding("rows", now, said, said, **about)] if unusable else []
+
+
+def _first(problems: Iterable[str]) -> str:
+    """Name the first problems."""
+    known = list(problems)
+    more = f"; and {len(known) - _MOST_NAMED} more" if len(known) > _MOST_NAMED else ""
+    return "; ".join(known[:_MOST_NAMED]) + more

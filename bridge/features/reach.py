@@ -1,0 +1,47 @@
+"""Whether a project's service can be reached, and since when it can't: for alerts and for incidents."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+from typing import Final
+
+from bridge.errors import CannotConnect, CircuitOpen, ConnectionLost, Outage, ProjectError, TimedOut
+from bridge.features.deps import Deps
+from bridge.project.connection import ProjectConnection
+from bridge.project.models import Stats
+from bridge.queue.keys import DOWN, milliseconds
+from bridge.queue.redis.connection import translated
+from bridge.queue.scripting import epoch_ms
+
+log = logging.getLogger(__name__)
+
+_UNREACHABLE: Final = (CannotConnect, CircuitOpen, ConnectionLost, Outage, TimedOut)
+"""Failures that count as the service being down, and not only as a bad answer."""
+
+
+async def statistics_now(deps: Deps, project: ProjectConnection) -> tuple[Stats | None, datetime | None]:
+    """Read the statistics of a project, and record whether its service can be reached.
+
+    Returns the statistics, if they could be read, and since when the service can't be reached. Raises
+    `StoreUnavailable`.
+    """
+    try:
+        stats = await deps.statistics(project).read()
+    except ProjectError as exc:
+        log.info("statistics can't be read", extra={"why": type(exc).__name__})
+        return None, await _down(deps, project, is_down=isinstance(exc, _UNREACHABLE))
+    return stats, await _down(deps, project, is_down=False)
+
+
+async def _down(deps: Deps, project: ProjectConnection, *, is_down: bool) -> datetime | None:
+    """Record whether a service can be reached now; return since when it can't."""
+    key, redis = deps.scripts.keys.service_down(), deps.scripts.redis
+    with translated():
+        if not is_down:
+            await redis.hdel(key, project.id)
+            return None
+        await redis.hsetnx(key, project.id, str(epoch_ms(deps.now())))
+        await redis.pexpire(key, milliseconds(DOWN))
+        since = await redis.hget(key, project.id)
+    return datetime.fromtimestamp(int(since or epoch_ms(deps.now())) / 1000, UTC)

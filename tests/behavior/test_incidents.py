@@ -1,0 +1,384 @@
+"""Incidents: one message for each in the operators' channel, edited until it's over, however many processes look."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+from redis.asyncio import Redis
+
+from bridge.features.alerts.alert import AlertSpec
+from bridge.features.alerts.store import AlertStore
+from bridge.features.incidents.incident import TRIES_EVERY
+from bridge.features.registry import features
+from bridge.inbound import IncidentChange
+from bridge.playground.emulator.faults import DropAfter, DropBefore, Error, Http
+from bridge.playground.emulator.sample import BOB, GENERAL, RANDOM
+from bridge.queue.scripting import epoch_ms
+from bridge.slack.parts import Place
+from support.harness import POST, SUPPORT, Harness, Posted, kill_task, open_harness
+from support.secrecy import SECRETS
+from support.store import TEAM
+from support.waiting import wait_until
+
+WATCH = next(job for job in features.jobs if job.name == "incidents.watch")
+REPORT = next(job for job in features.jobs if job.name == "incidents.report_troubles")
+MINUTE = timedelta(minutes=1)
+OPS = RANDOM
+
+
+@pytest.fixture
+async def harness(redis: Redis) -> AsyncIterator[Harness]:
+    await redis.config_set("appendonly", "yes")
+    try:
+        async with open_harness(redis, BRIDGE_OPS_CHANNEL=OPS) as harness:
+            yield harness
+    finally:
+        await redis.config_set("appendonly", "no")
+
+
+async def watch(harness: Harness, name: str = "a") -> None:
+    await harness.parts(name).clock.do(REPORT)
+    await harness.parts(name).clock.do(WATCH)
+
+
+async def a_minute_later(harness: Harness, after: timedelta = MINUTE) -> None:
+    """Let time pass, look for incidents, and do what follows."""
+    harness.store.clock.time += after
+    await watch(harness)
+    await harness.work()
+
+
+def posts(harness: Harness) -> list[Posted]:
+    return harness.seen.replies("bridge_incident")
+
+
+async def dead(harness: Harness, count: int = 1) -> None:
+    """Store dead letters; 0 removes all."""
+    redis, key = harness.store.redis, harness.store.scripts.keys.dead()
+    await redis.delete(key)
+    for number in range(count):
+        await redis.zadd(key, {f"t{number}": epoch_ms(harness.store.clock())})
+
+
+async def begins(harness: Harness) -> Posted:
+    await dead(harness)
+    await a_minute_later(harness)
+    (post,) = posts(harness)
+    return post
+
+
+async def test_without_a_channel_nothing_is_looked_up(redis: Redis) -> None:
+    async with open_harness(redis) as harness:
+        await dead(harness)
+        await a_minute_later(harness)
+
+        assert (posts(harness), harness.service.requests) == ([], 0)
+        await dead(harness, 0)
+
+
+async def test_without_trouble_nothing_is_posted(harness: Harness) -> None:
+    for _ in range(3):
+        await a_minute_later(harness)
+
+    assert posts(harness) == []
+
+
+async def test_an_incident_is_one_message_while_it_lasts(harness: Harness) -> None:
+    await begins(harness)
+    for _ in range(10):
+        await a_minute_later(harness)
+
+    (post,) = posts(harness)
+    assert post.place == Place(OPS)
+    assert post.text == "⚠️ Some work couldn't be finished: 1 dead letter."
+    assert "bridge dead list" in str(post.blocks)
+    assert "docs/how-to/no-answer.md" in str(post.blocks)
+
+
+async def test_a_change_is_a_reply_and_an_edit(harness: Harness) -> None:
+    first = await begins(harness)
+    await dead(harness, 3)
+    await a_minute_later(harness, timedelta(minutes=6))
+
+    edited, reply = posts(harness)
+    assert (edited.ts, edited.text) == (first.ts, "⚠️ Some work couldn't be finished: 3 dead letters.")
+    assert (reply.place, reply.text) == (Place(OPS, first.ts), "Now: 3 dead letters")
+
+
+async def test_the_end_is_a_reply_and_an_edit(harness: Harness) -> None:
+    first = await begins(harness)
+    await dead(harness, 0)
+    for _ in range(3):
+        await a_minute_later(harness)
+
+    edited, reply = posts(harness)
+    assert (edited.ts, edited.text) == (first.ts, "✅ Some work couldn't be finished: over after 2 min.")
+    assert (reply.place, reply.text) == (Place(OPS, first.ts), "✅ Over after 2 min.")
+
+
+async def test_an_incident_that_is_back_uses_the_same_message(harness: Harness) -> None:
+    first = await begins(harness)
+    await dead(harness, 0)
+    await a_minute_later(harness)
+    await dead(harness, 2)
+    await a_minute_later(harness)
+
+    assert [one.place.thread_ts for one in posts(harness)] == ["", first.ts, first.ts]
+    assert posts(harness)[0].text.startswith("⚠️")
+    assert posts(harness)[2].text == "⚠️ Again: 2 dead letters"
+    await dead(harness, 0)
+    await a_minute_later(harness)
+    assert posts(harness)[0].text.startswith("✅")
+
+
+async def test_an_incident_long_after_its_end_is_a_new_one(harness: Harness) -> None:
+    await begins(harness)
+    await dead(harness, 0)
+    await a_minute_later(harness)
+    await harness.store.redis.pexpire(harness.store.scripts.keys.incident("dead"), 1)
+    await wait_until(lambda: _is_gone(harness), "it's forgotten")
+    await dead(harness, 2)
+    await a_minute_later(harness)
+
+    assert [one.place.thread_ts for one in posts(harness)].count("") == 2
+
+
+async def _is_gone(harness: Harness) -> bool:
+    return not await harness.store.redis.exists(harness.store.scripts.keys.incident("dead"))
+
+
+@pytest.mark.parametrize("others", [1, 7])
+async def test_one_of_many_processes_posts_an_incident(harness: Harness, others: int) -> None:
+    await dead(harness)
+    names = [f"p{number}" for number in range(others + 1)]
+    for does in ("begins", "ends"):
+        deps = [harness.parts(name).turns.deps for name in names]
+        await asyncio.gather(*(WATCH.handler(one) for one in deps))  # as if all had claimed the minute
+        await asyncio.gather(*(harness.work(name) for name in names))
+        if does == "begins":
+            assert len(posts(harness)) == 1
+        await dead(harness, 0)
+
+    assert len(posts(harness)) == 2
+
+
+@pytest.mark.parametrize("killed_at", ["claim", "before the post", "after the post"])
+async def test_an_incident_of_a_killed_process_is_posted_once(harness: Harness, killed_at: str) -> None:
+    await dead(harness)
+    await watch(harness)
+    if killed_at != "claim":
+        harness.hang(is_done=killed_at == "after the post")
+        task = await harness.start_next("a")
+        await wait_until(lambda: harness.seen.attempts == 1, "the post is under way")
+        await kill_task(task)
+
+    await (harness.work("b") if killed_at == "claim" else harness.take_over("b"))
+    await a_minute_later(harness)
+
+    assert len(posts(harness)) == 1
+    await dead(harness, 0)
+    await a_minute_later(harness)
+    assert posts(harness)[0].text.startswith("✅")
+
+
+@pytest.mark.parametrize("killed_at", ["claim", "edit", "before the reply", "after the reply"])
+async def test_an_end_of_a_killed_process_is_posted_once(harness: Harness, killed_at: str) -> None:
+    first = await begins(harness)
+    await dead(harness, 0)
+    harness.store.clock.time += MINUTE
+    await watch(harness)
+    attempts = harness.seen.attempts
+    if killed_at != "claim":
+        method = "chat.update" if killed_at == "edit" else POST
+        harness.hang(method, is_done=killed_at == "after the reply")
+        task = await harness.start_next("a")
+        if killed_at == "edit":
+            await wait_until(lambda: harness.seen.called("chat.update"), "the edit is under way")
+        else:
+            await wait_until(lambda: harness.seen.attempts > attempts, "the reply is under way")
+        await kill_task(task)
+
+    await (harness.work("b") if killed_at == "claim" else harness.take_over("b"))
+    await a_minute_later(harness)
+
+    edited, reply = posts(harness)
+    assert edited.text.startswith("✅")
+    assert reply.place == Place(OPS, first.ts)
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+async def test_an_ambiguous_post_is_settled_by_history(harness: Harness, *, arrives: bool) -> None:
+    harness.slack.faults.on(POST, DropAfter() if arrives else DropBefore())
+
+    assert (await begins(harness)).text.startswith("⚠️")
+
+
+async def test_an_incident_over_before_its_post_is_posted_as_over(harness: Harness) -> None:
+    await dead(harness)
+    began = harness.store.clock()
+    await watch(harness)
+    await dead(harness, 0)
+    harness.store.clock.time += timedelta(hours=3)  # Slack is down
+    await watch(harness)
+    await harness.work()
+    await a_minute_later(harness)
+    await a_minute_later(harness)
+
+    root, reply = posts(harness)
+    assert root.text == "✅ Some work couldn't be finished: over after 3 h."
+    assert f"<!date^{int(began.timestamp())}^" in str(root.blocks)
+    assert reply.place == Place(OPS, root.ts)
+
+
+async def test_a_rejected_token_is_said_with_its_true_time(harness: Harness) -> None:
+    token = harness.wires.web.token
+    token.refuse(token.value, "token_revoked")
+    began = harness.store.clock()
+    for _ in range(3):
+        harness.store.clock.time += MINUTE
+        await watch(harness)
+    token.accept(token.value)
+    await harness.work()
+    for _ in range(2):
+        await a_minute_later(harness)
+
+    root = posts(harness)[0]
+    assert root.text.startswith("✅ Slack rejected the bot token")
+    assert f"<!date^{int((began + MINUTE).timestamp())}^" in str(root.blocks)
+    assert "token_revoked" in str(root.blocks)
+
+
+async def test_a_refused_post_is_no_dead_letter_and_is_tried_again(harness: Harness) -> None:
+    harness.slack.faults.on(POST, Error("not_in_channel"))
+    await dead(harness)
+    await a_minute_later(harness)
+    await a_minute_later(harness)
+    assert posts(harness) == []
+    assert await harness.store.redis.zcard(harness.store.scripts.keys.dead()) == 1
+
+    await a_minute_later(harness, TRIES_EVERY)
+
+    assert len(posts(harness)) == 1
+    await dead(harness, 0)
+
+
+async def test_a_deleted_message_does_not_hold_up_the_end(harness: Harness) -> None:
+    await begins(harness)
+    harness.slack.faults.on("chat.update", Error("message_not_found"))
+    await dead(harness, 0)
+
+    await a_minute_later(harness)
+
+    assert posts(harness)[-1].text.startswith("✅ Over after")
+
+
+async def test_a_service_down_for_five_minutes_is_an_incident(harness: Harness) -> None:
+    harness.service.always = httpx.Response(503)
+    for _ in range(5):
+        await a_minute_later(harness)
+    assert posts(harness) == []
+
+    await a_minute_later(harness)
+    assert [one.text for one in posts(harness)] == ["⚠️ The project service can't be reached."]
+    harness.service.always = None
+    harness.monotonic += 60  # the breaker tries again
+    await a_minute_later(harness)
+
+    assert posts(harness)[0].text == "✅ The project service can't be reached: over after 6 min."
+
+
+async def test_each_project_has_an_incident_of_its_own(harness: Harness) -> None:
+    harness.serve("billing", "shop")
+    for one in ("billing", "shop"):
+        harness.others[one].always = httpx.Response(503)
+    for _ in range(6):
+        await a_minute_later(harness)
+
+    assert {one.text for one in posts(harness)} == {
+        "⚠️ The project service can't be reached · Billing.", "⚠️ The project service can't be reached · Shop.",
+    }  # fmt: skip
+
+
+async def test_a_bad_row_is_an_incident_until_it_is_gone(harness: Harness) -> None:
+    harness.service.agents = [SUPPORT, {"name": "No ID"}]
+    harness.monotonic += 10
+    await a_minute_later(harness)
+    (post,) = posts(harness)
+    assert post.text.startswith("⚠️ The project service sent data I can't read: get_agents: agents[1]")
+
+    harness.service.agents = [SUPPORT]
+    harness.monotonic += 10
+    await a_minute_later(harness)
+
+    assert posts(harness)[0].text.startswith("✅")
+
+
+async def test_a_paused_alert_is_an_incident(harness: Harness) -> None:
+    store = AlertStore(harness.store.scripts)
+    spec = AlertSpec(condition="runs > 1", team=TEAM, channel=GENERAL, owner=BOB)
+    inbox = harness.store.process().inbox
+    await inbox.write(*store.add("a1", spec, harness.store.clock()))
+    await inbox.write(*store.pause("a1", "asked"))
+    await a_minute_later(harness)
+    assert posts(harness) == [], "a person did that"
+
+    await harness.store.redis.hset(harness.store.scripts.keys.alert("a1"), "paused", "is_archived")
+    await a_minute_later(harness)
+
+    assert [one.text for one in posts(harness)] == ["⚠️ Something scheduled is paused: 1 report, schedule or alert."]
+
+
+async def test_a_message_that_waits_is_an_incident(harness: Harness) -> None:
+    await harness.store.queue()
+    harness.store.clock.time += timedelta(minutes=11)
+    await watch(harness)
+    change: Any = None
+    while change is None or not isinstance(change.body, IncidentChange):
+        change = await harness.take("a")
+    outcome: Any = await harness.handle(change)
+
+    assert outcome.reply.text == "⚠️ Messages are waiting for long: the oldest for over 10 min."
+
+
+async def test_a_scope_that_was_taken_away_is_an_incident(harness: Harness) -> None:
+    harness.slack.faults.on(
+        "conversations.info", Http(200, json.dumps({"ok": False, "error": "missing_scope", "needed": "channels:read"}))
+    )
+    await harness.parts().turns.deps.directory.may_post(GENERAL)
+
+    await a_minute_later(harness)
+
+    assert [one.text for one in posts(harness)] == ["⚠️ The Slack app lacks a permission: channels:read."]
+
+
+async def test_refused_requests_are_an_incident(harness: Harness) -> None:
+    def troubles() -> dict[str, str]:
+        return {"unauthorized": harness.guard.unauthorized} if harness.guard.unauthorized else {}
+
+    harness.parts().turns.deps.troubles._look = troubles
+    async with httpx.AsyncClient() as client:
+        for _ in range(3):
+            answer = await client.post(harness.slack.events_url, content=b"{}")
+            assert answer.status_code == 401
+
+    await a_minute_later(harness)
+
+    (post,) = posts(harness)
+    assert post.text.startswith("⚠️ Requests were refused with 401: someone is scanning")
+
+
+async def test_no_incident_shows_a_secret_or_pings(harness: Harness) -> None:
+    harness.service.always = httpx.Response(503, text="<!channel> " + " ".join(SECRETS))
+    await dead(harness)
+    for _ in range(6):
+        await a_minute_later(harness)
+
+    shown = str([one.message for one in posts(harness)])
+    assert len(posts(harness)) == 2
+    assert not [one for one in (*SECRETS, "<!channel", "<@") if one in shown]

@@ -1,0 +1,157 @@
+"""What changes an incident, as tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+
+from bridge.features.incidents.incident import (
+    CHANGES_EVERY,
+    PAST_FOR,
+    TRIES_EVERY,
+    Finding,
+    StoredIncident,
+    Troubles,
+    change,
+    from_text,
+    merged,
+    to_text,
+)
+from bridge.features.incidents.kinds import KINDS
+from bridge.features.incidents.layout import on
+from bridge.features.incidents.watching import of_redis
+from bridge.queue.redis.condition import RedisCondition
+from bridge.queue.scripting import epoch_ms
+from support.store import START
+from unit.test_check import HEALTHY
+
+MINUTE = timedelta(minutes=1)
+NOW = START + timedelta(hours=2)
+FOUND = Finding("dead", START, "1 dead letter", "1")
+MORE = FOUND._replace(said="2 dead letters", sign="2")
+PAST = Finding("store", START, "full", ended=START + MINUTE)
+
+
+def ms(moment: datetime) -> str:
+    return str(epoch_ms(moment))
+
+
+def stored(**fields: str) -> StoredIncident:
+    known = {"since": ms(START), "sign": "1", "channel": "C1", "post": "1.0", "changed": ms(START)}
+    return StoredIncident.from_redis("dead", {**known, **fields})
+
+
+@pytest.mark.parametrize(
+    ("before", "found", "does"),
+    [
+        (None, None, None),
+        (None, FOUND, "begins"),
+        (None, PAST, "begins"),
+        (stored(), FOUND, None),
+        (stored(), MORE, "changes"),
+        (stored(changed=ms(NOW - CHANGES_EVERY / 2)), MORE, None),
+        (stored(post=""), MORE, None),
+        (stored(), None, "ends"),
+        (stored(), PAST, "ends"),
+        (stored(post=""), None, ""),
+        (stored(post="", ended=ms(NOW)), None, None),
+        (stored(post="", ended=ms(NOW)), FOUND, ""),
+        (stored(ended=ms(NOW)), None, "ends"),
+        (stored(ended=ms(NOW), closed="1"), None, None),
+        (stored(ended=ms(NOW), closed="1"), FOUND, "again"),
+        (stored(ended=ms(NOW), closed="1"), PAST, None),
+        (stored(ended=ms(START - MINUTE), closed="1"), PAST, "again"),
+        (stored(post="", refused=ms(NOW - TRIES_EVERY / 2)), FOUND, None),
+        (stored(post="", refused=ms(NOW - TRIES_EVERY)), FOUND, "begins"),
+    ],
+)  # fmt: skip
+def test_an_incident_changes_by_what_is_found(
+    before: StoredIncident | None, found: Finding | None, does: str | None
+) -> None:
+    changed = change(before, found, NOW, "C1")
+
+    assert (changed and (changed.does or "")) == does
+
+
+def test_an_end_is_stored_with_its_own_time() -> None:
+    changed = change(stored(), PAST, NOW, "C1")
+
+    assert changed is not None
+    assert changed.fields["ended"] == ms(START + MINUTE)
+
+
+def test_the_same_finding_of_two_processes_is_one() -> None:
+    later = FOUND._replace(since=START + MINUTE)
+    over = FOUND._replace(since=START - MINUTE, ended=START)
+
+    assert merged([later, FOUND]) == {"dead": FOUND}
+    assert merged([later, over, FOUND])["dead"] == FOUND._replace(since=START - MINUTE)
+    assert merged([over, over._replace(ended=NOW)])["dead"].ended == NOW
+
+
+def test_a_process_remembers_since_when() -> None:
+    wrong = {"token": "revoked"}
+    troubles = Troubles(lambda: wrong)
+
+    first, later = troubles.now(START), troubles.now(NOW)
+    assert first == later == [Finding("token", START, "revoked", "revoked")]
+    wrong.clear()
+    assert troubles.now(NOW) == []
+
+
+def test_an_outage_of_redis_is_reported_when_over() -> None:
+    troubles = Troubles(dict)
+    for _ in range(2):
+        troubles.unavailable(START, "full")
+
+    assert troubles.now(START) == []
+    troubles.available(NOW)
+
+    assert troubles.now(NOW) == [Finding("store", START, "full", ended=NOW)]
+    assert troubles.now(NOW + PAST_FOR) == []
+
+
+def test_a_short_outage_of_redis_is_no_incident() -> None:
+    troubles = Troubles(dict)
+    troubles.unavailable(START, "away")
+    troubles.available(START + MINUTE / 2)
+
+    assert troubles.now(NOW) == []
+
+
+def test_findings_survive_their_stored_form() -> None:
+    findings = [Finding("token", START, "x", "x"), Finding("store", START, "full", "full", ended=NOW)]
+
+    assert from_text(to_text(findings)) == findings
+    assert from_text(None) == from_text("{") == from_text('{"a": 1}') == from_text("[[1]]") == []
+
+
+FULL = replace(HEALTHY, maxmemory=100)
+
+
+@pytest.mark.parametrize(
+    ("condition", "had_replicas", "kinds"),
+    [
+        (HEALTHY, True, set()),
+        (replace(HEALTHY, replicas=0, confirming=0), False, set()),
+        (replace(HEALTHY, is_append_only=False), False, {"persistence"}),
+        (replace(HEALTHY, can_write=False), False, {"persistence"}),
+        (replace(FULL, memory=95), False, {"memory"}),
+        (replace(FULL, policy="allkeys-lru"), False, {"memory"}),
+        (replace(FULL, memory=50), False, set()),
+        (replace(HEALTHY, confirming=0), True, {"replicas"}),
+        (replace(HEALTHY, replicas=0, confirming=0), True, {"replicas"}),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_redis_is_found(condition: RedisCondition, had_replicas: bool, kinds: set[str]) -> None:  # noqa: FBT001
+    assert set(of_redis(condition, had_replicas=had_replicas)) == kinds
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "of a later version"])
+def test_an_incident_names_the_command_and_the_page(kind: str) -> None:
+    shown = on(kind, "said", START)
+
+    assert shown.text.startswith("⚠️")
+    assert kind not in KINDS or (KINDS[kind].command in str(shown.blocks) and KINDS[kind].page in str(shown.blocks))
