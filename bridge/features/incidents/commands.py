@@ -52,7 +52,7 @@ async def changed(deps: Deps, turn: Turn, change: IncidentChange) -> Result:
         return Outcome(what=what, reply=reply, mark=MARK, after=(posted,))
     tag = MessageTag(MARK, side_id(turn.id, "edit"))  # not this turn's own, which is looked for
     try:
-        await deps.say.update(change.channel, change.thread_ts, reply, tag)
+        await deps.slack.update(change.channel, change.thread_ts, reply, tag)
     except SlackRefused as exc:  # someone deleted it
         log.info("an incident's message can't be edited", extra={"error": exc.error})
     except SlackError as exc:
