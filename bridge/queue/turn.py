@@ -27,12 +27,14 @@ right before each outside effect: a process that was suspended for longer than t
 from __future__ import annotations
 
 import asyncio
+import operator
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from bridge.errors import DID_NOT_ARRIVE, LaneLost, ProjectError, StoreUnavailable, TooOften
 from bridge.ids import MessageKey, PersonKey, ThreadKey, TurnId
@@ -166,6 +168,10 @@ class QueuedTurn:
         return result  # type: ignore[no-any-return]
 
 
+_BOOT_TIME: Final = getattr(time, "CLOCK_BOOTTIME", None)
+_since_boot = time.monotonic if _BOOT_TIME is None else partial(time.clock_gettime, _BOOT_TIME)
+
+
 class Elapsed:
     """The default clock of leases: seconds that also pass while the machine is suspended.
 
@@ -182,13 +188,8 @@ class Elapsed:
     def __call__(self) -> float:
         """Return the seconds so far."""
         before, self._read = self._read, [clock() for clock in self._clocks]
-        self._elapsed += max(0.0, *(now - earlier for now, earlier in zip(self._read, before, strict=True)))
+        self._elapsed += max(0.0, *map(operator.sub, self._read, before))
         return self._elapsed
-
-
-def _since_boot() -> float:
-    boot_time = getattr(time, "CLOCK_BOOTTIME", None)
-    return time.monotonic() if boot_time is None else time.clock_gettime(boot_time)
 
 
 class Lease:
@@ -419,11 +420,11 @@ def _serialized(writes: Iterable[Write]) -> str:
 class Watches:
     """The turns running here that a stop can end.
 
-    The subscription also covers channel settings: *on_settings* is called with ``is_open=True`` when they may have
-    changed, and with ``is_open=False`` when the subscription ends.
+    The subscription also covers settings (`bridge.queue.cached_hash`): *on_settings* are called with ``is_open=True``
+    when they may have changed, and with ``is_open=False`` when the subscription ends.
     """
 
-    def __init__(self, on_settings: Callable[..., None] = lambda **_: None) -> None:
+    def __init__(self, *on_settings: Callable[..., None]) -> None:
         self._on_settings = on_settings
         self._limits: dict[TurnId, asyncio.Timeout] = {}
         self._stopped: OrderedDict[TurnId, None] = OrderedDict()

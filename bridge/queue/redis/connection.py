@@ -21,8 +21,9 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
+from hiredis import pack_command
 from redis.asyncio import BlockingConnectionPool, Redis
-from redis.asyncio.connection import parse_url
+from redis.asyncio.connection import AbstractConnection, parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import (
@@ -96,7 +97,19 @@ def _client(url: str, connections: int, answer_timeout: timedelta) -> Redis:
     if several:
         options = following(several, options)
     client = OneSlot if several and several.kind == "cluster" else Redis
-    return client.from_pool(BlockingConnectionPool(**options, **ours))
+    pool = BlockingConnectionPool(**options, **ours)
+    pool.connection_class = type("Connection", (_PackedInC, pool.connection_class), {})
+    return client.from_pool(pool)
+
+
+class _PackedInC(AbstractConnection):
+    """A connection that packs commands as redis-py's synchronous ones do.
+
+    The asynchronous ones do it in Python: 1,000 of a turn's 4,400 calls of functions.
+    """
+
+    def pack_command(self, *args: Any) -> list[bytes]:
+        return [pack_command((*args[0].split(), *args[1:]))]
 
 
 def stop_if_cancelled() -> None:
