@@ -179,7 +179,7 @@ def build(
     )
 
     # Work
-    slots, watches = Slots(settings.max_turns), Watches(deps.channels.heard)
+    slots, watches = Slots(settings.max_turns), Watches(deps.channels.heard, deps.faces.heard)
     turns = Turns(
         deps=deps,
         features=features,

@@ -34,7 +34,6 @@ from bridge.queue.audit import REFUSED
 from bridge.queue.inbox import Inbox
 from bridge.queue.keys import AUDIT_LENGTH, ENDED, ENDED_LENGTH, RECENT, milliseconds
 from bridge.queue.records import Append, Record, Write
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.slack.blockkit.folding import fold
 
@@ -63,43 +62,54 @@ class Activity:
         now: Callable[[], datetime],
     ) -> None:
         self._scripts = scripts
-        self._redis = scripts.redis
         self._keys = scripts.keys
         self._inbox = inbox
         self._features = features
         self._audit_lifetime = audit_lifetime
         self._now = now
 
-    def recent(self, record: Record, outcome: Outcome | None, *, posted: str = "") -> list[Write]:
-        """Return the write for the person's recent activity, if the *outcome* belongs there.
-
-        It was shown in the message *posted* (``ts``), if the bot itself could post it.
-        """
-        if outcome is None:
-            return []
-        body, person = record.body, PersonKey(record.body.team, record.body.user, outcome.project or "")
-        if outcome.workflow is not None and outcome.ended:
-            card = (body.channel, posted) if posted else ("", "")
-            run = RecentRun(outcome.workflow, outcome.ran, outcome.ended, self._now(), *card)
-            return [("push", self._keys.recent_runs(person), _SHOWN_MS, run.to_line(), MOST)]
-        if isinstance(body, InboundMessage) and outcome.session is not None and not body.app:
-            score, thread = epoch_ms(self._now()), str(body.thread)
-            return [("rank", self._keys.recent_threads(person), _SHOWN_MS, thread, score, MOST)]
-        return []
-
-    def is_news(self, recent: Sequence[Write], answers: Sequence[str]) -> bool:
-        """Whether the *recent* activity is a new line in Home, by Redis' *answers* to the writes that began with it."""
-        return bool(recent) and (recent[0][0] == "push" or answers[0] == "1")  # a thread may be listed already
-
-    def audit(
-        self, turn: TurnId, record: Record | None, what: str, *, about: str = "", outcome: Outcome | None = None
+    def writes(
+        self,
+        turn: TurnId,
+        record: Record | None,
+        what: str,
+        *,
+        about: str = "",
+        outcome: Outcome | None = None,
+        posted: str = "",
     ) -> list[Write]:
-        """Return the write of the audit entry for *turn*, which ended with *what*, if there's an audit.
+        """Return what the step that ends *turn* with *what* writes; *record* is None if it couldn't be read.
 
-        *record* is None if it couldn't be read.
+        The *outcome* was shown in the message *posted* (``ts``), if the bot itself could post it.
         """
-        if not self._audit_lifetime:
-            return []
+        shown = [] if record is None or outcome is None else self._of_outcome(record, outcome, posted)
+        return [*shown, *([self._audited(turn, record, what, about, outcome)] if self._audit_lifetime else [])]
+
+    def _of_outcome(self, record: Record, outcome: Outcome, posted: str) -> list[Write]:
+        """Return the writes for a run or an answer: of how long it took, and for its person's Home tab."""
+        body, now, writes = record.body, self._now(), list[Write]()
+        person = PersonKey(body.team, body.user, outcome.project or "")
+        is_run = outcome.workflow is not None and bool(outcome.ended)
+        is_answer = isinstance(body, InboundMessage) and outcome.session is not None
+        if outcome.workflow is not None and is_run:
+            card = (body.channel, posted) if posted else ("", "")
+            run = RecentRun(outcome.workflow, outcome.ran, outcome.ended, now, *card)
+            writes.append(("push", self._keys.recent_runs(person), _SHOWN_MS, run.to_line(), MOST))
+        elif isinstance(body, InboundMessage) and is_answer and not body.app:
+            thread = str(body.thread)
+            writes.append(("rank", self._keys.recent_threads(person), _SHOWN_MS, thread, epoch_ms(now), MOST))
+        if writes:  # see `changes_home`
+            writes.append(("left", self._keys.home(PersonKey(body.team, body.user)), 0))
+        if is_run or (is_answer and outcome.agent is not None):  # nothing about people
+            kind, of = ("workflow", outcome.workflow) if is_run else ("agent", outcome.agent)
+            took = epoch_ms(now) - epoch_ms(record.accepted_at)
+            facts = ("at", str(epoch_ms(now)), "of", f"{kind} {of}", "ms", str(took), "how", outcome.ended)
+            project = ("project", outcome.project or "")
+            writes.append(("append", self._keys.ended(kind), milliseconds(ENDED), ENDED_LENGTH, *facts, *project))
+        return writes
+
+    def _audited(self, turn: TurnId, record: Record | None, what: str, about: str, outcome: Outcome | None) -> Append:
+        """Return the write of the audit entry."""
         by = {"user": "", "channel": "", "thread": "", "did": ""}
         is_refused = what in REFUSED
         if record is not None:
@@ -125,33 +135,21 @@ class Activity:
         entry |= {"cause": cause} if cause else {}
         entry |= {"project": project} if project else {}
         flat = tuple([part for field in entry.items() for part in field])
-        written: Append = ("append", self._keys.audit(), milliseconds(self._audit_lifetime), AUDIT_LENGTH, *flat)
-        return [written]
+        return ("append", self._keys.audit(), milliseconds(self._audit_lifetime), AUDIT_LENGTH, *flat)
 
-    def ended(self, record: Record, outcome: Outcome | None) -> list[Write]:
-        """Return the write of how long an agent or a workflow took, and how a run ended; nothing about people."""
-        if outcome is None:
-            return []
-        is_run = outcome.workflow is not None and bool(outcome.ended)
-        is_answer = isinstance(record.body, InboundMessage) and None not in {outcome.agent, outcome.session}
-        if not (is_run or is_answer):
-            return []
-        kind, of = ("workflow", outcome.workflow) if is_run else ("agent", outcome.agent)
-        took = epoch_ms(self._now()) - epoch_ms(record.accepted_at)
-        at, project = str(epoch_ms(self._now())), outcome.project or ""
-        facts = ("at", at, "of", f"{kind} {of}", "ms", str(took), "how", outcome.ended, "project", project)
-        return [("append", self._keys.ended(kind), milliseconds(ENDED), ENDED_LENGTH, *facts)]
+    def changes_home(self, writes: Sequence[Write], answers: Sequence[str]) -> bool:
+        """Whether a turn's *writes* changed a Home tab that someone may be looking at, by Redis' *answers* to them."""
+        match writes:
+            case [("push" | "rank" as how, *_), ("left", *_), *_]:
+                is_new = how == "push" or answers[0] == "1"  # a thread may be listed already
+                return is_new and int(answers[1]) > milliseconds(RECENT - HOME_OPEN_FOR)
+        return False
 
     async def refresh_home(self, turn: Turn) -> None:
-        """Queue a redraw of the person's Home tab, once per turn, if they may be looking at it."""
-        with translated():
-            left = int(await self._redis.pttl(self._keys.home(PersonKey(turn.team, turn.user))))
-        if left > milliseconds(RECENT - HOME_OPEN_FOR):
-            project = await last_project(self._scripts, PersonKey(turn.team, turn.user), turn.projects) or ""
-            opened = HomeOpened(
-                team=turn.team, channel="", user=turn.user, user_team=turn.body.user_team, project=project
-            )
-            await self._inbox.put(opened, event=f"home:{turn.id}")
+        """Queue a redraw of the person's Home tab, once per turn."""
+        project = await last_project(self._scripts, PersonKey(turn.team, turn.user), turn.projects) or ""
+        opened = HomeOpened(team=turn.team, channel="", user=turn.user, user_team=turn.body.user_team, project=project)
+        await self._inbox.put(opened, event=f"home:{turn.id}")
 
 
 def action_name(inbound: Inbound, commands: FixedWords) -> str:

@@ -446,17 +446,10 @@ class Turns:
             await self.deps.indicators.clear_working(place_of(record.body))
         if record.is_again:  # before the last step, so that a successor would do it
             await self.patience.through_outages(remove_notice, self.deps, turn.id, record.body.channel)
-        recent = self.activity.recent(record, outcome, posted=posted)
-        audit = self.activity.audit(turn.id, record, what, about=about, outcome=outcome)
-        ended = self.activity.ended(record, outcome)
-        writes = [
-            *recent,
-            *audit,
-            *ended,
-            *(turn.staged if posted else writes),
-        ]  # what `Feature.once_posted` has staged
+        activity = self.activity.writes(turn.id, record, what, about=about, outcome=outcome, posted=posted)
+        writes = [*activity, *(turn.staged if posted else writes)]  # what `Feature.once_posted` has staged
         answers = await self.journal.done(turn.taken, what=what, posted=posted, keep_text=keep_text, writes=writes)
-        if self.activity.is_news(recent, answers):
+        if self.activity.changes_home(activity, answers):
             await self.patience.through_outages(self.activity.refresh_home, turn)
         if record.has_queued_reaction:
             await self._remove_queued_reaction(record)
@@ -484,7 +477,7 @@ class Turns:
     ) -> None:
         """Make a turn a dead letter and queue the *notice* about it, in one step."""
         queues = [self.deps.inbox.queues(notice, why=f"turn {turn} couldn't be finished")] if notice else []
-        writes = [*self.activity.audit(turn, record, f"dead: {reason}"), *queues, *writes]
+        writes = [*self.activity.writes(turn, record, f"dead: {reason}"), *queues, *writes]
         await self.journal.bury(lease.held, turn, reason=reason, writes=writes)
         if record is not None:
             if record.has_queued_reaction:

@@ -38,6 +38,10 @@ class Catalog:
         """
         return _name_of(agent, await _soon(self.get_agents, is_current=is_current))
 
+    async def last_agents(self) -> Sequence[Agent]:
+        """Return the last list of agents, whatever its age; an empty one if none is known soon."""
+        return await _soon(self.get_agents, is_current=False)
+
     async def workflow_name(self, workflow: int, *, is_current: bool = False) -> str:
         """Return the name of a workflow, like `agent_name`."""
         return _name_of(workflow, await _soon(self.get_workflows, is_current=is_current))

@@ -111,7 +111,7 @@ class Keys:
                     erased="turn")
     parked = Key[[]]("parked", "hash", "until someone decides", "lane → turn waiting for a choice", stays=True)
     held = Key[[]]("held", "hash", "while some are waiting", "lane → ts of the stop holding its messages", stays=True)
-    stops = Key[[]]("stops", "Pub/Sub channel", "not stored", "stopped turns; changes to channel settings")
+    stops = Key[[]]("stops", "Pub/Sub channel", "not stored", "stopped turns; changes to channel settings and faces")
     processes = Key[[]]("processes", "zset", HEARD, "running processes, by last heartbeat")
     reload = Key[[]]("reload", "string", HEARD, "the latest request to read the operator's file again")
     in_force = Key[str]("in_force:<process>", "string", HEARD, "what a process uses of the operator's file")

@@ -142,6 +142,7 @@ Write = (
     | tuple[Literal["push"], str, int, str, int]
     | tuple[Literal["rank"], str, int, str, int, int]
     | tuple[Literal["unrank"], str, int, str]
+    | tuple[Literal["left"], str, int]
     | Append
     | Queue
     | Guard
@@ -160,6 +161,7 @@ key's lifetime in ms from then on (0: unchanged). The other elements are, for
 * ``push``: a value for the head of a list, and how many stay;
 * ``rank``: member, score, and how many of the highest stay (0: all); Redis answers ``1`` if the member is new;
 * ``unrank``: the member to remove;
+* ``left``: nothing is written; Redis answers how long the key still lives (ms);
 * ``queue``: a turn to queue once, in a lane of its own: its ID, lane, time, kind and body, and how it came
   (`bridge.queue.inbox.Inbox.queues`);
 * ``append``: roughly how many entries of the stream stay, and the fields and values of the new one;

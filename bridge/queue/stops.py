@@ -26,7 +26,7 @@ from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 
 SETTINGS = TurnId("channels")
-"""Signals that channel settings may have changed; no turn has this ID."""
+"""Signals that settings of channels or agents may have changed; no turn has this ID."""
 
 _WAIT = timedelta(seconds=1)  # for one signal
 _CONFIRMED_IN = 5.0  # seconds

@@ -466,11 +466,15 @@ class Watches:
             async with aclosing(stops.heard(lambda: list(self._limits))) as heard:
                 async for turn in heard:
                     if turn == SETTINGS:
-                        self._on_settings(is_open=True)
+                        self._tell(is_open=True)
                     else:
                         self.stop(turn)
         finally:
-            self._on_settings(is_open=False)
+            self._tell(is_open=False)
+
+    def _tell(self, *, is_open: bool) -> None:
+        for heard in self._on_settings:
+            heard(is_open=is_open)
 
 
 def _end(limit: asyncio.Timeout) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
@@ -28,7 +29,7 @@ _MOST_PAGES = 20  # of channels that the bot is in
 _MOST_NAMES = 30  # of each kind, for one text; the others appear as IDs
 _CALL_SECONDS = 5.0
 _MOST_MET = 50_000  # names
-_SOON = 1.0  # seconds; in time for the acknowledgement
+_SOON = 1.0  # seconds; in time for the acknowledgment, and while someone waits for an answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,14 @@ class Directory:
     async def user_name(self, user: str) -> str:
         """Return the display name, or the ID if the name can't be read."""
         return (await self._if_known(user)).name or user
+
+    async def meet(self, *users: str) -> None:
+        """Look *users* up for `is_someones`, unless they're known; that may fail, and takes a second at most."""
+        unknown = [user for user in users if not self._people.has(user)]
+        if unknown:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_SOON):
+                    await asyncio.gather(*map(self.user_name, unknown))
 
     def is_someones(self, name: str) -> bool:
         """Whether one of the people and apps that were looked up lately could be taken for *name*."""
@@ -313,11 +322,11 @@ class FetchCache(Generic[Value]):
     async def get(self, key: str, *, at_most: float | None = None) -> Value:
         """Return the value for *key*, cached for *at_most* so many seconds. Raises the `SlackError` of fetching it."""
         value: Value | SlackError
-        if not self._is_fresh(key, at_most):
+        if not self.has(key, at_most):
             # A lock per key, which exists while it's held: if the fetching caller is cancelled, the next one fetches.
             lock = self._fetching.setdefault(key, asyncio.Lock())
             async with lock:
-                if not self._is_fresh(key, at_most):
+                if not self.has(key, at_most):
                     try:
                         value, seconds = await self._fetch(key), self._seconds
                     except SlackError as exc:
@@ -332,7 +341,8 @@ class FetchCache(Generic[Value]):
             raise value.with_traceback(None)
         return value
 
-    def _is_fresh(self, key: str, at_most: float | None) -> bool:
+    def has(self, key: str, at_most: float | None = None) -> bool:
+        """Whether the value for *key*, or the failure of fetching it, is cached; *at_most* as in `get`."""
         if key not in self._cached:
             return False
         since, until, _value = self._cached[key]

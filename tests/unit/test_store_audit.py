@@ -27,7 +27,7 @@ async def acts(redis: Redis) -> list[AuditEntry]:
 def entry(store: Store, taken: Taken, what: str) -> list[Write]:
     """The audit writes at the end of a turn."""
     activity = Activity(store.scripts, store.process().inbox, features, audit_lifetime=DAYS, now=store.clock)
-    return activity.audit(taken.record.id, taken.record, what)
+    return activity.writes(taken.record.id, taken.record, what)
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ async def test_an_unreadable_turn_is_in_the_audit(audited: Store, redis: Redis) 
     assert isinstance(found, Unreadable)
 
     activity = Activity(audited.scripts, process.inbox, features, audit_lifetime=DAYS, now=audited.clock)
-    writes = activity.audit(found.turn, None, "dead: not understood")
+    writes = activity.writes(found.turn, None, "dead: not understood")
     await process.journal.bury(found.held, found.turn, reason="not understood", writes=writes)
 
     assert [(act.user, act.turn, act.outcome) for act in await acts(redis)] == [("", turn, "dead: not understood")]
@@ -103,7 +103,7 @@ async def test_without_a_lifetime_nothing_is_stored(store: Store, redis: Redis) 
     await store.conversation()
     taken, inbox = await store.process().take(), store.process().inbox
     activity = Activity(store.scripts, inbox, features, audit_lifetime=timedelta(0), now=store.clock)
-    writes = activity.audit(taken.record.id, taken.record, "answered")
+    writes = activity.writes(taken.record.id, taken.record, "answered")
     await store.process().journal.done(taken, writes=writes)
 
     assert await redis.exists(KEY) == 0

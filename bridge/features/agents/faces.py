@@ -9,16 +9,19 @@ that the bridge has met, or as Slack's, is followed by the agent's ID.
 
 from __future__ import annotations
 
-import asyncio
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
+from bridge.errors import StoreUnavailable
 from bridge.project.connection import ProjectConnection
 from bridge.project.models import Agent
+from bridge.queue.cached_hash import CachedHash
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
+from bridge.queue.stops import SETTINGS
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.folding import looks_like
 from bridge.slack.blockkit.markdown import harmless_title
@@ -34,7 +37,6 @@ FACES: Final = (
 )
 """Emoji that are easy to tell apart, and say nothing about a state."""
 
-_SOON: Final = 1.0  # seconds
 _LONGEST: Final = 60  # characters; Slack shows about that many
 _SLACKS: Final = frozenset(map(looks_like, ("Slack", "Slackbot")))
 _ENDS_LIKE_AN_ID: Final = re.compile(r"\(agent\b[^()]*\)\Z", re.IGNORECASE)
@@ -45,16 +47,17 @@ def default_face(agent: int) -> str:
     return FACES[agent % len(FACES)]
 
 
-def shown_name(agent: Agent, others: Sequence[Agent], directory: Directory) -> str:
-    """Return the name to show for *agent*, one of *others*."""
-    name = harmless_title(kit.one_line(agent.name, _LONGEST))
-    key = looks_like(name)
-    if not key.strip("-"):
-        return f"Agent {agent.id}"
-    is_anothers = any(one.id != agent.id and looks_like(kit.one_line(one.name, _LONGEST)) == key for one in others)
-    if is_anothers or key in _SLACKS or _ENDS_LIKE_AN_ID.search(name) or directory.is_someones(name):
-        return f"{name} (agent {agent.id})"
-    return name
+def _shown_names(agents: Sequence[Agent]) -> Mapping[int, str]:
+    """Return the name to show for each of *agents* by ID, as far as it depends on the other agents."""
+    names = {agent.id: harmless_title(kit.one_line(agent.name, _LONGEST)) for agent in agents}
+    looks = Counter(map(looks_like, names.values()))
+    for agent, name in names.items():
+        look = looks_like(name)
+        if not look.strip("-"):
+            names[agent] = f"Agent {agent}"
+        elif looks[look] > 1 or look in _SLACKS or _ENDS_LIKE_AN_ID.search(name):
+            names[agent] = f"{name} (agent {agent})"
+    return names
 
 
 class Faces:
@@ -65,6 +68,9 @@ class Faces:
         self._directory = directory
         self._authorship = authorship
         self._bot_user = bot_user
+        self._chosen = CachedHash(scripts, scripts.keys.faces(), str)
+        self.heard = self._chosen.heard
+        self._names: dict[str, tuple[Sequence[Agent], Mapping[int, str]]] = {}  # of each project's last list
 
     @property
     def are_shown(self) -> bool:
@@ -75,37 +81,40 @@ class Faces:
         """Return the face of each of *agents* by ID; none at all if they can't be shown with messages."""
         if not (self.are_shown and agents):
             return {}
-        with translated():
-            chosen: Any = await self._scripts.redis.hgetall(self._scripts.keys.faces())
+        chosen = await self._chosen.values()
         return {agent.id: chosen.get(_field(project, agent.id)) or default_face(agent.id) for agent in agents}
 
     async def of_one(self, project: ProjectConnection, agent: int | None) -> str:
         """Return the face of one agent; ``""`` if it can't be shown with messages."""
         if agent is None or not self.are_shown:
             return ""
-        with translated():
-            chosen = await self._scripts.redis.hget(self._scripts.keys.faces(), _field(project, agent))
-        return str(chosen or "") or default_face(agent)
+        return (await self._chosen.values()).get(_field(project, agent)) or default_face(agent)
 
     async def speaker(self, project: ProjectConnection, agent: int, user: str) -> Speaker | None:
         """Return who a message of *agent* to *user* is from; None if the app can't show it, or the name is unknown."""
         if not self.are_shown:
             return None
-        with suppress(TimeoutError):  # so that it has met them
-            async with asyncio.timeout(_SOON):
-                await asyncio.gather(*map(self._directory.user_name, (user, self._bot_user)))
-        name = await project.catalog.agent_name(agent)
-        agents = project.catalog.get_agents.last or ()
-        found = next((one for one in agents if one.id == agent), None)
-        if found is None or not name:
+        await self._directory.meet(user, self._bot_user)
+        agents = await project.catalog.last_agents()
+        listed, names = self._names.get(project.key, ((), {}))
+        if listed is not agents:
+            names = _shown_names(agents)
+            self._names[project.key] = agents, names
+        name = names.get(agent, "")
+        if not name:
             return None
-        return Speaker(name=shown_name(found, agents, self._directory), face=await self.of_one(project, agent))
+        if self._directory.is_someones(name):
+            name = f"{name} (agent {agent})"
+        return Speaker(name=name, face=await self.of_one(project, agent))
 
     async def choose(self, project: ProjectConnection, agent: int, face: str) -> None:
         """Give an agent a face; ``""`` is its default again."""
         with translated():
             key, field = self._scripts.keys.faces(), _field(project, agent)
             await (self._scripts.redis.hset(key, field, face) if face else self._scripts.redis.hdel(key, field))
+        self._chosen.changed()
+        with suppress(StoreUnavailable), translated():  # otherwise others see it when they hear of another change
+            await self._scripts.redis.publish(self._scripts.keys.stops(), SETTINGS)
 
 
 def _field(project: ProjectConnection, agent: int) -> str:

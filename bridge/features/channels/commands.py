@@ -58,7 +58,7 @@ async def show_settings(deps: Deps, turn: Turn) -> Result:
         paused = f" · ⏸️ paused: {no_longer(rule.paused, owner)}" if rule.paused else ""
         apps.append((rule.name or id_, f"{does} · set up by {owner}{paused}"))
     project = turn.project_name if deps.projects.is_several else None
-    replies = deps.channels.replies_under(settings)
+    replies = settings.replies or deps.channels.replies
     what = layout.ShownSettings(agent, settings.answers == "all", replies, apps, project)
     title = layout.settings_title(await _name(deps, turn.channel))
     may_change = await deps.access.is_runner(turn.user)
@@ -338,7 +338,7 @@ async def _changes(deps: Deps, turn: Turn, before: ChannelSettings, after: Chann
     if after.answers != before.answers:
         changes.append(SettingChange("answers", after.answers))
     if after.replies != before.replies:
-        changes.append(SettingChange("replies", deps.channels.replies_under(after)))
+        changes.append(SettingChange("replies", after.replies or deps.channels.replies))
     for app in [*after.apps, *(before.apps.keys() - after.apps.keys())]:
         was, rule = before.apps.get(app), after.apps.get(app)
         if was is not None and rule is None:

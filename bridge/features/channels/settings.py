@@ -1,15 +1,12 @@
 """Channel settings: which agent answers, which messages it answers, and which apps' messages count.
 
-Each channel has one record, all in one hash. Every incoming message needs them, so each process caches them while it's
-subscribed to changes (`bridge.queue.turn.Watches`); a change costs one read of the hash. While Redis is down, the last
-known settings apply.
+Each channel has one record, all in one hash, which each process caches, as every message needs it (`CachedHash`).
 
 A record that has only an agent is stored as the agent's ID alone.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 from dataclasses import dataclass
@@ -17,7 +14,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
-from bridge.errors import StoreUnavailable
+from bridge.queue.cached_hash import CachedHash
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 
@@ -116,45 +113,16 @@ class Channels:
     def __init__(self, scripts: Scripts, *, replies: Replies = "auto") -> None:
         self.replies = replies
         self._scripts = scripts
-        self._known: dict[str, ChannelSettings] | None = None
-        self._is_fresh = False
-        self._changes = 0  # signals received
-        self._is_subscribed = False
-        self._reading = asyncio.Lock()
-
-    def heard(self, *, is_open: bool) -> None:
-        """Handle a possible change; unless *is_open*, the subscription to changes has ended."""
-        self._changes += 1
-        self._is_subscribed, self._is_fresh = is_open, False
-
-    def replies_under(self, settings: ChannelSettings) -> Replies:
-        """Return which replies in a thread go to its agent under these *settings*."""
-        return settings.replies or self.replies
+        self._known = CachedHash(scripts, scripts.keys.channels(), ChannelSettings.from_text)
+        self.heard = self._known.heard
 
     async def get(self, team: str, channel: str) -> ChannelSettings:
         """Return the settings of *channel*."""
-        if not self._is_fresh:
-            async with self._reading:
-                if not self._is_fresh:
-                    await self._read()
-        known = self._known or {}
-        return known.get(f"{team}:{channel}", NOTHING_SET)
+        return (await self._known.values()).get(f"{team}:{channel}", NOTHING_SET)
 
     async def project_of(self, team: str, channel: str) -> str | None:
         """Return the project that's set for *channel*, or whose agents and workflows are; None if none is known."""
         return (await self.get(team, channel)).known_project
-
-    async def _read(self) -> None:
-        changes = self._changes
-        try:
-            with translated():
-                found: Any = await self._scripts.redis.hgetall(self._scripts.keys.channels())
-        except StoreUnavailable:
-            if self._known is None:
-                raise
-            return
-        self._known = {channel: ChannelSettings.from_text(text) for channel, text in found.items()}
-        self._is_fresh = self._is_subscribed and changes == self._changes
 
     async def all(self) -> list[tuple[str, str]]:
         """List the teams and channels with settings."""
@@ -173,5 +141,5 @@ class Channels:
         answer = await self._scripts.run(
             "features.channels.channel", f"{team}:{channel}", stored.text, settings.to_text(), confirmed=True
         )
-        self.heard(is_open=self._is_subscribed)
+        self._known.changed()
         return bool(answer)

@@ -268,7 +268,7 @@ async def _recover(deps: Deps, turn: Turn, message: InboundMessage) -> tuple[Con
         return Done("its thread has no conversation") if turn.record.searches else (turn.conversation, read)
     found = read.recalled
     log.info("recovered a lost session from its thread", extra={"session": found.session})
-    replies = deps.channels.replies_under(await deps.channels.get(turn.team, turn.channel))
+    replies = (await deps.channels.get(turn.team, turn.channel)).replies or deps.channels.replies
     is_auto = turn.record.searches and replies == "auto"
     counts = not is_auto or Conversation(said=read.said).is_with(message.user, message.ts)
     line = f"{message.ts} {message.user} "

@@ -114,7 +114,7 @@ class Receiver:
         if message.is_root and not (is_addressed or settings.answers == "all" or is_anywhere):
             return Received("ignored", Reason.NOT_ADDRESSED)
         needs_no_mention = message.is_root or is_addressed or (line is not None and not message.meant)
-        replies = self.channels.replies_under(settings)
+        replies = settings.replies or self.channels.replies
         is_auto = not needs_no_mention and replies == "auto"
         is_for_others = False
         if not (message.is_mention or (message.is_direct and message.is_root)):

@@ -204,7 +204,7 @@ async def _for_nobody(deps: Deps, message: InboundMessage) -> Reason | None:
     settings = await deps.channels.get(message.team, message.channel)
     if message.is_root:
         return None if settings.answers == "all" else Reason.NOT_ADDRESSED
-    conversation, replies = await deps.sessions.thread(message.thread), deps.channels.replies_under(settings)
+    conversation, replies = await deps.sessions.thread(message.thread), settings.replies or deps.channels.replies
     if _BEGINS_WITH_A_MENTION.match(message.text):
         return Reason.FOR_OTHERS
     if conversation is None:

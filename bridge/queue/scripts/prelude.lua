@@ -358,8 +358,9 @@ local function make(write)
     redis.call('LTRIM', key, 0, write[5] - 1)
   elseif how == 'rank' then -- a member with its score; only the highest stay
     answer = redis.call('ZADD', key, write[5], write[4])
-    if write[6] > 0 then redis.call('ZREMRANGEBYRANK', key, 0, -write[6] - 1) end
+    if write[6] > 0 and answer == 1 then redis.call('ZREMRANGEBYRANK', key, 0, -write[6] - 1) end
   elseif how == 'unrank' then answer = redis.call('ZREM', key, write[4])
+  elseif how == 'left' then answer = redis.call('PTTL', key)
   elseif how == 'queue' then -- a turn in its own lane, once
     if redis.call('EXISTS', key) == 1 then return 0 end
     answer = redis.call('HSET', key, 'v', VERSION, 'lane', write[5], 'step', 'queued', 'at', write[6], 'kind', write[7],
