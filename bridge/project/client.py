@@ -27,7 +27,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import aiohttp
 import httpx
@@ -66,7 +66,7 @@ _NO_HTTP = 0  # the status of an answer that isn't HTTP
 _ERROR_BODY_SECONDS = 2.0  # an error's status matters more than its body
 _SHORTLY = timedelta(seconds=1)  # when to try again if a probe is running
 _MOST_COUNTED = 64 * 1024 * 1024  # bytes of a large response that are counted, if its length isn't known
-_LARGEST_ON_LOOP = 256 * 1024  # larger responses are read in a thread
+_LARGEST_ON_LOOP = 256 * 1024  # larger responses are read in a thread: 4 MB take up to a second
 _READ_OFTEN = frozenset({"get_workflows", "get_agents", "get_project", "get_stats"})
 _MOST_NOTED = 1000
 
@@ -253,7 +253,10 @@ class ProjectClient:
             while True:
                 try:
                     received = await self._attempt(operation, path, content, timeout or self._read_timeout)
-                    value, problems = await _off_loop(received, read, operation, shape)
+                    if len(received.body) > _LARGEST_ON_LOOP or received.is_compressed:
+                        value, problems = await asyncio.to_thread(read, operation, received, shape)
+                    else:
+                        value, problems = read(operation, received, shape)
                     break
                 except ProjectError as exc:
                     attempts += 1
@@ -312,8 +315,7 @@ class ProjectClient:
                 asyncio.timeout(self._connect + seconds),  # for an answer that arrives bit by bit
                 self._requests.send(path, content, connect=self._connect, read=seconds) as response,
             ):
-                received = ServiceResponse(response.status_code, httpx.Headers(response.headers))
-                response.headers.pop("content-encoding", None)  # so that httpx leaves the body as it is
+                received = ServiceResponse(response.status_code, dict(response.headers.items()))
                 await _read_body(response, received)
             if received.is_success:
                 self._breaker.record(None)
@@ -338,17 +340,18 @@ async def _read_body(response: httpx.Response, received: ServiceResponse) -> Non
 
     It's decompressed later (`bridge.project.reading`), by what it is.
     """
-    length = response.headers.get("content-length", "")
+    length = received.headers.get("content-length", "")
     is_known = length.isascii() and length.isdigit() and len(length) < 16 and not received.is_compressed  # noqa: PLR2004
     try:
-        async with asyncio.timeout(None if response.is_success else _ERROR_BODY_SECONDS):
-            async for chunk in response.aiter_bytes():
+        async with asyncio.timeout(None if received.is_success else _ERROR_BODY_SECONDS):
+            # As it arrives: httpx would decompress it by the headers.
+            async for chunk in cast("httpx.AsyncByteStream", response.stream):
                 received.add(chunk)
                 if received.is_cut and (is_known or received.size > _MOST_COUNTED):
                     received.size = int(length) if is_known else 0
                     break
     except _FOREIGN:
-        if response.is_success:
+        if received.is_success:
             raise
 
 
@@ -399,15 +402,6 @@ def wait_before_retry(
         wait = max(wait, error.retry_after)
     is_too_late = is_read and elapsed + wait > READ_BUDGET
     return wait if may_retry and attempts < MOST_ATTEMPTS and not is_too_late else None
-
-
-async def _off_loop(
-    received: ServiceResponse, read: Callable[[str, ServiceResponse, S], tuple[T, list[str]]], operation: str, shape: S
-) -> tuple[T, list[str]]:
-    """Read a response, in a thread if it's large: 4 MB take up to a second."""
-    if len(received.body) > _LARGEST_ON_LOOP or received.is_compressed:
-        return await asyncio.to_thread(read, operation, received, shape)
-    return read(operation, received, shape)
 
 
 def _checked(base_url: str, api_key: str) -> str:

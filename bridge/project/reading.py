@@ -152,9 +152,7 @@ class _Reader:
         self.received = received
         self.problems: list[str] = []
         self.has_odd_numbers = False
-        numbers: dict[str, Any] = {"parse_constant": self._odd, "parse_float": self._fraction}
-        self.json = json.JSONDecoder(strict=False, **numbers)
-        self.long_numbers = json.JSONDecoder(strict=False, parse_int=self._whole_number, **numbers)
+        self.json = self._decoder()
         decoded, is_large = decompressed(bytes(received.body), received.encoding)
         self.text = self._decoded(decoded).strip("\ufeff\x00 \t\r\n")
         # why only its beginning is read, or ""
@@ -189,6 +187,9 @@ class _Reader:
 
     # JSON
 
+    def _decoder(self, **numbers: Any) -> json.JSONDecoder:
+        return json.JSONDecoder(strict=False, parse_constant=self._odd, parse_float=self._fraction, **numbers)
+
     def _has_too_many_parts(self, begin: int) -> bool:
         is_container = self.text.startswith(("[", "{"), begin)
         return is_container and self.text.count("[", begin) + self.text.count("{", begin) > _MOST_PARTS
@@ -210,7 +211,10 @@ class _Reader:
         Raises `NotUnderstood`.
         """
         try:
-            return self._whole(self._value(wanted, partly))
+            value = self._value(wanted, partly)
+            # What JSON may contain but nothing else can: half characters, and numbers that are none
+            is_odd = self.has_odd_numbers or "\\ud" in self.text or "\\uD" in self.text
+            return self._clean(value, "", 2 if isinstance(value, list) else 1) if is_odd else value
         except (ValueError, RecursionError):
             pass  # not chained: the parser's messages quote the answer
         kind = media_type(self.received.headers.get("content-type", ""))
@@ -238,7 +242,7 @@ class _Reader:
         except RecursionError:
             return self.json.decode(self._pruned(text))
         except ValueError:  # more digits than Python reads
-            value = self.long_numbers.decode(text)
+            value = self._decoder(parse_int=self._whole_number).decode(text)
         return self.json.decode(self._pruned(text)) if is_too_deep(value, text) else value
 
     def _pruned(self, text: str) -> str:
@@ -290,13 +294,8 @@ class _Reader:
                     yield name, value
         self.note(self.cut or "not all of it is JSON")
 
-    def _whole(self, value: Any) -> Any:
-        """Replace what JSON may contain but nothing else can: half characters, and numbers that are none."""
-        text = self.text
-        is_odd = self.has_odd_numbers or "\\ud" in text or "\\uD" in text
-        return self._clean(value, "", 2 if isinstance(value, list) else 1) if is_odd else value
-
     def _clean(self, value: Any, place: str, levels: int) -> Any:
+        """Replace what can't be used outside of JSON."""
         match value:
             case str():
                 if not _SURROGATE.search(value):

@@ -52,12 +52,15 @@ class Requests:
         self._pooled, self._anew = pooled, anew
         self._is_closed = False
         self._url = functools.lru_cache(_MOST_URLS)(lambda path: httpx.URL(f"{base_url}{path}"))
-        self._headers = {
+        headers = {
             "Authorization": f"Bearer {api_key}",
             "Accept": "application/json",
             "Accept-Encoding": "gzip, deflate",
             "User-Agent": f"slack-project-bridge/{__version__}",
         }
+        # Built once, so that httpx only copies them.
+        self._of_read = httpx.Headers(headers)
+        self._of_json = httpx.Headers({**headers, "Content-Type": "application/json"})
 
     @asynccontextmanager
     async def send(
@@ -71,8 +74,10 @@ class Requests:
             raise RuntimeError("the client is closed")
         # The transport applies the pool timeout to everything before the request, including DNS.
         limits = {"connect": connect, "pool": connect, "read": read, "write": read}
-        headers = self._headers if content is None else {**self._headers, "Content-Type": "application/json"}
-        method, transport = ("GET", self._pooled) if content is None else ("POST", self._anew)
+        if content is None:
+            method, transport, headers = "GET", self._pooled, self._of_read
+        else:
+            method, transport, headers = "POST", self._anew, self._of_json
         request = httpx.Request(
             method, self._url(path), headers=headers, content=content, extensions={"timeout": limits}
         )

@@ -62,8 +62,13 @@ class Conversation:
 
     def has_unsent(self, after: str, before: str) -> bool:
         """Whether people have written something between two ``ts`` that the agent doesn't get."""
-        lines = (line.split() for line in self.said.splitlines())
-        return any(sent == "0" and float(after or 0) < float(ts) < float(before) for ts, _person, sent in lines)
+        for line in reversed(self.said.splitlines()):  # by time
+            ts, _person, sent = line.split()
+            if float(ts) <= float(after or 0):
+                break
+            if sent == "0" and float(ts) < float(before):
+                return True
+        return False
 
     def is_with(self, person: str, at: str) -> bool:
         """Whether the agent was talking with *person* at a ``ts``, as ``put.lua`` decides it."""

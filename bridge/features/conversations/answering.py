@@ -48,7 +48,7 @@ from bridge.slack.blockkit.folding import fold, id_key, name_key, undecorated
 from bridge.slack.blockkit.markdown import harmless_title
 from bridge.slack.blockkit.mrkdwn import addressed
 from bridge.slack.blockkit.quotation import BEFORE, SINCE, below_report
-from bridge.slack.blockkit.reply import Audience, Reply, Speaker
+from bridge.slack.blockkit.reply import Audience, Speaker
 from bridge.slack.history import ThreadRead
 from bridge.slack.indicators import ANSWERING, Working, after_a_while, working
 from bridge.slack.parts import Place
@@ -138,10 +138,11 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     if message.is_late and not turn.record.is_again and await deps.said_once.may_note_late(message.thread, turn.id):
         notes.append(answers.LATE)
     by = await turn.project.catalog.agent_name(agent) if is_named and question.speaker is None else ""
-    names = {"by": by, "project": turn.project_name}
-    shown = partial(answers.answer, found.message, found.toolsUsed, notes=notes, feedback=feedback, **names)
+    shown = partial(
+        answers.answer, found.message, found.toolsUsed, notes=notes, feedback=feedback, by=by,
+        project=turn.project_name, speaker=question.speaker,
+    )  # fmt: skip
     reply = await asyncio.to_thread(shown) if len(found.message) > _LARGEST_ON_LOOP else shown()
-    reply = _said_by(question.speaker, reply)
     after = await _notices(turn, agent, question.status)
     return Outcome(what="answered", reply=reply, agent=agent, session=known, after=after)
 
@@ -175,10 +176,6 @@ async def _notices(turn: Turn, agent: int, status: Working) -> tuple[AnswerShown
     return (AnswerShown(turn=turn.id, agent=await turn.project.catalog.agent_name(agent)),)
 
 
-def _said_by(speaker: Speaker | None, reply: Reply) -> Reply:
-    return reply.model_copy(update={"speaker": speaker})
-
-
 async def _failed(turn: Turn, agent: int, error: ProjectError | None, speaker: Speaker | None) -> Outcome:
     """Say that the agent's answer failed, or may have; None: an earlier worker may have asked, and died."""
     name = await turn.project.catalog.agent_name(agent)
@@ -186,7 +183,7 @@ async def _failed(turn: Turn, agent: int, error: ProjectError | None, speaker: S
     if error is not None and not error.may_have_happened:
         reply = failure(error, audience=Audience.THREAD)
         return Outcome(what=type(error).__name__, reply=reply, concerns=about, cause=cause)
-    reply = _said_by(speaker, notices.outcome_unknown(turn.id, error, name))
+    reply = notices.outcome_unknown(turn.id, error, name).model_copy(update={"speaker": speaker})
     return Outcome(what="unknown", reply=reply, keeps_text=True, concerns=about, cause=cause)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from bridge.features.buttons import Answered, feedback_buttons
 from bridge.slack.blockkit import kit, untyped_json
-from bridge.slack.blockkit.reply import Audience, Reply
+from bridge.slack.blockkit.reply import Audience, Reply, Speaker
 
 SESSION_GONE: Final = "The project service no longer has the earlier conversation, so this answer starts a new one."
 NO_SESSION: Final = "The project service sent no session I can use, so the agent won't remember this answer."
@@ -26,11 +26,12 @@ def answer(
     feedback: Answered | None = None,
     by: str = "",
     project: str = "",
+    speaker: Speaker | None = None,
 ) -> Reply:
     """Show an agent's answer, the tools it used, and the bridge's own *notes* below.
 
     With *feedback*, people can vote on the answer. *by* is the agent's name, if it should be shown, *project* its
-    project's.
+    project's. The message is from *speaker*.
     """
     shown = kit.clean(message) if message.strip() else "_The agent sent an empty answer._"
     small, footer = [*([f"Answered by {kit.named(by, 80)}"] if by else []), *([project] if project else []), *notes], []
@@ -41,5 +42,9 @@ def answer(
     if feedback:
         footer.append(feedback_buttons(feedback))
     return Reply(
-        text=kit.fallback(shown, _NOTIFICATION), markdown=shown, footer=tuple(footer), audience=Audience.THREAD
+        text=kit.fallback(shown, _NOTIFICATION),
+        markdown=shown,
+        footer=tuple(footer),
+        audience=Audience.THREAD,
+        speaker=speaker,
     )
