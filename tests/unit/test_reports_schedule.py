@@ -90,6 +90,7 @@ MISSED = [
     ("monthly 1 09:00", "2026-01-01T09:00", "2026-11-21T09:00", "2026-11-01T09:00"),
 ]
 WRONG = [
+    ("every monday at 9 " + "at " * 100, "often"),
     ("", "often"), ("hourly", "often"), ("daily", "no_time"), ("daily 24:00", "time"),
     ("daily 13:00pm", "time"),
     ("weekly 09:00", "weekday"), ("weekly monk 9:00", "weekday"),

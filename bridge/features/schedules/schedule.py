@@ -35,6 +35,7 @@ from bridge.slack.blockkit.json_text import typed_input
 _MINUTE: Final = timedelta(minutes=1)
 _CRON_FIELDS: Final = 5
 _LONGEST_CRON: Final = 100  # characters; enough for any real expression
+_MOST_WORDS: Final = 100  # of a schedule; who pastes a page there means something else
 _LONGEST_SPAN: Final = timedelta(days=400)  # as far back as snapshots go
 _UNITS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
@@ -376,6 +377,8 @@ def read_when(typed: str, of: str) -> When:
                 channel = said
             case "word":
                 words.append(said)
+        if len(words) > _MOST_WORDS:
+            raise BadSchedule("often", " ".join(words))
     if cron:
         crons: tuple[str, ...] = normalized(cron)
         zone = find_zone(" ".join(words)) if words else ""
