@@ -1,24 +1,198 @@
-"""What was set up in a channel is paused once its owner, or the channel, may no longer have it."""
+"""What people set up in a channel, such as reports, alerts and rules for apps: pauses, and the notices about them.
+
+It's paused once its owner, or the channel, may no longer have it, and doesn't happen while its project isn't served.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
 from collections.abc import Sequence
-from typing import Final, assert_never
+from dataclasses import dataclass
+from typing import Final, Protocol, assert_never
 
 from bridge.engine.access import UNREACHABLE
-from bridge.engine.results import Done
+from bridge.engine.results import Done, Outcome, shown
 from bridge.engine.turn import Turn
 from bridge.features.deps import Deps
 from bridge.inbound import InboundMessage, Notice
 from bridge.queue.inbox import Duplicate, Queued, Stale
 from bridge.queue.records import Write
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.failures import CANNOT_POST, NOT_ALLOWED, no_longer
+from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 log = logging.getLogger(__name__)
 
 RULE_PAUSED: Final = "rule_paused"
 """The name of the notice that an app's rule is paused."""
+
+ASKED: Final = "asked"
+"""The reason of what a person paused."""
+
+NO_CLOCK: Final = "no clock"
+"""The reason of what's paused because the bridge's machine doesn't know its time zone."""
+
+GONE: Final = "gone"
+"""The reason of what's paused because its agent or workflow no longer exists."""
+
+REMOVED: Final = "project"
+"""The reason of what doesn't happen until its project is served again."""
+
+_WHY: Final = {
+    **CANNOT_POST,
+    "missing_scope": "the app is missing a permission",
+    REMOVED: "I'm no longer connected to its project",
+    NO_CLOCK: "the bridge's server doesn't know its time zone",
+    GONE: "its agent or workflow no longer exists",
+}
+_ITS_OWNER: Final = "its owner"
+_BACK: Final = "It continues once your admin adds the project back."
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What people set up: its *noun*, the command that sets it up *again*, and the button that lists *all*.
+
+    Its notices are named ``<noun>_paused`` and ``<noun>_changed``.
+    """
+
+    noun: str
+    again: str
+    all: Block
+
+
+class SetUp(Protocol):
+    """Something that its *owner* set up in a *channel*."""
+
+    @property
+    def team(self) -> str: ...  # noqa: D102 - the channel's
+    @property
+    def channel(self) -> str: ...  # noqa: D102
+    @property
+    def owner(self) -> str: ...  # noqa: D102
+    @property
+    def project(self) -> str: ...  # noqa: D102 - as in records
+
+
+def pauses(key: str, why: str, *more: Write) -> tuple[Write, ...]:
+    """Return the writes that pause what's stored at *key*, and *more*, unless it's already paused or deleted."""
+    return (("if", key, 0, 1 + len(more), "v", "1", "paused", ""), ("field", key, 0, "paused", why), *more)
+
+
+def resumes(key: str, paused: str, *more: Write) -> tuple[Write, ...]:
+    """Return the writes that resume what's *paused* for a reason, and *more*, unless that has changed."""
+    return (("if", key, 0, 1 + len(more), "v", "1", "paused", paused), ("field", key, 0, "paused", ""), *more)
+
+
+def deletes(key: str, *more: Write) -> tuple[Write, ...]:
+    """Return the writes that delete what's stored at *key*, and *more*, unless it's already deleted."""
+    return (("if", key, 0, 1 + len(more), "v", "1"), ("delete", key, 0), *more)
+
+
+def misses(key: str) -> tuple[Write, ...]:
+    """Return the writes that record that its owner is told that its project was removed, at most once."""
+    return (("if", key, 0, 1, "v", "1", "gone", ""), ("field", key, 0, "gone", "1"))
+
+
+def is_back(key: str) -> tuple[Write, ...]:
+    """Return the writes that record that its project is served again."""
+    return (("if", key, 0, 1, "gone", "1"), ("field", key, 0, "gone", ""))
+
+
+def paused_because(reason: str) -> str:
+    """Return the state of what's paused for a *reason*, in a list."""
+    return "paused" if reason == ASKED else f"paused: {_why(reason, _ITS_OWNER) or NOT_ALLOWED}"
+
+
+def _why(reason: str, owner: str) -> str:
+    return _WHY.get(reason) or no_longer(reason, owner)
+
+
+def pause_notice(noun: str, called: str, channel: str, reason: str) -> str:
+    """Return the `Notice.what` for its owner that something is paused, for a *reason* or an error of Slack's."""
+    return f"{noun}_paused:" + json.dumps([called, channel, reason, "", True])
+
+
+def paused_notice(kind: Kind, facts: str) -> Reply:
+    """Tell its owner, in a direct message, or its channel, that what was set up is paused."""
+    try:
+        called, channel, reason, owner, is_owner = (*json.loads(facts), "", True)[:5]
+    except ValueError:
+        called, channel, reason, owner, is_owner = "", "", "", "", True
+    why = _why(str(reason), "" if is_owner else str(owner) or _ITS_OWNER)
+    was = "is paused" if why else "couldn't be posted and is paused"
+    why = why or f"{NOT_ALLOWED} ({kit.one_line(str(reason), 60)})"
+    which = f"One of your {kind.noun}s" if is_owner else f"A {kind.noun}"
+    if called:
+        which = f"{'Your' if is_owner else 'The'} {kind.noun} {kit.quoted(str(called), 120)}"
+    where: list[Block | str] = [" in ", kit.place(str(channel))] if is_owner and kit.is_channel(str(channel)) else []
+    fix = f" {_BACK}" if reason == REMOVED else ""
+    fix = fix if is_owner else f" Someone with permission can set it up again with {kind.again}."
+    ending = f" {was}: {why}.{fix}"
+    return kit.reply(
+        which + ending,
+        kit.rich(kit.paragraph(f"⚠️ {which}", *where, ending)),
+        kit.actions(kind.all),
+        audience=Audience.CHANNEL,
+    )
+
+
+def changed_notice(kind: Kind, facts: str) -> Reply:
+    """Tell its owner, in a direct message, that someone else paused, changed or deleted what they set up."""
+    try:
+        called, channel, person, did = json.loads(facts)
+    except ValueError:
+        called, channel, person, did = "", "", "", False
+    who = kit.named(str(person), 80) if person else kit.SOMEONE
+    did = "changed" if did == "changed" else "deleted" if did else "paused"
+    start, ending = f"{who} {did} your {kind.noun} {kit.quoted(str(called), 120)}", "."
+    where: list[Block | str] = [" in ", kit.place(str(channel))] if kit.is_channel(str(channel)) else []
+    return kit.reply(
+        start + ending,
+        kit.rich(kit.paragraph(start, *where, ending)),
+        kit.actions(kind.all),
+        audience=Audience.CHANNEL,
+    )
+
+
+def cannot_continue(what: str, reason: str, owner: str) -> Reply:
+    """Say why *what* can't be done with something set up by *owner* (``""``: the reader)."""
+    fix = _BACK if reason == REMOVED else "Delete it, or set it up again once that's fixed."
+    return kit.reply(f"{what}: {_why(reason, owner)}. {fix}")
+
+
+async def refusal_to_continue(deps: Deps, turn: Turn, one: SetUp, what: str, about: str) -> Outcome | None:
+    """Say why something can't be resumed or started, if it can't. Raises `TryLater`."""
+    reason = await deps.access.refusal_now(one.owner, one.channel, is_set_up=True)
+    if not reason and deps.projects.get(one.project) is None:
+        reason = REMOVED
+    if not reason:
+        return None
+    name = "" if one.owner == turn.user else await deps.directory.user_name(one.owner)
+    return shown(cannot_continue(what, reason, name), f"refused: {reason}", about)
+
+
+async def tells_owner(deps: Deps, turn: Turn, one: SetUp, noun: str, called: str, *, did: str) -> list[Write]:
+    """Return the write that tells an owner that someone else ``paused``, ``deleted`` or ``changed`` it."""
+    if turn.user == one.owner:
+        return []
+    how: bool | str = did if did == "changed" else did == "deleted"  # an earlier release knows no changes
+    what = f"{noun}_changed:" + json.dumps([called, one.channel, await deps.directory.user_name(turn.user), how])
+    notice = Notice(team=one.team, channel=one.owner, user=one.owner, what=what, of="notice", is_offer=True)
+    return [deps.inbox.queues(notice, why=f"someone changed a{'n' * (noun[0] in 'aeiou')} {noun}")]
+
+
+async def tell_of_removal(deps: Deps, one: SetUp, noun: str, called: str, key: str, *, event: str) -> None:
+    """Tell an owner, once, that what they set up waits for its project, which was removed."""
+    what = pause_notice(noun, called, one.channel, REMOVED)
+    notice = Notice(team=one.team, channel=one.owner, user=one.owner, what=what, of=noun)
+    put = await deps.inbox.put(notice, event=event, why="its project was removed", writes=misses(key))
+    match put:
+        case Queued() | Duplicate() | Stale():  # if it's stale, they were told before
+            return
+        case _:
+            assert_never(put)
 
 
 async def check_rule(deps: Deps, turn: Turn, message: InboundMessage) -> Done | None:

@@ -401,6 +401,64 @@ async def test_a_report_waits_for_its_project_to_come_back(harness: Harness, ord
     assert "Statistics · Orders" in shown(harness)
 
 
+@pytest.mark.parametrize(
+    ("steps", "resume", "cannot"),
+    [
+        (("/stats report every day at 9", "/stats reports"), "report:resume", "This report can't be posted"),
+        (("/stats report every day at 9", "/stats reports"), "report:now", "This report can't be posted"),
+        (('/agents ask Support daily 9:00 "Hi?"', "/schedules"), "report:resume", "This question can't be asked"),
+        (('/workflows schedule Import daily 9:00 {"a": 1}', "/schedules"), "report:now", "This run can't be started"),
+        (("/stats alert runs > 9000", "/stats alerts"), "alert:resume", "This alert can't be resumed"),
+    ],
+)
+async def test_what_is_of_a_removed_project_says_why_it_cannot_be_resumed(
+    harness: Harness, orders: Service, steps: tuple[str, str], resume: str, cannot: str
+) -> None:
+    set_up, listed = steps
+    await command(harness, set_up, RANDOM)
+    if "alert" in set_up:
+        await press(harness, "alert:save")
+    before = orders.requests
+    harness.serve()
+    await command(harness, listed, RANDOM)
+    assert "paused: I'm no longer connected to its project" in shown(harness)
+    await press(harness, resume)
+
+    assert f"{cannot}: I'm no longer connected to its project. It continues once your admin" in shown(harness)
+    assert (orders.requests, orders.runs) == (before, [])
+
+
+async def test_an_alert_waits_for_its_project_to_come_back(harness: Harness, orders: Service) -> None:
+    await command(harness, "/stats alert runs > 9000", RANDOM)
+    await press(harness, "alert:save")
+    orders.stats["runCount"] = 9001
+
+    async def next_minute() -> None:
+        harness.store.clock.time += timedelta(minutes=1)
+        await evaluate_all(harness.parts().turns.deps)  # type: ignore[arg-type] # as features see it
+        await harness.work()
+
+    async def told() -> int:
+        return sum("no longer connected to its project" in one.text for one in harness.seen.messages)
+
+    harness.serve("sales")
+    for _ in range(3):
+        await next_minute()
+    assert await told() == 1
+    assert not any(one.tag.kind == "bridge_alert" for one in harness.seen.messages)
+    harness.serve("orders", orders=RANDOM)
+    await next_minute()
+    (post,) = [one for one in harness.seen.messages if one.tag.kind == "bridge_alert"]
+    assert "Orders" in json.dumps(post.blocks)
+    await command(harness, "/stats alerts", RANDOM)
+    assert "Orders" in shown(harness)
+    harness.serve("sales")
+    harness.store.clock.time += timedelta(days=1)
+    await next_minute()
+
+    assert await told() == 2
+
+
 async def next_day(harness: Harness) -> None:
     """Let a day pass, and post what's due."""
     harness.store.clock.time += timedelta(days=1)

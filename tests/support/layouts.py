@@ -25,6 +25,8 @@ from bridge import engine, errors, features
 from bridge.errors import BadAlert, BridgeError
 from bridge.features.alerts.alert import AlertSpec, Period, Preview, StoredAlert
 from bridge.features.home.pages import HomePages
+from bridge.features.pauses import Kind
+from bridge.features.schedules.layout import REPORT
 from bridge.features.schedules.schedule import (
     QuestionSpec,
     ReportSpec,
@@ -271,6 +273,7 @@ _FIXED: Final[Mapping[Any, Any]] = {
         [(_MOMENT - timedelta(hours=hours), hours) for hours in range(720, 0, -1)],
     ),
     BadAlert: BadAlert("condition", "when it rains"),
+    Kind: REPORT,
     Trend: Trend(NUMBERS[1], [(_MOMENT - timedelta(days=days), 1000 * days) for days in range(20, 0, -1)]),
     Note: nothing_yet(_MOMENT),
     Sequence[tuple[str, str]]: [("/workflows run [workflow] [input]", "Run one. Without an input, a form asks.")] * 20,

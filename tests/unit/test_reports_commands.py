@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bridge.features.pauses import pause_notice
 from bridge.features.registry import features
 from bridge.features.schedules import forms, layout
 from bridge.features.schedules.layout import Listed
@@ -72,8 +73,8 @@ def test_slack_accepts_the_form(channel: str) -> None:
 
 @pytest.mark.parametrize("error", ["is_archived", "something new <!channel>", ""])
 def test_slack_accepts_the_notice_of_a_paused_report(error: str) -> None:
-    reply = features.words_of(layout.pause_notice("daily 09:00", CHANNEL, error))
+    reply = features.words_of(pause_notice("report", "daily 09:00", CHANNEL, error))
 
     check_blocks(list(reply.blocks))
     assert "<!channel>" not in reply.text
-    assert "couldn't be posted" in features.words_of(f"{layout.PAUSED}:of a later release").text
+    assert "couldn't be posted" in features.words_of("report_paused:of a later release").text

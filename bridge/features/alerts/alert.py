@@ -82,6 +82,7 @@ class StoredAlert:
 
     *since* is when its condition began to hold, if it was posted or will be, and *post* the ``ts`` of that message.
     *quiet* is the end of its cooling off, *snoozed* that of its snooze (ms), or ``recovers``. *paused* is the reason.
+    It *is_gone*: its project was removed, and its owner was told.
     """
 
     id: str
@@ -91,6 +92,7 @@ class StoredAlert:
     quiet: datetime | None = None
     snoozed: str = ""
     paused: str = ""
+    is_gone: bool = False
 
     @classmethod
     def from_redis(cls, id_: str, fields: Mapping[str, str]) -> StoredAlert:
@@ -106,6 +108,7 @@ class StoredAlert:
                 quiet=_moment(fields.get("quiet", "")),
                 snoozed=fields.get("snoozed", ""),
                 paused=fields.get("paused", ""),
+                is_gone=bool(fields.get("gone")),
             )
         except (KeyError, ValueError, ValidationError, BadAlert) as exc:
             raise RecordNotUnderstood("alert") from exc

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -30,7 +32,16 @@ from bridge.features.alerts.store import MOST_ALERTS, store_of
 from bridge.features.buttons import ALERT_FORM, ID, workflow_options
 from bridge.features.deps import Deps
 from bridge.features.lookups import workflow_by_id
-from bridge.features.pauses import notify_of_pause
+from bridge.features.pauses import (
+    ASKED,
+    REMOVED,
+    changed_notice,
+    notify_of_pause,
+    pause_notice,
+    paused_notice,
+    refusal_to_continue,
+    tells_owner,
+)
 from bridge.ids import ThreadKey, side_id
 from bridge.inbound import AlertEdge, Click, InboundMessage, Notice, Submission, TriggeredRun
 from bridge.project import Catalog
@@ -54,8 +65,8 @@ _PAUSE: Final = timedelta(seconds=5)
 _PREVIEWED: Final = timedelta(days=59)  # thirty days, and the longest period before
 
 alerts = Feature("alerts")
-alerts.notice(layout.PAUSED)(layout.alert_paused)
-alerts.notice(layout.CHANGED)(layout.alert_changed)
+alerts.notice("alert_paused")(partial(paused_notice, layout.KIND))
+alerts.notice("alert_changed")(partial(changed_notice, layout.KIND))
 alerts.every(timedelta(minutes=1))(evaluate_all)
 alerts.every(timedelta(hours=1))(check_owners)
 alerts.outcomes |= {
@@ -87,7 +98,7 @@ async def set_up_alert(deps: Deps, turn: Turn, *, condition: str = "") -> Result
 @alerts.command("/stats alerts")
 async def list_alerts(deps: Deps, turn: Turn) -> Result:
     """List alerts, to pause, snooze or delete them."""
-    return shown(layout.alert_list(await _with_owners(deps, turn.user), deps.now()))
+    return shown(layout.alert_list(await _with_names(deps, turn.user), deps.now()))
 
 
 def _form(turn: Turn, typed: str = "") -> Form:
@@ -225,7 +236,7 @@ async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     store, (page, _, id_) = store_of(deps), click.value.partition(":")
     at = int(page) if page.isascii() and page.isdecimal() and len(page) < _DIGITS else 0
     if click.action_id in {layout.PAGE, layout.NEXT_PAGE}:
-        listed = await _with_owners(deps, turn.user)
+        listed = await _with_names(deps, turn.user)
         return shown(layout.alert_list(listed, deps.now(), at, replaces_original=click.is_ephemeral))
     stored = await _changeable(deps, turn, id_)
     if stored is None:
@@ -233,19 +244,18 @@ async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     about, above, what = named("alert", stored.id, stored.called), "", "paused"
     match click.action_id:
         case layout.PAUSE:
-            told = await _notice_of_change(deps, turn, stored, is_deleted=False)
-            await deps.inbox.write(*store.pause(stored.id, layout.ASKED, *told))
+            told = await tells_owner(deps, turn, stored.spec, "alert", stored.called, did="paused")
+            await deps.inbox.write(*store.pause(stored.id, ASKED, *told))
         case layout.RESUME:
-            owner, what = stored.spec.owner, "resumed"
-            if refusal := await deps.access.refusal_now(owner, stored.spec.channel, is_set_up=True):
-                name = "" if owner == turn.user else await deps.directory.user_name(owner)
-                return shown(layout.may_not_post(refusal, name), f"refused: {refusal}", about)
+            what, cannot = "resumed", "This alert can't be resumed"
+            if refused := await refusal_to_continue(deps, turn, stored.spec, cannot, about):
+                return refused
             await deps.inbox.write(*store.resume(stored))
         case _:
             what, above = "deleted", f"Deleted: {kit.one_line(stored.called, 200)}."
-            told = await _notice_of_change(deps, turn, stored, is_deleted=True)
+            told = await tells_owner(deps, turn, stored.spec, "alert", stored.called, did="deleted")
             await deps.inbox.write(*store.delete(stored.id, *told))
-    listed = await _with_owners(deps, turn.user)
+    listed = await _with_names(deps, turn.user)
     return shown(
         layout.alert_list(listed, deps.now(), at, replaces_original=click.is_ephemeral, above=above), what, about
     )
@@ -266,7 +276,7 @@ async def snooze(deps: Deps, turn: Turn, click: Click) -> Result:
     await deps.inbox.write(*store_of(deps).snooze(stored.id, value))
     about = named("alert", stored.id, stored.called)
     if page:
-        listed = await _with_owners(deps, turn.user)
+        listed = await _with_names(deps, turn.user)
         at = int(page) if page.isdecimal() and len(page) < _DIGITS else 0
         return shown(layout.alert_list(listed, deps.now(), at, replaces_original=click.is_ephemeral), "snoozed", about)
     return shown(layout.snoozed(stored, until, choice), "snoozed", about)
@@ -280,26 +290,21 @@ async def _changeable(deps: Deps, turn: Turn, id_: str) -> StoredAlert | None:
     return stored
 
 
-async def _notice_of_change(deps: Deps, turn: Turn, stored: StoredAlert, *, is_deleted: bool) -> list[Write]:
-    """Return the write that tells an alert's owner what someone else did with it; none if it was the owner."""
-    spec = stored.spec
-    if turn.user == spec.owner:
-        return []
-    what = layout.change_notice(stored, await deps.directory.user_name(turn.user), is_deleted=is_deleted)
-    notice = Notice(team=spec.team, channel=spec.owner, user=spec.owner, what=what, of="notice", is_offer=True)
-    return [deps.inbox.queues(notice, why="someone changed an alert")]
+async def _with_names(deps: Deps, user: str) -> list[tuple[StoredAlert, str, str]]:
+    """Return the alerts that *user* may know of, as `layout.alert_list` shows them.
 
-
-async def _with_owners(deps: Deps, user: str) -> list[tuple[StoredAlert, str]]:
-    """Return the alerts that *user* may know of, with their owners' names: first those that are on, last paused ones.
-
-    These are all but the alerts in other people's direct messages.
+    These are all but the alerts in other people's direct messages: first those that are on, last paused ones. One whose
+    project was removed counts as paused.
     """
     known = [
-        one for one in await store_of(deps).all() if one.spec.owner == user or not one.spec.channel.startswith("D")
+        replace(one, paused=one.paused or ("" if deps.projects.get(one.spec.project) else REMOVED))
+        for one in await store_of(deps).all()
+        if one.spec.owner == user or not one.spec.channel.startswith("D")
     ]
     known.sort(key=lambda one: (bool(one.paused), one.since is None))
-    return [(one, await deps.directory.user_name(one.spec.owner)) for one in known]
+    is_several = deps.projects.is_several
+    project = {one.spec.project: deps.projects.name_of(one.spec.project) if is_several else "" for one in known}
+    return [(one, await deps.directory.user_name(one.spec.owner), project[one.spec.project]) for one in known]
 
 
 @alerts.kind(AlertEdge)
@@ -314,7 +319,7 @@ async def edge_reached(deps: Deps, turn: Turn, reached: AlertEdge) -> Result:
         return Done("the alert was deleted" if stored is None else "the alert is paused")
     owner, spec = stored.spec.owner, stored.spec
     if refusal := await deps.access.refusal_now(owner, spec.channel, is_set_up=True):
-        pause, about = store.pause(stored.id, refusal), (layout.PAUSED, stored.called)
+        pause, about = store.pause(stored.id, refusal), ("alert_paused", stored.called)
         await notify_of_pause(deps, turn, owner, refusal, about, event=f"paused:{turn.id}", writes=pause)
         return Done(f"the alert was paused: {refusal}")
     if reached.is_check:
@@ -325,7 +330,7 @@ async def edge_reached(deps: Deps, turn: Turn, reached: AlertEdge) -> Result:
         reply = layout.recovered(stored, reached.said, reached.since, reached.ended)
         return Outcome(what="recovered", reply=reply, mark=MARK, concerns=about_it)
     name = await deps.directory.user_name(owner)
-    reply = layout.begun(stored, reached.said, reached.facts, reached.since, name)
+    reply = layout.begun(stored, reached.said, reached.facts, reached.since, name, project=turn.project_name)
     text = layout.alert_text(stored.called, reached.said, reached.facts)
     posted = PostedAlert(alert=stored.id, called=stored.called, since=reached.since, text=text)
     return Outcome(what="alert", reply=reply, mark=MARK, after=(posted,), concerns=about_it)
@@ -371,6 +376,6 @@ async def alert_posted(deps: Deps, turn: Turn, alert: PostedAlert, ts: str) -> N
 @alerts.once_refused(PostedAlert)
 async def alert_refused(deps: Deps, turn: Turn, alert: PostedAlert, error: str) -> None:
     """Pause an alert that Slack rejects, and notify its owner in a direct message, unless it's already paused."""
-    what = layout.pause_notice(alert.called, turn.channel, error)
+    what = pause_notice("alert", alert.called, turn.channel, error)
     notice = Notice(team=turn.team, channel=turn.user, user=turn.user, what=what, of="alert")
     turn.stage(*store_of(deps).pause(alert.alert, error, deps.inbox.queues(notice, why="an alert was paused")))

@@ -16,9 +16,11 @@ from typing import Any
 from bridge.engine.results import TryLater
 from bridge.features.alerts.alert import StoredAlert, edge
 from bridge.features.alerts.conditions import LONGEST_OF_TURNS
+from bridge.features.alerts.layout import KIND
 from bridge.features.alerts.readings import EndedTurn, OwnFacts, Past, Readings, Verdict, hours_for
 from bridge.features.alerts.store import store_of
 from bridge.features.deps import Deps
+from bridge.features.pauses import is_back, tell_of_removal
 from bridge.features.reach import statistics_now
 from bridge.features.statistics.numbers import NUMBERS
 from bridge.features.statistics.snapshots import Snapshot, hour_of, moment_of, reading_of
@@ -40,10 +42,21 @@ async def evaluate_all(deps: Deps) -> None:
     if not stored:
         return
     own = await own_facts(deps, stored)
+    await asyncio.gather(*(_tell_of_project(deps, one) for one in stored))
     of_project = [(each, [one for one in stored if one.spec.project == each.key]) for each in deps.projects]
     evaluations = (_evaluate(deps, project, theirs, own) for project, theirs in of_project if theirs)
     for failed in filter(None, await asyncio.gather(*evaluations, return_exceptions=True)):
         raise failed
+
+
+async def _tell_of_project(deps: Deps, alert: StoredAlert) -> None:
+    """Tell an alert's owner, once, that its project was removed; it goes on once that's back."""
+    key, is_served = deps.scripts.keys.alert(alert.id), deps.projects.get(alert.spec.project) is not None
+    if is_served and alert.is_gone:
+        await deps.inbox.write(*is_back(key))
+    elif not is_served and not alert.is_gone:
+        event = f"removed:{alert.id}:{hour_of(deps.now()) // 24}"  # once a day if processes don't serve the same ones
+        await tell_of_removal(deps, alert.spec, KIND.noun, alert.called, key, event=event)
 
 
 async def _evaluate(deps: Deps, project: ProjectConnection, alerts: Sequence[StoredAlert], own: OwnFacts) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -10,8 +9,9 @@ from typing import Any, Final
 from bridge.errors import BadAlert
 from bridge.features.alerts.alert import UNTIL_IT_RECOVERS, AlertSpec, Preview, StoredAlert
 from bridge.features.buttons import ALERT_FORM, ASK_ABOUT, STATISTICS, run_button
+from bridge.features.pauses import Kind, paused_because
 from bridge.slack.blockkit import charts, kit
-from bridge.slack.blockkit.failures import CANNOT_POST, NOT_ALLOWED, failure, no_longer
+from bridge.slack.blockkit.failures import failure
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG, Origin, channel_menu, modal
 from bridge.slack.blockkit.reply import Audience, Block, Reply, View
 
@@ -30,14 +30,8 @@ CONDITION: Final = "condition"
 RUN: Final = "run"
 CHANNEL: Final = "channel"
 
-ASKED: Final = "asked"
-"""The reason of an alert paused by a person."""
-
-PAUSED: Final = "alert_paused"
-"""The name of the notice that an alert is paused."""
-
-CHANGED: Final = "alert_changed"
-"""The name of the notice to the owner of an alert that someone else paused or deleted."""
+KIND: Final = Kind("alert", "/stats alert", kit.button("All alerts", PAGE, "0"))
+"""What alerts are in notices."""
 
 SNOOZES: Final = {
     "1h": ("Snooze 1 hour", timedelta(hours=1)),
@@ -59,10 +53,11 @@ def alert_text(condition: str, said: str, facts: str) -> str:
     return " ".join(filter(None, [f"Alert: {condition}: {said}.", facts]))
 
 
-def begun(stored: StoredAlert, said: str, facts: str, since: datetime, owner: str) -> Reply:
-    """Show that a condition holds, and what to do next."""
+def begun(stored: StoredAlert, said: str, facts: str, since: datetime, owner: str, *, project: str = "") -> Reply:
+    """Show that a condition holds, and what to do next; *project* is its project's name if there are several."""
     called = kit.one_line(stored.called, _NAME)
-    by = f"Set up by {kit.named(owner, 80)} · Not posted again while it lasts."
+    of = f"{kit.named(project, 80)} · " if project else ""
+    by = f"{of}Set up by {kit.named(owner, 80)} · Not posted again while it lasts."
     runs = [kit.context(f"Runs {kit.named(stored.spec.run_name, 80)}.")] if stored.spec.run is not None else []
     buttons = [
         kit.button("Ask an agent about this", ASK_ABOUT, kit.cut(alert_text(called, said, facts), kit.BUTTON_VALUE)),
@@ -184,7 +179,7 @@ def already_set_up(stored: StoredAlert, owner: str) -> Reply:
     """Say that the same alert exists, with its *owner*'s name."""
     called = kit.one_line(stored.called, _NAME)
     text = f"This alert already exists: {called}, set up by {kit.named(owner, 80)}."
-    return kit.ask(text, kit.button("All alerts", PAGE, "0"))
+    return kit.ask(text, KIND.all)
 
 
 def not_set_up(error: BadAlert) -> Reply:
@@ -203,36 +198,39 @@ def cannot_post(channel: str) -> Reply:
 
 
 def alert_list(
-    alerts: Sequence[tuple[StoredAlert, str]],
+    alerts: Sequence[tuple[StoredAlert, str, str]],
     now: datetime,
     page: int = 0,
     *,
     replaces_original: bool = False,
     above: str = "",
 ) -> Reply:
-    """Show a page of the alerts, each with its owner's name, below what was just done (*above*)."""
+    """Show a page of the alerts, below what was just done (*above*).
+
+    Each comes with its owner's name and, if there are several projects, its project's.
+    """
     last = max(0, (len(alerts) - 1) // _A_PAGE)
     page = min(max(page, 0), last)
     shown = alerts[page * _A_PAGE : (page + 1) * _A_PAGE]
     turns = [kit.button("Previous", PAGE, str(page - 1))] if page > 0 else []
     turns += [kit.button("Next", NEXT_PAGE, str(page + 1))] if page < last else []
     text = f"Alerts: {len(alerts):,}" if alerts else "No alerts are set up yet."
-    lines = [f"{kit.one_line(one.called, _NAME)}, {_status(one, now)}" for one, _owner in shown]
+    lines = [f"{kit.one_line(one.called, _NAME)}, {_status(one, now)}" for one, *_names in shown]
     return kit.reply(
         "\n".join([*([above] if above else []), text, *lines]),
         *([kit.section(above)] if above else ()),
         kit.header("Alerts") if alerts else kit.section(text),
-        *(block for one, owner in shown for block in _shown(one, owner, now, page)),
+        *(block for one, owner, project in shown for block in _shown(one, (project, owner), now, page)),
         kit.actions(kit.button("Set up an alert…", ALERT_FORM, "-"), *turns),
         replaces_original=replaces_original,
     )
 
 
-def _shown(stored: StoredAlert, owner: str, now: datetime, page: int) -> list[Block]:
+def _shown(stored: StoredAlert, names: Sequence[str], now: datetime, page: int) -> list[Block]:
     value, called = f"{page}:{stored.id}", kit.words(kit.one_line(stored.called, _NAME), bold=True)
     sign = "⏸️" if stored.paused else "⚠️" if stored.since else "💤" if stored.is_snoozed(now) else "✅"
     runs = f" · runs {kit.named(stored.spec.run_name, 80)}" if stored.spec.run is not None else ""
-    ending = f"{runs} · {kit.named(owner, 80)}"
+    ending = "".join([runs, *(f" · {kit.named(name, 80)}" for name in names if name)])
     until = stored.snoozed_until
     state = kit.context(kit.capitalized(_status(stored, now)))
     if not stored.paused and stored.since:
@@ -249,8 +247,7 @@ def _shown(stored: StoredAlert, owner: str, now: datetime, page: int) -> list[Bl
 
 def _status(stored: StoredAlert, now: datetime) -> str:
     if stored.paused:
-        why = CANNOT_POST.get(stored.paused) or no_longer(stored.paused, "its owner") or NOT_ALLOWED
-        return "paused" if stored.paused == ASKED else f"paused: {why}"
+        return paused_because(stored.paused)
     if stored.since:
         return f"on since {kit.DATE_AND_TIME.format(moment=stored.since)}"
     if stored.is_snoozed(now):
@@ -285,57 +282,7 @@ def snoozed(stored: StoredAlert, until: datetime | None, choice: str) -> Reply:
 
 def gone() -> Reply:
     """Say that an alert was already deleted."""
-    return kit.ask("This alert was already deleted.", kit.button("All alerts", PAGE, "0"))
-
-
-def may_not_post(reason: str, owner: str) -> Reply:
-    """Say that an alert can't go on because of its *owner* (``""``: the reader) or its channel."""
-    why = no_longer(reason, owner)
-    return kit.reply(f"This alert can't be resumed: {why}. Delete it, or set it up again once that's fixed.")
-
-
-def change_notice(stored: StoredAlert, person: str, *, is_deleted: bool) -> str:
-    """Return the `Notice.what` for an alert that *person* deleted or paused (`alert_changed`)."""
-    return f"{CHANGED}:" + json.dumps([stored.called, stored.spec.channel, person, is_deleted])
-
-
-def alert_changed(facts: str = "") -> Reply:
-    """Tell the owner of an alert, in a direct message, that someone else deleted or paused it."""
-    try:
-        called, channel, person, is_deleted = json.loads(facts)
-    except ValueError:
-        called, channel, person, is_deleted = "", "", "", False
-    who = kit.named(str(person), 80) if person else kit.SOMEONE
-    start = f"{who} {'deleted' if is_deleted else 'paused'} your alert {kit.quoted(str(called), 120)}"
-    where: list[Block | str] = [" in ", kit.place(str(channel))] if kit.is_channel(str(channel)) else []
-    all_alerts = kit.actions(kit.button("All alerts", PAGE, "0"))
-    return kit.reply(f"{start}.", kit.rich(kit.paragraph(start, *where, ".")), all_alerts, audience=Audience.CHANNEL)
-
-
-def pause_notice(called: str, channel: str, error: str) -> str:
-    """Return the `Notice.what` for an alert that was paused because of Slack's *error* (`alert_paused`)."""
-    return f"{PAUSED}:" + json.dumps([called, channel, error, "", True])
-
-
-def alert_paused(facts: str = "") -> Reply:
-    """Tell the owner of an alert, in a direct message, or its channel, that the alert is paused."""
-    try:
-        called, channel, error, owner, is_owner = json.loads(facts)
-    except ValueError:
-        called, channel, error, owner, is_owner = "", "", "", "", True
-    who = "" if is_owner else str(owner) or "its owner"
-    why = CANNOT_POST.get(str(error)) or no_longer(str(error), who)
-    why = why or f"{NOT_ALLOWED} ({kit.one_line(str(error), 60)})"
-    which = f"{'Your' if is_owner else 'The'} alert {kit.quoted(str(called), 120)}"
-    where: list[Block | str] = [" in ", kit.place(str(channel))] if is_owner and kit.is_channel(str(channel)) else []
-    fix = "" if is_owner else " Someone with permission can set it up again with /stats alert."
-    ending = f" is paused: {why}.{fix}"
-    return kit.reply(
-        which + ending,
-        kit.rich(kit.paragraph(f"⚠️ {which}", *where, ending)),
-        kit.actions(kit.button("All alerts", PAGE, "0")),
-        audience=Audience.CHANNEL,
-    )
+    return kit.ask("This alert was already deleted.", KIND.all)
 
 
 def offer_form() -> Reply:

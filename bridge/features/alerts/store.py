@@ -12,6 +12,7 @@ from typing import Any, Final
 from bridge.errors import RecordNotUnderstood
 from bridge.features.alerts.alert import COOLING, UNTIL_IT_RECOVERS, AlertSpec, StoredAlert
 from bridge.features.deps import Deps
+from bridge.features.pauses import deletes, pauses, resumes
 from bridge.queue.records import Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
@@ -101,19 +102,15 @@ class AlertStore:
 
     def pause(self, id_: str, why: str, *more: Write) -> tuple[Write, ...]:
         """Return the writes that pause an alert, and *more*, unless it's already paused or deleted."""
-        key = self._keys.alert(id_)
-        return (("if", key, 0, 1 + len(more), "v", "1", "paused", ""), ("field", key, 0, "paused", why), *more)
+        return pauses(self._keys.alert(id_), why, *more)
 
     def resume(self, alert: StoredAlert) -> tuple[Write, ...]:
         """Return the writes that resume a paused alert."""
-        key = self._keys.alert(alert.id)
-        return (("if", key, 0, 1, "v", "1", "paused", alert.paused), ("field", key, 0, "paused", ""))
+        return resumes(self._keys.alert(alert.id), alert.paused)
 
     def delete(self, id_: str, *more: Write) -> tuple[Write, ...]:
         """Return the writes that delete an alert, and *more*, unless it's already deleted."""
-        key = self._keys.alert(id_)
-        guard: Write = ("if", key, 0, 2 + len(more), "v", "1")
-        return (guard, ("delete", key, 0), ("unrank", self._keys.alerts(), 0, id_), *more)
+        return deletes(self._keys.alert(id_), ("unrank", self._keys.alerts(), 0, id_), *more)
 
 
 def store_of(deps: Deps) -> AlertStore:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -15,6 +16,15 @@ from bridge.errors import BadSchedule, NoSuch, NotAllowed
 from bridge.features.buttons import ID, QUESTION_FORM, RUN_SCHEDULE_FORM, agent_options, workflow_options
 from bridge.features.deps import Deps
 from bridge.features.lookups import agent_by_id, origin_of, workflow_by_id
+from bridge.features.pauses import (
+    ASKED,
+    REMOVED,
+    changed_notice,
+    pause_notice,
+    paused_notice,
+    refusal_to_continue,
+    tells_owner,
+)
 from bridge.features.schedules import forms, layout
 from bridge.features.schedules.layout import Listed
 from bridge.features.schedules.phrases import find_zone
@@ -53,7 +63,9 @@ _KINDS: Final = {"report": "report", "question": "schedule", "run": "schedule"}
 """The audit's word for each kind of task, which is also the reason if someone may not schedule it."""
 
 schedules = Feature("schedules")
-schedules.notices |= layout.NOTICES
+for _kind in (layout.REPORT, layout.SCHEDULE):
+    schedules.notice(f"{_kind.noun}_paused")(partial(paused_notice, _kind))
+    schedules.notice(f"{_kind.noun}_changed")(partial(changed_notice, _kind))
 schedules.slots(due)
 schedules.labels |= {
     "report, by hand": "report (Post now)",
@@ -244,11 +256,9 @@ async def change(deps: Deps, turn: Turn, click: Click) -> Result:
     if click.action_id == layout.EDIT:
         return await _edit(deps, turn, stored)
     if click.action_id in {layout.NOW, layout.RESUME}:
-        owner = stored.spec.owner
-        if refusal := await deps.access.refusal_now(owner, stored.spec.channel, is_set_up=True):
-            name = "" if owner == click.user else await deps.directory.user_name(owner)
-            is_report = isinstance(stored.spec, ReportSpec)
-            return shown(layout.may_not_start(refusal, name, is_report=is_report), f"refused: {refusal}", about)
+        cannot = layout.CANNOT[stored.spec.does]
+        if refused := await refusal_to_continue(deps, turn, stored.spec, cannot, about):
+            return refused
     match click.action_id:
         case layout.NOW:
             body = due_task(stored, deps.now(), is_asked_for=True, thread_ts=await continued(deps, stored))
@@ -256,14 +266,14 @@ async def change(deps: Deps, turn: Turn, click: Click) -> Result:
             await deps.inbox.put(body, event=f"report:{stored.id}:asked:{turn.id}", why=why)
             return HomeChanged() if click.view else shown(layout.starting_now(stored.spec.does), "requested", about)
         case layout.PAUSE:
-            told = await _notice_of_change(deps, stored, target, click.user, "paused")
-            await deps.inbox.write(*store_of(deps).pause(stored.id, layout.ASKED, *told))
+            told = await _tells_owner(deps, turn, stored, target, "paused")
+            await deps.inbox.write(*store_of(deps).pause(stored.id, ASKED, *told))
         case layout.RESUME:
             if stored.paused:
                 due_at = next_due(stored.spec.schedule, stored.clock, deps.now())
                 await deps.inbox.write(*store_of(deps).resume(stored, due_at))
         case _:
-            told = await _notice_of_change(deps, stored, target, click.user, "deleted")
+            told = await _tells_owner(deps, turn, stored, target, "deleted")
             await deps.inbox.write(*store_of(deps).delete(stored.id, *told))
     if click.view:
         return HomeChanged()
@@ -304,14 +314,9 @@ async def _target(turn: Turn, does: str, id_: int) -> Agent | Workflow | None:
         return None
 
 
-async def _notice_of_change(deps: Deps, stored: StoredTask, target: str, by: str, did: str) -> list[Write]:
-    """Return the write that tells a task's owner what someone else did with it; none if it was the owner."""
-    spec = stored.spec
-    if by == spec.owner:
-        return []
-    what = layout.change_notice(stored, layout.titled(stored, target), await deps.directory.user_name(by), did)
-    notice = Notice(team=spec.team, channel=spec.owner, user=spec.owner, what=what, of="notice", is_offer=True)
-    return [deps.inbox.queues(notice, why="someone changed a schedule")]
+async def _tells_owner(deps: Deps, turn: Turn, stored: StoredTask, target: str, did: str) -> list[Write]:
+    called = layout.titled(stored, target)
+    return await tells_owner(deps, turn, stored.spec, layout.kind_of(stored).noun, called, did=did)
 
 
 def _page(value: str) -> tuple[int, bool]:
@@ -355,7 +360,7 @@ async def _schedule(deps: Deps, turn: Turn, spec: Spec, channel: str, *, editing
     if before is not None:
         changed = StoredTask(before.id, spec, due_at, before.paused)
         target = await target_of(deps, changed)
-        told = await _notice_of_change(deps, before, await target_of(deps, before), turn.user, "changed")
+        told = await _tells_owner(deps, turn, before, await target_of(deps, before), "changed")
         turn.stage(*store.change(before, spec, due_at, *told))
         reply = layout.scheduled(changed, target, knows_zone=bool(known_zone), is_changed=True)
         return shown(reply, what="changed", about=_about(changed, target))
@@ -410,7 +415,7 @@ async def _listed(deps: Deps, turn: Turn, page: int, *, is_all: bool) -> list[Li
 async def _all(deps: Deps) -> list[StoredTask]:
     """Return all tasks; one whose project was removed counts as paused."""
     return [
-        replace(one, paused=one.paused or ("" if deps.projects.get(one.spec.project) else layout.REMOVED))
+        replace(one, paused=one.paused or ("" if deps.projects.get(one.spec.project) else REMOVED))
         for one in await store_of(deps).all()
     ]
 
@@ -489,8 +494,7 @@ async def task_posted(deps: Deps, turn: Turn, task: PostedTask, ts: str) -> None
 @schedules.once_refused(PostedTask)
 async def post_refused(deps: Deps, turn: Turn, posted: PostedReport | PostedTask, error: str) -> None:
     """Pause a task that Slack rejects, and notify its owner in a direct message, unless it's already paused."""
-    is_report = isinstance(posted, PostedReport)
-    id_ = posted.report if isinstance(posted, PostedReport) else posted.task
-    what = layout.pause_notice(posted.called, turn.channel, error, is_report=is_report)
+    id_, noun = (posted.report, "report") if isinstance(posted, PostedReport) else (posted.task, "schedule")
+    what = pause_notice(noun, posted.called, turn.channel, error)
     notice = Notice(team=turn.team, channel=turn.user, user=turn.user, what=what, of="report")
     turn.stage(*store_of(deps).pause(id_, error, deps.inbox.queues(notice, why="a schedule was paused")))

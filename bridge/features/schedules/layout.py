@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final
 
 from bridge.errors import BadSchedule
 from bridge.features.buttons import QUESTION_FORM, REPORT_FORM, RUN_SCHEDULE_FORM
+from bridge.features.pauses import Kind, paused_because
 from bridge.features.run_status import status_icon
 from bridge.features.schedules.schedule import QuestionSpec, ReportSpec, RunSpec, StoredTask
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.failures import CANNOT_POST, NOT_ALLOWED, failure, no_longer
+from bridge.slack.blockkit.failures import failure
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
@@ -34,36 +33,17 @@ ALONE: Final = "made"
 ALL: Final = "s"
 """Marks the page's number in the values of buttons in the list of everything, not only of reports."""
 
-ASKED: Final = "asked"
-"""The reason of a task paused by a person."""
+REPORT: Final = Kind("report", "/stats report", kit.button("All reports", PAGE, "0"))
+SCHEDULE: Final = Kind("schedule", "/schedules", kit.button("All schedules", PAGE, f"{ALL}0"))
+"""What tasks are in notices: reports, or questions and runs."""
 
-NO_CLOCK: Final = "no clock"
-"""The reason of a task paused because the bridge's machine doesn't know its time zone."""
-
-GONE: Final = "gone"
-"""The reason of a task paused because its agent or workflow no longer exists."""
-
-REMOVED: Final = "project"
-"""The reason of a report that isn't posted until its project is served again."""
-
-CHANGED: Final = "report_changed"
-"""The name of the notice to the owner of a report that someone else paused, edited or deleted."""
-
-PAUSED: Final = "report_paused"
-"""The name of the notice to the owner of a report that couldn't be posted."""
-
-TASK_CHANGED: Final = "schedule_changed"
-TASK_PAUSED: Final = "schedule_paused"
-"""The same for questions and runs."""
-
-_WHY_PAUSED: Final = {
-    **CANNOT_POST,
-    "missing_scope": "the app is missing a permission",
-    REMOVED: "I'm no longer connected to its project",
-    NO_CLOCK: "the bridge's server doesn't know its time zone",
-    GONE: "its agent or workflow no longer exists",
+CANNOT: Final = {
+    "report": "This report can't be posted",
+    "question": "This question can't be asked",
+    "run": "This run can't be started",
 }
-_ITS_OWNER: Final = "its owner"
+"""What can't be done with a task whose owner has no access, or whose project was removed."""
+
 _DELETE: Final = "Delete"
 _NOW: Final = {"report": "Post now", "question": "Ask now", "run": "Run now"}
 _DOING: Final = {"report": "Posting the report now.", "question": "Asking now.", "run": "Starting the run now."}
@@ -153,7 +133,7 @@ def scheduled(task: StoredTask, target: str = "", *, knows_zone: bool, is_change
         kit.actions(
             kit.button(_NOW[noun], NOW, f"{_list(task)}0:{task.id}"),
             delete_button(task, f"{ALONE}:{task.id}"),
-            _all_button(task),
+            kind_of(task).all,
         ),
     )
 
@@ -177,7 +157,7 @@ def already_scheduled(task: StoredTask, owner: str, target: str = "") -> Reply:
         f"{title}{titled(task, target)}{ending}",
         kit.rich(kit.paragraph(title, _does(task, target), when, zone, kit.place(task.spec.channel), ending)),
         paused,
-        kit.actions(change, _all_button(task)),
+        kit.actions(change, kind_of(task).all),
     )
 
 
@@ -185,41 +165,16 @@ def delete_button(task: StoredTask, value: str, owner: str = "") -> Block:
     """Return the button that deletes a task, after a confirmation; *owner* is its owner's name, if it's shown."""
     by = f"Scheduled by {kit.named(owner, 80)}: " if owner else "Schedule: "
     text = f"{by}{task.called}. You can't undo this."
-    asks = kit.confirm(f"Delete this {_noun(task)}?", text, _DELETE, "Cancel", is_danger=True)
+    asks = kit.confirm(f"Delete this {kind_of(task).noun}?", text, _DELETE, "Cancel", is_danger=True)
     return kit.button(_DELETE, DELETE, value, asks=asks)
 
 
 def deleted(task: StoredTask, owner: str) -> Reply:
     """Name the task that was deleted, in place of the message with the button."""
-    by = f"Deleted the {_noun(task)} of {kit.named(owner, 80)} in "
+    by = f"Deleted the {kind_of(task).noun} of {kit.named(owner, 80)} in "
     ending = f": {task.called}. It won't {_WONT[task.spec.does]} again."
     where = kit.place(task.spec.channel)
     return kit.reply(by + "its channel" + ending, kit.rich(kit.paragraph(by, where, ending)), replaces_original=True)
-
-
-def change_notice(task: StoredTask, title: str, person: str, did: str) -> str:
-    """Return the `Notice.what` for a task that *person* ``paused``, ``deleted`` or ``changed`` (`someone_changed`)."""
-    name = CHANGED if isinstance(task.spec, ReportSpec) else TASK_CHANGED
-    is_deleted: bool | str = did if did == "changed" else did == "deleted"  # an earlier release knows no changes
-    return f"{name}:" + json.dumps([title, task.spec.channel, person, is_deleted])
-
-
-def someone_changed(facts: str = "", *, noun: str = "report") -> Reply:
-    """Tell the owner of a task, in a direct message, that someone else deleted, changed or paused it."""
-    try:
-        called, channel, person, is_deleted = json.loads(facts)
-    except ValueError:
-        called, channel, person, is_deleted = "", "", "", False
-    who = kit.named(str(person), 80) if person else kit.SOMEONE
-    did = "changed" if is_deleted == "changed" else "deleted" if is_deleted else "paused"
-    start, ending = f"{who} {did} your {noun} {kit.quoted(str(called), 120)}", "."
-    where: list[Block | str] = [" in ", kit.place(str(channel))] if kit.is_channel(str(channel)) else []
-    return kit.reply(
-        start + ending,
-        kit.rich(kit.paragraph(start, *where, ending)),
-        kit.actions(_all_of(noun)),
-        audience=Audience.CHANNEL,
-    )
 
 
 def task_list(
@@ -273,7 +228,7 @@ def starting_now(does: str) -> Reply:
 
 def task_gone() -> Reply:
     """Say that a task was already deleted."""
-    return kit.ask("This schedule was already deleted.", kit.button("All schedules", PAGE, f"{ALL}0"))
+    return kit.ask("This schedule was already deleted.", SCHEDULE.all)
 
 
 def offer_form(does: str) -> Reply:
@@ -281,51 +236,9 @@ def offer_form(does: str) -> Reply:
     return kit.ask(TOOK_TOO_LONG, kit.button(OPEN_THE_FORM, OPENS[does], "-"))
 
 
-def pause_notice(called: str, channel: str, error: str, *, is_report: bool = True) -> str:
-    """Return the `Notice.what` for a task that was paused because of Slack's *error* (`someone_paused`)."""
-    return f"{PAUSED if is_report else TASK_PAUSED}:" + json.dumps([called, channel, error, "", True])
-
-
-def task_paused(facts: str = "", *, noun: str = "report") -> Reply:
-    """Tell the owner of a task, in a direct message, or its channel, that it's paused."""
-    try:
-        called, channel, error, owner, is_owner = (*json.loads(facts), "", True)[:5]
-    except ValueError:
-        called, channel, error, owner, is_owner = "", "", "", "", True
-    who = "" if is_owner else str(owner) or _ITS_OWNER
-    why = _WHY_PAUSED.get(error) or no_longer(str(error), who)
-    was = "is paused" if why else "couldn't be posted and is paused"
-    why = why or f"{NOT_ALLOWED} ({kit.one_line(str(error), 60)})"
-    which = f"One of your {noun}s" if is_owner else f"A {noun}"
-    if called:
-        which = f"{'Your' if is_owner else 'The'} {noun} {kit.quoted(str(called), 120)}"
-    where: list[Block | str] = [" in ", kit.place(str(channel))] if is_owner and kit.is_channel(str(channel)) else []
-    again = "/stats report" if noun == "report" else "/schedules"
-    fix = " It continues once your admin adds the project back." if error == REMOVED else ""
-    fix = fix if is_owner else f" Someone with permission can schedule it again with {again}."
-    ending = f" {was}: {why}.{fix}"
-    return kit.reply(
-        which + ending,
-        kit.rich(kit.paragraph(f"⚠️ {which}", *where, ending)),
-        kit.actions(_all_of(noun)),
-        audience=Audience.CHANNEL,
-    )
-
-
-NOTICES: Final[dict[str, Callable[..., Reply]]] = {
-    PAUSED: task_paused,
-    CHANGED: someone_changed,
-    TASK_PAUSED: partial(task_paused, noun="schedule"),
-    TASK_CHANGED: partial(someone_changed, noun="schedule"),
-}
-"""The notices by name."""
-
-
-def may_not_start(reason: str, owner: str, *, is_report: bool) -> Reply:
-    """Say that a task can't be started because of its *owner* (``""``: the reader) or its channel."""
-    why = no_longer(reason, owner)
-    what = "This report can't be posted" if is_report else "This can't be started"
-    return kit.reply(f"{what}: {why}. Delete it, or schedule it again once that's fixed.")
+def kind_of(task: StoredTask) -> Kind:
+    """Return what a task is in notices: a report or a schedule."""
+    return REPORT if isinstance(task.spec, ReportSpec) else SCHEDULE
 
 
 def _shown(one: Listed, value: str) -> list[Block]:
@@ -384,22 +297,9 @@ def _does(task: StoredTask, target: str) -> str:
     return f"{_VERBS[task.spec.does]} {kit.named(target, _TARGET) if target.strip() else kit.NO_NAME} "
 
 
-def _noun(task: StoredTask) -> str:
-    return "report" if isinstance(task.spec, ReportSpec) else "schedule"
-
-
 def _list(task: StoredTask) -> str:
     """Return the mark of the list that a button leads to."""
     return "" if isinstance(task.spec, ReportSpec) else ALL
-
-
-def _all_button(task: StoredTask) -> Block:
-    return _all_of(_noun(task))
-
-
-def _all_of(noun: str) -> Block:
-    is_report = noun == "report"
-    return kit.button("All reports" if is_report else "All schedules", PAGE, "0" if is_report else f"{ALL}0")
 
 
 def _paused(task: StoredTask) -> Block:
@@ -409,6 +309,4 @@ def _paused(task: StoredTask) -> Block:
 def _status(task: StoredTask) -> str:
     if not task.paused:
         return f"next {kit.DATE_AND_TIME.format(moment=task.due)}"
-    if task.paused == ASKED:
-        return "paused"
-    return f"paused: {_WHY_PAUSED.get(task.paused) or no_longer(task.paused, _ITS_OWNER) or NOT_ALLOWED}"
+    return paused_because(task.paused)

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import logging
 from datetime import datetime, timedelta
-from typing import Final, assert_never
+from typing import Final
 
 from bridge.engine.feature import Slot
 from bridge.engine.results import Done, TryLater
 from bridge.engine.turn import Turn
 from bridge.errors import ProjectError, RecordNotUnderstood
 from bridge.features.deps import Deps
-from bridge.features.pauses import notify_of_pause
-from bridge.features.schedules.layout import NO_CLOCK, PAUSED, REMOVED, TASK_PAUSED, pause_notice, titled
+from bridge.features.pauses import NO_CLOCK, notify_of_pause, tell_of_removal
+from bridge.features.schedules.layout import kind_of, titled
 from bridge.features.schedules.schedule import (
     QuestionSpec,
     ReportSpec,
@@ -28,8 +28,7 @@ from bridge.features.schedules.schedule import (
 )
 from bridge.features.schedules.store import due_task, store_of
 from bridge.ids import ThreadKey
-from bridge.inbound import Notice, Report, ScheduledTask
-from bridge.queue.inbox import Duplicate, Queued, Stale
+from bridge.inbound import Report, ScheduledTask
 from bridge.queue.scripting import epoch_ms
 
 log = logging.getLogger(__name__)
@@ -92,31 +91,18 @@ async def opened(deps: Deps, turn: Turn, slot: Report | ScheduledTask, id_: str)
     if refusal := await deps.access.refusal_now(stored.spec.owner, stored.spec.channel, is_set_up=True):
         return await paused(deps, turn, stored, refusal)
     if deps.projects.get(stored.spec.project) is None:
-        return await _without_its_project(deps, turn, stored)
+        await tell_of_removal(
+            deps, stored.spec, kind_of(stored).noun, titled(stored, ""), deps.scripts.keys.report(stored.id),
+            event=f"removed:{turn.id}",
+        )  # fmt: skip
+        return Done("its project was removed")
     return stored
-
-
-async def _without_its_project(deps: Deps, turn: Turn, stored: StoredTask) -> Done:
-    """Tell a task's owner, once, that it waits for its project, which was removed."""
-    is_report, owner = isinstance(stored.spec, ReportSpec), stored.spec.owner
-    what = pause_notice(titled(stored, ""), turn.channel, REMOVED, is_report=is_report)
-    notice = Notice(team=turn.team, channel=owner, user=owner, what=what, of="report")
-    writes, why = store_of(deps).missed(stored.id), "its schedule's project was removed"
-    put = await deps.inbox.put(notice, event=f"removed:{turn.id}", why=why, writes=writes)
-    match put:
-        case Queued() | Duplicate() | Stale():  # if it's stale, they were told before
-            return Done("its project was removed")
-        case _:
-            assert_never(put)
 
 
 async def paused(deps: Deps, turn: Turn, stored: StoredTask, reason: str) -> Done:
     """Pause a task for a *reason*, and tell its owner and its channel once."""
     pause, owner = store_of(deps).pause(stored.id, reason), stored.spec.owner
-    about = (
-        PAUSED if isinstance(stored.spec, ReportSpec) else TASK_PAUSED,
-        titled(stored, await target_of(deps, stored)),
-    )
+    about = f"{kind_of(stored).noun}_paused", titled(stored, await target_of(deps, stored))
     await notify_of_pause(deps, turn, owner, reason, about, event=f"paused:{turn.id}", writes=pause)
     return Done(f"its schedule was paused: {reason}")
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 from bridge.engine.results import PostedReport, PostedTask
 from bridge.errors import RecordNotUnderstood
 from bridge.features.deps import Deps
+from bridge.features.pauses import deletes, is_back, pauses, resumes
 from bridge.features.schedules.schedule import ReportSpec, Spec, StoredTask
 from bridge.ids import MessageKey, ThreadKey, TurnId
 from bridge.inbound import Report, ScheduledTask
@@ -116,20 +117,14 @@ class TaskStore:
 
     def pause(self, id_: str, why: str, *more: Write) -> tuple[Write, ...]:
         """Return the writes that pause a task, and *more*, unless it's already paused or deleted."""
-        key = self._keys.report(id_)
-        return (
-            ("if", key, 0, 2 + len(more), "v", "1", "paused", ""),
-            ("field", key, 0, "paused", why),
-            ("unrank", self._keys.due(), 0, id_),
-            *more,
-        )
+        return pauses(self._keys.report(id_), why, ("unrank", self._keys.due(), 0, id_), *more)
 
     def resume(self, report: StoredTask, due: datetime) -> tuple[Write, ...]:
         """Return the writes that make a paused task due again, without mentioning the slots skipped until then."""
         key, at = self._keys.report(report.id), epoch_ms(due)
-        return (
-            ("if", key, 0, 4, "v", "1", "paused", report.paused),
-            ("field", key, 0, "paused", ""),
+        return resumes(
+            key,
+            report.paused,
             ("field", key, 0, "skipped", ""),
             ("field", key, 0, "due", str(at)),
             ("rank", self._keys.due(), 0, report.id, at, 0),
@@ -137,14 +132,8 @@ class TaskStore:
 
     def delete(self, id_: str, *more: Write) -> tuple[Write, ...]:
         """Return the writes that delete a task, and *more*, unless it's already deleted."""
-        key = self._keys.report(id_)
-        return (
-            ("if", key, 0, 3 + len(more), "v", "1"),
-            ("delete", key, 0),
-            ("unrank", self._keys.due(), 0, id_),
-            ("unrank", self._keys.reports(), 0, id_),
-            *more,
-        )
+        indexes: list[Write] = [("unrank", key, 0, id_) for key in (self._keys.due(), self._keys.reports())]
+        return deletes(self._keys.report(id_), *indexes, *more)
 
     async def is_running(self, task: StoredTask, *, but: TurnId) -> bool:
         """Whether what the latest slot of *task* started is still running: a turn, or a question in its thread.
@@ -191,11 +180,6 @@ class TaskStore:
         """Return the writes for a skipped *slot* whose predecessor is still running."""
         return (*self.skip(task.id, slot), ("field", self._keys.report(task.id), 0, "told", task.turn))
 
-    def missed(self, id_: str) -> tuple[Write, ...]:
-        """Return the writes that record that a task's owner is told that its project was removed, at most once."""
-        key = self._keys.report(id_)
-        return (("if", key, 0, 1, "v", "1", "gone", ""), ("field", key, 0, "gone", "1"))
-
     def posted(
         self, report: PostedReport, thread: ThreadKey, skipped: datetime | None, project: str = ""
     ) -> tuple[Write, ...]:
@@ -236,8 +220,7 @@ class TaskStore:
             ("if", key, 0, 1 + is_reported, "v", "1"),
             last,
             *([skip] if is_reported else []),
-            ("if", key, 0, 1, "gone", "1"),  # its project is back
-            ("field", key, 0, "gone", ""),
+            *is_back(key),
         )
 
     async def _read(self, wanted: dict[str, dict[str, str]]) -> list[tuple[StoredTask, dict[str, str]]]:

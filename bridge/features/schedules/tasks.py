@@ -15,7 +15,8 @@ from bridge.engine.results import Done, NewThread, Outcome, PostedTask, Result
 from bridge.engine.turn import Turn
 from bridge.errors import ProjectError, RecordNotUnderstood
 from bridge.features.deps import Deps
-from bridge.features.schedules.layout import GONE, overlapped, question_root, titled
+from bridge.features.pauses import GONE
+from bridge.features.schedules.layout import overlapped, question_root, titled
 from bridge.features.schedules.placeholders import DATE, STATS, UNKNOWN, filled, needs_statistics
 from bridge.features.schedules.schedule import QuestionSpec, RunSpec, StoredTask
 from bridge.features.schedules.slots import later, opened, paused
