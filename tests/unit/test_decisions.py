@@ -73,7 +73,7 @@ def test_each_state_has_its_meaning() -> None:
 
 def test_the_reasons_of_the_source_are_in_the_table() -> None:
     """A decision names no reason in words of its own; a refusal names its notice."""
-    found = list(calls({"Received", "Ignored", "OfApp"}, *DECIDING))
+    found = list(calls({"Received", "Ignored"}, *DECIDING))
     in_words = [where for where, call in found for _ in literals(argument(call, len(call.args) - 1, "reason"))]
     with_reason = [where for where, call in found if call.args[1:] or ast.unparse(call.func) != "Received"]
     used = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bridge.door.listeners.messages import CanvasMention, Deleted, Edited, Ignored, OfApp, Parsed, parse
+from bridge.door.listeners.messages import CanvasMention, Deleted, Edited, Ignored, Parsed, parse
 from bridge.ids import MessageKey
 from bridge.inbound import InboundMessage, MessageFile
 from support.sample_posts import US
@@ -30,7 +30,7 @@ UNFURLED = {"attachments": [{"is_share": True, "text": "what was said"}]}
 
 
 def parsed(event: dict[str, Any]) -> Parsed:
-    return parse({"type": "event_callback", "event": event}, US, has_apps=True)
+    return parse({"type": "event_callback", "event": event}, US)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,6 @@ PROFILE = {"id": "B7", "app_id": "A7", "name": "Alertmanager", "team_id": "T1"}
 )
 def test_a_message_of_an_app_names_the_app(more: dict[str, Any], changes: dict[str, Any]) -> None:
     assert parsed({**SAID, **more}) == MESSAGE.model_copy(update={"source": "app", **changes})
-    assert isinstance(parse({"event": {**SAID, **more}}, US), OfApp)
 
 
 # The example of https://docs.slack.dev/reference/events/message/bot_message, and shapes that chat.postMessage returns

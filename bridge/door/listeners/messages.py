@@ -41,10 +41,6 @@ class Ignored:
     reason: str
 
 
-class OfApp(Ignored):
-    """Another app's message, which wasn't parsed."""
-
-
 @dataclass(frozen=True, slots=True)
 class Edited:
     """An edited message. *may_be_new*: it may be for the bot only now, at whatever age it was edited."""
@@ -75,21 +71,20 @@ class CanvasMention:
 Parsed = InboundMessage | Edited | Deleted | CanvasMention | Ignored
 
 
-def parse(body: Mapping[str, Any], identity: Identity, *, has_apps: bool = False) -> Parsed:
-    """Parse an ``event_callback``. Malformed ones are `Ignored`.
-
-    Another app's message is parsed if its channel *has_apps* with a rule; otherwise it's `OfApp`.
-    """
+def parse(body: Mapping[str, Any], identity: Identity) -> Parsed:
+    """Parse an ``event_callback``. Malformed ones are `Ignored`."""
     event = mapping(body.get("event"))
     match event.get("subtype"):
         case "message_changed":
-            return _parse_edit(body, event, identity, has_apps=has_apps)
+            return _parse_edit(body, event, identity)
         case "message_deleted":
             return _parse_deletion(event, timestamp(event, "deleted_ts"), identity)
     if event.get("subtype") == _IN_A_CANVAS:
-        found = _parse_message(body, event, {**event, "subtype": None}, identity, has_apps=False)
-        return CanvasMention(found) if isinstance(found, InboundMessage) else found
-    parsed = _parse_message(body, event, event, identity, has_apps=has_apps)
+        found = _parse_message(body, event, {**event, "subtype": None}, identity)
+        if isinstance(found, Ignored):
+            return found
+        return Ignored(Reason.NO_RULE.about(found.app)) if found.app else CanvasMention(found)
+    parsed = _parse_message(body, event, event, identity)
     # After any edit that adds or retains a mention, Slack sends another ``app_mention``, with the old ts:
     # https://github.com/slackapi/bolt-js/issues/960
     if event.get("type") == "app_mention" and isinstance(parsed, InboundMessage) and parsed.edited_ts:
@@ -106,7 +101,7 @@ def _parse_deletion(event: Mapping[str, Any], ts: str, identity: Identity) -> De
     return Deleted(MessageKey(identity.team, channel, ts), at, thread)
 
 
-def _parse_edit(body: Mapping[str, Any], event: Mapping[str, Any], identity: Identity, *, has_apps: bool) -> Parsed:
+def _parse_edit(body: Mapping[str, Any], event: Mapping[str, Any], identity: Identity) -> Parsed:
     message, previous = mapping(event.get("message")), mapping(event.get("previous_message"))
     if message.get("subtype") == "tombstone":  # a deleted root whose replies remain
         return _parse_deletion(event, timestamp(message, "ts"), identity)
@@ -114,7 +109,7 @@ def _parse_edit(body: Mapping[str, Any], event: Mapping[str, Any], identity: Ide
         return Ignored(Reason.SAME_TEXT)  # a link was unfurled, a thread got its first reply
     if message.get("text") == previous.get("text") and message.get("edited") == previous.get("edited"):
         return Ignored(Reason.CHANGED_BY_SLACK)  # Slack transcribed a clip, or added a link preview
-    parsed = _parse_message(body, event, message, identity, has_apps=has_apps)
+    parsed = _parse_message(body, event, message, identity)
     if not isinstance(parsed, InboundMessage):
         return parsed
     at = timestamp(event, "event_ts") or timestamp(event, "ts")
@@ -122,12 +117,7 @@ def _parse_edit(body: Mapping[str, Any], event: Mapping[str, Any], identity: Ide
 
 
 def _parse_message(
-    body: Mapping[str, Any],
-    event: Mapping[str, Any],
-    message: Mapping[str, Any],
-    identity: Identity,
-    *,
-    has_apps: bool,
+    body: Mapping[str, Any], event: Mapping[str, Any], message: Mapping[str, Any], identity: Identity
 ) -> InboundMessage | Ignored:
     user, channel, ts = text(message, "user"), text(event, "channel"), timestamp(message, "ts")
     bot, profile = text(message, "bot_id"), mapping(message.get("bot_profile"))
@@ -140,8 +130,6 @@ def _parse_message(
         or (bot and bot == identity.bot_id)
     ):
         return Ignored(Reason.OWN)
-    if app and not has_apps:
-        return OfApp(Reason.NO_RULE.about(app))
     if user in SLACK_ITSELF:
         return Ignored(Reason.OF_SLACK)
     if message.get("hidden"):
@@ -218,10 +206,6 @@ class MessageReceiver(Protocol):
         """Handle a mention in a canvas."""
         ...
 
-    async def has_app_rules(self, team: str, channel: str) -> bool:
-        """Whether a channel has a rule for any app's messages."""
-        ...
-
 
 @dataclass(frozen=True, slots=True)
 class MessageListeners:
@@ -246,7 +230,7 @@ class MessageListeners:
                 received = await self.handle(body, parsed)
         except NotStored:
             refusals = self.inbox.refusals
-            match parse(body, self.identity, has_apps=True):
+            match parsed:
                 case InboundMessage() as message:
                     refusals.message(message)
                 case Edited(message) if message.edited_ts:
@@ -265,23 +249,15 @@ class MessageListeners:
         """
         body: Json = {"type": "event_callback", "event": {"type": "message", **message, "channel": channel}}
         parsed = parse(body, self.identity)
-        if isinstance(parsed, OfApp):
-            parsed = await self._of_app(body, parsed)
         received = await self.receiver.found(parsed) if isinstance(parsed, InboundMessage) else Received("ignored")
         return received.decision
 
-    async def _of_app(self, body: Json, parsed: OfApp) -> Parsed:
-        """Parse an app's message if its channel has rules for apps. Raises `StoreUnavailable`."""
-        channel = text(mapping(body.get("event")), "channel")
-        has_apps = await self.receiver.has_app_rules(self.identity.team, channel)
-        return parse(body, self.identity, has_apps=True) if has_apps else parsed
-
     async def handle(self, body: Json, parsed: Parsed) -> Received:
         """Handle the *parsed* event of *body*, and return the decision. Raises `StoreUnavailable` and `SlackError`."""
-        if self.inbox.refusals.writer and not isinstance(parsed, Ignored):
+        message = parsed.message if isinstance(parsed, Edited) else parsed
+        is_of_app = isinstance(message, InboundMessage) and message.app != ""
+        if self.inbox.refusals.writer and not (is_of_app or isinstance(parsed, Ignored)):
             await self.inbox.refusals.write()  # the decision may depend on them
-        if isinstance(parsed, OfApp):
-            parsed = await self._of_app(body, parsed)
         match parsed:
             case InboundMessage():
                 received = await self.receiver.receive(parsed)

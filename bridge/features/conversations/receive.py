@@ -101,11 +101,11 @@ class Receiver:
 
         Raises `StoreUnavailable`, and `SlackError` if the person can't be checked; Slack then retries.
         """
+        if message.app:
+            return await self._receive_from_app(await self.addressing.assign(message))
         if not message.text.strip() and not message.parts:
             return Received("ignored", Reason.NO_TEXT)
         message = await self.addressing.assign(message)
-        if message.app:
-            return await self._receive_from_app(message)
         # In a direct message, everything is for the bot, even replies in threads without a conversation.
         is_addressed = message.is_mention or message.is_direct
         settings = NOTHING_SET if is_addressed else await self.channels.get(message.team, message.channel)
@@ -141,10 +141,6 @@ class Receiver:
         if received.decision == "unbound" and message.thread.is_older_than(self.store_since()):
             return await self._queue(message, line, Condition.SEARCH, is_auto=is_auto)
         return received
-
-    async def has_app_rules(self, team: str, channel: str) -> bool:
-        """Whether a channel has a rule for any app's messages. Raises `StoreUnavailable`."""
-        return bool((await self.channels.get(team, channel)).apps)
 
     async def found(self, message: InboundMessage) -> Received:
         """Decide about *message*, which was found in Slack's history, by the rules of `receive`.
@@ -199,6 +195,8 @@ class Receiver:
         found = await self._rule_for(message)
         if isinstance(found, str):
             return Received("ignored", found)
+        if not message.text.strip() and not message.parts:
+            return Received("ignored", Reason.NO_TEXT)
         app, rule = found
         message = message.model_copy(update={"app": app})  # for the same look at its rule when its turn begins
         is_run = rule.workflow is not None
