@@ -7,6 +7,7 @@ that inputs queued by an earlier version stay readable.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
 from pydantic import AwareDatetime, BaseModel, Field, TypeAdapter, ValidationError, computed_field, model_validator
@@ -99,7 +100,10 @@ MessagePart = Annotated[Quotation | Table | Alert | MessageFile | LeftOut, Field
 
 
 class _Inbound(BaseModel, frozen=True):
-    """An input. *project* is the project it's about (`bridge.engine.projects`); *names_project*: it says so itself."""
+    """An input. *project* is the project it's about (`bridge.engine.projects`); *names_project*: it says so itself.
+
+    The facts of its kind, by which the engine treats it, are variables of its class.
+    """
 
     team: str
     channel: str  # "" if there is none: a form opened from Home
@@ -108,7 +112,20 @@ class _Inbound(BaseModel, frozen=True):
     is_shared: bool = False  # the channel is shared with another workspace (Slack Connect)
     project: str = ""
     names_project: bool = False
-    is_greeting: ClassVar[bool] = False  # not a request: Slack needn't retry it, and without access there's no notice
+    is_greeting: ClassVar[bool] = False  # Slack needn't retry it, and without access there's no notice
+    is_request: ClassVar[bool] = False  # of a person, whose access is checked again when it's acted on
+    is_unrequested: ClassVar[bool] = False  # nothing is lost, and nobody is notified, if it can't be finished
+    is_of_owner: ClassVar[bool] = False  # its *user* set it up, and may not be in its channel: they get direct messages
+    tells_owner: ClassVar[bool] = False  # if Slack refuses its post for good, its feature notifies them
+    is_public: ClassVar[bool] = False  # its answers are posted publicly, private ones too
+    is_placed: ClassVar[bool] = (
+        False  # unless it names a project, it's about that of its channel, or else of its person
+    )
+
+    @property
+    def place(self) -> str:
+        """The channel it was sent in; ``""`` if *channel* only says where notices about it go."""
+        return self.channel
 
 
 class Respondable(_Inbound):
@@ -120,6 +137,7 @@ class Respondable(_Inbound):
 class Interaction(Respondable):
     """A person's use of one of the bridge's commands or controls; for 3 s, *trigger_id* opens a form."""
 
+    is_request: ClassVar[bool] = True
     trigger_id: str = ""
 
 
@@ -135,6 +153,8 @@ class InboundMessage(_Inbound):
     who can be notified in private. *meant* is the ID of the project whose name its first word seems to misspell.
     """
 
+    is_request: ClassVar[bool] = True
+    is_placed: ClassVar[bool] = True
     kind: Literal["message"] = "message"
     source: Literal["typed", "form", "app", "word"]
     text: str
@@ -192,6 +212,8 @@ class TriggeredRun(_Inbound):
     If it *is_alert*, the message is the bot's own, about an alert.
     """
 
+    is_of_owner: ClassVar[bool] = True
+    is_public: ClassVar[bool] = True
     kind: Literal["triggered_run"] = "triggered_run"
     workflow: int
     message: InboundMessage
@@ -211,6 +233,7 @@ class TriggeredRun(_Inbound):
 class SlashCommand(Interaction):
     """A slash command as typed: *command* (``/workflows``, without the configured prefix) and *text*."""
 
+    is_placed: ClassVar[bool] = True
     kind: Literal["command"] = "command"
     command: str
     text: str = ""
@@ -232,6 +255,11 @@ class Click(Interaction):
     view: str = ""  # "home" or "modal", with *channel* in its private_metadata; "" in a message
     view_hash: str = ""
     private_metadata: str = ""
+
+    @property
+    def place(self) -> str:
+        """The channel, unless it's a click in the Home tab or in a form."""
+        return "" if self.view else self.channel
 
 
 class StopRequest(_Inbound):
@@ -287,15 +315,24 @@ class HomeOpened(_Inbound):
     *view_hash* is the hash of the view they see, or ``""``. *refusal*: they may see only this reason.
     """
 
+    is_unrequested: ClassVar[bool] = True
+    is_placed: ClassVar[bool] = True
     kind: Literal["home"] = "home"
     view_hash: str = ""
     refusal: str = ""
+
+    @property
+    def place(self) -> str:
+        """Outside of any channel."""
+        return ""
 
 
 class MessagesTabOpened(_Inbound):
     """Someone opened the bot's Messages tab; *channel* is that direct message."""
 
     is_greeting: ClassVar[bool] = True
+    is_unrequested: ClassVar[bool] = True
+    is_placed: ClassVar[bool] = True
     kind: Literal["messages_opened"] = "messages_opened"
 
 
@@ -306,6 +343,7 @@ class Shortcut(Interaction):
     the person may not use it.
     """
 
+    is_placed: ClassVar[bool] = True
     kind: Literal["shortcut"] = "shortcut"
     name: str
     text: str = ""
@@ -322,6 +360,8 @@ class Report(_Inbound):
     *user* is its owner. *is_asked_for*: someone requested it outside of its schedule.
     """
 
+    is_of_owner: ClassVar[bool] = True
+    tells_owner: ClassVar[bool] = True
     kind: Literal["report"] = "report"
     report: str
     slot: AwareDatetime
@@ -335,6 +375,9 @@ class ScheduledTask(_Inbound):
     schedule. *thread_ts* is the thread that it continues, or ``""``.
     """
 
+    is_of_owner: ClassVar[bool] = True
+    tells_owner: ClassVar[bool] = True
+    is_public: ClassVar[bool] = True
     kind: Literal["scheduled"] = "scheduled"
     task: str
     does: str
@@ -349,6 +392,9 @@ class ScheduledRun(_Inbound):
     *called* describes the schedule. *skipped* is the first slot since the last run that was skipped.
     """
 
+    is_of_owner: ClassVar[bool] = True
+    tells_owner: ClassVar[bool] = True
+    is_public: ClassVar[bool] = True
     kind: Literal["scheduled_run"] = "scheduled_run"
     task: str
     slot: AwareDatetime
@@ -366,6 +412,8 @@ class AlertEdge(_Inbound):
     *thread_ts* of the message about its beginning, at *since*. *is_check*: only its owner's access is checked.
     """
 
+    is_of_owner: ClassVar[bool] = True
+    tells_owner: ClassVar[bool] = True
     kind: Literal["alert"] = "alert"
     alert: str
     since: AwareDatetime
@@ -382,6 +430,7 @@ class IncidentChange(_Inbound):
     It's posted in the thread *thread_ts* of the message about its beginning, for operators; *user* is ``""``.
     """
 
+    is_of_owner: ClassVar[bool] = True
     kind: Literal["incident"] = "incident"
     incident: str
     does: Literal["begins", "changes", "again", "ends"]
@@ -409,8 +458,8 @@ Inbound = (
     | IncidentChange
 )
 
-KINDS: Final = frozenset(str(one.model_fields["kind"].default) for one in get_args(Inbound))
-"""The name of each kind."""
+KINDS: Final[Mapping[str, type[_Inbound]]] = {str(one.model_fields["kind"].default): one for one in get_args(Inbound)}
+"""Each kind by its name."""
 
 _adapter: TypeAdapter[Inbound] = TypeAdapter(Annotated[Inbound, Field(discriminator="kind")])
 

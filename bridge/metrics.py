@@ -16,7 +16,7 @@ from bridge.inbound import KINDS
 CONTENT_TYPE = "text/plain; version=1.0.0; charset=utf-8"
 """The Content-Type of `Metrics.exposition`."""
 
-EVENT_KINDS = KINDS | {"app_mention", "options", "event", "verification"}
+EVENT_KINDS = KINDS.keys() | {"app_mention", "options", "event", "verification"}
 """The kinds of inputs; all others are counted as ``other``."""
 
 # An ack is due within 3 s and should take milliseconds; a turn takes as long as the agent does.

@@ -13,7 +13,7 @@ from typing import Final
 
 from bridge.engine.results import TryLater
 from bridge.errors import NotAllowed, SlackError, SlackRefused
-from bridge.inbound import Click, HomeOpened, Inbound
+from bridge.inbound import Inbound
 from bridge.slack.people import Directory
 
 log = logging.getLogger(__name__)
@@ -62,9 +62,7 @@ class Access:
                 return "unknown"
         if not is_home:
             return "stranger"
-        # The Home tab and forms aren't in a channel: theirs only says where private notices go.
-        is_outside = isinstance(inbound, HomeOpened) or (isinstance(inbound, Click) and bool(inbound.view))
-        return self.not_listed(inbound.user, "" if is_outside else inbound.channel)
+        return self.not_listed(inbound.user, inbound.place)
 
     def not_listed(self, user: str, channel: str) -> str | None:
         """Return the reason if the settings' lists lack this *user* or *channel*; ``""`` is no one or no channel.

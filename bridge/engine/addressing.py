@@ -16,7 +16,7 @@ from bridge.engine.command_line import CommandLine
 from bridge.engine.picking import likeness
 from bridge.engine.projects import ASK, ServedProjects, last_project, remember
 from bridge.ids import PersonKey
-from bridge.inbound import HomeOpened, Inbound, InboundMessage, MessagesTabOpened, Shortcut, SlashCommand
+from bridge.inbound import Inbound, InboundMessage, SlashCommand
 from bridge.project.connection import ProjectConnection
 from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit.folding import fold, name_key
@@ -100,7 +100,7 @@ class Addressing:
 
     async def assign(self, inbound: I) -> I:
         """Return *inbound* with its project, and without that project's name. Raises `StoreUnavailable`."""
-        if not self.projects.is_several or inbound.names_project:
+        if not self.projects.is_several or inbound.names_project or not inbound.is_placed:
             return inbound
         named: NamedProject | None = None
         changed: dict[str, str] = {}
@@ -112,10 +112,6 @@ class Addressing:
             case SlashCommand(command=command, text=text):
                 named = named_first(f"{command} {text}", self.projects, bare=self.commands.of_projects)
                 changed = {"text": named.rest[len(command) :].lstrip()} if named else {}
-            case InboundMessage() | Shortcut() | HomeOpened() | MessagesTabOpened():
-                pass
-            case _:
-                return inbound
         person = PersonKey(inbound.team, inbound.user)
         if named:
             if inbound.channel.startswith("D"):
@@ -148,8 +144,7 @@ class Addressing:
 
     async def _usual(self, inbound: Inbound, person: PersonKey) -> str | None:
         """Return the project that counts where *inbound* comes from; None if none is known."""
-        is_in_channel = inbound.channel and not inbound.channel.startswith("D")
-        if is_in_channel and not isinstance(inbound, HomeOpened | MessagesTabOpened):
+        if inbound.place and not inbound.place.startswith("D"):
             known = self.projects.of_channel(inbound.channel)
             return known.key if known else await self.of_channel(inbound.team, inbound.channel)
         return await last_project(self.scripts, person, self.projects)

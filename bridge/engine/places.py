@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from bridge.inbound import (
-    AlertEdge,
     Click,
     Inbound,
     InboundMessage,
-    IncidentChange,
     Notice,
     Respondable,
-    ScheduledRun,
-    ScheduledTask,
     Shortcut,
     StopRequest,
     Submission,
-    TriggeredRun,
 )
 from bridge.slack.blockkit.reply import Audience
 from bridge.slack.parts import Place
@@ -40,13 +35,10 @@ def place_of(body: Inbound, audience: Audience = Audience.CHANNEL) -> Place:
             return Place(body.channel, body.thread_ts or body.message_ts)
         case Click() | Submission() | Shortcut() if not recipient_of(body).is_reachable:
             return Place(body.user)  # used outside of a channel: the answer is a direct message
-        case (
-            Click() | StopRequest() | Submission() | Notice() | TriggeredRun() | ScheduledTask() | AlertEdge()
-            | IncidentChange()
-        ):  # fmt: skip
-            return Place(body.channel, body.thread_ts)
-        case _:
+        case Shortcut():
             return Place(body.channel)
+        case _:
+            return Place(body.channel, getattr(body, "thread_ts", ""))
 
 
 def is_posted_publicly(body: Inbound, audience: Audience) -> bool:
@@ -57,7 +49,7 @@ def is_posted_publicly(body: Inbound, audience: Audience) -> bool:
         case Click() | Submission() | Shortcut():
             has_no_one_else = not recipient_of(body).is_reachable
         case _:
-            has_no_one_else = isinstance(body, TriggeredRun | ScheduledTask | ScheduledRun)
+            has_no_one_else = body.is_public
     return audience is not Audience.PRIVATE or has_no_one_else
 
 

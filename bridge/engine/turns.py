@@ -52,17 +52,9 @@ from bridge.errors import (
 )
 from bridge.ids import MessageKey, ThreadKey, TurnId, side_id
 from bridge.inbound import (
-    AlertEdge,
-    Click,
     InboundMessage,
     IncidentChange,
     Notice,
-    Report,
-    ScheduledRun,
-    ScheduledTask,
-    Shortcut,
-    SlashCommand,
-    Submission,
     TriggeredRun,
 )
 from bridge.logs import facts
@@ -89,8 +81,6 @@ log = logging.getLogger(__name__)
 
 _TRANSIENT = timedelta(seconds=2)
 _RECENT = timedelta(minutes=1)
-_SET_UP = Report | ScheduledTask | ScheduledRun | AlertEdge
-_REQUESTS = InboundMessage | SlashCommand | Click | Submission | Shortcut
 _OTHER_VERSION = "written by another version of the bridge"
 
 
@@ -302,13 +292,12 @@ class Turns:
         their features. Raises `TryLater`.
         """
         body = turn.body
-        if not isinstance(body, _REQUESTS) or (isinstance(body, InboundMessage) and body.app):
+        if not body.is_request or (isinstance(body, InboundMessage) and body.app):
             return None
-        channel = "" if isinstance(body, Click) and body.view else body.channel
         if turn.record.is_again or self.deps.now() - turn.record.accepted_at > _RECENT:
-            reason = await self.deps.access.refusal_now(body.user, channel)
+            reason = await self.deps.access.refusal_now(body.user, body.place)
         else:  # it was checked when it arrived, perhaps by a process with other settings
-            reason = self.deps.access.not_listed(body.user, channel)
+            reason = self.deps.access.not_listed(body.user, body.place)
         if reason is None:
             return None
         if reason in UNREACHABLE or (turn.record.is_again and reason != "channel"):
@@ -423,7 +412,7 @@ class Turns:
             await self._done(turn, f"not shown: {exc.error}", writes=turn.staged)
         else:
             await self.patience.through_outages(self.features.refused, self.deps, turn, outcome, exc.error)
-            if isinstance(body, _SET_UP) and turn.staged:  # `Feature.once_refused` notifies the owner
+            if body.tells_owner and turn.staged:
                 notice = None
             await self._bury(turn.lease, turn.id, f"Slack: {exc.error}", turn.record, notice, writes=turn.staged)
 

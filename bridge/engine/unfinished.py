@@ -10,14 +10,11 @@ from pydantic import BaseModel, ValidationError
 
 from bridge.engine import notices
 from bridge.ids import TurnId
-from bridge.inbound import Notice
+from bridge.inbound import KINDS, InboundMessage, Notice
 from bridge.queue.records import Step, Unreadable
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Reply
 
-_UNREQUESTED: Final = frozenset({"home", "messages_opened"})  # kinds of input; nothing is lost with them
-_OF_OWNERS: Final = frozenset({"report", "alert", "incident", "triggered_run", "scheduled", "scheduled_run"})
-"""Kinds of input whose person isn't in the channel they're for."""
 _SCHEDULED: Final = {"scheduled": "a scheduled question or run", "scheduled_run": "a scheduled run"}
 
 
@@ -87,7 +84,8 @@ def notice_left(
     given = {name: value for name, value in body.items() if isinstance(value, str)}
     team, channel, kind = (given.get(name, "") for name in ("team", "channel", "kind"))
     user = given.get("owner", "") if given.get("app") else given.get("user", "")
-    if kind in _UNREQUESTED or not (team and (channel or user)):
+    known = KINDS.get(kind, InboundMessage)  # a later version may have more
+    if known.is_unrequested or not (team and (channel or user)):
         return None
     of, what = given.get("of", "answer"), given.get("what", "")
     directly = Notice(team=team, channel=user, user=user, what=what, of=of, is_offer=True)
@@ -97,7 +95,7 @@ def notice_left(
         turn=turn, kind=kind, step=step, command=given.get("command", ""), is_readable=is_readable, error=error
     )
     what = notices.not_posted(channel, error) if error and step is Step.POSTING else unfinished.notice()
-    if kind in _OF_OWNERS or error:
+    if known.is_of_owner or error:
         return directly.model_copy(update={"what": what}) if user else None
     place = {
         "channel": given.get("opened_in") or channel or user,
