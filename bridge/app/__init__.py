@@ -242,11 +242,11 @@ class Bridge:
     async def _claim(self, namespace: Namespace) -> None:
         """Claim the namespace once Redis is up, and log once if it's down."""
         try:
-            await namespace.hold()
+            await namespace.claim()
         except StoreUnavailable as exc:
             facts = {"reason": exc.reason, "denied": exc.denied, "cure": exc.cure}
             log.warning("can't reach Redis yet, retrying", extra=facts)
-            await self._patience.through_outages(namespace.hold)
+            await self._patience.through_outages(namespace.claim)
 
     async def _log_ready(self) -> None:
         """Log that the bridge is ready; in Socket Mode, that's once a socket is open."""

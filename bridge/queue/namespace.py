@@ -67,15 +67,18 @@ class Namespace:
         self._workspace = workspace
         self._process = process
 
+    async def claim(self) -> None:
+        """Take the namespace, if the Redis user has all permissions. Raises `NamespaceTaken` and `StoreUnavailable`."""
+        redis, keys = self._scripts.redis, self._scripts.keys
+        if denied := [one for one in await denied_to(redis, keys) if one not in OPTIONAL]:
+            raise StoreUnavailable("refused", ", ".join(denied), cure(redis, keys, denied))
+        await self.hold()
+
     async def hold(self, *, hears_slack: bool = False) -> None:
         """Take or confirm the namespace. Raises `NamespaceTaken` and `StoreUnavailable`.
 
-        With *hears_slack*, Slack is about to reach this process. The first time, the Redis user must have all
-        permissions.
+        With *hears_slack*, Slack is about to reach this process.
         """
-        redis, keys = self._scripts.redis, self._scripts.keys
-        if self.since is None and (denied := [one for one in await denied_to(redis, keys) if one not in OPTIONAL]):
-            raise StoreUnavailable("refused", ", ".join(denied), cure(redis, keys, denied))
         # A starting process was down, however briefly.
         gap = milliseconds(_HEARTBEAT_MISSED if self.since else timedelta(0))
         now = self._now()

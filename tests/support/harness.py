@@ -545,7 +545,8 @@ def _read_settings(environ: tuple[tuple[str, str], ...]) -> Settings:
 @asynccontextmanager
 async def open_harness(redis: Redis, **environ: str) -> AsyncIterator[Harness]:
     """Open a harness; *environ* changes the settings of its processes."""
-    store, service, metrics, holder = await open_store(redis), Service(), Metrics(), list[Harness]()
+    service, metrics, holder = Service(), Metrics(), list[Harness]()
+    store = await open_store(redis, metrics=metrics)
 
     async def sleep(seconds: float) -> None:
         await holder[0].sleep(seconds)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import cache
+from typing import Any, TypeVar
 
 from bridge.playground.emulator.storage import Storage
 
@@ -31,6 +32,11 @@ class Change:
 Subscriber = Callable[[Change], None]
 
 
+@cache
+def _fields(of: type[Any]) -> Collection[str]:
+    return inspect.signature(of).parameters
+
+
 class EntityTable(Mapping[str, T]):
     """All objects of one *kind* in order of insertion; *where* returns the channel and ts of one.
 
@@ -49,7 +55,7 @@ class EntityTable(Mapping[str, T]):
         self._storage = storage
         self._tell = tell
         self._where = where
-        known = inspect.signature(of).parameters  # another version may have stored more
+        known = _fields(of)  # type: ignore[arg-type]  # a type is hashable; another version may have stored more
         self._things: dict[str, T] = {
             key: of(**{name: value for name, value in stored.items() if name in known})
             for key, stored in storage.read(kind)
