@@ -82,18 +82,6 @@ def default_project(values: Mapping[str, Any]) -> ProjectSettings:
     return ProjectSettings(DEFAULT, DEFAULT, url, key, **own)
 
 
-def changes(before: Sequence[ProjectSettings], after: Sequence[ProjectSettings]) -> tuple[str, ...]:
-    """Say in words how the projects *after* a reload differ from those *before*, a line each."""
-    known, now = {one.id: one for one in before}, {one.id: one for one in after}
-    lines = [f"{id_}: removed" for id_ in known if id_ not in now]
-    for id_, one in now.items():
-        if id_ not in known:
-            lines.append(f"{id_}: added")
-        elif new := [_IN_WORDS[name] for name in _IN_WORDS if getattr(one, name) != getattr(known[id_], name)]:
-            lines.append(f"{id_}: new {', '.join(new)}")
-    return tuple(lines)
-
-
 _IN_WORDS: Final = {
     "name": "name",
     "base_url": "address",
@@ -131,6 +119,19 @@ class Config:
     def source(self, *place: str) -> str:
         """Return where a value is set, as file and line, or ``""`` if the file doesn't set it."""
         return f"{self.file}:{self.lines[place]}" if place in self.lines else ""
+
+
+def changes(before: Config, after: Config) -> tuple[str, ...]:
+    """Say in words how the configuration *after* a reload differs from that *before*, a line each."""
+    known, now = {one.id: one for one in before.projects}, {one.id: one for one in after.projects}
+    lines = [f"{id_}: removed" for id_ in known if id_ not in now]
+    for id_, one in now.items():
+        if id_ not in known:
+            lines.append(f"{id_}: added")
+        elif new := [_IN_WORDS[name] for name in _IN_WORDS if getattr(one, name) != getattr(known[id_], name)]:
+            lines.append(f"{id_}: new {', '.join(new)}")
+    others = ("rules", "channels", "agents", "limits")
+    return (*lines, *(f"{name}: changed" for name in others if getattr(before, name) != getattr(after, name)))
 
 
 def _name(given: str) -> str:

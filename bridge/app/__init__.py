@@ -197,7 +197,7 @@ class Bridge:
     async def reload(self, config: Config) -> tuple[str, ...]:
         """Use *config* from now on, all of it; returns what changes, in words. Raises `ConfigurationError`."""
         await self._clients.serve(config.projects)
-        changed, self._config = changes(self._config.projects, config.projects), config
+        changed, self._config = changes(self._config, config), config
         return changed
 
     async def _reload_on_request(self, reloads: Reloads) -> None:

@@ -95,10 +95,14 @@ def test_changes_of_a_reload_are_said_in_words(tmp_path: Path) -> None:
     other = read_config(tmp_path / "bridge.toml", ENVIRON | {"DATA_KEY": "other"}, DEFAULT)
     third = read(tmp_path, DATA.replace("data.example", "x.example") + 'channels = ["C0123456789"]')
 
-    assert changes(one.projects, other.projects) == ("gone: new key", "data: new key")
-    assert changes(one.projects, third.projects) == ("gone: removed", "data: new address, channels")
-    assert changes(third.projects, one.projects) == ("gone: added", "data: new address, channels")
-    assert changes(one.projects, one.projects) == ()
+    assert changes(one, other) == ("gone: new key", "data: new key")
+    assert changes(one, third) == ("gone: removed", "data: new address, channels")
+    assert changes(third, one) == ("gone: added", "data: new address, channels")
+    assert changes(one, one) == ()
+    assert changes(one, read(tmp_path, f'{DATA}[agents.Support]\nface = ":fox_face:"\n')) == (
+        "gone: removed",
+        "agents: changed",
+    )
 
 
 def test_a_revision_says_nothing_about_keys(tmp_path: Path) -> None:

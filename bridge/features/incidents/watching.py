@@ -7,6 +7,7 @@ processes there are, and whichever of them dies, each change gets exactly one tu
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Iterable
@@ -156,9 +157,8 @@ async def findings(deps: Deps) -> list[Finding]:
     """Return what's wrong now. Raises `StoreUnavailable`."""
     now = deps.now()
     found = [*await _reported(deps), *await _of_redis(deps, now), *await _of_work(deps, now)]
-    for project in list(deps.projects):
-        found += await _of_service(deps, project, now)
-    return found
+    services = await asyncio.gather(*(_of_service(deps, project, now) for project in deps.projects))
+    return [*found, *(one for each in services for one in each)]
 
 
 async def _reported(deps: Deps) -> list[Finding]:
