@@ -24,6 +24,7 @@ from bridge.engine.access import Access
 from bridge.engine.activity import Activity
 from bridge.engine.addressing import Addressing
 from bridge.engine.clock import Clock
+from bridge.engine.home import Homes
 from bridge.engine.projects import ServedProjects
 from bridge.engine.reply_poster import ReplyPoster
 from bridge.engine.said_once import SaidOnce
@@ -37,6 +38,7 @@ from bridge.features.conversations.receive import Receiver
 from bridge.features.conversations.sessions import Sessions
 from bridge.features.conversations.stopping import Stopping
 from bridge.features.deps import Deps
+from bridge.features.home.first_words import FirstWords
 from bridge.features.home.pages import StoredPages
 from bridge.features.incidents.incident import Troubles
 from bridge.features.registry import features
@@ -189,7 +191,7 @@ def build(
         slots=slots,
         shares=Shares(settings.max_turns, lambda: len(list(deps.projects))),
         metrics=wires.metrics,
-        activity=Activity(scripts, inbox, features, audit_lifetime=settings.audit_lifetime, now=deps.now),
+        activity=Activity(scripts, deps.homes, features, audit_lifetime=settings.audit_lifetime, now=deps.now),
         max_age=settings.max_age,
         watches=watches,
     )
@@ -254,10 +256,12 @@ def _deps(
         scripts=scripts,
         projects=projects,
         inbox=inbox,
+        homes=Homes(scripts, inbox, projects, now=wires.web.now),
         sessions=Sessions(scripts, session_lifetime=settings.session_lifetime),
         channels=channels,
         faces=Faces(scripts, directory, slack.authorship, identity.bot_user),
         home_pages=StoredPages(scripts),
+        first_words=FirstWords(slack, monotonic=monotonic),
         said_once=SaidOnce(scripts),
         access=access,
         slack=slack,
@@ -271,6 +275,7 @@ def _deps(
         session_lifetime=settings.session_lifetime,
         metrics=wires.metrics,
         home_sections=features.home_sections,
+        needs=features.needs,
         troubles=troubles,
         team=identity.team,
         ops_channel=settings.ops_channel or "",

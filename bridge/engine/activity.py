@@ -11,16 +11,17 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from bridge.engine.dispatch import Features
-from bridge.engine.projects import ASK, last_project
+from bridge.engine.home import Homes
+from bridge.engine.projects import ASK
 from bridge.engine.recent import MOST, RecentRun
 from bridge.engine.results import NewThread, Outcome
-from bridge.engine.turn import Turn
 from bridge.ids import PersonKey, TurnId
 from bridge.inbound import (
     Click,
     HomeOpened,
     Inbound,
     InboundMessage,
+    MessagesTabOpened,
     Notice,
     Report,
     ScheduledRun,
@@ -31,14 +32,10 @@ from bridge.inbound import (
     TriggeredRun,
 )
 from bridge.queue.audit import REFUSED
-from bridge.queue.inbox import Inbox
 from bridge.queue.keys import AUDIT_LENGTH, ENDED, ENDED_LENGTH, RECENT, milliseconds
 from bridge.queue.records import Append, Record, Write
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.slack.blockkit.folding import fold
-
-HOME_OPEN_FOR: Final = timedelta(hours=1)
-"""How long after opening Home a person may still be looking at it."""
 
 _SHOWN_MS: Final = milliseconds(RECENT)
 _BANG: Final = re.compile(r"\s*(?:<@[^>]*>[\s:,;-]*)*[*_~`]*!([a-z]+)[*_~`]*(?:\s+([a-z]+))?(?![^\s*_~`])")  # folded
@@ -55,15 +52,14 @@ class Activity:
     def __init__(
         self,
         scripts: Scripts,
-        inbox: Inbox,
+        homes: Homes,
         features: Features,
         *,
         audit_lifetime: timedelta,
         now: Callable[[], datetime],
     ) -> None:
-        self._scripts = scripts
         self._keys = scripts.keys
-        self._inbox = inbox
+        self._homes = homes
         self._features = features
         self._audit_lifetime = audit_lifetime
         self._now = now
@@ -82,8 +78,13 @@ class Activity:
 
         The *outcome* was shown in the message *posted* (``ts``), if the bot itself could post it.
         """
+        looking = [("left", key, 0)] if record is not None and (key := self._looking(record)) else []  # `changes_home`
         shown = [] if record is None or outcome is None else self._of_outcome(record, outcome, posted)
-        return [*shown, *([self._audited(turn, record, what, about, outcome)] if self._audit_lifetime else [])]
+        return [
+            *looking,
+            *shown,
+            *([self._audited(turn, record, what, about, outcome)] if self._audit_lifetime else []),
+        ]
 
     def _of_outcome(self, record: Record, outcome: Outcome, posted: str) -> list[Write]:
         """Return the writes for a run or an answer: of how long it took, and for its person's Home tab."""
@@ -95,11 +96,12 @@ class Activity:
             card = (body.channel, posted) if posted else ("", "")
             run = RecentRun(outcome.workflow, outcome.ran, outcome.ended, now, *card)
             writes.append(("push", self._keys.recent_runs(person), _SHOWN_MS, run.to_line(), MOST))
-        elif isinstance(body, InboundMessage) and is_answer and not body.app:
-            thread = str(body.thread)
-            writes.append(("rank", self._keys.recent_threads(person), _SHOWN_MS, thread, epoch_ms(now), MOST))
-        if writes:  # see `changes_home`
-            writes.append(("left", self._keys.home(PersonKey(body.team, body.user)), 0))
+            writes.append(self._homes.settled(person, record.id))
+        elif isinstance(body, InboundMessage) and not body.app:
+            is_unknown = outcome.what == "unknown"
+            is_failed = bool(outcome.cause) and outcome.concerns.startswith("agent ")
+            writes += [self._thread(body, person)] if is_answer or is_unknown or is_failed else []
+            writes += [self._homes.unsettled(person, record.id)] if is_unknown else []
         if is_run or (is_answer and outcome.agent is not None):  # nothing about people
             kind, of = ("workflow", outcome.workflow) if is_run else ("agent", outcome.agent)
             took = epoch_ms(now) - epoch_ms(record.accepted_at)
@@ -138,18 +140,42 @@ class Activity:
         return ("append", self._keys.audit(), milliseconds(self._audit_lifetime), AUDIT_LENGTH, *flat)
 
     def changes_home(self, writes: Sequence[Write], answers: Sequence[str]) -> bool:
-        """Whether a turn's *writes* changed a Home tab that someone may be looking at, by Redis' *answers* to them."""
-        match writes:
-            case [("push" | "rank" as how, *_), ("left", *_), *_]:
-                is_new = how == "push" or answers[0] == "1"  # a thread may be listed already
-                return is_new and int(answers[1]) > milliseconds(RECENT - HOME_OPEN_FOR)
-        return False
+        """Whether a turn's *writes* may have changed a Home tab that its person has open, by Redis' *answers* to them.
 
-    async def refresh_home(self, turn: Turn) -> None:
-        """Queue a redraw of the person's Home tab, once per turn."""
-        project = await last_project(self._scripts, PersonKey(turn.team, turn.user), turn.projects) or ""
-        opened = HomeOpened(team=turn.team, channel="", user=turn.user, user_team=turn.body.user_team, project=project)
-        await self._inbox.put(opened, event=f"home:{turn.id}")
+        Any turn of theirs may: what doesn't isn't published (`bridge.engine.home`).
+        """
+        return bool(writes) and writes[0][0] == "left" and int(answers[0]) > 0
+
+    def listed(self, record: Record, project: str) -> tuple[Write, ...]:
+        """Return the writes that list the thread of a message that waits for the choice of its agent."""
+        body = record.body
+        if not isinstance(body, InboundMessage) or body.app:
+            return ()
+        return (self._thread(body, PersonKey(body.team, body.user, project)), *self.redraws(record))
+
+    def given_up(self, record: Record) -> tuple[Write, ...]:
+        """Return the writes that list a turn that's given up, if a button can repeat it."""
+        body = record.body
+        if not isinstance(body, InboundMessage | SlashCommand) or (isinstance(body, InboundMessage) and body.app):
+            return ()
+        project = "" if body.project == ASK else body.project
+        return (self._homes.unsettled(PersonKey(body.team, body.user, project), record.id), *self.redraws(record))
+
+    def redraws(self, record: Record) -> tuple[Write, ...]:
+        """Return the writes that redraw the Home tab of the person whose turn this is, if they have it open."""
+        return self._homes.redraws(record.body.team, record.body.user) if self._looking(record) else ()
+
+    def _looking(self, record: Record) -> str:
+        """Return the key that says whether a turn's person has Home open; ``""`` if the turn doesn't change that."""
+        body = record.body
+        is_quiet = isinstance(body, HomeOpened | MessagesTabOpened | Notice)
+        if is_quiet or (isinstance(body, InboundMessage) and body.app) or not body.user:
+            return ""
+        return self._keys.looking(PersonKey(body.team, body.user))
+
+    def _thread(self, message: InboundMessage, person: PersonKey) -> Write:
+        score, thread = epoch_ms(self._now()), str(message.thread)
+        return ("rank", self._keys.recent_threads(person), _SHOWN_MS, thread, score, MOST)
 
 
 def action_name(inbound: Inbound, commands: FixedWords) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bridge.engine.access import Access
+from bridge.engine.home import Homes
 from bridge.engine.projects import ServedProjects
 from bridge.engine.said_once import SaidOnce
 from bridge.ids import ThreadKey
@@ -27,6 +28,7 @@ class EngineDeps:
 
     scripts: Scripts
     inbox: Inbox
+    homes: Homes
     projects: ServedProjects
     access: Access
     said_once: SaidOnce

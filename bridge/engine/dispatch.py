@@ -51,6 +51,7 @@ class Features:
             self.events.setdefault(name, (scopes, []))[1].append(reader)
         self._notices = _merge(feature.notices for feature in features)
         self.home_sections = [section for feature in features for section in feature.home_sections]
+        self.needs = [needs for feature in features for needs in feature.needs]
         self.clocks = [due for feature in features for due in feature.clocks]
         self.jobs = [job for feature in features for job in feature.jobs]
         self._after = _merge(feature.after for feature in features)

@@ -29,6 +29,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
+from bridge.engine.home import Need
 from bridge.engine.results import Form, Outcome, Result
 from bridge.errors import BadUsage
 from bridge.inbound import Inbound
@@ -52,6 +53,8 @@ R = TypeVar("R", bound=EventReader)
 N = TypeVar("N", bound=Callable[..., Reply])
 HomeSection = Callable[..., Awaitable[list[Block]]]
 S = TypeVar("S", bound=HomeSection)
+NeedsOf = Callable[..., Awaitable[list[Need]]]
+W = TypeVar("W", bound=NeedsOf)
 SlotsDue = Callable[..., Awaitable[Sequence["Slot"]]]
 D = TypeVar("D", bound=SlotsDue)
 
@@ -183,6 +186,7 @@ class Feature:
         self.events: dict[str, tuple[tuple[str, ...], EventReader]] = {}
         self.notices: dict[str, Callable[..., Reply]] = {}
         self.home_sections: list[HomeSection] = []
+        self.needs: list[NeedsOf] = []
         self.clocks: list[SlotsDue] = []
         self.jobs: list[Job] = []
         self.after: dict[type, Callable[..., Awaitable[None]]] = {}
@@ -306,9 +310,20 @@ class Feature:
         return _register(self.notices, name)
 
     def home_section(self, section: S) -> S:
-        """Register ``async def …(deps, turn) -> list[Block]``, a section of the Home tab."""
+        """Register ``async def …(deps, turn, reads) -> list[Block]``, a section of the Home tab.
+
+        It reads Redis through *reads* only, at most twice (`bridge.engine.home.Reads`).
+        """
         self.home_sections.append(section)
         return section
+
+    def needs_you(self, needs: W) -> W:
+        """Register ``async def …(deps, turn, reads) -> list[Need]``: what waits for the person, at the top of Home.
+
+        It reads Redis like a `home_section`. Whoever changes what it returns stages `deps.homes.redraws` for them.
+        """
+        self.needs.append(needs)
+        return needs
 
     def slots(self, due: D) -> D:
         """Register ``async def …(deps, most) -> list[Slot]``, which returns due slots, *most* at a time."""

@@ -1,6 +1,7 @@
 """A person's recent runs and conversations, for their Home tab: bounded, and with a lifetime.
 
-They're written in the step that ends a turn (`bridge.engine.activity`), without a round trip of their own.
+They're written in the step that ends a turn (`bridge.engine.activity`), without a round trip of their own. What's open
+about a turn or a thread is read from their own records, so that it's true whatever else has happened.
 """
 
 from __future__ import annotations
@@ -9,12 +10,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final, Literal
 
-from bridge.ids import PersonKey, ThreadKey
+from bridge.engine.home import Reads
+from bridge.ids import PersonKey, ThreadKey, TurnId, thread_lane
 from bridge.queue.records import Conversation
-from bridge.queue.redis.connection import translated
-from bridge.queue.scripting import Scripts
 
 MOST = 10
 """How many runs and conversations are stored for each person."""
@@ -39,6 +39,10 @@ class RecentRun:
         return json.dumps({**asdict(self), "at": int(self.at.timestamp() * 1000)})
 
 
+State = Literal["working", "choosing", "stopped", "muted", "answered", ""]
+"""What a conversation does: its agent works, or it waits for the choice of one, or after a stop."""
+
+
 @dataclass(frozen=True, slots=True)
 class RecentConversation:
     """A conversation that a person took part in; *agent* is None if its thread is no longer bound."""
@@ -46,6 +50,25 @@ class RecentConversation:
     thread: ThreadKey
     agent: int | None
     at: datetime
+    state: State = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unsettled:
+    """A *turn* of a person that isn't over for them.
+
+    A run is *running*, or its message's outcome is *unknown*, or the turn was *given up*. *name* is the workflow's or
+    the command, ``""`` for a message, whose text is *text*. It's shown by the message *ts* in *channel*, in a *thread*.
+    """
+
+    turn: TurnId
+    what: Literal["running", "unknown", "given up"]
+    at: datetime
+    name: str = ""
+    text: str = ""
+    channel: str = ""
+    ts: str = ""
+    thread: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,30 +77,83 @@ class RecentActivity:
 
     runs: tuple[RecentRun, ...] = ()
     conversations: tuple[RecentConversation, ...] = ()
+    unsettled: tuple[Unsettled, ...] = ()
 
 
-class Recent:
-    """Reads both. Methods may raise `StoreUnavailable`; unreadable entries are left out."""
+async def recent_activity(reads: Reads, person: PersonKey) -> RecentActivity:
+    """Return a person's recent activity in a project; unreadable entries are left out. Raises `StoreUnavailable`."""
+    keys = reads.keys
 
-    def __init__(self, scripts: Scripts) -> None:
-        self._redis = scripts.redis
-        self._keys = scripts.keys
+    def lists(pipe: Any) -> None:
+        pipe.lrange(keys.recent_runs(person), 0, MOST - 1)
+        pipe.zrevrange(keys.recent_threads(person), 0, MOST - 1, withscores=True)
+        pipe.zrevrange(keys.unsettled(person), 0, -1, withscores=True)
 
-    async def of(self, person: PersonKey) -> RecentActivity:
-        """Return a person's recent activity in a project."""
-        with translated():
-            async with self._redis.pipeline(transaction=False) as pipe:
-                pipe.lrange(self._keys.recent_runs(person), 0, MOST - 1)
-                pipe.zrevrange(self._keys.recent_threads(person), 0, MOST - 1, withscores=True)
-                runs, scores = await pipe.execute()
-                threads = [(ThreadKey.parse(str(thread)), _moment(score)) for thread, score in scores]
-                for thread, _ in threads:
-                    pipe.hgetall(self._keys.thread(thread))
-                found = zip(threads, await pipe.execute(), strict=True)  # no round trip if there are none
-        conversations = (
-            RecentConversation(thread, Conversation.from_redis(fields).agent, at) for (thread, at), fields in found
-        )
-        return RecentActivity(_runs(runs), tuple(conversations))
+    runs, scores, listed = await reads.ask(lists)
+    threads = [(ThreadKey.parse(str(thread)), _moment(score)) for thread, score in scores]
+
+    def records(pipe: Any) -> None:
+        for thread, _ in threads:
+            pipe.hgetall(keys.thread(thread))
+            pipe.lindex(keys.box(thread_lane(thread)), 0)
+            pipe.hget(keys.parked(), thread_lane(thread))
+            pipe.hget(keys.held(), thread_lane(thread))
+        for turn, _ in listed:
+            pipe.hmget(keys.turn(str(turn)), _FACTS)
+
+    found = await reads.ask(records) if threads or listed else []
+    of_turns = found[4 * len(threads) :]
+    conversations = [
+        _conversation(thread, at, found[4 * place : 4 * place + 4]) for place, (thread, at) in enumerate(threads)
+    ]
+    unsettled = [
+        _unsettled(TurnId(str(turn)), _moment(at), facts, person.user)
+        for (turn, at), facts in zip(listed, of_turns, strict=True)
+    ]
+    return RecentActivity(_runs(runs), tuple(conversations), tuple(filter(None, unsettled)))
+
+
+def _conversation(thread: ThreadKey, at: datetime, found: Sequence[Any]) -> RecentConversation:
+    fields, head, parked, held = found
+    bound = Conversation.from_redis(fields)
+    state: State = ""
+    if parked:
+        state = "choosing"
+    elif held:
+        state = "stopped"
+    elif head:
+        state = "working"
+    elif bound.is_muted:
+        state = "muted"
+    elif bound.heard:
+        state = "answered"
+    return RecentConversation(thread, bound.agent, at, state)
+
+
+_FACTS: Final = ("step", "body", "note", "again", "card", "posted", "deleted", "discarded")
+
+
+def _unsettled(turn: TurnId, at: datetime, facts: Sequence[str | None], user: str) -> Unsettled | None:
+    """Return what is open about a turn; None if nothing is: it's over, or its button was pressed."""
+    step, stored, stored_note, again, card, posted, deleted, discarded = facts
+    body, note = _loaded(stored), _loaded(stored_note)
+    if again or deleted or discarded or not isinstance(body, dict) or body.get("user") != user:
+        return None
+    given = {name: value for name, value in body.items() if isinstance(value, str)}
+    message = given.get("ts", "") if given.get("kind") == "message" else ""
+    where = {
+        "channel": given.get("channel", ""),
+        "ts": card or posted or message,
+        "thread": given.get("thread_ts", "") or message,
+    }
+    match step:
+        case "sent" | "posting" if isinstance(note, dict):
+            return Unsettled(turn, "running", at, str(note.get("name", "")), **where)
+        case "done":
+            return Unsettled(turn, "unknown", at, given.get("command", ""), given.get("text", ""), **where)
+        case "dead":
+            return Unsettled(turn, "given up", at, given.get("command", ""), given.get("text", ""), **where)
+    return None
 
 
 def _runs(lines: Sequence[str]) -> tuple[RecentRun, ...]:

@@ -155,7 +155,8 @@ class Turns:
             case Form():
                 await self._open(turn, result)
             case HomeView():
-                await self._done(turn, await self._publish(turn, result))
+                what = await self._publish(turn, result)
+                await self._done(turn, what, writes=turn.staged if what == "home shown" else ())
             case Wait():
                 return await self._park(turn, result)
             case Done(reason, _, keeps_text):
@@ -439,7 +440,7 @@ class Turns:
         writes = [*activity, *(turn.staged if posted else writes)]  # what `Feature.once_posted` has staged
         answers = await self.journal.done(turn.taken, what=what, posted=posted, keep_text=keep_text, writes=writes)
         if self.activity.changes_home(activity, answers):
-            await self.patience.through_outages(self.activity.refresh_home, turn)
+            await self.patience.through_outages(self.deps.inbox.write, *self.activity.redraws(record))
         if record.has_queued_reaction:
             await self._remove_queued_reaction(record)
         if record.is_again:  # the notice may have been shown only now
@@ -466,7 +467,8 @@ class Turns:
     ) -> None:
         """Make a turn a dead letter and queue the *notice* about it, in one step."""
         queues = [self.deps.inbox.queues(notice, why=f"turn {turn} couldn't be finished")] if notice else []
-        writes = [*self.activity.writes(turn, record, f"dead: {reason}"), *queues, *writes]
+        listed = self.activity.given_up(record) if notice is not None and record is not None else ()
+        writes = [*self.activity.writes(turn, record, f"dead: {reason}"), *queues, *writes, *listed]
         await self.journal.bury(lease.held, turn, reason=reason, writes=writes)
         if record is not None:
             if record.has_queued_reaction:
@@ -522,7 +524,11 @@ class Turns:
                 return True
             await self.journal.card(turn.taken, ts)
             await self.deps.indicators.show_suspended(place_of(turn.body))
-        return await self.journal.park(turn.taken, _thread(turn))
+        if not await self.journal.park(turn.taken, _thread(turn)):
+            return False
+        listed = self.activity.listed(turn.record, turn.project_key)
+        await self.patience.through_outages(self.deps.inbox.write, *listed)
+        return True
 
     async def _wait_for_service(self, turn: Turn, exc: ProjectError) -> None:
         """Wait before a retry; the caller then takes the head again, as it may have changed."""

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from bridge.errors import ControlNotUnderstood
-from bridge.ids import TurnId
+from bridge.ids import ThreadKey, TurnId
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.json_text import compact
@@ -54,6 +54,12 @@ RUN_SCHEDULE_FORM: Final = "schedule:run"
 
 FEEDBACK: Final = "answer:feedback"
 """A person's vote on an agent's answer."""
+
+CHOOSE_FOR: Final = "home:choose"
+"""Home's menu that chooses the agent of a thread; the values of its options are from `choice_for`."""
+
+AGAIN: Final = "home:again"
+"""Home's button that repeats a turn; its value is the turn, and the channel, ``ts`` and thread of its notice."""
 
 OPEN_IN_PROJECT: Final = "Open in the project"
 """The text of links to the project's own pages."""
@@ -119,6 +125,20 @@ def agent_option(agent: Agent, face: str = "") -> Block:
     """Return the option for *agent*, with its description."""
     name = kit.with_face(face, agent.name or f"agent {agent.id}")
     return kit.option(name, str(agent.id), about=agent.description or "")
+
+
+def choice_for(agent: str, thread: ThreadKey) -> str:
+    """Return the value of the option that chooses *agent* (its ID) for a *thread*."""
+    return f"{agent}:{thread}"
+
+
+def chosen_for(value: str) -> tuple[int, ThreadKey]:
+    """Return what `choice_for` was given. Raises `ControlNotUnderstood`."""
+    agent, _, thread = value.partition(":")
+    try:
+        return id_of(agent), ThreadKey.parse(thread)
+    except ValueError as exc:
+        raise ControlNotUnderstood(value) from exc
 
 
 def workflow_options(workflows: Sequence[Workflow], query: str) -> list[Block]:

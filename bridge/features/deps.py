@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bridge.engine.deps import EngineDeps
-from bridge.engine.feature import HomeSection
+from bridge.engine.feature import HomeSection, NeedsOf
 from bridge.features.agents.faces import Faces
 from bridge.features.channels.settings import Channels
 from bridge.features.conversations.contents import PartReader
 from bridge.features.conversations.context import Context
 from bridge.features.conversations.sessions import Sessions
+from bridge.features.home.first_words import FirstWords
 from bridge.features.home.pages import StoredPages
 from bridge.features.incidents.incident import Troubles
 from bridge.features.statistics.reader import Statistics
@@ -34,12 +35,14 @@ class Deps(EngineDeps):
     channels: Channels
     faces: Faces
     home_pages: StoredPages
+    first_words: FirstWords
     context: Context
     parts: PartReader
     store_since: Callable[[], datetime | None]
     session_lifetime: timedelta
     metrics: Metrics
     home_sections: Sequence[HomeSection]
+    needs: Sequence[NeedsOf]
     troubles: Troubles
     team: str = ""
     ops_channel: str = ""

@@ -34,6 +34,7 @@ RESULTS = timedelta(days=7)
 PROBE = timedelta(minutes=1)
 WAITERS = timedelta(days=2)  # longer than any run
 RECENT = timedelta(days=90)
+LOOKING = timedelta(hours=1)  # after they opened it, a person may still be looking at Home
 REMEMBERED = timedelta(days=30)
 TYPED = timedelta(minutes=30)  # as long as Slack lets a private question be replaced
 ANSWERED = timedelta(days=90)
@@ -157,6 +158,10 @@ class Keys:
     recent_threads = Key[PersonKey]("recent:t:<person>", "zset", RECENT, "their 10 latest conversations")
     home = Key[PersonKey]("home:<person>", "string", RECENT,
                           "the pages they last saw in Home, and the ID of their direct message")
+    looking = Key[PersonKey]("looking:<person>", "hash", LOOKING,
+                             "the project of the Home tab that they may have open, what it shows, a waiting redraw")
+    unsettled = Key[PersonKey]("unsettled:<person>", "zset", RECENT,
+                               "their turns that run a workflow, or whose outcome is unknown, by time")
     input = Key[PersonKey, InProject]("input:<person>:<workflow>", "string", REMEMBERED,
                                 "input that the person asked the bot to remember")
     typed = Key[PersonKey, str]("typed:<person>:<turn>", "string", TYPED,

@@ -237,6 +237,13 @@ class History:
                 break
         return found[min(found)] if found else None
 
+    async def root(self, place: Place) -> Mapping[str, Any] | None:
+        """Return the first message of a thread; None if it was deleted. Raises `SlackError`."""
+        arguments = {"channel": place.channel, "ts": place.thread_ts, "limit": "1"}
+        page = await self.web.read("conversations.replies", arguments, seconds=max(self.deadline.left(), 1.0))
+        found = objects(page.get("messages"))
+        return found[0] if found and timestamp(found[0], "ts") == place.thread_ts else None
+
     async def _shortly_before_the_end(self, place: Place, before: str) -> str:
         """Choose where to start in a thread of which only one page can be read; ``""`` for its beginning.
 

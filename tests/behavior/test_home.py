@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
 from redis.asyncio import Redis
 
+from bridge.engine.home import Need
+from bridge.engine.recent import RecentActivity, RecentConversation, RecentRun, Unsettled
 from bridge.engine.results import Form
-from bridge.features.home.layout import AGENTS_A_PAGE, NEXT_WORKFLOWS, WORKFLOWS_A_PAGE, Home, HomePages, home_view
+from bridge.features.alerts.alert import AlertSpec
+from bridge.features.alerts.store import AlertStore
+from bridge.features.home.layout import AGENTS_A_PAGE, NEXT_AGENTS, Home, home_view
+from bridge.features.home.pages import HomePages
+from bridge.features.statistics.snapshots import Snapshot, SnapshotStore, hour_of
+from bridge.ids import ThreadKey, TurnId
 from bridge.inbound import Click
 from bridge.playground.emulator.faults import Error, Fault, RateLimited
 from bridge.playground.emulator.limits import check_view
 from bridge.playground.emulator.sample import BOB, CAROL, DM_ALICE
-from bridge.project.models import Agent, Workflow
+from bridge.project.models import Agent
 from bridge.queue.inbox import Condition
-from support.harness import SUPPORT, WORKFLOW, Harness
-from support.store import CHANNEL, ROOT, TEAM, USER, message, ts
+from bridge.slack.blockkit import kit
+from support.harness import READ, SALES, SUPPORT, Harness
+from support.store import CHANNEL, ROOT, START, TEAM, USER, message, ts
+from support.waiting import wait_until
 
 
 async def run(harness: Harness, user: str = USER) -> None:
@@ -59,28 +70,32 @@ def buttons(view: dict[str, Any], action: str) -> list[dict[str, Any]]:
     return [element for row in rows for element in row if element["action_id"] == action]
 
 
+def headers(view: dict[str, Any]) -> list[str]:
+    return [block["text"]["text"] for block in view["blocks"] if block["type"] == "header"]
+
+
 def many(count: int) -> list[dict[str, Any]]:
-    return [WORKFLOW | {"id": number, "name": f"flow {number:03d}"} for number in range(count)]
+    return [SUPPORT | {"id": number, "name": f"agent {number:03d}"} for number in range(count)]
 
 
-async def test_home_shows_numbers_workflows_and_agents(harness: Harness) -> None:
+async def test_an_empty_home_shows_agents_and_numbers(harness: Harness) -> None:
     view = await home_of(harness)
 
-    assert "4,321" in words(view)
+    assert "📊 4,321 runs · 1 prompt · 3 versions" in words(view)
     assert buttons(view, "run:form")
     assert buttons(view, "workflow:find")
     assert [button["value"] for button in buttons(view, "ask:form")] == ["", "7"]
-    assert "All systems are working." in words(view)
+    assert headers(view) == ["Agents"]
+    assert "⚠️" not in words(view)
 
 
 async def test_home_buttons_have_labels_for_screen_readers(harness: Harness) -> None:
-    harness.service.workflows = [WORKFLOW | {"id": 3, "name": "x" * 100}]
+    harness.service.agents = [SUPPORT | {"name": "x" * 100}]
 
     view = await home_of(harness)
 
-    labels = [button.get("accessibility_label", "") for button in buttons(view, "run:form")]
-    assert [(label[:6], len(label)) for label in labels] == [("", 0), ("Run… x", 75)]
-    assert [button.get("accessibility_label") for button in buttons(view, "ask:form")] == [None, "Ask… Support"]
+    labels = [button.get("accessibility_label", "") for button in buttons(view, "ask:form")]
+    assert [(label[:6], len(label)) for label in labels] == [("", 0), ("Ask… x", 75)]
 
 
 async def test_home_drawn_twice_asks_the_service_once(harness: Harness) -> None:
@@ -88,7 +103,7 @@ async def test_home_drawn_twice_asks_the_service_once(harness: Harness) -> None:
     asked = harness.service.requests
     await home_of(harness)
 
-    assert asked == 4
+    assert asked == 2
     assert harness.seen.homes[1]["view"] == harness.seen.homes[0]["view"]
 
 
@@ -101,40 +116,44 @@ async def test_home_says_that_information_is_unavailable(harness: Harness) -> No
     assert not buttons(view, "workflow:find")
 
 
-async def test_workflows_come_in_pages_which_home_remembers(harness: Harness) -> None:
-    harness.service.workflows = many(300)
+async def test_agents_come_in_pages_which_home_remembers(harness: Harness) -> None:
+    harness.service.agents = many(300)
     first = await home_of(harness)
-    second = await pressed(harness, NEXT_WORKFLOWS)
+    second = await pressed(harness, NEXT_AGENTS)
 
     assert len(first["blocks"]) <= 100
-    assert "flow 000" in words(first)
-    assert f"flow {WORKFLOWS_A_PAGE:03d}" in words(second)
+    assert "agent 000" in words(first)
+    assert f"agent {AGENTS_A_PAGE:03d}" in words(second)
     assert harness.seen.homes[-1]["hash"]
-    assert buttons(second, "home:workflows:previous")
+    assert buttons(second, "home:agents:previous")
     again = await home_of(harness)
-    assert HomePages.parse(again["private_metadata"]) == HomePages(channel=DM_ALICE, workflows=1)
+    assert HomePages.parse(again["private_metadata"]) == HomePages(channel=DM_ALICE, agents=1)
 
 
-async def test_home_shows_agents_before_workflows_between_dividers(harness: Harness) -> None:
-    view = await home_of(harness)
-
-    kinds = [block["text"]["text"] if block["type"] == "header" else block["type"] for block in view["blocks"]]
-    sections = [kinds[place + 1] for place, kind in enumerate(kinds) if kind == "divider"]
-    assert sections == ["Agents (1)", "Workflows (1)"]
+HOSTILE = "<!channel> \u202e`*_~ " * 40
 
 
-@pytest.mark.parametrize("size", [0, 1, 12, 13, 1000])
+@pytest.mark.parametrize("size", [0, 1, 8, 9, 1000])
 @pytest.mark.parametrize("page", [-5, 0, 3, 10**9])
 def test_every_page_keeps_slacks_limits(size: int, page: int) -> None:
-    workflows = [Workflow.model_validate(one | {"description": "x" * 3000}) for one in many(size)]
-    agents = [Agent.model_validate(SUPPORT | {"id": number, "name": "<!here> " * 40}) for number in range(size)]
+    agents = [Agent.model_validate(SUPPORT | {"id": number, "name": HOSTILE}) for number in range(size)]
+    thread = ThreadKey(TEAM, CHANNEL, ROOT)
+    busy = RecentActivity(
+        (RecentRun(3, HOSTILE, "failed", START, CHANNEL, ROOT), RecentRun(4, "", HOSTILE, START)) * 5,
+        (RecentConversation(thread, 3, START, "choosing"), RecentConversation(thread, None, START)) * 5,
+        (
+            Unsettled(TurnId("t" * 16), "unknown", START, "", HOSTILE[:60], CHANNEL, ROOT, ROOT),
+            Unsettled(TurnId("u" * 16), "given up", START, "/stats", "", CHANNEL),
+            Unsettled(TurnId("v" * 16), "running", START, HOSTILE),
+        )
+        * 7,
+    )
+    needs = [Need(START, (kit.section(HOSTILE),) * 9)] * 50
+    home = Home(agents, None, START, busy, {thread: HOSTILE[:60]}, needs, [[kit.section("x")] * 20] * 9)
 
-    view = home_view(Home(None, None, workflows, agents), HomePages(workflows=page, agents=page), "1.0")
+    view = home_view(home, HomePages(agents=page))
 
     check_view(view)
-    shown = [block for block in view["blocks"] if str(block.get("block_id", "")).startswith("workflow:")]
-    assert len(shown) <= WORKFLOWS_A_PAGE
-    assert bool(shown) == bool(size)
     assert len(buttons(view, "ask:form")) <= 1 + AGENTS_A_PAGE
 
 
@@ -144,26 +163,166 @@ async def test_a_run_redraws_home_with_its_outcome(harness: Harness) -> None:
 
     assert len(harness.seen.homes) == 2, "refreshed without being opened"
     view, (card,) = harness.seen.homes[-1]["view"], harness.seen.replies("bridge_run")
-    assert "Import · completed" in words(view)
-    assert f"^{harness.slack.permalink(CHANNEL, card.ts)}|" in words(view)
+    assert '"Import"' in words(view)
+    assert " · completed · " in words(view)
+    assert f'"{harness.slack.permalink(CHANNEL, card.ts)}"' in words(view)
     assert "hash" not in harness.seen.homes[-1]
 
 
 async def test_a_conversation_appears_once_however_long(harness: Harness) -> None:
     await home_of(harness)
     for at in (ROOT, ts(1)):
-        await harness.store.queue(message("hello", at, is_mention=True), condition=Condition.START, agent=7)
+        await harness.store.queue(message("where is it?", at, is_mention=True), condition=Condition.START, agent=7)
         await harness.work()
 
     assert len(harness.seen.homes) == 2, "the second result changes nothing"
-    assert words(harness.seen.homes[-1]["view"]).count(harness.slack.permalink(CHANNEL, ROOT)) == 1
-    assert "Your recent conversations" in words(harness.seen.homes[-1]["view"])
+    assert headers(home_now(harness)) == ["Your threads", "Agents"]
+    assert words(home_now(harness)).count(harness.slack.permalink(CHANNEL, ROOT)) == 1
+    assert "where is it?" in words(home_now(harness))
+    assert " · ✅ answered" in words(home_now(harness))
+
+
+async def test_an_unreadable_thread_is_linked_without_words(harness: Harness) -> None:
+    await harness.store.queue(message("where is it?", ROOT, is_mention=True), condition=Condition.START, agent=7)
+    await harness.work()
+    harness.slack.faults.on(READ, Error("missing_scope"))
+
+    view = await home_of(harness)
+
+    assert '"text": "a thread"' in words(view)
+
+
+async def test_a_waiting_menu_is_answered_from_home(harness: Harness) -> None:
+    harness.service.agents = [SUPPORT, SALES]
+    await home_of(harness)
+    await harness.store.queue(message("where is it?", ROOT, is_mention=True), condition=Condition.START)
+    await harness.work()
+    waiting = home_now(harness)
+
+    home = harness.slack.home(USER)
+    assert home is not None
+    await harness.slack.ui.select_in_view(USER, home.id, "home:choose", f"8:{TEAM}:{CHANNEL}:{ROOT}")
+    await harness.work()
+
+    assert headers(waiting) == ["Needs you", "Your threads", "Agents"]
+    assert "❓ waiting for an agent" in words(waiting)
+    assert [body["agent"] for body in harness.service.asked] == [8]
+    assert "Sales answers in this thread." in harness.seen.texts, "in place of the menu"
+    assert headers(home_now(harness)) == ["Your threads", "Agents"]
+
+
+async def test_an_unknown_outcome_is_sent_again_from_home(harness: Harness) -> None:
+    await home_of(harness)
+    harness.service.chats = [httpx.ReadTimeout("slow")]
+    await harness.store.queue(message("where is it?", ROOT, is_mention=True), condition=Condition.START, agent=7)
+    await harness.work()
+    unknown = home_now(harness)
+
+    after = await pressed(harness, "home:again")
+
+    assert headers(unknown) == ["Needs you", "Your threads", "Agents"]
+    assert "⚠️ no answer" in words(unknown)
+    assert len(harness.service.asked) == 2
+    assert headers(after) == ["Your threads", "Agents"]
+    assert not any(one.text.startswith("⚠️") for one in harness.seen.messages), "its notice is gone, too"
+
+
+async def test_an_unknown_outcome_resolved_elsewhere_leaves_home(harness: Harness) -> None:
+    await home_of(harness)
+    harness.service.chats = [httpx.ReadTimeout("slow")]
+    await harness.store.queue(message("where is it?", ROOT, is_mention=True), condition=Condition.START, agent=7)
+    await harness.work()
+
+    await harness.press("turn:again", user=BOB)
+    await harness.work()
+
+    assert headers(home_now(harness)) == ["Your threads", "Agents"]
+
+
+async def test_a_failed_run_needs_its_person_until_it_works(harness: Harness) -> None:
+    await home_of(harness)
+    harness.service.run_answers = [httpx.Response(400, json={"error": "no"})]
+    await run(harness)
+    failed = home_now(harness)
+    await run(harness)
+
+    assert headers(failed) == ["Needs you", "Your runs", "Agents"]
+    assert [json.loads(button["value"]) for button in buttons(failed, "run:form")] == [{"w": 3}, {}]
+    assert headers(home_now(harness)) == ["Your runs", "Agents"]
+
+
+async def test_a_run_is_in_home_while_it_runs(harness: Harness) -> None:
+    await home_of(harness)
+    harness.service.run_gate.clear()
+    await harness.type_command("/workflows run 3 x")
+    async with asyncio.TaskGroup() as group:
+        group.create_task(harness.work())
+        await wait_until(lambda: bool(harness.service.runs), "the run has begun")
+        await harness.work("b")
+        running = home_now(harness)
+        harness.service.run_gate.set()
+
+    assert " · running since " in words(running)
+    assert "running since" not in words(home_now(harness))
+
+
+async def test_a_redraw_that_changes_nothing_publishes_nothing(harness: Harness) -> None:
+    await home_of(harness)
+    await harness.type_command("/agents")
+    await harness.work()
+
+    assert len(harness.seen.homes) == 1
+
+
+async def test_a_schedule_set_up_is_redrawn(harness: Harness) -> None:
+    await home_of(harness)
+    await harness.type_command("/stats report daily 09:00")
+    await harness.work()
+
+    assert headers(home_now(harness)) == ["Your schedules", "Agents"]
+
+
+async def test_a_schedule_paused_by_another_is_redrawn(harness: Harness) -> None:
+    await harness.type_command("/stats report daily 09:00")
+    await harness.work()
+    await home_of(harness)
+    await harness.type_command("/schedules", BOB)
+    await harness.work()
+    await harness.press("report:pause", user=BOB)
+    await harness.work()
+
+    assert "⏸️ Paused" in words(home_now(harness))
+
+
+async def test_the_leading_number_has_its_change_and_line(harness: Harness) -> None:
+    store = SnapshotStore(harness.store.scripts)
+    for hours, runs in ((150, 4000), (100, 4100), (24, 4300), (2, 4320)):
+        at = harness.store.clock() - timedelta(hours=hours)
+        await store.add(hour_of(at), Snapshot(at, {"runs": runs}, {}))
+
+    view = await home_of(harness)
+
+    assert "4,321 runs (+21, +0.5% since yesterday)" in words(view)
+    assert "Runs in the last week ▁▃▇█" in words(view)
+
+
+async def test_own_alerts_are_in_home(harness: Harness) -> None:
+    store = AlertStore(harness.store.scripts)
+    for id_, owner in (("mine", USER), ("theirs", BOB)):
+        spec = AlertSpec(condition=f"runs < {len(id_)} in 24h", team=TEAM, channel=CHANNEL, owner=owner)
+        await harness.parts().turns.deps.inbox.write(*store.add(id_, spec, harness.store.clock()))
+
+    view = await home_of(harness)
+
+    assert headers(view) == ["Your alerts", "Agents"]
+    assert "runs < 4 in 24h" in words(view)
+    assert "runs < 6 in 24h" not in words(view)
 
 
 async def test_runs_of_another_person_are_not_shown(harness: Harness) -> None:
     await run(harness, BOB)
 
-    assert "Your recent runs" not in words(await home_of(harness))
+    assert headers(await home_of(harness)) == ["Agents"]
 
 
 async def test_home_never_opened_is_not_drawn(harness: Harness) -> None:
@@ -211,7 +370,7 @@ async def test_home_has_run_buttons_for_runners_only(harness: Harness) -> None:
     view = await home_of(harness)
 
     assert not buttons(view, "run:form")
-    assert buttons(view, "workflow:details")
+    assert buttons(view, "workflow:find")
 
 
 @pytest.mark.parametrize("fault", [Error("hash_conflict"), RateLimited()])
@@ -222,7 +381,7 @@ async def test_a_refused_tab_brings_no_notice(harness: Harness, fault: Fault) ->
 
     assert harness.seen.homes == []
     assert harness.seen.ephemerals == []
-    assert "All systems are working." in words(await home_of(harness))
+    assert headers(await home_of(harness)) == ["Agents"]
 
 
 @pytest.mark.parametrize("may_run", [True, False])
@@ -230,7 +389,7 @@ async def test_details_open_a_page_with_a_button_for_runners(harness: Harness, *
     harness.configure(BRIDGE_RUNNERS=USER if may_run else BOB)
     view = await home_of(harness)
     harness.service.details = {"nodes": [{"id": 1, "type": "start"}, {"id": 2, "type": "end"}], "edges": [[1, 2]]}
-    assert bool(buttons(view, "workflow:details")) is not may_run
+    assert buttons(view, "workflow:find")
     home = harness.slack.home(USER)
     assert home is not None
     chosen = Click(
@@ -244,19 +403,16 @@ async def test_details_open_a_page_with_a_button_for_runners(harness: Harness, *
     assert bool(buttons(page.view, "run:form")) is may_run
 
 
-async def test_home_has_one_block_for_each_run_workflow_and_agent(harness: Harness) -> None:
-    harness.service.workflows = many(3)
+async def test_home_of_a_small_project_is_short(harness: Harness) -> None:
     harness.service.agents = [SUPPORT | {"id": number, "description": "Helps."} for number in range(2)]
-    await harness.type_command("/workflows run 1 x")
-    await harness.work()
+    await run(harness)
     view = await home_of(harness)
 
     rows = [block for block in view["blocks"] if "accessory" in block]
-    assert [block["block_id"] for block in rows] == [
-        "recent:0", "agent:0", "agent:1", "workflow:0", "workflow:1", "workflow:2"
+    assert [(block["block_id"], block["text"]["text"]) for block in rows] == [
+        ("agent:0", "Support: Helps."), ("agent:1", "Support: Helps.")
     ]  # fmt: skip
-    assert [len(block["fields"]) for block in view["blocks"] if "fields" in block] == [4, 2]
-    assert len(view["blocks"]) < 25
+    assert len(view["blocks"]) < 10
 
 
 async def test_chat_opens_a_form_for_that_agent(harness: Harness) -> None:

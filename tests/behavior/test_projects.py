@@ -369,7 +369,7 @@ async def test_a_channel_of_the_operators_file_keeps_its_project(harness: Harnes
 
 
 async def test_home_is_about_the_project_chosen_there(harness: Harness, orders: Service) -> None:
-    orders.workflows = [{**WORKFLOW, "name": "Theirs"}]
+    orders.agents = [{**SUPPORT, "name": "Theirs"}]
     await harness.slack.people.open_home(ALICE)
     await harness.slack.settled()
     await harness.work()

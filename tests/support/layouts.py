@@ -277,7 +277,7 @@ _FIXED: Final[Mapping[Any, Any]] = {
     Trend: Trend(NUMBERS[1], [(_MOMENT - timedelta(days=days), 1000 * days) for days in range(20, 0, -1)]),
     Note: nothing_yet(_MOMENT),
     Sequence[tuple[str, str]]: [("/workflows run [workflow] [input]", "Run one. Without an input, a form asks.")] * 20,
-    HomePages: HomePages(channel="D0123456789", workflows=1, agents=1),
+    HomePages: HomePages(channel="D0123456789", agents=1),
     Origin: Origin(
         channel="C0123456789", thread_ts="1700000000.123456", direct="D0123456789", author="U0123456789",
         message_ts="1700000000.123456", response_url=f"https://hooks.slack.com/actions/{'x' * 100}", is_sure=True,

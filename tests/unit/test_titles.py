@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.features.conversations.layout import title_of
+from bridge.features.titles import title_of
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from bridge.engine.feature import Feature
+from bridge.engine.home import Reads
 from bridge.engine.picking import pick
 from bridge.engine.results import Done, Form, Outcome, PostedAlert, Result, TryLater, shown
 from bridge.engine.turn import Turn
@@ -288,6 +289,18 @@ async def _changeable(deps: Deps, turn: Turn, id_: str) -> StoredAlert | None:
     if stored and turn.user != stored.spec.owner and not await deps.access.may_run(turn.user):
         raise NotAllowed("not_your_alert")
     return stored
+
+
+@alerts.home_section
+async def shown_in_home(deps: Deps, turn: Turn, reads: Reads) -> list[Block]:
+    """Return the section of Home with the person's own alerts."""
+    whose = (turn.team, turn.user, turn.project_key)
+    found = [
+        one
+        for one in await store_of(deps).read_all(reads)
+        if (one.spec.team, one.spec.owner, one.spec.project) == whose
+    ]
+    return layout.home_section(found, deps.now())
 
 
 async def _with_names(deps: Deps, user: str) -> list[tuple[StoredAlert, str, str]]:

@@ -43,6 +43,8 @@ SNOOZES: Final = {
 
 _EXAMPLES: Final = "runs < 1 in 24h", "runs > 3x usual", "category billing > 40%", "agent Support p95 > 60s"
 _A_PAGE: Final = 10  # of three blocks each
+_MOST_IN_HOME: Final = 5
+_CONDITION: Final = 80
 _MOST_PERIODS: Final = 8
 _MOST_POINTS: Final = 20
 _NAME: Final = 200
@@ -226,9 +228,25 @@ def alert_list(
     )
 
 
+def home_section(alerts: Sequence[StoredAlert], now: datetime) -> list[Block]:
+    """Return the section of the Home tab with a person's own *alerts*; those that are on come first."""
+    found = sorted(alerts, key=lambda one: (not one.since, bool(one.paused)))
+    lines = []
+    for one in found[:_MOST_IN_HOME]:
+        on = ["on since ", kit.date(one.since)] if one.since and not one.paused else [_status(one, now)]
+        called = kit.words(kit.one_line(one.called, _CONDITION), bold=True)
+        lines.append(kit.paragraph(f"{_sign(one, now)} ", called, " in ", kit.place(one.spec.channel), " · ", *on))
+    more = len(found) - len(lines)
+    below = [kit.context(f"And {more:,} more: /stats alerts lists them all.")] if more > 0 else []
+    return [kit.header("Your alerts"), kit.rich(kit.bullets(lines)), *below] if lines else []
+
+
+def _sign(stored: StoredAlert, now: datetime) -> str:
+    return "⏸️" if stored.paused else "⚠️" if stored.since else "💤" if stored.is_snoozed(now) else "✅"
+
+
 def _shown(stored: StoredAlert, names: Sequence[str], now: datetime, page: int) -> list[Block]:
     value, called = f"{page}:{stored.id}", kit.words(kit.one_line(stored.called, _NAME), bold=True)
-    sign = "⏸️" if stored.paused else "⚠️" if stored.since else "💤" if stored.is_snoozed(now) else "✅"
     runs = f" · runs {kit.named(stored.spec.run_name, 80)}" if stored.spec.run is not None else ""
     ending = "".join([runs, *(f" · {kit.named(name, 80)}" for name in names if name)])
     until = stored.snoozed_until
@@ -239,7 +257,7 @@ def _shown(stored: StoredAlert, names: Sequence[str], now: datetime, page: int) 
         state = kit.trusted_context("Snoozed until {until}", until=until)
     change = kit.button("Resume", RESUME, value) if stored.paused else kit.button("Pause", PAUSE, value)
     return [
-        kit.rich(kit.paragraph(f"{sign} ", called, " in ", kit.place(stored.spec.channel), ending)),
+        kit.rich(kit.paragraph(f"{_sign(stored, now)} ", called, " in ", kit.place(stored.spec.channel), ending)),
         state,
         kit.actions(change, _snooze_menu(stored.id, page), delete_button(stored, value)),
     ]

@@ -6,9 +6,12 @@ however many processes evaluate it, and whichever of them dies, each edge gets e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final
 
+from bridge.engine.home import Reads
 from bridge.errors import RecordNotUnderstood
 from bridge.features.alerts.alert import COOLING, UNTIL_IT_RECOVERS, AlertSpec, StoredAlert
 from bridge.features.deps import Deps
@@ -41,14 +44,17 @@ class AlertStore:
             async with self._redis.pipeline(transaction=False) as pipe:
                 for id_ in ids:
                     pipe.hgetall(self._keys.alert(str(id_)))
-                records = await pipe.execute()
-        found = []
-        for id_, fields in zip(ids, records, strict=True):
-            try:
-                found.append(StoredAlert.from_redis(str(id_), fields))
-            except RecordNotUnderstood:
-                continue
-        return found
+                return _readable(ids, await pipe.execute())
+
+    async def read_all(self, reads: Reads) -> list[StoredAlert]:
+        """Return the same for Home, by two *reads*."""
+        (ids,) = await reads.ask(lambda pipe: pipe.zrange(self._keys.alerts(), 0, -1))
+
+        def records(pipe: Any) -> None:
+            for id_ in ids:
+                pipe.hgetall(self._keys.alert(str(id_)))
+
+        return _readable(ids, await reads.ask(records) if ids else [])
 
     async def is_full(self) -> bool:
         """Whether `MOST_ALERTS` are stored."""
@@ -111,6 +117,15 @@ class AlertStore:
     def delete(self, id_: str, *more: Write) -> tuple[Write, ...]:
         """Return the writes that delete an alert, and *more*, unless it's already deleted."""
         return deletes(self._keys.alert(id_), ("unrank", self._keys.alerts(), 0, id_), *more)
+
+
+def _readable(ids: Sequence[Any], records: Sequence[Any]) -> list[StoredAlert]:
+    """Return the alerts whose records this version can read."""
+    found = []
+    for id_, fields in zip(ids, records, strict=True):
+        with suppress(RecordNotUnderstood):
+            found.append(StoredAlert.from_redis(str(id_), fields))
+    return found
 
 
 def store_of(deps: Deps) -> AlertStore:

@@ -35,6 +35,7 @@ from bridge.features.conversations import answers, layout, menu
 from bridge.features.deps import Deps
 from bridge.features.lookups import may_set
 from bridge.features.pauses import check_rule
+from bridge.features.titles import title_of
 from bridge.inbound import InboundMessage, Notice
 from bridge.project import Agent, ChatAnswer
 from bridge.project.reading import TOO_LARGE
@@ -225,7 +226,7 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
             await deps.sessions.choose_agent(message.thread, agent, project=turn.project_key)
             return notices.mention_without_text()
         name = next((known.name for known in agents if known.id == agent), "")
-        title = layout.title_of(text) if message.is_direct and message.is_root else ""
+        title = title_of(text) if message.is_direct and message.is_root else ""
     # From here on it may take a while: files are fetched, the thread is read, the agent works.
     speaker = await deps.faces.speaker(turn.project, agent, turn.user)
     last = turn.project.catalog.get_agents.last or ()

@@ -15,10 +15,10 @@ from bridge.engine.feature import Feature
 from bridge.engine.places import recipient_of
 from bridge.engine.projects import remember
 from bridge.engine.questions import Question, TypedText, remove_notice
-from bridge.engine.results import NewThread, Outcome, QueuedAgain, Result, ShownLate, shown
+from bridge.engine.results import HomeChanged, NewThread, Outcome, QueuedAgain, Result, ShownLate, shown
 from bridge.engine.turn import Turn
 from bridge.errors import ControlNotUnderstood, ProjectRemoved, SlackError, TooOften
-from bridge.features.buttons import agent_options, id_of
+from bridge.features.buttons import AGAIN, CHOOSE_FOR, agent_options, chosen_for, id_of
 from bridge.features.conversations import menu, stops
 from bridge.features.deps import Deps
 from bridge.features.lookups import agent_name, may_set
@@ -311,6 +311,35 @@ async def choose_agent(deps: Deps, turn: Turn, click: Click) -> Result:
     name = await agent_name(turn, chosen)
     face = await deps.faces.of_one(turn.project, chosen)
     return shown(menu.chosen(chosen, name, face=face, may_set_default=may_set_default), "agent chosen")
+
+
+@conversations.button(CHOOSE_FOR, label="menu: Choose an agent")
+async def choose_agent_in_home(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Choose an agent in the menu of a thread, which is still there, for the person who did so in Home."""
+    agent, thread = chosen_for(click.value)
+    if shown_at := await deps.sessions.menu_of(thread):
+        await _press(deps, turn, menu.CHOOSE, str(agent), at=thread, ts=shown_at)
+    return HomeChanged()
+
+
+@conversations.button(AGAIN, label="button: Send again")
+async def send_again_in_home(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Press the button of a notice, which is still in its thread; without one, queue the earlier turn again."""
+    again, channel, shown_at, root = (*click.value.split(":"), "", "", "")[:4]
+    if channel and shown_at:
+        await _press(deps, turn, notices.SEND_AGAIN, again, at=ThreadKey(turn.team, channel, root), ts=shown_at)
+    else:
+        await deps.inbox.again(TurnId(again), by=turn.id)
+    return HomeChanged()
+
+
+async def _press(deps: Deps, turn: Turn, action_id: str, value: str, *, at: ThreadKey, ts: str) -> None:
+    """Queue a click on a control of the message *ts* in the thread *at*, once."""
+    press = Click(
+        team=turn.team, channel=at.channel, user=turn.user, action_id=action_id, value=value, message_ts=ts,
+        thread_ts=at.root, project=turn.project_key,
+    )  # fmt: skip
+    await deps.inbox.put(press, event=f"pressed:{turn.id}")
 
 
 @conversations.button(stops.SEND_WAITING, label="button: Send waiting")

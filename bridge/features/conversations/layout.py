@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -24,8 +23,6 @@ ANSWERED: Final = "answer_shown"
 """The name of the notice that an answer is shown."""
 
 PROMPTS: Final = 4
-TITLE: Final = 60
-_TITLE_WORDS = 9
 _PROMPT_TITLE = 60
 _WELCOME = 2000
 
@@ -155,22 +152,3 @@ def prompts(agents: Sequence[Agent], default: Agent | None) -> list[dict[str, st
     names = [name for agent in first if (name := kit.one_line(agent.name, 100))]
     asked = [{"title": kit.cut(f"Ask {name}", _PROMPT_TITLE), "message": f"{name}: What can you do?"} for name in names]
     return [*asked, {"title": "What can you do?", "message": "!help"}]
-
-
-_SECRET = re.compile(
-    r"^(?:xox|xapp|sk-|pk-|gh[oprsu]_|glpat|AKIA|eyJ|Bearer$)|:[^:@]*+@|=|^\d{9,}$|[A-Za-z+/_-]{28,}"
-    r"|(?<![\w+/.~-])(?=[\w+/.~-]*?\d)(?=[\w+/.~-]*?[A-Za-z])[\w+/.~-]{16,}+$"
-)
-_SECRET_NAME = re.compile(
-    r"(?i)\b(?:pass(?:word|phrase|wort)?|pwd|token|secret|api-?key|key|pin)[:=]?(?: (?:is|was|ist|:))?$"
-)
-_JOINS = frozenset({"is", "was", "ist", ":"})  # between a secret's name and the secret
-
-
-def title_of(message: str) -> str:
-    """Return a title for a conversation: the first words of its first message, without likely secrets."""
-    shown: list[str] = []
-    for word in kit.one_line(message, 400).split()[:_TITLE_WORDS]:
-        is_secret = word not in _JOINS and _SECRET_NAME.search(" ".join(shown[-2:])) is not None
-        shown.append("…" if is_secret or _SECRET.search(word) else word)
-    return markdown.harmless_title(kit.cut(" ".join(shown), TITLE))

@@ -56,6 +56,12 @@ class Sessions:
         answer = await self._scripts.run("features.conversations.choose", *how)
         return int(answer)
 
+    async def menu_of(self, thread: ThreadKey) -> str:
+        """Return the ``ts`` of the menu that asks for the agent of *thread*; ``""`` if none waits there."""
+        with translated():
+            waiting = await self._redis.hget(self._keys.parked(), thread_lane(thread))
+            return str(await self._redis.hget(self._keys.turn(str(waiting)), "card") or "") if waiting else ""
+
     async def rebind(
         self,
         thread: ThreadKey,

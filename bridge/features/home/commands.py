@@ -1,25 +1,29 @@
 """Draws the Home tab and handles its buttons. https://docs.slack.dev/surfaces/app-home.
 
-All requests to the service are made concurrently, at most every few seconds (`Catalog`). Missing data is left out.
+The service is asked twice at most, and only every few seconds (`Catalog`); Redis is read in two round trips (`Reads`).
+Missing data is left out.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from bridge import __version__
 from bridge.engine.feature import Feature
+from bridge.engine.home import Reads
 from bridge.engine.projects import OF_DIRECT, remember
-from bridge.engine.recent import Recent
-from bridge.engine.results import HomeChanged, HomeView, Result
+from bridge.engine.recent import recent_activity
+from bridge.engine.results import Done, HomeChanged, HomeView, Result
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, ProjectError
 from bridge.features.deps import Deps
 from bridge.features.home import layout
-from bridge.features.home.pages import HomePages
+from bridge.features.home.pages import HomePages, digest_of
+from bridge.features.statistics.layout import home_line
+from bridge.features.titles import title_of
 from bridge.ids import PersonKey
 from bridge.inbound import Click, HomeOpened
 from bridge.slack.blockkit.failures import sentence
@@ -49,22 +53,18 @@ def home_tab(event: Mapping[str, Any], team: str) -> HomeOpened | None:
 
 @home.kind(HomeOpened, label="Home tab")
 async def opened(deps: Deps, turn: Turn, tab: HomeOpened) -> Result:
-    """Show Home with the pages that the person last saw; for a person without access, only the reason."""
+    """Show Home with the page that the person last saw; for a person without access, only the reason."""
     if tab.refusal:
         return HomeView(layout.refused_view(sentence(NotAllowed(tab.refusal))), tab.view_hash)
-    before = await deps.home_pages.get(turn.team, turn.user)
-    pages = before.model_copy(update={"channel": turn.channel}) if turn.channel else before
-    return await _draw(deps, turn, pages, tab.view_hash)
+    is_opened = isinstance(turn.body, Click) or bool(turn.channel)
+    return await _draw(deps, turn, tab.view_hash, is_opened=is_opened)
 
 
-@home.button(layout.PREVIOUS_WORKFLOWS, label="button: Previous")
-@home.button(layout.NEXT_WORKFLOWS, label="button: Next")
 @home.button(layout.PREVIOUS_AGENTS, label="button: Previous")
 @home.button(layout.NEXT_AGENTS, label="button: Next")
 async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Show another page of one of Home's lists."""
-    pages = HomePages.parse(click.value).model_copy(update={"channel": turn.channel})
-    return await _draw(deps, turn, pages, click.view_hash)
+    """Show another page of the agents."""
+    return await _draw(deps, turn, click.view_hash, HomePages.parse(click.value), is_opened=True)
 
 
 @home.button(OF_DIRECT, label="menu: Choose a project")
@@ -74,36 +74,53 @@ async def choose_project(deps: Deps, turn: Turn, click: Click) -> Result:  # noq
     return HomeChanged()
 
 
-async def _draw(deps: Deps, turn: Turn, pages: HomePages, view_hash: str) -> Result:
-    """Return Home with the pages of *pages*, and store them."""
-    await deps.home_pages.store(turn.team, turn.user, pages)
-    return HomeView(layout.home_view(await _gather(deps, turn), pages, __version__), view_hash)
-
-
-async def _gather(deps: Deps, turn: Turn) -> layout.Home:
-    catalog = turn.project.catalog
-    answers, recent, may_run, sections = await asyncio.gather(
-        asyncio.gather(
-            _or_none(catalog.get_project()),
-            _or_none(catalog.get_stats()),
-            _or_none(catalog.get_workflows()),
-            _or_none(catalog.get_agents()),
-        ),
-        Recent(deps.scripts).of(PersonKey(turn.team, turn.user, turn.project_key)),
-        deps.access.is_runner(turn.user),
-        asyncio.gather(*(section(deps, turn) for section in deps.home_sections)),
+async def _draw(deps: Deps, turn: Turn, view_hash: str, pages: HomePages | None = None, *, is_opened: bool) -> Result:
+    """Return Home with these *pages*, or those last seen, and store them; nothing if a redraw changes nothing."""
+    reads, person = Reads(deps.scripts), PersonKey(turn.team, turn.user)
+    seen, home = await asyncio.gather(
+        deps.home_pages.look(reads, person, turn.project, is_opened=is_opened), _gather(deps, turn, reads)
     )
-    _project, stats, _workflows, agents = answers
-    if stats is not None:
-        await deps.statistics(turn.project).note(stats)
+    pages = pages or seen.pages
+    pages = pages.model_copy(update={"channel": turn.channel}) if turn.channel else pages
+    view = layout.home_view(home, pages)
+    if not is_opened and digest_of(view) == seen.digest:
+        return Done("home unchanged")
+    turn.stage(*deps.home_pages.store(person, turn.project, pages, view))
+    return HomeView(view, view_hash)
+
+
+async def _gather(deps: Deps, turn: Turn, reads: Reads) -> layout.Home:
+    """Ask the service, Redis and Slack for what Home shows, all at once."""
+    catalog = turn.project.catalog
+    (agents, stats), (recent, past), (chosen_faces,), may_run, needs, sections = await asyncio.gather(
+        asyncio.gather(_or_none(catalog.get_agents()), _or_none(catalog.get_stats())),
+        asyncio.gather(
+            recent_activity(reads, PersonKey(turn.team, turn.user, turn.project_key)),
+            deps.statistics(turn.project).store.lately(reads, deps.now()),
+        ),
+        reads.ask(lambda pipe: pipe.hgetall(reads.keys.faces())),
+        deps.access.is_runner(turn.user),
+        asyncio.gather(*(needs(deps, turn, reads) for needs in deps.needs)),
+        asyncio.gather(*(section(deps, turn, reads) for section in deps.home_sections)),
+    )
+    threads = [one.thread for one in recent.conversations[: layout.MOST_RECENT]]
+    threads += [one.thread for one in recent.conversations[layout.MOST_RECENT :] if one.state == "choosing"]
+    words = {
+        thread: title_of(await deps.parts.text(said)) for thread, said in (await deps.first_words.of(threads)).items()
+    }
+    unsettled = [replace(one, text=title_of(await deps.parts.text(one.text))) for one in recent.unsettled]
     return layout.Home(
-        *answers,
-        runs=recent.runs,
-        conversations=recent.conversations,
-        of_features=[block for section in sections for block in section],
+        agents=agents,
+        stats=stats,
+        now=deps.now(),
+        recent=replace(recent, unsettled=tuple(unsettled)),
+        words=words,
+        needs=[need for found in needs for need in found],
+        of_features=sections,
+        numbers=home_line(stats, past, deps.now()) if stats else (),
         may_run=may_run,
         workspace=deps.workspace,
-        faces=await deps.faces.of(turn.project, agents or ()),
+        faces=deps.faces.among(turn.project, agents or (), chosen_faces),
         projects=[(one.id, one.name) for one in deps.projects] if deps.projects.is_several else (),
         chosen=turn.project.id,
     )

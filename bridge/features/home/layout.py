@@ -1,94 +1,109 @@
-"""The Home tab: the project, the main actions, and the person's recent activity. https://docs.slack.dev/surfaces/app-home.
+"""The Home tab: what needs the person, what they and the agents do, and what can be done. One screen, if that's little.
 
-Long lists have pages, so that the tab stays far below Slack's limit of a hundred blocks; their numbers are in its
-private_metadata. Data that the service didn't return is left out, and the health line says so.
+Lists are short or have pages, so that the tab stays far below Slack's limit of a hundred blocks. Data that the service
+didn't return is left out, and the first line says so. https://docs.slack.dev/surfaces/app-home
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Final
 
+from bridge.engine import notices
+from bridge.engine.home import Need
 from bridge.engine.projects import OF_DIRECT
-from bridge.engine.recent import RecentConversation, RecentRun
-from bridge.features.buttons import DETAILS, FIND, RUN_FORM, ask_button, channel_choice, run_value
+from bridge.engine.recent import RecentActivity, RecentConversation, RecentRun, Unsettled
+from bridge.features.buttons import (
+    AGAIN,
+    CHOOSE_AN_AGENT,
+    CHOOSE_FOR,
+    FIND,
+    RUN_FORM,
+    agent_options,
+    ask_button,
+    channel_choice,
+    choice_for,
+    run_value,
+)
 from bridge.features.home.pages import HomePages
 from bridge.features.run_status import status_icon
-from bridge.features.statistics.numbers import NUMBERS
-from bridge.project.models import Agent, Project, Stats, Workflow
+from bridge.ids import ThreadKey
+from bridge.project.models import Agent, Stats
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.lists import active_first, by_name, clamped, facts_of
+from bridge.slack.blockkit.json_text import compact
+from bridge.slack.blockkit.lists import by_name, clamped
 from bridge.slack.blockkit.reply import Block, View
 
-PREVIOUS_WORKFLOWS: Final = "home:workflows:previous"
-NEXT_WORKFLOWS: Final = "home:workflows:next"
 PREVIOUS_AGENTS: Final = "home:agents:previous"
 NEXT_AGENTS: Final = "home:agents:next"
-"""Buttons that turn a list's pages; their value is the `HomePages` to show."""
+"""Buttons that turn the list's pages; their value is the `HomePages` to show."""
 
-_ID: Final = re.compile(r"[A-Z0-9]+")
-
-WORKFLOWS_A_PAGE: Final = 12
 AGENTS_A_PAGE: Final = 8
 MOST_RECENT: Final = 5
+MOST_NEEDS: Final = 8
+_NEED_BLOCKS: Final = 3
+_FAILED_FOR: Final = timedelta(days=3)
+_ABOUT: Final = 80
+_STATES: Final = {
+    "working": "⏳ working on it",
+    "choosing": "❓ waiting for an agent",
+    "stopped": "⏸️ stopped",
+    "muted": "🔇 muted",
+    "answered": "✅ answered",
+    "": "",
+}
+_RUNNING: Final = "running"
 
 
 @dataclass(frozen=True, slots=True)
 class Home:
     """The tab's data; None if the service didn't return it. *workspace* is the workspace's address in Slack.
 
-    *faces* are the agents' by ID. *projects* are the IDs and names of all projects if there are several, and *chosen*
-    is this one's ID.
+    *words* are the first words of threads, *faces* the agents' by ID, *needs* and *of_features* what features add, and
+    *numbers* the line about the statistics. *projects* are the IDs and names of all projects if there are several, and
+    *chosen* is this one's ID.
     """
 
-    project: Project | None
-    stats: Stats | None
-    workflows: Sequence[Workflow] | None
     agents: Sequence[Agent] | None
-    runs: Sequence[RecentRun] = ()
-    conversations: Sequence[RecentConversation] = ()
-    of_features: Sequence[Block] = ()
+    stats: Stats | None
+    now: datetime
+    recent: RecentActivity = field(default_factory=RecentActivity)
+    words: Mapping[ThreadKey, str] = field(default_factory=dict)
+    needs: Sequence[Need] = ()
+    of_features: Sequence[Sequence[Block]] = ()
+    numbers: Sequence[Block] = ()
     may_run: bool = True
     workspace: str = ""
     faces: Mapping[int, str] = field(default_factory=dict)
     projects: Sequence[tuple[str, str]] = ()
     chosen: str = ""
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether the service answered every request."""
-        return None not in (self.project, self.stats, self.workflows, self.agents)
+    def named(self, agent: int | None) -> str:
+        """Return an agent's name with its face."""
+        found = next((one for one in self.agents or () if one.id == agent), None)
+        if agent is None or found is None:
+            return "" if agent is None else f"Agent {agent}"
+        return kit.with_face(self.faces.get(agent, ""), kit.one_line(found.name, _ABOUT) or kit.NO_NAME)
 
 
-def home_view(home: Home, pages: HomePages, version: str) -> View:
+def home_view(home: Home, pages: HomePages) -> View:
     """Return the tab."""
-    workflows, agents = active_first(home.workflows or ()), by_name(home.agents or ())
-    pages = pages.model_copy(
-        update={
-            "workflows": clamped(pages.workflows, len(workflows), WORKFLOWS_A_PAGE),
-            "agents": clamped(pages.agents, len(agents), AGENTS_A_PAGE),
-        }
-    )
-    health = "✅ All systems are working."
-    if not home.is_whole:
-        is_all = (home.project, home.stats, home.workflows, home.agents) == (None,) * 4
-        health = "⚠️ Some information is unavailable right now."
-        if is_all:
-            health = "⚠️ The project service is unavailable right now. Messages are queued until it's back."
+    agents = by_name(home.agents or ())
+    pages = pages.model_copy(update={"agents": clamped(pages.agents, len(agents), AGENTS_A_PAGE)})
     run = [kit.button("Run a workflow…", RUN_FORM, "{}")] if home.may_run else []
+    find = [kit.external_select(FIND, "Show a workflow")] if home.agents is not None else []
     default = [channel_choice()] if home.may_run else []
     blocks = [
-        *_project(home.project, home.stats),
+        *_trouble(home),
         *_projects(home),
-        kit.context(health, f"Bridge {version}"),
-        kit.actions(*run, ask_button(None, "Ask an agent…"), *default),
+        *_needs(home),
+        kit.actions(ask_button(None, "Ask an agent…"), *run, *find, *default),
     ]
-    sections: list[Sequence[Block]] = [_runs(home), _conversations(home), home.of_features]
-    sections += [_agents(agents, pages, home.faces), _workflows(workflows, pages, may_run=home.may_run)]
+    sections = [_conversations(home), _runs(home), *home.of_features, _agents(agents, pages, home.faces), home.numbers]
     for section in filter(None, sections):
-        blocks += [kit.divider(), *section]
+        blocks += section
     return _view(blocks, pages)
 
 
@@ -98,19 +113,22 @@ def refused_view(why: str) -> View:
 
 
 def _view(blocks: Sequence[Block], pages: HomePages) -> View:
-    return {"type": "home", "private_metadata": pages.model_dump_json(), "blocks": list(blocks[: kit.VIEW_BLOCKS])}
+    room, shown = kit.VIEW_BYTES, list[Block]()
+    for block in blocks[: kit.VIEW_BLOCKS]:
+        room -= len(compact(block).encode(errors="replace"))
+        if room < 0:
+            break
+        shown.append(block)
+    return {"type": "home", "private_metadata": pages.model_dump_json(), "blocks": shown}
 
 
-def _project(project: Project | None, stats: Stats | None) -> list[Block]:
-    blocks = [kit.header((kit.one_line(project.name, 140) if project else "") or "Home")]
-    facts: list[tuple[str, str | None]] = []
-    if project:
-        facts += [("Prompts", kit.grouped(project.promptCount)), ("Members", kit.grouped(project.memberCount))]
-        if project.description.strip():
-            blocks.append(kit.section(kit.cut(project.description, 600)))
-    if stats:
-        facts += [(number.title, kit.grouped(number.of(stats))) for number in NUMBERS if number.on_home]
-    return [*blocks, kit.columns(facts)] if any(value is not None for _title, value in facts) else blocks
+def _trouble(home: Home) -> list[Block]:
+    if home.agents is not None and home.stats is not None:
+        return []
+    is_all = home.agents is None and home.stats is None
+    some = "⚠️ Some information is unavailable right now."
+    every = "⚠️ The project service is unavailable right now. Messages are queued until it's back."
+    return [kit.section(every if is_all else some)]
 
 
 def _projects(home: Home) -> list[Block]:
@@ -121,72 +139,134 @@ def _projects(home: Home) -> list[Block]:
     return [kit.context("The project of this page, and of your direct messages to me"), menu] if options else []
 
 
-def _runs(home: Home) -> list[Block]:
-    blocks = [kit.header("Your recent runs")] if home.runs else []
-    for number, run in enumerate(home.runs[:MOST_RECENT]):
-        url = kit.permalink(home.workspace, run.channel, run.ts)
-        text = f"{status_icon(run.ended)} {_named(run.name)} · {kit.one_line(run.ended, 60)}"
-        again = kit.button("Run again…", RUN_FORM, run_value(run.workflow), about=run.name) if home.may_run else None
-        blocks.append(kit.row(text, again, run.at, url) | {"block_id": f"recent:{number}"})
-    return blocks
+def _needs(home: Home) -> list[Block]:
+    """Return what waits for the person, the newest first."""
+    conversations = [_choice(home, one) for one in home.recent.conversations if one.state == "choosing"]
+    unsettled = [_open(home, one) for one in home.recent.unsettled if one.what != _RUNNING]
+    needs = sorted([*home.needs, *conversations, *unsettled, *_failed(home)], key=lambda one: one.at, reverse=True)
+    blocks = [kit.header("Needs you")] if needs else []
+    for need in needs[:MOST_NEEDS]:
+        blocks += need.blocks[:_NEED_BLOCKS]
+    left = len(needs) - MOST_NEEDS
+    return [*blocks, kit.context(f"And {left:,} more, which are older.")] if left > 0 else blocks
+
+
+def _choice(home: Home, one: RecentConversation) -> Need:
+    """Return the menu that chooses the agent of a thread; too many for a menu are chosen in the thread."""
+    agents, words = home.agents or (), _words(home, one.thread)
+    where: list[Block] = []
+    if 0 < len(agents) <= kit.OPTIONS:
+        options = [
+            {**option, "value": choice_for(option["value"], one.thread)}
+            for option in agent_options(agents, faces=home.faces)
+        ]
+        where = [kit.actions(kit.select(CHOOSE_FOR, CHOOSE_AN_AGENT, options))]
+    return Need(one.at, (kit.rich(kit.paragraph("❓ Which agent should answer ", words, "?")), *where))
+
+
+def _open(home: Home, one: Unsettled) -> Need:
+    """Return a message or command that the person may repeat, and what's known about it."""
+    link = kit.permalink(home.workspace, one.channel, one.ts, one.thread)
+    name = one.name or one.text or "your message"
+    about = _linked(kit.one_line(name, _ABOUT), link)
+    said: list[Block | str]
+    if one.what == "unknown":
+        said, label = (
+            ["⚠️ No answer came back to ", about, ", and I can't tell whether it arrived."],
+            notices.SEND_IT_AGAIN,
+        )
+    else:
+        label = "Try again" if one.name else notices.SEND_IT_AGAIN
+        said = ["⚠️ I couldn't finish ", about, "."]
+    notice = f":{one.channel}:{one.ts}:{one.thread}" if one.what == "unknown" else ""
+    again = kit.button(label, AGAIN, f"{one.turn}{notice}", about=name)
+    return Need(one.at, (kit.rich(kit.paragraph(*said)), kit.actions(again)))
+
+
+def _failed(home: Home) -> list[Need]:
+    """Return the failed runs of the last days, unless the person has run the same workflow since."""
+    found, seen = [], set[int]()
+    for run in home.recent.runs:
+        icon = status_icon(run.ended)
+        if run.workflow not in seen and icon in {"❌", "⚠️"} and home.now - run.at < _FAILED_FOR:
+            value = run_value(run.workflow)
+            again = kit.actions(kit.button("Run again…", RUN_FORM, value, about=run.name)) if home.may_run else None
+            said = kit.rich(kit.paragraph(*_run(home, run)))
+            found.append(Need(run.at, (said, again) if again else (said,)))
+        seen.add(run.workflow)
+    return found
 
 
 def _conversations(home: Home) -> list[Block]:
-    names: dict[int | None, str] = {agent.id: agent.name for agent in home.agents or ()}
+    unknown = {one.thread for one in home.recent.unsettled if one.what == "unknown" and one.thread}
     lines = []
-    for one in home.conversations[:MOST_RECENT]:
-        name = kit.one_line(names.get(one.agent, ""), 80) or "Conversation"
-        face = home.faces.get(one.agent, "") if one.agent is not None else ""
-        agent = kit.words(kit.with_face(face, name), bold=True)
-        when = kit.date(one.at, kit.permalink(home.workspace, one.thread.channel, one.thread.root))
-        lines.append(kit.paragraph(agent, *_place(one.thread.channel), " · ", when))
-    return [kit.header("Your recent conversations"), kit.rich(kit.bullets(lines))] if lines else []
+    for one in home.recent.conversations[:MOST_RECENT]:
+        agent = home.named(one.agent)
+        state = _STATES[one.state]
+        if one.state in {"answered", ""} and one.thread.root in unknown:
+            state = "⚠️ no answer"
+        who: list[Block | str] = [kit.words(agent, bold=True), " · "] if agent else []
+        lines.append(kit.paragraph(*who, _words(home, one.thread), f" · {state}" if state else ""))
+    return [kit.header("Your threads"), kit.rich(kit.bullets(lines))] if lines else []
 
 
-def _workflows(workflows: Sequence[Workflow], pages: HomePages, *, may_run: bool) -> list[Block]:
-    blocks = [kit.header(f"Workflows ({len(workflows):,})")] if workflows else []
-    begin = pages.workflows * WORKFLOWS_A_PAGE
-    if workflows:
-        blocks.append(kit.actions(kit.external_select(FIND, "Show a workflow")))
-    for workflow in workflows[begin : begin + WORKFLOWS_A_PAGE]:
-        button = kit.button("Details", DETAILS, str(workflow.id), about=workflow.name)
-        if may_run:
-            button = kit.button("Run…", RUN_FORM, run_value(workflow.id), about=workflow.name)
-        facts = (one if isinstance(one, str) else str(one["text"]) for one in facts_of(workflow))
-        text = f"{_named(workflow.name)}{''.join(facts)}"
-        blocks.append(kit.row(text, button) | {"block_id": f"workflow:{workflow.id}"})
-    has_more = begin + WORKFLOWS_A_PAGE < len(workflows)
-    return blocks + _turns("workflows", pages, PREVIOUS_WORKFLOWS, NEXT_WORKFLOWS if has_more else "")
+def _runs(home: Home) -> list[Block]:
+    running = [one for one in home.recent.unsettled if one.what == _RUNNING]
+    lines = [
+        kit.paragraph(
+            "⏳ ",
+            _linked(_named(one.name), kit.permalink(home.workspace, one.channel, one.ts, one.thread)),
+            " · running since ",
+            kit.date(one.at),
+        )
+        for one in running
+    ]
+    lines += [kit.paragraph(*_run(home, run)) for run in home.recent.runs]
+    return [kit.header("Your runs"), kit.rich(kit.bullets(lines[:MOST_RECENT]))] if lines else []
+
+
+def _run(home: Home, run: RecentRun) -> list[Block | str]:
+    url = kit.permalink(home.workspace, run.channel, run.ts)
+    ended = kit.one_line(run.ended, 60)
+    return [
+        f"{status_icon(run.ended)} ",
+        kit.words(_named(run.name), bold=True),
+        f" · {ended} · ",
+        kit.date(run.at, url),
+    ]
 
 
 def _agents(agents: Sequence[Agent], pages: HomePages, faces: Mapping[int, str]) -> list[Block]:
-    blocks = [kit.header(f"Agents ({len(agents):,})")] if agents else []
+    blocks = [kit.header("Agents" if len(agents) <= AGENTS_A_PAGE else f"Agents ({len(agents):,})")] if agents else []
     begin = pages.agents * AGENTS_A_PAGE
     for agent in agents[begin : begin + AGENTS_A_PAGE]:
-        about = kit.one_line(agent.description or agent.welcome_message or "", kit.DESCRIPTION)
+        about = kit.one_line(agent.description or agent.welcome_message or "", _ABOUT)
         name = kit.with_face(faces.get(agent.id, ""), _named(agent.name))
-        text = f"{name}\n{about}" if about else name
+        text = f"{name}: {about}" if about else name
         blocks.append(kit.row(text, ask_button(agent, "Ask…")) | {"block_id": f"agent:{agent.id}"})
     has_more = begin + AGENTS_A_PAGE < len(agents)
-    return blocks + _turns("agents", pages, PREVIOUS_AGENTS, NEXT_AGENTS if has_more else "")
+    return blocks + _turns(pages, has_more=has_more)
 
 
-def _turns(listed: str, pages: HomePages, previous: str, following: str) -> list[Block]:
-    """Return the buttons that turn a list's pages; *following* is the action ID of Next, ``""`` on the last page."""
-    page = int(getattr(pages, listed))
-    turns = [("Previous", previous, page - 1)] if page else []
-    turns += [("Next", following, page + 1)] if following else []
+def _turns(pages: HomePages, *, has_more: bool) -> list[Block]:
+    """Return the buttons that turn the list's pages."""
+    turns = [("Previous", PREVIOUS_AGENTS, pages.agents - 1)] if pages.agents else []
+    turns += [("Next", NEXT_AGENTS, pages.agents + 1)] if has_more else []
     buttons = [
-        kit.button(name, id_, pages.model_copy(update={listed: to}).model_dump_json()) for name, id_, to in turns
+        kit.button(name, id_, pages.model_copy(update={"agents": to}).model_dump_json()) for name, id_, to in turns
     ]
     return [kit.actions(*buttons)] if buttons else []
 
 
+def _words(home: Home, thread: ThreadKey) -> Block:
+    """Return the first words of a thread, as a link to it."""
+    place = "a direct message" if thread.channel.startswith("D") else "a thread"
+    return _linked(home.words.get(thread, "") or place, kit.permalink(home.workspace, thread.channel, thread.root))
+
+
+def _linked(text: str, url: str) -> Block:
+    return {"type": "link", "url": url, "text": kit.clean(text)} if url else kit.words(text)
+
+
 def _named(name: str) -> str:
     return kit.one_line(name, 100) or kit.NO_NAME
-
-
-def _place(channel: str) -> list[Block | str]:
-    if channel.startswith("D"):
-        return [" in a direct message"]
-    return [" in ", {"type": "channel", "channel_id": channel}] if _ID.fullmatch(channel) else []

@@ -1,27 +1,48 @@
-"""The pages of Home's lists that a person sees, for as long as Home may be open."""
+"""What a person sees of Home's list, for as long as Home may be open."""
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+from bridge.engine.home import Reads
 from bridge.ids import PersonKey
-from bridge.queue.keys import RECENT, milliseconds
+from bridge.project.connection import ProjectConnection
+from bridge.queue.keys import LOOKING, RECENT, milliseconds
+from bridge.queue.records import Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
+from bridge.slack.blockkit.json_text import compact
 from bridge.slack.blockkit.modals import Carried
+from bridge.slack.blockkit.reply import View
 
 
 class HomePages(Carried):
-    """The pages shown of Home's two lists, from 0, stored as its private_metadata.
+    """The page shown of Home's list of agents, from 0, stored as its private_metadata.
 
     *channel* is the person's direct message with the bot.
     """
 
     channel: str = ""
-    workflows: int = 0
     agents: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class SeenHome:
+    """The *pages* of Home that a person last saw, and the `digest_of` what they saw within the hour, or ``""``."""
+
+    pages: HomePages
+    digest: str = ""
+
+
+def digest_of(view: View) -> str:
+    """Return what tells whether two tabs are the same."""
+    return hashlib.sha256(compact(view).encode(errors="replace")).hexdigest()[:16]
+
+
 class StoredPages:
-    """Reads and writes them. Methods may raise `StoreUnavailable`."""
+    """Reads and writes them. Coroutines may raise `StoreUnavailable`."""
 
     def __init__(self, scripts: Scripts) -> None:
         self._redis = scripts.redis
@@ -32,8 +53,26 @@ class StoredPages:
         with translated():
             return HomePages.parse(str(await self._redis.get(self._keys.home(PersonKey(team, user))) or ""))
 
-    async def store(self, team: str, user: str, pages: HomePages) -> None:
-        """Store the pages of Home that a person sees."""
-        key, text = self._keys.home(PersonKey(team, user)), pages.model_dump_json()
-        with translated():
-            await self._redis.set(key, text, px=milliseconds(RECENT))
+    async def look(self, reads: Reads, person: PersonKey, project: ProjectConnection, *, is_opened: bool) -> SeenHome:
+        """Return what a person last saw, and have what changes from now on redrawn; for an hour if Home *is_opened*."""
+        looking = self._keys.looking(person)
+
+        def commands(pipe: Any) -> None:
+            pipe.hdel(looking, "queued")
+            if is_opened:
+                pipe.hset(looking, "project", project.id)
+                pipe.pexpire(looking, milliseconds(LOOKING))
+            pipe.hget(looking, "shown")
+            pipe.get(self._keys.home(person))
+
+        *_, digest, pages = await reads.ask(commands)
+        return SeenHome(HomePages.parse(str(pages or "")), str(digest or ""))
+
+    def store(self, person: PersonKey, project: ProjectConnection, pages: HomePages, view: View) -> tuple[Write, ...]:
+        """Return the writes that store the pages and what a person sees."""
+        looking, home = self._keys.looking(person), self._keys.home(person)
+        return (
+            ("set", home, milliseconds(RECENT), pages.model_dump_json()),
+            ("if", looking, 0, 1, "project", project.id),
+            ("field", looking, 0, "shown", digest_of(view)),
+        )

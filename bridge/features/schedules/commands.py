@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 from zoneinfo import ZoneInfo
 
 from bridge.engine.feature import Feature
+from bridge.engine.home import Reads
 from bridge.engine.results import Form, HomeChanged, PostedReport, PostedTask, Result, shown
 from bridge.engine.turn import Turn
 from bridge.errors import BadSchedule, NoSuch, NotAllowed
@@ -413,10 +414,14 @@ async def _listed(deps: Deps, turn: Turn, page: int, *, is_all: bool) -> list[Li
 
 
 async def _all(deps: Deps) -> list[StoredTask]:
-    """Return all tasks; one whose project was removed counts as paused."""
+    """Return all tasks."""
+    return _with_removed(deps, await store_of(deps).all())
+
+
+def _with_removed(deps: Deps, tasks: Sequence[StoredTask]) -> list[StoredTask]:
+    """Return *tasks*; one whose project was removed counts as paused."""
     return [
-        replace(one, paused=one.paused or ("" if deps.projects.get(one.spec.project) else REMOVED))
-        for one in await store_of(deps).all()
+        replace(one, paused=one.paused or ("" if deps.projects.get(one.spec.project) else REMOVED)) for one in tasks
     ]
 
 
@@ -449,11 +454,17 @@ async def _channel_of(deps: Deps, wanted: TaskSpec, turn: Turn) -> str:
 
 
 @schedules.home_section
-async def shown_in_home(deps: Deps, turn: Turn) -> list[Block]:
+async def shown_in_home(deps: Deps, turn: Turn, reads: Reads) -> list[Block]:
     """Return the section of Home with what the person scheduled."""
     whose = (turn.team, turn.user, turn.project_key)
-    tasks = [one for one in await _all(deps) if (one.spec.team, one.spec.owner, one.spec.project) == whose]
-    return layout.home_section(await _looked_up(deps, tasks))
+    stored = _with_removed(deps, await store_of(deps).read_all(reads))
+    tasks = [one for one in stored if (one.spec.team, one.spec.owner, one.spec.project) == whose]
+    tasks.sort(key=lambda one: (bool(one.paused), one.due, one.id))
+    listed = []
+    for task in tasks[: layout.MOST_IN_HOME]:
+        target = await target_of(deps, task, is_asked=False)
+        listed.append(Listed(task, target=target, link=kit.permalink(deps.workspace, task.spec.channel, task.ts)))
+    return layout.home_section(listed, len(tasks))
 
 
 @schedules.kind(Report)

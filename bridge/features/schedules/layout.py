@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from bridge.errors import BadSchedule
@@ -51,7 +51,7 @@ _WONT: Final = {"report": "be posted", "question": "be asked", "run": "run"}
 _RUNNING: Final = {"question": "waiting for the answer", "run": "running"}
 _FORMS: Final = (("Schedule a report…", "report"), ("Schedule a question…", "question"), ("Schedule a run…", "run"))
 _A_PAGE: Final = 10  # of three blocks each, with the names of people, agents and projects
-_MOST_IN_HOME: Final = 5
+MOST_IN_HOME: Final = 3
 _SKIPPED: Final = "Questions since {moment} were skipped because they were too late, or one was still being answered."
 _TARGET: Final = 80
 _QUESTION: Final = 3000
@@ -205,13 +205,17 @@ def task_list(
     )
 
 
-def home_section(tasks: Sequence[Listed]) -> list[Block]:
-    """Return the section of the Home tab with a person's own *tasks*."""
+def home_section(tasks: Sequence[Listed], count: int) -> list[Block]:
+    """Return the section of the Home tab with the first of a person's own *tasks*, *count* in all."""
     blocks = [kit.header("Your schedules")] if tasks else []
-    for one in tasks[:_MOST_IN_HOME]:
-        *above, below = _shown(replace(one, owner=""), f"home:{one.task.id}")
-        blocks += [*above, below | {"block_id": f"report:{one.task.id}"}]
-    return blocks
+    for one in tasks:
+        above, *_, below = _shown(one, f"home:{one.task.id}")
+        due = kit.paragraph("Next: ", kit.date(one.task.due))
+        if one.task.paused:
+            due = kit.paragraph(f"⏸️ {kit.capitalized(_status(one.task))}")
+        blocks += [{**above, "elements": [*above["elements"], due]}, below | {"block_id": f"report:{one.task.id}"}]
+    more = count - len(tasks)
+    return [*blocks, kit.context(f"And {more:,} more: /schedules lists them all.")] if more > 0 else blocks
 
 
 def shown_on(page: int, count: int) -> range:

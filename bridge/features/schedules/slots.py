@@ -107,14 +107,20 @@ async def paused(deps: Deps, turn: Turn, stored: StoredTask, reason: str) -> Don
     return Done(f"its schedule was paused: {reason}")
 
 
-async def target_of(deps: Deps, task: StoredTask) -> str:
-    """Return the name of a task's agent or workflow, ``Agent 7`` if it isn't known soon; ``""`` if it has none."""
+async def target_of(deps: Deps, task: StoredTask, *, is_asked: bool = True) -> str:
+    """Return the name of a task's agent or workflow, ``Agent 7`` if it isn't known soon; ``""`` if it has none.
+
+    Unless *is_asked*, the service isn't asked for the workflows.
+    """
     spec, project = task.spec, deps.projects.get(task.spec.project)
     if isinstance(spec, ReportSpec):
         return ""
     if isinstance(spec, QuestionSpec):
-        name = await project.catalog.agent_name(spec.agent, is_current=True) if project else ""
+        name = await project.catalog.agent_name(spec.agent, is_current=is_asked) if project else ""
         return name or f"Agent {spec.agent}"
+    if not is_asked:
+        known = (project.catalog.get_workflows.last if project else None) or ()
+        return next((one.name for one in known if one.id == spec.workflow), f"Workflow {spec.workflow}")
     name = await project.catalog.workflow_name(spec.workflow, is_current=True) if project else ""
     return name or f"Workflow {spec.workflow}"
 

@@ -8,9 +8,11 @@ Each slot gets exactly one turn: the step that queues the turn also advances the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from bridge.engine.home import Reads
 from bridge.engine.results import PostedReport, PostedTask
 from bridge.errors import RecordNotUnderstood
 from bridge.features.deps import Deps
@@ -52,6 +54,17 @@ class TaskStore:
         with translated():
             ids: Any = await self._redis.zrange(self._keys.reports(), 0, -1)
         return [report for report, _fields in await self._read({str(id_): {} for id_ in ids})]
+
+    async def read_all(self, reads: Reads) -> list[StoredTask]:
+        """Return the same for Home, by two *reads*."""
+        (ids,) = await reads.ask(lambda pipe: pipe.zrange(self._keys.reports(), 0, -1))
+
+        def records(pipe: Any) -> None:
+            for id_ in ids:
+                pipe.hgetall(self._keys.report(str(id_)))
+
+        fields = await reads.ask(records) if ids else []
+        return [task for task, _ in _readable({str(id_): {} for id_ in ids}, fields)]
 
     async def due(self, at: datetime, most: int) -> list[tuple[StoredTask, str]]:
         """Return the tasks due *at* a moment, the longest due first, each with its stored due time.
@@ -229,14 +242,18 @@ class TaskStore:
             async with self._redis.pipeline(transaction=False) as pipe:
                 for id_ in wanted:
                     pipe.hgetall(self._keys.report(id_))
-                records = await pipe.execute()
-        found = []
-        for (id_, replaced), fields in zip(wanted.items(), records, strict=True):
-            try:
-                found.append((StoredTask.from_redis(id_, {**fields, **replaced}), fields))
-            except RecordNotUnderstood:
-                continue
-        return found
+                return _readable(wanted, await pipe.execute())
+
+
+def _readable(
+    wanted: Mapping[str, Mapping[str, str]], records: Sequence[Any]
+) -> list[tuple[StoredTask, dict[str, str]]]:
+    """Return the tasks whose records this version can read, with those."""
+    found = []
+    for (id_, replaced), fields in zip(wanted.items(), records, strict=True):
+        with suppress(RecordNotUnderstood):
+            found.append((StoredTask.from_redis(id_, {**fields, **replaced}), fields))
+    return found
 
 
 def store_of(deps: Deps) -> TaskStore:

@@ -22,6 +22,7 @@ from bridge.features.statistics.numbers import (
     by_count,
     numbers_of,
 )
+from bridge.features.statistics.snapshots import Snapshot
 from bridge.project.models import Stats
 from bridge.slack.blockkit import charts, kit
 from bridge.slack.blockkit.numbers import per_cent, signed, whole
@@ -39,6 +40,7 @@ _MOST_CHANGED: Final = 10
 _NAME: Final = 60
 _LEAST_SHARE: Final = 0.0005  # less would be shown as 0.0%
 _ABOUT: Final = timedelta(hours=1)
+_A_DAY: Final = timedelta(days=1)
 _A_FEW_DAYS: Final = timedelta(days=3)
 _MOST_OF_A_YEAR: Final = timedelta(days=300)
 
@@ -166,6 +168,25 @@ def _headline(numbers: Sequence[tuple[Number, int]], groups: Sequence[_Listing],
             by = whole(abs(difference.by)) + (f" ({share})" if share else "")
             return f"{number.title} are {way} by {by} {since}, to {whole(value)}."
     return f"{whole(value)} {number.noun(value)} so far."
+
+
+def home_line(stats: Stats, past: Sequence[Snapshot], now: datetime) -> list[Block]:
+    """Return the line of Home: the numbers, how the leading one has changed since yesterday, and how it developed."""
+    known = [(number, value) for number in NUMBERS if (value := number.of(stats)) is not None]
+    if not known:
+        return []
+    known.sort(key=lambda one: not one[0].leads_chart)
+    leading, value = known[0]
+    points = [(one.at, one.numbers[leading.name]) for one in past if leading.name in one.numbers]
+    yesterday = min(points, key=lambda one: abs(now - one[0] - _A_DAY), default=None)
+    changed = ""
+    if yesterday and abs(now - yesterday[0] - _A_DAY) <= _A_DAY / 2:
+        changed = f" ({change(Difference(value, yesterday[1]))} since yesterday)"
+    said = [f"{whole(value)} {leading.noun(value)}{changed}"]
+    said += [f"{whole(one)} {number.noun(one)}" for number, one in known[1:]]
+    days = {at.date(): count for at, count in points} | {now.date(): value}
+    drawn = charts.sparkline(list(days.values()))
+    return [kit.context(f"📊 {' · '.join(said)}", *([f"{leading.title} in the last week {drawn}"] if drawn else []))]
 
 
 def nearest_note(wanted: datetime, found: datetime) -> Note | None:

@@ -21,13 +21,12 @@ from bridge.slack.blockkit.reply import Block
 class Number:
     """A whole number: its *name*, as people read and type it, and its *field* in the service's response.
 
-    The chart over time shows the number that *leads_chart*, or else the first one shown. Home shows those *on_home*.
+    The chart over time shows the number that *leads_chart*, or else the first one shown.
     """
 
     name: str
     field: str
     leads_chart: bool = False
-    on_home: bool = True
 
     @property
     def title(self) -> str:
@@ -66,7 +65,7 @@ class NameGroup:
 
 
 NUMBERS: Final = (
-    Number("prompts", "promptCount", on_home=False),  # Home has the project's own count
+    Number("prompts", "promptCount"),
     Number("runs", "runCount", leads_chart=True),
     Number("versions", "versionCount"),
 )

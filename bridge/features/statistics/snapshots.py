@@ -13,10 +13,12 @@ import json
 import logging
 import re
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from bridge.engine.home import Reads
 from bridge.errors import RecordNotUnderstood
 from bridge.features.statistics.numbers import GROUPS, Changes, Difference, NamesChanged, by_count, numbers_of
 from bridge.project.connection import DEFAULT
@@ -252,6 +254,16 @@ class SnapshotStore:
                     found[hour] = Snapshot.from_text(text)
             except RecordNotUnderstood:  # from a later version
                 log.warning("statistics snapshot can't be parsed", extra={"hour": hour})
+        return found
+
+    async def lately(self, reads: Reads, now: datetime) -> list[Snapshot]:
+        """Return the numbers of the last week, oldest first, without those of this hour."""
+        hours = [str(hour) for hour in range(hour_of(now - HOURLY_FOR), hour_of(now))]
+        (texts,) = await reads.ask(lambda pipe: pipe.hmget(self._hourly, hours))
+        found = []
+        for text in filter(None, texts):
+            with suppress(RecordNotUnderstood):
+                found.append(Snapshot.from_text(text))
         return found
 
     async def add(self, hour: int, snapshot: Snapshot) -> bool:

@@ -22,7 +22,7 @@ from bridge.errors import NotFound, ProjectError, RecordNotUnderstood, SlackErro
 from bridge.features.deps import Deps
 from bridge.features.waiters import notify_waiters
 from bridge.features.workflows import run_card
-from bridge.ids import TurnId
+from bridge.ids import PersonKey, TurnId
 from bridge.inbound import ScheduledRun, TriggeredRun
 from bridge.project.models import RunResult, Workflow
 from bridge.queue.keys import RESULTS, milliseconds
@@ -75,7 +75,10 @@ async def run(
     try:
         note = json.dumps({"workflow": workflow.id, "name": workflow.name, "input": given})
         uses, undo = (question.uses(), question.undo()) if question else ((), ())
-        result, took = await turn.once(start, note=note, uses=uses, undo=undo)
+        person = PersonKey(turn.team, turn.user, turn.project_key)
+        listed = (deps.homes.unsettled(person, turn.id), *deps.homes.redraws(turn.team, turn.user))
+        undo = (*undo, deps.homes.settled(person, turn.id))
+        result, took = await turn.once(start, note=note, uses=(*uses, *listed), undo=undo)
     except AlreadyUsed:
         return (await question.answered() if question else None) or shown(notices.already_used(), "already")
     except TooOften as exc:

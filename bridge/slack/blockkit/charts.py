@@ -21,6 +21,8 @@ _MOST_BARS: Final = 10  # of Slack's 20: more are hard to read
 _LEAST_SHAPE: Final = 2  # a pie of one piece, or a single bar, shows nothing
 _NOTHING: Final = "–"  # noqa: RUF001 - a dash for an empty cell, which Slack rejects
 
+_BARS: Final = "▁▂▃▄▅▆▇█"
+
 Counts = Sequence[tuple[str, int]]
 """Names with their counts, the largest first."""
 
@@ -42,6 +44,14 @@ def bars(title: str, counts: Counts) -> Block | None:
 def line(title: str, points: Counts) -> Block | None:
     """Make a line chart through *points* in order; None unless there are three to twenty."""
     return _series("line", title, points) if kit.CHART_LEAST_LINE <= len(points) <= kit.CHART_POINTS else None
+
+
+def sparkline(values: Sequence[int]) -> str:
+    """Draw *values* as a line of text, for places without charts; ``""`` unless three or more differ."""
+    low, high = min(values, default=0), max(values, default=0)
+    if len(values) < kit.CHART_LEAST_LINE or low == high:
+        return ""
+    return "".join(_BARS[(value - low) * (len(_BARS) - 1) // (high - low)] for value in values)
 
 
 def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str | int]]) -> Block:

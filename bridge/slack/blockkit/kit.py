@@ -28,6 +28,7 @@ DATE_AND_TIME: Final = "{moment:%Y-%m-%d %H:%M} UTC"
 # source is named.
 BLOCKS: Final = 50  # in a message
 VIEW_BLOCKS: Final = 100  # in a modal or a Home tab
+VIEW_BYTES: Final = 200_000  # of a view's JSON; Slack's limit is 250 kB, however it counts
 SECTION_TEXT: Final = 3000
 HEADER_TEXT: Final = 150
 FIELDS: Final = 10  # of a section

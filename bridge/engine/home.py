@@ -1,0 +1,114 @@
+"""The Home tab, as features see it: what they add to it, how they read that, and when it's redrawn.
+
+It's drawn for people who have it open, after anything that may change it, in the step that does so: Redis queues the
+redraw only if they opened it within the hour, and none waits already. If nothing has changed, nothing is published.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from bridge.engine.projects import ServedProjects
+from bridge.ids import PersonKey, TurnId
+from bridge.inbound import HomeOpened
+from bridge.queue.inbox import Inbox
+from bridge.queue.keys import RECENT, milliseconds
+from bridge.queue.records import Write
+from bridge.queue.redis.connection import translated
+from bridge.queue.scripting import Scripts, epoch_ms
+from bridge.slack.blockkit.reply import Block
+
+_TICKS = 3  # of the event loop
+
+MOST_UNSETTLED = 20
+"""How many running runs and unknown outcomes are stored for each person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Something that waits for a person, since *at*: the *blocks* that show it in Home, at most three."""
+
+    at: datetime
+    blocks: tuple[Block, ...]
+
+
+class Reads:
+    """Reads of Home's parts, sent to Redis together: those asked for at the same moment share one round trip.
+
+    So a part must await nothing else between its reads. *trips* counts them.
+    """
+
+    def __init__(self, scripts: Scripts) -> None:
+        self.keys = scripts.keys
+        self.trips = 0
+        self._redis = scripts.redis
+        self._waiting: list[tuple[Callable[[Any], object], asyncio.Future[list[Any]]]] = []
+
+    async def ask(self, commands: Callable[[Any], object]) -> list[Any]:
+        """Return Redis's answers to the *commands* that are called on a pipeline. Raises `StoreUnavailable`."""
+        answer: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
+        self._waiting.append((commands, answer))
+        if len(self._waiting) == 1:
+            for _ in range(_TICKS):  # the others are asking now, some of them in a task of a task
+                await asyncio.sleep(0)
+            await self._send()
+        return await answer
+
+    async def _send(self) -> None:
+        sent, self._waiting = self._waiting, []
+        self.trips += 1
+        try:
+            with translated():
+                async with self._redis.pipeline(transaction=False) as pipe:
+                    ends = []
+                    for commands, _ in sent:
+                        commands(pipe)
+                        ends.append(len(pipe))
+                    answers = await pipe.execute()
+        except BaseException as exc:
+            for _, waiting in sent[1:]:  # the first is the caller
+                if isinstance(exc, Exception) and not waiting.done():
+                    waiting.set_exception(exc)
+                else:
+                    waiting.cancel()
+            raise
+        for begin, end, (_, waiting) in zip([0, *ends], ends, sent, strict=False):
+            if not waiting.done():
+                waiting.set_result(answers[begin:end])
+
+
+class Homes:
+    """The writes by which the tabs of people are redrawn, for the step that changes what they show."""
+
+    def __init__(
+        self, scripts: Scripts, inbox: Inbox, projects: ServedProjects, *, now: Callable[[], datetime]
+    ) -> None:
+        self._keys = scripts.keys
+        self._inbox = inbox
+        self._projects = projects
+        self._now = now
+
+    def redraws(self, team: str, user: str) -> tuple[Write, ...]:
+        """Return the writes that redraw the Home tab of *user*, about the project it shows, if they have it open."""
+        key, writes = self._keys.looking(PersonKey(team, user)), list[Write]()
+        for project in self._projects:
+            home = HomeOpened(team=team, channel="", user=user, project=project.key)
+            writes += [
+                ("if", key, 0, 2, "project", project.id, "queued", ""),
+                ("field", key, 0, "queued", "1"),
+                self._inbox.queues(home, why="what it shows has changed"),
+            ]
+        return tuple(writes)
+
+    def unsettled(self, person: PersonKey, turn: TurnId) -> Write:
+        """Return the write that lists *turn* in Home: its run has begun, or its outcome is unknown."""
+        key, now = self._keys.unsettled(person), epoch_ms(self._now())
+        return ("rank", key, milliseconds(RECENT), turn, now, MOST_UNSETTLED)
+
+    def settled(self, person: PersonKey, turn: TurnId) -> Write:
+        """Return the write that undoes `unsettled`."""
+        return ("unrank", self._keys.unsettled(person), 0, turn)
