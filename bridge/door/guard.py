@@ -204,9 +204,11 @@ class Guard:
 
     async def _check_age(self, stamp: int) -> None:
         """Check a signed timestamp by Slack's clock. Raises `_Rejected`."""
-        if not self._is_recent(stamp):
+        self._off = self._now() - stamp
+        if abs(self._off) > OLDEST_SIGNATURE:
             is_known = await self._ask_clock()
-            if not self._is_recent(stamp):
+            self._off = self._now() - stamp
+            if abs(self._off) > OLDEST_SIGNATURE:
                 if is_known:
                     raise _Rejected(HTTPStatus.UNAUTHORIZED, "too_old")
                 self._refused = [min([stamp, *self._refused]), max([stamp, *self._refused])]
@@ -214,10 +216,6 @@ class Guard:
                 self._refuses_until = self._monotonic() + _REFUSES_FOR
                 raise _Rejected(HTTPStatus.UNAUTHORIZED, "clock")
         self._refuses_until = self._monotonic()
-
-    def _is_recent(self, stamp: int) -> bool:
-        self._off = self._now() - stamp
-        return abs(self._off) <= OLDEST_SIGNATURE
 
     def _log_refusals(self, reason: str) -> None:
         """Log what was refused since the last such line, at most once a minute, with the likely cause."""

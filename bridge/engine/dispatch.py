@@ -68,13 +68,16 @@ class Features:
         Raises `BridgeError`, `TryLater`, and what `Turn.once` raises.
         """
         try:
-            return _in_known_project(turn, await self._handle(deps, turn))
+            result = await self._handle(deps, turn)
+            if isinstance(result, Form) and turn.project_key == ASK:  # its menus depend on the project
+                raise ProjectNotChosen  # noqa: TRY301 - as if a handler had raised it
         except ProjectNotChosen as exc:
             asked = self._asked_by(deps, turn)
             await TypedText(deps.scripts).store(turn, asked)
             options = [kit.option(one.name, f"{one.id}:{turn.id}") for one in deps.projects]
             exc.form, exc.buttons = None, (kit.select(CHOOSE, "Choose a project", options),)
             raise
+        return result
 
     def _asked_by(self, deps: EngineDeps, turn: Turn) -> str:
         """Return the command line that *turn* carries out, or else its button's action ID and value."""
@@ -223,13 +226,6 @@ class Features:
                 raise
             why = sentence(exc)
             return Form(modals.page("Sorry", [kit.section(why)], Origin()), otherwise=kit.reply(why))
-
-
-def _in_known_project(turn: Turn, result: Result) -> Result:
-    """Raise `ProjectNotChosen` if *result* is a form, whose menus depend on the project, and that isn't known."""
-    if isinstance(result, Form) and turn.project_key == ASK:
-        raise ProjectNotChosen
-    return result
 
 
 def _merge(tables: Iterable[dict[Any, Any]]) -> dict[Any, Any]:

@@ -132,7 +132,22 @@ class Turns:
         | `LaneLost`            | nothing: another worker has it                                   |
         """
         try:
-            return await self._show_result(turn, await self._handle(turn))
+            match await self._handle(turn):
+                case Outcome() as outcome:
+                    await self._show(turn, outcome)
+                case Reply() as reply:
+                    await self._show(turn, Outcome(what="shown", reply=reply))
+                case Form() as form:
+                    await self._open(turn, form)
+                case HomeView() as home:
+                    what = await self._publish(turn, home)
+                    await self._done(turn, what, writes=turn.staged if what == "home shown" else ())
+                case Wait() as wait:
+                    return await self._park(turn, wait)
+                case Done(reason, _, keeps_text):
+                    await self._done(turn, reason, keep_text=keeps_text, writes=turn.staged if keeps_text else ())
+                case HomeChanged() as changed:  # `Features.handle` has redrawn it
+                    raise TypeError(changed)
         except TurnChanged:
             return False
         except NeverFinished:
@@ -143,26 +158,6 @@ class Turns:
             await self._stopped(turn)
         finally:
             await turn.until_shown.aclose()
-        return True
-
-    async def _show_result(self, turn: Turn, result: Result) -> bool:
-        """Show what the handler returned, and end the turn; False if it must be taken again."""
-        match result:
-            case Outcome():
-                await self._show(turn, result)
-            case Reply():
-                await self._show(turn, Outcome(what="shown", reply=result))
-            case Form():
-                await self._open(turn, result)
-            case HomeView():
-                what = await self._publish(turn, result)
-                await self._done(turn, what, writes=turn.staged if what == "home shown" else ())
-            case Wait():
-                return await self._park(turn, result)
-            case Done(reason, _, keeps_text):
-                await self._done(turn, reason, keep_text=keeps_text, writes=turn.staged if keeps_text else ())
-            case HomeChanged():  # `Features.handle` has redrawn it
-                raise TypeError(result)
         return True
 
     async def _take(self, lease: Lease, *, begins: bool) -> Turn | None:

@@ -53,6 +53,8 @@ def mentions_in(raw: str, *, but: str = "") -> Mentions:
 
 def addressed(raw: str, bot_user: str) -> tuple[str, str]:
     """Split a text into the mentions it begins with, and the rest; without the bot among them, all is the rest."""
+    if "<@" not in raw:  # most texts
+        return "", raw
     head = fold(raw, _MOST_MENTIONED)
     found = _FIRST_MENTIONS.match(head.text)
     if found is None or not re.search(rf"<@{re.escape(bot_user.lower())}[|>]", found[0]):
