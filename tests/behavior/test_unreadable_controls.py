@@ -21,17 +21,18 @@ def answers(harness: Harness) -> int:
     return len(seen.ephemerals) + len(seen.messages) + len(seen.forms) + len(seen.updates) + len(seen.homes)
 
 
-@pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("action", [*sorted(features._buttons), "of:tomorrow"])
-async def test_any_value_of_any_button_is_answered(harness: Harness, action: str, value: str) -> None:
+async def test_any_value_of_any_button_is_answered(harness: Harness, action: str) -> None:
     harness.write(ROOT, "a message with buttons")
-    click = Click(**HERE, action_id=action, value=value, message_ts=ROOT, is_ephemeral=True)
-    await harness.store.process().inbox.put(click)
+    for value in VALUES:
+        before = answers(harness)
+        click = Click(**HERE, action_id=action, value=value, message_ts=ROOT, is_ephemeral=True)
+        await harness.store.process().inbox.put(click)
 
-    await harness.work()
+        await harness.work()
 
-    assert answers(harness) > 0
-    assert await harness.store.redis.zcard("{test}:dead") == 0
+        assert answers(harness) > before, value
+        assert await harness.store.redis.zcard("{test}:dead") == 0, value
 
 
 @pytest.mark.parametrize("action", ["of:tomorrow", "answer:feedback"])

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,8 @@ SHOWN = {name: function for name, function in surfaces() if name not in TRUSTED}
 REPLIES = {name: function for name, function in SHOWN.items() if returns(function) is Reply}
 BLOCKS = {name: function for name, function in SHOWN.items() if returns(function) in {Block, View, list[Block]}}
 
+MODULES = sorted({name.partition(".")[0] for name in SHOWN})
+
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _FILE = re.compile(r"[a-z0-9-]{1,40}\.(?:json|md|txt)")
 
@@ -49,6 +52,10 @@ def test_the_surfaces_are_found() -> None:
     assert {"votes.thanks", "statistics.stats_card"} <= REPLIES.keys(), "in every layout module"
     assert len(REPLIES) > 60
     assert len(BLOCKS) > 30
+
+
+def of_module(functions: Iterable[str], module: str) -> list[str]:
+    return [name for name in functions if name.startswith(f"{module}.")]
 
 
 def posted(**shown: Any) -> ApiCall:
@@ -87,26 +94,28 @@ def problems_of(reply: Reply, *, is_named_by_us: bool) -> Iterator[str]:
         yield from (f"file: {file.name!r}" for file in reply.files if not _FILE.fullmatch(file.name))
 
 
-@pytest.mark.parametrize("name", REPLIES)
-def test_attacks_in_a_reply_have_no_effect(name: str) -> None:
+@pytest.mark.parametrize("module", MODULES)
+def test_attacks_in_a_reply_have_no_effect(module: str) -> None:
     found = {
-        attack: [
+        (name, attack): [
             problem
             for reply in results(REPLIES[name], words)
             for problem in problems_of(reply, is_named_by_us=name != "kit.reply")
         ]
+        for name in of_module(REPLIES, module)
         for attack, words in ATTACKS.items()
     }
 
-    assert {attack: problems for attack, problems in found.items() if problems} == {}
+    assert {about: problems for about, problems in found.items() if problems} == {}
 
 
-@pytest.mark.parametrize("name", BLOCKS)
-def test_attacks_in_a_form_have_no_effect(name: str) -> None:
-    for attack, words in ATTACKS.items():
+@pytest.mark.parametrize("module", MODULES)
+def test_attacks_in_a_form_have_no_effect(module: str) -> None:
+    for name, (attack, words) in product(of_module(BLOCKS, module), ATTACKS.items()):
         for shown in results(BLOCKS[name], words):
-            assert violations(posted(text="x", blocks=shown if isinstance(shown, list) else [shown])) == [], attack
-            assert [text for text in texts_in(shown) if _UNSEEN.search(text)] == [], attack
+            blocks = shown if isinstance(shown, list) else [shown]
+            assert violations(posted(text="x", blocks=blocks)) == [], (name, attack)
+            assert [text for text in texts_in(shown) if _UNSEEN.search(text)] == [], (name, attack)
 
 
 WRITES = ("chat.postMessage", "chat.postEphemeral", "chat.update", "response_url")
@@ -142,22 +151,24 @@ def has_blocks(asked: dict[str, Any]) -> bool:
     return bool(asked.get("blocks"))
 
 
-@pytest.mark.parametrize("name", REPLIES)
-async def test_attacks_in_a_slack_call_have_no_effect(emulated: EmulatedSlack, slack_web: SlackWeb, name: str) -> None:
-    first, *_ = results(REPLIES[name], _ALL)
+@pytest.mark.parametrize("module", MODULES)
+async def test_attacks_in_a_slack_call_have_no_effect(
+    emulated: EmulatedSlack, slack_web: SlackWeb, module: str
+) -> None:
     async with all_send_functions(emulated, slack_web) as ways:
-        for takes_blocks in (True, False):
+        for name, takes_blocks in product(of_module(REPLIES, module), (True, False)):
+            first, *_ = results(REPLIES[name], _ALL)
             emulated.faults.clear()
             for method in WRITES:
                 takes = Http(200, '{"ok": true, "ts": "1700000000.000009"}')
                 if not takes_blocks:
                     emulated.faults.on(method, Error("invalid_blocks"), times=None, when=has_blocks)
                 emulated.faults.on(method, takes, times=None)
+            emulated.calls.clear()
             for way in ways:
                 await way(first)
-
-    assert {call.method for call in emulated.calls} >= set(WRITES)
-    assert [problem for call in emulated.calls for problem in violations(call)] == []
+            assert {call.method for call in emulated.calls} >= set(WRITES)
+            assert [problem for call in emulated.calls for problem in violations(call)] == [], name
 
 
 def test_trusted_templates_are_literals() -> None:

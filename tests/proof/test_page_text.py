@@ -232,13 +232,13 @@ class Harmless(HTMLParser):
         raise AssertionError(decl)
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack[:30])
 @pytest.mark.parametrize("render", RENDERERS, ids=lambda render: render.__name__)
-def test_outside_text_becomes_only_text_and_safe_links(render: Callable[[str], str], attack: str) -> None:
-    parser = Harmless()
+def test_outside_text_becomes_only_text_and_safe_links(render: Callable[[str], str]) -> None:
+    for attack in ATTACKS:
+        parser = Harmless()
 
-    parser.feed(render(attack))
-    parser.close()
+        parser.feed(render(attack))
+        parser.close()
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack[:30])

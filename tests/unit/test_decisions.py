@@ -13,7 +13,7 @@ import pytest
 import bridge
 from bridge import errors
 from bridge.engine import decisions
-from bridge.engine.decisions import DEATHS, DECISIONS, ENDS, REASONS, REFUSALS, STATES, Decision, Meaning, Reason, State
+from bridge.engine.decisions import DEATHS, DECISIONS, ENDS, REASONS, REFUSALS, STATES, Decision, Reason, State
 from bridge.features.registry import features
 from bridge.slack.blockkit import failures
 
@@ -154,12 +154,10 @@ def test_each_death_has_its_meaning() -> None:
     assert {text: where for text, where in deaths.items() if text not in DEATHS} == {}
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_each_meaning_is_a_sentence_and_a_cure(name: str) -> None:
-    meaning: Meaning = ALL[name]
+def test_each_meaning_is_a_sentence_and_a_cure() -> None:
+    texts = [text for meaning in ALL.values() for text in (meaning.happened, meaning.cure)]
 
-    assert SENTENCE.fullmatch(re.sub(r"\{\w+\}", "X", meaning.happened))
-    assert SENTENCE.fullmatch(meaning.cure)
+    assert [text for text in texts if not SENTENCE.fullmatch(re.sub(r"\{\w+\}", "X", text))] == []
 
 
 @pytest.mark.parametrize("reason", Reason)
