@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
+from itertools import cycle
 from pathlib import Path
 
 from redis.asyncio import Redis
@@ -126,24 +127,24 @@ class Stage:
 
         await wait_until(accepts_events, f"{target.process.kind} accepts events", START_SECONDS)
 
-    async def turn(self, target: Target, message: ChatMessage) -> Answer:
-        """Send a message and wait until it is answered. Returns the acknowledgement."""
+    async def turn(self, target: Target, message: ChatMessage, *, project: str = "") -> Answer:
+        """Send a message and wait until it is answered. Returns the acknowledgement. A root may name a *project*."""
         posted = self.ledger.expect(message)
         async with self._order[message.thread]:  # messages are answered in the order of their acceptance
-            acknowledgement = await target.send(self.request(message))
+            acknowledgement = await target.send(self.request(message, project=project))
         async with asyncio.timeout(ANSWER_SECONDS):
             await posted
         return acknowledgement
 
-    def request(self, message: ChatMessage) -> bytes:
+    def request(self, message: ChatMessage, *, project: str = "") -> bytes:
         """Build the event of *message*: a mention starts a thread, and replies have none."""
-        return mention(message) if message.number == 0 else reply(message, self.clock.next())
+        return mention(message, project=project) if message.number == 0 else reply(message, self.clock.next())
 
-    async def threads(self, target: Target, count: int) -> list[str]:
-        """Start *count* conversations. Returns their threads."""
-        found = [self.clock.next() for _ in range(count)]
-        await asyncio.gather(*(self.turn(target, ChatMessage(thread, 0)) for thread in found))
-        return found
+    async def threads(self, target: Target, count: int, projects: Sequence[str] = ("",)) -> list[str]:
+        """Start *count* conversations, with each of *projects* in turn. Returns their threads."""
+        found = list(zip((self.clock.next() for _ in range(count)), cycle(projects), strict=False))
+        await asyncio.gather(*(self.turn(target, ChatMessage(thread, 0), project=one) for thread, one in found))
+        return [thread for thread, _project in found]
 
     async def settled(self, messages: Sequence[ChatMessage], seconds: float) -> None:
         """Wait until all are answered, up to *seconds*, then a moment for duplicates."""

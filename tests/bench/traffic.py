@@ -52,9 +52,13 @@ class Clock:
         return f"{self.start + self.used // _MICROSECONDS}.{self.used % _MICROSECONDS:06d}"
 
 
-def mention(message: ChatMessage, kind: str = "app_mention") -> bytes:
-    """The request for a mention that starts a thread; Slack delivers it as ``app_mention`` and ``message``."""
-    return signed(_envelope(message, message.thread, f"<@{BOT}> {message.words}", kind), "application/json")
+def mention(message: ChatMessage, kind: str = "app_mention", *, project: str = "") -> bytes:
+    """The request for a mention that starts a thread; Slack delivers it as ``app_mention`` and ``message``.
+
+    It may name a *project*.
+    """
+    words = f"@{project} {message.words}" if project else message.words
+    return signed(_envelope(message, message.thread, f"<@{BOT}> {words}", kind), "application/json")
 
 
 def reply(message: ChatMessage, ts: str) -> bytes:

@@ -13,6 +13,7 @@ from bench.scenarios.counts import counts
 from bench.scenarios.growth import growth, processes
 from bench.scenarios.latency import commands, even, idle
 from bench.scenarios.layout import layout
+from bench.scenarios.projects import projects
 from bench.scenarios.start import start
 from bench.scenarios.turns import turns
 from bench.stage import Stage
@@ -22,6 +23,7 @@ Scenario = Callable[[Stage], Awaitable[list[Figure]]]
 SCENARIOS: Mapping[str, Scenario] = {
     "acks": acks,
     "turns": turns,
+    "projects": projects,
     "burst": burst,
     "even": even,
     "commands": commands,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -39,9 +40,9 @@ class Talks:
             self.messages.append(message)
 
 
-async def talks(stage: Stage, target: Target, threads: int) -> Talks:
-    """Start *threads* conversations."""
-    return Talks(stage, [target], await stage.threads(target, threads))
+async def talks(stage: Stage, target: Target, threads: int, projects: Sequence[str] = ("",)) -> Talks:
+    """Start *threads* conversations, with each of *projects* in turn."""
+    return Talks(stage, [target], await stage.threads(target, threads, projects))
 
 
 async def in_turns(ours: Talks, theirs: Talks, seconds: float, times: int) -> tuple[list[float], list[float]]:
