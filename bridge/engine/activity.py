@@ -78,13 +78,10 @@ class Activity:
 
         The *outcome* was shown in the message *posted* (``ts``), if the bot itself could post it.
         """
-        looking = [("left", key, 0)] if record is not None and (key := self._looking(record)) else []  # `changes_home`
-        shown = [] if record is None or outcome is None else self._of_outcome(record, outcome, posted)
-        return [
-            *looking,
-            *shown,
-            *([self._audited(turn, record, what, about, outcome)] if self._audit_lifetime else []),
-        ]
+        writes: list[Write] = [] if record is None or outcome is None else self._of_outcome(record, outcome, posted)
+        if record is not None and (key := self._looking(record)):
+            writes.insert(0, ("left", key, 0))  # see `changes_home`
+        return [*writes, *([self._audited(turn, record, what, about, outcome)] if self._audit_lifetime else [])]
 
     def _of_outcome(self, record: Record, outcome: Outcome, posted: str) -> list[Write]:
         """Return the writes for a run or an answer: of how long it took, and for its person's Home tab."""

@@ -174,13 +174,14 @@ async def refusal_to_continue(deps: Deps, turn: Turn, one: SetUp, what: str, abo
 
 
 async def tells_owner(deps: Deps, turn: Turn, one: SetUp, noun: str, called: str, *, did: str) -> list[Write]:
-    """Return the write that tells an owner that someone else ``paused``, ``deleted`` or ``changed`` it."""
+    """Return the writes that tell an owner that someone else ``paused``, ``deleted`` or ``changed`` it."""
     if turn.user == one.owner:
         return []
     how: bool | str = did if did == "changed" else did == "deleted"  # an earlier release knows no changes
     what = f"{noun}_changed:" + json.dumps([called, one.channel, await deps.directory.user_name(turn.user), how])
     notice = Notice(team=one.team, channel=one.owner, user=one.owner, what=what, of="notice", is_offer=True)
-    return [deps.inbox.queues(notice, why=f"someone changed a{'n' * (noun[0] in 'aeiou')} {noun}")]
+    told = deps.inbox.queues(notice, why=f"someone changed a{'n' * (noun[0] in 'aeiou')} {noun}")
+    return [told, *deps.homes.redraws(one.team, one.owner)]
 
 
 async def tell_of_removal(deps: Deps, one: SetUp, noun: str, called: str, key: str, *, event: str) -> None:

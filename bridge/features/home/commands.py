@@ -1,7 +1,7 @@
 """Draws the Home tab and handles its buttons. https://docs.slack.dev/surfaces/app-home.
 
-The service is asked twice at most, and only every few seconds (`Catalog`); Redis is read in two round trips (`Reads`).
-Missing data is left out.
+The service is asked twice at most, and only every few seconds (`Catalog`); Redis is read in two round trips (`Reads`),
+and once for the faces until those are cached. Missing data is left out.
 """
 
 from __future__ import annotations
@@ -92,13 +92,12 @@ async def _draw(deps: Deps, turn: Turn, view_hash: str, pages: HomePages | None 
 async def _gather(deps: Deps, turn: Turn, reads: Reads) -> layout.Home:
     """Ask the service, Redis and Slack for what Home shows, all at once."""
     catalog = turn.project.catalog
-    (agents, stats), (recent, past), (chosen_faces,), may_run, needs, sections = await asyncio.gather(
+    (agents, stats), (recent, past), may_run, needs, sections = await asyncio.gather(
         asyncio.gather(_or_none(catalog.get_agents()), _or_none(catalog.get_stats())),
         asyncio.gather(
             recent_activity(reads, PersonKey(turn.team, turn.user, turn.project_key)),
             deps.statistics(turn.project).store.lately(reads, deps.now()),
         ),
-        reads.ask(lambda pipe: pipe.hgetall(reads.keys.faces())),
         deps.access.is_runner(turn.user),
         asyncio.gather(*(needs(deps, turn, reads) for needs in deps.needs)),
         asyncio.gather(*(section(deps, turn, reads) for section in deps.home_sections)),
@@ -120,7 +119,7 @@ async def _gather(deps: Deps, turn: Turn, reads: Reads) -> layout.Home:
         numbers=home_line(stats, past, deps.now()) if stats else (),
         may_run=may_run,
         workspace=deps.workspace,
-        faces=deps.faces.among(turn.project, agents or (), chosen_faces),
+        faces=await deps.faces.of(turn.project, agents or ()),
         projects=[(one.id, one.name) for one in deps.projects] if deps.projects.is_several else (),
         chosen=turn.project.id,
     )
