@@ -22,6 +22,8 @@ EVENT_KINDS = KINDS.keys() | {"app_mention", "options", "event", "verification"}
 # An ack is due within 3 s and should take milliseconds; a turn takes as long as the agent does.
 _ACK_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3)
 _TURN_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 900)
+_MOST_COUNTED = 200  # agents and workflows
+_RUN_ENDS = frozenset({"completed", "failed", "cancelled", "unknown"})
 _CALL_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 900)
 
 
@@ -51,6 +53,15 @@ class Metrics:
             ["reason"],
             registry=registry,
         )
+        self._of_agents = Histogram(
+            "bridge_agent_seconds", "From a message's acceptance to the end of its agent's turn, by the agent's ID",
+            ["agent", "outcome", "project"], buckets=_TURN_SECONDS, registry=registry,
+        )  # fmt: skip
+        self._of_workflows = Histogram(
+            "bridge_workflow_seconds", "From a run's request to its end, by the workflow's ID",
+            ["workflow", "outcome", "project"], buckets=_TURN_SECONDS, registry=registry,
+        )  # fmt: skip
+        self._counted: set[tuple[str, str, str]] = set()
         self.feedback = Counter(
             "bridge_feedback", "Votes on answers: up or down; new, changed or the same", ["vote", "how"],
             registry=registry,
@@ -86,6 +97,19 @@ class Metrics:
     def acked(self, kind: str, seconds: float) -> None:
         """Measure how long Slack waited for an answer."""
         self._acks.labels(kind if kind in EVENT_KINDS else "other").observe(seconds)
+
+    def ended(self, kind: str, id_: str, how: str, project: str, seconds: float) -> None:
+        """Measure a turn of an agent, or a run of a workflow (*kind*). Beyond `_MOST_COUNTED`, the ID is ``other``."""
+        one = (kind, id_, project)
+        if one not in self._counted and len(self._counted) >= _MOST_COUNTED:
+            id_, project = "other", "other"
+        else:
+            self._counted.add(one)
+        if kind == "agent":
+            self._of_agents.labels(id_, how or "answered", project or "default").observe(seconds)
+        else:
+            word = how if how in _RUN_ENDS else "other"
+            self._of_workflows.labels(id_, word, project or "default").observe(seconds)
 
     def of_project(self, id: str) -> _ProjectCalls:  # noqa: A002 - its name
         """Return what `upstream` is for another project than the default one: the samples have a label ``project``."""

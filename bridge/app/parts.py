@@ -191,7 +191,9 @@ def build(
         slots=slots,
         shares=Shares(settings.max_turns, lambda: len(list(deps.projects))),
         metrics=wires.metrics,
-        activity=Activity(scripts, deps.homes, features, audit_lifetime=settings.audit_lifetime, now=deps.now),
+        activity=Activity(
+            scripts, deps.homes, features, audit_lifetime=settings.audit_lifetime, now=deps.now, metrics=wires.metrics
+        ),
         max_age=settings.max_age,
         watches=watches,
     )

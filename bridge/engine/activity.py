@@ -11,10 +11,12 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from bridge.engine.dispatch import Features
+from bridge.engine.distinct import token_of
 from bridge.engine.home import Homes
 from bridge.engine.projects import ASK
 from bridge.engine.recent import MOST, RecentRun
 from bridge.engine.results import NewThread, Outcome
+from bridge.engine.turn import Turn
 from bridge.ids import PersonKey, TurnId
 from bridge.inbound import (
     Click,
@@ -31,6 +33,7 @@ from bridge.inbound import (
     Submission,
     TriggeredRun,
 )
+from bridge.metrics import Metrics
 from bridge.queue.audit import REFUSED
 from bridge.queue.keys import AUDIT_LENGTH, ENDED, ENDED_LENGTH, RECENT, milliseconds
 from bridge.queue.records import Append, Record, Write
@@ -39,6 +42,7 @@ from bridge.slack.blockkit.folding import fold
 
 _SHOWN_MS: Final = milliseconds(RECENT)
 _BANG: Final = re.compile(r"\s*(?:<@[^>]*>[\s:,;-]*)*[*_~`]*!([a-z]+)[*_~`]*(?:\s+([a-z]+))?(?![^\s*_~`])")  # folded
+_AGENT: Final = re.compile(r"agent (\d+)\b")  # the subject of a turn
 _LONGEST: Final = 500  # characters before and in a command
 
 
@@ -57,12 +61,14 @@ class Activity:
         *,
         audit_lifetime: timedelta,
         now: Callable[[], datetime],
+        metrics: Metrics,
     ) -> None:
         self._keys = scripts.keys
         self._homes = homes
         self._features = features
         self._audit_lifetime = audit_lifetime
         self._now = now
+        self._metrics = metrics
 
     def writes(
         self,
@@ -84,14 +90,14 @@ class Activity:
         return [*writes, *([self._audited(turn, record, what, about, outcome)] if self._audit_lifetime else [])]
 
     def _of_outcome(self, record: Record, outcome: Outcome, posted: str) -> list[Write]:
-        """Return the writes for a run or an answer: of how long it took, and for its person's Home tab."""
-        body, now, writes = record.body, self._now(), list[Write]()
+        """Return the writes for a run or an answer, for its person's Home tab."""
+        body, writes = record.body, list[Write]()
         person = PersonKey(body.team, body.user, outcome.project or "")
         is_run = outcome.workflow is not None and bool(outcome.ended)
         is_answer = isinstance(body, InboundMessage) and outcome.session is not None
         if outcome.workflow is not None and is_run:
             card = (body.channel, posted) if posted else ("", "")
-            run = RecentRun(outcome.workflow, outcome.ran, outcome.ended, now, *card)
+            run = RecentRun(outcome.workflow, outcome.ran, outcome.ended, self._now(), *card)
             writes.append(("push", self._keys.recent_runs(person), _SHOWN_MS, run.to_line(), MOST))
             writes.append(self._homes.settled(person, record.id))
         elif isinstance(body, InboundMessage) and not body.app:
@@ -99,12 +105,6 @@ class Activity:
             is_failed = bool(outcome.cause) and outcome.concerns.startswith("agent ")
             writes += [self._thread(body, person)] if is_answer or is_unknown or is_failed else []
             writes += [self._homes.unsettled(person, record.id)] if is_unknown else []
-        if is_run or (is_answer and outcome.agent is not None):  # nothing about people
-            kind, of = ("workflow", outcome.workflow) if is_run else ("agent", outcome.agent)
-            took = epoch_ms(now) - epoch_ms(record.accepted_at)
-            facts = ("at", str(epoch_ms(now)), "of", f"{kind} {of}", "ms", str(took), "how", outcome.ended)
-            project = ("project", outcome.project or "")
-            writes.append(("append", self._keys.ended(kind), milliseconds(ENDED), ENDED_LENGTH, *facts, *project))
         return writes
 
     def _audited(self, turn: TurnId, record: Record | None, what: str, about: str, outcome: Outcome | None) -> Append:
@@ -135,6 +135,23 @@ class Activity:
         entry |= {"project": project} if project else {}
         flat = tuple([part for field in entry.items() for part in field])
         return ("append", self._keys.audit(), milliseconds(self._audit_lifetime), AUDIT_LENGTH, *flat)
+
+    def ended(self, turn: Turn, what: str, outcome: Outcome | None) -> list[Write]:
+        """Return the write of how long an agent or a workflow took, and how that ended; nothing about people."""
+        record, project = turn.record, turn.project_key if outcome is None else outcome.project or ""
+        found = _ended(turn, what, outcome)
+        if found is None:
+            return []
+        kind, id_, how = found
+        at, took = epoch_ms(self._now()), epoch_ms(self._now()) - epoch_ms(record.accepted_at)
+        facts = ["at", str(at), "of", f"{kind} {id_}", "ms", str(took), "how", how, "project", project]
+        if isinstance(record.body, InboundMessage):
+            salt = self._keys.namespace  # only to count them
+            facts += ["who", str(token_of(salt, record.body.user or record.body.app))]
+            facts += ["in", str(token_of(salt, str(record.body.thread)))]
+        self._metrics.ended(kind, id_, how, project, took / 1000)
+        written: Append = ("append", self._keys.ended(kind), milliseconds(ENDED), ENDED_LENGTH, *facts)
+        return [written]
 
     def changes_home(self, writes: Sequence[Write], answers: Sequence[str]) -> bool:
         """Whether a turn's *writes* may have changed a Home tab that its person has open, by Redis' *answers* to them.
@@ -173,6 +190,27 @@ class Activity:
     def _thread(self, message: InboundMessage, person: PersonKey) -> Write:
         score, thread = epoch_ms(self._now()), str(message.thread)
         return ("rank", self._keys.recent_threads(person), _SHOWN_MS, thread, score, MOST)
+
+
+def _ended(turn: Turn, what: str, outcome: Outcome | None) -> tuple[str, str, str] | None:
+    """Return whether an agent or a workflow has ended, which one, and how; None if neither.
+
+    An agent's answer has no word; else it's ``failed``, ``stopped`` or ``unknown``.
+    """
+    body = turn.record.body
+    if outcome is not None and outcome.workflow is not None and outcome.ended:
+        return "workflow", str(outcome.workflow), outcome.ended
+    if not isinstance(body, InboundMessage):
+        return None
+    bound = turn.conversation.agent
+    if outcome is None:
+        return ("agent", str(bound), "stopped") if what == "stopped" and bound is not None else None
+    if outcome.agent is not None:
+        return ("agent", str(outcome.agent), "") if outcome.session is not None else None
+    named = _AGENT.match(outcome.concerns)
+    if named is None or not outcome.cause:
+        return None
+    return "agent", named[1], "unknown" if what == "unknown" else "failed"
 
 
 def action_name(inbound: Inbound, commands: FixedWords) -> str:

@@ -292,7 +292,8 @@ class CommandLine:
         Input for workflows and agents may contain anything, and reports have their own options.
         """
         folded = fold(typed, _MOST_TYPED)
-        option = _OPTION.search(folded.text)
+        allowed = match[0].options if match else ()
+        option = next((one for one in _OPTION.finditer(folded.text) if one[1] not in allowed), None)
         if option is None:
             return None
         found = match or self._match(_OPTION.sub("", folded.text)) or self._match(folded.text[: option.start()])

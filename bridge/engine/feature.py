@@ -96,6 +96,7 @@ class Command:
     for_several: bool = False  # exists only where there are several projects
     of_project: bool = False  # what follows its name is a project's
     fill: Fill | None = None  # opens that form with a workflow or an agent, and the text after its name
+    options: tuple[str, ...] = ()  # besides --share, of a read-only command
 
     @property
     def is_for_threads(self) -> bool:
@@ -207,12 +208,14 @@ class Feature:
         of_project: bool = False,
         for_several: bool = False,
         fill: Fill | None = None,
+        options: tuple[str, ...] = (),
     ) -> Callable[[H], H]:
         """Register ``async def …(deps, turn, *, …)`` for *usage*; its docstring's first line is its help.
 
         *form* is a button that opens a form for the same command; errors offer it, except, if it's *for_runners*,
         to people who may not run workflows; *offered* shows it with the help, too. *fill*, ``async def …(deps, turn,
-        workflow or agent, rest)``, opens it filled in if it's unsure which was meant. *read_only* allows ``--share``.
+        workflow or agent, rest)``, opens it filled in if it's unsure which was meant. *read_only* allows ``--share``,
+        and *options* others, which the handler finds in the last parameter.
         With *of_project*, the name of a project may follow, also without ``@``. One *for_several* projects exists
         only where there are.
         """
@@ -220,7 +223,7 @@ class Feature:
         def register(handler: H) -> H:
             command = _parse(usage, handler, is_default=default, is_read_only=read_only, form=form)
             command = replace(command, for_runners=for_runners, is_offered=offered, of_project=of_project, fill=fill)
-            command = replace(command, for_several=for_several)
+            command = replace(command, for_several=for_several, options=options)
             add_command(self.commands, command)
             return handler
 

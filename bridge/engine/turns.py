@@ -432,7 +432,8 @@ class Turns:
         if record.is_again:  # before the last step, so that a successor would do it
             await self.patience.through_outages(remove_notice, self.deps, turn.id, record.body.channel)
         activity = self.activity.writes(turn.id, record, what, about=about, outcome=outcome, posted=posted)
-        writes = [*activity, *(turn.staged if posted else writes)]  # what `Feature.once_posted` has staged
+        ended = self.activity.ended(turn, what, outcome)
+        writes = [*activity, *ended, *(turn.staged if posted else writes)]  # what `Feature.once_posted` has staged
         answers = await self.journal.done(turn.taken, what=what, posted=posted, keep_text=keep_text, writes=writes)
         if self.activity.changes_home(activity, answers):
             await self.patience.through_outages(self.deps.inbox.write, *self.activity.redraws(record))

@@ -8,6 +8,7 @@ from typing import Final
 
 from bridge.errors import CannotConnect, CircuitOpen, ConnectionLost, Outage, ProjectError, TimedOut
 from bridge.features.deps import Deps
+from bridge.features.statistics.aggregating import WorkStore
 from bridge.project.connection import ProjectConnection
 from bridge.project.models import Stats
 from bridge.queue.keys import DOWN, milliseconds
@@ -34,12 +35,27 @@ async def statistics_now(deps: Deps, project: ProjectConnection) -> tuple[Stats 
     return stats, await _down(deps, project, is_down=False)
 
 
+async def look_for_outages(deps: Deps) -> None:
+    """Look whether a service that can't be reached, as far as this process or another knows, is back.
+
+    Raises `StoreUnavailable`.
+    """
+    with translated():
+        down = set(await deps.scripts.redis.hkeys(deps.scripts.keys.service_down()))
+    for project in list(deps.projects):
+        if project.id in down or not project.client.is_up:
+            await statistics_now(deps, project)
+
+
 async def _down(deps: Deps, project: ProjectConnection, *, is_down: bool) -> datetime | None:
     """Record whether a service can be reached now; return since when it can't."""
     key, redis = deps.scripts.keys.service_down(), deps.scripts.redis
     with translated():
         if not is_down:
-            await redis.hdel(key, project.id)
+            since = await redis.hget(key, project.id)
+            if since and await redis.hdel(key, project.id):
+                began = datetime.fromtimestamp(int(since) / 1000, UTC)
+                await WorkStore(deps.scripts).note_outage(deps.inbox, project.key, began, deps.now())
             return None
         await redis.hsetnx(key, project.id, str(epoch_ms(deps.now())))
         await redis.pexpire(key, milliseconds(DOWN))

@@ -195,7 +195,9 @@ class Keys:
     incidents = Key[[]]("incidents", "zset", INCIDENT, "the names of all incidents, by when they began")
     troubles = Key[str]("troubles:<process>", "string", TROUBLES, "what a process knows to be wrong")
     replicated = Key[[]]("replicated", "string", REPLICATED, "this Redis had a replica")
-    ended = Key[str]("ended:<kind>", "stream", ENDED, "how long agents or workflows took, and how runs ended")
+    ended = Key[str]("ended:<kind>", "stream", ENDED, "how turns of agents or workflows ended, and votes, without IDs")
+    work = Key[[]]("work", "hash", SNAPSHOTS, "day or week → what agents and workflows did, see "
+                   "`bridge.features.statistics.work`")
     words = Key[ThreadKey]("words:<thread>", "string", "BRIDGE_SESSION_DAYS at most",
                            "a report's text, for the first question in its thread")
     votes = Key[str]("votes:<turn>", "hash", VOTES, "votes on an answer by person, its agent and session",

@@ -124,6 +124,7 @@ class _Posting:
     count: int = 1
     most_texts: int = 1
     refused_because: str = ""
+    channel: str = ""  # where Slack posted what's for a person: files need its ID
 
     @property
     def why(self) -> str:
@@ -386,7 +387,7 @@ class Poster:
                 raise
             log.warning("Slack rejected a message's metadata, posting without it", extra={"error": exc.error})
             return await self._post_message(posting, name, text, blocks, is_tagged_in_a_block=True)
-        ts = str(answer.get("ts") or "")
+        ts, posting.channel = str(answer.get("ts") or ""), str(answer.get("channel") or posting.channel)
         shown_as = answer.get("message")
         if place.thread_ts and isinstance(shown_as, dict) and not shown_as.get("thread_ts"):
             await self.delete(place.channel, ts)
@@ -454,7 +455,7 @@ class Poster:
             raise SlackUnreachable(exc.method, exc.detail) from exc
         shared = {
             "files": [{"id": granted.get("file_id"), "title": attachment.name}],
-            "channel_id": place.channel,
+            "channel_id": posting.channel or place.channel,
             "thread_ts": place.thread_ts or None,
         }
         await self._call_as_speaker("files.completeUploadExternal", shared, posting)

@@ -26,7 +26,9 @@ async def acts(redis: Redis) -> list[AuditEntry]:
 
 def entry(store: Store, taken: Taken, what: str) -> list[Write]:
     """The audit writes at the end of a turn."""
-    activity = Activity(store.scripts, store.process().inbox, features, audit_lifetime=DAYS, now=store.clock)
+    activity = Activity(
+        store.scripts, store.process().inbox, features, audit_lifetime=DAYS, now=store.clock, metrics=Metrics()
+    )
     return activity.writes(taken.record.id, taken.record, what)
 
 
@@ -61,7 +63,9 @@ async def test_an_unreadable_turn_is_in_the_audit(audited: Store, redis: Redis) 
     found = await process.journal.take((await process.hold())[0])
     assert isinstance(found, Unreadable)
 
-    activity = Activity(audited.scripts, process.inbox, features, audit_lifetime=DAYS, now=audited.clock)
+    activity = Activity(
+        audited.scripts, process.inbox, features, audit_lifetime=DAYS, now=audited.clock, metrics=Metrics()
+    )
     writes = activity.writes(found.turn, None, "dead: not understood")
     await process.journal.bury(found.held, found.turn, reason="not understood", writes=writes)
 
@@ -102,7 +106,7 @@ async def test_each_entry_renews_the_lifetime_of_the_audit(audited: Store) -> No
 async def test_without_a_lifetime_nothing_is_stored(store: Store, redis: Redis) -> None:
     await store.conversation()
     taken, inbox = await store.process().take(), store.process().inbox
-    activity = Activity(store.scripts, inbox, features, audit_lifetime=timedelta(0), now=store.clock)
+    activity = Activity(store.scripts, inbox, features, audit_lifetime=timedelta(0), now=store.clock, metrics=Metrics())
     writes = activity.writes(taken.record.id, taken.record, "answered")
     await store.process().journal.done(taken, writes=writes)
 

@@ -40,6 +40,9 @@ _FAILED: Final = status_icon("failed")
 _TITLES: Final = {one.name: one for one in NUMBERS}
 
 
+_NO_ANSWER: Final = frozenset({"failed", "stopped", "unknown"})
+
+
 @lru_cache(maxsize=1024)
 def _has_failed(status: str) -> bool:
     return status_icon(status) == _FAILED
@@ -195,7 +198,8 @@ class Readings:
         """Return what has ended in this project, by agent and workflow, and all of it."""
         found: dict[str, list[EndedTurn]] = {"": []}
         for one in self.own.ended:
-            if one.project == self.project and one.at <= self.now:
+            is_answer_or_run = not (one.of.startswith("agent ") and one.how in _NO_ANSWER)
+            if one.project == self.project and one.at <= self.now and is_answer_or_run:
                 found.setdefault(one.of, []).append(one)
                 found[""].append(one)
         return found

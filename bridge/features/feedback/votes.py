@@ -20,7 +20,7 @@ from bridge.features.deps import Deps
 from bridge.ids import TurnId
 from bridge.inbound import Click
 from bridge.queue.audit import named
-from bridge.queue.keys import VOTED_LENGTH, VOTES, milliseconds
+from bridge.queue.keys import ENDED, ENDED_LENGTH, VOTED_LENGTH, VOTES, milliseconds
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms, or_empty
 from bridge.slack.blockkit import kit
@@ -68,6 +68,8 @@ async def vote(deps: Deps, turn: Turn, click: Click) -> Result:
             fields["project"] = turn.project_key
         turn.stage(*(("field", key, lives, name, str(value)) for name, value in fields.items()))
         turn.stage(("rank", voted, lives, of.turn, now, VOTED_LENGTH))
+        facts = ("at", str(now), "of", f"agent {of.agent}", "how", given, "before", before, "project", turn.project_key)
+        turn.stage(("append", deps.scripts.keys.ended("vote"), milliseconds(ENDED), ENDED_LENGTH, *facts))
     deps.metrics.feedback.labels(given, how).inc()
     return shown(thanks(is_up=is_up), f"vote {how}", named("agent", of.agent))
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from datetime import datetime, timedelta
+from typing import Final
 
 from bridge.engine.feature import Feature
 from bridge.engine.results import Result
@@ -11,13 +13,23 @@ from bridge.engine.turn import Turn
 from bridge.errors import BadSchedule
 from bridge.features.buttons import ALERT_FORM, REPORT_FORM, STATISTICS
 from bridge.features.deps import Deps
-from bridge.features.statistics.layout import with_below
+from bridge.features.reach import look_for_outages
+from bridge.features.statistics.agents import agents_reply
+from bridge.features.statistics.aggregating import WorkStore
+from bridge.features.statistics.layout import CSV_FILE, csv_file, csv_notice, with_below
 from bridge.features.statistics.snapshots import hour_of, parse_moment
-from bridge.inbound import Click
+from bridge.inbound import Click, Notice
 from bridge.project.connection import ProjectConnection
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.folding import fold, name_key
+
+CSV: Final = "--csv"
+_SHARED: Final = re.compile(r"(?:^|\s)--share(?=\s|$)", re.IGNORECASE)
+_USUALLY: Final = timedelta(days=7)
 
 stats = Feature("stats")
+stats.notice(CSV_FILE)(csv_file)
+stats.outcomes |= {"csv_file": "sent a file"}
 
 
 @stats.every(timedelta(hours=1))
@@ -47,6 +59,35 @@ async def show_stats_since(deps: Deps, turn: Turn, *, when: str) -> Result:
     if since is None:
         raise BadSchedule("since", when)
     return await _card(deps, turn, since)
+
+
+@stats.every(timedelta(minutes=1))
+async def aggregate(deps: Deps) -> None:
+    """Add up what agents and workflows did, and look whether a service that couldn't be reached is back."""
+    await look_for_outages(deps)
+    await WorkStore(deps.scripts).aggregate(deps.inbox, deps.now())
+
+
+@stats.command("/stats agents [since]", read_only=True, options=("csv",))
+async def show_agents(deps: Deps, turn: Turn, *, since: str = "") -> Result:
+    """Show how agents and workflows are doing, such as since 7d. Add --csv to get a file."""
+    words = since.split()
+    as_csv = any(fold(word).text == CSV for word in words)
+    said = " ".join(word for word in words if fold(word).text != CSV)
+    when = said.partition(" ")[2] if name_key(said.partition(" ")[0]) == "since" else said
+    now = deps.now()
+    moment = parse_moment(when, now) if when else now - _USUALLY
+    if moment is None:
+        raise BadSchedule("since", when)
+    reply, file = await agents_reply(deps, turn.project, moment)
+    if as_csv and _SHARED.search(getattr(turn.body, "text", "")):
+        return reply.model_copy(update={"files": (file,)})
+    if as_csv:
+        notice = Notice(
+            team=turn.team, channel=turn.user, user=turn.user, what=csv_notice(file), of="answer", is_offer=True
+        )  # fmt: skip
+        turn.stage(deps.inbox.queues(notice, why="someone asked for a file"))
+    return reply
 
 
 @stats.button(STATISTICS, label="button: Show statistics")

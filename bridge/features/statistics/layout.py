@@ -6,6 +6,7 @@ doesn't accept charts everywhere: `Reply.plainer` has tables instead, and then t
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -26,7 +27,7 @@ from bridge.features.statistics.snapshots import Snapshot
 from bridge.project.models import Stats
 from bridge.slack.blockkit import charts, kit
 from bridge.slack.blockkit.numbers import per_cent, signed, whole
-from bridge.slack.blockkit.reply import Audience, Block, Reply
+from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
 from bridge.slack.blockkit.untyped_json import NAMES_AND_MORE
 
 STATISTICS: Final = "Statistics"
@@ -305,3 +306,119 @@ def _utc(moment: datetime) -> str:
 
 def _name(name: str) -> str:
     return kit.one_line(name, _NAME) or kit.NO_NAME
+
+
+class WorkRow(NamedTuple):
+    """What an agent or a workflow called *name* did: its *turns* (messages or runs), and how they ended.
+
+    *median* and *p95* are seconds.
+    """
+
+    name: str
+    turns: int
+    people: int
+    threads: int
+    failed: int
+    stopped: int
+    unknown: int
+    up: int
+    down: int
+    median: float | None = None
+    p95: float | None = None
+
+    @property
+    def good(self) -> int:
+        """How many turns ended well."""
+        return self.turns - self.failed - self.stopped - self.unknown
+
+
+AGENTS_HEAD: Final = (
+    "Agent", "Messages", "People", "Threads", "Median", "p95", "Failed", "Stopped", "Unknown", "👍", "👎"
+)  # fmt: skip
+WORKFLOWS_HEAD: Final = ("Workflow", "Runs", "Done", "Failed", "Unknown", "Median", "p95")
+_MOST_OUTAGES: Final = 10
+_MOST_WORKING: Final = 20  # agents, and workflows; the file has all
+CSV_FILE: Final = "csv_file"
+"""The name of the notice with a file."""
+
+
+def work_card(
+    agents: Sequence[WorkRow],
+    workflows: Sequence[WorkRow],
+    outages: Sequence[tuple[datetime, datetime]],
+    since: datetime,
+    *,
+    project: str = "",
+    audience: Audience = Audience.PRIVATE,
+) -> Reply:
+    """Show what agents and workflows did *since* a day, and when the service couldn't be reached."""
+    title = kit.titled("Agents and workflows", project)
+    parts = [
+        (head, [[_name(one.name), *cells_of(one)] for one in rows[:_MOST_WORKING]])
+        for head, rows, cells_of in (
+            (AGENTS_HEAD, agents, _cells_of_agent), (WORKFLOWS_HEAD, workflows, _cells_of_workflow)
+        )
+        if rows
+    ]  # fmt: skip
+    tables = [charts.table(f"{head[0]}s", head, rows) for head, rows in parts]
+    lists = [
+        kit.rich(
+            kit.paragraph(kit.words(f"{head[0]}s", bold=True)),
+            kit.bullets(kit.paragraph(_row_in_words(head, row)) for row in rows),
+        )
+        for head, rows in parts
+    ]
+    down = [
+        kit.trusted_context(f"The service was unavailable for {kit.spoken(end - begin)} from {{begin}}", begin=begin)
+        for begin, end in outages[-_MOST_OUTAGES:]
+    ]
+    said = work_sentence(agents, workflows, outages)
+    texts = [title, said, *(_row_in_words(head, row) for head, rows in parts for row in rows)]
+    top, end = (kit.header(title), kit.section(said)), (*down, kit.trusted_context("Since {since}", since=since))
+    shown = _in_forms("\n".join(texts), [(*top, *tables, *end), (*top, *lists, *end)])
+    return shown.model_copy(update={"audience": audience})
+
+
+def csv_notice(file: Attachment) -> str:
+    """Return the `Notice.what` for a *file* that someone asked for (`csv_file`)."""
+    return f"{CSV_FILE}:" + json.dumps([file.name, file.content])
+
+
+def csv_file(facts: str = "") -> Reply:
+    """Send a file to the person who asked for it, in a direct message: only there can it be private."""
+    try:
+        name, content = (str(one) for one in json.loads(facts))
+    except ValueError:
+        name, content = "agents.csv", ""
+    return kit.reply("Here's the file you asked for.", files=[Attachment(name=name, content=content)])
+
+
+def work_sentence(
+    agents: Sequence[WorkRow], workflows: Sequence[WorkRow], outages: Sequence[tuple[datetime, datetime]]
+) -> str:
+    """Say in a sentence what agents and workflows did, and whether something failed."""
+    messages, runs = (sum(one.turns for one in rows) for rows in (agents, workflows))
+    listed = [kit.counted(messages, "message")] if messages else []
+    listed += [kit.counted(runs, "run")] if runs else []
+    failed = sum(one.failed + one.unknown for one in (*agents, *workflows))
+    listed = listed or ["No messages and no runs"]
+    ending = f"; {failed:,} failed" if failed else "; nothing failed" if messages or runs else ""
+    down = f"; {kit.counted(len(outages), 'outage')}" if outages else ""
+    return f"{' and '.join(listed)}{ending}{down}."
+
+
+def _row_in_words(head: Sequence[str], row: Sequence[str | int]) -> str:
+    return f"{row[0]}: " + ", ".join(f"{title} {value}" for title, value in zip(head[1:], row[1:], strict=True))
+
+
+def _cells_of_agent(one: WorkRow) -> list[str | int]:
+    ends = [one.failed, one.stopped, one.unknown, one.up, one.down]
+    return [one.turns, one.people, one.threads, _took(one.median), _took(one.p95), *ends]
+
+
+def _cells_of_workflow(one: WorkRow) -> list[str | int]:
+    return [one.turns, one.good, one.failed, one.unknown, _took(one.median), _took(one.p95)]
+
+
+def _took(seconds: float | None) -> str:
+    return "–" if seconds is None else kit.spoken(timedelta(seconds=seconds))  # noqa: RUF001

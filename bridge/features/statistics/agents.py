@@ -1,0 +1,92 @@
+"""How the agents and workflows of a project are doing, for ``/stats agents`` and for reports."""
+
+from __future__ import annotations
+
+import csv
+import io
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Final
+
+from bridge.errors import ProjectError
+from bridge.features.deps import Deps
+from bridge.features.statistics.aggregating import WorkStore
+from bridge.features.statistics.layout import WorkRow, work_card
+from bridge.features.statistics.work import REST, Tally
+from bridge.project.connection import ProjectConnection
+from bridge.project.models import Agent, Workflow
+from bridge.queue.redis.connection import translated
+from bridge.slack.blockkit.reply import Attachment, Audience, Reply
+
+_COLUMNS: Final = (
+    "kind", "id", "name", "turns", "people", "threads", "median_seconds", "p95_seconds", "good", "failed", "stopped",
+    "unknown", "votes_up", "votes_down",
+)  # fmt: skip
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+"""How a cell begins that a spreadsheet takes for a formula."""
+
+
+async def agents_reply(
+    deps: Deps,
+    project: ProjectConnection,
+    since: datetime,
+    *,
+    audience: Audience = Audience.PRIVATE,
+) -> tuple[Reply, Attachment]:
+    """Return what shows what a project's agents and workflows did since a moment, and the same as CSV.
+
+    Raises `StoreUnavailable`.
+    """
+    now = deps.now()
+    done = await WorkStore(deps.scripts).since(since, now, project.key)
+    agents, workflows = list[Agent](), list[Workflow]()
+    with suppress(ProjectError):  # then they're shown by their IDs
+        agents += await project.catalog.get_agents()
+        workflows += await project.catalog.get_workflows()
+    names = {f"a{one.id}": one.name for one in agents} | {f"w{one.id}": one.name for one in workflows}
+    rows = {
+        kind: [(key, _row(names, key, work)) for key, work in done.work.items() if key[:1] == kind and work.turns]
+        for kind in ("a", "w")
+    }
+    for listed in rows.values():
+        listed.sort(key=lambda one: (one[0].endswith(REST), -one[1].turns))
+    file = Attachment(name=f"agents-{now:%Y-%m-%d}.csv", content=_csv(rows["a"], rows["w"]))
+    card = work_card(
+        [row for _key, row in rows["a"]],
+        [row for _key, row in rows["w"]],
+        [*done.outages, *await _outage_now(deps, project, now)],
+        done.since,
+        project=project.name if deps.projects.is_several else "",
+        audience=audience,
+    )
+    return card, file
+
+
+async def _outage_now(deps: Deps, project: ProjectConnection, now: datetime) -> list[tuple[datetime, datetime]]:
+    with translated():
+        since = await deps.scripts.redis.hget(deps.scripts.keys.service_down(), project.id)
+    return [(datetime.fromtimestamp(int(since) / 1000, UTC), now)] if since else []
+
+
+def _row(names: dict[str, str], key: str, work: Tally) -> WorkRow:
+    called = {"a": "Agent", "w": "Workflow"}[key[:1]]
+    name = "Others" if key.endswith(REST) else names.get(key, f"{called} {key[1:]}")
+    return WorkRow(
+        name=name, turns=work.turns, people=len(work.people), threads=len(work.threads), failed=work.failed,
+        stopped=work.stopped, unknown=work.unknown, up=work.up, down=work.down, median=work.percentile(0.5),
+        p95=work.percentile(0.95),
+    )  # fmt: skip
+
+
+def _csv(agents: list[tuple[str, WorkRow]], workflows: list[tuple[str, WorkRow]]) -> str:
+    """Return the rows as CSV; a name can't become a formula of a spreadsheet."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for kind, rows in (("agent", agents), ("workflow", workflows)):
+        for key, one in rows:
+            name = f"'{one.name}" if one.name.startswith(_FORMULA) else one.name
+            median, p95 = ("" if seconds is None else f"{seconds:.3f}" for seconds in (one.median, one.p95))
+            ends = (one.good, one.failed, one.stopped, one.unknown, one.up, one.down)
+            writer.writerow((kind, key[1:], name, one.turns, one.people, one.threads, median, p95, *ends))
+    return text.getvalue()
