@@ -116,6 +116,10 @@ class Config:
         """Return the line of a table or setting, or of the one around it."""
         return _line(_Problem(place, ""), self.lines, "")
 
+    def of_channel(self, channel: str) -> ProjectSettings:
+        """Return the project that the file gives a channel, or else the default one."""
+        return next((one for one in self.projects if channel in one.channels), self.projects[0])
+
     def source(self, *place: str) -> str:
         """Return where a value is set, as file and line, or ``""`` if the file doesn't set it."""
         return f"{self.file}:{self.lines[place]}" if place in self.lines else ""
@@ -232,6 +236,7 @@ def read_config(path: Path | None, environ: Mapping[str, str], default: ProjectS
         tables = _Tables.model_validate(given)
         projects, found = _resolved(tables.projects, default, file, environ)
         found += _conflicts(tables, projects)
+        projects = tuple(_with_channels(one, tables.channels) for one in projects)
     except (tomllib.TOMLDecodeError, RecursionError) as exc:
         place = _PLACE.search(str(exc))
         number = (place and place[1]) or text.rstrip().count("\n") + 1
@@ -353,6 +358,13 @@ def _key(id_: str, table: ProjectTable, file: Path, environ: Mapping[str, str]) 
 def _variable(id_: str) -> str:
     """Return a good name for the variable with a project's key."""
     return f"{id_.upper().replace('-', '_')}_KEY" if _ID.fullmatch(id_) else "DATA_KEY"
+
+
+def _with_channels(project: ProjectSettings, channels: Mapping[str, ChannelTable]) -> ProjectSettings:
+    """Return *project* with the channels whose own table names it."""
+    names = {name_key(project.id), name_key(project.name)}
+    more = {id_ for id_, one in channels.items() if one.project is not None and name_key(one.project) in names}
+    return replace(project, channels=project.channels | more) if more else project
 
 
 def _conflicts(tables: _Tables, projects: Sequence[ProjectSettings]) -> list[_Problem]:

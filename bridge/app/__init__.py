@@ -97,6 +97,7 @@ class Bridge:
         self._draining = draining
         self._read_config = read_config or partial(no_file, default_project(settings.model_dump(by_alias=True)))
         self._config = self._read_config()
+        self._use: Callable[[Config], None] = lambda _: None
         self._clients = ProjectClients(settings, wires.project, wires.metrics)
         self._hung_up = hung_up or asyncio.Event()
         self._patience = Patience(draining)
@@ -167,9 +168,10 @@ class Bridge:
             draining=self._draining,
             projects=self._clients.served,
             door_troubles=self._door_troubles,
+            config=self._config,
             lease=self._lease,
         )
-        self._catch_up = parts.catch_up
+        self._catch_up, self._use = parts.catch_up, parts.use
         await self._patience.through_outages(parts.catch_up.mark_threads)
         # Objects that exist now stay, so the garbage collector skips them; with these thresholds, its runs are frequent
         # and short. With Python's defaults, an acknowledgement takes 20% longer, and with a threshold of 50,000, a run
@@ -198,6 +200,7 @@ class Bridge:
         """Use *config* from now on, all of it; returns what changes, in words. Raises `ConfigurationError`."""
         await self._clients.serve(config.projects)
         changed, self._config = changes(self._config, config), config
+        self._use(config)
         return changed
 
     async def _reload_on_request(self, reloads: Reloads) -> None:

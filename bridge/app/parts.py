@@ -12,7 +12,7 @@ from typing import Any
 from slack_bolt.async_app import AsyncApp
 
 from bridge.app.connections import Connections
-from bridge.config import OWN
+from bridge.config import OWN, Config
 from bridge.documents import Documents
 from bridge.door.listeners.app import Intake, slack_app
 from bridge.door.listeners.events import EventListeners
@@ -27,6 +27,7 @@ from bridge.engine.clock import Clock
 from bridge.engine.home import Homes
 from bridge.engine.projects import ServedProjects
 from bridge.engine.reply_poster import ReplyPoster
+from bridge.engine.rules import rules_of
 from bridge.engine.said_once import SaidOnce
 from bridge.engine.turns import Turns
 from bridge.features.agents.faces import Faces
@@ -65,7 +66,10 @@ from bridge.slack.scopes import missing, required_by
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts that run: the Bolt *app* receives inputs, the *worker* runs *turns*, the others run on their own."""
+    """The parts that run: the Bolt *app* receives inputs, the *worker* runs *turns*, the others run on their own.
+
+    *use* takes what the operator's file says, besides the projects, from now on.
+    """
 
     app: AsyncApp
     receiver: Receiver
@@ -74,6 +78,7 @@ class Parts:
     turns: Turns
     queued_reactions: QueuedReactions
     clock: Clock
+    use: Callable[[Config], None]
     token_watch: TokenWatch
     catch_up: CatchUp
 
@@ -90,13 +95,15 @@ def build(
     draining: asyncio.Event,
     projects: ServedProjects | None = None,
     door_troubles: Callable[[], Mapping[str, str]] = dict,
+    config: Config | None = None,
     monotonic: Callable[[], float] | None = None,
     sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep,
     lease: timedelta = LEASE,
 ) -> Parts:
     """Build the parts, without running them; *consumer* names this process for the queue.
 
-    Without *projects*, there's one. *door_troubles* returns what's wrong with how Slack reaches this process.
+    Without *projects*, there's one; without *config*, there's no operator's file. *door_troubles* returns what's wrong
+    with how Slack reaches this process.
 
     All processes of a namespace need the same *lease*.
     """
@@ -125,6 +132,17 @@ def build(
         monotonic=monotonic,
         sleep=sleep,
     )
+
+    def use(config: Config) -> None:
+        deps.access.rules = rules_of(
+            config,
+            allowed_channels=settings.allowed_channels,
+            allowed_users=settings.allowed_users,
+            runners=settings.runners,
+        )
+        deps.channels.file, deps.faces.file = config.channels, config.agents
+
+    use(config or Config(()))
     queued_reactions = QueuedReactions(
         deps.indicators,
         deps.slack,
@@ -213,7 +231,7 @@ def build(
     )
     wires.metrics.watch_queue(lambda: worker.depth)
     clock = Clock(deps, features.clocks, features.jobs, patience)
-    return Parts(app, receiver, stopping, worker, turns, queued_reactions, clock, token_watch, catch_up)
+    return Parts(app, receiver, stopping, worker, turns, queued_reactions, clock, use, token_watch, catch_up)
 
 
 def _troubles(settings: Settings, wires: Connections, identity: Identity) -> dict[str, str]:
@@ -245,13 +263,12 @@ def _deps(
     """Build what handlers use."""
     slack = Poster(wires.web, identity, monotonic=monotonic, sleep=sleep)
     directory = Directory(wires.web, identity, monotonic=monotonic)
-    channels = Channels(scripts, replies=settings.thread_replies)
+    channels = Channels(scripts, projects, replies=settings.thread_replies)
     access = Access(
         home=identity.home,
         directory=directory,
-        allowed_channels=settings.allowed_channels,
-        allowed_users=settings.allowed_users,
-        runners=settings.runners,
+        rules=(),
+        project_name=projects.name_of,
     )
     files = Files(wires.web, identity, settings.slack_api_url)
     return Deps(

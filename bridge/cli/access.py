@@ -4,22 +4,42 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from bridge.cli.rows import FAILURE, OK, WARNING, Row
 from bridge.cli.troubles import CURE_OF_BOT, slack_trouble
-from bridge.engine.access import Access
-from bridge.errors import ConfigurationError, NotAllowed, SlackError, SlackRefused
+from bridge.config import Config, ProjectSettings
+from bridge.config_tables import Act
+from bridge.engine.access import Access, target_of
+from bridge.engine.picking import pick
+from bridge.engine.rules import ANY_AGENT, ANY_WORKFLOW, Asked, Rules, has_file, rules_of
+from bridge.errors import CommandError, ConfigurationError, ProjectError, SlackError, SlackRefused
 from bridge.inbound import SlashCommand
 from bridge.metrics import Metrics
+from bridge.project import ProjectClient
+from bridge.project.connection import DEFAULT
+from bridge.project.models import Workflow
 from bridge.slack.api import SlackWeb, opened
+from bridge.slack.blockkit.failures import sentence
 from bridge.slack.people import Directory, Person
 
 AREA: Final = "Access"
 RULES: Final = ("BRIDGE_ALLOWED_CHANNELS", "BRIDGE_ALLOWED_USERS", "BRIDGE_RUNNERS")
 _REPLIES: Final = "BRIDGE_THREAD_REPLIES"
 
-_TO_RUN: Final = ("run workflows", "schedule reports", "change channel settings")
+_TO_DO: Final[tuple[tuple[str, Act], ...]] = (
+    ("run workflows", "run"),
+    ("schedule reports", "report"),
+    ("change channel settings", "settings"),
+)
+_TO_DO_BY_RULES: Final[tuple[tuple[str, Act], ...]] = (
+    ("schedule questions and runs", "schedule"),
+    ("set up alerts", "alert"),
+    ("approve", "approve"),
+    ("see the trace", "trace"),
+)
+_NO_GUESTS: Final = "guests can't, unless listed in BRIDGE_RUNNERS"
 _CURE_OF_READING: Final = "grant the scopes that `bridge check` lists, and reinstall the app"
 _NO_MENTION: Final = {
     "auto": "only while the agent is talking with them and nobody else has written since",
@@ -47,10 +67,13 @@ _WHY_NOT: Final = {
 }
 
 
-async def access_of(values: Mapping[str, Any], user: str, channel: str) -> list[Row] | None:
+async def access_of(
+    values: Mapping[str, Any], config: Config, user: str, channel: str, *, workflow: str = ""
+) -> list[Row] | None:
     """Return rows on what *user* may do in *channel*; None if a required setting is missing or invalid.
 
-    Raises `ConfigurationError` for names instead of IDs.
+    *config* is the operator's file; *workflow* names one by ID or name. Raises `ConfigurationError` for names instead
+    of IDs, and for a workflow that can't be found.
     """
     problems = []
     if not re.fullmatch(r"[UW][A-Z0-9]{2,}", user):
@@ -67,24 +90,51 @@ async def access_of(values: Mapping[str, Any], user: str, channel: str) -> list[
         name not in values for name in ("SLACK_API_URL", "SLACK_BOT_TOKEN", _REPLIES, *RULES)
     ):  # some rules alone would mislead
         return None
+    channels, users, runners = (values[name] for name in RULES)
+    rules = rules_of(config, allowed_channels=channels, allowed_users=users, runners=runners)
+    project = config.of_channel(channel)
+    target = await _workflow(project, workflow) if workflow else None
     async with opened(values["SLACK_API_URL"], values["SLACK_BOT_TOKEN"].get_secret_value(), Metrics()) as web:
-        rules, replies = [values[name] for name in RULES], values[_REPLIES]
-        return await access_rows(web, rules, user=user, channel=channel, replies=replies)
+        asking = Asking(user, channel, project.id, project.name, target)
+        return await access_rows(web, rules, asking, replies=values[_REPLIES])
 
 
-async def access_rows(
-    web: SlackWeb, rules: Sequence[frozenset[str]], *, user: str, channel: str, replies: str = "auto"
-) -> list[Row]:
-    """Ask Slack about the person and the channel, and apply the *rules*, in the order of `RULES`.
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What's asked: what *user* may do in *channel*, of the *project* with this ID, or whether to run *workflow*."""
+
+    user: str
+    channel: str
+    project: str = DEFAULT
+    project_name: str = DEFAULT
+    workflow: Workflow | None = None
+
+
+async def _workflow(project: ProjectSettings, wanted: str) -> Workflow:
+    """Return the workflow with this ID or name. Raises `ConfigurationError`."""
+    try:
+        async with ProjectClient(project.base_url, project.api_key.get_secret_value()) as client:
+            known = await client.get_workflows()
+    except ProjectError as exc:
+        raise ConfigurationError([f"the workflows can't be listed ({exc.cause}): bridge check says why"]) from None
+    try:
+        return pick("workflow", wanted, known, takes_rest=False, acts=True).one
+    except CommandError as exc:
+        raise ConfigurationError([f"--run: {sentence(exc)}"]) from None
+
+
+async def access_rows(web: SlackWeb, rules: Rules, asking: Asking, *, replies: str = "auto") -> list[Row]:
+    """Ask Slack about the person and the channel, and apply the *rules*.
 
     *replies* is ``BRIDGE_THREAD_REPLIES``, which `/agents channel` may override for a channel.
     """
+    user, channel = asking.user, asking.channel
     try:
         identity = (await web.hello()).identity
     except SlackError as exc:
         return [slack_trouble("bot token", exc, CURE_OF_BOT)]
     directory = Directory(web, identity)
-    access = Access(identity.home, directory, *rules)
+    access = Access(identity.home, directory, rules)
     person, person_row, is_unknown = await _person(directory, user)
     channel_row, hears, is_shared = await _channel(web, channel)
     if is_unknown:
@@ -99,21 +149,19 @@ async def access_rows(
     if refusal == "stranger" and person is not None and person.kind in _WHY_NOT:
         refusal = person.kind  # they aren't at home either
     if refusal is not None:
-        actions = ("talk", "use commands", *_TO_RUN)
+        actions = ("talk", "use commands", *(label for label, _act in _TO_DO))
         return [person_row, channel_row, *_refused(actions, refusal, person_row)]
-    who = "listed in BRIDGE_ALLOWED_USERS" if user in access.allowed_users else _EVERYONE
-    talk = Row(AREA, "talk", OK, who)
-    if not hears:
+    listed = any(one.reason == "user" for one in rules)
+    who = "listed in BRIDGE_ALLOWED_USERS" if listed else _EVERYONE
+    talk = await _row(access, asking, "talk", "ask", person_row) if has_file(rules) else Row(AREA, "talk", OK, who)
+    if not hears and talk.state == OK:
         detail = "allowed, but the bot isn't in this channel and doesn't receive its messages"
         talk = Row(AREA, "talk", FAILURE, detail, "/invite the bot there")
-    return [
-        person_row,
-        channel_row,
-        talk,
-        *_unmentioned(channel, replies),
-        Row(AREA, "use commands", OK, who),
-        *await _running(access, user, person_row),
-    ]
+    rows = [person_row, channel_row, talk, *_unmentioned(channel, replies), Row(AREA, "use commands", OK, who)]
+    if asking.workflow is not None:
+        return [*rows, await _row(access, asking, f"run {asking.workflow.name}", "run", person_row)]
+    todo = [*_TO_DO, *(_TO_DO_BY_RULES if has_file(rules) else ())]
+    return rows + [await _row(access, asking, label, act, person_row) for label, act in todo]
 
 
 async def _person(directory: Directory, user: str) -> tuple[Person | None, Row, bool]:
@@ -173,20 +221,28 @@ def _unmentioned(channel: str, replies: str) -> list[Row]:
     return [Row(AREA, "reply without a mention", OK, detail)]
 
 
-async def _running(access: Access, user: str, person_row: Row) -> list[Row]:
+async def _row(access: Access, asking: Asking, label: str, act: Act, person_row: Row) -> Row:
+    """Return whether the person may do this, and which rule says so."""
+    target = target_of(asking.workflow) or (ANY_WORKFLOW if act == "run" else ANY_AGENT if act == "ask" else None)
+    if act != "run":
+        target = ANY_AGENT if act == "ask" else None
+    asked = Asked(act, asking.user, asking.channel, asking.project, asking.project_name, target)
     try:
-        may = await access.may_run(user)
-    except NotAllowed as exc:
-        return _refused(_TO_RUN, exc.reason, person_row)
-    match may, bool(access.runners):
-        case True, _ if user in access.runners:
-            detail = "listed in BRIDGE_RUNNERS"
-        case True, True:
-            detail = "in a user group listed in BRIDGE_RUNNERS"
-        case True, False:
-            detail = "every member of the workspace can"
-        case _, True:
-            detail = "not in BRIDGE_RUNNERS, nor in a user group listed there"
-        case _:
-            detail = "guests can't, unless listed in BRIDGE_RUNNERS"
-    return [Row(AREA, what, OK if may else FAILURE, detail, "" if may else "add them there") for what in _TO_RUN]
+        verdict = await access.decide(asked)
+    except SlackError:
+        return _refused([label], "unknown", person_row)[0]
+    if verdict.of is None or verdict.of.reason == "rule":
+        detail = await access.explained(verdict, asked)
+        cure = "" if verdict.is_allowed else _CURE_OF_READING if verdict.missing else "change the rules in the file"
+        return Row(AREA, label, OK if verdict.is_allowed else FAILURE, detail, cure)
+    if verdict.missing:
+        return _refused([label], "unknown", person_row)[0]
+    if not any(one.origin == "BRIDGE_RUNNERS" for one in access.rules):
+        detail = "every member of the workspace can" if verdict.is_allowed else _NO_GUESTS
+    elif verdict.is_allowed:
+        is_listed = verdict.rule is not None and asking.user in verdict.rule.who
+        detail = "listed in BRIDGE_RUNNERS" if is_listed else "in a user group listed in BRIDGE_RUNNERS"
+    else:
+        detail = "not in BRIDGE_RUNNERS, nor in a user group listed there"
+    may = verdict.is_allowed
+    return Row(AREA, label, OK if may else FAILURE, detail, "" if may else "add them there")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +16,7 @@ from bridge.cli.rows import is_well, shown
 from bridge.cli.running import CANNOT_RUN, config_of, problems_of, run, say, setup_hint
 from bridge.cli.store import JsonOption
 from bridge.cli.troubles import settings_rows
-from bridge.config import ProjectSettings
+from bridge.config import Config
 from bridge.errors import ConfigurationError
 from bridge.logs import configure
 from bridge.proxies import unusable_proxy_settings
@@ -39,6 +38,9 @@ def check(
         tuple[str, str] | None,
         typer.Option("--access", metavar="USER CHANNEL", help="Show what this person may do in this channel, and why."),
     ] = None,
+    workflow: Annotated[
+        str, typer.Option("--run", metavar="WORKFLOW", help="With --access: whether they may run this workflow.")
+    ] = "",
 ) -> None:
     """Check the settings, Slack, Redis and the project.
 
@@ -47,7 +49,8 @@ def check(
     configure("console", "ERROR")  # problems are shown in rows
     warnings: list[str] = []
     slips: list[str] = []
-    projects: tuple[ProjectSettings, ...] = ()
+    found_config: Config | None = None
+    of_file: tuple[str, ...] = ()
     try:
         environ = environment(os.environ, Path(".env"), embedded_redis=embedded_redis, slips=slips)
     except ConfigurationError as exc:  # .env can't be read
@@ -55,8 +58,12 @@ def check(
     else:
         values, warnings = well_formed(environ), [*unknown_names(environ), *unusable_proxy_settings()]
         problems = problems_of(environ, slips)
-        with suppress(ConfigurationError):  # it's among the problems
-            projects = config_of(environ).projects
+        try:
+            found_config = config_of(environ)
+        except ConfigurationError as exc:  # it's among the problems, too
+            of_file = exc.problems
+
+    projects = found_config.projects if found_config else ()
 
     async def show() -> int:
         if access is None:
@@ -64,7 +71,10 @@ def check(
             rows = [*settings_rows(problems, warnings), *await probe(values, projects, now=now, posts_test=post_test)]
         else:
             of_access = [*slips, *(line for line in problems if line.startswith(_OF_ACCESS) and line not in slips)]
-            found = None if slips else await access_of(values, *access)
+            of_access += of_file
+            found = None
+            if not slips and found_config is not None:
+                found = await access_of(values, found_config, *access, workflow=workflow)
             rows = settings_rows(of_access, []) if found is None else found
         out(shown(rows, as_json=as_json, width=line_width()), signs=not as_json)
         return 0 if is_well(rows) else CANNOT_RUN

@@ -1,19 +1,44 @@
-"""Access rules for people and channels, checked when any input arrives, and again when it's acted on later.
+"""Whether people may do what they want, when any input arrives, and again when it's acted on later.
 
-A person about whom Slack says too little is refused, with the reason ``unknown``. Only if the app lacks ``users:read``,
-no one counts as a guest, unless ``BRIDGE_RUNNERS`` says who may run workflows.
+The rules decide (`bridge.engine.rules`); this reads the facts that they need from Slack, only as far as they turn on
+them. A person about whom Slack says too little is refused, with the reason ``unknown``. Only if the app lacks
+``users:read``, no one counts as a guest, unless ``BRIDGE_RUNNERS`` or the operator's file says who may run workflows.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
+from bridge.config_tables import Act
 from bridge.engine.results import TryLater
+from bridge.engine.rules import (
+    ANY_AGENT,
+    GUEST,
+    PUBLIC,
+    Asked,
+    Rule,
+    Rules,
+    Starter,
+    Target,
+    Verdict,
+    alternatives,
+    decide,
+    explained,
+    has_file,
+    ids_of,
+    needs_of,
+    refusal,
+)
+from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, SlackError, SlackRefused
 from bridge.inbound import Inbound
+from bridge.project.connection import DEFAULT
+from bridge.project.models import Agent, Workflow
 from bridge.slack.people import Directory
 
 log = logging.getLogger(__name__)
@@ -24,27 +49,30 @@ UNREACHABLE: Final = frozenset({"deactivated", "stranger"})
 _SLACK_PAUSE: Final = timedelta(seconds=5)
 _AT_ONCE: Final = 1.0  # seconds; one lookup for everything that's due at the same moment
 _LATELY: Final = 60.0  # seconds
+_NOT_CHOSEN: Final = "?"  # the project of a command that doesn't say which one it's about
+_REASONS: Final[Mapping[Act, str]] = {
+    "run": "runner", "settings": "default", "report": "report", "schedule": "schedule", "alert": "alert",
+}  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Access:
-    """The configured rules. Empty sets allow everyone in the workspace; guests may talk, but not run workflows.
+    """Applies the *rules*, which change when the operator's file is read again.
 
-    *home* are the IDs of the workspace and its organization, if any. *runners* may run workflows, guests included:
-    users (``U…``, ``W…``) and user groups (``S…``).
+    *home* are the IDs of the workspace and its organization, if any. *project_name* returns the name of a project with
+    a key.
     """
 
     home: frozenset[str]
     directory: Directory
-    allowed_channels: frozenset[str] = field(default_factory=frozenset)
-    allowed_users: frozenset[str] = field(default_factory=frozenset)
-    runners: frozenset[str] = field(default_factory=frozenset)
+    rules: Rules
+    project_name: Callable[[str], str] = str
 
-    async def refusal(self, inbound: Inbound) -> str | None:
+    async def refusal(self, inbound: Inbound, *, asks: bool = False) -> str | None:
         """Return why this person may not talk to the bridge here, or None if they may.
 
-        It's one of the reasons of `bridge.errors.NotAllowed`. Raises `SlackError` if Slack doesn't answer right now, so
-        that Slack retries the event.
+        It's one of the reasons of `bridge.errors.NotAllowed`. *asks*: it's for an agent, and not for a command. Raises
+        `SlackError` if Slack doesn't answer right now, so that Slack retries the event.
         """
         team = inbound.user_team
         if team.startswith("T") and team in self.home:
@@ -62,39 +90,44 @@ class Access:
                 return "unknown"
         if not is_home:
             return "stranger"
-        return self.not_listed(inbound.user, inbound.place)
+        if reason := self.not_listed(inbound.user, inbound.place):
+            return reason
+        if not (asks and has_file(self.rules)):
+            return None
+        asked = self._asked("ask", inbound.user, inbound.channel, inbound.project, ANY_AGENT)
+        verdict = await self.decide(asked)
+        return None if verdict.is_allowed else await self._reason(verdict, asked)
 
     def not_listed(self, user: str, channel: str) -> str | None:
         """Return the reason if the settings' lists lack this *user* or *channel*; ``""`` is no one or no channel.
 
         Direct messages count as channels.
         """
-        if user and self.allowed_users and user not in self.allowed_users:
-            return "user"
-        if channel and self.allowed_channels and channel not in self.allowed_channels:
-            return "channel"
-        return None
+        given = {"user": user, "channel": channel}
+        short = [one for one in self.rules if given.get(one.reason)]
+        verdict = decide(short, Asked("ask", user, channel))
+        return None if verdict.is_allowed or verdict.of is None else verdict.of.reason
 
-    async def refusal_now(self, user: str, channel: str, *, is_set_up: bool = False) -> str | None:
+    async def refusal_now(self, user: str, channel: str, *wanted: Asked) -> str | None:
         """Return why what *user* sent earlier may no longer happen in *channel*, or None if it may.
 
         Whatever isn't done at once is decided here when it's done: reports, apps' rules, and messages that waited.
-        What *is_set_up* goes on until someone changes it, so its owner must still be able to set it up. Without a
-        *user* (earlier versions stored none), only the channel counts. The result is a reason of
+        What's set up goes on until someone changes it, so its owner must still have the rights *wanted* for it. Without
+        a *user* (earlier versions stored none), only the channel counts. The result is a reason of
         `bridge.errors.NotAllowed`. Raises `TryLater` if Slack doesn't answer right now.
         """
         try:
-            return await self._refusal_now(user, channel, is_set_up=is_set_up)
+            return await self._refusal_now(user, channel, *wanted)
         except SlackError as exc:
             raise TryLater(exc.retry_after or _SLACK_PAUSE) from exc
 
-    async def _refusal_now(self, user: str, channel: str, *, is_set_up: bool) -> str | None:
+    async def _refusal_now(self, user: str, channel: str, *wanted: Asked) -> str | None:
         """Return the same. Raises `SlackError`."""
-        if refusal := self.not_listed("", channel) or self.not_listed(user, ""):
-            return refusal
+        if refused := self.not_listed("", channel) or self.not_listed(user, ""):
+            return refused
         if not user:
             return None
-        at_most = _AT_ONCE if is_set_up else _LATELY
+        at_most = _AT_ONCE if wanted else _LATELY
         try:
             try:
                 person = await self.directory.person(user, at_most=at_most)
@@ -104,56 +137,160 @@ class Access:
             else:
                 if person.kind == "deactivated" or person.is_home is False:
                     return "deactivated" if person.kind == "deactivated" else "stranger"
-            if is_set_up and not await self._may_run(user, at_most=at_most):
-                return "runner"
         except SlackRefused as exc:  # a retry would get the same answer
             log.warning("Slack doesn't say whether a person still has access", extra={"detail": exc.detail})
             return "unknown"
-        is_theirs = not is_set_up or not channel or channel.startswith("D")
+        for asked in wanted:
+            verdict = await self.decide(asked, at_most=at_most)
+            if not verdict.is_allowed:
+                reason = await self._reason(verdict, asked)
+                return reason if reason == "unknown" or reason.startswith("rule:") else "runner"
+        is_theirs = not wanted or not channel or channel.startswith("D")
         return None if is_theirs or await self.directory.sees(user, channel) else "left"
 
-    async def check_runner(self, user: str, reason: str = "runner") -> None:
-        """Raise `NotAllowed` with *reason* unless *user* may run workflows."""
-        if not await self.may_run(user):
-            raise NotAllowed(reason)
+    def asked(self, turn: Turn, act: Act, target: Workflow | Agent | Target | None = None, **more: str) -> Asked:
+        """Return what *turn*'s person wants to do there, with *target*; *more* replaces fields."""
+        asked = self._asked(act, turn.user, turn.channel, turn.project_key, target_of(target))
+        return replace(asked, **more)  # type: ignore[arg-type]
 
-    async def is_runner(self, user: str) -> bool:
-        """Whether to offer a person buttons that run workflows; False if it's unknown whether they may."""
+    def asked_by(
+        self,
+        act: Act,
+        user: str,
+        channel: str,
+        project: str,
+        target: Workflow | Agent | Target | None = None,
+        *,
+        by: Starter = "person",
+        app: str = "",
+    ) -> Asked:
+        """Return what *user* wants to do in *channel* with *target* of the *project* with this key."""
+        return replace(self._asked(act, user, channel, project, target_of(target)), by=by, app=app)
+
+    def _asked(self, act: Act, user: str, channel: str, project: str, target: Target | None) -> Asked:
+        if project == _NOT_CHOSEN:
+            return Asked(act, user, channel, "", target=target)
+        return Asked(act, user, channel, project or DEFAULT, self.project_name(project), target)
+
+    async def decide(self, asked: Asked, *, at_most: float | None = None) -> Verdict:
+        """Decide what's *asked*, with facts from Slack that are *at_most* so many seconds old. Raises `SlackError`."""
+        troubles: list[SlackError] = []
+        # The settings restrict people; what the operator's file sets up is nobody's.
+        rules = self.rules if asked.person else [one for one in self.rules if one.reason in {"rule", "channel"}]
+        while True:
+            verdict = decide(rules, asked)
+            wanted = [one for one in verdict.missing if one not in asked.facts]
+            if not wanted:
+                break
+            found = await asyncio.gather(*(self._fact(one, asked, at_most, troubles) for one in wanted))
+            asked = replace(asked, facts={**asked.facts, **dict(zip(wanted, found, strict=True))})
+        for trouble in troubles if verdict.missing else ():
+            if not isinstance(trouble, SlackRefused):
+                raise trouble
+            log.warning("Slack doesn't say what a rule turns on", extra={"detail": trouble.detail})
+        return verdict
+
+    async def _fact(self, wanted: str, asked: Asked, at_most: float | None, troubles: list[SlackError]) -> bool | None:
+        """Read a fact about the person or the place; None if Slack doesn't say, with the trouble in *troubles*."""
         try:
-            return await self.may_run(user)
-        except NotAllowed:
+            if wanted == PUBLIC:
+                return await self.directory.is_public(asked.channel, at_most=at_most)
+            if wanted == GUEST:
+                return await self.directory.is_guest(asked.person, at_most=at_most)
+            if wanted.startswith("S"):
+                return await self.directory.in_group(asked.person, wanted, at_most=at_most)
+            return await self.directory.in_channel(asked.person, wanted, at_most=at_most)
+        except SlackError as exc:
+            if wanted == GUEST and getattr(exc, "error", "") == "missing_scope" and not has_file(self.rules):
+                return False
+            troubles.append(exc)
+            return None
+
+    async def require(
+        self, turn: Turn, act: Act, target: Workflow | Agent | Target | None = None, **more: str
+    ) -> Verdict:
+        """Return the verdict that *turn*'s person may do this; *more* is as for `asked`. Raises `NotAllowed`."""
+        return await self.check(self.asked(turn, act, target, **more))
+
+    async def check(self, asked: Asked) -> Verdict:
+        """Return the verdict that what's *asked* is allowed. Raises `NotAllowed`."""
+        try:
+            verdict = await self.decide(asked)
+        except SlackError as exc:
+            log.warning("Slack doesn't say whether a person may do this", extra={"detail": exc.detail})
+            raise NotAllowed("unknown") from exc
+        if not verdict.is_allowed:
+            raise NotAllowed(await self._reason(verdict, asked))
+        return verdict
+
+    async def may(self, turn: Turn, act: Act, target: Workflow | Agent | Target | None = None) -> bool:
+        """Whether to offer *turn*'s person something; False if it's unknown whether they may do it."""
+        try:
+            return (await self.decide(self.asked(turn, act, target))).is_allowed
+        except SlackError:
             return False
 
-    async def may_run(self, user: str) -> bool:
-        """Whether *user* may run workflows and schedule reports. Raises `NotAllowed` if that's unknown."""
-        try:
-            return await self._may_run(user)
-        except SlackError as exc:
-            log.warning("Slack didn't list the user groups that may run workflows", extra={"detail": exc.detail})
-            raise NotAllowed("unknown") from exc
+    async def offered(self, turn: Turn, act: Act, items: Sequence[Workflow | Agent]) -> Mapping[int, str]:
+        """Return what has to happen before *turn*'s person does this with each item that they may, by ID.
 
-    async def _may_run(self, user: str, *, at_most: float | None = None) -> bool:
-        """Whether *user* may run workflows. Raises `SlackError` if that's unknown."""
-        if user in self.runners:
-            return True
-        if self.runners:
-            return await self._is_in_a_group(user, at_most)
-        try:
-            return not await self.directory.is_guest(user, at_most=at_most)
-        except SlackRefused as exc:
-            if exc.error == "missing_scope":
-                return True
-            raise
+        It's ``""`` if nothing has to. Without rules in the operator's file, lists show everything.
+        """
+        if not has_file(self.rules):
+            return {item.id: "" for item in items}
+        facts: dict[str, bool | None] = {}
+        found: dict[int, Verdict] = {}
+        for item in items:
+            asked = replace(self.asked(turn, act, item), facts=facts)
+            while (verdict := decide(self.rules, asked)).missing - facts.keys():
+                for one in verdict.missing - facts.keys():
+                    facts[one] = await self._fact(one, asked, None, [])
+            if verdict.is_allowed:
+                found[item.id] = verdict
+        rules = [verdict.rule for verdict in found.values() if verdict.rule]
+        names = await self._names(rules)
+        return {id_: needs_of(verdict.approval, confirm=verdict.confirm, names=names) for id_, verdict in found.items()}
 
-    async def _is_in_a_group(self, user: str, at_most: float | None) -> bool:
-        """Whether *user* is in a runners' group. Raises `SlackError` if a group can't be read and no other has them."""
-        trouble: SlackError | None = None
-        for group in sorted(runner for runner in self.runners if runner.startswith("S")):
+    async def _reason(self, verdict: Verdict, asked: Asked) -> str:
+        """Return the reason of a refusal (`bridge.errors.NotAllowed`)."""
+        if verdict.of is None or verdict.of.reason == "rule":
+            rules = [*([verdict.rule] if verdict.rule else ()), *alternatives(verdict, asked)]
+            return f"rule:{refusal(verdict, asked, await self._names(rules, verdict.missing))}"
+        if verdict.missing:
+            return "unknown"
+        if verdict.of.reason != "runner":
+            return verdict.of.reason
+        return "face" if asked.target is not None and asked.act == "settings" else _REASONS.get(asked.act, "runner")
+
+    async def explained(self, verdict: Verdict, asked: Asked) -> str:
+        """Say which rule decided, for operators."""
+        return explained(verdict, asked, await self._names([verdict.rule] if verdict.rule else []))
+
+    async def _names(self, rules: Sequence[Rule], more: frozenset[str] = frozenset()) -> dict[str, str]:
+        """Return the names of user groups and public channels that *rules* name; private channels stay unnamed."""
+        names = {}
+        for one in sorted({*more, *(id_ for rule in rules for id_ in ids_of(rule))} - {GUEST, PUBLIC}):
+            if one.startswith("S"):
+                if (name := await self.directory.group_name(one)) != one:
+                    names[one] = f"@{name}"
+                continue
             try:
-                if await self.directory.in_group(user, group, at_most=at_most):
-                    return True
+                if await self.directory.is_public(one):
+                    names[one] = f"#{await self.directory.channel_name(one)}"
             except SlackError as exc:
-                trouble = exc
-        if trouble is not None:
-            raise trouble
-        return False
+                log.info("can't name a rule's channel", extra={"detail": exc.detail})
+        return names
+
+
+def target_of(target: Workflow | Agent | Target | None) -> Target | None:
+    """Return a workflow or an agent as the rules see it."""
+    match target:
+        case Workflow():
+            return Target("workflow", str(target.id), target.name, target.trigger_type or "", _category(target))
+        case Agent():
+            return Target("agent", str(target.id), target.name, category=_category(target))
+    return target
+
+
+def _category(item: Workflow | Agent) -> str:
+    category = (item.model_extra or {}).get("category")
+    return category if isinstance(category, str) else ""

@@ -16,6 +16,7 @@ from bridge.engine.notices import command_gone, help_card, help_lines
 from bridge.engine.picking import likeness, pick
 from bridge.engine.questions import Question, TypedText
 from bridge.engine.results import Form, Outcome, Result, shown
+from bridge.engine.rules import ANY_WORKFLOW
 from bridge.engine.turn import Turn
 from bridge.errors import (
     BadUsage,
@@ -139,7 +140,7 @@ class CommandLine:
         self._with_one_project = CommandLine(usual) if len(usual) < len(self.commands) else self
         self.of_projects = {command.path[0] for command in self.commands if command.of_project}
         self._longest_first = sorted(self.commands, key=lambda command: -len(command.path))
-        self._forms_for_runners = {one.form["action_id"] for one in self.commands if one.form and one.for_runners}
+        self._needs = {one.form["action_id"]: one.needs for one in self.commands if one.form and one.needs}
 
     async def answer(self, line: str, deps: EngineDeps, turn: Turn) -> Result:
         """Carry out a *line* such as ``/workflows show 3``. Raises `BridgeError`, and what `Turn.once` raises."""
@@ -149,8 +150,8 @@ class CommandLine:
             self._check_project(line, deps, turn)
             return await self._carry_out(await self._read(line, deps, turn), deps, turn)
         except CommandError as exc:
-            is_for_runners = exc.form is not None and exc.form["action_id"] in self._forms_for_runners
-            if is_for_runners and not await deps.access.is_runner(turn.user):
+            needs = self._needs.get(exc.form["action_id"]) if exc.form is not None else None
+            if needs and not await deps.access.may(turn, needs, ANY_WORKFLOW if needs == "run" else None):
                 exc.form = None
                 if isinstance(exc, NotSure):
                     exc.buttons = ()
@@ -227,7 +228,9 @@ class CommandLine:
             said = _words(typed)
             if said == [HELP]:
                 is_direct = getattr(turn.body, "channel", "").startswith("D")
-                return self._overview(start, may_run=await deps.access.is_runner(turn.user), is_direct=is_direct)
+                return self._overview(
+                    start, may_run=await deps.access.may(turn, "run", ANY_WORKFLOW), is_direct=is_direct
+                )
             if HELP in said and (reply := self._help(said, start)):
                 return reply
             match = self._match(typed)
@@ -421,8 +424,8 @@ class CommandLine:
             words = list(dict.fromkeys(one.path[1] for one in known[1:] if one.path[1:]))
             also = f" Also: {', '.join(words)}." if words else ""
             others.append((_first_word(known[0], start), f"{known[0].sentence}{also}"))
-        offered = [one for one in self.commands if one.form and one.is_offered and (may_run or not one.for_runners)]
-        offered.sort(key=lambda one: one.for_runners)
+        offered = [one for one in self.commands if one.form and one.is_offered and (may_run or not one.needs)]
+        offered.sort(key=lambda one: bool(one.needs))
         buttons = kit.actions(*(one.form for one in offered if one.form)) if offered else None
         return help_card(_explained(own, start), others, buttons, is_direct=is_direct)
 

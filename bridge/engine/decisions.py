@@ -283,6 +283,10 @@ REFUSALS: Final[Mapping[str, Meaning]] = {
         "Slack couldn't confirm who you are, so I didn't send this message to an agent.", "Send it again in a minute.",
         is_public=False, word="Slack didn't say where they're from",
     ),
+    "rule": Meaning(
+        "The rules here don't allow this{cause}.", "Ask your admin for access.",
+        is_public=False, word="refused by a rule",
+    ),
     "canvas": Meaning(
         "I can't answer in a canvas.", "Mention me in a channel, or send me a direct message.", word="in a canvas"
     ),
@@ -527,7 +531,7 @@ def explain(known: MessageTrace, down_since: datetime | None = None) -> Explanat
     why = known.passed_over[-1].why
     reason = Reason.of(why)
     if reason is Reason.NO_ACCESS:
-        return _refused(why.rpartition(": ")[2])
+        return _refused(why.partition(": ")[2])
     return Explanation(REASONS[reason] if reason else DECISIONS["ignored"], reason=reason)
 
 
@@ -542,7 +546,8 @@ def _refused(what: str, turn: TurnTrace | None = None) -> Explanation:
     """Explain a refusal by the name of its notice, with facts after a colon."""
     name, _, facts = what.partition(":")
     line = REFUSALS.get(f"{name}:{facts.partition(':')[0]}") or REFUSALS.get(name) or _NOT_ALLOWED
-    return Explanation(line, turn=turn, refusal=name)
+    said = f" ({facts})" if name == "rule" and facts else ""
+    return Explanation(line, {"cause": said} if said or turn is None else _cause(turn), turn=turn, refusal=name)
 
 
 def _of_turn(turn: TurnTrace, down_since: datetime | None) -> Explanation:

@@ -29,6 +29,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
+from bridge.config_tables import Act
 from bridge.engine.home import Need
 from bridge.engine.results import Form, Outcome, Result
 from bridge.errors import BadUsage
@@ -91,7 +92,7 @@ class Command:
     is_default: bool  # answers if only the command's name was typed
     is_read_only: bool  # may be shared with the channel
     form: Block | None  # a button that opens a form for this command
-    for_runners: bool = False  # that button is only for people who may run workflows
+    needs: Act | None = None  # what people must be allowed to do to see that button
     is_offered: bool = False  # that button is shown with the help, too
     for_several: bool = False  # exists only where there are several projects
     of_project: bool = False  # what follows its name is a project's
@@ -203,7 +204,7 @@ class Feature:
         default: bool = False,
         read_only: bool = False,
         form: Block | None = None,
-        for_runners: bool = False,
+        needs: Act | None = None,
         offered: bool = False,
         of_project: bool = False,
         for_several: bool = False,
@@ -212,17 +213,17 @@ class Feature:
     ) -> Callable[[H], H]:
         """Register ``async def …(deps, turn, *, …)`` for *usage*; its docstring's first line is its help.
 
-        *form* is a button that opens a form for the same command; errors offer it, except, if it's *for_runners*,
-        to people who may not run workflows; *offered* shows it with the help, too. *fill*, ``async def …(deps, turn,
-        workflow or agent, rest)``, opens it filled in if it's unsure which was meant. *read_only* allows ``--share``,
-        and *options* others, which the handler finds in the last parameter.
+        *form* is a button that opens a form for the same command; errors offer it, except to people who may not do what
+        it *needs*; *offered* shows it with the help, too. *fill*, ``async def …(deps, turn, workflow or agent, rest)``,
+        opens it filled in if it's unsure which was meant. *read_only* allows ``--share``, and *options* others, which
+        the handler finds in the last parameter.
         With *of_project*, the name of a project may follow, also without ``@``. One *for_several* projects exists
         only where there are.
         """
 
         def register(handler: H) -> H:
             command = _parse(usage, handler, is_default=default, is_read_only=read_only, form=form)
-            command = replace(command, for_runners=for_runners, is_offered=offered, of_project=of_project, fill=fill)
+            command = replace(command, needs=needs, is_offered=offered, of_project=of_project, fill=fill)
             command = replace(command, for_several=for_several, options=options)
             add_command(self.commands, command)
             return handler

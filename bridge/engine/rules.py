@@ -16,6 +16,7 @@ from typing import Final, Literal
 
 from bridge.config import Config
 from bridge.config_tables import ACTS, KINDS_OF_PLACES, Act, RuleTable
+from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.folding import name_key
 
 Starter = Literal["person", "app", "schedule", "alert"]
@@ -44,13 +45,18 @@ class Target:
     is_any: bool = False
 
 
+ANY_WORKFLOW: Final = Target("workflow", is_any=True)
+ANY_AGENT: Final = Target("agent", is_any=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What *person* wants to do (*act*), in *channel*, with *target* of the project with this ID and name.
 
     *by* says what started it; *person* is then its owner, or ``""`` if the operator's file set it up. *app* is the
-    app's ID (``A…``). Without a *channel*, it's in Home. *facts* are what's known: whether the person is in a user
-    group or a channel, by ID, `GUEST` and `PUBLIC`; None means that Slack doesn't say.
+    app's ID (``A…``). Without a *channel*, it's in Home, and without a *project*, that isn't chosen yet. *facts* are
+    what's known: whether the person is in a user group or a channel, by ID, `GUEST` and `PUBLIC`; None means that Slack
+    doesn't say.
     """
 
     act: Act
@@ -121,7 +127,7 @@ class Rule:
         """Whether the rule decides what's *asked*; None if that depends on facts that aren't known, which it names."""
         if self.may and asked.act not in self.may:
             return False, frozenset()
-        if self.projects and not _matches(self.projects, asked.project, asked.project_name):
+        if self.projects and asked.project and not _matches(self.projects, asked.project, asked.project_name):
             return False, frozenset()
         if not self._is_about(asked.target):
             return False, frozenset()
@@ -223,7 +229,7 @@ def _first(listed: RuleList, asked: Asked) -> Verdict:
         fits, missing = rule.fits(asked)
         if fits is None:
             return Verdict(False, rule, listed, missing=missing)
-        if not fits or (rule.refuse and asked.target is not None and asked.target.is_any and _names_some(rule)):
+        if not fits or (rule.refuse and _leaves_some(rule, asked)):
             continue
         if rule.refuse:
             return Verdict(False, rule, listed)
@@ -241,6 +247,12 @@ def _first(listed: RuleList, asked: Asked) -> Verdict:
 def _names_some(rule: Rule) -> bool:
     """Whether a rule is about some workflows or agents only, so that others are left."""
     return bool(rule.workflows or rule.triggers or rule.agents or rule.categories)
+
+
+def _leaves_some(rule: Rule, asked: Asked) -> bool:
+    """Whether a rule is about some of the workflows, agents or projects only, of which none is chosen yet."""
+    is_any = asked.target is not None and asked.target.is_any
+    return (is_any and _names_some(rule)) or (not asked.project and bool(rule.projects))
 
 
 def may_approve(rules: Rules, terms: ApprovalTerms, asked: Asked) -> Verdict:
@@ -356,3 +368,133 @@ def _is_like(key: str, first: str, *others: str) -> bool:
             return False
         at = found + len(part)
     return at <= end
+
+
+_DOES: Final[Mapping[str, str]] = {
+    "ask": "talk to agents",
+    "run": "run workflows",
+    "schedule": "schedule anything",
+    "report": "schedule reports",
+    "alert": "set up alerts",
+    "settings": "change settings",
+    "approve": "approve runs",
+    "trace": "see what happened to messages",
+}
+_ON: Final[Mapping[str, str]] = {
+    "ask": "talk to",
+    "run": "run",
+    "schedule": "schedule",
+    "alert": "set up alerts on",
+    "settings": "change",
+    "approve": "approve",
+}
+_PLACES: Final = {"public": "public channels", "private": "private channels", "direct": "direct messages"}
+_MOST_WORDS: Final = 3  # rules that a refusal names
+
+
+def explained(verdict: Verdict, asked: Asked, names: Mapping[str, str]) -> str:
+    """Say which rule of the operator's file decided, for operators."""
+    if verdict.of is None:
+        return "no rules"
+    if verdict.rule is None:
+        return (
+            f"no rule in {verdict.of.origin} allows it"
+            if not asked.target or asked.target.is_any
+            else (
+                f"no rule in {verdict.of.origin} allows it for {kit.quoted(asked.target.name or asked.target.id, 60)}"
+            )
+        )
+    unsure = " may decide, but Slack doesn't say whether it fits" if verdict.missing else ""
+    place = f"rule {verdict.rule.index} ({verdict.of.origin}:{verdict.rule.line}){unsure}"
+    return f"{place}: {in_words(verdict.rule, names)}"
+
+
+def ids_of(rule: Rule) -> frozenset[str]:
+    """Return the IDs of user groups and channels that a rule's words name."""
+    by = rule.approval.by if rule.approval else ()
+    return frozenset(one for one in (*rule.who, *rule.channels, *by) if one[:1] in {"S", "C", "G"})
+
+
+def alternatives(verdict: Verdict, asked: Asked) -> list[Rule]:
+    """Return the rules that allow what was refused, for others or elsewhere."""
+    listed = verdict.of.rules if verdict.of and verdict.rule is None else ()
+    everywhere = [replace(rule, who=frozenset(), channels=frozenset()) for rule in listed]
+    fitting = [rule for rule, free in zip(listed, everywhere, strict=True) if free.fits(asked)[0] and not rule.refuse]
+    return fitting[:_MOST_WORDS]
+
+
+def in_words(rule: Rule, names: Mapping[str, str]) -> str:
+    """Say what a rule of the operator's file does; *names* are those of user groups and channels, by ID."""
+    who = _and(_people(rule.who, names)) or "everyone"
+    acts = [_DOES[act] for act in ACTS if act in rule.may] or ["do everything"]
+    about = [kit.quoted(one, 60) for one in (*rule.workflows, *rule.agents)]
+    about += [f"trigger {kit.quoted(one, 40)}" for one in rule.triggers]
+    about += [f"category {kit.quoted(one, 40)}" for one in rule.categories]
+    with_ = f" ({', '.join(about)})" if about else ""
+    of = f" of {_and([kit.quoted(one, 40) for one in rule.projects])}" if rule.projects else ""
+    where = f" in {_and(_places(rule.channels, names))}" if rule.channels else ""
+    how = f"; it {needs}" if (needs := needs_of(rule.approval, confirm=rule.confirm, names=names)) else ""
+    return f"{who} {'may not' if rule.refuse else 'may'} {_and(acts)}{with_}{of}{where}{how}"
+
+
+def refusal(verdict: Verdict, asked: Asked, names: Mapping[str, str]) -> str:
+    """Say why the operator's file refuses what was asked, and whom to ask."""
+    if verdict.missing:
+        unsure = {GUEST: "whether you're a guest", PUBLIC: "whether this channel is public"}
+        unknown = [unsure.get(one) or f"who is in {names.get(one, _unnamed(one))}" for one in sorted(verdict.missing)]
+        again = "Try again in a minute, and tell your admin if it keeps happening."
+        return f"Slack doesn't say {_and(unknown[:_MOST_WORDS])}, so nothing was done. {again}"
+    target = asked.target
+    what = _DOES[asked.act]
+    if target is not None and not target.is_any and asked.act in _ON:
+        what = f"{_ON[asked.act]} {kit.quoted(target.name or target.id, 60)}"
+    if verdict.rule is not None:
+        who = _and(_people(verdict.rule.who, names))
+        subject = f"{who} can't" if who else "nobody can"
+        where = f" in {_and(_places(verdict.rule.channels, names))}" if verdict.rule.channels else ""
+        return f"You can't {what} here: {subject}{where}. Ask your admin for access."
+    clauses = []
+    for rule in alternatives(verdict, asked):
+        who, places = _and(_people(rule.who, names)), _and(_places(rule.channels, names))
+        clauses.append(f"only {who} can{f', in {places}' if places else ''}" if who else f"that's possible in {places}")
+    why = " or ".join(dict.fromkeys(clauses)) or "no rule allows it"
+    groups = [names[one] for rule in alternatives(verdict, asked) for one in sorted(rule.who) if one in names]
+    whom = f"{groups[0]} or your admin" if groups and groups[0].startswith("@") else "your admin"
+    return f"You can't {what} here: {why}. Ask {whom} for access."
+
+
+def needs_of(terms: ApprovalTerms | None, *, names: Mapping[str, str], confirm: bool = False) -> str:
+    """Say what has to happen before a workflow runs; ``""`` if nothing has to."""
+    if terms is None:
+        return "asks you to confirm" if confirm else ""
+    by = _and(_people(terms.by, names), "or")
+    count = f" of {terms.count} people" if terms.count > 1 else ""
+    return f"needs approval{count}{f' by {by}' if by and not count else f' ({by})' if by else ''}"
+
+
+def _people(who: Iterable[str], names: Mapping[str, str]) -> list[str]:
+    """Return words for those in *who*, without the names of people."""
+    words = []
+    for one in sorted(who, key=lambda one: (one[0] not in "SCG", one)):
+        if one[0] in "UW":
+            words.append("certain people")
+        elif one[0] == "A":
+            words.append("certain apps")
+        elif one[0] in "CG":
+            words.append(f"members of {names.get(one, _unnamed(one))}")
+        else:
+            words.append(names.get(one, _unnamed(one)) if one[0] == "S" else one)
+    return list(dict.fromkeys(words))
+
+
+def _places(channels: Iterable[str], names: Mapping[str, str]) -> list[str]:
+    known = [_PLACES.get(one) or names.get(one) or _unnamed(one) for one in sorted(channels)]
+    return list(dict.fromkeys(known))
+
+
+def _unnamed(id_: str) -> str:
+    return "a user group" if id_[0] == "S" else "certain direct messages" if id_[0] == "D" else "certain channels"
+
+
+def _and(words: Sequence[str], last: str = "and") -> str:
+    return f"{', '.join(words[:-1])} {last} {words[-1]}" if len(words) > 1 else "".join(words)

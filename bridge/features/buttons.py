@@ -67,6 +67,9 @@ OPEN_IN_PROJECT: Final = "Open in the project"
 NO_FACES: Final[Mapping[int, str]] = MappingProxyType({})
 """The agents' faces by ID, where none are shown."""
 
+NO_NEEDS: Final[Mapping[int, str]] = MappingProxyType({})
+"""What has to happen before workflows run, by ID, where nothing has to."""
+
 CHOOSE_AN_AGENT: Final = "Choose an agent"
 
 ID: Final = re.compile(r"-?[0-9]{1,1000}")

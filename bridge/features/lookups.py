@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bridge.config_tables import Act
+from bridge.engine.access import target_of
+from bridge.engine.rules import Asked, Starter, Target, has_file
 from bridge.engine.turn import Turn
 from bridge.errors import NoSuch, ProjectError
 from bridge.features.deps import Deps
@@ -9,9 +12,10 @@ from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit.modals import Origin
 
 
-async def may_set(deps: Deps, user: str, channel: str) -> bool:
+async def may_set(deps: Deps, turn: Turn, channel: str) -> bool:
     """Whether to offer a person a button that changes a channel's settings; their direct message is their own."""
-    return channel.startswith("D") or await deps.access.is_runner(user)
+    is_fixed = "agent" in deps.channels.fixed(channel)
+    return channel.startswith("D") or (not is_fixed and await deps.access.may(turn, "settings"))
 
 
 async def workflow_by_id(turn: Turn, id_: int) -> Workflow:
@@ -43,6 +47,39 @@ async def workflow_name(turn: Turn, id_: int) -> str:
     except ProjectError:
         workflows = ()
     return next((workflow.name for workflow in workflows if workflow.id == id_), f"Workflow {id_}")
+
+
+async def rights(
+    deps: Deps,
+    act: Act,
+    owner: str,
+    channel: str,
+    project: str,
+    *,
+    workflow: int | None = None,
+    agent: int | None = None,
+    by: Starter,
+    app: str = "",
+) -> list[Asked]:
+    """Return what an *owner* must be allowed to for what they set up: to do so (*act*), and what it starts.
+
+    That's a *workflow* or an *agent* of the *project* with this key. Raises `ProjectError` if only the service knows
+    its name, which the rules may be about.
+    """
+    access, target = deps.access, None
+    known = deps.projects.get(project) if has_file(access.rules) else None
+    if known is not None and workflow is not None:
+        found = next((one for one in await known.catalog.get_workflows() if one.id == workflow), None)
+        target = target_of(found) or Target("workflow", str(workflow))
+    elif known is not None and agent is not None:
+        answers = next((one for one in await known.catalog.get_agents() if one.id == agent), None)
+        target = target_of(answers) or Target("agent", str(agent))
+    about = target if act in {"schedule", "alert"} else None
+    wanted = [access.asked_by(act, owner, channel, project, about)]
+    if target is not None:
+        does: Act = "run" if target.kind == "workflow" else "ask"
+        wanted.append(access.asked_by(does, owner, channel, project, target, by=by, app=app))
+    return wanted
 
 
 async def origin_of(deps: Deps, turn: Turn) -> Origin:

@@ -13,8 +13,12 @@ from typing import Final, Protocol, assert_never
 
 from bridge.engine.access import UNREACHABLE
 from bridge.engine.results import Done, Outcome, shown
+from bridge.engine.rules import Asked
 from bridge.engine.turn import Turn
+from bridge.errors import NotAllowed
+from bridge.features.channels.settings import AppRule
 from bridge.features.deps import Deps
+from bridge.features.lookups import rights
 from bridge.inbound import InboundMessage, Notice
 from bridge.queue.inbox import Duplicate, Queued, Stale
 from bridge.queue.records import Write
@@ -162,9 +166,12 @@ def cannot_continue(what: str, reason: str, owner: str) -> Reply:
     return kit.reply(f"{what}: {_why(reason, owner)}. {fix}")
 
 
-async def refusal_to_continue(deps: Deps, turn: Turn, one: SetUp, what: str, about: str) -> Outcome | None:
-    """Say why something can't be resumed or started, if it can't. Raises `TryLater`."""
-    reason = await deps.access.refusal_now(one.owner, one.channel, is_set_up=True)
+async def refusal_to_continue(
+    deps: Deps, turn: Turn, one: SetUp, what: str, about: str, *wanted: Asked
+) -> Outcome | None:
+    """Say why something that needs the rights *wanted* can't be resumed or started, if it can't. Raises `TryLater`."""
+    reason = await deps.access.refusal_now(one.owner, one.channel, *wanted)
+    reason = reason and reason.partition(":")[0]
     if not reason and deps.projects.get(one.project) is None:
         reason = REMOVED
     if not reason:
@@ -203,14 +210,22 @@ async def check_rule(deps: Deps, turn: Turn, message: InboundMessage) -> Done | 
     """
     while True:
         stored = await deps.channels.stored(turn.team, turn.channel)
-        rule = stored.settings.of(turn.project_key).apps.get(message.app)
+        settings = await deps.channels.in_force(turn.channel, stored.settings)
+        rule = settings.of(turn.project_key).apps.get(message.app)
         if rule is None:
             return Done("its app no longer has a rule here")
+        if "apps" in deps.channels.fixed(turn.channel):
+            return await _check_fixed(deps, turn, rule, message.app)
         if rule.paused:
             return Done(f"its app's rule is paused: {rule.paused}")
-        reason = await deps.access.refusal_now(rule.owner, turn.channel, is_set_up=True)
+        wanted = await rights(
+            deps, "settings", rule.owner, turn.channel, turn.project_key, workflow=rule.workflow, agent=rule.agent,
+            by="app", app=message.app,
+        )  # fmt: skip
+        reason = await deps.access.refusal_now(rule.owner, turn.channel, *wanted)
         if reason is None:
             return None
+        reason = reason.partition(":")[0]
         hour = int(deps.now().timestamp()) // 3600  # it's paused at once: this only spares turns at the same moment
         event = f"{RULE_PAUSED}:{turn.team}:{turn.channel}:{message.app}:{hour}"
         about = (RULE_PAUSED, rule.name or message.app_name or message.app)
@@ -218,6 +233,19 @@ async def check_rule(deps: Deps, turn: Turn, message: InboundMessage) -> Done | 
         paused = stored.settings.with_app(message.app, rule.model_copy(update={"paused": reason}))
         if await deps.channels.replace(turn.team, turn.channel, stored, paused):
             return Done(f"its app's rule is paused: {reason}")
+
+
+async def _check_fixed(deps: Deps, turn: Turn, rule: AppRule, app: str) -> Done | None:
+    """Return why a rule in the operator's file, which nobody owns, starts nothing, or None if it does."""
+    of = ("", turn.channel, turn.project_key)
+    wanted = await rights(deps, "settings", *of, workflow=rule.workflow, agent=rule.agent, by="app", app=app)
+    for asked in (one for one in wanted if one.act != "settings"):
+        try:
+            await deps.access.check(asked)
+        except NotAllowed as exc:
+            return Done(f"refused: {exc.reason}")
+    reason = deps.access.not_listed("", turn.channel)
+    return Done(f"refused: {reason}") if reason else None
 
 
 async def notify_of_pause(

@@ -26,10 +26,10 @@ class Catalog:
     """
 
     def __init__(self, client: ProjectClient, *, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self.get_workflows = _Cached[Sequence[Workflow]](client.get_workflows, monotonic)
-        self.get_agents = _Cached[Sequence[Agent]](client.get_agents, monotonic)
-        self.get_project = _Cached[Project](client.get_project, monotonic)
-        self.get_stats = _Cached[Stats](client.get_stats, monotonic)
+        self.get_workflows = Cached[Sequence[Workflow]](client.get_workflows, monotonic)
+        self.get_agents = Cached[Sequence[Agent]](client.get_agents, monotonic)
+        self.get_project = Cached[Project](client.get_project, monotonic)
+        self.get_stats = Cached[Stats](client.get_stats, monotonic)
 
     async def agent_name(self, agent: int, *, is_current: bool = False) -> str:
         """Return the name of an agent from the last list, or ``""`` if it isn't known soon.
@@ -51,7 +51,7 @@ def _name_of(id_: int, known: Sequence[Agent] | Sequence[Workflow]) -> str:
     return next((one.name for one in known if one.id == id_), "")
 
 
-async def _soon(listed: _Cached[Sequence[T]], *, is_current: bool) -> Sequence[T]:
+async def _soon(listed: Cached[Sequence[T]], *, is_current: bool) -> Sequence[T]:
     """Return the last list, whatever its age; if there's none, or it must be current, a new one that comes soon."""
     if is_current or listed.last is None:
         with suppress(ProjectError, TimeoutError):
@@ -60,7 +60,7 @@ async def _soon(listed: _Cached[Sequence[T]], *, is_current: bool) -> Sequence[T
     return listed.last or ()
 
 
-class _Cached(Generic[T]):
+class Cached(Generic[T]):
     """The last result of *fetch*, which the first caller runs while the others wait."""
 
     def __init__(self, fetch: Callable[[], Awaitable[T]], monotonic: Callable[[], float]) -> None:
@@ -73,6 +73,7 @@ class _Cached(Generic[T]):
         self._fresh_until = float("-inf")
 
     async def __call__(self) -> T:
+        """Return the list, at most 5 s old. Raises `ProjectError`."""
         if self._monotonic() >= self._fresh_until:
             completed = self._completed
             async with self._fetching:

@@ -24,6 +24,7 @@ _REFUSED_SECONDS = 60.0  # Slack would refuse again
 _FAILED_SECONDS = 5.0  # long enough to spare Slack many retries, short enough to recover
 _GROUPS_SECONDS = 60.0
 _CHANNELS_SECONDS = 60.0
+_MOST_MEMBER_LISTS = 100  # of channels, each of up to 20,000 people
 _CHANNELS_PER_PAGE = 999
 _MOST_PAGES = 20  # of channels that the bot is in
 _MOST_NAMES = 30  # of each kind, for one text; the others appear as IDs
@@ -60,6 +61,10 @@ class Directory:
         self._apps = FetchCache(self._app, seconds=_NAMES_SECONDS, monotonic=monotonic)
         self._group_names = FetchCache(self._handles, seconds=_NAMES_SECONDS, monotonic=monotonic)
         self._groups = FetchCache(self._members, seconds=_GROUPS_SECONDS, monotonic=monotonic)
+        self._members_of = FetchCache(
+            self._members_of_channel, seconds=_GROUPS_SECONDS, monotonic=monotonic, most=_MOST_MEMBER_LISTS
+        )
+        self._are_public = FetchCache(self._is_public, seconds=_CHANNELS_SECONDS, monotonic=monotonic)
 
     async def person(self, user: str, *, at_most: float | None = None) -> Person:
         """Look a person up, or find them in the cache, *at_most* so many seconds old. Raises `SlackError`."""
@@ -122,6 +127,17 @@ class Directory:
         """Whether *user* is in the user group (``S…``). Raises `SlackError` if that's unknown."""
         return user in await self._groups.get(group, at_most=at_most)
 
+    async def in_channel(self, user: str, channel: str, *, at_most: float | None = None) -> bool:
+        """Whether *user* is a member of *channel*. Raises `SlackError` if that's unknown, as in very large channels."""
+        members, is_whole = await self._members_of.get(channel, at_most=at_most)
+        if user not in members and not is_whole:
+            raise SlackRefused("conversations.members", "too_many_members")
+        return user in members
+
+    async def is_public(self, channel: str, *, at_most: float | None = None) -> bool:
+        """Whether *channel* is public. Raises `SlackError` if that's unknown."""
+        return await self._are_public.get(channel, at_most=at_most)
+
     async def sees(self, user: str, channel: str) -> bool:
         """Whether *user* can read *channel* now: public ones every member can, the others only those in them.
 
@@ -129,13 +145,12 @@ class Directory:
         """
         try:
             answer = await self._web.read("conversations.info", {"channel": channel}, seconds=_CALL_SECONDS)
-            about = mapping(answer.get("channel"))
-            is_public = not any(about.get(name) is True for name in ("is_private", "is_mpim", "is_im"))
-            if is_public and (await self.person(user)).kind == "member":
+            if _is_public(mapping(answer.get("channel"))) and (await self.person(user)).kind == "member":
                 return True
-            return await self._is_in(user, channel)
+            members, is_whole = await self._members_of.get(channel, at_most=0)
         except SlackRefused:
             return True
+        return user in members or not is_whole  # of too many to look through
 
     async def channel_name(self, channel: str) -> str:
         """Return the name without ``#``, or the ID if it can't be read."""
@@ -233,17 +248,30 @@ class Directory:
                 break
         return found
 
-    async def _is_in(self, user: str, channel: str) -> bool:
-        """Whether *user* is in a channel. https://docs.slack.dev/reference/methods/conversations.members."""
+    async def _members_of_channel(self, channel: str) -> tuple[frozenset[str], bool]:
+        """Return a channel's members, and whether these are all of them.
+
+        https://docs.slack.dev/reference/methods/conversations.members
+        """
+        found: set[str] = set()
         arguments = {"channel": channel, "limit": str(_CHANNELS_PER_PAGE)}
         for _ in range(_MOST_PAGES):
             answer = await self._web.read("conversations.members", arguments, seconds=_CALL_SECONDS)
-            if user in (answer.get("members") or ()):
-                return True
+            members = answer.get("members")
+            if not isinstance(members, list):
+                raise SlackRefused("conversations.members", "members_unknown")
+            found.update(one for one in members if isinstance(one, str))
             arguments["cursor"] = next_cursor(answer)
             if not arguments["cursor"]:
-                return False
-        return True  # too many to look through
+                return frozenset(found), True
+        return frozenset(found), False
+
+    async def _is_public(self, channel: str) -> bool:
+        answer = await self._web.read("conversations.info", {"channel": channel}, seconds=_CALL_SECONDS)
+        about = answer.get("channel")
+        if not isinstance(about, dict):
+            raise SlackRefused("conversations.info", "channel_unknown")
+        return _is_public(about)
 
     async def _app(self, bot: str) -> str:
         """Return the ID of a bot's app. https://docs.slack.dev/reference/methods/bots.info."""
@@ -276,6 +304,11 @@ def _kind_of(about: Mapping[str, Any]) -> str:
         "is_restricted": "guest",
     }
     return next((kind for flag, kind in kinds.items() if about.get(flag) is True), "member")
+
+
+def _is_public(about: Mapping[str, Any]) -> bool:
+    """Whether a conversation is a public channel."""
+    return not any(about.get(name) is True for name in ("is_private", "is_group", "is_mpim", "is_im"))
 
 
 def _is_home(about: Mapping[str, Any], identity: Identity) -> bool | None:

@@ -14,6 +14,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache, cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx
@@ -21,7 +23,7 @@ from redis.asyncio import Redis
 
 from bridge.app.connections import Connections
 from bridge.app.parts import Parts, build
-from bridge.config import OWN
+from bridge.config import OWN, Config, default_project, read_config
 from bridge.door.guard import Guard
 from bridge.door.listeners.app import dispatcher
 from bridge.engine.decisions import Received
@@ -290,6 +292,7 @@ class Harness:
     environ: dict[str, str]
     others: dict[str, Service] = field(default_factory=dict)
     served: ServedProjects | None = None
+    config: Config | None = None
     draining: asyncio.Event = field(default_factory=asyncio.Event)
     monotonic: float = 1000.0
     slept: list[float] = field(default_factory=list)
@@ -334,10 +337,20 @@ class Harness:
                 patience=Patience(self.draining, sleep=self.sleep),
                 draining=self.draining,
                 projects=self.served,
+                config=self.config,
                 monotonic=lambda: self.monotonic,
                 sleep=self.sleep,
             )
         return self._parts[name]
+
+    def use_file(self, text: str) -> None:
+        """Use this operator's file from now on, in all processes; its projects are those of `serve`."""
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "bridge.toml"
+            file.write_text(text, encoding="utf-8")
+            self.config = read_config(file, {}, default_project({}))
+        for parts in self._parts.values():
+            parts.use(self.config)
 
     def serve(self, *ids: str, **channels: str) -> None:
         """Serve these projects besides the default one: each has a service in `others`, and one of *channels*, by ID.

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from bridge.cli.access import access_of, access_rows
+from bridge.cli.access import Asking, access_of, access_rows
 from bridge.cli.rows import FAILURE, OK, Row
+from bridge.config import default_project, no_file
+from bridge.engine.rules import Rules, rules_of
 from bridge.errors import ConfigurationError
 from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.settings import well_formed
@@ -16,9 +18,8 @@ from support.secrecy import BOT_TOKEN
 from support.slack_fixtures import Json, answers, methods, refused
 
 GREETING = {"ok": True, "team": "Acme", "team_id": "T1", "user": "helper", "user_id": "UBOT", "bot_id": "B1"}
-Rules = tuple[frozenset[str], ...]
-
-OPEN: Rules = (frozenset(), frozenset(), frozenset())
+NO_FILE = no_file(default_project({}))
+OPEN = rules_of(NO_FILE)
 FOUR = ("talk", "use commands", "run workflows", "schedule reports")
 
 
@@ -31,7 +32,12 @@ def channel(**about: Any) -> Json:
 
 
 def rules(*, channels: str = "", users: str = "", runners: str = "") -> Rules:
-    return frozenset(channels.split()), frozenset(users.split()), frozenset(runners.split())
+    return rules_of(
+        NO_FILE,
+        allowed_channels=frozenset(channels.split()),
+        allowed_users=frozenset(users.split()),
+        runners=frozenset(runners.split()),
+    )
 
 
 async def look(
@@ -45,7 +51,7 @@ async def look(
     answers(emulated, "users.info", who or person())
     answers(emulated, "conversations.info", where or channel())
     answers(emulated, "usergroups.users.list", {"ok": True, "users": ["U1SUE"]})
-    return {row.what: row for row in await access_rows(slack_web, rules, user="U1SUE", channel="C1GEN")}
+    return {row.what: row for row in await access_rows(slack_web, rules, Asking("U1SUE", "C1GEN"))}
 
 
 def allowed(rows: dict[str, Row]) -> list[str]:
@@ -164,7 +170,7 @@ async def test_a_direct_message_is_not_looked_up(emulated: EmulatedSlack, slack_
     answers(emulated, "auth.test", GREETING)
     answers(emulated, "users.info", person())
 
-    rows = await access_rows(slack_web, OPEN, user="U1SUE", channel="D1SUE")
+    rows = await access_rows(slack_web, OPEN, Asking("U1SUE", "D1SUE"))
 
     assert rows[1] == Row("Access", "channel", OK, "a direct message (D1SUE)")
     assert methods(emulated) == ["auth.test", "users.info"]
@@ -173,7 +179,7 @@ async def test_a_direct_message_is_not_looked_up(emulated: EmulatedSlack, slack_
 async def test_a_bad_token_hides_all_other_rows(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
     answers(emulated, "auth.test", refused("invalid_auth"))
 
-    rows = await access_rows(slack_web, OPEN, user="U1SUE", channel="C1GEN")
+    rows = await access_rows(slack_web, OPEN, Asking("U1SUE", "C1GEN"))
 
     assert [(row.what, row.state) for row in rows] == [("bot token", FAILURE)]
 
@@ -185,7 +191,7 @@ async def test_a_bad_token_hides_all_other_rows(emulated: EmulatedSlack, slack_w
 async def test_names_instead_of_ids_are_reported(user: str, channel: str, problems: int) -> None:
     found: tuple[str, ...] = ()
     try:
-        await access_of({}, user, channel)
+        await access_of({}, NO_FILE, user, channel)
     except ConfigurationError as exc:
         found = exc.problems
 
@@ -198,9 +204,9 @@ async def test_the_settings_rules_decide_unless_one_is_malformed(emulated: Emula
     answers(emulated, "conversations.info", channel())
     given = {"SLACK_BOT_TOKEN": BOT_TOKEN, "SLACK_API_URL": emulated.api_url, "BRIDGE_RUNNERS": "U0BOB, U1SUE"}
 
-    rows = await access_of(well_formed(given), "U1SUE", "C1GEN")
+    rows = await access_of(well_formed(given), NO_FILE, "U1SUE", "C1GEN")
 
     assert rows is not None
     assert allowed({row.what: row for row in rows}) == list(FOUR)
     assert rows[-1].detail == "listed in BRIDGE_RUNNERS"
-    assert await access_of(well_formed(given | {"BRIDGE_ALLOWED_USERS": "#general"}), "U1SUE", "C1GEN") is None
+    assert await access_of(well_formed(given | {"BRIDGE_ALLOWED_USERS": "#general"}), NO_FILE, "U1SUE", "C1GEN") is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bridge.engine.feature import Feature
 from bridge.engine.results import Form, NewThread, Outcome, Result, shown
+from bridge.engine.rules import ANY_AGENT
 from bridge.engine.turn import Turn
 from bridge.errors import NoSuch
 from bridge.features.agents import asking, forms, layout
@@ -37,7 +38,7 @@ async def list_agents(deps: Deps, turn: Turn, *, words: str = "") -> Result:
 async def show_agent(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
     """Show one agent and its tools."""
     detail = await turn.project.client.get_agent(agent.id)
-    face, may_change = await deps.faces.of_one(turn.project, agent.id), await deps.access.is_runner(turn.user)
+    face, may_change = await deps.faces.of_one(turn.project, agent.id), await deps.access.may(turn, "settings", agent)
     url, project = turn.project.agent_url, turn.project_name
     return layout.agent_card(agent, detail, url, project, face=face, may_change_face=may_change)
 
@@ -54,12 +55,13 @@ async def chat_with_agent(deps: Deps, turn: Turn, *, agent: Agent | None = None,
     if agent is None or not message:
         here = Origin(channel=turn.channel, response_url=turn.response_url)
         return Form(asking.ask_form(agent, here), otherwise=asking.offer_ask_form(agent))
+    await deps.access.require(turn, "ask", agent)
     root = layout.conversation_root(agent, message, await deps.directory.user_name(turn.user))
     return _thread_started(agent, root, message)
 
 
 @agents.command(
-    "/agents face [agent] [emoji]", form=kit.button("Change a face…", layout.OPEN_FACE, ""), for_runners=True
+    "/agents face [agent] [emoji]", form=kit.button("Change a face…", layout.OPEN_FACE, ""), needs="settings"
 )
 async def set_face(deps: Deps, turn: Turn, *, agent: Agent | None = None, emoji: str = "") -> Result:
     """Choose the emoji shown beside an agent's answers. Leave it out to get a form."""
@@ -88,13 +90,15 @@ async def face_sent(deps: Deps, turn: Turn, submission: Submission, chosen: form
 
 async def _face_form(deps: Deps, turn: Turn, agent: Agent | None) -> Form:
     """Open the form, if the person may change settings: all channels have the same faces."""
-    await deps.access.check_runner(turn.user, "face")
+    await deps.access.require(turn, "settings", agent or ANY_AGENT)
     face = await deps.faces.of_one(turn.project, agent.id) if agent else ""
     return Form(forms.face_form(await origin_of(deps, turn), agent, face), otherwise=forms.offer_face_form(agent))
 
 
 async def _set_face(deps: Deps, turn: Turn, agent: Agent, face: str) -> Outcome:
-    await deps.access.check_runner(turn.user, "face")
+    await deps.access.require(turn, "settings", agent)
+    if deps.faces.fixed(turn.project, agent.id, agent.name):
+        return shown(layout.face_in_file(agent), "unchanged", named("agent", agent.id, agent.name))
     await deps.faces.choose(turn.project, agent.id, face)
     reply = layout.face_saved(agent, face or default_face(agent.id), is_shown=deps.faces.are_shown)
     return shown(reply, "changed", named("agent", agent.id, agent.name))
@@ -134,6 +138,7 @@ async def question_sent(deps: Deps, turn: Turn, submission: Submission, question
     agent = await agent_by_id(turn, chosen)
     if agent is None:
         raise NoSuch("agent", str(chosen))
+    await deps.access.require(turn, "ask", agent)
     author = await deps.directory.user_name(origin.author) if origin.author else ""
     text = asking.question_text(question, author)
     if origin.thread_ts != origin.message_ts and not submission.thread_ts:  # asked outside the message's thread
@@ -176,6 +181,8 @@ async def ask_about_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Resul
 async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
     default = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key).agent
     found = await turn.project.catalog.get_agents()
+    offered = await deps.access.offered(turn, "ask", found)
+    found = [one for one in found if one.id in offered]
     faces = await deps.faces.of(turn.project, found)
     return layout.agent_list(found, page.words, default, page.page, faces=faces, project=turn.project_name)
 

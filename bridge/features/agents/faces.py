@@ -15,15 +15,16 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
+from bridge.config_tables import AgentTable
 from bridge.errors import StoreUnavailable
-from bridge.project.connection import ProjectConnection
+from bridge.project.connection import DEFAULT, ProjectConnection
 from bridge.project.models import Agent
 from bridge.queue.cached_hash import CachedHash
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 from bridge.queue.stops import SETTINGS
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.folding import looks_like
+from bridge.slack.blockkit.folding import looks_like, name_key
 from bridge.slack.blockkit.markdown import harmless_title
 from bridge.slack.blockkit.reply import Speaker
 from bridge.slack.people import Directory
@@ -68,6 +69,7 @@ class Faces:
         self._directory = directory
         self._authorship = authorship
         self._bot_user = bot_user
+        self.file: Mapping[str, AgentTable] = {}  # what the operator's file sets, by ID or name
         self._chosen = CachedHash(scripts, scripts.keys.faces(), str)
         self.heard = self._chosen.heard
         self._names: dict[str, tuple[Sequence[Agent], Mapping[int, str]]] = {}  # of each project's last list
@@ -82,13 +84,28 @@ class Faces:
         if not (self.are_shown and agents):
             return {}
         chosen = await self._chosen.values()
-        return {agent.id: chosen.get(_field(project, agent.id)) or default_face(agent.id) for agent in agents}
+        return {
+            agent.id: self.fixed(project, agent.id, agent.name)
+            or chosen.get(_field(project, agent.id))
+            or default_face(agent.id)
+            for agent in agents
+        }
 
     async def of_one(self, project: ProjectConnection, agent: int | None) -> str:
         """Return the face of one agent; ``""`` if it can't be shown with messages."""
         if agent is None or not self.are_shown:
             return ""
+        if fixed := self.fixed(project, agent, await project.catalog.agent_name(agent) if self.file else ""):
+            return fixed
         return (await self._chosen.values()).get(_field(project, agent)) or default_face(agent)
+
+    def fixed(self, project: ProjectConnection, agent: int, name: str) -> str:
+        """Return the face that the operator's file gives an agent; ``""`` if it gives none."""
+        for key, table in self.file.items():
+            of = name_key(table.project or DEFAULT)
+            if table.face and of in {name_key(project.id), name_key(project.name)} and is_called(key, agent, name):
+                return table.face
+        return ""
 
     async def speaker(self, project: ProjectConnection, agent: int, user: str) -> Speaker | None:
         """Return who a message of *agent* to *user* is from; None if the app can't show it, or the name is unknown."""
@@ -115,6 +132,11 @@ class Faces:
         self._chosen.changed()
         with suppress(StoreUnavailable), translated():  # otherwise others see it when they hear of another change
             await self._scripts.redis.publish(self._scripts.keys.stops(), SETTINGS)
+
+
+def is_called(wanted: str, id_: int, name: str) -> bool:
+    """Whether *wanted* is the ID or the name of an agent."""
+    return wanted == str(id_) or (bool(name) and name_key(wanted) == name_key(name))
 
 
 def _field(project: ProjectConnection, agent: int) -> str:

@@ -99,6 +99,11 @@ def face_saved(agent: Agent, face: str, *, is_shown: bool) -> Reply:
     return kit.reply(" ".join([text, face, *small]), *blocks)
 
 
+def face_in_file(agent: Agent) -> Reply:
+    """Say that the operator's file sets this agent's face."""
+    return kit.reply(f"Your admin has set the face of {kit.named(agent.name, 100)}, so only they can change it.")
+
+
 def not_an_emoji(agent: Agent, typed: str) -> Reply:
     """Say that what was typed isn't one emoji, and offer the form."""
     text = f"{kit.quoted(typed, 60)} isn't an emoji. Use one such as :headphones:."

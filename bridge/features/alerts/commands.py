@@ -15,6 +15,7 @@ from bridge.engine.feature import Feature
 from bridge.engine.home import Reads
 from bridge.engine.picking import pick
 from bridge.engine.results import Done, Form, Outcome, PostedAlert, Result, TryLater, shown
+from bridge.engine.rules import has_file
 from bridge.engine.turn import Turn
 from bridge.errors import (
     BadAlert,
@@ -27,7 +28,7 @@ from bridge.errors import (
 from bridge.features.alerts import layout
 from bridge.features.alerts.alert import AlertSpec, StoredAlert, preview, zone_called
 from bridge.features.alerts.conditions import read_alert
-from bridge.features.alerts.evaluating import check_owners, evaluate_all, own_facts, read
+from bridge.features.alerts.evaluating import check_owners, evaluate_all, may_have, own_facts, read, rights_for
 from bridge.features.alerts.readings import Readings
 from bridge.features.alerts.store import MOST_ALERTS, store_of
 from bridge.features.buttons import ALERT_FORM, ID, workflow_options
@@ -82,7 +83,7 @@ alerts.outcomes |= {
 @alerts.command("/stats alert [condition]")
 async def set_up_alert(deps: Deps, turn: Turn, *, condition: str = "") -> Result:
     """Post when something happens, such as runs < 1 in 24h. Leave it out to get a form."""
-    await deps.access.check_runner(turn.user, "alert")
+    await deps.access.require(turn, "alert")
     if not condition:
         return _form(turn)
     try:
@@ -121,7 +122,7 @@ def read_form(values: Mapping[str, Any]) -> str | FormErrors:
 @alerts.form(layout.FORM, label="form: Set up an alert", reader=read_form)
 async def form_sent(deps: Deps, turn: Turn, submission: Submission, typed: str) -> Result:
     """Show the preview of the alert described in the form."""
-    await deps.access.check_runner(turn.user, "alert")
+    await deps.access.require(turn, "alert")
     chosen = str(submission.values.get(layout.RUN) or "")
     workflow = await workflow_by_id(turn, int(chosen)) if ID.fullmatch(chosen) else None
     channel = str(submission.values.get(layout.CHANNEL) or turn.channel)
@@ -182,7 +183,7 @@ async def _may_post(deps: Deps, turn: Turn, channel: str) -> bool:
     """Whether alerts can be posted in a channel that the person sees."""
     if not channel or deps.access.not_listed("", channel) or not await deps.directory.may_post(channel):
         return False
-    return await deps.access.refusal_now(turn.user, channel, is_set_up=True) != "left"
+    return await deps.access.refusal_now(turn.user, channel, deps.access.asked(turn, "alert")) != "left"
 
 
 async def _same(deps: Deps, spec: AlertSpec, but: str) -> Outcome | None:
@@ -197,7 +198,7 @@ async def _same(deps: Deps, spec: AlertSpec, but: str) -> Outcome | None:
 @alerts.button(layout.SAVE, label="button: Create alert")
 async def save(deps: Deps, turn: Turn, click: Click) -> Result:
     """Set up the previewed alert, once."""
-    await deps.access.check_runner(turn.user, "alert")
+    await deps.access.require(turn, "alert")
     try:
         spec = AlertSpec.model_validate_json(click.value)
         condition = spec.parsed
@@ -206,6 +207,8 @@ async def save(deps: Deps, turn: Turn, click: Click) -> Result:
     spec = spec.model_copy(update={"team": turn.team, "owner": turn.user, "project": turn.project.key})
     if not await _may_post(deps, turn, spec.channel):
         return shown(layout.cannot_post(""), what="BadAlert")
+    for one in await rights_for(deps, spec) if has_file(deps.access.rules) else ():
+        await deps.access.check(one)
     if (same := await _same(deps, spec, turn.id)) is not None:
         return same
     store = store_of(deps)
@@ -223,7 +226,7 @@ async def save(deps: Deps, turn: Turn, click: Click) -> Result:
 @alerts.button(ALERT_FORM, label="button: Set up an alert")
 async def open_form(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form, with a previewed condition."""
-    await deps.access.check_runner(turn.user, "alert")
+    await deps.access.require(turn, "alert")
     return _form(turn, "" if click.value == "-" else click.value)
 
 
@@ -249,7 +252,8 @@ async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
             await deps.inbox.write(*store.pause(stored.id, ASKED, *told))
         case layout.RESUME:
             what, cannot = "resumed", "This alert can't be resumed"
-            if refused := await refusal_to_continue(deps, turn, stored.spec, cannot, about):
+            wanted = await rights_for(deps, stored.spec)
+            if refused := await refusal_to_continue(deps, turn, stored.spec, cannot, about, *wanted):
                 return refused
             await deps.inbox.write(*store.resume(stored))
         case _:
@@ -286,7 +290,7 @@ async def snooze(deps: Deps, turn: Turn, click: Click) -> Result:
 async def _changeable(deps: Deps, turn: Turn, id_: str) -> StoredAlert | None:
     """Return an alert that the person may change; None if it was deleted. Raises `NotAllowed`."""
     stored = await store_of(deps).get(id_)
-    if stored and turn.user != stored.spec.owner and not await deps.access.may_run(turn.user):
+    if stored and turn.user != stored.spec.owner and not await deps.access.may(turn, "alert"):
         raise NotAllowed("not_your_alert")
     return stored
 
@@ -331,7 +335,7 @@ async def edge_reached(deps: Deps, turn: Turn, reached: AlertEdge) -> Result:
     if stored is None or stored.paused:
         return Done("the alert was deleted" if stored is None else "the alert is paused")
     owner, spec = stored.spec.owner, stored.spec
-    if refusal := await deps.access.refusal_now(owner, spec.channel, is_set_up=True):
+    if refusal := await may_have(deps, spec):
         pause, about = store.pause(stored.id, refusal), ("alert_paused", stored.called)
         await notify_of_pause(deps, turn, owner, refusal, about, event=f"paused:{turn.id}", writes=pause)
         return Done(f"the alert was paused: {refusal}")

@@ -10,16 +10,19 @@ import asyncio
 import logging
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 
 from bridge.engine.results import TryLater
-from bridge.features.alerts.alert import StoredAlert, edge
+from bridge.engine.rules import Asked
+from bridge.errors import ProjectError
+from bridge.features.alerts.alert import AlertSpec, StoredAlert, edge
 from bridge.features.alerts.conditions import LONGEST_OF_TURNS
 from bridge.features.alerts.layout import KIND
 from bridge.features.alerts.readings import EndedTurn, OwnFacts, Past, Readings, Verdict, hours_for
 from bridge.features.alerts.store import store_of
 from bridge.features.deps import Deps
+from bridge.features.lookups import rights
 from bridge.features.pauses import is_back, tell_of_removal
 from bridge.features.reach import statistics_now
 from bridge.features.statistics.numbers import NUMBERS
@@ -34,6 +37,8 @@ from bridge.queue.status import oldest_message
 from bridge.slack.blockkit.numbers import whole
 
 log = logging.getLogger(__name__)
+
+_PAUSE: Final = timedelta(seconds=5)
 
 
 async def evaluate_all(deps: Deps) -> None:
@@ -156,6 +161,21 @@ def in_words(readings: Readings) -> str:
     return f"Statistics at {readings.now.astimezone(UTC):%Y-%m-%d %H:%M} UTC: {numbers}."
 
 
+async def may_have(deps: Deps, spec: AlertSpec) -> str | None:
+    """Return why an alert's owner may no longer have it, or None if they may. Raises `TryLater`."""
+    try:
+        wanted = await rights_for(deps, spec)
+    except ProjectError as exc:
+        raise TryLater(_PAUSE) from exc
+    reason = await deps.access.refusal_now(spec.owner, spec.channel, *wanted)
+    return reason and reason.partition(":")[0]
+
+
+async def rights_for(deps: Deps, spec: AlertSpec) -> list[Asked]:
+    """Return what an alert's owner must be allowed to. Raises `ProjectError`."""
+    return await rights(deps, "alert", spec.owner, spec.channel, spec.project, workflow=spec.run, by="alert")
+
+
 async def check_owners(deps: Deps) -> None:
     """Queue a check of each alert whose owner or channel no longer has access, which pauses it.
 
@@ -165,7 +185,7 @@ async def check_owners(deps: Deps) -> None:
     for alert in await store_of(deps).all():
         spec = alert.spec
         try:
-            if alert.paused or not await deps.access.refusal_now(spec.owner, spec.channel, is_set_up=True):
+            if alert.paused or not await may_have(deps, spec):
                 continue
         except TryLater:  # Slack doesn't say; it's asked again before anything is posted
             continue

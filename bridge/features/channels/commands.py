@@ -11,6 +11,7 @@ from typing import Final
 from bridge.engine.feature import Feature
 from bridge.engine.projects import remember
 from bridge.engine.results import Form, Result, shown
+from bridge.engine.rules import has_file
 from bridge.engine.turn import Turn
 from bridge.errors import NoSuch
 from bridge.features.buttons import OPEN_DEFAULT, SET_DEFAULT, id_of, settings_button
@@ -18,7 +19,7 @@ from bridge.features.channels import forms, layout
 from bridge.features.channels.layout import SettingChange
 from bridge.features.channels.settings import APP_ID, MOST_APPS, NOTHING_SET, AppRule, ChannelSettings
 from bridge.features.deps import Deps
-from bridge.features.lookups import agent_by_id, agent_name, origin_of, workflow_by_id, workflow_name
+from bridge.features.lookups import agent_by_id, agent_name, origin_of, rights, workflow_by_id, workflow_name
 from bridge.features.pauses import RULE_PAUSED
 from bridge.ids import PersonKey
 from bridge.inbound import Click, Notice, Submission
@@ -46,7 +47,8 @@ channels.outcomes |= {
 @channels.command("/agents channel")
 async def show_settings(deps: Deps, turn: Turn) -> Result:
     """Show this channel's settings: default agent, replies and apps."""
-    settings = (await deps.channels.stored(turn.team, turn.channel)).settings.of(turn.project_key)
+    settings = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key)
+    fixed = deps.channels.fixed(turn.channel)
     agent = await agent_name(turn, settings.agent) if settings.agent is not None else ""
     apps = []
     for id_, rule in settings.apps.items():
@@ -54,18 +56,19 @@ async def show_settings(deps: Deps, turn: Turn) -> Result:
             does = f"runs {await workflow_name(turn, rule.workflow)}"
         else:
             does = f"answered by {await agent_name(turn, rule.agent or 0)}"
-        owner = await deps.directory.user_name(rule.owner)
+        owner = await deps.directory.user_name(rule.owner) if rule.owner else layout.ADMIN
         paused = f" · ⏸️ paused: {no_longer(rule.paused, owner)}" if rule.paused else ""
         apps.append((rule.name or id_, f"{does} · set up by {owner}{paused}"))
     project = turn.project_name if deps.projects.is_several else None
     replies = settings.replies or deps.channels.replies
-    what = layout.ShownSettings(agent, settings.answers == "all", replies, apps, project)
+    is_set = bool(deps.projects.of_channel(turn.channel)) and project is not None
+    what = layout.ShownSettings(agent, settings.answers == "all", replies, apps, project, fixed, is_set)
     title = layout.settings_title(await _name(deps, turn.channel))
-    may_change = await deps.access.is_runner(turn.user)
+    may_change = await deps.access.may(turn, "settings")
     return layout.settings_card(what, title, may_change=may_change, is_direct=_is_direct(turn.channel))
 
 
-@channels.command("/agents channel project <project>", form=settings_button(), for_runners=True, for_several=True)
+@channels.command("/agents channel project <project>", form=settings_button(), needs="settings", for_several=True)
 async def set_project(deps: Deps, turn: Turn, *, project: ProjectConnection) -> Result:
     """Set the project of this channel. Its default agent and the rules for apps are reset."""
     return await _move(deps, turn, project)
@@ -84,7 +87,7 @@ async def _move(deps: Deps, turn: Turn, project: ProjectConnection, *, where: st
     )
 
 
-@channels.command("/agents default [agent]", form=settings_button(), for_runners=True)
+@channels.command("/agents default [agent]", form=settings_button(), needs="settings")
 async def set_default(deps: Deps, turn: Turn, *, agent: Agent | None = None) -> Result:
     """Set the agent that answers mentions in this channel. Leave out the agent to get a form."""
     if agent is None:
@@ -97,7 +100,7 @@ async def set_default(deps: Deps, turn: Turn, *, agent: Agent | None = None) -> 
     )
 
 
-@channels.command("/agents default none", form=settings_button(), for_runners=True)
+@channels.command("/agents default none", form=settings_button(), needs="settings")
 async def remove_default(deps: Deps, turn: Turn) -> Result:
     """Remove this channel's default agent."""
     return await change_settings(
@@ -108,32 +111,32 @@ async def remove_default(deps: Deps, turn: Turn) -> Result:
     )
 
 
-@channels.command("/agents channel answers <mentions|all>", form=settings_button(), for_runners=True)
+@channels.command("/agents channel answers <mentions|all>", form=settings_button(), needs="settings")
 async def set_answers(deps: Deps, turn: Turn, *, choice: str) -> Result:
     """Answer only mentions, or every top-level message in this channel."""
     return await _set(deps, turn, lambda now: now.model_copy(update={"answers": choice}))
 
 
-@channels.command("/agents channel replies <auto|all|mentions>", form=settings_button(), for_runners=True)
+@channels.command("/agents channel replies <auto|all|mentions>", form=settings_button(), needs="settings")
 async def set_replies(deps: Deps, turn: Turn, *, choice: str) -> Result:
     """Send a thread's agent the replies of the person it's talking with, every reply, or only mentions."""
     return await _set(deps, turn, lambda now: now.model_copy(update={"replies": choice}))
 
 
-@channels.command("/agents channel ask <agent> <app>", form=settings_button(), for_runners=True)
+@channels.command("/agents channel ask <agent> <app>", form=settings_button(), needs="settings")
 async def ask_agent(deps: Deps, turn: Turn, *, agent: Agent, app: str) -> Result:
     """Have an agent answer an app's posts in this channel, such as alerts."""
     return await _set_app(deps, turn, app, AppRule(agent=agent.id, owner=turn.user))
 
 
-@channels.command("/agents channel run <workflow> <app>", form=settings_button(), for_runners=True)
+@channels.command("/agents channel run <workflow> <app>", form=settings_button(), needs="settings")
 async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow, app: str) -> Result:
     """Run a workflow on each of an app's posts in this channel, on your behalf."""
-    await deps.access.check_runner(turn.user)
+    await deps.access.require(turn, "run", workflow)
     return await _set_app(deps, turn, app, AppRule(workflow=workflow.id, owner=turn.user))
 
 
-@channels.command("/agents channel ignore <app>", form=settings_button(), for_runners=True)
+@channels.command("/agents channel ignore <app>", form=settings_button(), needs="settings")
 async def ignore_app(deps: Deps, turn: Turn, *, app: str) -> Result:
     """Stop answering an app's posts in this channel."""
     return await _set_app(deps, turn, app, None)
@@ -146,7 +149,7 @@ async def _set_app(deps: Deps, turn: Turn, typed: str, rule: AppRule | None) -> 
     """
     if _is_direct(turn.channel):
         return layout.not_in_direct_messages()
-    await deps.access.check_runner(turn.user, "default")
+    await deps.access.require(turn, "settings")
     rules = (await deps.channels.stored(turn.team, turn.channel)).settings.of(turn.project_key).apps
     named = {id_: known.name for id_, known in rules.items() if known.name}
     names = await deps.slack.history().apps_in(turn.channel) | named
@@ -163,10 +166,10 @@ async def _set_app(deps: Deps, turn: Turn, typed: str, rule: AppRule | None) -> 
     return await change_settings(deps, turn, lambda now: now.with_app(app, rule))
 
 
-@channels.command("/agents channel reset", form=settings_button(), for_runners=True)
+@channels.command("/agents channel reset", form=settings_button(), needs="settings")
 async def reset(deps: Deps, turn: Turn) -> Result:
     """Reset all of this channel's settings."""
-    return await _set(deps, turn, lambda _: NOTHING_SET)
+    return await _set(deps, turn, lambda _: NOTHING_SET, of_all=True)
 
 
 @channels.button(SET_DEFAULT, label="button: Make default")
@@ -188,8 +191,8 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Form:
     """Open the settings form of *channel*, if the person may change them."""
     is_direct = _is_direct(channel)
     if not is_direct:
-        await deps.access.check_runner(turn.user, "default")
-    stored = (await deps.channels.stored(turn.team, channel)).settings
+        await deps.access.require(turn, "settings")
+    stored = await deps.channels.in_force(channel, (await deps.channels.stored(turn.team, channel)).settings)
     known = _known_project(deps, channel, stored)
     if known is not None and not is_direct:
         turn.change_project(known)
@@ -205,6 +208,7 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Form:
         answers=settings.answers,
         replies=settings.replies or deps.channels.replies,
         is_direct=is_direct,
+        fixed=deps.channels.fixed(channel),
         apps=apps,
         projects=await _projects(deps, turn, channel),
     )
@@ -269,13 +273,15 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: form
                 settings = settings.with_app(app, named_rule)
         return settings
 
-    return await change_settings(deps, turn, change, where=where)
+    return await change_settings(deps, turn, change, where=where, of_all=True)
 
 
-async def _set(deps: Deps, turn: Turn, change: Callable[[ChannelSettings], ChannelSettings]) -> Result:
+async def _set(
+    deps: Deps, turn: Turn, change: Callable[[ChannelSettings], ChannelSettings], *, of_all: bool = False
+) -> Result:
     if _is_direct(turn.channel) and change(NOTHING_SET) != NOTHING_SET:
         return layout.not_in_direct_messages()
-    return await change_settings(deps, turn, change)
+    return await change_settings(deps, turn, change, of_all=of_all)
 
 
 async def change_settings(
@@ -286,21 +292,28 @@ async def change_settings(
     where: str = layout.HERE,
     about: str = "",
     moves: bool = False,
+    of_all: bool = False,
 ) -> Result:
     """Change the settings of *turn*'s channel; *where* names it if the person reads the reply elsewhere.
 
     *about* is for the audit. Agents and workflows are of the channel's project, which only a change that *moves* it
-    replaces; a channel without one gets *turn*'s. A notice in the channel says what changed, so a reply there doesn't
+    replaces; a channel without one gets *turn*'s. What the operator's file sets stays: a change *of_all* leaves it out,
+    and any other is refused. A notice in the channel says what changed, so a reply there doesn't
     repeat it; for a direct message, there's no notice. The notice is queued before the change: if this runs again, it
     finds nothing to change, or queues the same notice, which counts once.
     """
     is_own = _is_direct(turn.channel)
     if not is_own:
-        await deps.access.check_runner(turn.user, "default")
+        await deps.access.require(turn, "settings")
     while True:
         stored = await deps.channels.stored(turn.team, turn.channel)
         now = stored.settings if moves else stored.settings.of(turn.project_key)
         settings = change(now)
+        fixed = deps.channels.fixed(turn.channel)
+        asked_for = {name for name in fixed if getattr(settings, name) != getattr(now, name)}
+        if asked_for and not of_all:
+            return layout.set_in_file(sorted(asked_for))
+        settings = settings.model_copy(update={name: getattr(now, name) for name in fixed})
         if deps.projects.is_several and not moves and (settings.agent, settings.apps) != (now.agent, now.apps):
             here = _known_project(deps, turn.channel, stored.settings)
             if here not in {None, turn.project.key} and not is_own:
@@ -309,6 +322,13 @@ async def change_settings(
         changes = await _changes(deps, turn, now, settings)
         if not changes:
             break
+        if has_file(deps.access.rules):
+            for app, rule in settings.apps.items() - now.apps.items():
+                of = (turn.user, turn.channel, turn.project_key)
+                for one in await rights(
+                    deps, "settings", *of, workflow=rule.workflow, agent=rule.agent, by="app", app=app
+                ):
+                    await deps.access.check(one)
         if not is_own:
             name = await deps.directory.user_name(turn.user)
             what = layout.change_notice(changes, SOMEONE if name == turn.user else name)

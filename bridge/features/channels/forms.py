@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from bridge.features.buttons import ID, OPEN_DEFAULT, agent_option, agent_options
-from bridge.features.channels.layout import settings_title
+from bridge.features.channels.layout import FIXED, settings_title
 from bridge.features.channels.settings import APP_ID, MOST_APPS
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
@@ -64,29 +64,34 @@ def settings_form(
     answers: str,
     replies: str,
     is_direct: bool,
+    fixed: Collection[str] = (),
     apps: Sequence[AppField] = (),
     projects: Sequence[tuple[str, str]] = (),
 ) -> View:
     """Return the form for the channel named *where*, with its current settings.
 
     *apps* have a rule there or posted there recently; others can be entered by ID. *projects* are the
-    IDs and names of those to choose from, the current one first.
+    IDs and names of those to choose from, the current one first. What's *fixed* by the operator's file isn't offered.
     """
     chosen = agent_option(agent) if agent else kit.option("No default agent", NO_AGENT)
     fields = [
         kit.section(f"Settings for {kit.named(where, 100)}"),
-        kit.input_block(AGENT, "Default agent", kit.external_select(AGENT, "Choose an agent", chosen)),
     ]
+    if fixed:
+        fields.append(kit.context(f"Set by your admin: {', '.join(FIXED[name] for name in sorted(fixed))}"))
+    if AGENT not in fixed:
+        menu = kit.external_select(AGENT, "Choose an agent", chosen)
+        fields.append(kit.input_block(AGENT, "Default agent", menu))
     if projects:
         options = [kit.option(name, id_) for id_, name in projects]
         menu = kit.select(PROJECT, "Choose a project", options, options[0])
         hint = "Another project resets the default agent and the rules for apps."
         fields.insert(1, kit.input_block(PROJECT, "Project", menu, hint=hint))
-    if not is_direct:
-        fields += [
-            _choice(ANSWERS, "Messages to answer", _ANSWERS, answers),
-            _choice(REPLIES, "Thread replies to answer", _REPLIES, replies),
-        ]
+    if not is_direct and ANSWERS not in fixed:
+        fields.append(_choice(ANSWERS, "Messages to answer", _ANSWERS, answers))
+    if not is_direct and REPLIES not in fixed:
+        fields.append(_choice(REPLIES, "Thread replies to answer", _REPLIES, replies))
+    if not is_direct and "apps" not in fixed:
         fields += [_app_field(f"{APP}{app.id}", f"Posts from {app.name}", _does(app)) for app in apps[:MOST_APPS]]
         other: Block = {"type": "plain_text_input", "action_id": OTHER, "max_length": 32}
         hint = "Its app ID, such as A0123456789. It's on the app's page in Slack."
@@ -120,7 +125,7 @@ def _choice(name: str, label: str, options: Sequence[Block], value: str) -> Bloc
 
 def read_settings_form(values: Mapping[str, Any]) -> Filled | FormErrors:
     """Parse the result of `bridge.slack.blockkit.modals.form_values`, perhaps from another version's form."""
-    agent = str(values.get(AGENT) or "")
+    agent = str(values.get(AGENT, NO_AGENT) or "")
     if agent != NO_AGENT and not ID.fullmatch(agent):
         return FormErrors({AGENT: "Choose an agent from the list."})
     answers, replies = str(values.get(ANSWERS) or ""), str(values.get(REPLIES) or "")

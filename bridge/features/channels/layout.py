@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
 from bridge.features.buttons import settings_button
@@ -78,6 +78,17 @@ class SettingChange(NamedTuple):
         return f"The settings of {where} were changed."
 
 
+ADMIN: Final = "your admin"
+SET_BY_ADMIN: Final = "set by your admin"
+FIXED: Final = {
+    "agent": "default agent",
+    "answers": "messages to answer",
+    "replies": "thread replies to answer",
+    "apps": "apps",
+}
+"""What people call the settings that the operator's file can set."""
+
+
 class ShownSettings(NamedTuple):
     """A channel's settings, with names instead of IDs."""
 
@@ -86,6 +97,8 @@ class ShownSettings(NamedTuple):
     replies: str  # which replies in a thread are answered (`bridge.features.channels.settings.Replies`)
     apps: Sequence[tuple[str, str]]  # each app's name, and its rule in words
     project: str | None = None  # None: there's only one
+    fixed: Collection[str] = ()  # what the operator's file sets
+    is_project_fixed: bool = False
 
 
 def settings_title(where: str) -> str:
@@ -95,13 +108,23 @@ def settings_title(where: str) -> str:
 
 def settings_card(shown: ShownSettings, title: str, *, may_change: bool, is_direct: bool) -> Reply:
     """Show the settings."""
-    facts = [("Project", kit.one_line(shown.project, 100) or "none")] if shown.project is not None else []
-    facts.append(("Default agent", kit.one_line(shown.agent, 100) or "none"))
+    mark = dict.fromkeys(shown.fixed, f" ({SET_BY_ADMIN})")
+    of_project = f" ({SET_BY_ADMIN})" if shown.is_project_fixed else ""
+    facts = []
+    if shown.project is not None:
+        facts.append(("Project", (kit.one_line(shown.project, 100) or "none") + of_project))
+    facts.append(("Default agent", (kit.one_line(shown.agent, 100) or "none") + mark.get("agent", "")))
     if not is_direct:
         facts += [
-            ("Messages to answer", "every top-level message" if shown.answers_all else "mentions only"),
-            ("Thread replies to answer", _REPLIES.get(shown.replies, "all")),
-            ("Apps", "all ignored" if not shown.apps else kit.counted(len(shown.apps), "app")),
+            (
+                "Messages to answer",
+                ("every top-level message" if shown.answers_all else "mentions only") + mark.get("answers", ""),
+            ),
+            ("Thread replies to answer", _REPLIES.get(shown.replies, "all") + mark.get("replies", "")),
+            (
+                "Apps",
+                ("all ignored" if not shown.apps else kit.counted(len(shown.apps), "app")) + mark.get("apps", ""),
+            ),
         ]
     text = "; ".join(f"{name}: {value}" for name, value in facts)
     blocks = [kit.header(title), kit.fields(facts)]
@@ -114,6 +137,12 @@ def settings_card(shown: ShownSettings, title: str, *, may_change: bool, is_dire
     if may_change:
         blocks.append(kit.actions(settings_button()))
     return kit.reply(f"{title}. {text}", *blocks)
+
+
+def set_in_file(names: Sequence[str]) -> Reply:
+    """Say that the operator's file sets what someone wanted to change."""
+    what = " and ".join(FIXED[name] for name in names)
+    return kit.reply(f"Your admin has set this channel's {what}, so only they can change that.")
 
 
 def project_in_file(project: str) -> Reply:

@@ -9,14 +9,21 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from pydantic import BaseModel, Field, ValidationError
 
+from bridge.config_tables import AppTable, ChannelTable
+from bridge.engine.projects import ServedProjects
+from bridge.project.catalog import Cached
+from bridge.project.connection import ProjectConnection
+from bridge.project.models import Agent, Workflow
 from bridge.queue.cached_hash import CachedHash
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
+from bridge.slack.blockkit.folding import name_key
 
 log = logging.getLogger(__name__)
 
@@ -89,6 +96,27 @@ class ChannelSettings(BaseModel, frozen=True):
         return self.model_copy(update={"apps": apps if rule is None else {**apps, app: rule}})
 
 
+async def _rule_of(project: ProjectConnection, app: str, table: AppTable) -> AppRule:
+    """Return the rule for an app in the operator's file; it has no owner."""
+    name = table.name or app
+    if table.workflow is not None:
+        return AppRule(workflow=await _id_of(project.catalog.get_workflows, table.workflow), name=name)
+    return AppRule(agent=await _id_of(project.catalog.get_agents, table.agent or ""), name=name)
+
+
+async def _id_of(listed: Cached[Sequence[Agent]] | Cached[Sequence[Workflow]], wanted: str) -> int:
+    """Return the ID of the agent or workflow with this ID or name, `UNKNOWN` if there's none. Raises `ProjectError`."""
+    if wanted.isascii() and wanted.isdecimal():
+        return int(wanted)
+    key = name_key(wanted)
+    found = [one.id for one in listed.last or () if name_key(one.name) == key]  # a name keeps its ID
+    found = found or [one.id for one in await listed() if name_key(one.name) == key]
+    return found[0] if found else UNKNOWN
+
+
+UNKNOWN: Final = -1
+"""The ID of an agent or workflow that the operator's file names, and the service doesn't have."""
+
 NOTHING_SET: Final = ChannelSettings()
 MOST_APPS: Final = 10
 """Apps with a rule, per channel."""
@@ -104,25 +132,66 @@ class StoredSettings:
     text: str
 
 
-class Channels:
-    """All channels' settings. *replies* is ``BRIDGE_THREAD_REPLIES``.
+Fixed = Literal["agent", "answers", "replies", "apps"]
+"""A setting that the operator's file can set; it also sets the project (`ServedProjects.of_channel`)."""
 
-    Methods that read or change them may raise `StoreUnavailable`.
+
+class Channels:
+    """All channels' settings: what *file*, the operator's, doesn't set may be changed in Slack.
+
+    *replies* is ``BRIDGE_THREAD_REPLIES``. Methods that read or change them may raise `StoreUnavailable`.
     """
 
-    def __init__(self, scripts: Scripts, *, replies: Replies = "auto") -> None:
+    def __init__(self, scripts: Scripts, projects: ServedProjects | None = None, *, replies: Replies = "auto") -> None:
         self.replies = replies
+        self.file: Mapping[str, ChannelTable] = {}
+        self._projects = projects
         self._scripts = scripts
         self._known = CachedHash(scripts, scripts.keys.channels(), ChannelSettings.from_text)
         self.heard = self._known.heard
 
-    async def get(self, team: str, channel: str) -> ChannelSettings:
-        """Return the settings of *channel*."""
+    async def get(self, team: str, channel: str, *, with_ids: bool = True) -> ChannelSettings:
+        """Return the settings of *channel*; without IDs of agents and workflows, the service isn't asked.
+
+        Raises `ProjectError` if it doesn't say which ones the operator's file names.
+        """
+        return await self.in_force(channel, await self._get(team, channel), with_ids=with_ids)
+
+    async def _get(self, team: str, channel: str) -> ChannelSettings:
+        """Return what's set in Slack."""
         return (await self._known.values()).get(f"{team}:{channel}", NOTHING_SET)
 
     async def project_of(self, team: str, channel: str) -> str | None:
         """Return the project that's set for *channel*, or whose agents and workflows are; None if none is known."""
-        return (await self.get(team, channel)).known_project
+        return (await self._get(team, channel)).known_project
+
+    def fixed(self, channel: str) -> frozenset[Fixed]:
+        """Return what the operator's file sets for *channel*."""
+        table = self.file.get(channel)
+        names: tuple[Fixed, ...] = get_args(Fixed)
+        return frozenset(name for name in names if table is not None and getattr(table, name) is not None)
+
+    async def in_force(self, channel: str, settings: ChannelSettings, *, with_ids: bool = True) -> ChannelSettings:
+        """Return *settings* with what the operator's file sets. Raises what `get` raises."""
+        table, fixed = self.file.get(channel), self.fixed(channel)
+        if table is None or not fixed or self._projects is None:
+            return settings
+        of_channel = self._projects.of_channel(channel)
+        key = of_channel.key if of_channel else settings.known_project or ""
+        project = self._projects.get(key) or self._projects.default
+        here = settings.of(project.key)
+        update: dict[str, object] = {name: getattr(table, name) for name in fixed & {"answers", "replies"}}
+        if not with_ids:
+            apps = {id_: AppRule(name=app.name or id_) for id_, app in (table.apps or {}).items()}
+            return settings.model_copy(update=update | ({"apps": apps} if apps else {}))
+        if table.agent is not None:
+            is_none = name_key(table.agent) == "none"
+            update["agent"] = None if is_none else await _id_of(project.catalog.get_agents, table.agent)
+        if table.apps is not None:
+            update["apps"] = {id_: await _rule_of(project, id_, app) for id_, app in table.apps.items()}
+        if {"agent", "apps"} & fixed:
+            update["project"] = project.key if of_channel or settings.project is not None else settings.project
+        return here.model_copy(update=update)
 
     async def all(self) -> list[tuple[str, str]]:
         """List the teams and channels with settings."""

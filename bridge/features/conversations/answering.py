@@ -16,10 +16,12 @@ from datetime import timedelta
 from functools import partial
 
 from bridge.engine import notices
+from bridge.engine.access import target_of
 from bridge.engine.notices import Unread
 from bridge.engine.picking import is_called, nearest
 from bridge.engine.places import place_of, recipient_of
 from bridge.engine.results import AnswerShown, Done, Outcome, Result, TryLater, Wait
+from bridge.engine.rules import ANY_AGENT, Target, has_file
 from bridge.engine.turn import Turn
 from bridge.errors import (
     DID_NOT_ARRIVE,
@@ -96,6 +98,7 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     if not isinstance(question, _Question):
         return question
     agent, text, session = question.agent, question.text, question.conversation.session
+    await _check(deps, turn, message, agent)
 
     async def send() -> tuple[ChatAnswer, bool]:
         try:
@@ -146,6 +149,17 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     reply = await asyncio.to_thread(shown) if len(found.message) > _LARGEST_ON_LOOP else shown()
     after = await _notices(turn, agent, question.status)
     return Outcome(what="answered", reply=reply, agent=agent, session=known, after=after)
+
+
+async def _check(deps: Deps, turn: Turn, message: InboundMessage, agent: int) -> None:
+    """Raise `NotAllowed` unless the person, or the owner of the rule for their app, may ask *agent* now."""
+    access = deps.access
+    if not has_file(access.rules):  # everyone may whom the door lets in
+        return
+    known = next((one for one in await turn.project.catalog.get_agents() if one.id == agent), None)
+    of = (message.owner if message.app else turn.user, turn.channel, turn.project_key)
+    target = target_of(known) or Target("agent", str(agent))
+    await access.check(access.asked_by("ask", *of, target, by="app" if message.app else "person", app=message.app))
 
 
 async def waits_for(deps: Deps, message: InboundMessage) -> tuple[str, Speaker | None]:
@@ -213,9 +227,7 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
         if agent is None and wanted is None:
             if not agents:
                 return notices.no_agents()
-            meant, may_set_default = addressee(said, agents), await may_set(deps, turn.user, turn.channel)
-            faces = await deps.faces.of(turn.project, agents)
-            return Wait(menu.agent_menu(agents, meant, faces=faces, may_set_default=may_set_default))
+            return await _ask_which(deps, turn, said, agents)
         names_agent = names_agent or (agent is None and named is None and len(agents) > 1)  # the default answers
         agent = wanted.id if agent is None and wanted else agent
         assert agent is not None  # noqa: S101 - for mypy: one of the two is set
@@ -259,6 +271,17 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
     return _Question(agent, text, conversation, title, names_agent, speaker, status)
 
 
+async def _ask_which(deps: Deps, turn: Turn, said: str, agents: Sequence[Agent]) -> Wait:
+    """Ask which of the agents that the person may talk to should answer. Raises `NotAllowed` if there's none."""
+    offered = await deps.access.offered(turn, "ask", agents)
+    if not offered:
+        await deps.access.require(turn, "ask", ANY_AGENT)
+    agents = [one for one in agents if one.id in offered]
+    meant, may_set_default = addressee(said, agents), await may_set(deps, turn, turn.channel)
+    faces = await deps.faces.of(turn.project, agents)
+    return Wait(menu.agent_menu(agents, meant, faces=faces, may_set_default=may_set_default))
+
+
 async def _recover(deps: Deps, turn: Turn, message: InboundMessage) -> tuple[Conversation, ThreadRead | None] | Done:
     """Restore a binding that is found in the thread, and return it with what was read; or why nothing is sent."""
     read = await _search(deps, message)
@@ -266,7 +289,7 @@ async def _recover(deps: Deps, turn: Turn, message: InboundMessage) -> tuple[Con
         return Done("its thread has no conversation") if turn.record.searches else (turn.conversation, read)
     found = read.recalled
     log.info("recovered a lost session from its thread", extra={"session": found.session})
-    replies = (await deps.channels.get(turn.team, turn.channel)).replies or deps.channels.replies
+    replies = (await deps.channels.get(turn.team, turn.channel, with_ids=False)).replies or deps.channels.replies
     is_auto = turn.record.searches and replies == "auto"
     counts = not is_auto or Conversation(said=read.said).is_with(message.user, message.ts)
     line = f"{message.ts} {message.user} "

@@ -307,7 +307,7 @@ async def choose_agent(deps: Deps, turn: Turn, click: Click) -> Result:
         return shown(menu.chosen_before(), "agent was chosen before")
     settings = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key)
     is_default = settings.agent == chosen
-    may_set_default = not is_default and await may_set(deps, turn.user, turn.channel)
+    may_set_default = not is_default and await may_set(deps, turn, turn.channel)
     name = await agent_name(turn, chosen)
     face = await deps.faces.of_one(turn.project, chosen)
     return shown(menu.chosen(chosen, name, face=face, may_set_default=may_set_default), "agent chosen")

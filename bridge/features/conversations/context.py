@@ -57,7 +57,9 @@ class Context:
         elif message.is_direct or (not after and session is not None):
             is_wanted = False  # every message there goes to the agent, or the bridge can't say what the agent knows
         else:
-            replies = (await self.channels.get(turn.team, turn.channel)).replies or self.channels.replies
+            replies = (
+                await self.channels.get(turn.team, turn.channel, with_ids=False)
+            ).replies or self.channels.replies
             has_unsent = replies == "auto" and turn.conversation.has_unsent(after, message.ts)
             is_wanted = replies == "mentions" or has_unsent
         if is_wanted:

@@ -18,7 +18,7 @@ from bridge.engine.decisions import Reason, Received
 from bridge.engine.dispatch import Features
 from bridge.engine.notices import app_paused, edited, paused, unmentioned
 from bridge.engine.picking import is_called
-from bridge.errors import ProjectError
+from bridge.errors import ProjectError, SlackUnreachable
 from bridge.features.channels.settings import NOTHING_SET, AppRule, Channels
 from bridge.features.conversations.menu import CHOOSE
 from bridge.features.conversations.sessions import Sessions
@@ -108,7 +108,9 @@ class Receiver:
         message = await self.addressing.assign(message)
         # In a direct message, everything is for the bot, even replies in threads without a conversation.
         is_addressed = message.is_mention or message.is_direct
-        settings = NOTHING_SET if is_addressed else await self.channels.get(message.team, message.channel)
+        settings = NOTHING_SET
+        if not is_addressed:
+            settings = await self.channels.get(message.team, message.channel, with_ids=False)
         line = self.features.commands.line_of(message, self.bot_user)
         is_anywhere = line is not None and _ANYWHERE.fullmatch(line) is not None
         if message.is_root and not (is_addressed or settings.answers == "all" or is_anywhere):
@@ -130,7 +132,7 @@ class Receiver:
         if is_for_others:
             await self.inbox.overhear(message)
             return _FOR_OTHERS
-        if refusal := await self.access.refusal(message):
+        if refusal := await self.access.refusal(message, asks=line is None):
             if message.is_root and not is_addressed:  # it wasn't addressed to the bot
                 return Received("ignored", Reason.NO_ACCESS.about(refusal))
             condition = Condition.NONE if is_addressed else Condition.BOUND
@@ -172,7 +174,10 @@ class Receiver:
 
         Apps' posts in threads never count, so that answers, which are in threads, can't start a loop.
         """
-        rules = (await self.channels.get(message.team, message.channel)).of(message.project).apps
+        try:
+            rules = (await self.channels.get(message.team, message.channel)).of(message.project).apps
+        except ProjectError as exc:  # Slack sends it again
+            raise SlackUnreachable("bridge.toml's names can't be looked up yet") from exc
         app = message.app
         if rules and app.startswith("B"):
             app = await self.access.directory.app_of(app)

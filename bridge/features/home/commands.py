@@ -17,6 +17,7 @@ from bridge.engine.home import Reads
 from bridge.engine.projects import OF_DIRECT, remember
 from bridge.engine.recent import recent_activity
 from bridge.engine.results import Done, HomeChanged, HomeView, Result
+from bridge.engine.rules import ANY_WORKFLOW
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, ProjectError
 from bridge.features.deps import Deps
@@ -92,13 +93,14 @@ async def _draw(deps: Deps, turn: Turn, view_hash: str, pages: HomePages | None 
 async def _gather(deps: Deps, turn: Turn, reads: Reads) -> layout.Home:
     """Ask the service, Redis and Slack for what Home shows, all at once."""
     catalog = turn.project.catalog
-    (agents, stats), (recent, past), may_run, needs, sections = await asyncio.gather(
+    (agents, stats), (recent, past), may_run, may_set, needs, sections = await asyncio.gather(
         asyncio.gather(_or_none(catalog.get_agents()), _or_none(catalog.get_stats())),
         asyncio.gather(
             recent_activity(reads, PersonKey(turn.team, turn.user, turn.project_key)),
             deps.statistics(turn.project).store.lately(reads, deps.now()),
         ),
-        deps.access.is_runner(turn.user),
+        deps.access.may(turn, "run", ANY_WORKFLOW),
+        deps.access.may(turn, "settings"),
         asyncio.gather(*(needs(deps, turn, reads) for needs in deps.needs)),
         asyncio.gather(*(section(deps, turn, reads) for section in deps.home_sections)),
     )
@@ -108,8 +110,9 @@ async def _gather(deps: Deps, turn: Turn, reads: Reads) -> layout.Home:
         thread: title_of(await deps.parts.text(said)) for thread, said in (await deps.first_words.of(threads)).items()
     }
     unsettled = [replace(one, text=title_of(await deps.parts.text(one.text))) for one in recent.unsettled]
+    offered = await deps.access.offered(turn, "ask", agents or ())
     return layout.Home(
-        agents=agents,
+        agents=agents and [one for one in agents if one.id in offered],
         stats=stats,
         now=deps.now(),
         recent=replace(recent, unsettled=tuple(unsettled)),
@@ -118,6 +121,7 @@ async def _gather(deps: Deps, turn: Turn, reads: Reads) -> layout.Home:
         of_features=sections,
         numbers=home_line(stats, past, deps.now()) if stats else (),
         may_run=may_run,
+        may_set=may_set,
         workspace=deps.workspace,
         faces=await deps.faces.of(turn.project, agents or ()),
         projects=[(one.id, one.name) for one in deps.projects] if deps.projects.is_several else (),

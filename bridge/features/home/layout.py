@@ -75,6 +75,7 @@ class Home:
     of_features: Sequence[Sequence[Block]] = ()
     numbers: Sequence[Block] = ()
     may_run: bool = True
+    may_set: bool = True
     workspace: str = ""
     faces: Mapping[int, str] = field(default_factory=dict)
     projects: Sequence[tuple[str, str]] = ()
@@ -94,7 +95,7 @@ def home_view(home: Home, pages: HomePages) -> View:
     pages = pages.model_copy(update={"agents": clamped(pages.agents, len(agents), AGENTS_A_PAGE)})
     run = [kit.button("Run a workflow…", RUN_FORM, "{}")] if home.may_run else []
     find = [kit.external_select(FIND, "Show a workflow")] if home.agents is not None else []
-    default = [channel_choice()] if home.may_run else []
+    default = [channel_choice()] if home.may_set else []
     blocks = [
         *_trouble(home),
         *_projects(home),

@@ -9,9 +9,11 @@ from functools import partial
 from typing import Final, TypeVar
 from zoneinfo import ZoneInfo
 
+from bridge.config_tables import Act
 from bridge.engine.feature import Feature
 from bridge.engine.home import Reads
 from bridge.engine.results import Form, HomeChanged, PostedReport, PostedTask, Result, shown
+from bridge.engine.rules import ANY_AGENT, ANY_WORKFLOW, Target, has_file
 from bridge.engine.turn import Turn
 from bridge.errors import BadSchedule, NoSuch, NotAllowed
 from bridge.features.buttons import ID, QUESTION_FORM, RUN_SCHEDULE_FORM, agent_options, workflow_options
@@ -42,7 +44,7 @@ from bridge.features.schedules.schedule import (
     read_report,
     read_run,
 )
-from bridge.features.schedules.slots import continued, due, target_of
+from bridge.features.schedules.slots import continued, due, rights_for, target_of
 from bridge.features.schedules.store import MOST_TASKS, due_task, store_of
 from bridge.features.schedules.tasks import start
 from bridge.ids import ThreadKey
@@ -61,6 +63,9 @@ S = TypeVar("S", bound=TaskSpec)
 _DIGITS: Final = 5
 _CHANGES: Final = {layout.PAUSE: "paused", layout.RESUME: "resumed"}
 _KINDS: Final = {"report": "report", "question": "schedule", "run": "schedule"}
+_NEEDS: Final[dict[str, tuple[Act, Target | None]]] = {
+    "report": ("report", None), "question": ("schedule", ANY_AGENT), "run": ("schedule", ANY_WORKFLOW),
+}  # fmt: skip
 """The audit's word for each kind of task, which is also the reason if someone may not schedule it."""
 
 schedules = Feature("schedules")
@@ -89,7 +94,7 @@ schedules.outcomes |= {
 @schedules.command("/stats report [schedule]")
 async def schedule_report(deps: Deps, turn: Turn, *, schedule: str = "") -> Result:
     """Post the statistics on a schedule, such as every Monday at 9. Leave out the schedule to get a form."""
-    await deps.access.check_runner(turn.user, "report")
+    await deps.access.require(turn, "report")
     if not schedule:
         return await _open_form(deps, turn, "report")
     try:
@@ -119,12 +124,12 @@ async def _run_filled(deps: Deps, turn: Turn, workflow: Workflow, typed: str) ->
 @schedules.command(
     "/agents ask [agent] [schedule]",
     form=kit.button("Schedule a question…", QUESTION_FORM, "-"),
-    for_runners=True,
+    needs="schedule",
     fill=_ask_filled,
 )
 async def schedule_question(deps: Deps, turn: Turn, *, agent: Agent | None = None, schedule: str = "") -> Result:
     """Ask an agent on a schedule, such as weekdays 8:30 “What changed?”. Leave out the schedule to get a form."""
-    await deps.access.check_runner(turn.user, "schedule")
+    await deps.access.require(turn, "schedule", agent or ANY_AGENT)
     if agent is None or not schedule:
         return await _open_form(deps, turn, "question", agent)
     try:
@@ -137,12 +142,12 @@ async def schedule_question(deps: Deps, turn: Turn, *, agent: Agent | None = Non
 @schedules.command(
     "/workflows schedule [workflow] [schedule]",
     form=kit.button("Schedule a run…", RUN_SCHEDULE_FORM, "-"),
-    for_runners=True,
+    needs="schedule",
     fill=_run_filled,
 )
 async def schedule_run(deps: Deps, turn: Turn, *, workflow: Workflow | None = None, schedule: str = "") -> Result:
     """Run a workflow on a schedule, such as every Monday at 9. Leave out the schedule to get a form."""
-    await deps.access.check_runner(turn.user, "schedule")
+    await deps.access.require(turn, "schedule", workflow or ANY_WORKFLOW)
     if workflow is None or not schedule:
         return await _open_form(deps, turn, "run", workflow)
     try:
@@ -176,7 +181,7 @@ async def _open_form(
 ) -> Form:
     """Open the form to schedule what a task *does*, or to change it, for people who may."""
     if not editing:
-        await deps.access.check_runner(turn.user, _KINDS[does])
+        await deps.access.require(turn, *_NEEDS[does])
     zone = await _zone_of(deps, turn.user) or "UTC"
     thread_ts = turn.thread.root if turn.thread else ""
     origin = (await origin_of(deps, turn)).model_copy(update={"thread_ts": thread_ts, "editing": editing})
@@ -201,7 +206,7 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: Spec
     editing = Origin.parse(submission.private_metadata).editing
     channel = str(submission.values.get(forms.CHANNEL) or "")
     if not editing:
-        await deps.access.check_runner(turn.user, _KINDS[wanted.does])
+        await deps.access.require(turn, *_NEEDS[wanted.does])
     try:
         return await _schedule(deps, turn, wanted, channel, editing=editing)
     except BadSchedule as exc:
@@ -251,14 +256,14 @@ async def change(deps: Deps, turn: Turn, click: Click) -> Result:
     stored = await store_of(deps).get(id_)
     if stored is None:
         return HomeChanged() if click.view else shown(layout.task_gone())
-    await _check_may_change(deps, click.user, stored)
+    await _check_may_change(deps, turn, stored)
     target = await target_of(deps, stored)
     about, what = _about(stored, target), _CHANGES.get(click.action_id, "deleted")
     if click.action_id == layout.EDIT:
         return await _edit(deps, turn, stored)
     if click.action_id in {layout.NOW, layout.RESUME}:
-        cannot = layout.CANNOT[stored.spec.does]
-        if refused := await refusal_to_continue(deps, turn, stored.spec, cannot, about):
+        cannot, wanted = layout.CANNOT[stored.spec.does], await rights_for(deps, stored.spec)
+        if refused := await refusal_to_continue(deps, turn, stored.spec, cannot, about, *wanted):
             return refused
     match click.action_id:
         case layout.NOW:
@@ -288,16 +293,20 @@ async def change(deps: Deps, turn: Turn, click: Click) -> Result:
     return shown(layout.task_list(listed, page, is_all=is_all, replaces_original=True, above=deleted), what, about)
 
 
-async def _check_may_change(deps: Deps, user: str, stored: StoredTask) -> None:
-    """Raise `NotAllowed` unless *user* may change the task."""
-    if user != stored.spec.owner and not await deps.access.may_run(user):
+async def _check_may_change(deps: Deps, turn: Turn, stored: StoredTask) -> None:
+    """Raise `NotAllowed` unless *turn*'s person may change the task."""
+    if turn.user != stored.spec.owner and not await deps.access.may(
+        turn, "report" if isinstance(stored.spec, ReportSpec) else "schedule"
+    ):
         raise NotAllowed("not_yours" if isinstance(stored.spec, ReportSpec) else "not_your_schedule")
 
 
 async def _edit(deps: Deps, turn: Turn, stored: StoredTask) -> Result:
     """Open the form that changes a task, whose text only its owner and people in its channel may read."""
     spec = stored.spec
-    if turn.user != spec.owner and await deps.access.refusal_now(turn.user, spec.channel, is_set_up=True):
+    if turn.user != spec.owner and await deps.access.refusal_now(
+        turn.user, spec.channel, deps.access.asked(turn, "schedule", channel=spec.channel)
+    ):
         raise NotAllowed("not_your_schedule")
     turn.project_key = spec.project  # its form's menus are about that one, wherever the list was opened
     id_ = spec.agent if isinstance(spec, QuestionSpec) else spec.workflow if isinstance(spec, RunSpec) else None
@@ -342,17 +351,20 @@ async def _schedule(deps: Deps, turn: Turn, spec: Spec, channel: str, *, editing
         before = await store.get(editing)
         if before is None or before.spec.does != spec.does:
             return shown(layout.task_gone())
-        await _check_may_change(deps, turn.user, before)
+        await _check_may_change(deps, turn, before)
     if deps.access.not_listed("", channel):
         raise BadSchedule("disabled", spec.channel)
     if not channel or not await deps.directory.may_post(channel):  # as far as Slack says
         raise BadSchedule("channel", spec.channel)
-    if await deps.access.refusal_now(turn.user, channel, is_set_up=True) == "left":
+    wanted = deps.access.asked(turn, "report" if isinstance(spec, ReportSpec) else "schedule", channel=channel)
+    if await deps.access.refusal_now(turn.user, channel, wanted) == "left":
         raise BadSchedule("name", spec.channel)
     known_zone = spec.zone or await _zone_of(deps, turn.user)
     spec = _owned(spec, turn, channel, known_zone or "UTC")
     if before is not None:
         spec = spec.model_copy(update={"project": before.spec.project})
+    for one in await rights_for(deps, spec) if has_file(deps.access.rules) else ():
+        await deps.access.check(one)
     for known in await store.all():
         if known.id not in {turn.id, editing} and known.spec.identity == spec.identity:
             owner, target = await deps.directory.user_name(known.spec.owner), await target_of(deps, known)

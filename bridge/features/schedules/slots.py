@@ -8,19 +8,23 @@ skipped, and the next post says so.
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from bridge.engine.feature import Slot
 from bridge.engine.results import Done, TryLater
+from bridge.engine.rules import Asked
 from bridge.engine.turn import Turn
 from bridge.errors import ProjectError, RecordNotUnderstood
 from bridge.features.deps import Deps
+from bridge.features.lookups import rights
 from bridge.features.pauses import NO_CLOCK, notify_of_pause, tell_of_removal
 from bridge.features.schedules.layout import kind_of, titled
 from bridge.features.schedules.schedule import (
     QuestionSpec,
     ReportSpec,
+    Spec,
     StoredTask,
     is_too_late,
     last_due,
@@ -88,7 +92,11 @@ async def opened(deps: Deps, turn: Turn, slot: Report | ScheduledTask, id_: str)
         if not slot.is_asked_for:
             await deps.inbox.write(*store.skip(stored.id, slot.slot))
         return Done("it's too late for this slot")
-    if refusal := await deps.access.refusal_now(stored.spec.owner, stored.spec.channel, is_set_up=True):
+    try:
+        refusal = await may_have(deps, stored.spec)
+    except ProjectError as exc:
+        raise later(slot, now, exc) from exc
+    if refusal:
         return await paused(deps, turn, stored, refusal)
     if deps.projects.get(stored.spec.project) is None:
         await tell_of_removal(
@@ -97,6 +105,26 @@ async def opened(deps: Deps, turn: Turn, slot: Report | ScheduledTask, id_: str)
         )  # fmt: skip
         return Done("its project was removed")
     return stored
+
+
+async def may_have(deps: Deps, spec: Spec) -> str | None:
+    """Return why a task's owner may no longer have it, or None if they may. Raises `TryLater` and `ProjectError`."""
+    reason = await deps.access.refusal_now(spec.owner, spec.channel, *await rights_for(deps, spec))
+    return reason and reason.partition(":")[0]
+
+
+async def rights_for(deps: Deps, spec: Spec) -> list[Asked]:
+    """Return what a task's owner must be allowed to. Raises `ProjectError`."""
+    of = (spec.owner, spec.channel, spec.project)
+    match spec:
+        case ReportSpec():
+            return await rights(deps, "report", *of, by="schedule")
+        case QuestionSpec():
+            wanted = await rights(deps, "schedule", *of, agent=spec.agent, by="schedule")
+            # The question is asked as its owner's.
+            return wanted + [replace(one, by="person") for one in wanted if one.act == "ask"]
+        case _:
+            return await rights(deps, "schedule", *of, workflow=spec.workflow, by="schedule")
 
 
 async def paused(deps: Deps, turn: Turn, stored: StoredTask, reason: str) -> Done:

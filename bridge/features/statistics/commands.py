@@ -7,6 +7,7 @@ import re
 from datetime import datetime, timedelta
 from typing import Final
 
+from bridge.config_tables import Act
 from bridge.engine.feature import Feature
 from bridge.engine.results import Result
 from bridge.engine.turn import Turn
@@ -101,7 +102,9 @@ async def _card(deps: Deps, turn: Turn, since: datetime | None) -> Result:
     statistics = deps.statistics(turn.project)
     stats = await statistics.read()
     card = await statistics.card(stats, since=since)
-    if not await deps.access.is_runner(turn.user):
-        return card
-    offers = kit.button("Schedule a report…", REPORT_FORM, "-"), kit.button("Set up an alert…", ALERT_FORM, "-")
-    return with_below(card, kit.actions(*offers))
+    offers: list[tuple[Act, str, str]] = [
+        ("report", "Schedule a report…", REPORT_FORM),
+        ("alert", "Set up an alert…", ALERT_FORM),
+    ]
+    buttons = [kit.button(label, opens, "-") for act, label, opens in offers if await deps.access.may(turn, act)]
+    return with_below(card, kit.actions(*buttons)) if buttons else card

@@ -147,7 +147,7 @@ async def _explained(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     ):
         found = replace(found, meaning=decisions.REFUSALS[rule], refusal=rule)
     reference = ""
-    if await deps.access.is_runner(turn.user):
+    if await deps.access.may(turn, "settings"):
         words = [f"Turn {found.turn.id}"] if found.turn else []
         words += [found.meaning.word] if found.refusal and found.is_public | is_own else []
         reference = " · ".join(words)
@@ -195,13 +195,13 @@ async def _unrecorded(deps: Deps, turn: Turn, message: InboundMessage) -> Explan
     outage = await Outages(deps.scripts).latest()
     if outage is not None and outage.done_at is None and outage.began <= written <= outage.ended:
         return Explanation(STATES[State.CATCHING_UP])
-    is_admin = await deps.access.is_runner(turn.user)
+    is_admin = await deps.access.may(turn, "settings")
     return Explanation(STATES[State.NEVER_ARRIVED_ADMIN if is_admin else State.NEVER_ARRIVED])
 
 
 async def _for_nobody(deps: Deps, message: InboundMessage) -> Reason | None:
     """Return why a channel's message without a mention isn't for an agent, as far as its settings say; else None."""
-    settings = await deps.channels.get(message.team, message.channel)
+    settings = await deps.channels.get(message.team, message.channel, with_ids=False)
     if message.is_root:
         return None if settings.answers == "all" else Reason.NOT_ADDRESSED
     conversation, replies = await deps.sessions.thread(message.thread), settings.replies or deps.channels.replies

@@ -10,11 +10,12 @@ from pydantic import Field
 from bridge.engine.feature import Feature
 from bridge.engine.questions import Question, TypedText
 from bridge.engine.results import Done, Form, Outcome, Result, RunEnded, TryLater, shown
+from bridge.engine.rules import ANY_WORKFLOW
 from bridge.engine.turn import Turn
 from bridge.errors import BadInput, ControlNotUnderstood, ProjectError
 from bridge.features.buttons import DETAILS, FIND, RUN_FORM, id_of, run_button, workflow_options
 from bridge.features.deps import Deps
-from bridge.features.lookups import origin_of, workflow_by_id
+from bridge.features.lookups import origin_of, rights, workflow_by_id
 from bridge.features.pauses import check_rule
 from bridge.features.waiters import Waiters
 from bridge.features.workflows import forms, layout, run_card
@@ -53,15 +54,15 @@ async def show_workflow(deps: Deps, turn: Turn, *, workflow: Workflow) -> Result
 
 async def _filled(deps: Deps, turn: Turn, workflow: Workflow, typed: str) -> Form:
     """Open the form to run *workflow*, with the *typed* input filled in."""
-    await deps.access.check_runner(turn.user)
+    await deps.access.require(turn, "run", workflow)
     view = forms.run_form(workflow, _origin(turn), typed=typed)
     return Form(view, otherwise=run_card.offer_form(workflow))
 
 
-@workflows.command("/workflows run [workflow] [input]", form=run_button(), for_runners=True, offered=True, fill=_filled)
+@workflows.command("/workflows run [workflow] [input]", form=run_button(), needs="run", offered=True, fill=_filled)
 async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow | None = None, input: str = "") -> Result:  # noqa: A002 - the usage line's word
     """Run a workflow. Leave out the input to get a form."""
-    await deps.access.check_runner(turn.user)
+    await deps.access.require(turn, "run", workflow or ANY_WORKFLOW)
     if workflow is None or not input:
         return await _ask_for_input(deps, turn, workflow)
     try:
@@ -76,8 +77,11 @@ async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow | None = No
 async def run_triggered(deps: Deps, turn: Turn, triggered: TriggeredRun) -> Result:
     """Run a workflow on an app's post or on an alert, if the person who set this up still may."""
     if triggered.is_alert:
-        if refusal := await deps.access.refusal_now(turn.user, turn.channel, is_set_up=True):
-            return Done(f"refused: {refusal}")
+        wanted = await rights(
+            deps, "alert", turn.user, turn.channel, turn.project_key, workflow=triggered.workflow, by="alert"
+        )
+        if refusal := await deps.access.refusal_now(turn.user, turn.channel, *wanted):
+            return Done(f"refused: {refusal.partition(':')[0]}")
     elif stopped := await check_rule(deps, turn, triggered.message):
         return stopped
     workflow = await workflow_by_id(turn, triggered.workflow)
@@ -101,7 +105,7 @@ async def run_scheduled(deps: Deps, turn: Turn, scheduled: ScheduledRun) -> Resu
 async def run_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Run a workflow again, or run an inactive one anyway."""
     is_sure = click.action_id == run_card.CONFIRM
-    await deps.access.check_runner(turn.user)
+    await deps.access.require(turn, "run", ANY_WORKFLOW)
     value, question = _ButtonValue.parse(click.value), Question(deps, turn, click) if is_sure else None
     if question and (answered := await question.answered()):
         return answered
@@ -118,7 +122,7 @@ async def run_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
 @workflows.button(run_card.AS_TEXT, label="button: Run as text")
 async def resolve_input(deps: Deps, turn: Turn, click: Click) -> Result:
     """Run with malformed JSON as text, or open the form to fix it."""
-    await deps.access.check_runner(turn.user)
+    await deps.access.require(turn, "run", ANY_WORKFLOW)
     value, is_text = _ButtonValue.parse(click.value), click.action_id == run_card.AS_TEXT
     if value.workflow is None:
         raise ControlNotUnderstood(click.action_id)
@@ -142,17 +146,18 @@ async def resolve_input(deps: Deps, turn: Turn, click: Click) -> Result:
 @workflows.button(RUN_FORM, label="button: Run a workflow")
 async def open_form(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form offered by a button."""
-    await deps.access.check_runner(turn.user)
     value = _ButtonValue.parse(click.value)
     workflow = await workflow_by_id(turn, value.workflow) if value.workflow is not None else None
+    await deps.access.require(turn, "run", workflow or ANY_WORKFLOW)
     return await _ask_for_input(deps, turn, workflow)
 
 
 @workflows.button(layout.RUN, label="button: Run")
 async def run_chosen(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form for a workflow chosen in a list."""
-    await deps.access.check_runner(turn.user)
-    return await _ask_for_input(deps, turn, await workflow_by_id(turn, id_of(click.value)))
+    workflow = await workflow_by_id(turn, id_of(click.value))
+    await deps.access.require(turn, "run", workflow)
+    return await _ask_for_input(deps, turn, workflow)
 
 
 @workflows.button(run_card.NODES, label="button: Node results")
@@ -209,8 +214,8 @@ async def show_details(deps: Deps, turn: Turn, click: Click) -> Result:
 @workflows.form(forms.RUN, label="form: Run a workflow", reader=forms.read_run_form)
 async def form_sent(deps: Deps, turn: Turn, submission: Submission, request: forms.RunRequest) -> Result:
     """Run the workflow chosen in the form, and store or delete the person's remembered input."""
-    await deps.access.check_runner(turn.user)
     workflow = await workflow_by_id(turn, request.workflow)
+    await deps.access.require(turn, "run", workflow)
     remembered = Remembered(request.kind, request.typed) if request.is_remembered else None
     person, where = PersonKey(turn.team, turn.user), InProject(turn.project_key, workflow.id)
     await RememberedInputs(deps.scripts).remember(person, where, remembered)
@@ -223,7 +228,7 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, request: for
 )
 async def run_from_anywhere(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
     """Open the form to run a workflow."""
-    await deps.access.check_runner(turn.user)
+    await deps.access.require(turn, "run", ANY_WORKFLOW)
     typed = plain_command_text(shortcut.text)
     if shortcut.parts:
         typed = await deps.parts.described_below(typed, shortcut.parts)
@@ -253,14 +258,19 @@ class _ButtonValue(Carried):
 
 async def _card(deps: Deps, turn: Turn, workflow: Workflow) -> Reply:
     detail = await turn.project.client.get_workflow(workflow.id)
-    may_run, url = await deps.access.is_runner(turn.user), turn.project.workflow_url
-    return layout.workflow_card(workflow, detail, may_run=may_run, url=url, project=turn.project_name)
+    may_run, url = await deps.access.may(turn, "run", workflow), turn.project.workflow_url
+    needs = (await deps.access.offered(turn, "run", [workflow])).get(workflow.id, "")
+    return layout.workflow_card(workflow, detail, may_run=may_run, needs=needs, url=url, project=turn.project_name)
 
 
 async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
     found = await turn.project.catalog.get_workflows()
-    may_run = await deps.access.is_runner(turn.user)
-    return layout.workflow_list(found, page.words, page.page, may_run=may_run, project=turn.project_name)
+    may_run, offered = (
+        await deps.access.may(turn, "run", ANY_WORKFLOW),
+        await deps.access.offered(turn, "run", found),
+    )
+    found = [one for one in found if one.id in offered]
+    return layout.workflow_list(found, page.words, page.page, may_run=may_run, needs=offered, project=turn.project_name)
 
 
 async def _ask_for_input(deps: Deps, turn: Turn, workflow: Workflow | None, *, is_sure: bool = False) -> Form:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
-from bridge.features.buttons import OPEN_IN_PROJECT, RUN_FORM, run_value
+from bridge.features.buttons import NO_NEEDS, OPEN_IN_PROJECT, RUN_FORM, run_value
 from bridge.project.models import Workflow, WorkflowDetail
 from bridge.slack.blockkit import kit, modals, untyped_json
-from bridge.slack.blockkit.lists import ListPage, active_first, facts_of, list_reply, matching
+from bridge.slack.blockkit.lists import ListPage, active_first, facts_of, list_reply, matching, needs_mark
 from bridge.slack.blockkit.reply import Block, Reply, View
 
 RUN: Final = "workflow:run"
@@ -23,11 +23,17 @@ _MOST_CHAINS = 12
 
 
 def workflow_list(
-    workflows: Sequence[Workflow], wanted: str = "", page: int = 0, *, may_run: bool = False, project: str = ""
+    workflows: Sequence[Workflow],
+    wanted: str = "",
+    page: int = 0,
+    *,
+    may_run: bool = False,
+    needs: Mapping[int, str] = NO_NEEDS,
+    project: str = "",
 ) -> Reply:
     """Show a page of the workflows matching *wanted* in *project*, active ones first, inactive ones marked.
 
-    People who *may_run* them get a menu that opens the form.
+    People who *may_run* them get a menu that opens the form. *needs* is what has to happen before they run, by ID.
     """
     found = active_first(matching(workflows, wanted))
     quoted = kit.quoted(wanted, 60)
@@ -39,7 +45,7 @@ def workflow_list(
 
     def line(workflow: Workflow) -> Block:
         name = kit.words(kit.one_line(workflow.name, 100) or kit.NO_NAME, bold=True)
-        return kit.paragraph(name, *facts_of(workflow))
+        return kit.paragraph(name, *facts_of(workflow, needs.get(workflow.id, "")))
 
     title = kit.titled(f"Workflows matching {quoted}" if wanted else "Workflows", project)
     menu = [kit.actions(kit.external_select(RUN, "Run a workflow…"))] if may_run else []
@@ -47,10 +53,17 @@ def workflow_list(
 
 
 def workflow_card(
-    workflow: Workflow, detail: WorkflowDetail, *, may_run: bool = True, url: str = "", project: str = ""
+    workflow: Workflow,
+    detail: WorkflowDetail,
+    *,
+    may_run: bool = True,
+    needs: str = "",
+    url: str = "",
+    project: str = "",
 ) -> Reply:
     """Show one workflow: its purpose, trigger and nodes; people who *may_run* it get a button.
 
+    *needs* is what has to happen before it runs.
     *url* is the template of its address in the project's own pages, *project* the project's name if there are several.
     """
     name = kit.one_line(detail.name or workflow.name) or kit.NO_NAME
@@ -73,6 +86,7 @@ def workflow_card(
         *about,
         kit.fields(facts),
         *([kit.rich(*lines)] if lines else []),
+        *([kit.context(needs_mark(needs))] if needs and may_run else []),
         *([kit.rich(kit.paragraph(kit.link(url, OPEN_IN_PROJECT, id=workflow.id)))] if url else []),
         *run,
     )

@@ -194,11 +194,20 @@ def unknown(run: Run, error: ProjectError | None = None) -> Reply:
     return _card(run, OUTCOME_UNKNOWN, why, facts, kit.actions(_again(run, asks=_SURE)))
 
 
-def confirm(workflow: Workflow, typed: Any) -> Reply:
-    """Ask before running an inactive workflow. For *typed* input too long for a button, a form opens."""
-    name, asked = kit.named(workflow.name, 100), " is inactive. Run it anyway?"
-    button = kit.button("Run anyway", CONFIRM, run_value(workflow.id, typed))
-    return kit.reply(name + asked, kit.rich(kit.paragraph(kit.words(name, bold=True), asked)), kit.actions(button))
+def confirm(workflow: Workflow, typed: Any, *, shows_input: bool = False) -> Reply:
+    """Ask before running an inactive workflow, or one of which a rule *shows_input* first.
+
+    For *typed* input too long for a button, a form opens.
+    """
+    name, label = kit.named(workflow.name, 100), "Run anyway" if not workflow.is_active else "Run it"
+    asked = (
+        " is inactive. Run it anyway?" if not workflow.is_active else " asks you to confirm. Run it with this input?"
+    )
+    button = kit.button(label, CONFIRM, run_value(workflow.id, typed))
+    text = typed if isinstance(typed, str) else pretty(typed)
+    shown = [kit.rich(kit.code_block(kit.cut(text, kit.CODE_TEXT)))] if shows_input else []
+    question = kit.rich(kit.paragraph(kit.words(name, bold=True), asked))
+    return kit.reply(name + asked, question, *shown, kit.actions(button))
 
 
 def not_json(workflow: Workflow, typed: str, error: BadInput, input_turn: str) -> Reply:
@@ -226,7 +235,8 @@ def input_expired() -> Reply:
 
 def confirmed(workflow: Workflow) -> Reply:
     """Replace the question about an inactive workflow, so that it starts only one run."""
-    name, chosen = kit.named(workflow.name, 100), " is inactive. You chose to run it anyway."
+    name = kit.named(workflow.name, 100)
+    chosen = " is running with this input." if workflow.is_active else " is inactive. You chose to run it anyway."
     shown = kit.rich(kit.paragraph(kit.words(name, bold=True), chosen))
     return kit.reply(f"{name}{chosen}", shown, replaces_original=True)
 

@@ -54,8 +54,9 @@ async def run(
     *is_sure*: the person has confirmed that. The run uses up the *question* whose button was pressed, and *replaces*
     replaces that; if it certainly didn't start, the question can still be answered.
     """
-    if not (workflow.is_active or is_sure):
-        return run_card.confirm(workflow, given)
+    verdict = await deps.access.require(turn, "run", workflow, **started_by(turn))
+    if not is_sure and (verdict.confirm or not workflow.is_active):
+        return run_card.confirm(workflow, given, shows_input=verdict.confirm)
     described = await _describe(deps, turn, workflow.id, workflow.name, given)
     running, is_long = run_card.running(described), run_card.running(described, is_long=True)
 
@@ -96,6 +97,18 @@ async def run(
         except SlackError as exc:
             log.info("private notice can't be posted", extra={"detail": exc.detail})
     return await _ended(deps, turn, described, result, took)
+
+
+def started_by(turn: Turn) -> dict[str, str]:
+    """Return what started a run, for the rules, if it isn't its person themselves."""
+    match turn.body:
+        case ScheduledRun():
+            return {"by": "schedule"}
+        case TriggeredRun(is_alert=True):
+            return {"by": "alert"}
+        case TriggeredRun(message=message):
+            return {"by": "app", "app": message.app}
+    return {}
 
 
 async def _ended(

@@ -82,6 +82,7 @@ _NOT_ALLOWED: Final = {
     "change it.",
     "not_your_alert": "Only the person who set up this alert, or someone with permission to run workflows, can change "
     "it.",
+    "rule": "The rules here don't allow this. Ask your admin for access.",
     "unknown": "Slack couldn't confirm who you are, so nothing was done. Try again in a minute, and tell your admin if "
     "it keeps happening.",
 }
@@ -89,6 +90,7 @@ _NO_LONGER: Final = {
     "channel": "the bridge is no longer enabled in that channel",
     "user": "{who} no longer {has} access to the bridge",
     "runner": "{who} no longer {has} permission to run workflows",
+    "rule": "the rules no longer let {who} do this",
     "deactivated": "{who} no longer {has} an active account",
     "stranger": "{who} {is_} no longer in this workspace",
     "left": "{who} {is_} no longer in that channel",
@@ -272,6 +274,8 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
             if not error.typed and "{typed}" in said:
                 return "Add a condition, such as runs < 1 in 24h."
             return said.format(typed=kit.quoted(error.typed, 80), limit=error.typed)
+        case errors.NotAllowed(reason="rule", said=str() as said) if said:
+            return said
         case errors.NotAllowed():
             return _NOT_ALLOWED.get(
                 error.reason, "You don't have permission to do this here. Ask your admin for access."

@@ -45,13 +45,20 @@ def active_first(workflows: Sequence[Workflow]) -> list[Workflow]:
     return sorted(workflows, key=lambda workflow: (not workflow.is_active, workflow.name.casefold()))
 
 
-def facts_of(workflow: Workflow) -> list[Block | str]:
-    """Return the text that follows a workflow's name: its ID, trigger, size and description."""
+def needs_mark(needs: str) -> str:
+    """Return the mark of a workflow that *needs* something before it runs."""
+    return f"{'🔒' if needs.startswith('needs') else '❓'} {needs}"
+
+
+def facts_of(workflow: Workflow, needs: str = "") -> list[Block | str]:
+    """Return the text that follows a workflow's name: its ID, trigger, size, what it *needs*, and its description."""
     nodes = "" if workflow.node_count is None else kit.counted(workflow.node_count, "node")
     glance = (f"ID {workflow.id}", kit.one_line(workflow.trigger_type or "", 40), nodes)
     facts: list[Block | str] = [f" · {' · '.join(filter(None, glance))}"]
     if not workflow.is_active:
         facts.append(kit.words(" · inactive", italic=True))
+    if needs:
+        facts.append(kit.words(f" · {needs_mark(needs)}", italic=True))
     about = kit.one_line(workflow.description or "", kit.DESCRIPTION)
     return [*facts, f"\n{about}"] if about else facts
 

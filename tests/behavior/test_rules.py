@@ -1,0 +1,310 @@
+"""Rules of the operator's file, from outside: who may do what, at the door and when it happens."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from bridge.features.channels.settings import AppRule
+from bridge.features.schedules.schedule import read_run
+from bridge.features.workflows import run_card
+from bridge.inbound import InboundMessage
+from bridge.playground.emulator.faults import Error
+from bridge.playground.emulator.sample import (
+    ALICE,
+    BOB,
+    CAROL,
+    DM_BOB,
+    GENERAL,
+    GUEST,
+    OTHER_BOT,
+    PRIVATE,
+    RANDOM,
+    RUNNERS,
+)
+from support.harness import Harness, open_harness
+from support.store import CHANNEL, ROOT, TEAM, message
+
+REFUND = {"id": 3, "name": "Refund all", "is_active": True, "trigger_type": "webhook", "node_count": 5}
+DIGEST = {"id": 4, "name": "Digest", "is_active": True, "trigger_type": "manual", "node_count": 1}
+SUPPORT = {"id": 7, "name": "Support", "model": "m"}
+SALES = {"id": 8, "name": "Sales", "model": "m"}
+FINANCE = f"""
+[[rules]]
+who = ["{RUNNERS}"]
+may = ["run", "schedule"]
+workflows = ["Refund *"]
+channels = ["{GENERAL}"]
+
+[[rules]]
+may = ["ask", "report", "trace"]
+"""
+
+
+@pytest.fixture
+async def harness(redis: Redis) -> AsyncIterator[Harness]:
+    async with open_harness(redis) as harness:
+        harness.service.workflows, harness.service.agents = [REFUND, DIGEST], [SUPPORT]
+        yield harness
+
+
+def private(harness: Harness) -> str:
+    """The newest private message of the bot."""
+    return harness.seen.ephemerals[-1].words
+
+
+@pytest.mark.parametrize(
+    ("user", "line", "channel", "starts"),
+    [
+        (ALICE, "run 3 x", GENERAL, True),  # she's in the group
+        (BOB, "run 3 x", GENERAL, False),
+        (GUEST, "run 3 x", GENERAL, False),
+        (ALICE, "run 3 x", RANDOM, False),  # elsewhere
+        (ALICE, "run 4 x", GENERAL, False),  # another workflow
+        (ALICE, 'run "REFUND All" x', GENERAL, True),
+    ],
+)
+async def test_a_typed_run_starts_only_by_a_rule(
+    harness: Harness, user: str, line: str, channel: str, *, starts: bool
+) -> None:
+    harness.use_file(FINANCE)
+
+    await harness.type_command(f"/workflows {line}", user, channel)
+    await harness.work()
+
+    assert bool(harness.service.runs) is starts
+
+
+async def test_a_refusal_names_the_rule_and_whom_to_ask(harness: Harness) -> None:
+    harness.use_file(FINANCE)
+
+    await harness.type_command("/workflows run 3 x", BOB)
+    await harness.work()
+
+    said = private(harness)
+    assert said.startswith("You can't run “Refund all” here: only @runners can, in #general. Ask @runners")
+    assert "Alice" not in said
+    assert "<!subteam" not in str(harness.seen.ephemerals[-1].blocks)
+
+
+async def test_people_that_a_rule_lists_stay_unnamed(harness: Harness) -> None:
+    harness.use_file(f'[[rules]]\nwho = ["{CAROL}"]\nmay = ["run"]')
+
+    await harness.type_command("/workflows run 3 x", BOB)
+    await harness.work()
+
+    assert private(harness) == ("You can't run “Refund all” here: only certain people can. Ask your admin for access.")
+
+
+async def test_lists_show_only_what_a_person_may_do(harness: Harness) -> None:
+    approve = f'approve = {{by = ["{RUNNERS}"]}}'
+    harness.use_file(FINANCE.replace('channels = ["C0GENERAL"]', approve))
+
+    await harness.type_command("/workflows", ALICE)
+    await harness.type_command("/workflows", BOB)
+    await harness.work()
+
+    hers, his = (str(one.blocks) for one in harness.seen.ephemerals)
+    assert "Refund all" in hers
+    assert "🔒 needs approval by @runners" in hers
+    assert "Digest" not in hers
+    assert "Refund" not in his
+
+
+async def test_a_form_is_checked_when_it_is_sent(harness: Harness) -> None:
+    harness.use_file(FINANCE)
+    await harness.type_command("/workflows run 3", ALICE)
+    await harness.work()
+    (view,) = harness.slack.workspace.views.values()
+    harness.use_file(FINANCE.replace("Refund *", "Digest"))
+
+    await harness.slack.ui.submit(view.id, {"input": "x"}, ALICE)
+    await harness.work()
+
+    assert private(harness).startswith("You can't run “Refund all” here")
+    assert harness.service.runs == []
+
+
+async def test_a_button_counts_the_rights_of_who_presses_it(harness: Harness) -> None:
+    harness.use_file(FINANCE)
+    await harness.type_command("/workflows run 3 x", ALICE)
+    await harness.work()
+
+    await harness.press(run_card.AGAIN, user=BOB)
+    await harness.work()
+    assert len(harness.service.runs) == 1
+    await harness.press(run_card.AGAIN, user=ALICE)
+    await harness.work()
+
+    assert len(harness.service.runs) == 2
+
+
+async def test_a_turn_that_waited_is_decided_by_the_rules_as_they_are(harness: Harness) -> None:
+    harness.use_file(FINANCE)
+    await harness.type_command("/workflows run 3 x", ALICE)
+
+    harness.use_file(FINANCE.replace(RUNNERS, CAROL))
+    await harness.work()
+
+    assert harness.service.runs == []
+    assert private(harness).startswith("You can't run “Refund all” here")
+
+
+async def test_a_group_that_slack_does_not_list_refuses_and_says_so(harness: Harness) -> None:
+    harness.use_file(FINANCE)
+    harness.slack.faults.on("usergroups.users.list", Error("missing_scope"))
+
+    await harness.type_command("/workflows run 3 x", ALICE)
+    await harness.work()
+
+    assert harness.service.runs == []
+    assert private(harness).startswith("Slack doesn't say who is in @runners, so nothing was done.")
+
+
+@pytest.mark.parametrize(("user", "starts"), [(ALICE, True), (CAROL, False)])
+async def test_members_of_a_channel_may_do_what_a_rule_says(harness: Harness, user: str, *, starts: bool) -> None:
+    harness.use_file(f'[[rules]]\nwho = ["{PRIVATE}"]\nmay = ["run"]')
+
+    await harness.type_command("/workflows run 3 x", user)
+    await harness.work()
+
+    assert bool(harness.service.runs) is starts
+    if not starts:
+        assert "private" not in private(harness)  # nor is the channel named
+
+
+@pytest.mark.parametrize(("user", "starts"), [(ALICE, True), (GUEST, False)])
+async def test_guests_are_told_from_members(harness: Harness, user: str, *, starts: bool) -> None:
+    harness.use_file('[[rules]]\nwho = ["members"]\nmay = ["run"]')
+
+    await harness.type_command("/workflows run 3 x", user)
+    await harness.work()
+
+    assert bool(harness.service.runs) is starts
+
+
+@pytest.mark.parametrize(("channel", "starts"), [(GENERAL, False), (PRIVATE, True), (DM_BOB, True)])
+async def test_a_refusing_rule_closes_public_channels(harness: Harness, channel: str, *, starts: bool) -> None:
+    harness.use_file(
+        '[[rules]]\nworkflows = ["Refund *"]\nchannels = ["public"]\nrefuse = true\n[[rules]]\nmay = ["run"]'
+    )
+
+    await harness.type_command("/workflows run 3 x", BOB, channel)
+    await harness.work()
+
+    assert bool(harness.service.runs) is starts
+    if not starts:
+        assert private(harness) == (
+            "You can't run “Refund all” here: nobody can in public channels. Ask your admin for access."
+        )
+
+
+async def test_a_mention_is_refused_at_the_door(harness: Harness) -> None:
+    harness.use_file(f'[[rules]]\nwho = ["{RUNNERS}"]\nmay = ["ask"]')
+
+    received = await harness.receive(message(user=BOB, is_mention=True))
+    await harness.work()
+
+    assert received.decision == "refused"
+    assert harness.service.asked == []
+    assert (
+        private(harness) == "You can't talk to agents here: only @runners can. Ask @runners or your admin for access."
+    )
+    assert (await harness.receive(message(ts="1700000100.000100", is_mention=True))).decision == "queued"
+
+
+async def test_a_rule_decides_which_agent_answers_whom(harness: Harness) -> None:
+    harness.service.agents = [SUPPORT, SALES]
+    harness.use_file(f'[[rules]]\nwho = ["{RUNNERS}"]\nagents = ["Sales"]\n[[rules]]\nagents = ["Support"]')
+
+    await harness.receive(message("Sales: hello", user=BOB, is_mention=True))
+    await harness.work()
+    assert harness.service.asked == []
+    assert "You can't talk to “Sales” here" in private(harness)
+    await harness.receive(message("Sales: hello", ts="1700000100.000100", is_mention=True))
+    await harness.work()
+
+    assert [one["agent"] for one in harness.service.asked] == [8]
+
+
+async def test_a_direct_message_is_a_place_of_its_own(harness: Harness) -> None:
+    harness.use_file('[[rules]]\nmay = ["ask"]\nchannels = ["direct"]')
+    direct: dict[str, Any] = {"user": BOB, "channel": DM_BOB, "is_direct": True}
+
+    assert (await harness.receive(message(user=BOB, is_mention=True))).decision == "refused"
+    assert (await harness.receive(message(ts="1700000100.000100", **direct))).decision == "queued"
+
+
+async def test_a_schedules_slot_counts_its_owners_rights(harness: Harness) -> None:
+    spec = read_run(3, 'cron "* * * * *" {}').model_copy(
+        update={"zone": "UTC", "channel": CHANNEL, "team": TEAM, "owner": ALICE}
+    )
+    harness.use_file(FINANCE)
+    now = harness.store.clock()
+    await harness.store.process().inbox.write(*harness.report_store().add("t1", spec, now, now))
+    await harness.parts().clock.claim_slots()
+    await harness.work()
+    assert len(harness.service.runs) == 1
+
+    harness.use_file(FINANCE.replace('who = ["S0RUNNERS"]', 'who = ["members"]\nmay = ["trace"]').replace(
+        'may = ["run", "schedule"]\n', ""))  # fmt: skip
+    harness.store.clock.time = now.replace(minute=(now.minute + 1) % 60)
+    await harness.parts().clock.claim_slots()
+    await harness.work()
+
+    assert len(harness.service.runs) == 1
+    assert "the rules no longer let you do this" in str([one.words for one in harness.seen.messages])
+
+
+def alert(ts: str = ROOT) -> InboundMessage:
+    return message("disk full", ts, user=OTHER_BOT, app="A0OTHERBOT", app_name="Alerts", source="app")
+
+
+@pytest.mark.parametrize(
+    ("who", "runs"), [(f'"{BOB}"', 1), ('"A0OTHERBOT"', 1), ('"apps"', 1), ('"A0OTHER"', 0), ('"schedules"', 0)]
+)
+async def test_what_an_apps_post_starts_needs_a_rule(harness: Harness, who: str, runs: int) -> None:
+    await harness.store.set_channel(apps={"A0OTHERBOT": AppRule(workflow=3, name="Alerts", owner=BOB)})
+    harness.use_file(f'[[rules]]\nmay = ["settings"]\n[[rules]]\nwho = [{who}]\nmay = ["run"]')
+
+    await harness.receive(alert())
+    await harness.work()
+
+    assert len(harness.service.runs) == runs
+
+
+async def test_a_rule_that_confirms_asks_once_with_the_input(harness: Harness) -> None:
+    harness.use_file('[[rules]]\nmay = ["run"]\nconfirm = true')
+
+    await harness.type_command('/workflows run 3 {"amount": 12}', BOB)
+    await harness.work()
+    assert harness.service.runs == []
+    assert '"amount": 12' in str(harness.seen.ephemerals[-1].blocks).replace("\\n", "")
+    await harness.press(run_card.CONFIRM, user=BOB)
+    await harness.press(run_card.CONFIRM, user=BOB)
+    await harness.work()
+
+    assert harness.service.runs == [{"amount": 12}]
+
+
+async def test_settings_and_rules_must_both_allow(harness: Harness) -> None:
+    harness.configure(BRIDGE_RUNNERS=CAROL)
+    harness.use_file('[[rules]]\nmay = ["run"]')
+
+    for user in (BOB, CAROL):
+        await harness.type_command("/workflows run 3 x", user)
+    await harness.work()
+
+    assert len(harness.service.runs) == 1
+
+
+async def test_without_rules_guests_talk_and_members_run(harness: Harness) -> None:
+    for user in (GUEST, BOB):
+        await harness.type_command("/workflows run 3 x", user)
+    await harness.work()
+
+    assert len(harness.service.runs) == 1
+    assert (await harness.receive(message(user=GUEST, is_mention=True))).decision == "queued"
