@@ -105,6 +105,8 @@ class Access:
         """
         given = {"user": user, "channel": channel}
         short = [one for one in self.rules if given.get(one.reason)]
+        if not short:
+            return None
         verdict = decide(short, Asked("ask", user, channel))
         return None if verdict.is_allowed or verdict.of is None else verdict.of.reason
 

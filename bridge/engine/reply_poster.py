@@ -59,7 +59,7 @@ def _mark_of(turn: Turn, outcome: Outcome) -> MessageTag:
 
 
 class ReplyPoster:
-    """Posts outcomes with *say*, with as much *patience* as Slack needs; *reporters* are from `Feature.reporter`.
+    """Posts outcomes with *slack*, with as much *patience* as Slack needs; *reporters* are from `Feature.reporter`.
 
     *indicators* say that a post waits for Slack.
     """

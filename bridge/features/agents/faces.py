@@ -95,7 +95,7 @@ class Faces:
         """Return the face of one agent; ``""`` if it can't be shown with messages."""
         if agent is None or not self.are_shown:
             return ""
-        if fixed := self.fixed(project, agent, await project.catalog.agent_name(agent) if self.file else ""):
+        if self.file and (fixed := self.fixed(project, agent, await project.catalog.agent_name(agent))):
             return fixed
         return (await self._chosen.values()).get(_field(project, agent)) or default_face(agent)
 

@@ -155,7 +155,8 @@ class Channels:
 
         Raises `ProjectError` if it doesn't say which ones the operator's file names.
         """
-        return await self.in_force(channel, await self._get(team, channel), with_ids=with_ids)
+        settings = await self._get(team, channel)
+        return await self.in_force(channel, settings, with_ids=with_ids) if channel in self.file else settings
 
     async def _get(self, team: str, channel: str) -> ChannelSettings:
         """Return what's set in Slack."""
