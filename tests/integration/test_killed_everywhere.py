@@ -22,7 +22,7 @@ from support.real_redis import RealRedis
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
-    pytest.mark.timeout(300),  # the first test waits for 58 runs: half a minute, or 140 s on a busy machine
+    pytest.mark.timeout(300),  # the first test waits for some 40 runs: 20 s, or 140 s on a busy machine
     pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="bridges are forked, and only Linux reports their end"),
 ]
 
@@ -47,6 +47,10 @@ NOT_HERE = {
     "assistant.threads.setStatus": "the fallback for agents.sessions.setStatus: test_slack_indicators",
 }
 """Slack methods that these runs don't call, and where they are tested."""
+
+
+BY_THE_CLOCK = {"after PEXPIRE"}
+"""Steps that no run passes again if it's quick: what follows a periodic job, once a minute or an hour."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,7 @@ async def test_a_kill_at_any_step_loses_repeats_and_reorders_nothing(
 async def test_every_planned_kill_happened(results: Results) -> None:
     runs_without_kills = {point for run in results.baseline for point in run.points() if point.startswith("after ")}
 
-    assert runs_without_kills - results.killed_after == set()
+    assert runs_without_kills - results.killed_after - BY_THE_CLOCK == set()
     assert len(results.killed_after) > 20
 
 

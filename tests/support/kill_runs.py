@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import chain, repeat, zip_longest
+from itertools import chain, repeat
 from pathlib import Path
 
 from support.feature_stories import FEATURE_STORIES
@@ -27,6 +27,7 @@ from support.waiting import wait_until
 RETRIES = (0.2, 0.4, 0.8, 1.6, 3.2, 6.4)  # so that Slack doesn't give up during a slow start
 PATIENCE = 40.0
 IDLE_MS = 60_000
+KILLS_OF_A_RUN = 3  # with more, the stories are over before the last one
 
 Disturbance = Callable[[System, BridgeProcess], Awaitable[None]]
 
@@ -206,7 +207,7 @@ async def runs_without_kills(url: str, point_logs: Path) -> list[KillRun]:
 def quick_runs(baseline: Sequence[KillRun]) -> list[KillRun]:
     """Plan runs in which a bridge is killed after each kind of step seen in *baseline*.
 
-    The first bridge is killed halfway through the passages of a step that ends early; its successor is killed at the
+    The first bridge is killed halfway through the passages of a step that ends early; each successor is killed at the
     first passage of one that still occurs later. A kill before a step equals one after the step before it.
     """
     runs: list[KillRun] = []
@@ -218,10 +219,10 @@ def quick_runs(baseline: Sequence[KillRun]) -> list[KillRun]:
             (point for point in last if point.startswith("after ") and point not in known),
             key=lambda point: last[point],
         )
-        early, late = points[: (len(points) + 1) // 2], points[(len(points) + 1) // 2 :]
-        for first, second in zip_longest(early, late):
-            kills = [f"{first} {(times[first] + 1) // 2}", *([f"{second} 1"] if second else [])]
-            runs.append(KillRun(tuple(kills), run.stories, run.disturbance))
+        count = -(-len(points) // KILLS_OF_A_RUN)
+        for first, *others in (points[place::count] for place in range(count)):
+            kills = f"{first} {(times[first] + 1) // 2}", *(f"{other} 1" for other in others)
+            runs.append(KillRun(kills, run.stories, run.disturbance))
         known |= last.keys()
     return [*runs, KillRun(("after take 10", "after XAUTOCLAIM 1"))]
 
