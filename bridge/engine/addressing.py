@@ -35,6 +35,12 @@ _MOST_TYPED: Final = 600  # characters that the mentions, a command and a projec
 _MOST_WORDS: Final = 12  # of a project's name
 
 
+def _may_name_one(text: str) -> bool:
+    """Whether a message may name a project, or be a command: most messages have none of these characters."""
+    head = text[:_MOST_TYPED]
+    return not head.isascii() or any(mark in head for mark in "@!/")
+
+
 class NamedProject(NamedTuple):
     """A *project* that a text names, and the *rest* of the text, without its name."""
 
@@ -106,7 +112,7 @@ class Addressing:
         changed: dict[str, str] = {}
         about: Inbound = inbound
         match about:
-            case InboundMessage(source="typed", text=text):
+            case InboundMessage(source="typed", text=text) if _may_name_one(text):
                 named = named_first(text, self.projects, bot_user=self.bot_user, bare=self.commands.of_projects)
                 changed = {"text": named.rest} if named else self._meant_by(about)
             case SlashCommand(command=command, text=text):
@@ -119,13 +125,20 @@ class Addressing:
             changed |= {"project": named.project.key}
             return inbound.model_copy(update={**changed, "names_project": True})  # type: ignore[return-value] # a copy is of the same type
         key = await self._usual(inbound, person)
-        found: Inbound = inbound.model_copy(update={**changed, "project": key or ""})
-        is_command = isinstance(found, SlashCommand) or (
-            isinstance(found, InboundMessage)
-            and not found.meant
-            and self.commands.line_of(found, self.bot_user) is not None
-        )
-        return found.model_copy(update={"project": ASK}) if key is None and is_command else found  # type: ignore[return-value] # as above
+        if key or changed:
+            changed |= {"project": key or ""}
+        found: Inbound = inbound.model_copy(update=changed) if changed else inbound
+        if key is None and self._is_command(found):
+            return found.model_copy(update={"project": ASK})  # type: ignore[return-value] # as above
+        return found  # type: ignore[return-value] # as above
+
+    def _is_command(self, inbound: Inbound) -> bool:
+        match inbound:
+            case SlashCommand():
+                return True
+            case InboundMessage(meant="", text=text) if _may_name_one(text):
+                return self.commands.line_of(inbound, self.bot_user) is not None
+        return False
 
     def _meant_by(self, message: InboundMessage) -> dict[str, str]:
         """Return what changes in a *message* that seems to misspell a project's name: nothing is done on a guess.

@@ -33,7 +33,7 @@ class ServedProjects:
     """The projects that a bridge serves, the default one first. They may change while it runs (`replace`)."""
 
     def __init__(self, *projects: ProjectConnection) -> None:
-        self._all = projects
+        self.replace(*projects)
 
     def __iter__(self) -> Iterator[ProjectConnection]:
         return iter(self._all)
@@ -41,6 +41,8 @@ class ServedProjects:
     def replace(self, *projects: ProjectConnection) -> None:
         """Serve these *projects* instead; turns that are being worked on go on with the earlier ones."""
         self._all = projects
+        self._by_key = {one.key: one for one in projects}
+        self._by_channel = {channel: one for one in reversed(projects) for channel in one.channels}
 
     @property
     def default(self) -> ProjectConnection:
@@ -54,7 +56,7 @@ class ServedProjects:
 
     def get(self, key: str) -> ProjectConnection | None:
         """Return the project that a record names (`ProjectConnection.key`); None if it's no longer served."""
-        return next((one for one in self._all if one.key == key), None)
+        return self._by_key.get(key)
 
     def name_of(self, key: str) -> str:
         """Return what people call a project; its ID if it's no longer served."""
@@ -68,7 +70,7 @@ class ServedProjects:
 
     def of_channel(self, channel: str) -> ProjectConnection | None:
         """Return the project that the operator's file names for *channel*."""
-        return next((one for one in self._all if channel in one.channels), None)
+        return self._by_channel.get(channel)
 
 
 async def last_project(scripts: Scripts, person: PersonKey, projects: ServedProjects) -> str | None:

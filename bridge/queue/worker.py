@@ -105,11 +105,13 @@ class Shares:
         self._grant()
 
     def _grant(self) -> None:
-        for project, waiting in self._waiting.items():
+        for project, waiting in list(self._waiting.items()):
             while waiting and (waiting[0].cancelled() or self._is_free(project)):
                 if not (asked := waiting.popleft()).cancelled():
                     self._running[project] += 1
                     asked.set_result(None)
+            if not waiting:
+                del self._waiting[project]
 
     def _is_free(self, project: str) -> bool:
         count = self._count()

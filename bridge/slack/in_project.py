@@ -55,8 +55,15 @@ def _marked(blocks: Sequence[Block], project: str, of: str = "") -> tuple[Block,
     return tuple(
         [
             {**block, "block_id": f"{block.get('block_id') or f'{of}{place}'}{_MARK}{project}"}
-            if '"action_id"' in json.dumps(block)
+            if _acts(block)
             else block
             for place, block in enumerate(blocks)
         ]
     )
+
+
+def _acts(part: object) -> bool:
+    """Whether a block has something to press or to choose."""
+    if isinstance(part, dict):
+        return "action_id" in part or any(map(_acts, part.values()))
+    return isinstance(part, list | tuple) and any(map(_acts, part))

@@ -30,11 +30,19 @@ async def projects(stage: Stage) -> list[Figure]:
             seconds = stage.length.of(1.5, 0.5)
             for warming in (theirs, ours):
                 await warming.continue_for(seconds)
+            before = [
+                (len(talk.messages), target.process.cpu_seconds()) for talk, target in ((ours, ten), (theirs, one))
+            ]
             rates, their_rates = await in_turns(ours, theirs, seconds, stage.length.times(8, 2))
+            after = [
+                (len(talk.messages), target.process.cpu_seconds()) for talk, target in ((ours, ten), (theirs, one))
+            ]
             stage.check(theirs.messages + ours.messages)
             name, ratio = f"{threads} threads", ratio_of_pairs(rates, their_rates)
+            cpu = [(now[1] - then[1]) / (now[0] - then[0]) * 1e3 for now, then in zip(after, before, strict=True)]
+            beside = f"{cpu[0]:.2f} and {cpu[1]:.2f} ms of processor time each"
             figures += [
-                at_least(f"turns/s with ten projects ÷ with one, {name}", ratio, 0.95, TIMES),
+                at_least(f"turns/s with ten projects ÷ with one, {name}", ratio, 0.95, TIMES, beside=beside),
                 without_target(f"turns/s with ten projects, {name}", median(rates), "/s"),
             ]
     return figures
