@@ -116,6 +116,13 @@ class Config:
         """Return the line of a table or setting, or of the one around it."""
         return _line(_Problem(place, ""), self.lines, "")
 
+    @property
+    def groups(self) -> frozenset[str]:
+        """The user groups that the rules and limits name."""
+        named = [one for rule in self.rules for one in (*(rule.who or ()), *((rule.approve and rule.approve.by) or ()))]
+        named += [one for limit in self.limits for one in limit.only or () if limit.per in {"person", "group"}]
+        return frozenset(one for one in named if one.startswith("S"))
+
     def of_channel(self, channel: str) -> ProjectSettings:
         """Return the project that the file gives a channel, or else the default one."""
         return next((one for one in self.projects if channel in one.channels), self.projects[0])

@@ -324,7 +324,7 @@ class Bridge:
                 log.warning("can't reach Slack yet, retrying; bridge check says why", extra={"detail": exc.detail})
                 await asyncio.sleep(_SLACK_RETRY)
         if identity.scopes:  # else Slack didn't list them
-            needed, optional = missing(identity.scopes, required_by(self._settings.runners))
+            needed, optional = missing(identity.scopes, required_by(self._settings.runners | self._config.groups))
             for scope in needed:
                 log.error(
                     "a required scope is missing; run bridge check", extra={"scope": scope.name, "to": scope.purpose}

@@ -13,6 +13,7 @@ from bridge.cli.access import access_of
 from bridge.cli.printing import line_width, out
 from bridge.cli.probes import probe
 from bridge.cli.rows import is_well, shown
+from bridge.cli.rules import rule_rows
 from bridge.cli.running import CANNOT_RUN, config_of, problems_of, run, say, setup_hint
 from bridge.cli.store import JsonOption
 from bridge.cli.troubles import settings_rows
@@ -69,6 +70,7 @@ def check(
         if access is None:
             now = lambda: datetime.now(UTC)  # noqa: E731 - short
             rows = [*settings_rows(problems, warnings), *await probe(values, projects, now=now, posts_test=post_test)]
+            rows += await rule_rows(values, found_config) if found_config else []
         else:
             of_access = [*slips, *(line for line in problems if line.startswith(_OF_ACCESS) and line not in slips)]
             of_access += of_file

@@ -127,9 +127,9 @@ class Rule:
         """Whether the rule decides what's *asked*; None if that depends on facts that aren't known, which it names."""
         if self.may and asked.act not in self.may:
             return False, frozenset()
-        if self.projects and asked.project and not _matches(self.projects, asked.project, asked.project_name):
+        if self.projects and asked.project and not is_listed(self.projects, asked.project, asked.project_name):
             return False, frozenset()
-        if not self._is_about(asked.target):
+        if not self.is_about(asked.target):
             return False, frozenset()
         missing: frozenset[str] = frozenset()
         for one, unknown in (self._is_there(asked), self._is_for(asked)):
@@ -138,7 +138,8 @@ class Rule:
             missing |= unknown
         return (None, missing) if missing else (True, missing)
 
-    def _is_about(self, target: Target | None) -> bool:
+    def is_about(self, target: Target | None) -> bool:
+        """Whether the rule may be about this workflow or agent, or about none."""
         of_workflows, of_agents = bool(self.workflows or self.triggers), bool(self.agents)
         if not (of_workflows or of_agents or self.categories):
             return True
@@ -150,11 +151,11 @@ class Rule:
         if target.is_any:
             return True
         names = self.workflows if is_workflow else self.agents
-        if names and not _matches(names, target.id, target.name):
+        if names and not is_listed(names, target.id, target.name):
             return False
-        if is_workflow and self.triggers and not _matches(self.triggers, target.trigger):
+        if is_workflow and self.triggers and not is_listed(self.triggers, target.trigger):
             return False
-        return not self.categories or _matches(self.categories, target.category)
+        return not self.categories or is_listed(self.categories, target.category)
 
     def _is_there(self, asked: Asked) -> tuple[bool | None, frozenset[str]]:
         if not self.channels or asked.channel in self.channels:
@@ -339,10 +340,10 @@ def _covers(earlier: Rule, later: Rule) -> bool:
 
 
 def _includes(entries: Sequence[str], others: Sequence[str]) -> bool:
-    return bool(others) and all(_matches(entries, other) for other in others)
+    return bool(others) and all(is_listed(entries, other) for other in others)
 
 
-def _matches(entries: Iterable[str], *names: str) -> bool:
+def is_listed(entries: Iterable[str], *names: str) -> bool:
     """Whether one of *names* is one of the *entries*: an ID, a name in any spelling, or a pattern with ``*``."""
     keys = [name_key(name) for name in names if name]
     return any(_is_like(key, *_parts(entry)) for entry in entries for key in keys)

@@ -308,3 +308,107 @@ async def test_without_rules_guests_talk_and_members_run(harness: Harness) -> No
 
     assert len(harness.service.runs) == 1
     assert (await harness.receive(message(user=GUEST, is_mention=True))).decision == "queued"
+
+
+FIXED = """
+[channels.C0GENERAL]
+agent = "Sales"
+answers = "all"
+apps.A0OTHERBOT = {workflow = "Refund all", name = "Alerts"}
+
+[agents.Sales]
+face = ":fox_face:"
+"""
+
+
+async def test_what_the_file_sets_for_a_channel_is_in_force(harness: Harness) -> None:
+    harness.service.agents = [SUPPORT, SALES]
+    harness.use_file(FIXED)
+
+    await harness.receive(message("hello"))  # without a mention
+    await harness.work()
+    await harness.receive(alert("1700000100.000100"))
+    await harness.work()
+
+    assert [one["agent"] for one in harness.service.asked] == [8]
+    assert harness.service.runs == ["disk full"]
+
+
+@pytest.mark.parametrize(
+    ("line", "field"),
+    [
+        ("default Support", "default agent"),
+        ("default none", "default agent"),
+        ("channel answers mentions", "messages to answer"),
+        ("channel ask Support A0OTHERBOT", "apps"),
+        ("channel ignore A0OTHERBOT", "apps"),
+    ],
+)
+async def test_what_the_file_sets_cannot_be_changed_in_slack(harness: Harness, line: str, field: str) -> None:
+    harness.service.agents = [SUPPORT, SALES]
+    await harness.store.set_channel(agent=8, answers="all")
+    harness.use_file(FIXED)
+
+    await harness.type_command(f"/agents {line}", ALICE)
+    await harness.work()
+
+    if line != "channel ignore A0OTHERBOT":  # it has no rule that was set in Slack
+        assert private(harness) == f"Your admin has set this channel's {field}, so only they can change that."
+    await harness.type_command("/agents channel", ALICE)
+    await harness.work()
+    shown = str(harness.seen.ephemerals[-1].blocks)
+    assert shown.count("set by your admin") >= 3
+    assert "Sales" in shown
+
+
+async def test_the_form_offers_only_what_the_file_leaves(harness: Harness) -> None:
+    harness.service.agents = [SUPPORT, SALES]
+    harness.use_file(FIXED)
+    await harness.type_command("/agents default", ALICE)
+    await harness.work()
+    (view,) = harness.slack.workspace.views.values()
+    fields = [block.get("block_id") for block in harness.seen.forms[-1]["blocks"] if block["type"] == "input"]
+
+    await harness.slack.ui.submit(view.id, {"replies": "all"}, ALICE)
+    await harness.work()
+
+    assert fields == ["replies"]
+    stored = (await harness.parts().turns.deps.channels.stored(TEAM, CHANNEL)).settings  # type: ignore[attr-defined]
+    assert (stored.agent, stored.answers, stored.replies) == (None, "mentions", "all")
+
+
+async def test_a_face_that_the_file_sets_is_shown_and_stays(harness: Harness) -> None:
+    harness.service.agents = [SUPPORT, SALES]
+    harness.slack.scopes.add("chat:write.customize")
+    harness.identity = (await harness.wires.web.hello()).identity
+    harness.configure()
+    harness.use_file(FIXED)
+
+    await harness.type_command("/agents face Sales :owl:", ALICE)
+    await harness.work()
+    assert private(harness) == "Your admin has set the face of Sales, so only they can change it."
+    await harness.type_command("/agents", ALICE)
+    await harness.work()
+
+    assert "fox_face" in str(harness.seen.ephemerals[-1].blocks)
+
+
+async def test_the_trace_needs_a_rule(harness: Harness) -> None:
+    harness.use_file(f'[[rules]]\nwho = ["{RUNNERS}"]\nmay = ["trace"]\n[[rules]]\nmay = ["ask"]')
+
+    await harness.receive(message("!why", user=BOB, is_mention=True))
+    await harness.work()
+
+    assert private(harness).startswith("You can't see what happened to messages here: only @runners can.")
+
+
+async def test_why_names_the_rule_that_refused(harness: Harness) -> None:
+    harness.use_file(f'[[rules]]\nwho = ["{RUNNERS}"]\nmay = ["ask"]\n[[rules]]\nmay = ["trace"]')
+    await harness.receive(message("help me", user=BOB, is_mention=True))
+    await harness.work()
+
+    await harness.receive(message("!why", ts="1700000100.000100", user=BOB, is_mention=True))
+    await harness.work()
+
+    assert "The rules here don't allow this" in private(harness)
+    assert "only @runners can" in private(harness)

@@ -49,6 +49,7 @@ _LONGEST: Final = 200  # characters of a message that may be `!why`
 )  # fmt: skip
 async def why_no_answer(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
     """Explain the message that the shortcut was used on."""
+    await deps.access.require(turn, "trace")
     if not timestamp({"ts": shortcut.message_ts}, "ts"):
         return _shown(deps, STATES[State.NOT_FOUND])
     message = InboundMessage(
@@ -62,6 +63,7 @@ async def why_no_answer(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
 @why.command("!why [link]")
 async def why_here(deps: Deps, turn: Turn, *, link: str = "") -> Result:
     """Say why a message got no answer: your last one here, or the one you link to."""
+    await deps.access.require(turn, "trace")
     said = turn.body
     linked = LinkedMessage.parse(link)
     if not isinstance(said, InboundMessage) or (link and linked is None):

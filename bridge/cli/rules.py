@@ -1,0 +1,211 @@
+"""`bridge check`: the tables of the operator's file against what Slack and the service know."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from bridge.cli.rows import FAILURE, OK, WARNING, Row
+from bridge.config import Config, ProjectSettings
+from bridge.engine.access import target_of
+from bridge.engine.rules import Rule, is_listed, never_fits
+from bridge.errors import ProjectError, SlackError, SlackRefused
+from bridge.metrics import Metrics
+from bridge.project import ProjectClient
+from bridge.project.models import Agent, Workflow
+from bridge.slack.api import SlackWeb, opened
+from bridge.slack.blockkit import kit
+from bridge.slack.payloads import objects
+
+AREA: Final = "Rules"
+_MOST_LOOKED_UP: Final = 50  # people, and channels
+_READS: Final = {"U": ("users.info", "user"), "W": ("users.info", "user"), "C": ("conversations.info", "channel")}
+_WHAT: Final = {"U": "a person", "W": "a person", "S": "a user group", "C": "a channel", "G": "a channel"}
+_UNKNOWN: Final = frozenset({"user_not_found", "channel_not_found", "user_not_visible", "users_not_found"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """An ID or name in the file: *place* is the table or setting that has it."""
+
+    place: tuple[str | int, ...]
+    name: str
+
+
+@dataclass(slots=True)
+class Lists:
+    """The workflows and agents of each project by its ID; a project that doesn't answer has none."""
+
+    workflows: dict[str, Sequence[Workflow]] = field(default_factory=dict)
+    agents: dict[str, Sequence[Agent]] = field(default_factory=dict)
+
+
+async def rule_rows(values: Mapping[str, Any], config: Config, lists: Lists | None = None) -> list[Row]:
+    """Return a row for each problem of the rules, channels, agents and limits; none without any of these tables.
+
+    Without *lists*, they're read from the service.
+    """
+    if not (config.rules or config.channels or config.agents or config.limits):
+        return []
+    rules = [Rule.of(one, at + 1, config.line("rules", at)) for at, one in enumerate(config.rules)]
+    lists = lists or await _lists(config.projects)
+    rows = [*_never(config, rules), *await _unknown_to_slack(values, config)]
+    rows += [*_unknown_to_service(config, rules, lists), *_unusable(config, rules, lists)]
+    if not any(row.state == FAILURE for row in rows):
+        tables = [kit.counted(len(rules), "rule"), kit.counted(len(config.channels), "channel")]
+        tables.append(kit.counted(len(config.limits), "limit"))
+        rows.insert(0, Row(AREA, "bridge.toml", OK, ", ".join(tables)))
+    return rows
+
+
+def _row(config: Config, place: tuple[str | int, ...], problem: str, cure: str, state: Any = FAILURE) -> Row:
+    what = ".".join(str(part) for part in place if isinstance(part, str))
+    return Row(AREA, f"line {config.line(*place)}", state, f"{what} {problem}", cure)
+
+
+def _never(config: Config, rules: Sequence[Rule]) -> Iterator[Row]:
+    for rule, over in never_fits(rules):
+        place = ("rules", rule.index - 1)
+        if over is not None:
+            problem = f"never match: the rule in line {over.line} fits all that this one does"
+            yield _row(config, place, problem, "move it before that rule, or remove it")
+        else:
+            problem = "never match: nothing that they say people may do is about the workflows or agents that they name"
+            yield _row(config, place, problem, 'add the act to may, such as "run" for workflows and "ask" for agents')
+
+
+def _ids(config: Config) -> Iterator[_Named]:
+    """Return the IDs of Slack's in the file."""
+    for at, rule in enumerate(config.rules):
+        for name, listed in (("who", rule.who), ("channels", rule.channels)):
+            yield from (_Named(("rules", at, name), one) for one in listed or () if one.isupper())
+        if rule.approve:
+            yield from (_Named(("rules", at, "approve"), one) for one in rule.approve.by or ())
+    yield from (_Named(("channels", id_), id_) for id_ in config.channels)
+    for at, limit in enumerate(config.limits):
+        if limit.per in {"person", "group", "channel"}:
+            yield from (_Named(("limits", at, "only"), one) for one in limit.only or ())
+
+
+async def _unknown_to_slack(values: Mapping[str, Any], config: Config) -> list[Row]:
+    if any(name not in values for name in ("SLACK_API_URL", "SLACK_BOT_TOKEN")):
+        return []
+    named = [one for one in _ids(config) if one.name[0] not in "AD"]
+    async with opened(values["SLACK_API_URL"], values["SLACK_BOT_TOKEN"].get_secret_value(), Metrics()) as web:
+        unknown, trouble = await _look_up(web, {one.name for one in named})
+    rows = [
+        _row(config, one.place, f"names {one.name}, and Slack doesn't know {_WHAT[one.name[0]]} with this ID",
+             "copy the ID again from Slack; a private channel also needs the bot in it (/invite)")
+        for one in named if one.name in unknown
+    ]  # fmt: skip
+    return rows + [Row(AREA, "IDs", WARNING, why, "grant the scopes that `bridge check` lists") for why in trouble]
+
+
+async def _look_up(web: SlackWeb, ids: set[str]) -> tuple[set[str], list[str]]:
+    """Return the IDs that Slack doesn't know, and why some can't be looked up."""
+    unknown, trouble = set[str](), dict[str, None]()
+    if groups := {one for one in ids if one.startswith("S")}:
+        try:
+            listed = objects((await web.read("usergroups.list", {})).get("usergroups"))
+            unknown |= groups - {str(one.get("id")) for one in listed}
+        except SlackError as exc:
+            trouble[f"user groups can't be looked up ({exc.detail})"] = None
+    for one in sorted(ids - groups)[:_MOST_LOOKED_UP]:
+        method, argument = _READS["C" if one[0] in "CG" else "U"]
+        try:
+            await web.read(method, {argument: one})
+        except SlackRefused as exc:
+            if exc.error in _UNKNOWN:
+                unknown.add(one)
+            else:
+                trouble[f"{method} can't be asked ({exc.detail})"] = None
+        except SlackError as exc:
+            trouble[f"{method} can't be asked ({exc.detail})"] = None
+    return unknown, list(trouble)
+
+
+async def _lists(projects: Iterable[ProjectSettings]) -> Lists:
+    lists = Lists()
+
+    async def read(project: ProjectSettings) -> None:
+        try:
+            async with ProjectClient(project.base_url, project.api_key.get_secret_value()) as client:
+                lists.workflows[project.id] = await client.get_workflows()
+                lists.agents[project.id] = await client.get_agents()
+        except ProjectError:  # another row says so
+            lists.workflows.pop(project.id, None)
+
+    await asyncio.gather(*(read(one) for one in projects if one.base_url and one.api_key.get_secret_value()))
+    return lists
+
+
+def _unknown_to_service(config: Config, rules: Sequence[Rule], lists: Lists) -> Iterator[Row]:
+    """Return rows for names of workflows, agents and projects that fit none."""
+    projects = [(one.id, one.name) for one in config.projects]
+    for rule in rules:
+        at = rule.index - 1
+        for entry in rule.projects:
+            if not any(is_listed([entry], *names) for names in projects):
+                yield _row(config, ("rules", at, "projects"), f"names {kit.quoted(entry, 60)}, which fits no project",
+                           f"use one of {', '.join(id_ for id_, _ in projects)}")  # fmt: skip
+        for name, entries, known in (
+            ("workflows", rule.workflows, lists.workflows), ("agents", rule.agents, lists.agents),
+        ):  # fmt: skip
+            yield from _unfit(config, ("rules", at, name), entries, known)
+    for id_, channel in config.channels.items():
+        own = config.of_channel(id_).id
+        if own not in lists.agents:
+            continue
+        agents, workflows = {own: lists.agents[own]}, {own: lists.workflows[own]}
+        if channel.agent not in {None, "none"}:
+            yield from _unfit(config, ("channels", id_, "agent"), [channel.agent or ""], agents)
+        for app, does in (channel.apps or {}).items():
+            place = ("channels", id_, "apps", app)
+            if does.workflow:
+                yield from _unfit(config, place, [does.workflow], workflows)
+            else:
+                yield from _unfit(config, place, [does.agent or ""], agents)
+    for entry in config.agents:
+        yield from _unfit(config, ("agents", entry), [entry], lists.agents)
+    for at, limit in enumerate(config.limits):
+        if limit.per == "workflow":
+            yield from _unfit(config, ("limits", at, "only"), limit.only or (), lists.workflows)
+        elif limit.per == "agent":
+            yield from _unfit(config, ("limits", at, "only"), limit.only or (), lists.agents)
+
+
+def _unfit(
+    config: Config,
+    place: tuple[str | int, ...],
+    entries: Iterable[str],
+    known: Mapping[str, Sequence[Workflow] | Sequence[Agent]],
+) -> Iterator[Row]:
+    items = [item for listed in known.values() for item in listed]
+    kind = "agent" if "agent" in str(place[-1]) or place[0] == "agents" else "workflow or agent"
+    for entry in entries if known else ():
+        if not any(is_listed([entry], str(item.id), item.name) for item in items):
+            problem = f"names {kit.quoted(entry, 60)}, and the service has no such {kind}"
+            yield _row(config, place, problem, "fix the name, or use the ID that /workflows or /agents shows")
+
+
+def _unusable(config: Config, rules: Sequence[Rule], lists: Lists) -> Iterator[Row]:
+    """Return a warning for the workflows that nobody may run."""
+    granting = [one for one in rules if not one.refuse and (not one.may or "run" in one.may)]
+    nobodys = [
+        workflow.name or str(workflow.id)
+        for project in config.projects
+        for workflow in lists.workflows.get(project.id, ())
+        if not any(_grants(one, project, workflow) for one in granting)
+    ]
+    if rules and nobodys:
+        more = f" and {len(nobodys) - 5} more" if len(nobodys) > 5 else ""  # noqa: PLR2004
+        names = ", ".join(kit.quoted(one, 60) for one in nobodys[:5])
+        cure = 'add a rule with may = ["run"] for them, if people should run them'
+        yield Row(AREA, "workflows", WARNING, f"no rule lets anyone run {names}{more}", cure)
+
+
+def _grants(rule: Rule, project: ProjectSettings, workflow: Workflow) -> bool:
+    is_there = not rule.projects or is_listed(rule.projects, project.id, project.name)
+    return is_there and rule.is_about(target_of(workflow))

@@ -1,0 +1,106 @@
+"""`bridge check` on the operator's file: what Slack or the service doesn't know, and rules without an effect."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bridge.cli.access import Asking, access_rows
+from bridge.cli.rows import FAILURE, OK, Row
+from bridge.cli.rules import Lists, rule_rows
+from bridge.config import Config, default_project, read_config
+from bridge.engine.rules import rules_of
+from bridge.playground.emulator.emulator import EmulatedSlack
+from bridge.project.models import Agent, Workflow
+from bridge.settings import well_formed
+from bridge.slack.api import SlackWeb
+from support.secrecy import BOT_TOKEN
+
+RUNS = '[[rules]]\nwho = ["S0RUNNERS"]\nmay = ["run"]\n'
+
+
+LISTS = Lists(
+    {"default": [Workflow(id=3, name="Refund all"), Workflow(id=4, name="Digest")]},
+    {"default": [Agent(id=7, name="Support")]},
+)
+
+
+def config_of(folder: Path, text: str) -> Config:
+    (folder / "bridge.toml").write_text(text, encoding="utf-8")
+    return read_config(folder / "bridge.toml", {}, default_project({"PROJECT_BASE_URL": "http://p.test"}))
+
+
+async def check(emulated: EmulatedSlack, folder: Path, text: str) -> list[Row]:
+    values = well_formed({"SLACK_BOT_TOKEN": BOT_TOKEN, "SLACK_API_URL": emulated.api_url})
+    return await rule_rows(values, config_of(folder, text), LISTS)
+
+
+async def test_a_file_without_tables_has_no_rows(emulated: EmulatedSlack, tmp_path: Path) -> None:
+    assert await check(emulated, tmp_path, "") == []
+
+
+async def test_a_sound_file_has_one_row(emulated: EmulatedSlack, tmp_path: Path) -> None:
+    [row] = await check(emulated, tmp_path, RUNS)
+
+    assert (row.state, row.detail) == (OK, "1 rule, 0 channels, 0 limits")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ('[[rules]]\nmay = ["run"]\n' + RUNS, 3, "never match: the rule in line 1 fits all that this one does"),
+        ('[[rules]]\nmay = ["run"]\nagents = ["Support"]', 1, "rules never match: nothing that they say people may do"),
+        ('[[rules]]\nwho = ["S0NONE0001"]', 2, "rules.who names S0NONE0001, and Slack doesn't know a user group with"),
+        ('[[rules]]\nwho = ["U0NONE0001"]', 2, "rules.who names U0NONE0001, and Slack doesn't know a person"),
+        (
+            '[[rules]]\nchannels = ["C0NONE0001"]',
+            2,
+            "rules.channels names C0NONE0001, and Slack doesn't",
+        ),
+        ('[[rules]]\napprove = {by = ["S0NONE0001"]}', 2, "rules.approve names S0NONE0001"),
+        ('[channels.C0NONE0001]\nagent = "7"', 1, "channels.C0NONE0001 names C0NONE0001, and Slack doesn't know"),
+        ('[[rules]]\nworkflows = ["Refunds *"]', 2, "rules.workflows names “Refunds *”, and the service has no such"),
+        ("[[rules]]\nworkflows = [9]", 2, "rules.workflows names “9”, and the service has no such workflow"),
+        ('[[rules]]\nagents = ["Sales"]', 2, "rules.agents names “Sales”, and the service has no such agent"),
+        ('[[rules]]\nprojects = ["data"]', 2, "rules.projects names “data”, which fits no project"),
+        ('[channels.C0GENERAL]\nagent = "Sales"', 2, "channels.C0GENERAL.agent names “Sales”, and the service has no"),
+        ('[agents.Sales]\nface = ":fox_face:"', 1, "agents.Sales names “Sales”, and the service has no such agent"),
+    ],
+)
+async def test_a_problem_has_its_line_and_a_cure(
+    emulated: EmulatedSlack, tmp_path: Path, text: str, line: int, problem: str
+) -> None:
+    rows = await check(emulated, tmp_path, text)
+
+    assert [(row.what, row.state) for row in rows if problem in row.detail] == [(f"line {line}", FAILURE)], rows
+    assert all(row.cure for row in rows if row.state == FAILURE)
+
+
+async def test_workflows_that_nobody_may_run_are_named(emulated: EmulatedSlack, tmp_path: Path) -> None:
+    rows = await check(emulated, tmp_path, '[[rules]]\nmay = ["run"]\nworkflows = ["Digest"]')
+
+    assert [row.detail for row in rows if row.what == "workflows"] == ["no rule lets anyone run “Refund all”"]
+
+
+@pytest.mark.parametrize(
+    ("user", "workflow", "said"),
+    [
+        ("U0ALICE", "Refund all", "rule 2 ({file}:4): @runners may run workflows (“Refund *”)"),
+        ("U0BOB", "Refund all", "no rule in {file} allows it for “Refund all”"),
+        ("U0BOB", "", "no rule in {file} allows it"),
+        ("U0ALICE", "Digest", "no rule in {file} allows it for “Digest”"),
+    ],
+)
+async def test_access_names_the_rule_that_decides(
+    slack_web: SlackWeb, tmp_path: Path, *, user: str, workflow: str, said: str
+) -> None:
+    text = '[[rules]]\nmay = ["ask"]\n\n[[rules]]\nwho = ["S0RUNNERS"]\nmay = ["run"]\nworkflows = ["Refund *"]'
+    rules = rules_of(config_of(tmp_path, text))
+    asking = Asking(user, "C0GENERAL", workflow=Workflow(id=3, name=workflow) if workflow else None)
+
+    rows = {row.what: row for row in await access_rows(slack_web, rules, asking)}
+
+    row = rows[f"run {workflow}" if workflow else "run workflows"]
+    assert row.detail == said.format(file=tmp_path / "bridge.toml")
+    assert rows["talk"].detail == f"rule 1 ({tmp_path / 'bridge.toml'}:1): everyone may talk to agents"
