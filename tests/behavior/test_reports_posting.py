@@ -13,6 +13,7 @@ from redis.asyncio import Redis
 
 from bridge.features.schedules.schedule import ReportSpec, Schedule, StoredTask
 from bridge.features.schedules.store import MOST_TASKS
+from bridge.features.statistics.snapshots import Snapshot, hour_of
 from bridge.inbound import Click
 from bridge.playground.emulator.faults import DropAfter, DropBefore, Error, Hang, RateLimited
 from bridge.playground.emulator.sample import BOB, DM_BOB
@@ -29,12 +30,13 @@ DAILY, MINUTELY = "0 9 * * *", "* * * * *"
 OWNER = BOB
 
 
-def spec(cron: str = DAILY) -> ReportSpec:
-    return ReportSpec(schedule=Schedule("daily 09:00", (cron,)), zone="UTC", channel=CHANNEL, team=TEAM, owner=OWNER)
+def spec(cron: str = DAILY, **more: Any) -> ReportSpec:
+    about: dict[str, Any] = {"zone": "UTC", "channel": CHANNEL, "team": TEAM, "owner": OWNER, **more}
+    return ReportSpec(schedule=Schedule("daily 09:00", (cron,)), **about)
 
 
-async def schedule(harness: Harness, id_: str = "r1", due: datetime = SLOT, cron: str = DAILY) -> None:
-    writes = harness.report_store().add(id_, spec(cron), due, harness.store.clock())
+async def schedule(harness: Harness, id_: str = "r1", due: datetime = SLOT, cron: str = DAILY, **more: Any) -> None:
+    writes = harness.report_store().add(id_, spec(cron, **more), due, harness.store.clock())
     await harness.store.process().inbox.write(*writes)
 
 
@@ -94,10 +96,52 @@ async def test_a_report_is_one_headline_with_the_charts_in_its_thread(harness: H
     assert [one.place for one in below] == [Place(CHANNEL, one.ts) for one in heads]
     first, second = (str(one.blocks) for one in heads)
     assert "4,321 runs so far." in first
-    assert "Runs are up by 5 (+0.1%) since the last report, to 4,326." in second
+    assert "5 runs; nothing failed." in second
+    assert "4,326 · +5, +0.1% since the last report" in second
     for head, reply in zip(heads, below, strict=True):
         assert CHARTS.isdisjoint(block["type"] for block in head.blocks)
         assert not CHARTS.isdisjoint(block["type"] for block in reply.blocks)
+
+
+async def test_a_report_begins_with_what_is_unusual_new_and_failed(harness: Harness) -> None:
+    store = harness.parts().turns.deps.statistics(harness.parts().turns.deps.projects.default).store
+    for week in range(1, 5):
+        for day in (0, 1):
+            then = SLOT + timedelta(days=1) - timedelta(weeks=week, days=day)
+            await store.add(hour_of(then), Snapshot(then, {"runs": 4000 - 100 * week - 10 * day}, {}))
+    await schedule(harness)
+    await at(harness, SLOT)
+    harness.service.stats |= {"runCount": 4321 + 12, "tags": TAGS}
+    harness.service.chats = [httpx.Response(400, json={"message": "no"})]
+    await harness.store.queue()
+    await harness.work()
+    await at(harness, SLOT + timedelta(days=1))
+
+    last = [one for one in posts(harness) if not one.place.thread_ts][-1]
+    count = {2: "two", 3: "three"}.get(len(TAGS), str(len(TAGS)))
+    assert last.text.startswith(f"12 runs, a fifth more than usual; {count} new tags; 1 failed.")
+
+
+async def test_a_report_is_posted_only_if_something_changed(harness: Harness) -> None:
+    await schedule(harness, only_if_changed=True)
+    for day in range(3):
+        await at(harness, SLOT + timedelta(days=day))
+    assert len([one for one in posts(harness) if not one.place.thread_ts]) == 1
+
+    harness.service.stats["runCount"] += 1
+    await at(harness, SLOT + timedelta(days=3))
+
+    assert [one.text for one in posts(harness) if not one.place.thread_ts][-1].startswith("1 run; nothing failed.")
+
+
+async def test_a_report_shows_agents_in_its_thread(harness: Harness) -> None:
+    await harness.store.queue()
+    await harness.work()
+    await schedule(harness, agents=True)
+    await at(harness, SLOT)
+
+    below = [one for one in posts(harness) if one.place.thread_ts]
+    assert "Support: Messages 1, People 1" in below[-1].text
 
 
 @pytest.mark.parametrize("did_arrive", [False, True])

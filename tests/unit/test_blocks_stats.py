@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from bridge.features.statistics.layout import Trend, change, stats_card
+from bridge.features.statistics.layout import Trend, change, stats_card, than_usual
 from bridge.features.statistics.numbers import NUMBERS, Changes, Difference, NamesChanged
 from bridge.playground.emulator.limits import check_blocks
 from bridge.project.models import Stats
@@ -226,6 +226,27 @@ def test_points_are_labelled_by_hour_day_or_year(each: timedelta, label: str) ->
 
     (chart,) = [block["chart"] for block in reply.blocks if block["type"] == "data_visualization"]
     assert (chart["axis_config"]["categories"][0], chart["axis_config"]["categories"][-1]) == (label, "now")
+
+
+@pytest.mark.parametrize(
+    ("growth", "usual", "said"),
+    [
+        (142, None, ""),
+        (142, 0, ""),
+        (100, 100, ", as usual"),
+        (97, 100, ", as usual"),
+        (142, 118, ", a fifth more than usual"),
+        (110, 100, ", a tenth more than usual"),
+        (75, 100, ", a quarter fewer than usual"),
+        (67, 100, ", a third fewer than usual"),
+        (150, 100, ", 50.0% more than usual"),
+        (50, 100, ", 50.0% fewer than usual"),
+        (200, 100, ", twice as many as usual"),
+        (1000, 100, ", 10 times as many as usual"),
+    ],
+)
+def test_a_growth_is_compared_with_what_is_usual(growth: float, usual: float | None, said: str) -> None:
+    assert than_usual(growth, usual) == said
 
 
 NAMES = st.dictionaries(

@@ -243,3 +243,19 @@ def test_options_come_in_any_order_and_with_the_dashes_of_phones() -> None:
 def test_every_choice_in_the_form_is_valid() -> None:
     assert all(read_report(f"{often} 09:00") for often in HOW_OFTEN if often != CRON)
     assert all(span_of(span) for span in COMPARED if span != "-")
+
+
+@pytest.mark.parametrize(
+    ("typed", "agents", "only_if_changed"),
+    [
+        ("daily 9", False, False),
+        ("daily 9 --agents", True, False),
+        ("--only-if-changed daily 9 #ops", False, True),
+        ("daily 9 --only-if-changed --only runs --agents", True, True),
+    ],
+)
+def test_a_report_has_options_without_values(typed: str, *, agents: bool, only_if_changed: bool) -> None:
+    found = read_report(typed)
+
+    assert (found.agents, found.only_if_changed) == (agents, only_if_changed)
+    assert found.schedule.crons == ("0 9 * * *",)

@@ -44,6 +44,7 @@ ZONE: Final = "zone"
 CHANNEL: Final = "channel"
 COMPARE: Final = "compare"
 ONLY: Final = "only"
+ALSO: Final = "also"
 AGENT: Final = "agent"
 WORKFLOW: Final = "workflow"
 TEXT: Final = "text"
@@ -75,6 +76,7 @@ COMPARED: Final = {
     "365d": "A year earlier",
 }
 
+_ALSO: Final = {"agents": "How agents and workflows are doing", "only-if-changed": "Post only if something changed"}
 _CRON_HINT: Final = (
     "Minute, hour, day of the month, month, day of the week, such as 0 9 * * 1-5. Overrides the choices above."
 )
@@ -92,10 +94,16 @@ def report_form(origin: Origin, zone: str, spec: ReportSpec | None = None) -> Vi
     parts = [kit.option(part.capitalize(), part) for part in PARTS]
     chosen = [one for one in parts if one["value"] in only]
     ticks = {"type": "checkboxes", "action_id": ONLY, "options": parts, "initial_options": chosen}
+    options = [kit.option(text, value) for value, text in _ALSO.items()]
+    set_ = {"agents": spec.agents, "only-if-changed": spec.only_if_changed} if spec else {}
+    also: Block = {"type": "checkboxes", "action_id": ALSO, "options": options}
+    if ticked := [one for one in options if set_.get(one["value"])]:
+        also["initial_options"] = ticked
     blocks = [
         *_when_fields(origin, zone, spec),
         kit.input_block(COMPARE, "Compare with", _choice(COMPARE, COMPARED, compare)),
         kit.input_block(ONLY, "Include", ticks),
+        kit.input_block(ALSO, "Options", also, optional=True),
     ]
     return _modal(FORM, "report", blocks, origin)
 
@@ -190,6 +198,7 @@ def form_words(values: Mapping[str, Any]) -> str:
     compare, only = str(values.get(COMPARE) or "-"), str(values.get(ONLY) or "")
     words += [f"--compare {compare}"] if compare != "-" else []
     words += [f"--only {only}"] if only and set(only.split(",")) != set(PARTS) else []
+    words += [f"--{one}" for one in str(values.get(ALSO) or "").split(",") if one in _ALSO]
     return " ".join(words)
 
 

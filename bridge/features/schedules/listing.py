@@ -97,6 +97,8 @@ class ListedReport(ListedTask, frozen=True, extra="forbid"):
 
     compare: Annotated[str, AfterValidator(_read(span_of, "7d"))] = ""
     only: tuple[Annotated[str, AfterValidator(_read(only_of, "runs"))], ...] = ()
+    agents: bool = False
+    only_if_changed: bool = False
 
 
 class ListedQuestion(ListedTask, frozen=True, extra="forbid"):

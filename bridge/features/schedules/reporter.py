@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import timedelta
 from typing import Final
 
 from bridge.engine.results import Done, Outcome, PostedReport, Result
@@ -12,6 +13,8 @@ from bridge.features.deps import Deps
 from bridge.features.schedules.layout import small_print
 from bridge.features.schedules.schedule import ReportSpec, span_of
 from bridge.features.schedules.slots import later, opened
+from bridge.features.statistics.agents import agents_reply
+from bridge.features.statistics.aggregating import WorkStore
 from bridge.features.statistics.layout import with_below
 from bridge.features.statistics.numbers import PARTS
 from bridge.features.statistics.snapshots import Snapshot, snapshot_of
@@ -21,6 +24,8 @@ from bridge.slack.blockkit.mrkdwn import plain_command_text
 from bridge.slack.blockkit.reply import Audience
 
 MARK: Final = "bridge_report"
+_A_DAY: Final = timedelta(days=1)
+_A_WEEK: Final = timedelta(weeks=1)
 
 
 async def post(deps: Deps, turn: Turn, report: Report) -> Result:
@@ -39,14 +44,24 @@ async def post(deps: Deps, turn: Turn, report: Report) -> Result:
     if stored.numbers and not spec.compare:
         with suppress(RecordNotUnderstood):
             last = Snapshot.from_text(stored.numbers)
+    moment = deps.now() - span_of(spec.compare) if spec.compare else last.at if last else None
+    work = WorkStore(deps.scripts)
+    failed = await work.failed_since(moment or deps.now() - _A_DAY, deps.now(), turn.project.key)
+    changes = await statistics.changes(stats, last=last, since=moment if spec.compare else None)
+    if spec.only_if_changed and not report.is_asked_for and changes and not (changes.is_any or failed):
+        return Done("nothing has changed since the last report")
     card = await statistics.card(
         stats,
-        since=deps.now() - span_of(spec.compare) if spec.compare else None,
+        since=moment if spec.compare else None,
         last=last,
         only=spec.only or PARTS,
         audience=Audience.CHANNEL,
         is_report=True,
+        failed=failed,
     )
+    if spec.agents:
+        below, _file = await agents_reply(deps, turn.project, moment or deps.now() - _A_WEEK, audience=Audience.CHANNEL)
+        card = card.model_copy(update={"replies": (*card.replies, below)})
     default = (await deps.channels.get(spec.team, report.channel)).of(turn.project_key).agent
     posted = PostedReport(
         report=stored.id,

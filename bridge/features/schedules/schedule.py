@@ -40,7 +40,7 @@ _LONGEST_SPAN: Final = timedelta(days=400)  # as far back as snapshots go
 _UNITS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 _OPTIONS: Final = {
-    "report": {"compare": True, "only": True},
+    "report": {"compare": True, "only": True, "agents": False, "only-if-changed": False},
     "question": {"continue": False, "overlap": True},
     "run": {"overlap": True},
 }
@@ -57,7 +57,7 @@ _PIECE: Final = re.compile(  # of folded text
     (?P<blank> [\s;()]+ )
     | (?: cron (?= \s | $ | ["'] ) \s* )? ["'] (?P<quoted> [^"']* ) ["']
     | cron (?= \s | $ ) \s* (?P<bare> (?: \S+ \s* ){0,5} )
-    | -- (?P<option> \w+ ) (?P<value> (?: = | \s+ )? [^\s()]* )
+    | -- (?P<option> \w[\w-]* ) (?P<value> (?: = | \s+ )? [^\s()]* )
     | (?P<channel> \# [^\s;,()]+ )
     | (?P<word> , | [^\s;,()]+ )
     """,
@@ -104,17 +104,20 @@ class ReportSpec(TaskSpec, frozen=True):
     """A report of the statistics.
 
     *compare* is an age (``7d``) to compare with, or ``""`` for the last report; *only* names the parts of the
-    statistics to show, all if it's empty.
+    statistics to show, all if it's empty. With *agents*, it also shows how agents and workflows are doing; one that's
+    *only_if_changed* isn't posted if nothing has.
     """
 
     does = "report"
     compare: str = ""
     only: tuple[str, ...] = ()
+    agents: bool = False
+    only_if_changed: bool = False
 
     @property
     def about(self) -> tuple[object, ...]:
-        """The parts shown, and what they're compared with."""
-        return frozenset(self.only or PARTS), self.compare
+        """The parts shown, what they're compared with, and when it's posted."""
+        return frozenset(self.only or PARTS), self.compare, self.agents, self.only_if_changed
 
 
 class QuestionSpec(TaskSpec, frozen=True):
@@ -271,7 +274,8 @@ def read_report(typed: str) -> ReportSpec:
         span_of(compare)
     return ReportSpec(
         schedule=when.schedule, zone=when.zone, channel=when.channel, compare=fold(compare).text,
-        only=() if only is None else only_of(only),
+        only=() if only is None else only_of(only), agents="agents" in when.options,
+        only_if_changed="only-if-changed" in when.options,
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from bridge.features.statistics.work import (
     with_outage,
 )
 from bridge.queue.inbox import Inbox
-from bridge.queue.keys import SNAPSHOTS, milliseconds
+from bridge.queue.keys import ENDED, ENDED_LENGTH, SNAPSHOTS, milliseconds
 from bridge.queue.records import Guard, Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
@@ -88,6 +88,21 @@ class WorkStore:
         mine = {key.partition("@")[0]: work for key, work in total.items() if key.partition("@")[2] == project}
         since = datetime(begins.year, begins.month, begins.day, tzinfo=UTC)
         return WorkDone(since, mine, outages_since(stored.get(OUTAGES, ""), project, moment))
+
+    async def failed_since(self, moment: datetime, now: datetime, project: str) -> int:
+        """Return how many turns failed or ended unknown since a moment; if that's over a day ago, in whole days."""
+        if now - moment > ENDED:
+            work = (await self.since(moment, now, project)).work.values()
+            return sum(one.failed + one.unknown for one in work)
+        total = dict[str, Tally]()
+        for kind in ("agent", "workflow"):
+            with translated():
+                entries: Any = await self._redis.xrange(self._keys.ended(kind), count=2 * ENDED_LENGTH)
+            recent = [one for _entry, one in entries if int(one.get("at") or 0) >= moment.timestamp() * 1000]
+            for period in period_of(kind, recent).values():
+                add(total, period)
+        mine = [work for key, work in total.items() if key.partition("@")[2] == project]
+        return sum(one.failed + one.unknown for one in mine)
 
     async def note_outage(self, inbox: Inbox, project: str, began: datetime, ended: datetime) -> None:
         """Record that a service couldn't be reached for a while."""

@@ -103,11 +103,14 @@ def stats_card(
     audience: Audience = Audience.PRIVATE,
     is_report: bool = False,
     project: str = "",
+    usual: float | None = None,
+    failed: int | None = None,
 ) -> Reply:
     """Show the statistics, or *only* some of `PARTS`, with the changes and a *note* below.
 
     Tables and new names refer to the first of *changes*. A report is a sentence with the numbers; everything else is a
-    reply in its thread. *project* is the project's name if there are several.
+    reply in its thread. *project* is the project's name if there are several. For the sentence, *usual* is by how much
+    the leading number usually grows in this time, and *failed* how many of the bridge's own turns failed.
     """
     known = numbers_of(stats)
     numbers = [(number, known[number.name]) for number in NUMBERS if number.name in only and number.name in known]
@@ -138,7 +141,7 @@ def stats_card(
     if not is_report:
         forms = [(*top, *fields, *news_below, *form, *end) for form in (pictured, tabled, written)]
         return _in_forms("\n".join([*said, *lines, *notes]), forms).model_copy(update={"audience": audience})
-    headline = _headline(numbers, groups, changes)
+    headline = _headline(numbers, groups, changes, usual, failed)
     forms = [(*news_below, *form) for form in (pictured, tabled, written)]
     below = (_in_forms("\n".join(lines), forms),) if lines else ()
     head = kit.reply(
@@ -153,22 +156,69 @@ def _in_forms(text: str, forms: Sequence[tuple[Block, ...]]) -> Reply:
     return kit.reply(text, *forms[0]).model_copy(update={"plainer": plainer})
 
 
-def _headline(numbers: Sequence[tuple[Number, int]], groups: Sequence[_Listing], changes: Sequence[Changes]) -> str:
-    """Return the sentence of a report, about the leading number: ``Runs are up by 56 (+4.8%) since yesterday``."""
-    if not numbers:
-        listed = [f"{whole(len(one.counts))} {one.title.casefold()}" for one in groups]
-        return f"{' and '.join(listed)} so far." if listed else "There's nothing to show yet."
-    number, value = min(numbers, key=lambda one: not one[0].leads_chart)
-    for known in changes[:1]:
-        if (difference := known.numbers.get(number.name)) is not None:
-            since = f"since {_then(known)}"
-            if not difference.by:
-                return f"No new {number.name} {since}: still {whole(value)}."
-            way = "up" if difference.by > 0 else "down"
-            share = change(difference).partition(", ")[2]
-            by = whole(abs(difference.by)) + (f" ({share})" if share else "")
-            return f"{number.title} are {way} by {by} {since}, to {whole(value)}."
-    return f"{whole(value)} {number.noun(value)} so far."
+def leading(stats: Stats, only: Collection[str]) -> str:
+    """Return the name of the number that a report's sentence is about; ``""`` if there's none."""
+    names = [one for one in NUMBERS if one.name in only and one.name in numbers_of(stats)]
+    return min(names, key=lambda one: not one.leads_chart).name if names else ""
+
+
+def _headline(
+    numbers: Sequence[tuple[Number, int]],
+    groups: Sequence[_Listing],
+    changes: Sequence[Changes],
+    usual: float | None,
+    failed: int | None,
+) -> str:
+    """Return the sentence of a report: ``142 runs, a fifth more than usual; two new tags; nothing failed``."""
+    parts, known = list[str](), changes[0] if changes else None
+    if numbers:
+        number, value = min(numbers, key=lambda one: not one[0].leads_chart)
+        difference = known.numbers.get(number.name) if known else None
+        if difference is None:
+            parts.append(f"{whole(value)} {number.noun(value)} so far")
+        elif not difference.by:
+            parts.append(f"no new {number.name}")
+        elif difference.by < 0:
+            parts.append(f"{whole(-difference.by)} fewer {number.noun(-difference.by)}")
+        else:
+            parts.append(f"{whole(difference.by)} {number.noun(difference.by)}{than_usual(difference.by, usual)}")
+    elif groups:
+        parts.append(" and ".join(f"{whole(len(one.counts))} {one.title.casefold()}" for one in groups) + " so far")
+    for group in GROUPS:
+        changed = known.groups.get(group.name) if known and any(one.title == group.title for one in groups) else None
+        for word, names in (("new", changed.new), ("removed", changed.vanished)) if changed else ():
+            if names:
+                parts.append(f"{_counted_in_words(len(names))} {word} {group.one if len(names) == 1 else group.name}")
+    if failed or (failed is not None and known):
+        parts.append(f"{whole(failed)} failed" if failed else "nothing failed")
+    return kit.capitalized("; ".join(parts or ["there's nothing to show yet"])) + "."
+
+
+def than_usual(growth: float, usual: float | None) -> str:
+    """Say how a number compares with what's *usual*: ``, a fifth more than usual``; ``""`` if that's unknown."""
+    if usual is None or usual <= 0:
+        return ""
+    ratio = growth / usual
+    if abs(ratio - 1) < _AS_USUAL:
+        return ", as usual"
+    if ratio >= _TWICE:
+        return f", {'twice' if round(ratio) == 2 else f'{round(ratio):,} times'} as many as usual"  # noqa: PLR2004
+    way, share = ("more" if ratio > 1 else "fewer"), abs(ratio - 1)
+    words, nearest_share = min(((word, one) for word, one in _SHARES.items()), key=lambda one: abs(one[1] - share))
+    if abs(nearest_share - share) > _ABOUT_A_SHARE:
+        return f", {per_cent(share).lstrip('+')} {way} than usual"
+    return f", {words} {way} than usual"
+
+
+_AS_USUAL: Final = 0.05
+_TWICE: Final = 1.9
+_SHARES: Final = {"a tenth": 0.1, "a fifth": 0.2, "a quarter": 0.25, "a third": 1 / 3}
+_ABOUT_A_SHARE: Final = 0.035
+_IN_WORDS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def _counted_in_words(number: int) -> str:
+    return _IN_WORDS[number] if number < len(_IN_WORDS) else whole(number)
 
 
 def home_line(stats: Stats, past: Sequence[Snapshot], now: datetime) -> list[Block]:

@@ -118,6 +118,13 @@ class Changes:
     groups: Mapping[str, NamesChanged] = field(default_factory=dict)
     called: str = ""
 
+    @property
+    def is_any(self) -> bool:
+        """Whether anything has changed."""
+        moved = [one.by for group in self.groups.values() for one in group.moved.values()]
+        names = any(group.new or group.vanished for group in self.groups.values())
+        return names or any([*moved, *(one.by for one in self.numbers.values())])
+
 
 def by_count(counts: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
     """Return names with their counts, the largest count first."""

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from statistics import median
 from typing import Any, Final, NamedTuple
 
 from bridge.errors import StoreUnavailable
@@ -14,6 +15,7 @@ from bridge.features.statistics.layout import (
     THE_LAST_REPORT,
     YESTERDAY,
     Trend,
+    leading,
     nearest_note,
     nothing_yet,
     stats_card,
@@ -39,6 +41,8 @@ log = logging.getLogger(__name__)
 
 _MOST_POINTS: Final = 20
 _LEAST_POINTS: Final = 3
+_WEEKS: Final = 8
+_LEAST_WEEKS: Final = 2
 _TREND: Final = timedelta(days=30)
 _USUAL: Final = (
     (YESTERDAY, timedelta(days=1), timedelta(hours=12)),
@@ -92,11 +96,12 @@ class Statistics:
         only: Collection[str] = PARTS,
         audience: Audience = Audience.PRIVATE,
         is_report: bool = False,
+        failed: int | None = None,
     ) -> Reply:
         """Show *stats*, just read, with the changes since the *last* report and since *since*.
 
         Without *since*, the changes since yesterday and last week are shown, as far as recorded. *is_report*: as a
-        headline, with everything else in its thread.
+        headline, which also says how many turns *failed*, with everything else in its thread.
         """
         try:
             past = await self._look_back(since)
@@ -110,8 +115,41 @@ class Statistics:
             note = nearest_note(since, past.compared[0][1].at) if past.compared else nothing_yet(past.recorded_since)
         trend = self._trend(stats, past.followed, only)
         how: dict[str, Any] = {"only": only, "note": note, "audience": audience, "is_report": is_report}
+        if is_report:
+            usual = await self._usual(leading(stats, only), self.now() - changes[0].since) if changes else None
+            how |= {"failed": failed, "usual": usual}
         how["project"] = self.name
         return stats_card(stats, changes=changes, trend=trend, **how)
+
+    async def changes(self, stats: Stats, *, last: Snapshot | None, since: datetime | None) -> Changes | None:
+        """Return the changes since the *last* report, or *since* a moment; None if that's unknown."""
+        if last is not None:
+            return compare(stats, last)
+        return await self.changes_since(stats, since) if since is not None else None
+
+    async def _usual(self, name: str, length: timedelta) -> float | None:
+        """Return by how much a number usually grows in this *length* of time, ending at this time of the week.
+
+        That's the median of up to eight weeks; None if fewer than two were recorded.
+        """
+        ends = [self.now() - week * timedelta(weeks=1) for week in range(1, _WEEKS + 1)]
+        within = timedelta(hours=2) if length < timedelta(days=2) else timedelta(hours=12)
+        try:
+            hours = await self.store.all_hours()
+            pairs = [(nearest(hours, end - length, within=within), nearest(hours, end, within=within)) for end in ends]
+            found = await self.store.read(
+                {hour for pair in pairs for hour in pair if hour is not None}, or_numbers=True
+            )
+        except StoreUnavailable:
+            return None
+        growths = [
+            after.numbers[name] - before.numbers[name]
+            for first, second in pairs
+            if first is not None and second is not None and first != second
+            and (before := found.get(first)) and (after := found.get(second))
+            and name in before.numbers and name in after.numbers
+        ]  # fmt: skip
+        return median(growths) if len(growths) >= _LEAST_WEEKS else None
 
     async def changes_since(self, stats: Stats, moment: datetime) -> Changes | None:
         """Return the changes since the snapshot nearest to *moment*; None without one. Raises `StoreUnavailable`."""
