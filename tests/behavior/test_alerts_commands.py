@@ -243,3 +243,54 @@ async def test_alerts_belong_to_the_channels_project(harness: Harness) -> None:
 
     assert said.endswith("Now: 77 runs.")
     assert [one.spec.project for one in await stored(harness)] == ["orders"]
+
+
+async def edited(harness: Harness, condition: str, user: str = BOB) -> str:
+    """Open the form of the first alert in the list, change its condition, and save that; return what's said."""
+    await typed(harness, "alerts", user)
+    await harness.press("alert:edit", user=user)
+    await harness.work()
+    view = harness.seen.forms[-1]
+    sent = {"form": "alert", "values": {"condition": condition, "channel": GENERAL}, "opened_in": GENERAL}
+    submission = Submission(
+        team=TEAM, channel=GENERAL, user=user, **sent, private_metadata=view["private_metadata"],
+        response_url=harness.response_url(user),
+    )  # fmt: skip
+    await harness.store.process().inbox.put(submission)
+    await harness.work()
+    return await pressed(harness, "alert:save", user=user)
+
+
+async def test_an_edited_alert_keeps_its_state(harness: Harness) -> None:
+    await typed(harness, "alert runs > 5000")
+    await pressed(harness, "alert:save")
+
+    said = await edited(harness, "runs > 9000 then run Import")
+
+    (alert,) = await stored(harness)
+    assert said.startswith("Alert changed: runs &gt; 9000.")
+    assert (alert.spec.condition, alert.spec.run, alert.spec.owner) == ("runs > 9000", WORKFLOW["id"], BOB)
+    assert harness.seen.forms[-1]["blocks"][0]["element"]["initial_value"] == "runs > 5000"
+    assert harness.seen.forms[-1]["title"]["text"] == "Edit alert"
+
+
+async def test_who_edits_an_alert_owns_it(harness: Harness) -> None:
+    await typed(harness, "alert runs > 5000", ALICE)
+    await pressed(harness, "alert:save", user=ALICE)
+
+    await edited(harness, "runs > 9000")
+
+    (alert,) = await stored(harness)
+    assert alert.spec.owner == BOB
+    assert any("changed your alert" in one.text for one in harness.seen.messages)
+
+
+async def test_a_deleted_alert_is_not_changed(harness: Harness) -> None:
+    await typed(harness, "alert runs > 5000")
+    await pressed(harness, "alert:save")
+    await typed(harness, "alerts")
+    await harness.parts().turns.deps.inbox.write(
+        *AlertStore(harness.store.scripts).delete((await stored(harness))[0].id)
+    )
+
+    assert "already deleted" in await pressed(harness, "alert:edit")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
@@ -62,6 +63,9 @@ from bridge.slack.parts import MessageTag
 log = logging.getLogger(__name__)
 
 MARK: Final = "bridge_alert"
+_EDITS: Final = "edits"
+"""In the value of the preview's button: the ID of the alert that it changes."""
+
 _DIGITS: Final = 5
 _PAUSE: Final = timedelta(seconds=5)
 _PREVIEWED: Final = timedelta(days=59)  # thirty days, and the longest period before
@@ -103,9 +107,13 @@ async def list_alerts(deps: Deps, turn: Turn) -> Result:
     return shown(layout.alert_list(await _with_names(deps, turn.user), deps.now()))
 
 
-def _form(turn: Turn, typed: str = "") -> Form:
+def _form(turn: Turn, typed: str = "", stored: StoredAlert | None = None) -> Form:
+    """Return the form, with an alert as *typed*, or the *stored* one that it changes."""
     thread_ts = turn.thread.root if turn.thread else ""
     origin = Origin(channel=turn.channel, thread_ts=thread_ts, response_url=turn.response_url)
+    if stored is not None:
+        origin = origin.model_copy(update={"channel": stored.spec.channel, "editing": stored.id})
+        typed = layout.typed_words(stored.spec)
     return Form(layout.alert_form(origin, typed), otherwise=layout.offer_form())
 
 
@@ -126,7 +134,8 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, typed: str) 
     chosen = str(submission.values.get(layout.RUN) or "")
     workflow = await workflow_by_id(turn, int(chosen)) if ID.fullmatch(chosen) else None
     channel = str(submission.values.get(layout.CHANNEL) or turn.channel)
-    return await _preview(deps, turn, typed, channel, workflow=workflow)
+    editing = Origin.parse(submission.private_metadata).editing
+    return await _preview(deps, turn, typed, channel, workflow=workflow, editing=editing)
 
 
 @alerts.options(layout.RUN, form=layout.FORM)
@@ -136,9 +145,19 @@ async def workflows_to_run(catalog: Catalog, query: str) -> list[Block]:
 
 
 async def _preview(
-    deps: Deps, turn: Turn, typed: str, channel: str, *, called: str = "", workflow: Workflow | None = None
+    deps: Deps,
+    turn: Turn,
+    typed: str,
+    channel: str,
+    *,
+    called: str = "",
+    workflow: Workflow | None = None,
+    editing: str = "",
 ) -> Result:
-    """Show what an alert would have done, before it's set up. Raises `CommandError` and `ProjectError`."""
+    """Show what an alert would have done, before it's set up, or changes the one with the ID *editing*.
+
+    Raises `CommandError` and `ProjectError`.
+    """
     try:
         wanted = read_alert(typed)
     except BadAlert as exc:
@@ -162,13 +181,15 @@ async def _preview(
         run=workflow.id if workflow else None, run_name=kit.cut(workflow.name, 200) if workflow else "",
         team=turn.team, channel=channel, owner=turn.user, project=turn.project.key,
     )  # fmt: skip
-    if (same := await _same(deps, spec, "")) is not None:
+    if (same := await _same(deps, spec, editing)) is not None:
         return same
     readings = await _readings(deps, turn, spec)
     would_have = preview(spec, readings.past.snapshots, readings)
     verdict = readings.evaluate(condition, zone=spec.clock, target=target)
-    value = spec.model_dump_json(exclude_defaults=True, exclude={"team", "owner", "project"})
-    reply = layout.previewed(spec, value, would_have, verdict.said, is_known=verdict.holds is not None)
+    facts = spec.model_dump(exclude_defaults=True, exclude={"team", "owner", "project"})
+    value = json.dumps(facts | ({_EDITS: editing} if editing else {}), ensure_ascii=False)
+    is_known, is_new = verdict.holds is not None, not editing
+    reply = layout.previewed(spec, value, would_have, verdict.said, is_known=is_known, is_new=is_new)
     return shown(reply, "alert previewed")
 
 
@@ -197,30 +218,38 @@ async def _same(deps: Deps, spec: AlertSpec, but: str) -> Outcome | None:
 
 @alerts.button(layout.SAVE, label="button: Create alert")
 async def save(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Set up the previewed alert, once."""
+    """Set up the previewed alert, once, or change the one that was edited; who changes it owns it from then on."""
     await deps.access.require(turn, "alert")
     try:
         spec = AlertSpec.model_validate_json(click.value)
-        condition = spec.parsed
+        condition, editing = spec.parsed, str(json.loads(click.value).get(_EDITS) or "")
     except (ValidationError, BadAlert) as exc:
         raise ControlNotUnderstood(click.action_id) from exc
+    before = await _changeable(deps, turn, editing) if editing else None
+    if editing and before is None:
+        return shown(layout.gone())
     spec = spec.model_copy(update={"team": turn.team, "owner": turn.user, "project": turn.project.key})
     if not await _may_post(deps, turn, spec.channel):
         return shown(layout.cannot_post(""), what="BadAlert")
     for one in await rights_for(deps, spec) if has_file(deps.access.rules) else ():
         await deps.access.check(one)
-    if (same := await _same(deps, spec, turn.id)) is not None:
+    if (same := await _same(deps, spec, editing or turn.id)) is not None:
         return same
     store = store_of(deps)
-    if await store.is_full():
+    if before is None and await store.is_full():
         return shown(layout.not_set_up(BadAlert("many", f"{MOST_ALERTS:,}")), "BadAlert")
-    stored = StoredAlert(turn.id, spec)
-    turn.stage(*store.add(stored.id, spec, deps.now()))
+    stored = StoredAlert(before.id if before else turn.id, spec)
+    if before is None:
+        turn.stage(*store.add(stored.id, spec, deps.now()))
+    else:
+        told = await tells_owner(deps, turn, before.spec, "alert", before.called, did="changed")
+        turn.stage(*store.change(stored.id, spec, *told))
     readings = await read(deps, turn.project, [stored], await own_facts(deps, [stored]))
     verdict = readings.evaluate(condition, zone=spec.clock, target=spec.target)
-    reply = layout.set_up(stored, verdict.said, is_known=verdict.holds is not None)
+    is_known = verdict.holds is not None
+    reply = layout.set_up(stored, verdict.said, is_known=is_known, is_new=before is None)
     reply = reply.model_copy(update={"replaces_original": click.is_ephemeral or click.channel.startswith("D")})
-    return shown(reply, "alert set up", named("alert", stored.id, stored.called))
+    return shown(reply, "alert changed" if before else "alert set up", named("alert", stored.id, stored.called))
 
 
 @alerts.button(ALERT_FORM, label="button: Set up an alert")
@@ -228,6 +257,16 @@ async def open_form(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form, with a previewed condition."""
     await deps.access.require(turn, "alert")
     return _form(turn, "" if click.value == "-" else click.value)
+
+
+@alerts.button(layout.EDIT, label="button: Edit alert")
+async def edit(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Open the form that changes an alert."""
+    stored = await _changeable(deps, turn, click.value.partition(":")[2])
+    if stored is None:
+        return shown(layout.gone())
+    turn.project_key = stored.spec.project  # the form's menu is about that one, wherever the list was opened
+    return _form(turn, stored=stored)
 
 
 @alerts.button(layout.PAGE, label="button: All alerts")

@@ -24,6 +24,7 @@ NEXT_PAGE: Final = "alert:page:next"
 PAUSE: Final = "alert:pause"
 RESUME: Final = "alert:resume"
 DELETE: Final = "alert:delete"
+EDIT: Final = "alert:edit"
 SNOOZE: Final = "alert:snooze"
 
 CONDITION: Final = "condition"
@@ -98,11 +99,13 @@ def recovered(stored: StoredAlert, said: str, since: datetime, ended: datetime) 
     return kit.reply(text, kit.section(text), kit.context(stored.called), audience=Audience.CHANNEL)
 
 
-def previewed(spec: AlertSpec, value: str, shown: Preview, now: str, *, is_known: bool) -> Reply:
-    """Show what an alert would have done, and offer to set it up; *value* is the button's.
+def previewed(spec: AlertSpec, value: str, shown: Preview, now: str, *, is_known: bool, is_new: bool = True) -> Reply:
+    """Show what an alert would have done, and offer to set it up, or to change it; *value* is the button's.
 
     *now* is what was found now, and *is_known* whether that says whether the condition holds.
     """
+    buttons = [kit.button("Create alert" if is_new else "Save changes", SAVE, value)]
+    buttons += [kit.button("Change…", ALERT_FORM, kit.cut(typed_words(spec), 1000))] if is_new else []
     called = kit.one_line(spec.condition, _NAME)
     does = "Posts once in " if spec.run is None else f"Runs {kit.named(spec.run_name, 80)}, and posts once in "
     ending = " when this begins, and replies when it's over."
@@ -117,13 +120,12 @@ def previewed(spec: AlertSpec, value: str, shown: Preview, now: str, *, is_known
         *_periods(shown),
         *_chart(called, shown),
         *(not_yet or [kit.context(f"Now: {now}")]),
-        kit.actions(
-            kit.button("Create alert", SAVE, value), kit.button("Change…", ALERT_FORM, kit.cut(_typed(spec), 1000))
-        ),
+        kit.actions(*buttons),
     )
 
 
-def _typed(spec: AlertSpec) -> str:
+def typed_words(spec: AlertSpec) -> str:
+    """Return an alert as it's typed."""
     run = f' then run "{spec.run_name}"' if spec.run is not None else ""
     return spec.condition + run
 
@@ -162,10 +164,10 @@ def _chart(title: str, shown: Preview) -> list[Block]:
     return [chart] if chart else []
 
 
-def set_up(stored: StoredAlert, now: str, *, is_known: bool) -> Reply:
-    """Say that an alert is set up."""
+def set_up(stored: StoredAlert, now: str, *, is_known: bool, is_new: bool = True) -> Reply:
+    """Say that an alert is set up, or changed."""
     called = kit.one_line(stored.called, _NAME)
-    start = "Alert set up: "
+    start = "Alert set up: " if is_new else "Alert changed: "
     where: list[Block | str] = [" in ", kit.place(stored.spec.channel), "."]
     small = "It's checked every minute." if is_known else f"It can't alert yet: {now}."
     return kit.reply(
@@ -259,7 +261,9 @@ def _shown(stored: StoredAlert, names: Sequence[str], now: datetime, page: int) 
     return [
         kit.rich(kit.paragraph(f"{_sign(stored, now)} ", called, " in ", kit.place(stored.spec.channel), ending)),
         state,
-        kit.actions(change, _snooze_menu(stored.id, page), delete_button(stored, value)),
+        kit.actions(
+            change, _snooze_menu(stored.id, page), kit.button("Edit…", EDIT, value), delete_button(stored, value)
+        ),
     ]
 
 
@@ -323,7 +327,7 @@ def alert_form(origin: Origin, typed: str = "") -> View:
         kit.input_block(CHANNEL, "Channel", channel, hint="I need to be a member of that channel."),
         kit.input_block(RUN, "Then run", menu, hint="It runs once each time, on your behalf.", optional=True),
     ]
-    return modal(FORM, "Set up an alert", "Preview", blocks, origin)
+    return modal(FORM, "Edit alert" if origin.editing else "Set up an alert", "Preview", blocks, origin)
 
 
 def form_words(values: Mapping[str, Any]) -> str:

@@ -70,6 +70,11 @@ class AlertStore:
             ("rank", self._keys.alerts(), 0, id_, epoch_ms(now), 0),
         )
 
+    def change(self, id_: str, spec: AlertSpec, *more: Write) -> tuple[Write, ...]:
+        """Return the writes that give an alert another *spec*, and *more*, unless it's deleted; its state stays."""
+        key = self._keys.alert(id_)
+        return (("if", key, 0, 1 + len(more), "v", "1"), ("field", key, 0, "body", spec.model_dump_json()), *more)
+
     def begins(self, alert: StoredAlert, at: datetime) -> tuple[Write, ...]:
         """Return the writes that record that the condition holds since *at*, unless it was known or changed."""
         key, state = self._keys.alert(alert.id), ("snoozed", alert.snoozed, "paused", "")
