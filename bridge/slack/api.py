@@ -436,8 +436,11 @@ def _judge(method: str, status: int, headers: Mapping[str, str], body: bytes, *,
     if not is_api:
         # Slack's error (``expired_url``), as text or in JSON; any other body is ignored.
         text = body[:2000].decode(errors="replace").strip()
-        found = re.fullmatch(r'[a-z_]{2,60}|\{.*"error"\s*:\s*"([a-z_]{2,60})".*\}', text, re.DOTALL)
-        word = (found[1] or found[0]) if found else ""
+        if text.startswith("{") and text.endswith("}"):
+            found = re.search(r'"error"\s*:\s*"([a-z_]{2,60})"', text)
+        else:
+            found = re.fullmatch(r"([a-z_]{2,60})", text)
+        word = found[1] if found else ""
         if status >= HTTPStatus.BAD_REQUEST or word not in {"", "ok"}:
             raise SlackRefused(method, word if word not in {"", "ok"} else f"http_{status}")
         return Answer({}, headers)

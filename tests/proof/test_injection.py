@@ -45,7 +45,7 @@ BLOCKS = {name: function for name, function in SHOWN.items() if returns(function
 MODULES = sorted({name.partition(".")[0] for name in SHOWN})
 
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_FILE = re.compile(r"[a-z0-9-]{1,40}\.(?:json|md|txt)")
+_FILE = re.compile(r"[a-z0-9-]{1,40}\.(?:csv|json|md|txt)")
 
 
 def test_the_surfaces_are_found() -> None:

@@ -48,7 +48,7 @@ _MOST_IN_HOME: Final = 5
 _CONDITION: Final = 80
 _MOST_PERIODS: Final = 8
 _MOST_POINTS: Final = 20
-_NAME: Final = 200
+_NAME: Final = 160
 
 
 def alert_text(condition: str, said: str, facts: str) -> str:

@@ -260,7 +260,7 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: form
     names = await deps.slack.history().apps_in(turn.channel) if filled.apps else {}
 
     def change(now: ChannelSettings) -> ChannelSettings:
-        settings = now.model_copy(update={"agent": filled.agent})
+        settings = now.model_copy(update={"agent": filled.agent}) if filled.has_agent else now
         if filled.answers:
             settings = settings.model_copy(update={"answers": filled.answers})
         if filled.replies not in {"", now.replies or deps.channels.replies}:

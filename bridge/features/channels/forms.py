@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from bridge.features.buttons import ID, OPEN_DEFAULT, agent_option, agent_options
 from bridge.features.channels.layout import FIXED, settings_title
-from bridge.features.channels.settings import APP_ID, MOST_APPS
+from bridge.features.channels.settings import APP_ID, MOST_APPS, Fixed
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.folding import name_key
@@ -37,7 +37,10 @@ _REPLIES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A valid form: the *agent*'s ID or None. A direct message has no other settings but its *project*."""
+    """A valid form: the *agent*'s ID or None. A direct message has no other settings but its *project*.
+
+    The form leaves out what the operator's file sets; so the form of another time may lack any of it.
+    """
 
     agent: int | None
     answers: str = ""
@@ -45,6 +48,7 @@ class Filled:
     apps: Mapping[str, tuple[str, int] | None] = field(default_factory=dict)
     """By app ID: ``agent`` or ``workflow`` and its ID, or None to ignore the app's messages."""
     project: str = ""
+    has_agent: bool = True
 
 
 class AppField(NamedTuple):
@@ -64,7 +68,7 @@ def settings_form(
     answers: str,
     replies: str,
     is_direct: bool,
-    fixed: Collection[str] = (),
+    fixed: Collection[Fixed] = (),
     apps: Sequence[AppField] = (),
     projects: Sequence[tuple[str, str]] = (),
 ) -> View:
@@ -125,7 +129,7 @@ def _choice(name: str, label: str, options: Sequence[Block], value: str) -> Bloc
 
 def read_settings_form(values: Mapping[str, Any]) -> Filled | FormErrors:
     """Parse the result of `bridge.slack.blockkit.modals.form_values`, perhaps from another version's form."""
-    agent = str(values.get(AGENT, NO_AGENT) or "")
+    agent, has_agent = str(values.get(AGENT, NO_AGENT if values else "") or ""), AGENT in values
     if agent != NO_AGENT and not ID.fullmatch(agent):
         return FormErrors({AGENT: "Choose an agent from the list."})
     answers, replies = str(values.get(ANSWERS) or ""), str(values.get(REPLIES) or "")
@@ -142,7 +146,7 @@ def read_settings_form(values: Mapping[str, Any]) -> Filled | FormErrors:
         return FormErrors({APP: "Choose what to do with its posts."} if other else {OTHER: "Enter the app's ID."})
     apps |= {other: does} if other else {}
     project = str(values.get(PROJECT) or "")
-    return Filled(None if agent == NO_AGENT else int(agent), answers, replies, apps, project)
+    return Filled(None if agent == NO_AGENT else int(agent), answers, replies, apps, project, has_agent)
 
 
 def _parse_rule(value: str) -> tuple[str, int] | None:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
 from bridge.features.buttons import settings_button
+from bridge.features.channels.settings import Fixed
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import no_longer
 from bridge.slack.blockkit.reply import Audience, Block, Reply
@@ -80,7 +81,7 @@ class SettingChange(NamedTuple):
 
 ADMIN: Final = "your admin"
 SET_BY_ADMIN: Final = "set by your admin"
-FIXED: Final = {
+FIXED: Final[dict[Fixed, str]] = {
     "agent": "default agent",
     "answers": "messages to answer",
     "replies": "thread replies to answer",
@@ -97,7 +98,7 @@ class ShownSettings(NamedTuple):
     replies: str  # which replies in a thread are answered (`bridge.features.channels.settings.Replies`)
     apps: Sequence[tuple[str, str]]  # each app's name, and its rule in words
     project: str | None = None  # None: there's only one
-    fixed: Collection[str] = ()  # what the operator's file sets
+    fixed: Collection[Fixed] = ()  # what the operator's file sets
     is_project_fixed: bool = False
 
 
@@ -139,7 +140,7 @@ def settings_card(shown: ShownSettings, title: str, *, may_change: bool, is_dire
     return kit.reply(f"{title}. {text}", *blocks)
 
 
-def set_in_file(names: Sequence[str]) -> Reply:
+def set_in_file(names: Sequence[Fixed]) -> Reply:
     """Say that the operator's file sets what someone wanted to change."""
     what = " and ".join(FIXED[name] for name in names)
     return kit.reply(f"Your admin has set this channel's {what}, so only they can change that.")

@@ -419,7 +419,7 @@ def work_card(
         for head, rows in parts
     ]
     down = [
-        kit.trusted_context(f"The service was unavailable for {kit.spoken(end - begin)} from {{begin}}", begin=begin)
+        kit.trusted_context("The service was unavailable for {time} from {begin}", time=end - begin, begin=begin)
         for begin, end in outages[-_MOST_OUTAGES:]
     ]
     said = work_sentence(agents, workflows, outages)

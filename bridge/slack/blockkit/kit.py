@@ -231,10 +231,10 @@ def context(*texts: str) -> Block:
     return {"type": "context", "elements": [plain(text, FOOTER_TEXT) for text in texts][:CONTEXT_ELEMENTS]}
 
 
-def trusted_context(template: str, **moments: datetime) -> Block:
+def trusted_context(template: str, **times: datetime | timedelta) -> Block:
     """Make a small gray line from the bridge's own *template* and times, which Slack parses: no text from outside."""
-    dates = {name: moment(at) for name, at in moments.items()}
-    return {"type": "context", "elements": [{"type": "mrkdwn", "text": template.format(**dates), "verbatim": True}]}
+    words = {name: spoken(time) if isinstance(time, timedelta) else moment(time) for name, time in times.items()}
+    return {"type": "context", "elements": [{"type": "mrkdwn", "text": template.format(**words), "verbatim": True}]}
 
 
 def actions(*elements: Block) -> Block:
