@@ -18,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import urljoin, urlsplit, urlunsplit
@@ -152,6 +153,8 @@ class _Reader:
         self.received = received
         self.problems: list[str] = []
         self.has_odd_numbers = False
+        numbers: dict[str, Any] = {"parse_constant": self._odd, "parse_float": self._fraction}
+        self._decoder = partial(json.JSONDecoder, strict=False, **numbers)
         self.json = self._decoder()
         decoded, is_large = decompressed(bytes(received.body), received.encoding)
         self.text = self._decoded(decoded).strip("\ufeff\x00 \t\r\n")
@@ -186,9 +189,6 @@ class _Reader:
         return text
 
     # JSON
-
-    def _decoder(self, **numbers: Any) -> json.JSONDecoder:
-        return json.JSONDecoder(strict=False, parse_constant=self._odd, parse_float=self._fraction, **numbers)
 
     def _has_too_many_parts(self, begin: int) -> bool:
         is_container = self.text.startswith(("[", "{"), begin)
