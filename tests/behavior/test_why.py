@@ -16,7 +16,7 @@ from bridge.features.channels.settings import ChannelSettings
 from bridge.ids import MessageKey
 from bridge.inbound import WAITING_LIMIT
 from bridge.playground.emulator.entities import Message
-from bridge.playground.emulator.faults import Error
+from bridge.playground.emulator.faults import DropAfter, Error
 from bridge.playground.emulator.sample import (
     ALICE,
     BOB,
@@ -310,7 +310,7 @@ async def by_the_bot(harness: Harness) -> Staged:
 async def post_in_doubt(harness: Harness) -> Staged:
     ts = await mention(harness, works=False)
     harness.slack.faults.on(READ, Error("missing_scope"), times=None)
-    harness.hang(is_done=True)
+    harness.slack.faults.on(POST, DropAfter())
     await harness.work()
     return ts
 

@@ -13,6 +13,7 @@ from bridge.playground.emulator import EmulatedSlack, sample
 from bridge.playground.page.routes import Page
 from bridge.playground.sample_project import SampleProject
 from support.page_client import FakeSupervisor, Window
+from support.ports import NO_TLS
 from support.slack_app import SECRET, TOKEN, App, Clock
 
 
@@ -32,7 +33,7 @@ def project() -> SampleProject:
 async def service(project: SampleProject) -> AsyncIterator[httpx.AsyncClient]:
     """The bridge's client for the sample project, which is running."""
     headers = {"Authorization": "Bearer a-key"}
-    async with project, httpx.AsyncClient(base_url=project.base_url, headers=headers) as service:
+    async with project, httpx.AsyncClient(base_url=project.base_url, headers=headers, verify=NO_TLS) as service:
         yield service
 
 
@@ -52,7 +53,7 @@ async def slack(app: App, project: SampleProject, supervisor: FakeSupervisor) ->
 
 @pytest.fixture
 async def http(slack: EmulatedSlack) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=slack.url, timeout=5) as http:
+    async with httpx.AsyncClient(base_url=slack.url, timeout=5, verify=NO_TLS) as http:
         yield http
 
 

@@ -10,6 +10,7 @@ from slack_sdk.models.blocks import Block, TableBlock
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bridge.playground.emulator import DropBefore, EmulatedSlack, Redirect, sample
+from support.ports import NO_TLS
 from support.slack_app import SECRET, TOKEN, App, Clock, refusal
 
 MAIL = b"From: Ada <ada@example.com>\nTo: bridge@example.com\nSubject: Invoice 7\n\nPlease pay.\n"
@@ -25,7 +26,7 @@ async def slack(app: App, clock: Clock) -> AsyncIterator[EmulatedSlack]:
 
 
 async def fetch(url: str) -> httpx.Response:
-    async with httpx.AsyncClient() as http:
+    async with httpx.AsyncClient(verify=NO_TLS) as http:
         return await http.get(url, headers={"Authorization": f"Bearer {TOKEN}"})
 
 

@@ -21,6 +21,7 @@ from bridge.playground.sample_project import (
 from bridge.slack.blockkit import content_words
 from bridge.slack.blockkit.content_words import Passage
 from bridge.slack.blockkit.quotation import Quoted, with_quotation
+from support.ports import NO_TLS
 
 CHAT = "/api/sdk/agents/1/chat"
 
@@ -34,7 +35,7 @@ async def project() -> AsyncIterator[SampleProject]:
 @pytest.fixture
 async def http(project: SampleProject) -> AsyncIterator[httpx.AsyncClient]:
     headers = {"Authorization": "Bearer a-key"}
-    async with httpx.AsyncClient(base_url=project.base_url, headers=headers, timeout=5) as http:
+    async with httpx.AsyncClient(base_url=project.base_url, headers=headers, timeout=5, verify=NO_TLS) as http:
         yield http
 
 
@@ -47,7 +48,7 @@ async def chat(http: httpx.AsyncClient, agent: int, message: str, session: int |
 
 @pytest.mark.parametrize("header", [None, "Bearer wrong", "a-key", "Basic a-key"])
 async def test_requests_without_the_key_are_refused(project: SampleProject, header: str | None) -> None:
-    async with httpx.AsyncClient(base_url=project.base_url) as http:
+    async with httpx.AsyncClient(base_url=project.base_url, verify=NO_TLS) as http:
         answer = await http.get("/api/sdk/project", headers={"Authorization": header} if header else {})
 
     assert answer.status_code == 401
@@ -211,7 +212,7 @@ async def test_sessions_and_runs_survive_a_restart(tmp_path: Path) -> None:
     for _ in range(2):
         async with (
             SampleProject(api_key="a-key", data_dir=tmp_path / "new") as project,
-            httpx.AsyncClient(base_url=project.base_url, headers=headers) as http,
+            httpx.AsyncClient(base_url=project.base_url, headers=headers, verify=NO_TLS) as http,
         ):
             session = seen[0]["sessionId"] if seen else None
             seen.append(await chat(http, 1, "what is my name?" if seen else "my name is Ada", session))

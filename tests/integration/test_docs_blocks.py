@@ -33,7 +33,7 @@ from bridge.playground.emulator.sample import ALICE, GENERAL
 from bridge.project import ProjectClient
 from support.docs_site import ROOT, Block, blocks
 from support.playground import bare_environment
-from support.ports import free_port
+from support.ports import NO_TLS, free_port
 from support.real_redis import RealRedis
 from support.system import System, open_shared_system
 from support.waiting import wait_until
@@ -204,7 +204,7 @@ async def test_readyz_matches_the_documentation(running: Running) -> None:
     [shown] = [block.code for block in blocks("json") if "http.md" in block.where]
 
     async def is_the_same() -> bool:
-        async with httpx.AsyncClient() as http:
+        async with httpx.AsyncClient(verify=NO_TLS) as http:
             answer = await http.get(f"{running.system.bridges[0].url}/readyz")
         return bool(answer.json() == httpx.Response(200, text=shown).json())
 

@@ -23,6 +23,7 @@ from bridge.playground.emulator.sample import ALICE, GENERAL, PRIVATE
 from bridge.playground.sample_project import SampleProject
 from support.forks import run
 from support.playground import Playground, bare_environment
+from support.ports import NO_TLS
 from support.real_redis import RealRedis
 from support.system import BOT_TOKEN, SIGNING_SECRET
 from support.waiting import wait_until
@@ -58,7 +59,7 @@ async def refused(folder: Path, *words: str, **environ: str) -> tuple[int, str]:
 
 async def words_in(playground: Playground, channel: str, thread: str) -> str:
     """All messages in a thread, as Alice sees it."""
-    async with httpx.AsyncClient(base_url=playground.url) as http:
+    async with httpx.AsyncClient(base_url=playground.url, verify=NO_TLS) as http:
         answer = await http.get("/page/state", params={"as": ALICE, "channel": channel, "thread": thread})
     shown = answer.raise_for_status().json()["thread"]
     return re.sub("<[^>]+>", "", str(shown))
@@ -78,7 +79,7 @@ def pid_in(part: dict[str, Any]) -> int:
 
 
 async def test_the_only_url_printed_is_the_pages_and_comes_last(playground: Playground) -> None:
-    async with httpx.AsyncClient() as http:
+    async with httpx.AsyncClient(verify=NO_TLS) as http:
         page = await http.get(playground.url)
     parts = (await playground.state(ALICE))["parts"]
 
@@ -299,7 +300,7 @@ async def test_configured_parts_are_real_and_labeled_so(
             "BRIDGE_PORT": "0",
         }
         playground = await Playground(folder, environ=real).start()
-        async with httpx.AsyncClient() as http:
+        async with httpx.AsyncClient(verify=NO_TLS) as http:
 
             async def all_are_up() -> bool:
                 return (await http.get(playground.url)).text.count("<td>up</td>") == 4

@@ -14,6 +14,7 @@ import pytest
 
 from bridge.playground.emulator.sample import ALICE, GENERAL, RANDOM
 from support.playground import Playground
+from support.ports import NO_TLS
 from support.waiting import wait_until
 
 
@@ -36,7 +37,7 @@ async def say(playground: Playground, channel: str, text: str, answer: str, thre
 
     async def is_there() -> bool:
         where = {"as": ALICE, "channel": channel, "thread": root}
-        async with httpx.AsyncClient(base_url=playground.url) as http:
+        async with httpx.AsyncClient(base_url=playground.url, verify=NO_TLS) as http:
             state = (await http.get("/page/state", params=where)).raise_for_status().json()
         return answer in re.sub("<[^>]+>", "", str(state["thread"]))
 

@@ -1,10 +1,14 @@
-"""Ports for servers about to start."""
+"""Ports for servers about to start, and what their clients need."""
 
 from __future__ import annotations
 
 import secrets
 import socket
+import ssl
 from contextlib import ExitStack
+
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""For clients of servers on this machine; the default context reads all authorities, 30 ms per client."""
 
 _PORTS = range(10_000, 20_000)  # below the kernel's ephemeral ports
 

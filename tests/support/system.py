@@ -7,7 +7,6 @@ import os
 import re
 import secrets
 import signal
-import ssl
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -29,14 +28,13 @@ from bridge.playground.sample_project.server import SampleProject
 from support import forks
 from support.forks import Fork
 from support.lifetimes import keys_without_lifetime
-from support.ports import free_port
+from support.ports import NO_TLS, free_port
 from support.real_redis import RealRedis
 from support.secrecy import API_KEY, APP_TOKEN, BOT_TOKEN, CONFIG_TOKEN, SIGNING_SECRET, secrets_in
 from support.waiting import wait_until
 
 _SHUTDOWN_SECONDS = 3.0
 TAKEOVER_SECONDS = 20  # promised by the bridge
-_NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # the default context reads all authorities, 20 ms per client
 
 
 @dataclass
@@ -121,7 +119,7 @@ class BridgeProcess:
 
     async def state(self) -> tuple[int, dict[str, Any]]:
         """The status and JSON of ``/readyz``; (0, {}) if nothing, or something else, listens."""
-        async with httpx.AsyncClient(verify=_NO_TLS) as client:
+        async with httpx.AsyncClient(verify=NO_TLS) as client:
             try:
                 answer = await client.get(f"{self.url}/readyz")
                 return answer.status_code, answer.json()
@@ -154,7 +152,7 @@ class BridgeProcess:
     async def _read_pages(self) -> None:
         if self.process is None or self.process.returncode is not None:
             return
-        async with httpx.AsyncClient(base_url=self.url, timeout=2, verify=_NO_TLS) as client:
+        async with httpx.AsyncClient(base_url=self.url, timeout=2, verify=NO_TLS) as client:
             for path in ("/metrics", "/readyz", "/healthz", "/slack/events"):
                 try:
                     self.pages += (await client.get(path)).text

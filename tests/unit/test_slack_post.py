@@ -202,8 +202,9 @@ def words_in(blocks: list[Json]) -> list[str]:
     return words + [one["text"] for block in blocks if block["type"] == "context" for one in block["elements"]]
 
 
-@pytest.mark.parametrize("may_upload", [True, False])
-@pytest.mark.parametrize("refused", [(), ("markdown",), ("markdown", "section")])
+@pytest.mark.parametrize(
+    ("refused", "may_upload"), [((), True), ((), False), (("markdown",), False), (("markdown", "section"), True)]
+)
 @pytest.mark.parametrize(
     "reply",
     [
