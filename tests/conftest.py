@@ -67,18 +67,20 @@ def pytest_collection_finish() -> None:
 
 NOISY = ["", "aiohttp", "asyncio", "httpcore", "httpx", "redis", "slack_bolt", "slack_sdk"]
 NOISY += ["uvicorn", "uvicorn.error", "uvicorn.access"]
+LOGGERS = [logging.getLogger(name) for name in NOISY]
 
 
-@pytest.fixture(autouse=True)
-def _logging_as_before() -> Iterator[None]:
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
     """Restore logging after a test that runs a command in this process."""
-    loggers = [logging.getLogger(name) for name in NOISY]
-    levels, handlers = [logger.level for logger in loggers], logging.getLogger().handlers[:]
-    yield
-    logging.getLogger().handlers[:] = handlers
-    for logger, level in zip(loggers, levels, strict=True):
-        if logger.level != level:  # setting a level clears the loggers' caches
-            logger.setLevel(level)
+    levels, handlers = [logger.level for logger in LOGGERS], LOGGERS[0].handlers[:]
+    try:
+        return (yield)
+    finally:
+        LOGGERS[0].handlers[:] = handlers
+        for logger, level in zip(LOGGERS, levels, strict=True):
+            if logger.level != level:  # setting a level clears the loggers' caches
+                logger.setLevel(level)
 
 
 @pytest.fixture(scope="session")
