@@ -42,6 +42,12 @@ MOSTLY_WAITING = (
 """Files whose tests wait for leases, retries and elections, the longest first."""
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Import what every worker needs, but not in the process that only distributes tests to workers."""
+    if not config.getoption("numprocesses"):
+        config.pluginmanager.import_plugin("support.slack_fixtures")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test with its folder, and spread the files that mostly wait, so that processors always have work."""
     files: dict[str, list[pytest.Item]] = {}

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 import pytest
 from redis.asyncio import Redis
 
-from support.slack_fixtures import emulated, slack_web  # noqa: F401 - found by their names
-from support.store import Store, open_store
+if TYPE_CHECKING:  # not in the process that only distributes tests to workers
+    from support.store import Store
 
 
 @pytest.fixture
 async def store(redis: Redis) -> Store:
-    return await open_store(redis)
+    opened: Store = await import_module("support.store").open_store(redis)
+    return opened
