@@ -30,11 +30,12 @@ from bridge.playground.emulator import sample
 from bridge.settings import Settings, environment, load, unknown_names
 from support import docs_site, reference
 from support.docs_site import PAGES, Block, blocks
+from support.tables import each
 
 NOT_YET = Readiness(Reach.NOT_YET, Reach.NOT_YET, Reach.NOT_YET, accepts=False)
 
 
-@pytest.mark.parametrize("name", reference.PAGES)
+@each("name", reference.PAGES)
 def test_a_reference_page_matches_the_code(name: str) -> None:
     assert (reference.FOLDER / f"{name}.md").read_text(encoding="utf-8") == reference.page(name), "run make reference"
 

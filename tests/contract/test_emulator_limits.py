@@ -6,6 +6,7 @@ import pytest
 
 from bridge.playground.emulator import limits
 from bridge.playground.emulator.refusal import Refusal
+from support.tables import each
 
 Block = dict[str, Any]
 
@@ -161,12 +162,12 @@ REFUSED: dict[str, tuple[list[Any], str, str]] = {
 }
 
 
-@pytest.mark.parametrize("blocks", TAKEN.values(), ids=TAKEN.keys())
+@each("blocks", TAKEN.values())
 def test_blocks_within_the_limits_are_accepted(blocks: list[Block]) -> None:
     limits.check_blocks(blocks)
 
 
-@pytest.mark.parametrize(("blocks", "why", "where"), REFUSED.values(), ids=REFUSED.keys())
+@each(("blocks", "why", "where"), REFUSED.values())
 def test_blocks_beyond_the_limits_are_refused_with_the_reason_and_the_place(
     blocks: list[Any], why: str, where: str
 ) -> None:
@@ -212,7 +213,7 @@ def test_views_within_the_limits_are_accepted(view: Block) -> None:
     limits.check_view(view)
 
 
-@pytest.mark.parametrize(
+@each(
     ("view", "why"),
     [
         (modal(title=plain("x" * 25)), "must be less than 25 characters"),

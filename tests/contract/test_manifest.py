@@ -21,6 +21,7 @@ from bridge.playground.emulator import EmulatedSlack, sample, web_api
 from bridge.playground.emulator.manifests import EVENTS as SLACKS_EVENTS, InvalidManifest, problems
 from bridge.slack.scopes import SCOPES
 from support.slack_app import SECRET, TOKEN, refusal
+from support.tables import each
 
 CODE = Path(bridge.__file__).parent
 SCHEMA = CODE.parent.parent / "shared" / "spec" / "slack-manifest.schema.json"
@@ -128,7 +129,7 @@ def without_scope(manifest: dict[str, Any], scope: str) -> None:
             listed.remove(scope)
 
 
-@pytest.mark.parametrize(
+@each(
     ("spoil", "pointer", "says"),
     [
         (lambda it: without_scope(it, "channels:history"), "/settings/event_subscriptions/bot_events", "channels:hist"),
@@ -214,7 +215,7 @@ def test_every_event_has_the_scope_that_slack_requires() -> None:
     assert {event: SLACKS_EVENTS[event] for event in listed} == EVENTS
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "url"),
     [
         ("https://bridge.example.com", URL),
@@ -228,9 +229,7 @@ def test_a_url_may_omit_the_path(given: str, url: str) -> None:
     assert where_slack_sends(given, socket=False) == url
 
 
-@pytest.mark.parametrize(
-    "given", ["http://plain.example.com", "bridge.example.com", "https://", "https://a:b@host", "https://h/?q=1"]
-)
+@each("given", ["http://plain.example.com", "bridge.example.com", "https://", "https://a:b@host", "https://h/?q=1"])
 def test_an_unreachable_url_is_refused(given: str) -> None:
     with pytest.raises(typer.BadParameter, match="use one such as"):
         where_slack_sends(given, socket=False)

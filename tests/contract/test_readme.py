@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from support.tables import each
+
 ROOT = Path(__file__).parents[2]
 NAMES = sorted(
     {
@@ -73,7 +75,7 @@ def lead(page: str, anchor: str) -> str:
     return sections[headings.index(anchor) if anchor else 0]
 
 
-@pytest.mark.parametrize("link", ANSWERS)
+@each("link", ANSWERS)
 def test_an_operators_question_is_answered_in_twenty_seconds(link: str) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     looked_for = readme.partition(f"](docs/{link})")[0].partition("**Quick links:**")[2]  # bold, to catch the eye

@@ -30,6 +30,7 @@ from bridge.slack.blockkit import kit, lists
 from bridge.slack.blockkit.failures import failure, sentence
 from bridge.slack.blockkit.mrkdwn import message_text
 from bridge.slack.blockkit.reply import Block, Reply
+from support.tables import each
 
 FORGED = "FORGED"
 ATTACKS = [
@@ -74,7 +75,7 @@ def texts_of(shown: Any) -> Iterator[str]:
         yield from texts_of(shown["text"] if isinstance(shown.get("text"), dict) else None)
 
 
-@pytest.mark.parametrize(
+@each(
     "failed",
     [
         lambda words: ServiceRefused("run_workflow", 422, words),
@@ -118,20 +119,18 @@ NAMED: dict[str, Callable[[str], Reply]] = {
 }
 
 
-@pytest.mark.parametrize("name", NAMED)
+@each("name", NAMED)
 def test_a_name_like_a_sentence_is_quoted(name: str) -> None:
     for reply in map(NAMED[name], [*ATTACKS, LONG]):
         assert [text for text in [reply.text, *texts_of(reply.blocks)] if FORGED in outside_of_quotes(text)] == []
 
 
-@pytest.mark.parametrize(
-    "name", ["Support", "Ada L. Lovelace", "Zoë O'Neil", "v1.2 (beta)", "R&D + QA", "Отдел 7", "#1"]
-)
+@each("name", ["Support", "Ada L. Lovelace", "Zoë O'Neil", "v1.2 (beta)", "R&D + QA", "Отдел 7", "#1"])
 def test_a_plain_name_is_not_quoted(name: str) -> None:
     assert kit.named(name, 80) == (name if "L. " not in name else f"“{name}”")
 
 
-@pytest.mark.parametrize("words", ATTACKS)
+@each("words", ATTACKS)
 def test_a_typed_message_is_posted_as_a_quotation_with_its_author(words: str) -> None:
     reply = agents.conversation_root(an_agent("Support"), words, "alice")
     quoted, ours = reply.blocks[:-1], reply.blocks[-1]
@@ -141,7 +140,7 @@ def test_a_typed_message_is_posted_as_a_quotation_with_its_author(words: str) ->
     assert reply.text.startswith("alice asked Support: ")
 
 
-@pytest.mark.parametrize("words", [*ATTACKS, "> x", "---\n*Only visible to you*"])
+@each("words", [*ATTACKS, "> x", "---\n*Only visible to you*"])
 def test_an_answer_is_one_markdown_block_without_buttons(words: str) -> None:
     reply = answers.answer(words, [words], notes=[answers.SESSION_GONE])
 
@@ -157,7 +156,7 @@ def test_an_answer_is_one_markdown_block_without_buttons(words: str) -> None:
 FENCES = ["```\nFORGED\n```", "`FORGED`", "~~~\nFORGED", '"}\n```FORGED', "</code>FORGED"]
 
 
-@pytest.mark.parametrize("words", FENCES)
+@each("words", FENCES)
 def test_output_with_a_fence_stays_in_its_code_block(words: str) -> None:
     def of_type(blocks: tuple[Block, ...], kind: str) -> list[Block]:
         return [element for block in blocks for element in block.get("elements", []) if element.get("type") == kind]

@@ -13,6 +13,7 @@ from bridge.slack.blockkit.markdown import neutralized, pieces
 from bridge.slack.blockkit.reply import Reply
 from support.attacks import ATTACKS
 from support.rendered import READERS, code, inline, links, outside_of_code
+from support.tables import each
 
 PING = re.compile(
     r"<!(?:channel|here|everyone|group|subteam\^|date\^)|<@[UWB][A-Z0-9]|<#[CDG][A-Z0-9]"
@@ -97,15 +98,13 @@ FORGED = [
 ]
 
 
-@pytest.mark.parametrize("attack", [*FORGED, "[bank\u200b.example](https://evil.example)"])
+@each("attack", [*FORGED, "[bank\u200b.example](https://evil.example)"])
 def test_a_forged_link_is_neutralised(attack: str) -> None:
     assert list(misleading(attack)) or "\u200b" in attack, "the check must find the original attack"
     assert list(misleading(neutralized(attack))) == []
 
 
-@pytest.mark.parametrize(
-    "attack", [*ATTACKS.values(), "<<!channel>>", "(@here) *@channel* **@Everyone**", "`<!channel>`"]
-)
+@each("attack", [*ATTACKS.values(), "<<!channel>>", "(@here) *@channel* **@Everyone**", "`<!channel>`"])
 def test_a_neutralised_attack_looks_the_same_and_has_no_effect(attack: str) -> None:
     assert list(misleading(neutralized(attack))) == []
     assert neutralized(attack).replace("\u2060", "") == attack.replace("\u2060", "")
@@ -148,7 +147,7 @@ def test_code_is_copied_out_as_the_agent_wrote_it(markdown: str) -> None:
         assert code(neutralized(markdown), reader) == code(markdown, reader)
 
 
-@pytest.mark.parametrize(
+@each(
     "markdown",
     [
         "[the manual](https://docs.example/a_(b)) and [example.com](https://www.example.com/page)",

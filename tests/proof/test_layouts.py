@@ -28,6 +28,7 @@ from bridge.slack.blockkit import kit, modals
 from bridge.slack.blockkit.reply import Audience, Reply
 from bridge.slack.parts import parts_of
 from support.layouts import results, returns, samples, surfaces
+from support.tables import each
 from support.unsafe_markup import text_length
 
 NASTY = "<!channel> *b* `x` ```y``` <https://evil.example|label> @here <@U0123> & \u202e\x07\nline"
@@ -117,11 +118,7 @@ LENGTHS: dict[str, Callable[[dict[str, Any]], bool]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("text", "many"),
-    [("Report", 2), ("", 1), (" \n", 2), (NASTY, 300), (LONG, 300)],
-    ids=["usual", "empty", "blank", "nasty", "long"],
-)
+@each(("text", "many"), [("Report", 2), ("", 1), (" \n", 2), (NASTY, 300), (LONG, 300)])
 def test_every_layout_keeps_slack_s_limits(text: str, many: int) -> None:
     for name, function in LAYOUTS.items():
         for reply in results(function, text, given={Sequence: many, Kind: REPORT}):
@@ -205,7 +202,7 @@ def test_undocumented_json_does_not_crash(one: Any, other: Any) -> None:
     run_card.node_results(one)
 
 
-@pytest.mark.parametrize(
+@each(
     ("tools", "line"),
     [
         (["search", "search", "mail"], "search (x2), mail"),
@@ -262,7 +259,7 @@ def buttons(reply: Reply) -> dict[str, str]:
     return {shown["action_id"]: shown["value"] for shown in objects(reply.blocks) if shown.get("type") == "button"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("status", "title"),
     [
         ("completed", "✅ Report · completed"),
@@ -287,7 +284,7 @@ def test_a_card_shows_a_running_failed_or_unknown_run() -> None:
     assert run_card.unknown(a_run()).text == "⚠️ Report: outcome unknown"
 
 
-@pytest.mark.parametrize(
+@each(
     ("output", "nodes", "sentence"),
     [
         ({"error": "Mailbox full."}, {"n1": {"name": "Send", "status": "failed"}}, "Failed at “Send”: “Mailbox full.”"),
@@ -314,7 +311,7 @@ def test_a_failed_run_says_where_and_why_without_json(output: Any, nodes: Any, s
     assert "{" not in texts(reply)
 
 
-@pytest.mark.parametrize(
+@each(
     ("output", "shown", "buttons_"),
     [
         ("\n".join(map(str, range(10))), "7\n8\n9", set()),
@@ -355,7 +352,7 @@ def test_a_failed_run_offers_output_that_says_more_than_its_reason() -> None:
     assert ("run:output" in buttons(more), "run:output" in buttons(same)) == (True, False)
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "line"),
     [
         ("monday\nand tuesday", "Input (text): “monday and tuesday”"),
@@ -448,7 +445,7 @@ def test_cut_node_results_are_attached_whole() -> None:
     assert run_card.node_results({"a": 1}).files == ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "expected"),
     [
         ({"workflow": "3", "kind": "auto", "input": "hello"}, forms.RunRequest(3, "hello", "hello", "auto")),
@@ -488,7 +485,7 @@ def test_a_submitted_form_becomes_a_request_or_errors(values: dict[str, str], ex
     assert forms.read_run_form(values) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "hint"),
     [
         ("", "Automatic tells text from JSON."),
@@ -508,7 +505,7 @@ def test_the_run_form_says_what_its_input_is_read_as(typed: str, hint: str) -> N
     assert [one["text"]["text"] for one in fields["kind"]["element"]["options"]] == ["Automatic", "Text", "JSON"]
 
 
-@pytest.mark.parametrize("typed", ["NaN", "[Infinity]", "1e999", '"\\ud800"', "9" * 5000, "[" * 100_000])
+@each("typed", ["NaN", "[Infinity]", "1e999", '"\\ud800"', "9" * 5000, "[" * 100_000])
 def test_json_that_could_not_be_sent_is_an_error_of_its_field(typed: str) -> None:
     problems = forms.read_run_form({"workflow": "3", "kind": "json", "input": typed})
 
@@ -546,7 +543,7 @@ def test_options_are_ordered_by_match_quality() -> None:
     assert len(workflow_options([workflow(number) for number in range(300)], "")) == 100
 
 
-@pytest.mark.parametrize(
+@each(
     ("seconds", "words"),
     [
         (0, "less than 0.1 s"),
@@ -565,7 +562,7 @@ def test_a_duration_is_shown_in_its_largest_units(seconds: float, words: str) ->
     assert kit.spoken(timedelta(seconds=seconds)) == words
 
 
-@pytest.mark.parametrize(
+@each(
     ("what", "text"),
     [
         ("thread_full", "50 messages are already waiting in this thread"),
@@ -600,8 +597,6 @@ def test_a_notice_decided_on_arrival_has_its_text(what: str, text: str) -> None:
     assert features.words_of(what).text.startswith(text)
 
 
-@pytest.mark.parametrize(
-    ("place", "shown"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (22, "22nd")]
-)
+@each(("place", "shown"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (22, "22nd")])
 def test_a_place_in_line_is_an_ordinal(place: int, shown: str) -> None:
     assert f" {shown} in line" in notices.in_line(place).text

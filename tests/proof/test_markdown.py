@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings, strategies as st
 from bridge.slack.blockkit import commonmark, kit
 from bridge.slack.blockkit.markdown import blocks_at_most, headings_at_most, messages, neutralized, pieces
 from support.rendered import READER, code, expanded, inline
+from support.tables import each
 
 CODE = "```python\n" + "\n".join(f"line {number} = 'x'" for number in range(60)) + "\n```"
 TABLE = "| name | count |\n|---|---|\n" + "\n".join(f"| row {number} | {number} |" for number in range(30)) + "\n"
@@ -196,7 +197,7 @@ def test_code_in_all_parts_is_that_of_the_answer(markdown: str, limit: int) -> N
 # What Slack makes of Markdown
 
 
-@pytest.mark.parametrize(
+@each(
     "block",
     [
         "# heading\n",
@@ -237,12 +238,12 @@ def test_a_megabyte_is_cut_whole() -> None:
     assert sum(map(len, split(text))) == len(text)
 
 
-@pytest.mark.parametrize("dense", ["![", "](", "![a]: b\n![", "<@U1", "&#60;!here>", "@here ", "<!a&b;", "[a.b](c.d) "])
+@each("dense", ["![", "](", "![a]: b\n![", "<@U1", "&#60;!here>", "@here ", "<!a&b;", "[a.b](c.d) "])
 def test_word_joiners_keep_a_part_within_slack_s_limit(dense: str) -> None:
     assert max(map(len, messages(dense * (15_000 // len(dense))))) <= kit.MARKDOWN_PART + 200
 
 
-@pytest.mark.parametrize("crowded", ["[](", "![]", "[a.bc](c.de)", "[[[a.bc]](c.de)]: e\n", "`[`]`(", "<a [b]("])
+@each("crowded", ["[](", "![]", "[a.bc](c.de)", "[[[a.bc]](c.de)]: e\n", "`[`]`(", "<a [b]("])
 def test_a_text_with_many_links_is_split_without_loss(crowded: str) -> None:
     text = crowded * (11_000 // len(crowded))
 

@@ -8,14 +8,13 @@ from datetime import UTC
 from html.parser import HTMLParser
 from typing import Any
 
-import pytest
-
 from bridge.playground.page.blocks import plain_html, shown_blocks
 from bridge.playground.page.clean import clean
 from bridge.playground.page.markdown import markdown_html
 from bridge.playground.page.mrkdwn import mrkdwn_html
 from bridge.playground.page.names import Names
 from bridge.playground.page.rich_text import rich_text_html
+from support.tables import each
 
 NAMES = Names(
     me="U1",
@@ -53,7 +52,7 @@ def as_code(text: str) -> str:
 LINK = 'target="_blank" rel="noopener noreferrer"'
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "shown"),
     [
         ("*bold* _it_ ~gone~ `c*d*`", "<strong>bold</strong> <em>it</em> <del>gone</del> <code>c*d*</code>"),
@@ -95,7 +94,7 @@ def test_a_verbatim_text_has_only_explicit_links() -> None:
     assert shown == f'https://a.example and <a href="https://b.example" {LINK}>b</a>'
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "shown"),
     [
         ("a\nb ~~c~~ :tada:", '<p>a<br>\nb <s>c</s> <span class="emoji" title=":tada:">🎉</span></p>\n'),
@@ -142,7 +141,7 @@ def test_rich_text_renders_styles_lists_and_quotes() -> None:
     )
 
 
-@pytest.mark.parametrize("elements", [None, 7, "x", [None, 3, {"type": "rich_text_section", "elements": 5}], [{}]])
+@each("elements", [None, 7, "x", [None, 3, {"type": "rich_text_section", "elements": 5}], [{}]])
 def test_malformed_rich_text_renders_without_an_error(elements: Any) -> None:
     assert "<script" not in rich_text_html({"type": "rich_text", "elements": elements}, NAMES)
 
@@ -232,7 +231,7 @@ class Harmless(HTMLParser):
         raise AssertionError(decl)
 
 
-@pytest.mark.parametrize("render", RENDERERS, ids=lambda render: render.__name__)
+@each("render", RENDERERS)
 def test_outside_text_becomes_only_text_and_safe_links(render: Callable[[str], str]) -> None:
     for attack in ATTACKS:
         parser = Harmless()
@@ -241,7 +240,7 @@ def test_outside_text_becomes_only_text_and_safe_links(render: Callable[[str], s
         parser.close()
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack[:30])
+@each("attack", ATTACKS)
 def test_an_attack_in_a_name_has_no_effect(attack: str) -> None:
     names = Names("U1", {"U2": attack}, {"C2": attack}, {"S2": attack}, UTC)
     parser = Harmless()

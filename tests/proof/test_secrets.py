@@ -24,6 +24,7 @@ from bridge.queue.redis.connection import blocking_connection, connect
 from bridge.settings import Settings, load, well_formed
 from bridge.slack.api import opened
 from support.secrecy import API_KEY, APP_TOKEN, BOT_TOKEN, REDIS_PASSWORD, SIGNING_SECRET, secrets_in
+from support.tables import each
 
 GIVEN = {
     "SLACK_BOT_TOKEN": BOT_TOKEN,
@@ -109,7 +110,7 @@ async def test_an_unreachable_redis_is_reported_without_its_password(tmp_path: P
     assert secrets_in(text + (tmp_path / "log").read_text()) == []
 
 
-@pytest.mark.parametrize("variable", HIDDEN)
+@each("variable", HIDDEN)
 def test_a_secret_that_is_malformed_is_reported_without_it(variable: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         load({**GIVEN, variable: f"ö {GIVEN[variable]}"})

@@ -21,6 +21,7 @@ from bridge.engine import decisions
 from bridge.settings import Settings
 from bridge.slack.blockkit.reply import Reply, View
 from support.layouts import LAYOUTS, results, returns, surfaces
+from support.tables import each
 
 JARGON = re.compile(
     r"\b(null|(?-i:None)|nil|undefined|nan|exception|traceback|stack|redis|http|json error|http \d{3}|status code|"
@@ -110,7 +111,7 @@ def check(text: str) -> None:
     assert all(len(sentence) <= LONGEST_SENTENCE for sentence in re.split(r"(?<=[.?!:;])\s", text)), text
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "The upstream request failed.",
@@ -169,7 +170,7 @@ def test_prose_is_found_in_literals() -> None:
     ]
 
 
-@pytest.mark.parametrize("module", WORDED, ids=lambda path: str(path.relative_to(CODE)))
+@each("module", WORDED)
 def test_texts_in_the_source_are_plain_and_complete(module: Path) -> None:
     for text in written_in(module.read_text()):
         check(text)
@@ -185,13 +186,13 @@ def test_what_can_happen_to_a_message_is_explained_plainly() -> None:
             assert not MISTYPED.search(re.sub(r"\{\w+\}", NAME, text)), text
 
 
-@pytest.mark.parametrize("module", OPERATORS, ids=lambda path: str(path.relative_to(CODE)))
+@each("module", OPERATORS)
 def test_texts_for_operators_are_idiomatic(module: Path) -> None:
     for text in written_in(module.read_text()):
         assert not STILTED.search(text), text
 
 
-@pytest.mark.parametrize("field", Settings.model_fields.values(), ids=lambda field: str(field.alias))
+@each("field", Settings.model_fields.values())
 def test_descriptions_of_settings_are_idiomatic(field: FieldInfo) -> None:
     assert not STILTED.search(str(field.description)), field.description
 
@@ -228,7 +229,7 @@ def words_in(shown: Any) -> Iterator[str]:
                 yield text
 
 
-@pytest.mark.parametrize("module", MODULES)
+@each("module", MODULES)
 def test_texts_as_laid_out_are_plain_and_filled(module: str) -> None:
     for name, shown in spoken_by(module):
         for text in words_in(shown):
@@ -236,7 +237,7 @@ def test_texts_as_laid_out_are_plain_and_filled(module: str) -> None:
             assert not re.search(r"(?<!\{)\{\w+\}(?!\})", re.sub(r"<!date[^>]*>", "", text)), (name, text)
 
 
-@pytest.mark.parametrize("module", MODULES)
+@each("module", MODULES)
 def test_button_labels_are_short_in_sentence_case_without_a_period(module: str) -> None:
     for name, shown in spoken_by(module):
         for one in objects_in(shown):

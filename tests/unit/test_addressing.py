@@ -8,6 +8,7 @@ from bridge.engine.addressing import misspelled_first, named_first
 from bridge.engine.projects import ServedProjects
 from bridge.project import Catalog, ProjectClient
 from bridge.project.connection import ProjectConnection
+from support.tables import each
 
 BOT = "U0BRIDGE"
 CLIENT = ProjectClient("http://project.test", "key")
@@ -20,7 +21,7 @@ def project(id_: str, name: str) -> ProjectConnection:
 PROJECTS = ServedProjects(project("default", "Company"), project("orders", "Order Desk"), project("orders-eu", "Ärger"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "named", "rest"),
     [
         ("/workflows @orders run 3 hello", "orders", "/workflows run 3 hello"),

@@ -8,6 +8,7 @@ import pytest
 
 from bridge.errors import BadAlert
 from bridge.features.alerts.conditions import AlertCondition, in_units, read_alert, read_condition
+from support.tables import each
 
 TYPED = [
     ("runs < 1 in 24h", "runs < 1 in 24h"),
@@ -51,7 +52,7 @@ TYPED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("typed", "words"), TYPED)
+@each(("typed", "words"), TYPED)
 def test_a_condition_has_one_normal_form(typed: str, words: str) -> None:
     found = read_alert(typed).condition
 
@@ -68,7 +69,7 @@ def test_a_condition_is_read_with_its_facts() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "part", "about"),
     [
         ("", "condition", ""),
@@ -106,7 +107,7 @@ def test_what_is_wrong_is_named(typed: str, part: str, about: str) -> None:
     assert (found.value.part, found.value.typed) == (part, about)
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "run", "channel"),
     [
         ("runs < 1 in 24h", "", ""),
@@ -123,7 +124,7 @@ def test_a_workflow_and_a_channel_may_be_named(typed: str, run: str, channel: st
     assert (found.run, found.channel) == (run, channel)
 
 
-@pytest.mark.parametrize(
+@each(
     ("span", "words"),
     [
         (timedelta(seconds=90), "90s"), (timedelta(minutes=5), "5m"), (timedelta(hours=24), "24h"),

@@ -35,6 +35,7 @@ from bridge.features.alerts.readings import (
 )
 from bridge.features.statistics.snapshots import LargestNames, Snapshot, hour_of
 from bridge.queue.scripting import epoch_ms
+from support.tables import each
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR, DAY, WEEK = timedelta(hours=1), timedelta(days=1), timedelta(weeks=1)
@@ -67,7 +68,7 @@ def evaluate(
     return readings.evaluate(read_condition(condition), zone=zone, target=7)
 
 
-@pytest.mark.parametrize(
+@each(
     ("condition", "holds", "said"),
     [
         ("runs < 5 in 24h", False, "12 runs in the last 24 h"),
@@ -116,7 +117,7 @@ def test_a_period_between_snapshots_is_judged_with_care(condition: str, *, holds
     assert evaluate(condition, snapshot(NOON, 8), *past).holds is holds
 
 
-@pytest.mark.parametrize(
+@each(
     ("numbers", "usual"),
     [
         ([], None),
@@ -131,7 +132,7 @@ def test_usual_is_a_median_with_its_spread(numbers: list[float], usual: Usual | 
     assert usual_of(numbers) == usual
 
 
-@pytest.mark.parametrize(
+@each(
     ("runs", "condition", "holds"),
     [
         (30, "runs > 3x usual", False),
@@ -194,7 +195,7 @@ def test_only_the_hours_around_are_read() -> None:
     assert len(hours_for(read_condition("runs > 3x usual"), hours, NOON, BERLIN)) <= 8 * 6 + 3
 
 
-@pytest.mark.parametrize(
+@each(
     ("condition", "holds", "said"),
     [
         ("agent Support p95 > 60s", True, "p95 of 2 min in the last hour"),
@@ -242,7 +243,7 @@ FINE = StoredAlert("a1", SPEC)
 ON = replace(FINE, since=NOON - HOUR, post="1.2")
 
 
-@pytest.mark.parametrize(
+@each(
     ("alert", "holds", "changes"),
     [
         (FINE, True, "begins"),

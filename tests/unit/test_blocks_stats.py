@@ -17,6 +17,7 @@ from bridge.project.models import Stats
 from bridge.slack.blockkit import charts, kit
 from bridge.slack.blockkit.numbers import per_cent, signed, whole
 from bridge.slack.blockkit.reply import Block, Reply
+from support.tables import each
 from support.unsafe_markup import text_length
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -68,7 +69,7 @@ def drawn(reply: Reply) -> list[str]:
     return [block["chart"]["type"] for block in reply.blocks if block["type"] == "data_visualization"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("now", "then", "said"),
     [
         (1234, 1178, "+56, +4.8%"),

@@ -23,12 +23,13 @@ from bridge.slack.post import Authorship
 from bridge.slack.scopes import CUSTOMIZE
 from support.real_redis import refused_commands
 from support.store import CHANNEL, NAMESPACE, PREFIX, TEAM, Store
+from support.tables import each
 from support.waiting import wait_until
 
 ALL = ChannelSettings(answers="all")
 
 
-@pytest.mark.parametrize(
+@each(
     ("settings", "text"),
     [
         (NOTHING_SET, ""),
@@ -46,7 +47,7 @@ def test_a_record_is_read_as_it_was_written(settings: ChannelSettings, text: str
     assert ChannelSettings.from_text(text) == settings
 
 
-@pytest.mark.parametrize("text", ['{"answers":"sometimes"}', "{", "[]", "null", '{"apps":7}'])
+@each("text", ['{"answers":"sometimes"}', "{", "[]", "null", '{"apps":7}'])
 def test_a_record_that_cannot_be_read_sets_nothing(text: str) -> None:
     assert ChannelSettings.from_text(text) == NOTHING_SET
 

@@ -6,12 +6,13 @@ import pytest
 
 from bridge.features.conversations.answering import addressee, configured, named_first
 from bridge.project import Agent
+from support.tables import each
 
 NAMES = {7: "Support", 8: "Sales", 9: "7", 10: "Two Words"}
 AGENTS = [Agent.model_validate({"id": number, "name": name, "model": "m"}) for number, name in NAMES.items()]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("Support: hello", (7, "hello")),
@@ -39,7 +40,7 @@ def test_an_agent_is_named_first(text: str, expected: tuple[int, str] | None) ->
     assert (found and (found[0].id, found[1])) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("wanted", "expected"),
     [
         ("Support", 7),

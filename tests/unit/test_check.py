@@ -25,6 +25,7 @@ from bridge.slack.api import Identity, SlackWeb, opened
 from bridge.slack.scopes import SCOPES, USER_GROUPS
 from support.secrecy import APP_TOKEN
 from support.slack_fixtures import Answer, answers, limited, refused
+from support.tables import each
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ALL_SCOPES = tuple(scope.name for scope in SCOPES)
@@ -295,7 +296,7 @@ def test_a_healthy_redis_is_ok_in_every_row() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "what", "state", "says"),
     [
         ({"is_replica": True}, "reachable", FAILURE, "read-only replica"),

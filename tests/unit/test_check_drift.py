@@ -11,6 +11,7 @@ import pytest
 from bridge.cli.drift import drift_rows
 from bridge.cli.manifest import app_manifest
 from bridge.cli.rows import FAILURE, OK, WARNING, State
+from support.tables import each
 
 URL = "https://bridge.example.com/slack/events"
 ELSEWHERE = "https://old.example.com/slack/events"
@@ -40,7 +41,7 @@ def _set(path: str, value: Any) -> Callable[[dict[str, Any]], Any]:
     return change
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "found"),
     [
         (lambda it: it["features"]["slash_commands"].pop(3), (FAILURE, "slash command /stats is missing")),

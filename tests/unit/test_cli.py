@@ -21,6 +21,7 @@ from bridge.cli.store import place_of
 from bridge.cli.troubles import settings_rows, trouble_lines
 from bridge.errors import BridgeError, ConfigurationError, NamespaceTaken, SlackGone, SlackRefused, StoreUnavailable
 from bridge.queue.outages import PastOutage
+from support.tables import each
 
 AWAY = (
     "Redis: can't connect. To fix it: make sure Redis is running (its log says why it stopped), and check REDIS_URL: "
@@ -62,7 +63,7 @@ def test_run_gives_the_exit_code_and_hides_no_bug() -> None:
         run(broken)
 
 
-@pytest.mark.parametrize(
+@each(
     ("trouble", "word"),
     [
         (NamespaceTaken("acme", "T1/U1"), "BRIDGE_NAMESPACE"),
@@ -94,7 +95,7 @@ def test_states_are_colored_unless_colors_are_off(
     assert "\x1b" not in output[1].stdout
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "problem"),
     [
         ("statu", "No such command 'statu'. Did you mean 'status'"),
@@ -144,7 +145,7 @@ def test_json_is_ascii_with_iso_times_and_objects() -> None:
     assert to_json(row).isascii()
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "place"),
     [
         ("redis://localhost", "redis://localhost"),

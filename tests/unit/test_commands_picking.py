@@ -9,6 +9,7 @@ import pytest
 from bridge.engine.picking import pick
 from bridge.errors import BadInput, NoSuch, NotSure, SeveralFit
 from bridge.slack.blockkit.json_text import pointed_at, typed_input
+from support.tables import each
 
 
 class Named(NamedTuple):
@@ -34,7 +35,7 @@ KNOWN = [
 ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "id_", "rest"),
     [
         ("3 hello world", 3, "hello world"),
@@ -69,7 +70,7 @@ def test_a_name_may_be_followed_by_input(typed: str, id_: int, rest: str) -> Non
     assert (found.one.id, found.rest) == (id_, rest)
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "id_"),
     [
         ("3 musketeers", 5),
@@ -86,7 +87,7 @@ def test_without_more_parameters_the_whole_rest_is_the_name(typed: str, id_: int
     assert pick("workflow", typed, KNOWN, takes_rest=False).one.id == id_
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "id_", "rest"),
     [
         ("3 hello world", 3, "hello world"),
@@ -109,7 +110,7 @@ def test_an_action_takes_an_id_or_a_whole_name(typed: str, id_: int, rest: str) 
     assert (found.one.id, found.rest, found.is_whole) == (id_, rest, True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "options"),
     [
         ("inv {}", [(3, "{}")]),  # a beginning
@@ -138,7 +139,7 @@ def test_an_action_asks_about_anything_else(typed: str, options: list[tuple[int,
     assert [(id_, rest) for id_, _name, rest in caught.value.options] == options
 
 
-@pytest.mark.parametrize("typed", ["99 hello", "99: hello", "3.5 x", "3,5", "zzzzzz", "9" * 6000])
+@each("typed", ["99 hello", "99: hello", "3.5 x", "3,5", "zzzzzz", "9" * 6000])
 def test_an_action_without_a_similar_name_fails(typed: str) -> None:
     with pytest.raises(NoSuch):
         pick("workflow", typed, KNOWN, takes_rest=True, acts=True)
@@ -154,7 +155,7 @@ def test_several_matches_are_named(typed: str, ids: tuple[int, ...]) -> None:
     assert tuple(id_ for id_, _ in caught.value.matches) == ids
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "takes_rest", "nearest"),
     [
         ("Reprot", False, "Report"),
@@ -185,7 +186,7 @@ def test_a_misspelled_name_is_named_without_the_input_after_it() -> None:
     assert (caught.value.name, caught.value.nearest) == ("Daly digst", ("Daily digest",))
 
 
-@pytest.mark.parametrize("typed", ["99", "zzzzzz", '""', "9" * 6000, "?"])
+@each("typed", ["99", "zzzzzz", '""', "9" * 6000, "?"])
 def test_nonsense_has_no_near_names(typed: str) -> None:
     with pytest.raises(NoSuch) as caught:
         pick("agent", typed, KNOWN, takes_rest=False)
@@ -193,7 +194,7 @@ def test_nonsense_has_no_near_names(typed: str) -> None:
     assert (caught.value.kind, caught.value.nearest) == ("agent", ())
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "value"),
     [
         ('{"a": [1, null]}', {"a": [1, None]}),
@@ -215,7 +216,7 @@ def test_an_input_is_a_json_value_or_the_typed_text(typed: str, value: object) -
     assert typed_input(typed) == value
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "place", "problem"),
     [
         ('{"day": }', (1, 9), "expected a value"),

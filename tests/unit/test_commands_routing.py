@@ -14,6 +14,7 @@ from bridge.engine.turn import Turn
 from bridge.features.deps import Deps
 from bridge.features.registry import features
 from support.store import message
+from support.tables import each
 
 
 async def plain(deps: Deps, turn: Turn) -> Result:  # noqa: ARG001 - the shape of a command
@@ -50,7 +51,7 @@ async def without_docstring(deps: Deps, turn: Turn) -> Result:  # noqa: ARG001 -
     return Done("test")
 
 
-@pytest.mark.parametrize(
+@each(
     ("usage", "handler"),
     [
         ("workflows", plain),
@@ -105,7 +106,7 @@ def test_a_command_has_one_default() -> None:
         feature.command("/x b", default=True)(plain)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "line"),
     [
         ("!workflows run 3 hello  world", "/workflows run 3 hello  world"),
@@ -126,7 +127,7 @@ def test_only_known_names_after_an_exclamation_mark_are_commands(text: str, line
     assert features.commands.bang_line(text) == line
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "meant"),
     [
         ("!stpo", "stop"),
@@ -153,7 +154,7 @@ def test_a_single_word_near_a_command_is_a_typo(text: str, meant: str) -> None:
 BOT = "U0BOT"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "line"),
     [
         ("<@U0BOT> help", "/help"),
@@ -187,7 +188,7 @@ def test_without_a_mention_only_an_exclamation_mark_makes_a_command() -> None:
     assert features.commands.line_of(message("/stats", is_direct=True), BOT) == "/stats"
 
 
-@pytest.mark.parametrize("text", ["!stpo it", "stpo", "no !stpo", "!!stpo", "!stpo!", "! stpo"])
+@each("text", ["!stpo it", "stpo", "no !stpo", "!!stpo", "!stpo!", "! stpo"])
 def test_several_words_are_never_a_typo(text: str) -> None:
     assert features.commands.bang_line(text) is None
 

@@ -16,6 +16,7 @@ from bridge.slack.blockkit.content_words import (
     size,
     with_escapes,
 )
+from support.tables import each
 
 FILE = MessageFile(id="F1", kind="text", name="a.py", type="Python", size=1234)
 
@@ -24,7 +25,7 @@ def same(words: str) -> str:
     return words
 
 
-@pytest.mark.parametrize(
+@each(
     ("part", "expected"),
     [
         (Quotation(author="Ada", channel="C2", channel_name="general", text="red\nor blue"),
@@ -78,9 +79,7 @@ def test_a_file_without_content_is_named_with_its_description() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("bytes_", "said"), [(0, ""), (12, "12 bytes"), (1000, "1 kB"), (137_531, "137.5 kB"), (2 * 10**9, "2 GB")]
-)
+@each(("bytes_", "said"), [(0, ""), (12, "12 bytes"), (1000, "1 kB"), (137_531, "137.5 kB"), (2 * 10**9, "2 GB")])
 def test_a_size_is_shown(bytes_: int, said: str) -> None:
     assert size(bytes_) == said
 

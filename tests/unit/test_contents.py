@@ -31,6 +31,7 @@ from support.payloads import (
     words,
 )
 from support.store import message
+from support.tables import each
 
 APP = {"bot_id": "B1", "app_id": "A1"}
 ROWS = (("Item", "Amount"), ("**A | B**", "1,200"))
@@ -40,7 +41,7 @@ def said(**fields: Any) -> Contents:
     return read({"user": "U1", "text": "hello", **fields})
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "text"),
     [
         ({}, "hello"),
@@ -58,7 +59,7 @@ def test_a_plain_message_is_its_text(fields: Json, text: str | None) -> None:
     assert said(**fields) == Contents("p" * 160 + " and this is the end of it" if text is None else text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("elements", "text"),
     [
         ([words("a < b & c &amp; d")], "a &lt; b &amp; c &amp; d"),
@@ -127,7 +128,7 @@ def test_a_pasted_table_is_stored_by_its_cells(fields: Json, text: str) -> None:
     assert said(**fields) == Contents(text, (Table(rows=ROWS),))
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "contents"),
     [
         ({"text": "", "attachments": [OLD_ALERT]}, Contents("", (Alert(text=(
@@ -165,7 +166,7 @@ def test_a_persons_text_is_used_beside_longer_blocks() -> None:
     assert said(text="hello and more", blocks=[rich(words("hello")), section]) == Contents("hello and more")
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "expected"),
     [
         (SNIPPET, {"kind": "text", "words": "hug a kitten", "is_whole": True}),
@@ -236,7 +237,7 @@ def nested(depth: int) -> Json:
     return block
 
 
-@pytest.mark.parametrize(
+@each(
     "fields",
     [
         {"blocks": [nested(300)], "text": "", **APP},
@@ -249,7 +250,6 @@ def nested(depth: int) -> Json:
         {"files": [{}] * 300_000},
         {"text": "x" * 200, "blocks": [rich(*[words("")] * 300_000)]},
     ],
-    ids=range(9),
 )
 def test_a_huge_message_costs_little(fields: Json) -> None:
     began = time.perf_counter()

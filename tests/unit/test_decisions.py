@@ -8,14 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
-import pytest
-
 import bridge
 from bridge import errors
 from bridge.engine import decisions
 from bridge.engine.decisions import DEATHS, DECISIONS, ENDS, REASONS, REFUSALS, STATES, Decision, Reason, State
 from bridge.features.registry import features
 from bridge.slack.blockkit import failures
+from support.tables import each
 
 CODE = Path(bridge.__file__).parent
 DECIDING = ("features/conversations/receive.py", "door/listeners/messages.py")
@@ -160,7 +159,7 @@ def test_each_meaning_is_a_sentence_and_a_cure() -> None:
     assert [text for text in texts if not SENTENCE.fullmatch(re.sub(r"\{\w+\}", "X", text))] == []
 
 
-@pytest.mark.parametrize("reason", Reason)
+@each("reason", Reason)
 def test_a_stored_reason_is_found_again(reason: Reason) -> None:
     assert Reason.of(reason.about("a fact")) is reason
     assert Reason.of(f"another {reason}") is None

@@ -11,6 +11,7 @@ from bridge import errors
 from bridge.project.reading import ServiceResponse, refusal
 from bridge.slack.blockkit.failures import failure, sentence
 from support.failures import EXAMPLES
+from support.tables import each
 
 
 def classes(base: type[errors.BridgeError]) -> Iterator[type[errors.BridgeError]]:
@@ -75,7 +76,7 @@ def test_a_failed_read_speaks_of_no_input_and_no_other_thing(operation: str, sta
     assert ("https://new.example/login" in said) is (status == 301)
 
 
-@pytest.mark.parametrize(
+@each(
     ("error", "said"),
     [
         (errors.NotFound("send_message", 404), "no longer has this agent. Pick another one."),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from bridge.features.conversations.contents import transcript
 from bridge.slack.files import FileContent
+from support.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "declared", "is_cut", "text"),
     [
         ("grün".encode(), "", False, "grün"),

@@ -12,9 +12,10 @@ from bridge.slack.blockkit.folding import fold, looks_like, name_key, shortcode_
 from bridge.slack.blockkit.json_text import typed_input
 from bridge.slack.blockkit.modals import match_rank
 from bridge.slack.blockkit.mrkdwn import addressed
+from support.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "name"),
     [
         ("DAILY  digest", "Daily digest"),
@@ -48,7 +49,7 @@ def test_spellings_of_one_name_are_alike(typed: str, name: str) -> None:
     assert name_key(typed) == name_key(name) != ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other"),
     [
         (":fire: Launch", "🚀 Launch"),
@@ -62,7 +63,7 @@ def test_different_names_stay_different(one: str, other: str) -> None:
     assert name_key(one) != name_key(other)
 
 
-@pytest.mark.parametrize("text", ["", " ", "\u200b", "\ufeff\u00ad ", "\u3164"])
+@each("text", ["", " ", "\u200b", "\ufeff\u00ad ", "\u3164"])
 def test_a_name_without_a_letter_is_empty(text: str) -> None:
     assert name_key(text) == ""
 
@@ -93,7 +94,7 @@ def test_only_the_beginning_is_folded_on_request() -> None:
     assert (folded.text, folded.after(1)) == ("a b", "Ｂ" * 10)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "inside"),
     [
         ("`!stop`", "!stop"),
@@ -110,7 +111,7 @@ def test_formatting_around_a_text_is_removed(text: str, inside: str) -> None:
     assert undecorated(text) == inside
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "line"),
     [
         ("！stop", "/stop"),
@@ -132,7 +133,7 @@ def test_a_command_is_known_as_keyboards_send_it(text: str, line: str) -> None:
 BOT = "U0BOT"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "rest"),
     [
         ("<@U0BOT> hi", "hi"),
@@ -159,7 +160,7 @@ AGENTS = [
 ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "id_", "rest"),
     [
         ("Support：你好", 7, "你好"),
@@ -188,7 +189,7 @@ def test_an_agent_is_named_as_keyboards_send_it(text: str, id_: int | None, rest
     assert (named and (named[0].id, named[1])) == (id_ and (id_, rest))
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "rank"),
     [("🚀 launch", 0), (":rocket: Launch", 0), ("＃１２", 0), ("Ｌａｕ", 2), ("launch\u200b", 2), ("nothing", None)],
 )
@@ -213,7 +214,7 @@ def test_a_registered_command_folds_to_itself() -> None:
     assert all(fold(word).text == word for command in features.commands.commands for word in command.path)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "other", "is_alike"),
     [
         ("Support", "support", True),
@@ -232,7 +233,7 @@ def test_names_that_look_alike_have_one_key(name: str, other: str, *, is_alike: 
     assert (looks_like(name) == looks_like(other)) is is_alike
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "code"),
     [
         (":headphones:", ":headphones:"),

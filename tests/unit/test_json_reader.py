@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bridge.json_reader import DEEPEST, TooDeep, read_json
+from support.tables import each
 
 
 def nested(depth: int, kind: str) -> str:
@@ -33,7 +34,7 @@ def test_many_brackets_that_are_not_nested_are_read() -> None:
     assert read_json(json.dumps(value)) == value
 
 
-@pytest.mark.parametrize("text", ["", "x", "NaN", "[Infinity]", "[-Infinity]", "[1,]", "{'a': 1}", "9" * 5000, b"\xff"])
+@each("text", ["", "x", "NaN", "[Infinity]", "[-Infinity]", "[1,]", "{'a': 1}", "9" * 5000, b"\xff"])
 def test_only_standard_json_is_read(text: Any) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - of several kinds, from Python
         read_json(text)

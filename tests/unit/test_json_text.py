@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from bridge.slack.blockkit.json_text import beginning, first_lines, line_count
+from support.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "shown"),
     [
         ("", ""),
@@ -35,7 +36,7 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("value", ["a, b", 1, None, [], {}, [[]], {"a": [{}, []]}, ROWS, {"rows": ROWS * 50}])
+@each("value", ["a, b", 1, None, [], {}, [[]], {"a": [{}, []]}, ROWS, {"rows": ROWS * 50}])
 def test_line_count_is_that_of_indented_json(value: Any) -> None:
     assert line_count(value) == json.dumps(value, indent=2).count("\n") + 1
 

@@ -10,6 +10,7 @@ import logging
 import pytest
 
 from bridge import logs
+from support.tables import each
 
 BOT_TOKEN = "xoxb-123456789012-abcdefABCDEF"
 
@@ -137,7 +138,7 @@ def test_an_exception_has_its_traceback_and_no_locals(log_format: logs.Format) -
     assert private not in stream.getvalue()
 
 
-@pytest.mark.parametrize(
+@each(
     ("level", "name", "said_at"),
     [
         ("DEBUG", "slack_sdk.web.async_base_client", logging.INFO),

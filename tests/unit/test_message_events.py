@@ -11,6 +11,7 @@ from bridge.door.listeners.messages import CanvasMention, Deleted, Edited, Ignor
 from bridge.ids import MessageKey
 from bridge.inbound import InboundMessage, MessageFile
 from support.sample_posts import US
+from support.tables import each
 
 TS, LATER = "1700000000.000100", "1700000900.000001"
 SAID = {"type": "message", "user": "U1", "channel": "C1", "ts": TS, "text": "hello"}
@@ -33,7 +34,7 @@ def parsed(event: dict[str, Any]) -> Parsed:
     return parse({"type": "event_callback", "event": event}, US)
 
 
-@pytest.mark.parametrize(
+@each(
     ("more", "changes"),
     [
         ({}, {}),
@@ -63,7 +64,7 @@ def test_a_message_of_a_person_is_read(more: dict[str, Any], changes: dict[str, 
 PROFILE = {"id": "B7", "app_id": "A7", "name": "Alertmanager", "team_id": "T1"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("more", "changes"),
     [
         ({"bot_id": "B7", "app_id": "A7"}, {"app": "A7"}),
@@ -131,7 +132,7 @@ def test_a_message_of_our_own_app_is_ignored() -> None:
     assert parse(body, US) == Ignored("written by the bot itself")
 
 
-@pytest.mark.parametrize(
+@each(
     ("entities", "channel"),
     [
         ([{"type": "slack#/types/channel_id", "value": "C2", "team_id": "T1"}], "C2"),
@@ -157,7 +158,7 @@ def test_a_mention_in_a_canvas_has_its_own_kind() -> None:
     assert isinstance(parsed({**event, "user": None}), Ignored)
 
 
-@pytest.mark.parametrize(
+@each(
     "more",
     [
         {"subtype": "channel_join"},
@@ -178,7 +179,7 @@ def test_a_message_without_an_author_is_ignored(more: dict[str, Any]) -> None:
     assert isinstance(parsed({**SAID, **more}), Ignored)
 
 
-@pytest.mark.parametrize(
+@each(
     ("event", "expected"),
     [
         ({**CHANGED, "message": SAID}, Edited(MESSAGE.model_copy(update={"edited_ts": LATER}))),
@@ -201,7 +202,7 @@ def test_an_edit_and_a_deletion_name_their_message(event: dict[str, Any], expect
     assert parsed(event) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     "event",
     [
         {**CHANGED, "message": SAID, "previous_message": SAID},

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, strategies as st
 
 from bridge.slack.blockkit.kit import escape
 from bridge.slack.blockkit.mrkdwn import mentions_in, message_text, plain_command_text
+from support.tables import each
 
 NAMES = {"U1": "Ann & Bob", "U2": "&lt;b&gt;", "C1": "general", "S3": "runners"}
 
@@ -15,7 +15,7 @@ def to_agent(raw: str) -> str:
     return message_text(raw, bot_user="UBOT", names=NAMES)
 
 
-@pytest.mark.parametrize(
+@each(
     ("raw", "plain"),
     [
         ("run 3 a &lt; b &amp;&amp; c &gt; d", "run 3 a < b && c > d"),
@@ -55,7 +55,7 @@ def test_text_after_a_command_is_as_typed(raw: str, plain: str) -> None:
     assert plain_command_text(raw) == plain
 
 
-@pytest.mark.parametrize(
+@each(
     ("raw", "text"),
     [
         ("<@UBOT> hello", "hello"),

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from bridge.playground.page.names import Names
 from bridge.playground.page.typed import as_slack_writes, as_typed
+from support.tables import each
 
 NAMES = Names("U1", {"U1": "alice", "U2": "Bob.Brandt"}, {"C1": "general"}, {"S1": "runners"})
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "written"),
     [
         ("hello", "hello"),
@@ -29,7 +28,7 @@ def test_typed_text_becomes_slacks_form(typed: str, written: str) -> None:
     assert as_slack_writes(typed, NAMES) == written
 
 
-@pytest.mark.parametrize(
+@each(
     "typed",
     ["a < b & c > d", "@alice in #general", "@here @runners", "https://a.example/?x=1&y=2", "&lt;", "`@alice` <@U1>"],
 )

@@ -19,6 +19,7 @@ from bridge.errors import (
     TimedOut,
 )
 from bridge.project.client import Breaker
+from support.tables import each
 
 DOWN = CannotConnect("op")
 ANSWERS: list[ProjectError | None] = [
@@ -52,7 +53,7 @@ def test_the_fifth_failure_in_a_row_opens_the_breaker(error: ProjectError) -> No
     assert breaker_after(*[error] * 5).is_open
 
 
-@pytest.mark.parametrize("error", ANSWERS)
+@each("error", ANSWERS)
 def test_any_answer_closes_the_breaker_and_resets_the_count(error: ProjectError | None) -> None:
     assert not breaker_after(*[DOWN] * 4, error, *[DOWN] * 4).is_open
     assert not breaker_after(*[DOWN] * 5, error).is_open

@@ -30,6 +30,7 @@ from bridge.errors import (
     TimedOut,
 )
 from bridge.project import ProjectClient
+from support.tables import each
 
 KEY = "key-0123456789"
 WORKFLOW = {"id": 3, "name": "Import", "is_active": True, "trigger_type": "manual", "node_count": 5}
@@ -198,7 +199,7 @@ async def test_a_closed_client_refuses_calls(service: Service) -> None:
         await service.project.get_agents()
 
 
-@pytest.mark.parametrize(
+@each(
     "base_url",
     [
         "", "host", "host:8080", "ftp://host", "http://", "http:///path", "http://user:secret@host",
@@ -213,14 +214,14 @@ def test_an_unusable_url_is_refused_without_showing_it(base_url: str) -> None:
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize("api_key", ["", "two words", "line\n", "ключ", "\x00"])
+@each("api_key", ["", "two words", "line\n", "ключ", "\x00"])
 def test_an_unusable_key_is_refused_without_showing_it(api_key: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         ProjectClient("http://host", api_key)
     assert caught.value.problems == ("api_key: use visible ASCII characters without spaces",)
 
 
-@pytest.mark.parametrize(
+@each(
     ("base_url", "used"),
     [
         ("http://host", "http://host"),

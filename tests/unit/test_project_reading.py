@@ -25,6 +25,7 @@ from bridge.project.reading import (
     read_rows,
     refusal,
 )
+from support.tables import each
 
 WORKFLOW = {"id": 3, "name": "Import", "is_active": True, "trigger_type": "manual", "node_count": 5}
 AGENT = {"id": 1, "name": "a", "model": "m"}
@@ -77,7 +78,7 @@ def problem_of(read: Callable[[], Any]) -> str:
 # Bytes and characters
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "headers"),
     [
         (PLAIN, {}),
@@ -106,7 +107,7 @@ def test_a_response_is_read_whatever_its_headers_say(body: bytes, headers: dict[
     assert (answer.sessionId, answer.message, problems) == (1, "hi", [])
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "charset", "read"),
     [
         ("Grüße".encode("latin-1"), "iso-8859-1", "Grüße"),
@@ -141,7 +142,7 @@ def test_half_an_emoji_in_a_row_is_replaced() -> None:
 # JSON
 
 
-@pytest.mark.parametrize(
+@each(
     ("more", "tools", "problem"),
     [
         ('"toolsUsed": NaN', None, "toolsUsed: not a number that JSON has"),
@@ -162,7 +163,7 @@ def test_a_detail_that_is_not_json_costs_only_itself(more: str, tools: Any, prob
     json.dumps(answer.toolsUsed, allow_nan=False)
 
 
-@pytest.mark.parametrize(
+@each(
     "body",
     [
         '{"message": "a\nb\t", "sessionId": 1}',
@@ -180,7 +181,7 @@ def test_an_answer_is_found_in_what_surrounds_it(body: str) -> None:
     assert (answer.sessionId, answer.message) == (1, "a\nb\t")
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "problem"),
     [
         ("", "an empty answer"),
@@ -218,7 +219,7 @@ def test_a_failure_in_place_of_an_answer_is_quoted() -> None:
 # Fields
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "read"),
     [
         ("", ""),
@@ -234,7 +235,7 @@ def test_a_message_of_another_type_is_shown(message: Any, read: str) -> None:
     assert chat(json.dumps({"sessionId": 1, "message": message}))[0].message == read
 
 
-@pytest.mark.parametrize(
+@each(
     ("session", "read", "problem"),
     [
         ('"42"', 42, ""),
@@ -256,7 +257,7 @@ def test_a_session_is_a_number_or_unusable(session: str, read: int | None, probl
     assert not problem or problem in problems
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "fields"),
     [
         ({"runId": "7", "status": "done"}, (7, "done", None, None)),
@@ -276,7 +277,7 @@ def test_a_result_without_any_documented_field_is_none() -> None:
     assert problem_of(lambda: run("{}")) == "no documented field"
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "problem"),
     [
         ({"lastUpdated": "yesterday"}, "lastUpdated: not an ISO 8601 timestamp"),
@@ -343,7 +344,7 @@ def test_a_row_may_lack_everything_but_its_id(
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "problem"),
     [
         (7, "workflows[1]: not an object but a number (left out)"),
@@ -372,7 +373,7 @@ def test_of_very_many_rows_the_first_are_used() -> None:
     assert problems == ["agents: more than 10,000, of which the first were used"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "active"),
     [(True, True), (False, False), (0, False), ("false", False), (1, True), (None, True), ([], True)],
 )
@@ -411,7 +412,7 @@ def test_of_a_large_answer_the_beginning_is_read(*, is_compressed: bool) -> None
     assert problems == ["larger than 4 MB"]
 
 
-@pytest.mark.parametrize("end", [0, 1, 2, 5, 6, 7, 11])
+@each("end", [0, 1, 2, 5, 6, 7, 11])
 def test_an_answer_may_be_cut_within_an_escape(end: int) -> None:
     filler = "x" * (LARGEST_BODY - len(large("")) - 30 - end)
     answer, _ = chat(large(filler + "\\ud83d\\ude00" * 100))
@@ -532,7 +533,7 @@ def refused(status: int, body: Any = b"", **headers: str) -> Any:
     return refusal("send_message", it, secret="sk-1", base_url="https://old.example/p", path="agents/7/chat", now=NOW)
 
 
-@pytest.mark.parametrize(
+@each(
     ("status", "headers", "kind", "may_have_happened"),
     [
         (307, {}, Moved, False),
@@ -562,7 +563,7 @@ def test_each_status_has_its_error(
     assert (error.operation, error.status, error.may_have_happened) == ("send_message", status, may_have_happened)
 
 
-@pytest.mark.parametrize(
+@each(
     ("headers", "seconds"),
     [
         ({}, None),
@@ -585,7 +586,7 @@ def test_retry_after_is_seconds_or_a_date_within_bounds(headers: dict[str, str],
     assert refused(429, **headers).retry_after == wanted
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "said"),
     [
         ({"error": "no such session"}, "no such session"),
@@ -620,7 +621,7 @@ def test_plain_text_is_the_services_error_message() -> None:
     assert refused(502, b"Bad Gateway", Content_Type="text/html").said == ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("location", "to"),
     [
         ("https://new.example/api/sdk/agents/7/chat", "https://new.example"),
@@ -639,7 +640,7 @@ def test_a_redirect_names_the_address_to_set(location: str, to: str) -> None:
     assert refused(308, Location=location).to == to
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "content_type", "is_page"),
     [
         (b'{"error": "no such session"}', "application/json", False),

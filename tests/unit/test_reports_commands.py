@@ -17,6 +17,7 @@ from bridge.playground.emulator.limits import check_blocks, check_view
 from bridge.playground.emulator.sample import DM_ALICE
 from bridge.slack.blockkit.modals import Origin
 from support.store import CHANNEL, TEAM, USER
+from support.tables import each
 
 MOMENT = datetime(2026, 3, 5, 8, tzinfo=UTC)
 FORM = {
@@ -29,7 +30,7 @@ def test_the_form_writes_the_text_of_the_command() -> None:
     assert forms.form_words(FORM) == "every Tuesday 17:30 America/New_York --compare 7d --only runs,tags"
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "field"),
     [
         ({}, None),
@@ -51,7 +52,7 @@ def test_an_invalid_value_in_the_form_is_shown_at_its_field(changes: dict[str, A
     assert list(features.problems_of(sent)) == ([field] if field else [])
 
 
-@pytest.mark.parametrize("count", [0, 1, 15, 16, 40])
+@each("count", [0, 1, 15, 16, 40])
 def test_slack_accepts_every_page_of_the_list(count: int) -> None:
     spec = ReportSpec(schedule=Schedule("cron * * * * *", ("* * * * *",)), zone="Europe/Berlin", channel=CHANNEL)
     reports = [Listed(StoredTask(f"report-{number:09}", spec, MOMENT), "Ada <!here>") for number in range(count)]

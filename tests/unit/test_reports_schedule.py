@@ -19,6 +19,7 @@ from bridge.features.schedules.schedule import (
     read_report,
     span_of,
 )
+from support.tables import each
 
 BERLIN, NEW_YORK, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"
 DUE = [
@@ -163,24 +164,24 @@ def utc(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-@pytest.mark.parametrize(("words", "zone", "after", "due"), DUE)
+@each(("words", "zone", "after", "due"), DUE)
 def test_a_report_is_due_at_the_next_local_time_of_its_zone(words: str, zone: str, after: str, due: str) -> None:
     assert next_due(read_report(words).schedule, ZoneInfo(zone), utc(after)) == utc(due)
 
 
-@pytest.mark.parametrize(("words", "slot", "late", "is_late"), LATE)
+@each(("words", "slot", "late", "is_late"), LATE)
 def test_a_slot_is_too_late_after_half_its_period(words: str, slot: str, late: timedelta, *, is_late: bool) -> None:
     schedule = read_report(words).schedule
 
     assert is_too_late(schedule, ZoneInfo("UTC"), utc(slot), utc(slot) + late) is is_late
 
 
-@pytest.mark.parametrize(("words", "first", "until", "last"), MISSED)
+@each(("words", "first", "until", "last"), MISSED)
 def test_the_last_of_many_missed_slots_is_found(words: str, first: str, until: str, last: str) -> None:
     assert last_due(read_report(words).schedule, ZoneInfo("UTC"), utc(first), utc(until)) == utc(last)
 
 
-@pytest.mark.parametrize(("words", "part"), WRONG)
+@each(("words", "part"), WRONG)
 def test_an_unreadable_part_of_a_schedule_is_named(words: str, part: str) -> None:
     with pytest.raises(BadSchedule) as refused:
         read_report(words)
@@ -188,14 +189,14 @@ def test_an_unreadable_part_of_a_schedule_is_named(words: str, part: str) -> Non
     assert refused.value.part == part
 
 
-@pytest.mark.parametrize(("typed", "shown", "zone"), SAID)
+@each(("typed", "shown", "zone"), SAID)
 def test_a_schedule_is_read_as_people_type_it(typed: str, shown: str, zone: str) -> None:
     spec = read_report(typed)
 
     assert (spec.schedule.words, spec.zone) == (shown, zone)
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "quoted", "near"),
     [
         ("every mnoday at 9", "mnoday", []),

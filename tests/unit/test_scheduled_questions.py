@@ -20,6 +20,7 @@ from bridge.features.schedules.schedule import (
     read_report,
     read_run,
 )
+from support.tables import each
 
 BERLIN = "Europe/Berlin"
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -52,21 +53,21 @@ INPUTS = [
 ]
 
 
-@pytest.mark.parametrize(("typed", "text", "when", "zone", "channel"), QUESTIONS)
+@each(("typed", "text", "when", "zone", "channel"), QUESTIONS)
 def test_a_question_is_read_as_people_type_it(typed: str, text: str, when: str, zone: str, channel: str) -> None:
     spec = read_question(7, typed)
 
     assert (spec.text, spec.schedule.words, spec.zone, spec.channel) == (text, when, zone, channel)
 
 
-@pytest.mark.parametrize(("typed", "value"), INPUTS)
+@each(("typed", "value"), INPUTS)
 def test_an_input_is_read_as_people_type_it(typed: str, value: Any) -> None:
     spec = read_run(3, typed)
 
     assert (spec.input, spec.schedule.words) == (value, "every day at 09:00")
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "part"),
     [
         ("daily 9", "question"), ('daily 9 ""', "question"), ('daily 9 "What?', "unclosed"),
@@ -83,7 +84,7 @@ def test_an_unreadable_part_of_a_question_is_named(typed: str, part: str) -> Non
     assert (refused.value.part, refused.value.of) == (part, "question")
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "continues", "overlap"),
     [
         ('daily 9 "?"', False, "skip"),
@@ -125,7 +126,7 @@ LAST = StoredTask("t1", read_question(7, 'daily 9 "?"'), NOON, last=NOON, ts="17
 RAN = StoredTask("t1", read_run(3, "daily 9"), NOON, last=NOON, ended="failed")
 
 
-@pytest.mark.parametrize(
+@each(
     ("listed", "said"),
     [
         (Listed(StoredTask("t1", read_question(7, 'daily 9 "?"'), NOON)), ""),

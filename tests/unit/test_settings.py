@@ -12,6 +12,7 @@ from pydantic import SecretStr, ValidationError
 
 from bridge.errors import ConfigurationError
 from bridge.settings import Settings, environment, load, unknown_names
+from support.tables import each
 
 NEEDED = {
     "SLACK_BOT_TOKEN": "xoxb-1-made-up",
@@ -68,7 +69,7 @@ def test_all_problems_are_reported_at_once_in_the_documented_order() -> None:
     assert all("\n" not in problem for problem in problems)
 
 
-@pytest.mark.parametrize(
+@each(
     ("variable", "value", "problem"),
     [
         ("SLACK_BOT_TOKEN", "xoxp-1234", "starts with xoxp-…: use the bot token (xoxb-…)"),
@@ -156,7 +157,7 @@ def test_a_malformed_value_is_named_with_its_fix_but_not_shown(variable: str, va
     assert not [secret for secret in ("1234", "hunter2", "ключ") if secret in line]
 
 
-@pytest.mark.parametrize(
+@each(
     ("variable", "text", "value"),
     [
         *(

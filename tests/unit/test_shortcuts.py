@@ -15,6 +15,7 @@ from bridge.playground.emulator.sample import BOB
 from bridge.slack.blockkit.modals import FormErrors, Origin
 from support.sample_posts import US
 from support.store import CHANNEL, TEAM, USER
+from support.tables import each
 
 
 def test_a_message_shortcuts_payload_is_read() -> None:
@@ -56,7 +57,7 @@ def test_an_invalid_value_in_the_form_is_shown_under_its_field(values: dict[str,
     assert (set(read.by_block) if isinstance(read, FormErrors) else set()) == wrong
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "filled"),
     [
         ({"agent": "7", "answers": "all", "replies": "mentions"}, forms.Filled(7, "all", "mentions")),

@@ -21,6 +21,7 @@ from bridge.playground.emulator.sample import ALICE, BRIDGE, BRIDGE_BOT, GENERAL
 from bridge.slack.api import Identity, SlackWeb, opened
 from support.secrecy import BOT_TOKEN
 from support.slack_fixtures import Answer, answers, asked, limited, methods, refused
+from support.tables import each
 
 METHOD = "chat.postMessage"
 
@@ -221,7 +222,7 @@ async def test_the_identity_has_names(emulated: EmulatedSlack, web: SlackWeb) ->
     assert identity.scopes == {"chat:write", "files:write", "users:read"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "is_ours"),
     [
         ({"bot_id": "B1", "user": "UBOT"}, True),

@@ -26,6 +26,7 @@ from bridge.features.statistics.snapshots import (
     surplus,
 )
 from bridge.project.models import Stats
+from support.tables import each
 
 NOON = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -69,7 +70,7 @@ def test_a_full_snapshot_names_the_largest() -> None:
     assert taken.others > 800
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["", "[]", "{}", '{"at":"x","n":{},"g":{}}', '{"at":1,"n":[1],"g":{}}', '{"at":1,"n":{},"g":{"tags":0}}'],
 )
@@ -101,7 +102,7 @@ def test_a_day_keeps_its_first_snapshot_at_any_hour() -> None:
     assert surplus([], NOON) == set()
 
 
-@pytest.mark.parametrize(
+@each(
     ("back", "wanted", "within", "found"),
     [
         ((1, 24, 48), 23, None, 24),
@@ -169,7 +170,7 @@ def test_a_name_listed_twice_counts_once() -> None:
     assert snapshot_of(stats, NOON).groups["tags"].named == {"a": 2}
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("7d", NOON - 7 * DAY),

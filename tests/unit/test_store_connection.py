@@ -12,6 +12,7 @@ from redis.asyncio.connection import SSLConnection
 from bridge.errors import ConfigurationError, StoreUnavailable
 from bridge.queue.redis.connection import connect, translated
 from bridge.setting_types import redis_servers
+from support.tables import each
 
 PIPELINE = "Command # 1 (EVALSHA 1f 1 {b}: BUSY) of pipeline caused error:"  # the BUSY inside is an argument
 
@@ -115,7 +116,7 @@ def test_an_unreadable_address_is_not_shown() -> None:
     assert "hidden" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "kind", "servers", "plain", "master"),
     [
         ("redis+sentinel://a:1,b:2/main/3", "sentinel", [("a", 1), ("b", 2)], "redis://host/3", "main"),
@@ -147,7 +148,7 @@ def test_an_address_of_one_server_is_unchanged(url: str) -> None:
     assert redis_servers(url) is None
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "redis+sentinel://:hidden@a:1,b:2",  # no service name

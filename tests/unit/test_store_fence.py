@@ -13,6 +13,7 @@ from bridge.ids import TurnId
 from bridge.queue.records import Taken
 from bridge.queue.turn import Elapsed, Journal
 from support.store import THREAD, Store, message, open_store, ts
+from support.tables import each
 
 Act = Callable[[Journal, Taken], Awaitable[object]]
 
@@ -118,7 +119,7 @@ async def test_a_released_lane_is_lost(redis: Redis, step: str) -> None:
     await nothing_changes(store, ALL[step](store.process().journal, taken))
 
 
-@pytest.mark.parametrize(
+@each(
     ("moves", "elapsed"),
     [
         ([(3, 3)], 3),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from bridge.features.titles import title_of
+from support.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("said_first", "title"),
     [
         ("one two three four five six seven eight nine ten", "one two three four five six seven eight nine"),

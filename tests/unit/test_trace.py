@@ -18,13 +18,14 @@ from bridge.queue.records import Delivery
 from bridge.queue.trace import MessageTrace, Owner, owner_of, trace_of
 from support.real_redis import refused_commands
 from support.store import CHANNEL, PREFIX, ROOT, START, TEAM, Store, key_of, message, ts
+from support.tables import each
 from support.traces import detail, trace_steps, words
 from support.waiting import wait_until
 
 C, TS = "C0123ABC", "1700000000.123456"
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         f"https://acme.slack.com/archives/{C}/p1700000000123456",
@@ -39,7 +40,7 @@ def test_a_message_is_named_by_permalink_or_ts(text: str) -> None:
     assert address_of(text) == (C, TS)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["", "hello", C, TS, f"https://acme.slack.com/archives/{C}", f"https://acme.slack.com/archives/{C}/p123", "C 17.1"],
 )
