@@ -7,11 +7,13 @@ import os
 import signal
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import partial
+from typing import Any
 
 import httpx_aiohttp
 
-from bridge.app import Bridge, Connections
-from bridge.cli.running import run
+from bridge.app import Bridge, Connections, projects
+from bridge.cli.running import config_of, run
 from bridge.logs import configure
 from bridge.metrics import Metrics
 from bridge.project import ProjectClient
@@ -27,12 +29,17 @@ async def serve(settings: Settings, points: KillPoints, timing: Mapping[str, tim
     draining = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, draining.set)
     metrics, url = Metrics(), str(settings.redis_url and settings.redis_url.get_secret_value())
-    project = ProjectClient(
+
+    def connected(*arguments: Any, **options: Any) -> ProjectClient:
+        transport = InstrumentedTransport(httpx_aiohttp.AiohttpTransport(), points)
+        return ProjectClient(*arguments, **options, transport=transport)
+
+    projects.ProjectClient = connected  # type: ignore[misc,assignment] # of all projects but the default one
+    project = connected(
         settings.project_base_url,
         settings.project_api_key.get_secret_value(),
         chat_timeout=settings.chat_timeout,
         run_timeout=settings.run_timeout,
-        transport=InstrumentedTransport(httpx_aiohttp.AiohttpTransport(), points),
         observe=metrics.upstream,
     )
     async with (
@@ -43,7 +50,8 @@ async def serve(settings: Settings, points: KillPoints, timing: Mapping[str, tim
     ):
         if web.client.session is not None:
             watch_slack(web.client.session, points)
-        await Bridge(settings, Connections(metrics, redis, blocking, web, project), draining, **timing).run()
+        wires, read = Connections(metrics, redis, blocking, web, project), partial(config_of, dict(os.environ))
+        await Bridge(settings, wires, draining, read, **timing).run()
     return 0
 
 

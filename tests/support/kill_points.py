@@ -199,9 +199,10 @@ class InstrumentedTransport(httpx.AsyncBaseTransport):
         what = f"project {request.url.path.rpartition('/')[2]}"
         self._points.before(what)
         answer = await self._inner.handle_async_request(request)
-        await answer.aread()
+        raw = b"".join([chunk async for chunk in answer.aiter_raw()])
+        await answer.aclose()
         self._points.after(what)
-        return answer
+        return httpx.Response(answer.status_code, headers=answer.headers, stream=httpx.ByteStream(raw))
 
     async def aclose(self) -> None:
         await self._inner.aclose()

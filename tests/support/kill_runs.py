@@ -20,6 +20,7 @@ from itertools import chain, repeat
 from pathlib import Path
 
 from support.feature_stories import FEATURE_STORIES
+from support.project_stories import ONE_DOWN, TWO_PROJECTS, served
 from support.stories import CORE_STORIES, Story, Users, is_refused_by_redis, meets_a_busy_service, waits_long
 from support.system import BridgeProcess, System, open_system
 from support.waiting import wait_until
@@ -66,6 +67,7 @@ async def execute(run: KillRun, url: str, point_logs: Path) -> KillRun:
         async with (
             open_system(url, f"kill-{secrets.token_hex(4)}", retry_delays=RETRIES) as system,
             own_redis_user(system),
+            served(system, point_logs, run.stories),
         ):
             await _run_stories(run, system, point_logs)
     except (AssertionError, TimeoutError) as exc:  # the system's own checks, such as an error in a log
@@ -192,6 +194,8 @@ SCENARIOS: tuple[tuple[tuple[Story, ...], Disturbance | None], ...] = (
     (FEATURE_STORIES, None),
     ((waits_long,), None),  # longer than a quarter of a lease, so it is renewed
     ((is_refused_by_redis,), None),  # alone: it affects the whole system
+    (TWO_PROJECTS, None),
+    (ONE_DOWN, None),
     ((meets_a_busy_service,), sigterm_while_busy),  # a clean shutdown: a lane is released
 )
 """Stories that together pass every point, and the disturbance of their first bridge."""
@@ -224,6 +228,9 @@ def quick_runs(baseline: Sequence[KillRun]) -> list[KillRun]:
             kills = f"{first} {(times[first] + 1) // 2}", *(f"{other} 1" for other in others)
             runs.append(KillRun(kills, run.stories, run.disturbance))
         known |= last.keys()
+        if run.stories in {TWO_PROJECTS, ONE_DOWN}:  # whose steps are known
+            halfway = [f"after {step} {(times[f'after {step}'] + 1) // 2}" for step in _OF_PROJECTS]
+            runs += [KillRun((kill_at,), run.stories) for kill_at in halfway if not kill_at.endswith(" 0")]
     return [*runs, KillRun(("after take 10", "after XAUTOCLAIM 1"))]
 
 
@@ -255,6 +262,8 @@ def every_run(baseline: Sequence[KillRun], chance: random.Random) -> list[KillRu
                 ]
     return runs
 
+
+_OF_PROJECTS = ("sent", "project chat", "outcome")
 
 _SECOND = ("XAUTOCLAIM", "take", "sent", "outcome", "finish", "slack chat.postMessage", "project chat", "put")
 

@@ -17,7 +17,7 @@ from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.sample import BRIDGE
 from bridge.playground.sample_project.conversation import AgentReply, Talk
 from bridge.playground.sample_project.sample import SampleAgent
-from bridge.playground.sample_project.server import ProjectCall
+from bridge.playground.sample_project.server import ProjectCall, SampleProject
 from support.system import System, text_of
 
 UNKNOWN = "can't tell whether"
@@ -25,6 +25,9 @@ STOPPED = "Stopped."
 AGAIN = "turn:again"
 EDITED = "turn:edited"
 AGENT_CHOICE = "agent:choose"
+OTHER = "other"
+"""The ID of the second project, if there is one."""
+
 AT_ONCE = 20.0
 """Seconds in which a request may still go out: a process may be suspended between its last check and its request."""
 
@@ -125,6 +128,7 @@ class Thread:
     channel: str
     author: str = ""
     root: str = ""
+    project: str = ""
     written: list[Written] = field(default_factory=list)
 
     def said(self) -> list[Message]:
@@ -148,6 +152,12 @@ class Thread:
         """The messages that reached an agent, in order."""
         mine = {text for one in self.written for text in one.texts}
         return [words for call in chats(self.system) if (words := last_word(call.body["message"])) in mine]
+
+    def astray(self) -> list[str]:
+        """The messages that reached an agent of another project."""
+        mine = {text for one in self.written for text in one.texts}
+        theirs = chats(self.system, "" if self.project else OTHER) if self.system.other else []
+        return [words for call in theirs if (words := last_word(call.body["message"])) in mine]
 
     def accepted_at(self, one: Written) -> float:
         """When it was acknowledged to Slack."""
@@ -216,6 +226,7 @@ class Thread:
                 yield f"doubled: {one.words} was answered more than once"
         if len(self.owed()) > self.told():
             yield f"lost: {[one.words for one in self.owed()]}; told: {self.told()}"
+        yield from (f"in another project: {words}" for words in self.astray())
         yield from self._in_spite_of_changes()
         yield from self._disorder(asked, "asked")
         yield from self._disorder(answered, "answered")
@@ -263,9 +274,17 @@ def _has_given_up(tries: list[AppDelivery]) -> bool:
     return bool(tries) and not any(one.is_acked for one in tries) and time.time() - tries[-1].at > _GIVEN_UP
 
 
-def chats(system: System) -> list[ProjectCall]:
-    """The requests that reached an agent, except those answered with 429."""
-    return [call for call in system.project.calls if call.path.endswith("/chat") and call.status != _TOO_MANY_REQUESTS]
+def chats(system: System, project: str | None = None) -> list[ProjectCall]:
+    """The requests that reached an agent of any *project*, or of that one, except those answered with 429."""
+    calls = [call for one in _services(system, project) for call in one.calls]
+    found = [call for call in calls if call.path.endswith("/chat") and call.status != _TOO_MANY_REQUESTS]
+    return sorted(found, key=lambda call: call.at)
+
+
+def _services(system: System, project: str | None) -> list[SampleProject]:
+    if project is None:
+        return system.projects
+    return [system.other if project and system.other else system.project]
 
 
 @dataclass
@@ -278,6 +297,7 @@ class Started:
     input: str
     is_accepted: bool
     requested_at: float
+    project: str = ""
 
     def cards(self) -> list[str]:
         """Its cards in the channel."""
@@ -299,11 +319,16 @@ class Started:
 
     def faults(self) -> Iterator[str]:
         """List the faults."""
-        runs = [call for call in self.system.project.calls if call.path.endswith("/run")]
-        times = sum(call.body["input"] == self.input for call in runs)
+        times = self._times(None)
+        if times != self._times(self.project):
+            yield f"in another project: {self.input} ran"
         if times > 1:
             yield f"doubled: {self.input} ran {times} times"
         if len(self.cards()) > 1:
             yield f"doubled: {self.input} has {len(self.cards())} cards"
         if not self.is_settled():
             yield f"lost: {self.input}, cards {self.cards()}"
+
+    def _times(self, project: str | None) -> int:
+        calls = [call for one in _services(self.system, project) for call in one.calls if call.path.endswith("/run")]
+        return sum(call.body["input"] == self.input for call in calls)

@@ -49,8 +49,9 @@ class Users:
 
     async def run_stories(self, *stories: Story) -> None:
         """Run all *stories* concurrently to their end."""
-        self.system.project.operations.agents = list(AGENTS)
-        self.system.project.operations.workflows[0].seconds = 0.8
+        for project in self.system.projects:
+            project.operations.agents = list(AGENTS)
+            project.operations.workflows[0].seconds = 0.8
         async with asyncio.TaskGroup() as group:
             for story in stories:
                 group.create_task(story(self))
@@ -65,14 +66,25 @@ class Users:
         for one in (*self.threads, *self.runs):
             yield from one.faults()
 
-    async def begin(self, user: str, channel: str, words: str, *, agent: str = "", is_patient: bool = True) -> Thread:
-        """Start a thread: by a mention, or by a plain message in a DM.
+    async def begin(
+        self,
+        user: str,
+        channel: str,
+        words: str,
+        *,
+        agent: str = "",
+        is_patient: bool = True,
+        project: str = "",
+        is_named: bool = True,
+    ) -> Thread:
+        """Start a thread: by a mention, or by a plain message in a DM; its *project* is named, unless it isn't.
 
         If *is_patient*, wait until it is accepted: in a channel, an earlier reply is not for the bot.
         """
-        thread = Thread(self.system, self._deliveries, channel, user)
+        thread = Thread(self.system, self._deliveries, channel, user, project=project)
         self.threads.append(thread)
         mention = "" if channel.startswith("D") else f"<@{BRIDGE}> "
+        mention += f"@{project} " if project and is_named else ""
         await self.write(thread, user, f"{mention}{agent and f'{agent}: '}{words}", words)
         thread.root = thread.written[0].ts
         if is_patient:
@@ -109,7 +121,7 @@ class Users:
             await asyncio.sleep(_PAUSE)
         raise AssertionError("the action is never accepted")
 
-    async def run(self, user: str, channel: str, workflow: int, name: str) -> None:
+    async def run(self, user: str, channel: str, workflow: int, name: str, *, project: str = "") -> None:
         """Start a workflow; each attempt has its own input, because the last one's outcome is unknown."""
         tries = iter(range(_TRIES))
 
@@ -117,7 +129,7 @@ class Users:
             given, now = f"{name}-{next(tries)}", time.time()
             delivery = await self.system.slack.ui.command(user, channel, "/workflows", f"run {workflow} {given}")
             is_accepted = delivery.is_acked and "couldn't queue " not in delivery.body
-            self.runs.append(Started(self.system, user, channel, given, is_accepted, now))
+            self.runs.append(Started(self.system, user, channel, given, is_accepted, now, project))
             return delivery
 
         await self.insist(once)

@@ -179,6 +179,8 @@ class System:
     namespace: str
     forks: bool = True  # whether to fork its bridges where possible
     bridges: list[BridgeProcess] = field(default_factory=list)
+    other: SampleProject | None = None  # a second project (`support.project_stories`)
+    environ: dict[str, str] = field(default_factory=dict)  # of all its bridges
     asked_before: int = 0
     called_before: int = 0
     ephemerals_before: int = 0
@@ -231,6 +233,7 @@ class System:
             "BRIDGE_LOG_FORMAT": "json",
             "BRIDGE_LOG_LEVEL": "DEBUG",
             "BRIDGE_DRAIN_SECONDS": "1",
+            **self.environ,
             **environ,
         }
         bridge = BridgeProcess(settings, arguments, is_forked=self.forks)
@@ -300,6 +303,11 @@ class System:
         """Wait for *count* private messages to *user*; return the text of the last."""
         await wait_until(lambda: len(self.ephemerals(user)) >= count, f"{user} is notified in private", timeout)
         return text_of(self.ephemerals(user)[-1])
+
+    @property
+    def projects(self) -> list[SampleProject]:
+        """The project services."""
+        return [self.project, *([self.other] if self.other else [])]
 
     async def is_at_rest(self) -> bool:
         """Whether nothing is queued in Redis: no lane has work or is parked."""
