@@ -294,6 +294,57 @@ async def test_records_without_a_project_are_of_the_default_one(harness: Harness
     assert harness.others["orders"].asked == []
 
 
+async def test_all_records_of_a_bridge_without_the_file_count_with_it_and_back(harness: Harness) -> None:
+    service, others = harness.service, harness.others
+    service.agents = [SUPPORT, SALES]
+    # Without the file
+    root = await say(harness, f"{MENTION} Support: before", GENERAL)
+    await command(harness, "/agents default Sales")
+    await command(harness, "/workflows run 3 x")
+    await command(harness, "/stats report every day at 9")
+    await command(harness, "/stats alert runs > 5000")
+    await press(harness, "alert:save")
+    await harness.slack.people.say(ALICE, GENERAL, "queued", thread_ts=root)
+    await harness.slack.settled()
+    stored = {key.partition(":")[0] for key in await harness.store.redis.keys()}
+
+    # With it
+    harness.serve("orders", orders=RANDOM)
+    others["orders"].agents = [SUPPORT, SALES]
+    await harness.work()
+    await say(harness, f"{MENTION} with the file", GENERAL)
+    await press(harness, run_card.AGAIN)
+    service.stats["runCount"] = 5001
+    await next_day(harness)
+    await evaluate_all(harness.parts().turns.deps)  # type: ignore[arg-type] # as features see it
+    await harness.work()
+    theirs = await say(harness, f"{MENTION} Support: theirs", RANDOM)
+    await command(harness, "/stats report every day at 9", RANDOM)
+    kinds = [one.tag.kind for one in harness.seen.messages]
+    assert [(body["message"], body["agent"], body.get("sessionId")) for body in service.asked] == [
+        ("before", 7, None), ("queued", 7, 42), ("with the file", 8, None),
+    ]  # fmt: skip
+    assert service.runs == ["x", "x"]
+    assert (kinds.count("bridge_report"), kinds.count("bridge_alert")) == (1, 1)
+    assert asked(others["orders"]) == [("theirs", None)]
+
+    # And back
+    harness.serve()
+    await say(harness, "without", GENERAL, root)
+    await say(harness, "lost", RANDOM, theirs)
+    service.stats["runCount"] = 1
+    await next_day(harness)
+    await evaluate_all(harness.parts().turns.deps)  # type: ignore[arg-type] # as features see it
+    await harness.work()
+
+    assert [(body["message"], body["agent"]) for body in service.asked[3:]] == [("without", 7)]
+    posted = [one for one in harness.seen.messages if one.tag.kind in {"bridge_report", "bridge_alert"}]
+    assert [one.tag.kind for one in posted if not one.place.thread_ts].count("bridge_report") == 2
+    assert "Recovered" in next(one.text for one in posted if one.place.thread_ts and one.tag.kind == "bridge_alert")
+    assert asked(others["orders"]) == [("theirs", None)]
+    assert {key.partition(":")[0] for key in await harness.store.redis.keys()} >= stored
+
+
 async def test_projects_are_listed_and_shown(harness: Harness, orders: Service) -> None:
     await command(harness, "/project")
     assert "Projects: default, Orders" in shown(harness)

@@ -229,8 +229,7 @@ def quick_runs(baseline: Sequence[KillRun]) -> list[KillRun]:
             runs.append(KillRun(kills, run.stories, run.disturbance))
         known |= last.keys()
         if run.stories in {TWO_PROJECTS, ONE_DOWN}:  # whose steps are known
-            halfway = [f"after {step} {(times[f'after {step}'] + 1) // 2}" for step in _OF_PROJECTS]
-            runs += [KillRun((kill_at,), run.stories) for kill_at in halfway if not kill_at.endswith(" 0")]
+            runs.append(KillRun(_OF_PROJECTS, run.stories))
     return [*runs, KillRun(("after take 10", "after XAUTOCLAIM 1"))]
 
 
@@ -263,7 +262,7 @@ def every_run(baseline: Sequence[KillRun], chance: random.Random) -> list[KillRu
     return runs
 
 
-_OF_PROJECTS = ("sent", "project chat", "outcome")
+_OF_PROJECTS = ("after sent 2", "after project chat 1", "after outcome 1")
 
 _SECOND = ("XAUTOCLAIM", "take", "sent", "outcome", "finish", "slack chat.postMessage", "project chat", "put")
 
