@@ -31,6 +31,7 @@ from bridge.engine.rules import rules_of
 from bridge.engine.said_once import SaidOnce
 from bridge.engine.turns import Turns
 from bridge.features.agents.faces import Faces
+from bridge.features.agents.handles import Handles
 from bridge.features.channels.settings import Channels
 from bridge.features.conversations.answering import waits_for
 from bridge.features.conversations.contents import PartReader
@@ -62,6 +63,7 @@ from bridge.slack.indicators import Indicators, QueuedReactions
 from bridge.slack.people import Directory
 from bridge.slack.post import Poster
 from bridge.slack.scopes import missing, required_by
+from bridge.slack.user_groups import UserGroups
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,7 @@ def build(
         bot_user=identity.bot_user,
         store_since=deps.store_since,
         addressing=addressing,
+        mentioned=deps.handles.mentioned,
         now=deps.now,
         on_queued=queued_reactions.on_queued,
     )
@@ -199,7 +202,7 @@ def build(
     )
 
     # Work
-    slots, watches = Slots(settings.max_turns), Watches(deps.channels.heard, deps.faces.heard)
+    slots, watches = Slots(settings.max_turns), Watches(deps.channels.heard, deps.faces.heard, deps.handles.heard)
     turns = Turns(
         deps=deps,
         features=features,
@@ -279,6 +282,7 @@ def _deps(
         sessions=Sessions(scripts, session_lifetime=settings.session_lifetime),
         channels=channels,
         faces=Faces(scripts, directory, slack.authorship, identity.bot_user),
+        handles=Handles(scripts, UserGroups(wires.web), identity.bot_user),
         home_pages=StoredPages(scripts),
         first_words=FirstWords(slack, monotonic=monotonic),
         said_once=SaidOnce(scripts),

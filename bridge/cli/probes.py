@@ -41,6 +41,7 @@ from bridge.errors import (
     SlackRefused,
     StoreUnavailable,
 )
+from bridge.features.agents.handles import Handle, state_of, stored_handles
 from bridge.features.conversations.answering import configured
 from bridge.metrics import Metrics
 from bridge.project import ProjectClient
@@ -52,12 +53,14 @@ from bridge.queue.wipe import CURE
 from bridge.setting_types import EMBEDDED
 from bridge.slack.api import Hello, Identity, SlackWeb, opened
 from bridge.slack.blockkit.kit import counted
-from bridge.slack.scopes import SCOPES, missing, required_by
+from bridge.slack.scopes import HANDLES, SCOPES, missing, required_by
+from bridge.slack.user_groups import UserGroup, UserGroups
 
 PATIENCE: Final = timedelta(seconds=30)
 """How long the probes of each service may take in total; single calls have shorter limits."""
 
 T = TypeVar("T")
+UserGroupsSeen = dict[str, UserGroup] | SlackError
 
 
 async def probe(
@@ -75,6 +78,7 @@ async def probe(
     Slack comes first, because it says which bot should own the namespace.
     """
     identity: Identity | None = None
+    groups: UserGroupsSeen = {}
 
     async def in_time(area: str, rows: Awaitable[list[Row]]) -> list[Row]:
         try:
@@ -89,12 +93,12 @@ async def probe(
             ]
 
     async def slack() -> list[Row]:
-        nonlocal identity
-        rows, identity = await _slack_rows(values, now, posts_test=posts_test)
+        nonlocal identity, groups
+        rows, identity, groups = await _slack_rows(values, now, posts_test=posts_test)
         return rows
 
     rows = await in_time(SLACK, slack())
-    others = [in_time(REDIS, _redis_rows(values, identity))]
+    others = [in_time(REDIS, _redis_rows(values, identity, groups))]
     url, key = values.get("PROJECT_BASE_URL"), values.get("PROJECT_API_KEY")
     if len(projects) > 1:
         others += [in_time(PROJECT, _one_row(one)) for one in projects if one.base_url and one.api_key]
@@ -114,6 +118,8 @@ _OPS: Final = "BRIDGE_OPS_CHANNEL"
 _SET_OPS: Final = "set BRIDGE_OPS_CHANNEL to the ID of a channel (in Slack: the channel's name → About → Channel ID)"
 _INVITE: Final = "invite the bot to the channel (/invite), and check that BRIDGE_OPS_CHANNEL is its ID"
 _TEST_POST: Final = "✅ This is a test. The bridge's incidents are posted in this channel."
+_HANDLES: Final = "handles"
+_SET_HANDLE: Final = "enable or rename the user group in Slack, or set the handle again: /agents handle"
 _NOTABLE_SKEW: Final = timedelta(seconds=60)
 _OLDEST_SIGNATURE: Final = timedelta(seconds=300)
 _INSTALL_AGAIN: Final = (
@@ -124,16 +130,19 @@ _INSTALL_AGAIN: Final = (
 
 async def _slack_rows(
     values: Mapping[str, Any], now: Callable[[], datetime], *, posts_test: bool
-) -> tuple[list[Row], Identity | None]:
-    """Check the bot token with Slack, and the other two secrets."""
+) -> tuple[list[Row], Identity | None, UserGroupsSeen]:
+    """Check the bot token with Slack, and the other two secrets; also return the user groups."""
     rows: list[Row] = []
     identity = None
+    groups: UserGroupsSeen = {}
     url, bot, app = values.get("SLACK_API_URL"), values.get("SLACK_BOT_TOKEN"), values.get("SLACK_APP_TOKEN")
     if url is not None and (bot or app):
         async with opened(url, bot.get_secret_value() if bot else "", Metrics()) as web:
             if bot:
                 required = required_by(values.get("BRIDGE_RUNNERS", ()))
                 rows, identity = await bot_rows(web, now=now, required_scopes=required, uses_http=not app)
+            if identity is not None and HANDLES in identity.scopes:
+                groups = await _user_groups(web)
             if identity is not None and (ops := values.get("BRIDGE_OPS_CHANNEL")):
                 rows.append(await ops_channel_row(web, ops, posts_test=posts_test))
             elif posts_test and not values.get("BRIDGE_OPS_CHANNEL"):
@@ -147,7 +156,30 @@ async def _slack_rows(
     secret = values.get("SLACK_SIGNING_SECRET")
     if secret and not app:  # Socket Mode doesn't use it
         rows.append(secret_row(secret.get_secret_value()))
-    return rows, identity
+    return rows, identity, groups
+
+
+async def _user_groups(web: SlackWeb) -> UserGroupsSeen:
+    try:
+        return await UserGroups(web).all()
+    except SlackError as exc:
+        return exc
+
+
+def handle_rows(stored: Mapping[str, str], groups: UserGroupsSeen) -> list[Row]:
+    """Compare the *stored* handles of agents, by user group, with the workspace's *groups*."""
+    known = {group: Handle.model_validate_json(text) for group, text in stored.items()}
+    if not known:
+        return []
+    if isinstance(groups, SlackError):
+        return [Row(SLACK, _HANDLES, WARNING, f"can't be looked up: {groups.detail}", "try again later")]
+    now = [state_of(group, one, groups) for group, one in known.items()]
+    rows = [
+        Row(SLACK, _HANDLES, WARNING, f"@{one.handle} of agent {one.agent} is {one.trouble}", _SET_HANDLE)
+        for one in now
+        if one.trouble
+    ]
+    return rows or [Row(SLACK, _HANDLES, OK, counted(len(now), "handle"))]
 
 
 async def bot_rows(
@@ -290,12 +322,12 @@ _NONE_CONFIRMS: Final = "none of them confirms writes"
 _UNDONE: Final = "check the replicas: a failover would lose the latest writes"
 
 
-async def _redis_rows(values: Mapping[str, Any], identity: Identity | None) -> list[Row]:
+async def _redis_rows(values: Mapping[str, Any], identity: Identity | None, groups: UserGroupsSeen) -> list[Row]:
     namespace, url, folder = (values.get(name) for name in ("BRIDGE_NAMESPACE", "REDIS_URL", "BRIDGE_DATA_DIR"))
     if namespace is None or not url:
         return []
     if url.get_secret_value() != EMBEDDED:
-        return await redis_rows(url.get_secret_value(), namespace, identity)
+        return await redis_rows(url.get_secret_value(), namespace, identity, groups)
     if folder is None:
         return []
     problem = await asyncio.to_thread(write_problem, folder)
@@ -304,7 +336,7 @@ async def _redis_rows(values: Mapping[str, Any], identity: Identity | None) -> l
         return [Row(REDIS, "embedded", FAILURE, problem, cure)]
     try:
         async with embedded_redis(folder) as here:
-            rows = await redis_rows(here, namespace, identity)
+            rows = await redis_rows(here, namespace, identity, groups)
     except ConfigurationError as exc:
         parts = [problem.rpartition(": ") for problem in exc.problems]
         return [
@@ -314,18 +346,24 @@ async def _redis_rows(values: Mapping[str, Any], identity: Identity | None) -> l
     return [Row(REDIS, "embedded", OK, f"data in {folder}; for a single machine only"), *rows]
 
 
-async def redis_rows(url: str, namespace: str, identity: Identity | None) -> list[Row]:
-    """Check the Redis at *url*; *identity*, if known, is the bot that should own the namespace."""
+async def redis_rows(
+    url: str, namespace: str, identity: Identity | None, groups: UserGroupsSeen | None = None
+) -> list[Row]:
+    """Check the Redis at *url*; *identity*, if known, is the bot that should own the namespace.
+
+    The agents' handles stored there are compared with the workspace's *groups*.
+    """
     try:
         async with connect(url) as redis:
             condition = await condition_of(redis, namespace, time.monotonic)
+            handles = await stored_handles(redis, namespace)
     except StoreUnavailable as exc:
         return [redis_trouble(exc)]
     if condition.running:
         running = Row(BRIDGE, "process", OK, f"{condition.running} running")
     else:
         running = Row(BRIDGE, "process", WARNING, "no bridge is running", "start it with bridge serve")
-    return [*condition_rows(condition, namespace, identity), running]
+    return [*handle_rows(handles, groups or {}), *condition_rows(condition, namespace, identity), running]
 
 
 def condition_rows(condition: RedisCondition, namespace: str, identity: Identity | None) -> list[Row]:

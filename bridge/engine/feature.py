@@ -69,6 +69,7 @@ _EXAMPLES: Final = {
     "when": "7d",
     "session": "12",
     "emoji": ":headphones:",
+    "handle": "@support",
 }
 
 

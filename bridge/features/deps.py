@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from bridge.engine.deps import EngineDeps
 from bridge.engine.feature import HomeSection, NeedsOf
 from bridge.features.agents.faces import Faces
+from bridge.features.agents.handles import Handles
 from bridge.features.channels.settings import Channels
 from bridge.features.conversations.contents import PartReader
 from bridge.features.conversations.context import Context
@@ -34,6 +35,7 @@ class Deps(EngineDeps):
     sessions: Sessions
     channels: Channels
     faces: Faces
+    handles: Handles
     home_pages: StoredPages
     first_words: FirstWords
     context: Context

@@ -151,6 +151,8 @@ class Keys:
     channels = Key[[]]("defaults", "hash", "forever", "team:channel → see `bridge.features.channels.settings`",
                        stays=True, erased="set up")
     faces = Key[[]]("faces", "hash", "forever", "agent, or project:agent → its chosen emoji", stays=True)
+    handles = Key[[]]("handles", "hash", "forever", "user group → the agent whose handle it is, and who set it",
+                      stays=True, erased="set up")
     thread_pace = Key[ThreadKey]("pace:t:<thread>", "string", "1 minute", "turns a thread started")
     person_pace = Key[PersonKey]("pace:u:<person>", "string", "1 minute", "turns a person or an app started")
     run_pace = Key[PersonKey]("pace:r:<person>", "string", "1 hour", "runs a person started, if limited")

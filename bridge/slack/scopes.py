@@ -20,6 +20,8 @@ class Scope:
     is_optional: bool = False
 
 
+HANDLES: Final = "usergroups:write"
+
 SCOPES: Final = (
     Scope("app_mentions:read", "receive mentions of the bot, which start conversations"),
     Scope("assistant:write", "be shown as an agent; Slack adds it to every app with an agent view"),
@@ -39,6 +41,7 @@ SCOPES: Final = (
     Scope("files:write", "send long answers and outputs as files", True),
     Scope("reactions:write", "mark waiting messages with ⏳", True),
     Scope("reactions:read", "stop an agent when someone adds ❌ to their own message", True),
+    Scope(HANDLES, "give agents handles that complete as people type them", True),
     Scope(
         "usergroups:read", "look up the members of user groups that may run workflows, and show groups by name", True
     ),

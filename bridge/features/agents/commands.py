@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
+import logging
+from datetime import timedelta
+from typing import Final
+
 from bridge.engine.feature import Feature
 from bridge.engine.results import Form, NewThread, Outcome, Result, shown
 from bridge.engine.rules import ANY_AGENT
 from bridge.engine.turn import Turn
-from bridge.errors import NoSuch
+from bridge.errors import NoSuch, SlackError, SlackRefused
 from bridge.features.agents import asking, forms, layout
 from bridge.features.agents.faces import default_face
+from bridge.features.agents.handles import Handle, HandleTaken, read_handle
 from bridge.features.buttons import ASK_ABOUT, OPEN_ASK, agent_options, ask_button, id_of
 from bridge.features.deps import Deps
 from bridge.features.lookups import agent_by_id, origin_of
 from bridge.ids import ThreadKey
-from bridge.inbound import Click, MessageFile, MessagePart, Shortcut, Submission
+from bridge.inbound import Click, MessageFile, MessagePart, Notice, Shortcut, Submission
 from bridge.project import Catalog
 from bridge.project.models import Agent
 from bridge.queue.audit import named
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.content_words import files_in
+from bridge.slack.blockkit.folding import name_key
 from bridge.slack.blockkit.kit import escape
 from bridge.slack.blockkit.lists import ListPage
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
 from bridge.slack.blockkit.reply import Block, Reply
 
+log = logging.getLogger(__name__)
+
 agents = Feature("agents")
+
+_NONE: Final = frozenset({"none", "off", "remove"})
 
 
 @agents.command("/agents list [words]", default=True, read_only=True)
@@ -71,6 +81,63 @@ async def set_face(deps: Deps, turn: Turn, *, agent: Agent | None = None, emoji:
     if face is None:
         return layout.not_an_emoji(agent, emoji)
     return await _set_face(deps, turn, agent, face)
+
+
+@agents.command("/agents handle <agent> <handle>")
+async def set_handle(deps: Deps, turn: Turn, *, agent: Agent, handle: str) -> Result:
+    """Give an agent a handle that completes as people type it, such as @support, or none."""
+    await deps.access.require(turn, "settings", agent)
+    about = named("agent", agent.id, agent.name)
+    if name_key(handle) in _NONE:
+        return await _remove_handle(deps, turn, agent)
+    wanted = read_handle(handle)
+    if not wanted:
+        return layout.not_a_handle(handle)
+    record = Handle(agent=agent.id, project=turn.project_key, handle=wanted, owner=turn.user, team=turn.team)
+    try:
+        await deps.handles.give(record, agent)
+    except HandleTaken:
+        return shown(layout.no_handle(wanted, "handle_already_exists"), "handle in use", about)
+    except SlackRefused as exc:
+        return shown(layout.no_handle(wanted, exc.error), f"no handle: {exc.error}", about)
+    except SlackError as exc:
+        log.info("can't set a handle", extra={"detail": exc.detail})
+        return shown(layout.no_handle(wanted, ""), "no handle", about)
+    return shown(layout.handle_saved(agent, wanted), "changed", about)
+
+
+async def _remove_handle(deps: Deps, turn: Turn, agent: Agent) -> Outcome:
+    about = named("agent", agent.id, agent.name)
+    known = (await deps.handles.all()).items()
+    group = next((id_ for id_, one in known if (one.project, one.agent) == (turn.project_key, agent.id)), "")
+    if group:
+        try:
+            await deps.handles.remove(group)
+        except SlackError as exc:
+            log.info("can't remove a handle", extra={"detail": exc.detail})
+            return shown(layout.handle_not_removed(), "no handle", about)
+    return shown(layout.handle_removed(agent), "changed", about)
+
+
+@agents.every(timedelta(minutes=15))
+async def check_handles(deps: Deps) -> None:
+    """Tell those who set handles what has become of them."""
+    try:
+        changed = await deps.handles.check()
+    except SlackRefused as exc:  # a permission that's missing, for example: `bridge check` says so
+        log.info("can't look at the handles", extra={"detail": exc.detail})
+        return
+    for group, (before, now) in changed.items():
+        if now.trouble:
+            project = deps.projects.get(now.project)
+            name = await project.catalog.agent_name(now.agent) if project else ""
+            what = layout.handle_trouble(now.trouble, name, before.handle, now.handle)
+            notice = Notice(team=now.team, channel=now.owner, user=now.owner, what=what, of="notice", is_offer=True)
+            await deps.inbox.put(notice, event=f"handle:{group}:{now.trouble}:{before.handle}:{now.handle}")
+        await deps.handles.note(group, now)
+
+
+agents.notice(layout.HANDLE_TROUBLE)(layout.handle_changed)
 
 
 @agents.button(layout.OPEN_FACE, label="button: Change face")
@@ -183,8 +250,11 @@ async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
     found = await turn.project.catalog.get_agents()
     offered = await deps.access.offered(turn, "ask", found)
     found = [one for one in found if one.id in offered]
-    faces = await deps.faces.of(turn.project, found)
-    return layout.agent_list(found, page.words, default, page.page, faces=faces, project=turn.project_name)
+    faces, handles = await deps.faces.of(turn.project, found), await deps.handles.of(turn.project_key)
+    shown_as = {agent: layout.written(one.handle, one.trouble) for agent, one in handles.items()}
+    return layout.agent_list(
+        found, page.words, default, page.page, faces=faces, handles=shown_as, project=turn.project_name
+    )
 
 
 def _thread_started(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -16,6 +17,29 @@ ASKED_SMALL: Final = "{asked}. Reply in the thread to continue."
 OPEN_FACE: Final = "face:form"
 """The button opens the form that changes an agent's face; its value may be the agent's ID."""
 
+HANDLE_TROUBLE: Final = "handle_trouble"
+"""The name of the notice that a handle was changed in Slack."""
+
+_PAID: Final = "Handles need a paid Slack plan."
+_NO_PERMISSION: Final = (
+    "This workspace doesn't let me manage user groups: your admin can change that under Workspace settings → "
+    "Permissions → User Groups."
+)
+_TAKEN: Final = "{handle} is already used in this workspace, so choose another handle."
+_NO_HANDLE: Final = {
+    "paid_teams_only": _PAID,
+    "plan_upgrade_required": _PAID,
+    "permission_denied": _NO_PERMISSION,
+    "no_permission": _NO_PERMISSION,
+    "missing_scope": "Handles need the permissions usergroups:write and usergroups:read: ask your admin to give them "
+    "to the app.",
+    "handle_already_exists": _TAKEN,
+    "name_already_exists": _TAKEN,
+    "bad_handle": "Slack doesn't accept {handle} as a handle: use letters, digits, hyphens, underscores and periods.",
+    "subteam_max_users_exceeded": "This workspace has too many user groups for another handle.",
+}
+"""Why there's no handle, by Slack's error. https://docs.slack.dev/reference/methods/usergroups.create."""
+
 TURNS: Final = ("list:agents:previous", "list:agents:next")
 """The buttons that turn the list's pages."""
 
@@ -27,9 +51,13 @@ def agent_list(
     page: int = 0,
     *,
     faces: Mapping[int, str] = NO_FACES,
+    handles: Mapping[int, str] = NO_FACES,
     project: str = "",
 ) -> Reply:
-    """Show a page of the agents matching *wanted* in *project*, with their *faces*, and the *default* marked."""
+    """Show a page of the agents matching *wanted* in *project*, with their *faces* and *handles*.
+
+    The *default* is marked.
+    """
     found = by_name(matching(agents, wanted))
     quoted = kit.quoted(wanted, 60)
     if not found and wanted:
@@ -43,7 +71,8 @@ def agent_list(
         mark = [kit.words(" · default in this channel", italic=True)] if agent.id == default else []
         about = kit.one_line(agent.description or "", kit.DESCRIPTION)
         name = kit.words(kit.one_line(agent.name, 100) or kit.NO_NAME, bold=True)
-        facts = " · ".join(filter(None, (f" · ID {agent.id}", kit.one_line(agent.model or "", 60))))
+        model, handle = kit.one_line(agent.model or "", 60), handles.get(agent.id, "")
+        facts = " · ".join(filter(None, (f" · ID {agent.id}", model, handle)))
         return kit.paragraph(*_face(faces.get(agent.id, "")), name, facts, *mark, f"\n{about}" if about else "")
 
     title = kit.titled(f"Agents matching {quoted}" if wanted else "Agents", project)
@@ -102,6 +131,66 @@ def face_saved(agent: Agent, face: str, *, is_shown: bool) -> Reply:
 def face_in_file(agent: Agent) -> Reply:
     """Say that the operator's file sets this agent's face."""
     return kit.reply(f"Your admin has set the face of {kit.named(agent.name, 100)}, so only they can change it.")
+
+
+def written(handle: str, trouble: str = "") -> str:
+    """Return an agent's handle as a list shows it, with what's wrong with it."""
+    return f"@{handle} ⚠️ {trouble}" if trouble else f"@{handle}"
+
+
+def handle_saved(agent: Agent, handle: str) -> Reply:
+    """Say that an agent has a handle, and how it's used."""
+    text = f"{kit.named(agent.name, 100)} has the handle @{handle}. Type it in a channel to ask this agent."
+    return kit.ask(text, small="It works in channels that I'm a member of, and notifies nobody.")
+
+
+def handle_removed(agent: Agent) -> Reply:
+    """Say that an agent has no handle."""
+    return kit.reply(f"{kit.named(agent.name, 100)} no longer has a handle.")
+
+
+def handle_not_removed() -> Reply:
+    """Say that Slack didn't answer."""
+    return kit.reply("Slack couldn't disable the handle right now. Try again in a minute.")
+
+
+def not_a_handle(typed: str) -> Reply:
+    """Say that what was typed can't be a handle."""
+    return kit.reply(
+        f"{kit.quoted(typed, 60)} can't be a handle. Use letters, digits, hyphens, underscores and periods, such as "
+        "@support."
+    )
+
+
+def no_handle(handle: str, error: str) -> Reply:
+    """Say in one sentence why Slack doesn't let an agent have a *handle*; without an *error*, it didn't answer."""
+    if not error:
+        return kit.reply("Slack couldn't set the handle right now. Try again in a minute.")
+    why = _NO_HANDLE.get(error, f"Slack doesn't allow this handle ({kit.one_line(error, 60)}).")
+    return kit.reply(why.format(handle=f"@{handle}"))
+
+
+def handle_trouble(trouble: str, agent: str, before: str, now: str) -> str:
+    """Return the `Notice.what` for a handle that changed behind the bridge's back (`handle_changed`)."""
+    return f"{HANDLE_TROUBLE}:" + json.dumps([trouble, agent, before, now])
+
+
+def handle_changed(facts: str = "") -> Reply:
+    """Tell the person who set a handle, in a direct message, what has become of it."""
+    try:
+        trouble, agent, before, now = (str(fact) for fact in json.loads(facts))
+    except ValueError:
+        trouble = agent = before = now = ""
+    whose = f" of {kit.named(agent, 100)}" if agent else ""
+    which = f"the handle @{kit.one_line(before, 80)}{whose}" if before else "one of your handles"
+    if trouble == "renamed":
+        return kit.reply(f"Someone renamed {which}. It's @{kit.one_line(now, 80)} now.", audience=Audience.CHANNEL)
+    if trouble.startswith("used"):
+        text = f"⚠️ Another user group now has {which}."
+    else:
+        text = f"⚠️ Someone {'disabled' if trouble == 'disabled' else 'removed'} {which}."
+    text += " To set one again, type /agents handle."
+    return kit.reply(text, audience=Audience.CHANNEL)
 
 
 def not_an_emoji(agent: Agent, typed: str) -> Reply:

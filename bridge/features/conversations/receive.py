@@ -7,10 +7,10 @@ seen and queues it in one step; only then does Slack get its acknowledgement.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Literal, assert_never
+from typing import Literal, Protocol, assert_never
 
 from bridge.engine.access import Access
 from bridge.engine.addressing import Addressing
@@ -76,12 +76,25 @@ _REPLIES = {
 _IN_ORDER = re.compile(r"/(?:new(?!\S)|agent |session )")  # `!` commands that wait for earlier messages being answered
 
 
+class ByHandle(Protocol):
+    """An *agent* that was mentioned by its handle, and its *project*."""
+
+    @property
+    def agent(self) -> int:
+        """The agent's ID."""
+
+    @property
+    def project(self) -> str:
+        """The key of its project."""
+
+
 @dataclass(frozen=True, slots=True)
 class Receiver:
     """Decides about incoming messages, and queues them in the *inbox*.
 
     *bot_user* is the bot's own user ID. *channels* has the channel settings. *store_since*
-    returns when the store's data begins: older threads may have been bound before. *on_queued* is called with the
+    returns when the store's data begins: older threads may have been bound before. *mentioned* returns a text with a
+    mention of the bot in place of an agent's handle, and whose it is. *on_queued* is called with the
     number of messages that a newly queued one waits for, and returns at once.
     """
 
@@ -93,11 +106,12 @@ class Receiver:
     bot_user: str
     store_since: Callable[[], datetime | None]
     addressing: Addressing
+    mentioned: Callable[[str], Awaitable[tuple[str, ByHandle] | None]]
     now: Callable[[], datetime]
     on_queued: Callable[[InboundMessage, TurnId, int], None] | None = None
 
-    async def receive(self, message: InboundMessage) -> Received:
-        """Decide about *message*, and queue it if it's for the bot.
+    async def receive(self, message: InboundMessage, *, agent: int | None = None) -> Received:
+        """Decide about *message*, and queue it if it's for the bot. *agent* was mentioned by its handle.
 
         Raises `StoreUnavailable`, and `SlackError` if the person can't be checked; Slack then retries.
         """
@@ -105,6 +119,8 @@ class Receiver:
             return await self._receive_from_app(await self.addressing.assign(message))
         if not message.text.strip() and not message.parts:
             return Received("ignored", Reason.NO_TEXT)
+        message, by_handle = await self._by_handle(message)
+        agent = agent if by_handle is None else by_handle
         message = await self.addressing.assign(message)
         # In a direct message, everything is for the bot, even replies in threads without a conversation.
         is_addressed = message.is_mention or message.is_direct
@@ -138,11 +154,22 @@ class Receiver:
             condition = Condition.NONE if is_addressed else Condition.BOUND
             return await self._notify(message, refusal, "refused", condition, is_auto=is_auto)
         if is_addressed or message.is_root or is_anywhere:  # a command doesn't start a conversation
-            return await self._queue(message, line, Condition.START if line is None else Condition.NONE)
+            return await self._queue(message, line, Condition.START if line is None else Condition.NONE, agent=agent)
         received = await self._queue(message, line, Condition.BOUND, is_auto=is_auto)
         if received.decision == "unbound" and message.thread.is_older_than(self.store_since()):
             return await self._queue(message, line, Condition.SEARCH, is_auto=is_auto)
         return received
+
+    async def _by_handle(self, message: InboundMessage) -> tuple[InboundMessage, int | None]:
+        """Return *message* as a mention of the bot if it has an agent's handle, and that agent."""
+        found = None if message.app else await self.mentioned(message.text)
+        if found is None:
+            return message, None
+        text, handle = found
+        changed: dict[str, object] = {"text": text, "is_mention": True}
+        if self.addressing.projects.is_several:
+            changed |= {"project": handle.project, "names_project": True}
+        return message.model_copy(update=changed), handle.agent
 
     async def found(self, message: InboundMessage) -> Received:
         """Decide about *message*, which was found in Slack's history, by the rules of `receive`.
@@ -252,6 +279,7 @@ class Receiver:
         about like the message itself, and becomes its turn. With *may_be_new*, as the edit may have added the mention,
         that holds as long as messages are remembered, else only while Slack retries.
         """
+        message, agent = await self._by_handle(message)
         message = await self.addressing.assign(message)
         if message.app and isinstance(why := await self._rule_for(message), str):
             return Received("ignored", why)
@@ -263,7 +291,7 @@ class Receiver:
             return Received("ignored", Reason.EDITED_LATE)
         if not may_be_new and age >= YOUNG:
             return received
-        received = await self.receive(message)
+        received = await self.receive(message, agent=agent)
         if received.decision == "duplicate":  # the message itself arrived meanwhile
             return await self._edit(message)
         if received.decision == "ignored":  # an earlier text that Slack still delivers isn't for an agent either
@@ -306,9 +334,15 @@ class Receiver:
         return Received(await self.inbox.withdraw(message, thread=thread, is_young=is_young))
 
     async def _queue(
-        self, message: InboundMessage, line: str | None, condition: Condition, *, is_auto: bool = False
+        self,
+        message: InboundMessage,
+        line: str | None,
+        condition: Condition,
+        *,
+        is_auto: bool = False,
+        agent: int | None = None,
     ) -> Received:
-        """Queue *message*; *line* is its command line if it's a command. For *is_auto*, see `Arrival`."""
+        """Queue *message*; *line* is its command line if it's a command. For the others, see `Arrival`."""
         if await self._was_settled(message):
             return _KNOWN
         if message.is_late and line is not None and not message.meant:
@@ -330,6 +364,7 @@ class Receiver:
             thread=message.thread,
             in_order=in_order,
             condition=condition,
+            agent=agent if line is None else None,
             why=why,
             version=message.edited_ts,
             is_last=_is_last(message),

@@ -150,6 +150,9 @@ class Group:
     name: str
     team: str
     members: list[str]
+    description: str = ""
+    created_by: str = ""
+    deleted_at: int = 0  # when it was disabled
 
     def as_json(self) -> Json:
         """The usergroup object: https://docs.slack.dev/reference/objects/usergroup-object."""
@@ -159,9 +162,10 @@ class Group:
             "is_usergroup": True,
             "name": self.name,
             "handle": self.handle,
-            "description": "",
+            "description": self.description,
             "is_external": False,
             "date_create": 1_700_000_000,
-            "date_delete": 0,
+            "date_delete": self.deleted_at,
+            "created_by": self.created_by,
             "user_count": len(self.members),
         }

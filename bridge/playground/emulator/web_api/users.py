@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import Final
 
-from bridge.playground.emulator.entities import Json, Member
+from bridge.playground.emulator.entities import Group, Json, Member
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.web_api.conversations import READ, visible
 from bridge.playground.emulator.web_api.method import Family, MethodCall, paged
@@ -12,6 +14,8 @@ from bridge.playground.emulator.web_api.method import Family, MethodCall, paged
 family = Family()
 
 _EMAIL: Final = "users:read.email"
+_HANDLE: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,20}")
+_DESCRIPTION: Final = 140
 
 
 @family.method("users.info", "users:read", tier=100, takes_json=False, differs="one time zone, one locale")
@@ -42,10 +46,76 @@ def _briefly(channel: Json) -> Json:
 @family.method("usergroups.list", "usergroups:read", tier=20, takes_json=False)
 def list_groups(call: MethodCall) -> Json:
     """List the user groups, with their members on request."""
-    groups = call.workspace.groups.values()
+    with_disabled = call.flag("include_disabled")
+    groups = [one for one in call.workspace.groups.values() if with_disabled or not one.deleted_at]
     with_users = call.flag("include_users")
     shown = [one.as_json() | ({"users": one.members} if with_users else {}) for one in groups]
     return {"ok": True, "usergroups": shown}
+
+
+_BAD_HANDLES: Final = "a handle has up to 21 lower-case letters, digits, hyphens, underscores and periods: a guess"
+
+
+@family.method("usergroups.create", "usergroups:write", tier=20, differs=_BAD_HANDLES)
+def create_group(call: MethodCall) -> Json:
+    """Create a user group without members. https://docs.slack.dev/reference/methods/usergroups.create."""
+    group = Group(
+        call.workspace.new_id("S"), "", call.need("name"), call.workspace.bot.team, [], created_by=call.workspace.bot.id
+    )
+    return _changed(call, group, is_new=True)
+
+
+@family.method("usergroups.update", "usergroups:write", tier=20, differs=_BAD_HANDLES)
+def update_group(call: MethodCall) -> Json:
+    """Change a user group. https://docs.slack.dev/reference/methods/usergroups.update."""
+    return _changed(call, _group(call), is_new=False)
+
+
+@family.method("usergroups.disable", "usergroups:write", tier=20)
+def disable_group(call: MethodCall) -> Json:
+    """Disable a user group; it's never deleted. https://docs.slack.dev/reference/methods/usergroups.disable."""
+    return _put(call, replace(_group(call), deleted_at=int(call.workspace.clock())))
+
+
+@family.method("usergroups.enable", "usergroups:write", tier=20)
+def enable_group(call: MethodCall) -> Json:
+    """Enable a user group. https://docs.slack.dev/reference/methods/usergroups.enable."""
+    return _put(call, replace(_group(call), deleted_at=0))
+
+
+def _group(call: MethodCall) -> Group:
+    found = call.workspace.groups.get(call.need("usergroup"))
+    if found is None:
+        raise Refusal("no_such_subteam")
+    return found
+
+
+def _changed(call: MethodCall, group: Group, *, is_new: bool) -> Json:
+    """Give a group its new name, handle and description.
+
+    Names are unique among groups, handles among groups, channels and people; disabled groups keep theirs:
+    pablovarela/terraform-provider-slack#71.
+    """
+    given = {name: call.text(name) for name in ("name", "handle", "description") if call.args.get(name) is not None}
+    others = [one for one in call.workspace.groups.values() if one.id != group.id]
+    name, handle = given.get("name", group.name), given.get("handle", group.handle)
+    if any(one.name.casefold() == name.casefold() for one in others):
+        raise Refusal("name_already_exists")
+    if (is_new or "handle" in given) and handle and not _HANDLE.fullmatch(handle):
+        raise Refusal("bad_handle")
+    taken = {one.handle for one in others} | {one.name for one in call.workspace.people.values()}
+    taken |= {one.name for one in call.workspace.channels.values()}
+    if handle and handle in taken:
+        raise Refusal("handle_already_exists")
+    if len(given.get("description", "")) > _DESCRIPTION:
+        raise Refusal("description_too_long")
+    description = given.get("description", group.description)
+    return _put(call, replace(group, name=name, handle=handle, description=description))
+
+
+def _put(call: MethodCall, group: Group) -> Json:
+    call.workspace.groups.put(group.id, group)
+    return {"ok": True, "usergroup": group.as_json()}
 
 
 @family.method("usergroups.users.list", "usergroups:read", tier=20, takes_json=False)

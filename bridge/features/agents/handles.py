@@ -1,0 +1,162 @@
+"""Handles: an agent's name that completes as people type it, and counts as a mention of the bot for that agent.
+
+A handle is a user group without members, so that it notifies nobody. The bridge sees a mention of it only in channels
+whose history it may read, as Slack has no event for it. A group may change behind the bridge's back: what's wrong with
+it is told to the person who set it, once, and stands in the list of agents and in `bridge check`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from bridge.errors import StoreUnavailable
+from bridge.project.models import Agent
+from bridge.queue.cached_hash import CachedHash
+from bridge.queue.keys import Keys
+from bridge.queue.redis.connection import translated
+from bridge.queue.scripting import Scripts
+from bridge.queue.stops import SETTINGS
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.folding import fold
+from bridge.slack.user_groups import UserGroup, UserGroups
+
+_MENTION: Final = re.compile(r"<!subteam\^(S[A-Z0-9]+)(?:\|[^<>]*)?>")
+_HANDLE: Final = re.compile(r"@?([a-z0-9][a-z0-9._-]{0,79})")
+_NAME: Final = 60
+_DESCRIPTION: Final = "Ask this agent by its handle. The group is empty, so nobody is notified."
+_LONGEST: Final = 200
+
+TAKEN: Final = "used by another group"
+DISABLED: Final = "disabled"
+REMOVED: Final = "removed"
+RENAMED: Final = "renamed"
+
+
+class Handle(BaseModel, frozen=True):
+    """The *handle* of an *agent* of a *project* (``""``: the default one), set by *owner*.
+
+    *trouble* is what's wrong with its group, if that's known.
+    """
+
+    agent: int
+    project: str = ""
+    handle: str
+    owner: str
+    team: str
+    trouble: str = ""
+
+
+class HandleTaken(Exception):
+    """Another user group has the handle."""
+
+
+def read_handle(typed: str) -> str:
+    """Return the handle that was *typed*, without ``@``; ``""`` if it can't be one."""
+    found = _HANDLE.fullmatch(fold(typed.strip(), _LONGEST).text)
+    return found[1] if found else ""
+
+
+def state_of(group: str, known: Handle, groups: Mapping[str, UserGroup]) -> Handle:
+    """Return a handle with what's wrong with its *group*; a renamed one has its new name."""
+    found = groups.get(group)
+    is_taken = any(one.handle == known.handle and one.id != group and not one.is_disabled for one in groups.values())
+    if found is None or found.is_disabled:
+        trouble = TAKEN if is_taken else REMOVED if found is None else DISABLED
+        return known.model_copy(update={"trouble": trouble})
+    if found.handle and found.handle != known.handle:
+        return known.model_copy(update={"trouble": TAKEN if is_taken else RENAMED, "handle": found.handle})
+    return known.model_copy(update={"trouble": ""})
+
+
+async def stored_handles(redis: Any, namespace: str) -> Mapping[str, str]:
+    """Return the handles that are stored in a *namespace*, by user group. Raises `StoreUnavailable`."""
+    with translated():
+        found: Mapping[str, str] = await redis.hgetall(Keys(namespace).handles())
+    return found
+
+
+class Handles:
+    """All agents' handles, by the ID of the user group. Coroutines may raise `StoreUnavailable`."""
+
+    def __init__(self, scripts: Scripts, groups: UserGroups, bot_user: str) -> None:
+        self._scripts = scripts
+        self._groups = groups
+        self._bot_user = bot_user
+        self._known = CachedHash(scripts, scripts.keys.handles(), Handle.model_validate_json)
+        self.heard = self._known.heard
+
+    async def all(self) -> Mapping[str, Handle]:
+        """Return the handles by group."""
+        return await self._known.values()
+
+    async def of(self, project: str) -> dict[int, Handle]:
+        """Return the handles of a project's agents, by agent."""
+        return {one.agent: one for one in (await self.all()).values() if one.project == project}
+
+    async def mentioned(self, text: str) -> tuple[str, Handle] | None:
+        """Return *text* with a mention of the bot in place of the first handle in it, and that handle; None without."""
+        if "<!subteam^" not in text:
+            return None
+        known = await self.all()
+        for mention in _MENTION.finditer(text):
+            if found := known.get(mention[1]):
+                return f"{text[: mention.start()]}<@{self._bot_user}>{text[mention.end() :]}", found
+        return None
+
+    async def give(self, handle: Handle, agent: Agent) -> None:
+        """Give an agent its handle, or another one. Repeatable. Raises `HandleTaken` and `SlackError`."""
+        groups = await self._groups.all()
+        name = f"{kit.one_line(agent.name, _NAME)} (agent {agent.id}{handle.project and f' of {handle.project}'})"
+        own = [
+            group for group, one in (await self.all()).items() if (one.project, one.agent) == (handle.project, agent.id)
+        ]
+        own += [one.id for one in groups.values() if one.name == name and one.creator == self._bot_user]
+        group = next((groups[one] for one in own if one in groups), None)
+        if any(one.handle == handle.handle and one is not group for one in groups.values()):
+            raise HandleTaken
+        if group is None:
+            group = UserGroup(await self._groups.create(name, handle.handle, _DESCRIPTION), handle=handle.handle)
+        if group.is_disabled:
+            await self._groups.enable(group.id)
+        if group.handle != handle.handle:
+            await self._groups.rename(group.id, handle.handle)
+        await self._store({group.id: handle}, forget={one for one in own if one != group.id})
+
+    async def remove(self, group: str) -> None:
+        """Take an agent's handle away. Repeatable. Raises `SlackError`, unless the group is gone already."""
+        found = (await self._groups.all()).get(group)
+        if found is not None and not found.is_disabled:
+            await self._groups.disable(group)
+        await self._store({}, forget={group})
+
+    async def check(self) -> dict[str, tuple[Handle, Handle]]:
+        """Look at all groups; return those whose state has changed, as it was and as it is. Raises `SlackError`."""
+        known = await self.all()
+        if not known:
+            return {}
+        groups = await self._groups.all()
+        now = {group: state_of(group, one, groups) for group, one in known.items()}
+        return {group: (known[group], one) for group, one in now.items() if one != known[group]}
+
+    async def note(self, group: str, handle: Handle) -> None:
+        """Store a handle's new state; a renamed one is fine once that's told."""
+        trouble = "" if handle.trouble == RENAMED else handle.trouble
+        await self._store({group: handle.model_copy(update={"trouble": trouble})})
+
+    async def _store(self, handles: Mapping[str, Handle], forget: frozenset[str] | set[str] = frozenset()) -> None:
+        redis, key = self._scripts.redis, self._scripts.keys.handles()
+        with translated():
+            async with redis.pipeline(transaction=True) as pipe:
+                if forget:
+                    pipe.hdel(key, *sorted(forget))
+                for group, handle in handles.items():
+                    pipe.hset(key, group, handle.model_dump_json())
+                await pipe.execute()
+        self._known.changed()
+        with suppress(StoreUnavailable), translated():  # otherwise others see it when they hear of another change
+            await redis.publish(self._scripts.keys.stops(), SETTINGS)
