@@ -181,7 +181,7 @@ def build(
         wires.metrics,
         partial(answer_not_stored, identity, deps.slack),
         messages,
-        InteractionListeners(intake, identity, deps.projects, settings.command_prefix),
+        InteractionListeners(intake, identity, deps.projects, deps.faces.of, settings.command_prefix),
         EventListeners(intake, stopping.stop, identity),
         token_watch,
     )

@@ -13,6 +13,7 @@ from bridge.engine.feature import (
     Feature,
     ListedShortcut,
     MenuOptions,
+    MenuQuery,
     RegisteredForm,
     RegisteredShortcut,
     place_of_form,
@@ -25,7 +26,6 @@ from bridge.engine.turn import Turn
 from bridge.errors import BridgeError, ControlNotUnderstood, NotAllowed, ProjectNotChosen, StoreError
 from bridge.ids import PersonKey
 from bridge.inbound import Click, HomeOpened, InboundMessage, Notice, Shortcut, SlashCommand, Submission
-from bridge.project import Catalog
 from bridge.slack.blockkit import kit, modals
 from bridge.slack.blockkit.failures import failure, sentence
 from bridge.slack.blockkit.modals import Origin
@@ -195,11 +195,11 @@ class Features:
         known = self._forms.get(form)
         return known.place(values, origin) if known else place_of_form(values, origin)
 
-    async def options(self, catalog: Catalog, form: str, action_id: str, query: str) -> list[Block]:
-        """Return the options of a menu that match *query*, none if it's unknown. Raises `ProjectError`."""
+    async def options(self, form: str, action_id: str, query: MenuQuery) -> list[Block]:
+        """Return the options of a menu, none if it's unknown. Raises `ProjectError` and `StoreUnavailable`."""
         keys = ((form, action_id), (form, ""), ("", action_id))
         found = next((self._menus[key] for key in keys if key in self._menus), None)
-        return await found(catalog, query) if found else []
+        return await found(query) if found else []
 
     def shortcuts(self) -> list[ListedShortcut]:
         """List the shortcuts for the manifest."""

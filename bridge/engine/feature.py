@@ -34,7 +34,7 @@ from bridge.engine.home import Need
 from bridge.engine.results import Form, Outcome, Result
 from bridge.errors import BadUsage
 from bridge.inbound import Inbound
-from bridge.project import Catalog
+from bridge.project import Agent, Catalog
 from bridge.queue.records import Write
 from bridge.slack.blockkit.modals import CHANNEL, Origin
 from bridge.slack.blockkit.reply import Block, Reply
@@ -47,7 +47,17 @@ A = TypeVar("A", bound=Callable[..., Awaitable[None]])
 U = TypeVar("U", bound=Callable[..., Awaitable[Outcome]])
 FormReader = Callable[[Mapping[str, Any]], object]
 FormPlace = Callable[[Mapping[str, Any], Origin], Place]
-MenuOptions = Callable[[Catalog, str], Awaitable[list[Block]]]
+
+
+class MenuQuery(NamedTuple):
+    """What a menu is asked for: options that match *text*, of a project's *catalog*, whose agents have *faces*."""
+
+    catalog: Catalog
+    text: str
+    faces: Callable[[Sequence[Agent]], Awaitable[Mapping[int, str]]]
+
+
+MenuOptions = Callable[[MenuQuery], Awaitable[list[Block]]]
 M = TypeVar("M", bound=MenuOptions)
 EventReader = Callable[[Mapping[str, Any], str], Inbound | None]
 R = TypeVar("R", bound=EventReader)
@@ -253,7 +263,7 @@ class Feature:
         return register
 
     def options(self, *action_ids: str, form: str = "") -> Callable[[M], M]:
-        """Register ``async def …(catalog, query) -> list[Block]``, the options of a menu that Slack asks for.
+        """Register ``async def …(menu: MenuQuery) -> list[Block]``, the options of a menu that Slack asks for.
 
         Without *action_ids*, it has the options of all other menus of a *form*.
         https://docs.slack.dev/reference/block-kit/block-elements/select-menu-element#external_select

@@ -73,7 +73,7 @@ async def test_a_run_is_scheduled_as_typed(harness: Harness) -> None:
     )
 
     assert said == "Scheduled: run Daily digest every Monday at 09:00 (Europe/Berlin)."
-    assert "is still running when the next one is due, that one starts after it" in str(
+    assert "is still running when the next one is due, the new one starts after it" in str(
         harness.slack.responses[-1].content
     )
     spec = (await only_task(harness)).spec

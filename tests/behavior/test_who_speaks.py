@@ -97,13 +97,13 @@ async def test_an_outage_notice_has_the_apps_name(harness: Harness) -> None:
     assert {who(one)[0] for one in harness.seen.replies("bridge_notice")} <= {""}
 
 
-async def test_an_unknown_outcome_has_its_agents_name(harness: Harness) -> None:
+async def test_an_unknown_outcome_is_said_by_the_app(harness: Harness) -> None:
     harness.service.chats = [httpx.ReadError("lost")]
 
     await say(harness, f"{MENTION}hello")
 
     assert "can't tell whether" in last(harness).text
-    assert who(last(harness))[0] == "Support"
+    assert who(last(harness))[0] == ""
 
 
 async def test_a_long_answers_parts_and_files_have_the_same_name(harness: Harness) -> None:
@@ -308,3 +308,14 @@ async def test_deleting_the_question_removes_a_named_answer_on_its_way(harness: 
     await harness.work()
 
     assert harness.seen.messages == []
+
+
+async def test_a_menu_of_many_agents_shows_their_faces(harness: Harness) -> None:
+    harness.configure(BRIDGE_DEFAULT_AGENT="")
+    harness.service.agents = [{**SUPPORT, "id": number, "name": f"agent {number:03d}"} for number in range(101)]
+    await say(harness, f"{MENTION}who?")
+    menu = last(harness).message
+
+    found = await harness.slack.ui.suggestions(ALICE, "agent:choose", "agent 007", channel=menu.channel, ts=menu.ts)
+
+    assert [option["text"]["text"] for option in found] == ["🦁 agent 007"]

@@ -8,7 +8,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -17,11 +19,14 @@ from slack_bolt.response import BoltResponse
 
 from bridge.door.listeners.app import IN_TIME, Intake
 from bridge.engine import notices
+from bridge.engine.feature import MenuQuery
 from bridge.engine.projects import ServedProjects, chosen_by
 from bridge.errors import BridgeError, SlackError
 from bridge.features.registry import features
 from bridge.inbound import Click, Shortcut, SlashCommand, Submission
 from bridge.json_reader import Json
+from bridge.project import Agent
+from bridge.project.connection import ProjectConnection
 from bridge.slack import contents, in_project
 from bridge.slack.api import Identity
 from bridge.slack.blockkit import modals
@@ -168,11 +173,15 @@ async def answer_not_stored(identity: Identity, slack: Poster, body: Json) -> Bo
 
 @dataclass(frozen=True, slots=True)
 class InteractionListeners:
-    """Listeners for commands, buttons, menus, forms and shortcuts; *prefix* is the slash commands' prefix."""
+    """Listeners for commands, buttons, menus, forms and shortcuts; *prefix* is the slash commands' prefix.
+
+    *faces* returns those of a project's agents.
+    """
 
     intake: Intake
     identity: Identity
     projects: ServedProjects
+    faces: Callable[[ProjectConnection, Sequence[Agent]], Awaitable[Mapping[int, str]]]
     prefix: str = ""
 
     def register(self, app: AsyncApp) -> None:
@@ -223,7 +232,8 @@ class InteractionListeners:
                 click = parse_click(body, self.identity)
                 project = self.projects.get(click.project)
                 if project and not await self.intake.access.refusal(click):
-                    options = await features.options(project.catalog, form, text(body, "action_id"), query)
+                    menu = MenuQuery(project.catalog, query, partial(self.faces, project))
+                    options = await features.options(form, text(body, "action_id"), menu)
         except (BridgeError, TimeoutError) as exc:
             log.warning("can't load a menu's options", extra={"why": type(exc).__name__})
         await ack(options=options)

@@ -6,7 +6,7 @@ import logging
 from datetime import timedelta
 from typing import Final
 
-from bridge.engine.feature import Feature
+from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.results import Form, NewThread, Outcome, Result, shown
 from bridge.engine.rules import ANY_AGENT
 from bridge.engine.turn import Turn
@@ -19,7 +19,6 @@ from bridge.features.deps import Deps
 from bridge.features.lookups import agent_by_id, origin_of
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, MessageFile, MessagePart, Notice, Shortcut, Submission
-from bridge.project import Catalog
 from bridge.project.models import Agent
 from bridge.queue.audit import named
 from bridge.slack.blockkit import kit
@@ -267,6 +266,7 @@ def _thread_started(
 
 @agents.options(asking.AGENT, form=asking.ASK)
 @agents.options(forms.AGENT, form=forms.FACE)
-async def agents_to_ask(catalog: Catalog, query: str) -> list[Block]:
-    """Return options for the agents that match *query*."""
-    return agent_options(await catalog.get_agents(), query)
+async def agents_to_ask(menu: MenuQuery) -> list[Block]:
+    """Return options for the agents that match."""
+    found = await menu.catalog.get_agents()
+    return agent_options(found, menu.text, faces=await menu.faces(found))

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from bridge.engine.feature import Feature
+from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.home import Reads
 from bridge.engine.picking import pick
 from bridge.engine.results import Done, Form, Outcome, PostedAlert, Result, TryLater, shown
@@ -47,7 +47,6 @@ from bridge.features.pauses import (
 )
 from bridge.ids import ThreadKey, side_id
 from bridge.inbound import AlertEdge, Click, InboundMessage, Notice, Submission, TriggeredRun
-from bridge.project import Catalog
 from bridge.project.models import Workflow
 from bridge.queue.audit import named
 from bridge.queue.keys import milliseconds
@@ -139,9 +138,9 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, typed: str) 
 
 
 @alerts.options(layout.RUN, form=layout.FORM)
-async def workflows_to_run(catalog: Catalog, query: str) -> list[Block]:
-    """Return options for the workflows that match *query*."""
-    return workflow_options(await catalog.get_workflows(), query)
+async def workflows_to_run(menu: MenuQuery) -> list[Block]:
+    """Return options for the workflows that match."""
+    return workflow_options(await menu.catalog.get_workflows(), menu.text)
 
 
 async def _preview(

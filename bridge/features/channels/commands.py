@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from bridge.engine.feature import Feature
+from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.projects import remember
 from bridge.engine.results import Form, Result, shown
 from bridge.engine.rules import has_file
@@ -23,7 +23,6 @@ from bridge.features.lookups import agent_by_id, agent_name, origin_of, rights, 
 from bridge.features.pauses import RULE_PAUSED
 from bridge.ids import PersonKey
 from bridge.inbound import Click, Notice, Submission
-from bridge.project import Catalog
 from bridge.project.connection import DEFAULT, ProjectConnection
 from bridge.project.models import Agent, Workflow
 from bridge.queue.audit import named
@@ -385,12 +384,13 @@ def _is_direct(channel: str) -> bool:
 
 
 @channels.options(forms.AGENT, form=forms.DEFAULT)
-async def default_agents(catalog: Catalog, query: str) -> list[Block]:
-    """Return options for the agents that match *query*, and for no default agent."""
-    return forms.agent_choices(await catalog.get_agents(), query)
+async def default_agents(menu: MenuQuery) -> list[Block]:
+    """Return options for the agents that match, and for no default agent."""
+    found = await menu.catalog.get_agents()
+    return forms.agent_choices(found, menu.text, await menu.faces(found))
 
 
 @channels.options(form=forms.DEFAULT)
-async def starts_of_apps(catalog: Catalog, query: str) -> list[Block]:
+async def starts_of_apps(menu: MenuQuery) -> list[Block]:
     """Return options for what an app's posts start."""
-    return forms.app_choices(await catalog.get_agents(), await catalog.get_workflows(), query)
+    return forms.app_choices(await menu.catalog.get_agents(), await menu.catalog.get_workflows(), menu.text)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from bridge.features.buttons import ID, OPEN_DEFAULT, agent_option, agent_options
+from bridge.features.buttons import ID, NO_FACES, OPEN_DEFAULT, agent_option, agent_options
 from bridge.features.channels.layout import FIXED, settings_title
 from bridge.features.channels.settings import APP_ID, MOST_APPS, Fixed
 from bridge.project.models import Agent, Workflow
@@ -154,9 +154,9 @@ def _parse_rule(value: str) -> tuple[str, int] | None:
     return (kind, int(id_)) if kind in {"agent", "workflow"} and ID.fullmatch(id_) else None
 
 
-def agent_choices(agents: Sequence[Agent], query: str) -> list[Block]:
-    """Return options for the agents that match *query*, and for no default agent."""
-    found = agent_options(agents, query)
+def agent_choices(agents: Sequence[Agent], query: str, faces: Mapping[int, str] = NO_FACES) -> list[Block]:
+    """Return options for the agents that match *query*, with their *faces*, and for no default agent."""
+    found = agent_options(agents, query, faces=faces)
     return found if query.strip() else [kit.option("No default agent", NO_AGENT), *found[: kit.OPTIONS - 1]]
 
 

@@ -121,7 +121,7 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     except DID_NOT_ARRIVE:
         raise
     except ProjectError as exc:
-        failed = await _failed(turn, agent, exc, question.speaker)
+        failed = await _failed(turn, agent, exc)
         return failed.model_copy(update={"after": await _notices(turn, agent, question.status)})
     if question.title:
         turn.until_shown.push_async_callback(deps.indicators.set_title, place_of(message), question.title)
@@ -191,14 +191,14 @@ async def _notices(turn: Turn, agent: int, status: Working) -> tuple[AnswerShown
     return (AnswerShown(turn=turn.id, agent=await turn.project.catalog.agent_name(agent)),)
 
 
-async def _failed(turn: Turn, agent: int, error: ProjectError | None, speaker: Speaker | None) -> Outcome:
+async def _failed(turn: Turn, agent: int, error: ProjectError | None) -> Outcome:
     """Say that the agent's answer failed, or may have; None: an earlier worker may have asked, and died."""
     name = await turn.project.catalog.agent_name(agent)
     about, cause = named("agent", agent, name), error.cause if error else "the bridge ended before an answer came"
     if error is not None and not error.may_have_happened:
         reply = failure(error, audience=Audience.THREAD)
         return Outcome(what=type(error).__name__, reply=reply, concerns=about, cause=cause)
-    reply = notices.outcome_unknown(turn.id, error, name).model_copy(update={"speaker": speaker})
+    reply = notices.outcome_unknown(turn.id, error, name)
     return Outcome(what="unknown", reply=reply, keeps_text=True, concerns=about, cause=cause)
 
 
@@ -327,12 +327,11 @@ async def _agent_exists(turn: Turn, agent: int) -> bool:
     return True
 
 
-async def unknown_answer(deps: Deps, turn: Turn) -> Outcome:
+async def unknown_answer(deps: Deps, turn: Turn) -> Outcome:  # noqa: ARG001 - every handler gets them
     """Say that the agent may have received the message, and offer to send it again."""
     agent = turn.conversation.agent
     if agent is not None:
-        speaker = await deps.faces.speaker(turn.project, agent, turn.user)
-        return await _failed(turn, agent, None, speaker)
+        return await _failed(turn, agent, None)
     return Outcome(what="unknown", reply=notices.outcome_unknown(turn.id), keeps_text=True)
 
 

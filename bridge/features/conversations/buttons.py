@@ -11,7 +11,7 @@ from typing import assert_never
 
 from bridge.engine import notices
 from bridge.engine.addressing import misspelled_first
-from bridge.engine.feature import Feature
+from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.places import recipient_of
 from bridge.engine.projects import remember
 from bridge.engine.questions import Question, TypedText, remove_notice
@@ -24,7 +24,6 @@ from bridge.features.deps import Deps
 from bridge.features.lookups import agent_name, may_set
 from bridge.ids import MessageKey, PersonKey, ThreadKey, TurnId, side_id, thread_lane
 from bridge.inbound import Click, InboundMessage, Notice
-from bridge.project import Catalog
 from bridge.queue.inbox import (
     Arrival,
     Condition,
@@ -359,6 +358,7 @@ def _thread_of(click: Click) -> ThreadKey:
 
 
 @conversations.options(menu.CHOOSE)
-async def agents_to_choose(catalog: Catalog, query: str) -> list[Block]:
-    """Return options for the agents that match *query*."""
-    return agent_options(await catalog.get_agents(), query)
+async def agents_to_choose(asked: MenuQuery) -> list[Block]:
+    """Return options for the agents that match."""
+    found = await asked.catalog.get_agents()
+    return agent_options(found, asked.text, faces=await asked.faces(found))

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 from zoneinfo import ZoneInfo
 
 from bridge.config_tables import Act
-from bridge.engine.feature import Feature
+from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.home import Reads
 from bridge.engine.results import Form, HomeChanged, PostedReport, PostedTask, Result, shown
 from bridge.engine.rules import ANY_AGENT, ANY_WORKFLOW, Target, has_file
@@ -49,7 +49,6 @@ from bridge.features.schedules.store import MOST_TASKS, due_task, store_of
 from bridge.features.schedules.tasks import start
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, Notice, Report, ScheduledTask, Submission
-from bridge.project import Catalog
 from bridge.project.models import Agent, Workflow
 from bridge.queue.audit import named
 from bridge.queue.records import Write
@@ -215,15 +214,16 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: Spec
 
 
 @schedules.options(forms.AGENT, form=forms.QUESTION)
-async def agents_to_ask(catalog: Catalog, query: str) -> list[Block]:
-    """Return options for the agents that match *query*."""
-    return agent_options(await catalog.get_agents(), query)
+async def agents_to_ask(menu: MenuQuery) -> list[Block]:
+    """Return options for the agents that match."""
+    found = await menu.catalog.get_agents()
+    return agent_options(found, menu.text, faces=await menu.faces(found))
 
 
 @schedules.options(forms.WORKFLOW, form=forms.RUN)
-async def workflows_to_run(catalog: Catalog, query: str) -> list[Block]:
-    """Return options for the workflows that match *query*."""
-    return workflow_options(await catalog.get_workflows(), query)
+async def workflows_to_run(menu: MenuQuery) -> list[Block]:
+    """Return options for the workflows that match."""
+    return workflow_options(await menu.catalog.get_workflows(), menu.text)
 
 
 @schedules.button(layout.OPEN, label="button: Schedule report")

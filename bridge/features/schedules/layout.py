@@ -116,7 +116,7 @@ def scheduled(task: StoredTask, target: str = "", *, knows_zone: bool, is_change
     if isinstance(task.spec, QuestionSpec | RunSpec):
         becomes = "starts after it" if task.spec.overlap == "wait" else "is skipped"
         busy = "being answered" if noun == "question" else "running"
-        notes.append(kit.context(f"If a {noun} is still {busy} when the next one is due, that one {becomes}."))
+        notes.append(kit.context(f"If a {noun} is still {busy} when the next one is due, the new one {becomes}."))
     if task.paused:
         state = _paused(task)
     elif is_changed:

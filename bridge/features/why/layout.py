@@ -18,6 +18,7 @@ _BUTTONS: Final = {
 }
 """The label and the action of each button in the table (`bridge.engine.decisions`)."""
 
+_OPEN: Final = "Open my reply"
 _LONGEST: Final = 1000  # characters of a sentence, with the service's own words
 _TYPED: Final = re.compile(r"(/invite|/agents channel(?: ask| run)?|/workflows run|![a-z]+|bridge check)")
 
@@ -46,9 +47,10 @@ def explained(
     if since and has_moment:
         runs.append(kit.date(since.astimezone(UTC)))
     runs += [after, " "]
-    runs += [kit.words(piece, code=True) if _TYPED.fullmatch(piece) else piece for piece in _TYPED.split(cure)]
+    opens, offered, cure_after = cure.partition(_OPEN) if link else (cure, "", "")
+    runs += [kit.words(piece, code=True) if _TYPED.fullmatch(piece) else piece for piece in _TYPED.split(opens)]
     if link:
-        runs += [" ", {"type": "link", "url": link, "text": "Open my reply"}]
+        runs += ["" if offered else " ", {"type": "link", "url": link, "text": _OPEN}, cure_after]
     label, action_id = _BUTTONS.get(button, ("", ""))
     blocks = [kit.rich(kit.paragraph(*runs))]
     blocks += [kit.actions(kit.button(label, action_id, value))] if action_id and value else []

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from bridge.engine.feature import Feature
+from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.questions import Question, TypedText
 from bridge.engine.results import Done, Form, Outcome, Result, RunEnded, TryLater, shown
 from bridge.engine.rules import ANY_WORKFLOW
@@ -23,7 +23,6 @@ from bridge.features.workflows.inputs import Remembered, RememberedInputs
 from bridge.features.workflows.runs import RunResults, notify_of_end, run, unknown_run
 from bridge.ids import InProject, PersonKey, TurnId
 from bridge.inbound import Click, ScheduledRun, Shortcut, Submission, TriggeredRun
-from bridge.project import Catalog
 from bridge.project.models import Workflow
 from bridge.slack.blockkit.json_text import typed_input
 from bridge.slack.blockkit.lists import ListPage
@@ -293,6 +292,6 @@ def _origin(turn: Turn, *, is_sure: bool = False) -> Origin:
 
 
 @workflows.options(forms.WORKFLOW, layout.RUN, FIND)
-async def workflows_to_choose(catalog: Catalog, query: str) -> list[Block]:
-    """Return options for the workflows that match *query*."""
-    return workflow_options(await catalog.get_workflows(), query)
+async def workflows_to_choose(menu: MenuQuery) -> list[Block]:
+    """Return options for the workflows that match."""
+    return workflow_options(await menu.catalog.get_workflows(), menu.text)
