@@ -490,7 +490,8 @@ class NotAllowed(BridgeError):
 class TooOften(BridgeError):
     """A rate limit was reached.
 
-    *what* is ``thread`` (its turns), ``person`` (their turns) or ``runs``; requests are accepted again in *wait*.
+    *what* is ``thread`` (its turns), ``person`` (their turns), ``runs``, or names a limit of the
+    operator's file; requests are accepted again in *wait*.
     """
 
     def __init__(self, what: str, wait: timedelta) -> None:

@@ -25,6 +25,7 @@ from bridge.engine.activity import Activity
 from bridge.engine.addressing import Addressing
 from bridge.engine.clock import Clock
 from bridge.engine.home import Homes
+from bridge.engine.limits import Limiter
 from bridge.engine.projects import ServedProjects
 from bridge.engine.reply_poster import ReplyPoster
 from bridge.engine.rules import rules_of
@@ -112,7 +113,7 @@ def build(
     monotonic = monotonic or Elapsed()
     own: Any = {name: getattr(settings, name) or "" for name in OWN}
     only = ProjectConnection(wires.project, Catalog(wires.project, monotonic=monotonic), **own)
-    limits = Limits(settings.thread_turns, settings.user_turns, settings.user_runs, settings.app_turns)
+    limits = Limits(settings.thread_turns, settings.user_turns, settings.app_turns)
     how: Any = {
         "consumer": consumer, "session_lifetime": settings.session_lifetime, "now": wires.web.now, "limits": limits,
     }  # fmt: skip
@@ -142,7 +143,7 @@ def build(
             allowed_users=settings.allowed_users,
             runners=settings.runners,
         )
-        deps.channels.file, deps.faces.file = config.channels, config.agents
+        deps.channels.file, deps.faces.file, deps.limits.listed = config.channels, config.agents, config.limits
 
     use(config or Config(()))
     queued_reactions = QueuedReactions(
@@ -287,6 +288,7 @@ def _deps(
         first_words=FirstWords(slack, monotonic=monotonic),
         said_once=SaidOnce(scripts),
         access=access,
+        limits=Limiter(directory, projects, settings.user_runs),
         slack=slack,
         indicators=Indicators(wires.web, identity, slack.authorship, monotonic=monotonic),
         directory=directory,

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from bridge.engine.access import Access
 from bridge.engine.home import Homes
+from bridge.engine.limits import Limiter
 from bridge.engine.projects import ServedProjects
 from bridge.engine.said_once import SaidOnce
 from bridge.ids import ThreadKey
@@ -31,6 +32,7 @@ class EngineDeps:
     homes: Homes
     projects: ServedProjects
     access: Access
+    limits: Limiter
     said_once: SaidOnce
     slack: Poster
     indicators: Indicators

@@ -155,7 +155,7 @@ class Keys:
                       stays=True, erased="set up")
     thread_pace = Key[ThreadKey]("pace:t:<thread>", "string", "1 minute", "turns a thread started")
     person_pace = Key[PersonKey]("pace:u:<person>", "string", "1 minute", "turns a person or an app started")
-    run_pace = Key[PersonKey]("pace:r:<person>", "string", "1 hour", "runs a person started, if limited")
+    used = Key[str]("used:<limit>", "hash", "its hour or day", "how much of a limit is used up")
     recent_runs = Key[PersonKey]("recent:r:<person>", "list", RECENT, "their 10 latest runs")
     recent_threads = Key[PersonKey]("recent:t:<person>", "zset", RECENT, "their 10 latest conversations")
     home = Key[PersonKey]("home:<person>", "string", RECENT,

@@ -15,7 +15,7 @@ import json
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final, Literal
 
@@ -282,18 +282,28 @@ def read_head(held: Held, answer: Sequence[Any]) -> Head:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The rate limits; 0 means none. *user_runs* is per hour, the others are per minute.
-
-    *app_turns* is per app and channel.
-    """
+    """The rate limits of arrivals per minute; 0 means none. *app_turns* is per app and channel."""
 
     thread_turns: int = 0
     user_turns: int = 0
-    user_runs: int = 0
     app_turns: int = 0
 
 
 UNLIMITED: Final = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What a request counts for: the counter *id*, of which *most* is allowed in a *window*, and by how much it grows.
+
+    The window begins with the first request. *words* name the limit.
+    """
+
+    id: str
+    most: int
+    window: timedelta
+    amount: int
+    words: str
 
 
 @dataclass(frozen=True, slots=True)

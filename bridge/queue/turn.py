@@ -37,11 +37,11 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from bridge.errors import DID_NOT_ARRIVE, LaneLost, ProjectError, StoreUnavailable, TooOften
-from bridge.ids import MessageKey, PersonKey, ThreadKey, TurnId
+from bridge.ids import MessageKey, ThreadKey, TurnId
 from bridge.inbound import Click, InboundMessage, Interaction, Notice, Respondable
 from bridge.queue.keys import DEAD, TRACE, milliseconds
 from bridge.queue.patience import Patience
-from bridge.queue.records import UNLIMITED, Head, Held, Limits, Taken, Write, read_head
+from bridge.queue.records import UNLIMITED, Head, Held, Limits, Quota, Taken, Write, read_head
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, as_json, epoch_ms
 from bridge.queue.stops import SETTINGS, Stops
@@ -115,6 +115,7 @@ class QueuedTurn:
         self._may_begin = may_begin
         self._is_used = False
         self._result: list[Any] = []
+        self.near: tuple[Quota, int, timedelta] | None = None
 
     async def begin(self) -> None:
         """Forget what an earlier run of the handler staged, but not what `once` returned."""
@@ -134,14 +135,17 @@ class QueuedTurn:
         first_agent: int | None = None,
         uses: Sequence[Write] = (),
         undo: Sequence[Write] = (),
+        limits: Sequence[Quota] = (),
     ) -> T:
         """Run *effect* at most once, even if processes are killed: SENT is written before it.
 
         A worker that takes over and finds SENT doesn't repeat the effect; *note* describes it to that worker. A handler
         that runs again in this process gets the same answer or error. *first_agent* becomes the thread's agent if it
         has none. The writes that it *uses* are made with SENT; if they start with an ``if`` that doesn't hold, nothing
-        is sent (`AlreadyUsed`). Raises `TurnChanged`, `TooOften`, `WorkPaused`, `TurnStopped` and `LaneLost`; if
-        *effect* raises one of `DID_NOT_ARRIVE`, the turn is queued as before, and the writes in *undo* are made.
+        is sent (`AlreadyUsed`). It counts for *limits*: if one is used up, nothing is sent (`TooOften`); one that it
+        nearly uses up is then *near*, with what's left and for how long. Raises `TurnChanged`, `TooOften`,
+        `WorkPaused`, `TurnStopped` and `LaneLost`; if *effect* raises one of `DID_NOT_ARRIVE`, the turn is queued as
+        before, and the writes in *undo* are made.
         """
         if self._is_used:
             raise RuntimeError("a turn has one effect only")
@@ -150,14 +154,14 @@ class QueuedTurn:
             if not self._may_begin():
                 raise WorkPaused
             first = (self.thread, first_agent) if self.thread and first_agent is not None else None
-            await self.journal.sent(self.taken, note=note, first=first, writes=uses)
+            self.near = await self.journal.sent(self.taken, note=note, first=first, writes=uses, limits=limits)
             self.has_sent = True
             try:
                 async with self._watches.ends_when_stopped(self.id):
                     self.lease.check()
                     self._result.append(await effect())
             except DID_NOT_ARRIVE:
-                await self.journal.unsent(self.taken, writes=undo)
+                await self.journal.unsent(self.taken, writes=undo, limits=limits)
                 self.has_sent = False
                 raise
             except ProjectError as exc:
@@ -275,30 +279,36 @@ class Journal:
         note: str = "",
         first: tuple[ThreadKey, int] | None = None,
         writes: Iterable[Write] = (),
-    ) -> None:
+        limits: Sequence[Quota] = (),
+    ) -> tuple[Quota, int, timedelta] | None:
         """Write SENT: the request may now be sent. Raises `TurnChanged` if the turn changed since it was taken.
 
-        *note* describes the request, in case its outcome is unknown; only requests with a note count as runs. Raises
-        `TooOften` at the person's limit, and then writes nothing. *first* is a thread, and the agent that it gets if
+        *note* describes the request, in case its outcome is unknown. Raises `TooOften` if one of *limits* is used up,
+        and then writes nothing; returns the one that's now used up by 80%, with what's left of it, and for how long.
+        *first* is a thread, and the agent that it gets if
         it has none yet. Raises `AlreadyUsed` if the *writes* start with an ``if`` that doesn't hold.
         """
         record, bound = taken.record, (str(first[0]), first[1]) if first else ("", "")
-        person = PersonKey(record.body.team, record.body.user, taken.project)
         answer = await self._run(
             "sent", taken.held, record.id, epoch_ms(self._now()), taken.token, record.edits, note,
-            str(person), self._limits.user_runs, *bound, self._session_ms, taken.project, _serialized(writes),
+            _counted(limits), *bound, self._session_ms, taken.project, _serialized(writes),
             confirmed=True,
         )  # fmt: skip
-        if answer.startswith("paused:"):
-            raise TooOften("runs", timedelta(milliseconds=max(0.0, float(answer.removeprefix("paused:")))))
+        what, *facts = str(answer).split(":")
+        if what in {"paused", "near"}:
+            quota, wait = limits[int(facts[0]) - 1], timedelta(milliseconds=max(0.0, float(facts[-1])))
+            if what == "paused":
+                raise TooOften(quota.words, wait)
+            return quota, int(float(facts[1])), wait
         if answer == "stale":
             raise AlreadyUsed
         if answer != "ok":
             raise TurnChanged
+        return None
 
-    async def unsent(self, taken: Taken, *, writes: Iterable[Write] = ()) -> None:
+    async def unsent(self, taken: Taken, *, writes: Iterable[Write] = (), limits: Sequence[Quota] = ()) -> None:
         """Undo SENT, and its writes with *writes*: the request certainly didn't arrive."""
-        await self._run("unsent", taken.held, taken.record.id, _serialized(writes))
+        await self._run("unsent", taken.held, taken.record.id, _serialized(writes), _counted(limits))
 
     async def outcome(self, taken: Taken, outcome: str, *, what: str, writes: Iterable[Write] = ()) -> None:
         """Record the *outcome* to show, together with its *writes*. *what* names the outcome for the trace.
@@ -409,6 +419,11 @@ class Journal:
         if answer == "lost" or answer[0] == "lost":
             raise LaneLost(held.lane)
         return answer
+
+
+def _counted(limits: Sequence[Quota]) -> str:
+    """Serialize *limits* for a script; ``""`` for none."""
+    return as_json([[one.id, one.most, milliseconds(one.window), one.amount] for one in limits]) if limits else ""
 
 
 def _serialized(writes: Iterable[Write]) -> str:

@@ -73,7 +73,7 @@ async def test_nothing_about_a_person_stays(busy: Harness) -> None:
     before = await contents(busy)
     assert {line_of(key.partition(":")[2]).name for key, text in before.items() if USER in text} >= {
         "alert", "audit", "channels", "home", "input", "person_pace", "recent_runs", "recent_threads", "report",
-        "run_pace", "thread", "typed", "votes",
+        "thread", "typed", "votes",
     }  # fmt: skip
 
     await erase(busy, USER)

@@ -57,7 +57,7 @@ def notices(ingress: Ingress) -> list[tuple[str, str]]:
 
 async def end_window(ingress: Ingress, kind: str) -> None:
     """End a rate-limit window by deleting its keys."""
-    keys = [key for key in await ingress.keys() if f":pace:{kind}:" in key]
+    keys = [key for key in await ingress.keys() if f":{kind}:" in key]
     assert keys
     await ingress.harness.store.redis.delete(*keys)
 
@@ -90,7 +90,7 @@ async def test_a_paused_thread_resumes_after_a_minute(opened: Opened) -> None:
     await say(ingress, "one", 200)
     await say(ingress, "two", 201)
 
-    await end_window(ingress, "t")
+    await end_window(ingress, "pace:t")
     await say(ingress, "three", 202)
 
     assert ingress.harness.service.messages == ["one", "three"]
@@ -111,7 +111,7 @@ async def test_a_message_refused_in_a_pause_is_not_answered_on_a_retry(opened: O
     await say(ingress, "one", 200)
     await say(ingress, "two", 201)
 
-    await end_window(ingress, "t")
+    await end_window(ingress, "pace:t")
     await say(ingress, "two", 201)
 
     assert ingress.harness.service.messages == ["one"]
@@ -168,7 +168,7 @@ async def test_a_run_beyond_the_limit_is_refused_with_the_time_to_wait(opened: O
     assert user == USER
     assert words.startswith("You've reached your hourly limit of workflow runs, so nothing was started.")
     assert "Try again in" in words
-    await end_window(ingress, "r")
+    await end_window(ingress, "used")
     await ingress.form({**command, "user_id": USER, "trigger_id": "1.2.9"})
     await ingress.harness.work()
     assert len(ingress.harness.service.runs) == 4

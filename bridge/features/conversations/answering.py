@@ -17,6 +17,7 @@ from functools import partial
 
 from bridge.engine import notices
 from bridge.engine.access import target_of
+from bridge.engine.limits import say_if_near
 from bridge.engine.notices import Unread
 from bridge.engine.picking import is_called, nearest
 from bridge.engine.places import place_of, recipient_of
@@ -42,7 +43,7 @@ from bridge.inbound import InboundMessage, Notice
 from bridge.project import Agent, ChatAnswer
 from bridge.project.reading import TOO_LARGE
 from bridge.queue.audit import named
-from bridge.queue.records import Conversation
+from bridge.queue.records import Conversation, Quota
 from bridge.queue.turn import TurnChanged
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.content_words import size
@@ -98,7 +99,7 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     if not isinstance(question, _Question):
         return question
     agent, text, session = question.agent, question.text, question.conversation.session
-    await _check(deps, turn, message, agent)
+    limits = await _limits(deps, turn, message, agent, text)
 
     async def send() -> tuple[ChatAnswer, bool]:
         try:
@@ -117,7 +118,9 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
                 raise
 
     try:
-        found, is_new = await turn.once(send, first_agent=agent if question.conversation.agent is None else None)
+        first = agent if question.conversation.agent is None else None
+        found, is_new = await turn.once(send, first_agent=first, limits=limits)
+        await say_if_near(deps.slack, turn)
     except DID_NOT_ARRIVE:
         raise
     except ProjectError as exc:
@@ -151,15 +154,22 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     return Outcome(what="answered", reply=reply, agent=agent, session=known, after=after)
 
 
-async def _check(deps: Deps, turn: Turn, message: InboundMessage, agent: int) -> None:
-    """Raise `NotAllowed` unless the person, or the owner of the rule for their app, may ask *agent* now."""
-    access = deps.access
-    if not has_file(access.rules):  # everyone may whom the door lets in
-        return
+async def _limits(deps: Deps, turn: Turn, message: InboundMessage, agent: int, text: str) -> tuple[Quota, ...]:
+    """Return what the question counts for.
+
+    Raises `NotAllowed` unless the person, or the owner of the rule for their app, may ask this agent now.
+    """
+    access, owner = deps.access, message.owner if message.app else ""
+    if not (has_file(access.rules) or deps.limits.listed):  # everyone may whom the door lets in
+        return ()
     known = next((one for one in await turn.project.catalog.get_agents() if one.id == agent), None)
+    limits = await deps.limits.of_question(turn, known, text, person=owner)
+    if not has_file(access.rules):
+        return limits
     of = (message.owner if message.app else turn.user, turn.channel, turn.project_key)
     target = target_of(known) or Target("agent", str(agent))
     await access.check(access.asked_by("ask", *of, target, by="app" if message.app else "person", app=message.app))
+    return limits
 
 
 async def waits_for(deps: Deps, message: InboundMessage) -> tuple[str, Speaker | None]:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from bridge.engine import notices
+from bridge.engine.limits import say_if_near
 from bridge.engine.places import RUN_MARK, recipient_of
 from bridge.engine.questions import Question
 from bridge.engine.results import Outcome, PostedTask, RunEnded, shown
@@ -79,7 +80,9 @@ async def run(
         person = PersonKey(turn.team, turn.user, turn.project_key)
         listed = (deps.homes.unsettled(person, turn.id), *deps.homes.redraws(turn.team, turn.user))
         undo = (*undo, deps.homes.settled(person, turn.id))
-        result, took = await turn.once(start, note=note, uses=(*uses, *listed), undo=undo)
+        limits = await deps.limits.of_run(turn, workflow, given)
+        result, took = await turn.once(start, note=note, uses=(*uses, *listed), undo=undo, limits=limits)
+        await say_if_near(deps.slack, turn)
     except AlreadyUsed:
         return (await question.answered() if question else None) or shown(notices.already_used(), "already")
     except TooOften as exc:

@@ -1,11 +1,12 @@
 -- queued → sent, before the request.
 -- ARGV: entry, consumer, lane, turn, now (ms), token of this take, edits that the request includes,
---       the note on the request or '', the person and the runs they may start per hour (0: no limit),
+--       the note on the request or '', limits as JSON: [counter, most, window (ms), amount] each, or '',
 --       thread to bind to the agent or '', agent or '', thread lifetime (ms),
 --       the thread's project if it isn't bound,
 --       writes (the prelude's `apply`); if the first is an 'if' that doesn't hold, nothing is sent.
 -- Returns 'ok' | 'lost' | 'changed' (edited, withdrawn or discarded since, or the thread has another agent: look again) |
---         'paused:<ms>' (time until the next run) | 'stale': see the writes.
+--         'paused:<number of the limit>:<ms until it's free>' | 'stale': see the writes |
+--         'near:<number>:<left>:<ms>': it's ok, and this limit is now used up by 80%.
 local entry, consumer, lane, turn, now, token, edits = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 if not owns(entry, consumer, lane, turn) then return 'lost' end
 local key = turn_key(turn)
@@ -13,17 +14,28 @@ local seen = redis.call('HMGET', key, 'step', 'by', 'withdrawn', 'edits', 'disca
 if seen[1] == 'sent' and seen[2] == token then return 'ok' end
 if seen[1] ~= 'queued' then return 'lost' end
 if seen[3] or seen[5] or (seen[4] or '0') ~= edits then return 'changed' end
-if ARGV[11] ~= '' then
-  local conversation = thread_key(ARGV[11])
-  bind(conversation, ARGV[14])
-  redis.call('HSETNX', conversation, 'agent', ARGV[12]) -- the first choice wins
-  redis.call('PEXPIRE', conversation, ARGV[13])
-  if redis.call('HGET', conversation, 'agent') ~= ARGV[12] then return 'changed' end
+local limits = ARGV[9] ~= '' and cjson.decode(ARGV[9]) or {}
+for number, limit in ipairs(limits) do
+  local used = tonumber(redis.call('HGET', used_key(limit[1]), 'n') or '0')
+  if used >= limit[2] then return 'paused:' .. number .. ':' .. redis.call('PTTL', used_key(limit[1])) end
 end
-local runs = ARGV[8] ~= '' and ARGV[10] ~= '0' and run_pace_key(ARGV[9])
-if runs and is_used_up(runs, tonumber(ARGV[10])) then return 'paused:' .. redis.call('PTTL', runs) end
-if ARGV[15] ~= '' and apply(ARGV[15])[1] == '' then return 'stale' end
-if runs then count(runs, 3600000) end
+if ARGV[10] ~= '' then
+  local conversation = thread_key(ARGV[10])
+  bind(conversation, ARGV[13])
+  redis.call('HSETNX', conversation, 'agent', ARGV[11]) -- the first choice wins
+  redis.call('PEXPIRE', conversation, ARGV[12])
+  if redis.call('HGET', conversation, 'agent') ~= ARGV[11] then return 'changed' end
+end
+if ARGV[14] ~= '' and apply(ARGV[14])[1] == '' then return 'stale' end
+local near = 'ok'
+for number, limit in ipairs(limits) do
+  local counter, most, amount = used_key(limit[1]), limit[2], limit[4]
+  local used = redis.call('HINCRBY', counter, 'n', amount)
+  if used == amount then redis.call('PEXPIRE', counter, limit[3]) end
+  if used >= 0.8 * most and used - amount < 0.8 * most then
+    near = 'near:' .. number .. ':' .. math.max(0, most - used) .. ':' .. redis.call('PTTL', counter)
+  end
+end
 redis.call('HSET', key, 'step', 'sent', 't_sent', now, 'by', token)
 if ARGV[8] ~= '' then redis.call('HSET', key, 'note', ARGV[8]) end
-return 'ok'
+return near

@@ -1,5 +1,6 @@
 -- sent → queued: the request certainly didn't arrive, so the message waits again.
--- ARGV: entry, consumer, lane, turn, writes that undo those of `sent` (the prelude's `apply`). Returns 'ok' | 'lost'.
+-- ARGV: entry, consumer, lane, turn, writes that undo those of `sent` (the prelude's `apply`),
+--       the limits that `sent` counted, or ''. Returns 'ok' | 'lost'.
 local entry, consumer, lane, turn = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if not owns(entry, consumer, lane, turn) then return 'lost' end
 local key = turn_key(turn)
@@ -7,6 +8,9 @@ if redis.call('HGET', key, 'step') == 'sent' then
   redis.call('HSET', key, 'step', 'queued')
   redis.call('HINCRBY', key, 'unsent', 1)
   apply(ARGV[5])
+  for _, limit in ipairs(ARGV[6] ~= '' and cjson.decode(ARGV[6]) or {}) do
+    if redis.call('EXISTS', used_key(limit[1])) == 1 then redis.call('HINCRBY', used_key(limit[1]), 'n', -limit[4]) end
+  end
 end
 redis.call('HDEL', key, 'by')
 return 'ok'

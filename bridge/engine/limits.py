@@ -1,0 +1,133 @@
+"""Limits of the operator's file, and of the settings that are limits in short: what a request counts for.
+
+They are checked and counted in the step that records a request as sent (`bridge.queue.turn.QueuedTurn.once`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from bridge.config_tables import LimitTable
+from bridge.engine.access import target_of
+from bridge.engine.places import recipient_of
+from bridge.engine.projects import ServedProjects
+from bridge.engine.rules import is_listed
+from bridge.engine.turn import Turn
+from bridge.errors import SlackError
+from bridge.inbound import Click, InboundMessage, Shortcut, SlashCommand, Submission
+from bridge.project.connection import DEFAULT
+from bridge.project.models import Agent, Workflow
+from bridge.queue.records import Quota
+from bridge.slack.blockkit import kit
+from bridge.slack.people import Directory
+from bridge.slack.post import Poster
+
+log = logging.getLogger(__name__)
+
+WINDOWS: Final = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": timedelta(days=1)}
+RUNS: Final = "runs"
+"""What the limit of BRIDGE_USER_RUNS_PER_HOUR is called in `bridge.errors.TooOften`."""
+
+_WHOSE: Final = {
+    "person": "your",
+    "group": "your group's",
+    "channel": "this channel's",
+    "agent": "this agent's",
+    "workflow": "this workflow's",
+    "project": "this project's",
+}
+_UNITS: Final = {"turns": "message", "runs": "workflow run", "characters": "character"}
+
+
+@dataclass(slots=True)
+class Limiter:
+    """The limits *listed* in the operator's file, which change when it's read again, and *user_runs* per hour."""
+
+    directory: Directory
+    projects: ServedProjects
+    user_runs: int = 0
+    listed: tuple[LimitTable, ...] = ()
+
+    async def of_question(self, turn: Turn, agent: Agent | None, text: str, *, person: str = "") -> tuple[Quota, ...]:
+        """Return what a question for *agent* counts for; *person* is the owner of what asks it, if it's an app."""
+        return tuple([one async for one in self._of(turn, "turns", len(text), agent, person or turn.user)])
+
+    async def of_run(self, turn: Turn, workflow: Workflow, given: Any) -> tuple[Quota, ...]:
+        """Return what a run of *workflow* with this input counts for."""
+        text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+        found = [one async for one in self._of(turn, "runs", len(text), workflow, turn.user)]
+        if self.user_runs:
+            id_ = _digest("BRIDGE_USER_RUNS_PER_HOUR", turn.team, turn.user, turn.project_key)
+            found.append(Quota(id_, self.user_runs, WINDOWS["hour"], 1, RUNS))
+        return tuple(found)
+
+    async def _of(
+        self, turn: Turn, unit: str, characters: int, target: Workflow | Agent | None, person: str
+    ) -> AsyncIterator[Quota]:
+        for limit in self.listed:
+            amounts = {unit: 1, "characters": characters}
+            most = {name: getattr(limit, name) for name in amounts if getattr(limit, name)}
+            for subject in await self._subjects(limit, turn, target, person) if most else ():
+                for name, number in most.items():
+                    id_ = _digest(limit.per, subject, *sorted(limit.only or ()), limit.every, name, number)
+                    counted = kit.counted(number, _UNITS[name])
+                    words = f"{_WHOSE[limit.per]} limit of {counted} per {limit.every}"
+                    yield Quota(id_, number, WINDOWS[limit.every], amounts[name], words)
+
+    async def _subjects(self, limit: LimitTable, turn: Turn, target: Workflow | Agent | None, person: str) -> list[str]:
+        """Return what a request counts for under a limit: a person, a channel, …; none if it isn't about them."""
+        only, project = limit.only, turn.project_key or DEFAULT
+        match limit.per:
+            case "person":
+                is_theirs = bool(person) and (only is None or person in only or await self._in_one(person, only))
+                return [person] if is_theirs else []
+            case "group":
+                return [one for one in only or () if person and await self._in_one(person, (one,))]
+            case "channel":
+                return [turn.channel] if turn.channel and (only is None or turn.channel in only) else []
+            case "project":
+                names = (project, self.projects.name_of(turn.project_key))
+                return [project] if only is None or is_listed(only, *names) else []
+        known = target_of(target)
+        if known is None or known.kind != limit.per or not (only is None or is_listed(only, known.id, known.name)):
+            return []
+        return [f"{project}:{known.id}"]
+
+    async def _in_one(self, person: str, groups: tuple[str, ...]) -> bool:
+        """Whether a person is in one of these user groups; they count as if they were, if Slack doesn't say."""
+        for group in (one for one in groups if one.startswith("S")):
+            try:
+                if await self.directory.in_group(person, group):
+                    return True
+            except SlackError as exc:
+                log.warning("Slack doesn't list a limit's user group", extra={"detail": exc.detail})
+                return True
+        return False
+
+
+async def say_if_near(slack: Poster, turn: Turn) -> None:
+    """Tell *turn*'s person in private, once per period, that they're near a limit."""
+    body = turn.body
+    is_theirs = isinstance(body, SlashCommand | Click | Submission | Shortcut | InboundMessage)
+    if turn.near is None or not is_theirs or (isinstance(body, InboundMessage) and body.app):
+        return
+    quota, left, wait = turn.near
+    if quota.words == RUNS:
+        return
+    start = f"You're near {quota.words}: {left:,} left." if left > 0 else f"This used up {quota.words}."
+    text = f"{start} It starts again in {kit.spoken(wait)}."
+    try:
+        await slack.whisper(recipient_of(turn.body), kit.reply(text))
+    except SlackError as exc:
+        log.info("a notice about a limit can't be shown", extra={"detail": exc.detail})
+
+
+def _digest(*parts: object) -> str:
+    """Return the name of a counter, which says nothing about whom it counts for."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]

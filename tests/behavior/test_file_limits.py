@@ -1,0 +1,131 @@
+"""Limits of the operator's file: what they count together, that they say when they're free, and near their end."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+from redis.asyncio import Redis
+
+from bridge.playground.emulator.sample import ALICE, BOB, CAROL, GENERAL, RANDOM, RUNNERS
+from support.harness import REFUSED, Harness, open_harness
+from support.store import message
+
+SUPPORT = {"id": 7, "name": "Support", "model": "m"}
+SALES = {"id": 8, "name": "Sales", "model": "m"}
+
+
+@pytest.fixture
+async def harness(redis: Redis) -> AsyncIterator[Harness]:
+    async with open_harness(redis, BRIDGE_DEFAULT_AGENT="7") as harness:
+        harness.service.agents = [SUPPORT, SALES]
+        yield harness
+
+
+async def ask(harness: Harness, number: int, text: str = "hello", user: str = ALICE, channel: str = GENERAL) -> None:
+    """Ask in a new thread."""
+    await harness.receive(message(text, f"17000{number:02}000.000100", user=user, channel=channel, is_mention=True))
+    await harness.work()
+
+
+async def run(harness: Harness, line: str, user: str = ALICE, channel: str = GENERAL) -> None:
+    await harness.type_command(f"/workflows run {line}", user, channel)
+    await harness.work()
+
+
+def told(harness: Harness) -> list[str]:
+    return [one.words for one in harness.seen.ephemerals]
+
+
+async def test_a_persons_limit_counts_theirs_only_and_says_when_it_is_free(harness: Harness) -> None:
+    harness.use_file('[[limits]]\nper = "person"\nturns = 2')
+
+    for number, user in enumerate([ALICE, ALICE, ALICE, BOB]):
+        await ask(harness, number, user=user)
+
+    assert len(harness.service.asked) == 3
+    assert told(harness)[-1] == ("Your limit of 2 messages per hour is used up, so nothing was sent. Try again in 1 h.")
+
+
+@pytest.mark.parametrize(
+    ("limit", "sent"),
+    [
+        ('per = "person"\nonly = ["U0BOB"]\nturns = 1', 5),  # only Bob's second one isn't
+        (f'per = "person"\nonly = ["{RUNNERS}"]\nturns = 1', 4),  # Alice's second, and Carol's second
+        (f'per = "group"\nonly = ["{RUNNERS}"]\nturns = 1', 3),
+        ('per = "channel"\nturns = 2', 2),
+        (f'per = "channel"\nonly = ["{RANDOM}"]\nturns = 1', 6),
+        ('per = "agent"\nonly = ["Sup*"]\nturns = 2', 2),
+        ('per = "agent"\nonly = ["Sales"]\nturns = 1', 6),
+        ('per = "project"\nevery = "day"\nturns = 4', 4),
+        ('per = "person"\ncharacters = 8', 6),  # whoever has reached it can't go on
+        ('per = "person"\ncharacters = 5', 3),
+        ('per = "person"\nruns = 1', 6),
+    ],
+)
+async def test_each_kind_of_limit_counts_what_it_names(harness: Harness, limit: str, sent: int) -> None:
+    harness.use_file(f"[[limits]]\n{limit}")
+
+    for number, user in enumerate([ALICE, BOB, CAROL] * 2):
+        await ask(harness, number, user=user)
+
+    assert len(harness.service.asked) == sent
+
+
+async def test_runs_are_limited_by_workflow(harness: Harness) -> None:
+    harness.service.workflows = [
+        {"id": 3, "name": "Import", "is_active": True},
+        {"id": 4, "name": "Digest", "is_active": True},
+    ]
+    harness.use_file('[[limits]]\nper = "workflow"\nonly = ["Import"]\nevery = "day"\nruns = 1')
+
+    for line, user in (("3 a", ALICE), ("3 b", BOB), ("4 c", BOB)):
+        await run(harness, line, user)
+
+    assert harness.service.runs == ["a", "c"]
+    assert told(harness)[-1].startswith("This workflow's limit of 1 workflow run per day is used up")
+
+
+async def test_someone_near_their_limit_is_told_once(harness: Harness) -> None:
+    harness.use_file('[[limits]]\nper = "person"\nturns = 5')
+
+    for number in range(4):
+        await ask(harness, number)
+    near = told(harness)
+    await ask(harness, 4)
+
+    assert near == ["You're near your limit of 5 messages per hour: 1 left. It starts again in 1 h."]
+    assert told(harness) == near
+
+
+async def test_a_message_that_did_not_arrive_does_not_count(harness: Harness) -> None:
+    harness.use_file('[[limits]]\nper = "person"\nturns = 2')
+    harness.service.chats = [REFUSED, REFUSED, httpx.Response(429, headers={"Retry-After": "1"})]
+
+    await ask(harness, 0)
+    await ask(harness, 1)
+
+    assert [one["message"].split()[0] for one in harness.service.asked[-2:]] == ["hello", "hello"]
+    assert not [one for one in told(harness) if "is used up, so nothing" in one]
+
+
+async def test_the_setting_for_runs_is_such_a_limit(harness: Harness) -> None:
+    harness.configure(BRIDGE_USER_RUNS_PER_HOUR="1")
+
+    await run(harness, "3 a")
+    await run(harness, "3 b")
+
+    assert harness.service.runs == ["a"]
+    assert told(harness)[-1].startswith("You've reached your hourly limit of workflow runs, so nothing was started.")
+
+
+async def test_counters_name_nobody_and_expire(harness: Harness) -> None:
+    harness.use_file('[[limits]]\nper = "person"\nturns = 5')
+
+    await ask(harness, 0)
+
+    redis = harness.store.redis
+    (key,) = [one async for one in redis.scan_iter("*used:*")]
+    assert ALICE not in str(key)
+    assert 0 < await redis.pttl(key) <= 3_600_000
